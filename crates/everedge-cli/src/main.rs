@@ -1,0 +1,3 @@
+//! The everedge command line.
+
+fn main() {}

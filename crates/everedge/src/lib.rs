@@ -1,0 +1,1 @@
+//! A durable live graph.
