@@ -1,1 +1,6 @@
-//! Placeholder until its first module lands.
+//! Durable bytes: media, edge log, layouts and recovery.
+
+mod error;
+pub mod medium;
+
+pub use error::{Error, Result};

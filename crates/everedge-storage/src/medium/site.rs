@@ -1,0 +1,38 @@
+//! The places in the protocols where durability is asked for.
+
+use std::fmt;
+
+macro_rules! sites {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Where in a protocol a flush, a fence or a checksum test stands.
+        ///
+        /// A medium does the same at every site. A [`Recorder`](super::Recorder) counts on the
+        /// names: a test plants a defect at one of them and expects the explorer to find it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Site {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Site {
+            /// Every site, in the order of declaration.
+            pub const ALL: &'static [Site] = &[$(Site::$name,)*];
+        }
+    };
+}
+
+sites! {
+    /// A record appended to the edge log.
+    LogRecord,
+    /// The superblock of the edge log.
+    LogSuperblock,
+    /// A block of a layout.
+    Block,
+    /// The names of external ids.
+    Names,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}

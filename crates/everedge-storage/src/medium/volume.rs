@@ -1,0 +1,317 @@
+//! The directory of one graph on one medium.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::directory::{Directory, check_size};
+use super::file::BackingFile;
+use super::map::WriteBack;
+use super::memory::Memory;
+use super::meter::{Meter, MeterReading};
+use super::region::{Backing, Region};
+use super::{Access, MediumKind, lock};
+use crate::{Error, Result};
+
+/// How a volume is made or opened.
+#[derive(Clone, Copy, Debug)]
+pub struct VolumeOptions {
+    /// Where the bytes live.
+    pub kind: MediumKind,
+    /// Whether the processor's caches belong to the persistent domain (eADR), so that persistent
+    /// memory needs no flush.
+    pub eadr: bool,
+    /// Whether to count what the device would read and write.
+    pub meter: bool,
+}
+
+impl VolumeOptions {
+    /// Options of a medium without eADR and without a meter.
+    #[must_use]
+    pub fn new(kind: MediumKind) -> VolumeOptions {
+        VolumeOptions { kind, eadr: false, meter: false }
+    }
+}
+
+/// The directory of one graph on one medium; a clone is another handle to it.
+///
+/// A dram volume has no directory: its path is only a name, and its files are gone with the last
+/// handle.
+#[derive(Clone)]
+pub struct Volume {
+    shared: Arc<Shared>,
+}
+
+/// What a volume and its regions share. The lock is held as long as one of them is.
+pub(super) struct Shared {
+    pub(super) options: VolumeOptions,
+    pub(super) access: Access,
+    pub(super) write_back: WriteBack,
+    /// None if nothing is counted.
+    pub(super) meter: Option<Mutex<Meter>>,
+    home: Home,
+    /// How many regions were opened; numbers them.
+    region_count: AtomicU32,
+    /// The text of the first failed sync.
+    first_failure: OnceLock<String>,
+}
+
+/// Where the files are.
+enum Home {
+    Directory(Directory),
+    Memory(Memory),
+}
+
+impl Shared {
+    fn new(options: VolumeOptions, access: Access, home: Home) -> Shared {
+        let meter = options.meter.then(|| match options.kind {
+            MediumKind::File => Meter::file(),
+            _ => Meter::memory(),
+        });
+        Shared {
+            options,
+            access,
+            write_back: WriteBack::detect(),
+            meter: meter.map(Mutex::new),
+            home,
+            region_count: AtomicU32::new(0),
+            first_failure: OnceLock::new(),
+        }
+    }
+
+    /// Numbers a region that is made or opened.
+    fn next_number(&self) -> u32 {
+        self.region_count.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn path(&self) -> &Path {
+        match &self.home {
+            Home::Directory(directory) => directory.path(),
+            Home::Memory(memory) => memory.path(),
+        }
+    }
+
+    /// Keeps the text of the first failed sync; from now on every change is refused.
+    pub(super) fn poison(&self, error: Error) -> Error {
+        // A second failure adds nothing: the text of the first stays.
+        let _ = self.first_failure.set(error.to_string());
+        error
+    }
+
+    pub(super) fn poisoned(&self) -> Option<Error> {
+        self.first_failure.get().map(|first| Error::Poisoned { first: first.clone() })
+    }
+
+    /// Refuses a change after a failed sync.
+    #[inline]
+    pub(super) fn check_health(&self) -> Result<()> {
+        self.poisoned().map_or(Ok(()), Err)
+    }
+
+    /// Refuses a change after a failed sync or through a handle for reading.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        if self.access == Access::Read {
+            return Err(Error::ReadOnly { path: self.path().to_path_buf() });
+        }
+        self.check_health()
+    }
+
+    /// Returns whether a crash of the power may happen to the files.
+    pub(super) fn is_durable(&self) -> bool {
+        matches!(self.options.kind, MediumKind::File | MediumKind::Pmem { emulated: false })
+    }
+}
+
+impl Volume {
+    /// Makes the directory of a new graph, or takes an existing empty one, and locks it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] if the directory is not empty, [`Error::Io`] if it cannot be made,
+    /// for example because its parent is absent.
+    pub fn create(path: &Path, options: VolumeOptions) -> Result<Volume> {
+        let home = match options.kind {
+            MediumKind::Dram => Home::Memory(Memory::new(path)),
+            _ => Home::Directory(Directory::create(path)?),
+        };
+        Ok(Volume { shared: Arc::new(Shared::new(options, Access::Write, home)) })
+    }
+
+    /// Opens and locks the directory of an existing graph.
+    ///
+    /// # Errors
+    /// [`Error::NotAGraph`] if there is no directory that `create` made; [`Error::InUse`] if
+    /// another handle writes, or reads and this one is to write; [`Error::InvalidInput`] for dram,
+    /// of which nothing outlives its volume.
+    pub fn open(path: &Path, options: VolumeOptions, access: Access) -> Result<Volume> {
+        if options.kind == MediumKind::Dram {
+            let path = path.display();
+            return Err(Error::invalid(format!("`{path}`: a dram graph cannot be opened again")));
+        }
+        let home = Home::Directory(Directory::open(path, access)?);
+        Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
+    }
+
+    /// Makes the file `name` of `len` zero bytes, durably, and maps it.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if the medium has no room; then there is no such file. [`Error::Io`] if
+    /// the file exists; [`Error::InvalidInput`] for a name that
+    /// is not plain (letters, digits, `.`, `-`, `_`) or is the medium's own (`lock`, `*.tmp`).
+    ///
+    /// # Panics
+    /// If `len` is not a multiple of 8.
+    pub fn create_region(&self, name: &str, len: u64) -> Result<Region> {
+        assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
+        self.shared.check_writable()?;
+        check_name(name)?;
+        let path = self.path().join(name);
+        let backing = match &self.shared.home {
+            Home::Memory(memory) => {
+                let backing = Arc::new(Backing::anonymous(path, self.shared.next_number(), len)?);
+                memory.add(name, backing.clone())?;
+                backing
+            }
+            Home::Directory(directory) => {
+                let file = directory.create_file(name, len)?;
+                if self.shared.is_durable() {
+                    file.sync_all().and_then(|()| directory.sync()).map_err(|e| self.poison(e))?;
+                }
+                Arc::new(self.map(path, file)?)
+            }
+        };
+        let region = Region::new(self.shared.clone(), backing);
+        region.populate(0..len)?;
+        Ok(region)
+    }
+
+    /// Maps the existing file `name`. A tail of less than 8 bytes is not part of the region.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such file; [`Error::NotAGraph`] if it is not a regular file;
+    /// [`Error::InvalidInput`] if the medium is persistent memory and the file is not.
+    pub fn open_region(&self, name: &str) -> Result<Region> {
+        check_name(name)?;
+        let backing = match &self.shared.home {
+            Home::Memory(memory) => memory.region(name)?,
+            Home::Directory(directory) => {
+                let file = directory.open_file(name, self.shared.access)?;
+                Arc::new(self.map(self.path().join(name), file)?)
+            }
+        };
+        Ok(Region::new(self.shared.clone(), backing))
+    }
+
+    fn map(&self, path: PathBuf, file: BackingFile) -> Result<Backing> {
+        Backing::file(path, self.shared.next_number(), file, &self.shared)
+    }
+
+    /// Makes `bytes` the whole content of the file `name`: a crash leaves the old or the new.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`], and the old content stays. A failed sync or rename poisons the volume.
+    pub fn publish(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.shared.check_writable()?;
+        check_name(name)?;
+        match &self.shared.home {
+            Home::Memory(memory) => memory.publish(name, bytes),
+            Home::Directory(directory) => {
+                let temporary = directory.write_temporary(name, bytes)?;
+                directory.rename_temporary(name, &temporary).map_err(|e| self.poison(e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the whole content of the file `name`.
+    ///
+    /// # Errors
+    /// [`Error::Corruption`] if it has more than `bytes_max` bytes, before any is read;
+    /// [`Error::Io`] if there is no such file.
+    pub fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+        check_name(name)?;
+        match &self.shared.home {
+            Home::Directory(directory) => directory.read(name, bytes_max),
+            Home::Memory(memory) => {
+                let bytes = memory.file(name)?.to_vec();
+                check_size(&self.path().join(name), bytes.len() as u64, bytes_max)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Removes the file `name`, durably. A region of it stays usable until its last handle goes.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such file. A failed sync poisons the volume.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        check_name(name)?;
+        match &self.shared.home {
+            Home::Memory(memory) => memory.remove(name),
+            Home::Directory(directory) => {
+                directory.remove(name)?;
+                directory.sync().map_err(|e| self.poison(e))
+            }
+        }
+    }
+
+    /// Returns whether there is a file `name`.
+    pub fn contains(&self, name: &str) -> Result<bool> {
+        check_name(name)?;
+        match &self.shared.home {
+            Home::Directory(directory) => directory.contains(name),
+            Home::Memory(memory) => Ok(memory.contains(name)),
+        }
+    }
+
+    /// Returns how many bytes the volume takes on its medium.
+    pub fn disk_bytes(&self) -> Result<u64> {
+        match &self.shared.home {
+            Home::Directory(directory) => directory.disk_bytes(),
+            Home::Memory(memory) => Ok(memory.bytes()),
+        }
+    }
+
+    /// Returns the path as given.
+    pub fn path(&self) -> &Path {
+        self.shared.path()
+    }
+
+    /// Returns how the volume was made or opened.
+    pub fn options(&self) -> VolumeOptions {
+        self.shared.options
+    }
+
+    /// Returns what the volume is open for.
+    pub fn access(&self) -> Access {
+        self.shared.access
+    }
+
+    /// Returns the first failed sync, after which every change and fence fails.
+    pub fn poisoned(&self) -> Option<Error> {
+        self.shared.poisoned()
+    }
+
+    /// Returns what was counted so far, if the options asked for it.
+    pub fn meter(&self) -> Option<MeterReading> {
+        self.shared.meter.as_ref().map(|meter| lock(meter).reading())
+    }
+
+    fn poison(&self, error: Error) -> Error {
+        self.shared.poison(error)
+    }
+}
+
+/// Refuses names that could leave the directory or meet the medium's own files.
+fn check_name(name: &str) -> Result<()> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    let is_good = name.bytes().all(is_plain)
+        && (1..=200).contains(&name.len())
+        && !name.starts_with('.')
+        && !name.ends_with(".tmp")
+        && name != "lock";
+    match is_good {
+        true => Ok(()),
+        false => Err(Error::invalid(format!("`{name}` is not a name for a file of a graph"))),
+    }
+}
