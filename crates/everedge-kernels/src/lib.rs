@@ -1,1 +1,14 @@
-//! Placeholder until its first module lands.
+//! Graph algorithms over any view, one a file, each with a verifier of its result.
+//!
+//! A kernel reads a [`GraphView`](everedge_core::GraphView) and returns arrays as long as the
+//! view's `vertex_bound`, indexed by vertex; what stands there for ids that are not vertices is
+//! documented with each result. Kernels use the threads of
+//! [`par::with_threads`](everedge_core::par::with_threads) around the call, or all cores.
+
+mod bfs;
+mod error;
+mod frontier;
+pub mod naive;
+
+pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
+pub use error::{Error, Result};

@@ -1,0 +1,192 @@
+//! Frontiers, and the one place that decides whether a step pushes or pulls.
+//!
+//! A frontier is the set of vertices that a step starts from: a list while it is small, a bitmap
+//! while it is large. The edge map takes a step along all edges that leave it and returns the
+//! vertices that the step reached. It *pushes* over the out-edges of the frontier, or *pulls*
+//! over the in-edges of all vertices that still want to be reached, which may stop early.
+//!
+//! Source: Shun and Blelloch, "Ligra", PPoPP 2013, §3 and §4 (`edgeMap`, there with an update, an
+//! atomic update and a condition); Beamer, Asanović and Patterson, "Direction-Optimizing
+//! Breadth-First Search", SC 2012, §4 (when to switch), with the thresholds of the GAP Benchmark
+//! Suite (Beamer 2015). Differences: the degrees of a frontier are added up when it is used.
+//!
+//! # Cost
+//! Push: the edges of the frontier. Pull: a bit test for every in-edge looked at, of all vertices.
+//! Memory: 4 bytes for each vertex of a list, or two bitmaps of one bit for each id.
+
+use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par};
+
+/// Vertices of a list in a piece of work: degrees vary by far, so pieces are small.
+const PUSH_GRAIN: usize = 64;
+/// Words of a bitmap in a piece of work; 1024 vertices, as in GAP.
+const PULL_GRAIN: usize = 16;
+/// Push to pull when the frontier's out-edges are more than the unexplored ones divided by this.
+const ALPHA: u64 = 15;
+/// Pull to push when the frontier shrinks below the number of vertices divided by this.
+const BETA: u32 = 18;
+
+/// What a kernel does along an edge from `u`, in the frontier, to `v`.
+pub(crate) trait EdgeStep: Sync {
+    /// Returns whether `v` is still to be reached.
+    fn wants(&self, v: VertexId) -> bool;
+
+    /// Reaches `v` from `u` while others may reach it too; returns whether this call makes `v` a
+    /// member of the next frontier, which only one does.
+    fn push(&self, u: VertexId, v: VertexId) -> bool;
+
+    /// Reaches `v` from `u` while nobody else does; returns whether `v` is in the next frontier.
+    fn pull(&self, u: VertexId, v: VertexId) -> bool;
+}
+
+/// The vertices that a step starts from.
+#[derive(Debug)]
+pub(crate) struct Frontier {
+    members: Members,
+    count: u32,
+}
+
+#[derive(Debug)]
+enum Members {
+    Sparse(Vec<VertexId>),
+    Dense(Bitmap),
+}
+
+/// Takes steps of a kernel that reaches each vertex once, and chooses their direction.
+#[derive(Debug)]
+pub(crate) struct EdgeMap<'v, V> {
+    view: &'v V,
+    /// Stored edge ends that no push has followed.
+    edges_unexplored: u64,
+    direction: Direction,
+    /// Size of the frontier before.
+    last_count: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Push,
+    Pull,
+}
+
+impl Frontier {
+    /// Returns the frontier of one vertex.
+    pub(crate) fn single(v: VertexId) -> Self {
+        Self::from_list(vec![v])
+    }
+
+    /// Returns the frontier of the vertices in `list`, each named once.
+    pub(crate) fn from_list(list: Vec<VertexId>) -> Self {
+        Self { count: list.len() as u32, members: Members::Sparse(list) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn into_list(self) -> Vec<VertexId> {
+        match self.members {
+            Members::Sparse(list) => list,
+            Members::Dense(bitmap) => bitmap.iter().collect(),
+        }
+    }
+
+    fn into_bitmap(self, bound: u32) -> Bitmap {
+        match self.members {
+            Members::Sparse(list) => {
+                let bitmap = AtomicBitmap::new(bound);
+                par::map_chunks(&list, PUSH_GRAIN, |list| {
+                    list.iter().for_each(|&v| _ = bitmap.insert(v));
+                });
+                bitmap.into()
+            }
+            Members::Dense(bitmap) => bitmap,
+        }
+    }
+}
+
+impl<'v, V: GraphView> EdgeMap<'v, V> {
+    pub(crate) fn new(view: &'v V) -> Self {
+        let ends_per_edge = if view.is_directed() { 1 } else { 2 };
+        Self {
+            view,
+            edges_unexplored: view.edge_count() * ends_per_edge,
+            direction: Direction::Push,
+            last_count: 0,
+        }
+    }
+
+    /// Takes `step` along the edges that leave `frontier`; returns the vertices that it reached.
+    pub(crate) fn step(&mut self, frontier: Frontier, step: &impl EdgeStep) -> Frontier {
+        let last_count = std::mem::replace(&mut self.last_count, frontier.count);
+        if self.direction == Direction::Pull {
+            let shrinks = frontier.count < last_count;
+            if !shrinks || frontier.count > self.view.vertex_count() / BETA {
+                return self.pull(frontier, step);
+            }
+            // After a pull one step is pushed in any case, or the direction could swing.
+            self.direction = Direction::Push;
+            return self.push(&frontier.into_list(), step);
+        }
+        let list = frontier.into_list();
+        let edges = self.out_edge_count(&list);
+        if edges > self.edges_unexplored / ALPHA {
+            self.direction = Direction::Pull;
+            return self.pull(Frontier::from_list(list), step);
+        }
+        self.edges_unexplored -= edges;
+        self.push(&list, step)
+    }
+
+    fn out_edge_count(&self, list: &[VertexId]) -> u64 {
+        let degree = |&v: &VertexId| u64::from(self.view.out_degree(v));
+        let sum_of = |list: &[VertexId]| list.iter().map(degree).sum::<u64>();
+        par::map_chunks(list, 16 * PUSH_GRAIN, sum_of).into_iter().sum()
+    }
+
+    fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
+        let reached = par::map_chunks(list, PUSH_GRAIN, |list| {
+            let mut reached = Vec::new();
+            for &u in list {
+                reached.extend(
+                    self.view.out_neighbors(u).filter(|&v| step.wants(v) && step.push(u, v)),
+                );
+            }
+            reached
+        });
+        Frontier::from_list(reached.concat())
+    }
+
+    fn pull(&self, frontier: Frontier, step: &impl EdgeStep) -> Frontier {
+        let bound = self.view.vertex_bound();
+        let frontier = frontier.into_bitmap(bound);
+        let mut reached = Bitmap::new(bound);
+        let counts = par::map_chunks_mut(reached.words_mut(), PULL_GRAIN, |first, words| {
+            let mut count = 0;
+            for (i, word) in (first as u32..).zip(words) {
+                for v in i * 64..(i * 64).saturating_add(64).min(bound) {
+                    *word |= u64::from(self.pull_vertex(v, &frontier, step)) << (v % 64);
+                }
+                count += word.count_ones();
+            }
+            count
+        });
+        Frontier { members: Members::Dense(reached), count: counts.into_iter().sum() }
+    }
+
+    /// Returns whether `v` is reached from a member of the frontier.
+    #[inline]
+    fn pull_vertex(&self, v: VertexId, frontier: &Bitmap, step: &impl EdgeStep) -> bool {
+        let mut reached = false;
+        if step.wants(v) {
+            for u in self.view.in_neighbors(v) {
+                if frontier.contains(u) {
+                    reached |= step.pull(u, v);
+                    if !step.wants(v) {
+                        break;
+                    }
+                }
+            }
+        }
+        reached
+    }
+}

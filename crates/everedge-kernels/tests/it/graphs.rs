@@ -1,0 +1,97 @@
+//! Small graphs of every kind that a kernel may meet.
+
+use everedge_core::{Csr, CsrOptions, Edge, VertexId, par};
+
+/// Where the random graphs begin.
+const SEEDS: std::ops::Range<u64> = 0..60;
+
+/// A stream of random numbers (SplitMix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// Returns a number below `bound`.
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % u64::from(bound)) as u32
+    }
+}
+
+/// A graph with a name to print when a test fails.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) graph: Csr,
+}
+
+/// Calls `check` on every kind of graph, each on one thread and on four.
+pub(crate) fn for_each_case(check: impl Fn(&Case) + Sync) {
+    let mut cases = shapes();
+    cases.extend(SEEDS.map(random));
+    for threads in [1, 4] {
+        par::with_threads(threads, || {
+            for case in &cases {
+                println!("{} on {threads} threads", case.name);
+                check(case);
+            }
+        })
+        .unwrap();
+    }
+}
+
+/// Builds a graph from edges with weights.
+pub(crate) fn graph(directed: bool, declared: &[VertexId], edges: &[(u32, u32, f32)]) -> Csr {
+    let pairs: Vec<Edge> = edges.iter().map(|&(u, v, _)| (u, v)).collect();
+    let weights: Vec<f32> = edges.iter().map(|&(_, _, weight)| weight).collect();
+    Csr::from_edges(&pairs, Some(&weights), CsrOptions { directed, declared })
+}
+
+/// Graphs that were thought of, directed and undirected.
+fn shapes() -> Vec<Case> {
+    let path: Vec<_> = (0..500).map(|v| (v, v + 1, (v % 3) as f32)).collect();
+    let star: Vec<_> = (1..3000).map(|v| (0, v, 1.5)).collect();
+    let cycle_of_zeros = [(0, 1, 0.0), (1, 2, 0.0), (2, 0, 0.0), (2, 3, 0.5), (4, 5, 0.0)];
+    let shapes: [(&str, &[VertexId], &[(u32, u32, f32)]); 10] = [
+        ("empty", &[], &[]),
+        ("one vertex", &[0], &[]),
+        ("only isolated vertices, with gaps", &[3, 9, 200], &[]),
+        ("self-loop", &[], &[(2, 2, 1.0)]),
+        ("parallel edges", &[], &[(0, 1, 3.0), (0, 1, 1.0), (1, 0, 2.0), (1, 1, 0.0), (1, 1, 0.0)]),
+        ("two components and gaps", &[], &[(1, 5, 1.0), (5, 9, 0.25), (70, 64, 2.0)]),
+        ("a cycle of zero weights", &[], &cycle_of_zeros),
+        ("an edge that is no way", &[], &[(0, 1, f32::INFINITY), (0, 2, f32::MAX), (2, 3, 1e-30)]),
+        ("path", &[], &path),
+        ("star", &[], &star),
+    ];
+    let build = |directed| {
+        shapes.map(|(name, declared, edges)| Case {
+            name: format!("{name}, directed: {directed}"),
+            graph: graph(directed, declared, edges),
+        })
+    };
+    [build(true), build(false)].into_iter().flatten().collect()
+}
+
+/// A graph of up to 600 vertices, sparse or dense, of even or very uneven degrees.
+fn random(seed: u64) -> Case {
+    let mut random = Random(seed);
+    let bound = 1 + random.below(600);
+    let edges_per_vertex = [1, 2, 8, 20][random.below(4) as usize];
+    let edge_count = random.below(1 + bound * edges_per_vertex);
+    let skewed = random.below(2) == 0;
+    let zeros = random.below(3);
+    let mut edges = Vec::new();
+    for _ in 0..edge_count {
+        let u = random.below(bound);
+        let v = if skewed { random.below(1 + u) / 2 } else { random.below(bound) };
+        let weight = if random.below(3) < zeros { 0.0 } else { random.below(1000) as f32 / 7.0 };
+        edges.push((u, v, weight));
+    }
+    let declared: Vec<_> = (0..random.below(5)).map(|_| random.below(2 * bound)).collect();
+    let directed = random.below(2) == 0;
+    Case {
+        name: format!("random graph of seed {seed}, directed: {directed}"),
+        graph: graph(directed, &declared, &edges),
+    }
+}
