@@ -1,6 +1,15 @@
 //! Durable bytes: media, edge log, layouts and recovery.
 
+mod adjacency;
+mod batch;
 mod error;
+mod log;
+mod manifest;
 pub mod medium;
 
+pub use adjacency::{
+    AdjacencyGraph, Changes, Neighbors, Recovery, Snapshot, Verification, WeightedNeighbors,
+};
+pub use batch::Batch;
 pub use error::{Error, Result};
+pub use manifest::{Durability, GraphOptions, IdKind, Layout, MANIFEST, Manifest};

@@ -128,24 +128,7 @@ impl Directory {
 
     /// Returns all bytes of the file `name`, which are at most `bytes_max`.
     pub(super) fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
-        let file = self.open_file(name, Access::Read)?;
-        let path = self.path.join(name);
-        let len = file.len()?;
-        check_size(&path, len, bytes_max)?;
-        let mut bytes = vec![0; len as usize];
-        let mut filled = 0;
-        while filled < bytes.len() {
-            let read = rustix::io::retry_on_intr(|| {
-                rustix::io::pread(file.fd(), &mut bytes[filled..], filled as u64)
-            })
-            .map_err(|e| Error::io(&path, "read", e))?;
-            if read == 0 {
-                break;
-            }
-            filled += read;
-        }
-        bytes.truncate(filled);
-        Ok(bytes)
+        read_whole(&self.fd, &self.path, name, bytes_max)
     }
 
     /// Removes the file `name`, durably.
@@ -200,6 +183,43 @@ impl Drop for Directory {
             let _ = rustix::fs::ftruncate(&self.lock, 0);
         }
     }
+}
+
+/// Returns all bytes of a file in a directory that is not opened as a volume: no lock is taken.
+///
+/// # Errors
+/// [`Error::NotAGraph`] if `path` is no directory or has no such regular file;
+/// [`Error::Corruption`] if the file has more than `bytes_max` bytes, before any is read.
+pub fn read_file(path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+    let fd = open_directory(path)?;
+    read_whole(&fd, path, name, bytes_max).map_err(|e| match e {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            not_a_graph(path, &format!("it holds no `{name}`"))
+        }
+        e => e,
+    })
+}
+
+fn read_whole(directory: &OwnedFd, path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+    let fd = open_file(directory, path, name, OFlags::RDONLY)?;
+    let path = path.join(name);
+    let file = BackingFile::new(fd, path.clone());
+    let len = file.len()?;
+    check_size(&path, len, bytes_max)?;
+    let mut bytes = vec![0; len as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let read = rustix::io::retry_on_intr(|| {
+            rustix::io::pread(file.fd(), &mut bytes[filled..], filled as u64)
+        })
+        .map_err(|e| Error::io(&path, "read", e))?;
+        if read == 0 {
+            break;
+        }
+        filled += read;
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
 }
 
 /// Refuses a file of more bytes than its reader would take.

@@ -29,10 +29,12 @@ const HUGE_PAGE_BYTES: u64 = 2 << 20;
 pub(super) enum Source<'a> {
     /// Memory that reads zero until stored to.
     Anonymous,
-    /// A file, for reading or for both.
-    File { fd: BorrowedFd<'a>, writable: bool },
+    /// A file.
+    File { fd: BorrowedFd<'a> },
     /// A file on a DAX file system whose metadata persists with the stores (`MAP_SYNC`).
-    Dax { fd: BorrowedFd<'a>, writable: bool },
+    Dax { fd: BorrowedFd<'a> },
+    /// A file as it is now; stores stay in memory.
+    Private { fd: BorrowedFd<'a> },
 }
 
 /// A mapping of fixed address.
@@ -79,6 +81,21 @@ impl Map {
     pub(super) fn set_len(&self, len: u64) {
         assert!(len <= self.reserved_bytes, "{len} bytes are more than are reserved");
         self.len.store(len, Ordering::Release);
+    }
+
+    /// Puts memory behind the end of a private file, so that `len` bytes may be touched.
+    pub(super) fn extend_privately(&self, len: u64) -> io::Result<()> {
+        let start = self.len().next_multiple_of(PAGE_BYTES);
+        let end = len.next_multiple_of(PAGE_BYTES);
+        assert!(end <= self.reserved_bytes, "{len} bytes are more than are reserved");
+        if start < end {
+            // SAFETY: in bounds of the mapping by the assertion (M1).
+            let address = unsafe { self.base.add(start as usize) };
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+            map_anonymous(address.as_ptr().cast(), end - start, flags)?;
+        }
+        self.set_len(len);
+        Ok(())
     }
 
     /// Views `count` words from `offset` on. Panics if they are unaligned or beyond the length.
@@ -175,34 +192,25 @@ fn halve(bytes: u64) -> u64 {
 }
 
 fn map_once(source: &Source<'_>, len: u64) -> io::Result<NonNull<u8>> {
-    let rights = |writable| match writable {
-        true => ProtFlags::READ | ProtFlags::WRITE,
-        false => ProtFlags::READ,
-    };
     let base = match *source {
-        Source::Anonymous => map_anonymous(len)?,
-        Source::File { fd, writable } => map_fd(fd, len, rights(writable), MapFlags::SHARED)?,
-        Source::Dax { fd, writable } => {
-            let flags = MapFlags::SHARED_VALIDATE | MapFlags::SYNC;
-            map_fd(fd, len, rights(writable), flags)?
-        }
+        Source::Anonymous => map_anonymous(ptr::null_mut(), len, MapFlags::PRIVATE)?,
+        Source::File { fd } => map_fd(fd, len, MapFlags::SHARED)?,
+        Source::Dax { fd } => map_fd(fd, len, MapFlags::SHARED_VALIDATE | MapFlags::SYNC)?,
+        Source::Private { fd } => map_fd(fd, len, MapFlags::PRIVATE)?,
     };
     NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
-fn map_anonymous(len: u64) -> io::Result<*mut c_void> {
+fn map_anonymous(address: *mut c_void, len: u64, flags: MapFlags) -> io::Result<*mut c_void> {
     let rights = ProtFlags::READ | ProtFlags::WRITE;
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
-    Ok(unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), len as usize, rights, flags) }?)
+    let flags = flags | MapFlags::NORESERVE;
+    // SAFETY: either the address is of the kernel's choice and overlaps nothing, or the caller
+    // owns the range that the mapping replaces.
+    Ok(unsafe { rustix::mm::mmap_anonymous(address, len as usize, rights, flags) }?)
 }
 
-fn map_fd(
-    fd: BorrowedFd<'_>,
-    len: u64,
-    rights: ProtFlags,
-    flags: MapFlags,
-) -> io::Result<*mut c_void> {
+fn map_fd(fd: BorrowedFd<'_>, len: u64, flags: MapFlags) -> io::Result<*mut c_void> {
+    let rights = ProtFlags::READ | ProtFlags::WRITE;
     let flags = flags | MapFlags::NORESERVE;
     // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing. Others may
     // change the file: its bytes are seen as atomics only (M2).

@@ -43,6 +43,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use directory::read_file;
 pub use meter::MeterReading;
 pub use region::Region;
 pub use site::Site;
@@ -95,7 +96,8 @@ impl FromStr for MediumKind {
 /// What a volume is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// To read; nothing on the medium changes, and other readers may come.
+    /// To read; nothing on the medium changes, and other readers may come. What a region is told
+    /// to store, and its growth, stay in the memory of this handle.
     Read,
     /// To read and write, alone.
     Write,

@@ -52,9 +52,8 @@ impl Backing {
         shared: &Shared,
     ) -> Result<Backing> {
         let len = file.len()? / 8 * 8;
-        let writable = shared.access == Access::Write;
-        let reserve_bytes = if writable { RESERVE_BYTES.max(len.saturating_mul(2)) } else { len };
-        let source = source(file.fd(), writable, shared.options.kind);
+        let reserve_bytes = RESERVE_BYTES.max(len.saturating_mul(2));
+        let source = source(file.fd(), shared);
         let map = Map::new(&source, reserve_bytes, len).map_err(|e| match (&source, e.kind()) {
             (Source::Dax { .. }, std::io::ErrorKind::Unsupported) => not_persistent(&path),
             _ => memory_error(&path, e, len),
@@ -69,10 +68,11 @@ impl Backing {
     }
 }
 
-fn source(fd: BorrowedFd<'_>, writable: bool, kind: MediumKind) -> Source<'_> {
-    match kind {
-        MediumKind::Pmem { emulated: false } => Source::Dax { fd, writable },
-        _ => Source::File { fd, writable },
+fn source<'a>(fd: BorrowedFd<'a>, shared: &Shared) -> Source<'a> {
+    match (shared.access, shared.options.kind) {
+        (Access::Read, _) => Source::Private { fd },
+        (Access::Write, MediumKind::Pmem { emulated: false }) => Source::Dax { fd },
+        (Access::Write, _) => Source::File { fd },
     }
 }
 
@@ -115,7 +115,7 @@ impl Region {
     /// If `len` is not a multiple of 8.
     pub fn grow(&self, len: u64) -> Result<()> {
         assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
-        self.shared.check_writable()?;
+        self.shared.check_health()?;
         let _resizing = lock(&self.backing.resize);
         let old_len = self.len();
         if len <= old_len {
@@ -126,6 +126,10 @@ impl Region {
             let path = self.path().to_path_buf();
             let (needed_bytes, available_bytes) = (len - old_len, reserved_bytes - old_len);
             return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+        }
+        if self.shared.access == Access::Read {
+            let extended = self.backing.map.extend_privately(len);
+            return extended.map_err(|e| memory_error(self.path(), e, len - old_len));
         }
         if let Some(file) = &self.backing.file {
             file.allocate(old_len..len)?;
@@ -212,8 +216,8 @@ impl Region {
     /// each at once.
     ///
     /// # Panics
-    /// If `offset` or the length of `bytes` is not a multiple of 4, the bytes end beyond the
-    /// region, or the volume was opened for reading.
+    /// If `offset` or the length of `bytes` is not a multiple of 4, or the bytes end beyond the
+    /// region.
     #[inline]
     pub fn store(&self, offset: u64, bytes: &[u8]) {
         self.check_store(offset, bytes.len());
@@ -233,8 +237,7 @@ impl Region {
     /// Stores `words` from the byte `offset` on, like [`store`](Self::store).
     ///
     /// # Panics
-    /// If `offset` is not a multiple of 4, the words end beyond the region, or the volume was
-    /// opened for reading.
+    /// If `offset` is not a multiple of 4 or the words end beyond the region.
     #[inline]
     pub fn store_words(&self, offset: u64, words: &[u32]) {
         self.check_store(offset, size_of_val(words));
@@ -248,7 +251,6 @@ impl Region {
 
     #[inline]
     fn check_store(&self, offset: u64, len: usize) {
-        assert!(self.shared.access == Access::Write, "store to a volume opened for reading");
         self.count(|meter| meter.store(self.backing.number, offset..offset + len as u64));
     }
 
@@ -323,6 +325,9 @@ impl Region {
     #[inline]
     pub fn fence(&self, _site: Site) -> Result<()> {
         self.shared.check_health()?;
+        if self.shared.access == Access::Read {
+            return Ok(());
+        }
         self.count(|meter| meter.fence(self.backing.number));
         match (self.shared.options.kind, &self.backing.file) {
             (MediumKind::Pmem { .. }, _) => store_fence(),
@@ -332,6 +337,19 @@ impl Region {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes care that what this thread flushed needs no later fence of its own: on memory a
+    /// fence, on a file nothing, since there one thread's fence covers the flushes of all.
+    ///
+    /// # Errors
+    /// As [`fence`](Self::fence).
+    #[inline]
+    pub fn drain(&self, site: Site) -> Result<()> {
+        match self.shared.options.kind {
+            MediumKind::File => self.shared.check_health(),
+            _ => self.fence(site),
+        }
     }
 
     /// Returns whether a checksum is as expected.

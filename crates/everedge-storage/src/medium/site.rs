@@ -23,8 +23,12 @@ macro_rules! sites {
 sites! {
     /// A record appended to the edge log.
     LogRecord,
-    /// The superblock of the edge log.
-    LogSuperblock,
+    /// An anchor of the edge log: its durable pointers.
+    LogAnchor,
+    /// The header of the block file.
+    BlocksHeader,
+    /// The wiping of blocks that a crash left without a chain.
+    Wipe,
     /// A block of a layout.
     Block,
     /// The names of external ids.

@@ -1,0 +1,385 @@
+//! A shard: the neighbor lists of 4,096 consecutive vertices, updated by one thread at a time.
+//!
+//! Source: XPGraph §3.3 (tombstones), §3.4 (ranged edge lists that are archived in parallel).
+//! Differences: an update is replayed only past the sequence number of the vertex's newest block;
+//! whether a deletion finds its edge is decided by one scan of the list for all the updates of a
+//! vertex in a step.
+//!
+//! # Invariants
+//! - H1: a set bit in `unflushed` means that no block says yet whether that id is a vertex.
+//! - H2: `vertex_count` is the number of bits in `vertices`; `degree_sum` the sum of degrees in
+//!   the first list, `loop_count` the self-loops in it.
+
+use everedge_core::VertexId;
+use rustc_hash::FxHashMap;
+
+use super::block::{self, BlockHeader, NO_BLOCK};
+use super::list::List;
+use super::space::{ShardSpace, Space};
+use crate::Result;
+use crate::batch::DELETION;
+use crate::medium::Site;
+
+/// Vertices of a shard, as a power of two.
+pub(crate) const SHARD_BITS: u32 = 12;
+/// Vertices of a shard.
+pub(crate) const SHARD_SPAN: usize = 1 << SHARD_BITS;
+/// Updates of a step, as a power of two: what fits beside a local id in one word.
+pub(crate) const STEP_BITS: u32 = 32 - SHARD_BITS;
+
+const BITMAP_WORDS: usize = SHARD_SPAN / 64;
+
+/// An update on its way into a list: neighbor, local vertex and place in the step in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packed(pub u64);
+
+impl Packed {
+    pub(crate) fn new(vertex: VertexId, neighbor: u32, index: u32) -> Self {
+        let local = vertex % SHARD_SPAN as u32;
+        Self(u64::from(neighbor) << 32 | u64::from(local << STEP_BITS | index))
+    }
+
+    /// Neighbor, with the tombstone mark if it is a deletion.
+    pub(crate) fn neighbor(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    pub(crate) fn local(self) -> usize {
+        (self.0 as u32 >> STEP_BITS) as usize
+    }
+
+    pub(crate) fn index(self) -> u32 {
+        self.0 as u32 % (1 << STEP_BITS)
+    }
+
+    /// Orders by local vertex, then by place in the step.
+    pub(crate) fn order(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn is_deletion(self) -> bool {
+        self.neighbor() & DELETION != 0
+    }
+
+    fn with_neighbor(self, neighbor: u32) -> Self {
+        Self(self.0 & 0xffff_ffff | u64::from(neighbor) << 32)
+    }
+}
+
+/// What a shard needs to know to take updates.
+pub(crate) struct Context<'a> {
+    pub space: &'a Space,
+    pub salt: u32,
+    /// Words of an entry: a neighbor, and its weight if there are weights.
+    pub entry_words: usize,
+    pub simple: bool,
+    pub directed: bool,
+    /// Whether updates may be older than the blocks: after a crash.
+    pub replaying: bool,
+    /// The sequence number of the step's first update.
+    pub first_sequence: u64,
+    /// The weight, as bits, of each update of the step.
+    pub weights: &'a [u32],
+}
+
+/// Blocks written and the sum of their checksums: what must be found again after a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub block_count: u64,
+    pub checksum_sum: u64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, checksum: u32) {
+        self.block_count += 1;
+        self.checksum_sum = self.checksum_sum.wrapping_add(u64::from(checksum));
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.block_count += other.block_count;
+        self.checksum_sum = self.checksum_sum.wrapping_add(other.checksum_sum);
+    }
+}
+
+/// How many updates changed something, counted at both ends of undirected edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub inserted: u64,
+    pub deleted: u64,
+    pub ignored: u64,
+}
+
+/// The lists of one range of vertices; as `default` it has no room for any yet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shard {
+    pub first_vertex: VertexId,
+    pub lists: Vec<List>,
+    vertices: Vec<u64>,
+    unflushed: Vec<u64>,
+    pub vertex_count: u32,
+    pub degree_sum: u64,
+    pub loop_count: u64,
+    pub space: ShardSpace,
+    pub tally: Tally,
+    pub outcome: Outcome,
+}
+
+impl Shard {
+    /// Makes room for the vertices of the shard number `index`, if there is none yet.
+    pub(crate) fn materialize(&mut self, index: usize, list_count: usize) {
+        if self.vertices.is_empty() {
+            self.first_vertex = (index * SHARD_SPAN) as u32;
+            self.vertices = vec![0; BITMAP_WORDS];
+            self.unflushed = vec![0; BITMAP_WORDS];
+            self.lists = vec![List::default(); list_count];
+            self.lists.iter_mut().for_each(|list| list.grow(SHARD_SPAN));
+        }
+    }
+
+    pub(crate) fn is_vertex(&self, local: usize) -> bool {
+        self.vertices.get(local / 64).is_some_and(|word| word >> (local % 64) & 1 == 1)
+    }
+
+    /// Returns the id after the shard's last vertex, or 0 if it has none.
+    pub(crate) fn vertex_bound(&self) -> u32 {
+        match self.vertices.iter().rposition(|&word| word != 0) {
+            Some(index) => {
+                self.first_vertex + index as u32 * 64 + 64 - self.vertices[index].leading_zeros()
+            }
+            None => 0,
+        }
+    }
+
+    /// Applies the updates of one vertex in one list, in their order. A list past the last keeps
+    /// no neighbors, only that its vertices are vertices.
+    pub(crate) fn apply(
+        &mut self,
+        context: &Context,
+        list: usize,
+        updates: &[Packed],
+    ) -> Result<()> {
+        let Some(first) = updates.first() else { return Ok(()) };
+        let local = first.local();
+        let updates = if context.replaying {
+            let complete = self.complete_through(context, list, local);
+            let known = updates.partition_point(|update| {
+                complete.is_some_and(|sequence| context.sequence(*update) <= sequence)
+            });
+            &updates[known..]
+        } else {
+            updates
+        };
+        if let Some(insertion) = updates.iter().rev().find(|update| !update.is_deletion()) {
+            self.note_vertex(context, local, context.sequence(*insertion), true);
+        }
+        if list >= self.lists.len() {
+            return Ok(());
+        }
+        if context.simple || updates.iter().any(|update| update.is_deletion()) {
+            let resolved = self.resolve(context, list, local, updates);
+            self.append(context, list, local, &resolved)
+        } else {
+            self.count_insertions(context, list, local, updates);
+            self.append(context, list, local, updates)
+        }
+    }
+
+    /// Makes an id a vertex, or ends it, by an update of the vertex itself.
+    pub(crate) fn apply_to_vertex(&mut self, context: &Context, update: Packed) {
+        let sequence = context.sequence(update);
+        self.note_vertex(context, update.local(), sequence, !update.is_deletion());
+    }
+
+    /// Writes every buffer as a block that completes its list up to `sequence`.
+    pub(crate) fn flush_all(&mut self, context: &Context, sequence: u64) -> Result<()> {
+        for list in 0..self.lists.len() {
+            for local in 0..self.lists[list].entries.len() {
+                if !self.lists[list].buffered(local).is_empty() {
+                    self.flush(context, list, local, sequence)?;
+                }
+            }
+            self.lists[list].drop_buffers();
+        }
+        for local in 0..self.unflushed.len() * 64 {
+            if self.unflushed[local / 64] >> (local % 64) & 1 == 1 {
+                self.flush(context, 0, local, sequence)?;
+            }
+        }
+        context.space.region().drain(Site::Block)
+    }
+
+    /// Returns the lines that [`Self::flush_all`] would take at most.
+    pub(crate) fn buffered_lines(&self) -> u64 {
+        let unflushed: u32 = self.unflushed.iter().map(|word| word.count_ones()).sum();
+        self.lists.iter().map(|list| list.buffered_lines).sum::<u64>() + u64::from(unflushed)
+    }
+
+    /// Sets whether `local` is a vertex, as found at recovery.
+    pub(crate) fn restore_vertex(&mut self, local: usize, is_vertex: bool) {
+        self.set_vertex(local, is_vertex);
+        self.unflushed[local / 64] &= !(1 << (local % 64));
+    }
+
+    /// The sequence number up to which a list is complete in its blocks.
+    fn complete_through(&self, context: &Context, list: usize, local: usize) -> Option<u64> {
+        let head = self.lists.get(list)?.entries[local].head;
+        (head != NO_BLOCK).then(|| block::sequence_of(context.space.region(), head))
+    }
+
+    fn note_vertex(&mut self, context: &Context, local: usize, sequence: u64, is_vertex: bool) {
+        let is_known = context.replaying
+            && (0..self.lists.len())
+                .filter_map(|list| self.complete_through(context, list, local))
+                .any(|complete| sequence <= complete);
+        if !is_known && self.is_vertex(local) != is_vertex {
+            self.set_vertex(local, is_vertex);
+            self.unflushed[local / 64] |= 1 << (local % 64);
+        }
+    }
+
+    fn set_vertex(&mut self, local: usize, is_vertex: bool) {
+        let (word, bit) = (&mut self.vertices[local / 64], 1 << (local % 64));
+        match (*word & bit != 0, is_vertex) {
+            (false, true) => self.vertex_count += 1,
+            (true, false) => self.vertex_count -= 1,
+            _ => return,
+        }
+        *word ^= bit;
+    }
+
+    fn count_insertions(
+        &mut self,
+        context: &Context,
+        list: usize,
+        local: usize,
+        updates: &[Packed],
+    ) {
+        self.lists[list].entries[local].degree += updates.len() as u32;
+        if list == 0 {
+            let vertex = self.first_vertex + local as u32;
+            let loops = updates.iter().filter(|update| update.neighbor() == vertex).count() as u64;
+            self.degree_sum += updates.len() as u64;
+            self.loop_count += loops;
+            self.outcome.inserted +=
+                updates.len() as u64 + if context.directed { 0 } else { loops };
+        }
+    }
+
+    /// Turns updates into entries: drops deletions that find no edge and, in a simple graph,
+    /// insertions of an edge that is there (if it has a weight, the new one takes its place).
+    fn resolve(
+        &mut self,
+        context: &Context,
+        list: usize,
+        local: usize,
+        updates: &[Packed],
+    ) -> Vec<Packed> {
+        let mut live: FxHashMap<VertexId, i64> =
+            updates.iter().map(|update| (update.neighbor() & !DELETION, 0)).collect();
+        let region = context.space.region();
+        self.lists[list].count_live(region, local, context.entry_words, &mut live);
+        let vertex = self.first_vertex + local as u32;
+        let mut entries = Vec::with_capacity(updates.len());
+        for &update in updates {
+            let neighbor = update.neighbor() & !DELETION;
+            let is_loop = neighbor == vertex;
+            let ends = if is_loop && !context.directed { 2 } else { 1 };
+            let count = live.entry(neighbor).or_default();
+            let counted = if list == 0 { ends } else { 0 };
+            match (update.is_deletion(), *count > 0) {
+                (true, false) => self.outcome.ignored += counted,
+                (true, true) => {
+                    *count -= 1;
+                    entries.push(update);
+                    self.outcome.deleted += counted;
+                    self.change_degree(list, local, is_loop, -1);
+                }
+                (false, true) if context.simple => {
+                    if context.entry_words > 1 {
+                        entries.push(update.with_neighbor(neighbor | DELETION));
+                        entries.push(update);
+                        self.lists[list].entries[local].has_tombstones = true;
+                    }
+                }
+                (false, _) => {
+                    *count += 1;
+                    entries.push(update);
+                    self.outcome.inserted += counted;
+                    self.change_degree(list, local, is_loop, 1);
+                }
+            }
+        }
+        entries
+    }
+
+    fn change_degree(&mut self, list: usize, local: usize, is_loop: bool, change: i32) {
+        let entry = &mut self.lists[list].entries[local];
+        entry.degree = entry.degree.wrapping_add_signed(change);
+        entry.has_tombstones |= change < 0;
+        if list == 0 {
+            self.degree_sum = self.degree_sum.wrapping_add_signed(change.into());
+            if is_loop {
+                self.loop_count = self.loop_count.wrapping_add_signed(change.into());
+            }
+        }
+    }
+
+    /// Appends entries to the buffer, which becomes a block whenever it is full.
+    fn append(
+        &mut self,
+        context: &Context,
+        list: usize,
+        local: usize,
+        entries: &[Packed],
+    ) -> Result<()> {
+        let entry_words = context.entry_words;
+        let mut rest = entries;
+        while !rest.is_empty() {
+            let lists = &mut self.lists[list];
+            let room = lists.room(local, rest.len() * entry_words, entry_words);
+            let (now, later) = rest.split_at(rest.len().min(room / entry_words));
+            let free = lists.free_words(local);
+            for (words, entry) in free.chunks_exact_mut(entry_words).zip(now) {
+                words[0] = entry.neighbor();
+                if let Some(weight) = words.get_mut(1) {
+                    *weight = context.weights[entry.index() as usize];
+                }
+            }
+            lists.fill(local, now.len() * entry_words);
+            if let Some(last) = now.last()
+                && lists.buffered(local).len() + entry_words > block::ENTRY_WORDS_MAX
+            {
+                self.flush(context, list, local, context.sequence(*last))?;
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Writes the buffer of one vertex as one block.
+    fn flush(&mut self, context: &Context, list: usize, local: usize, sequence: u64) -> Result<()> {
+        let lists = &mut self.lists[list];
+        let entries = lists.buffered(local);
+        let header = BlockHeader {
+            vertex: self.first_vertex + local as u32,
+            list,
+            previous: lists.entries[local].head,
+            previous_sequence: lists.head_sequences[local],
+            sequence,
+            entry_words: entries.len(),
+            is_vertex: self.vertices[local / 64] >> (local % 64) & 1 == 1,
+        };
+        let place = self.space.take(context.space, header.lines())?;
+        let checksum = block::write(context.space.region(), context.salt, place, &header, entries);
+        self.tally.add(checksum);
+        lists.flushed(local, place, sequence);
+        self.unflushed[local / 64] &= !(1 << (local % 64));
+        Ok(())
+    }
+}
+
+impl Context<'_> {
+    fn sequence(&self, update: Packed) -> u64 {
+        self.first_sequence + u64::from(update.index())
+    }
+}

@@ -1,0 +1,654 @@
+//! The circular edge log: where a batch becomes durable.
+//!
+//! Source: Wang et al., "XPGraph", ToS 2025, §3.1 and Figure 7 (circular edge log), §3.4 (logging
+//! phase). Differences: each batch is a record with a sequence number and a checksum that commits
+//! it as a whole; the log's own pointers are durable; a record is fenced before it counts.
+//!
+//! # Layout
+//! Two anchor slots of 4 KiB, then the ring. Positions are logical and only grow; position `p`
+//! lies `(p - base) mod capacity` bytes into the ring. `docs/format.md` draws record and anchor.
+//!
+//! ```text
+//! anchors | ring: … free …  tail ──► records ──► head  … free …
+//! ```
+//! The tail moves when a layout has made durable elsewhere all that lies behind it.
+//!
+//! # Invariants
+//! - I1: `tail ≤ durable ≤ head ≤ tail + capacity`.
+//! - I2: sequence numbers count updates; a record's first follows the previous record's last.
+//! - I3: generations do not decrease along the log. Each writing open has a new one, so that a
+//!   record that an earlier recovery dropped can never be taken for a successor of a later one.
+//! - I4: until the ring is full for the first time it grows with the file; then it wraps.
+//!
+//! # Cost
+//! 48 bytes a batch and 8 (weighted: 12) an update, one fence a batch; writers that wait for the
+//! same fence share it.
+//!
+//! # Concurrency
+//! `state` orders appends, `durable` orders fences; a fence is never waited for under `state`.
+//!
+//! # Recovery
+//! Read from the tail to the first record that is not whole. A record found whole further on that
+//! says it was appended after that place was durable proves damage, which is reported.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+
+use crate::batch::Batch;
+use crate::medium::{Region, Site};
+use crate::{Error, Result};
+
+/// Where the ring begins: after the two anchor slots.
+pub(crate) const RING_OFFSET: u64 = 2 * ANCHOR_STRIDE;
+const ANCHOR_STRIDE: u64 = 4096;
+const ANCHOR_WORDS: usize = 24;
+const ANCHOR_MAGIC: u32 = u32::from_le_bytes(*b"ELOG");
+const ANCHOR_VERSION: u32 = 1;
+
+const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"BTCH");
+const COMMIT_MAGIC: u32 = u32::from_le_bytes(*b"CMIT");
+const HEADER_WORDS: usize = 8;
+const COMMIT_WORDS: usize = 4;
+/// The ring grows by at least this much, so that small graphs stay small.
+const RING_GROWTH_BYTES_MIN: u64 = 64 << 10;
+const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
+
+/// What a layout leaves with the log's tail: the state that is durable without the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    /// The layout's own numbers, to be found again at recovery.
+    pub layout: [u64; 3],
+}
+
+/// The durable pointers of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Anchor {
+    /// Counts anchors written; the newer valid slot wins.
+    counter: u64,
+    /// The number of the open that writes.
+    generation: u32,
+    base: u64,
+    tail: u64,
+    tail_sequence: u64,
+    capacity: u64,
+    checkpoint: Checkpoint,
+}
+
+/// One batch in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Where its first update lies.
+    position: u64,
+    /// The sequence number of its first update.
+    pub sequence: u64,
+    /// How many updates it holds.
+    pub count: u32,
+    /// Whether some of them are of vertices, not of edges.
+    pub has_vertex_updates: bool,
+}
+
+/// The outcome of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Appended {
+    /// The batch is in the log, up to `position`, not yet fenced.
+    At { position: u64 },
+    /// The ring has no room until the tail moves.
+    Full,
+}
+
+struct State {
+    anchor: Anchor,
+    head: u64,
+    next_sequence: u64,
+    /// Records that the layout has not yet taken.
+    logged: VecDeque<Record>,
+    /// Whether this open has made its generation durable.
+    writing: bool,
+}
+
+/// Up to where the log is fenced.
+#[derive(Clone, Copy)]
+struct Durable {
+    position: u64,
+    sequence: u64,
+}
+
+/// The circular edge log of one graph.
+pub(crate) struct EdgeLog {
+    region: Region,
+    weighted: bool,
+    salt: u32,
+    state: Mutex<State>,
+    durable: Mutex<Durable>,
+}
+
+impl EdgeLog {
+    /// Creates an empty log in `region`, which has room for the anchors; `capacity_bytes` bounds its ring.
+    pub(crate) fn create(
+        region: Region,
+        capacity_bytes: u64,
+        weighted: bool,
+        salt: u32,
+    ) -> Result<Self> {
+        let anchor = Anchor {
+            counter: 1,
+            generation: 1,
+            base: 0,
+            tail: 0,
+            tail_sequence: 0,
+            capacity: capacity_bytes.next_multiple_of(64),
+            checkpoint: Checkpoint::default(),
+        };
+        let log = Self::with_anchor(region, weighted, salt, anchor);
+        log.write_anchor(&anchor)?;
+        log.state.lock().writing = true;
+        Ok(log)
+    }
+
+    /// Opens a log and finds every whole record after its tail.
+    ///
+    /// # Errors
+    /// `Corruption` if neither anchor is valid, or if a durable record is damaged.
+    pub(crate) fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
+        let anchor = read_newest_anchor(&region, salt)?;
+        let log = Self::with_anchor(region, weighted, salt, anchor);
+        log.find_records()?;
+        Ok(log)
+    }
+
+    fn with_anchor(region: Region, weighted: bool, salt: u32, anchor: Anchor) -> Self {
+        let state = State {
+            anchor,
+            head: anchor.tail,
+            next_sequence: anchor.tail_sequence,
+            logged: VecDeque::new(),
+            writing: false,
+        };
+        let durable = Durable { position: anchor.tail, sequence: anchor.tail_sequence };
+        Self { region, weighted, salt, state: Mutex::new(state), durable: Mutex::new(durable) }
+    }
+
+    /// Returns what the layout left at the last checkpoint, and the sequence number of then.
+    pub(crate) fn checkpoint(&self) -> (Checkpoint, u64) {
+        let state = self.state.lock();
+        (state.anchor.checkpoint, state.anchor.tail_sequence)
+    }
+
+    /// Returns how many batches, and updates in them, the layout has not taken yet.
+    pub(crate) fn untaken(&self) -> (u64, u64) {
+        let state = self.state.lock();
+        let updates = state.logged.front().map_or(0, |first| state.next_sequence - first.sequence);
+        (state.logged.len() as u64, updates)
+    }
+
+    /// Returns whether nothing was written since the log was opened, and it is empty.
+    pub(crate) fn is_untouched(&self) -> bool {
+        let state = self.state.lock();
+        !state.writing && state.head == state.anchor.tail
+    }
+
+    /// Returns the bytes of the ring that hold records.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        let state = self.state.lock();
+        state.head - state.anchor.tail
+    }
+
+    /// Makes this open's generation durable; the caller has durably undone by then what the
+    /// open dropped. Called before the first write of an open.
+    pub(crate) fn begin_writing(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        if !state.writing {
+            let mut anchor = state.anchor;
+            anchor.counter += 1;
+            anchor.generation += 1;
+            self.write_anchor(&anchor)?;
+            state.anchor = anchor;
+            state.writing = true;
+        }
+        Ok(())
+    }
+
+    /// Stores `batch` at the head without fencing it.
+    ///
+    /// # Errors
+    /// `NoSpace` if the ring could still grow but the medium is full; nothing has changed then.
+    pub(crate) fn append(&self, batch: &Batch) -> Result<Appended> {
+        debug_assert_eq!(batch.is_weighted(), self.weighted);
+        let body = encode_body(batch);
+        let body_crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&body));
+        let durable_sequence = self.durable.lock().sequence;
+
+        let mut state = self.state.lock();
+        let anchor = state.anchor;
+        let bytes = record_bytes(batch.len() as u64, self.weighted);
+        if state.head + bytes - anchor.tail > anchor.capacity {
+            return Ok(Appended::Full);
+        }
+        self.grow_ring(&anchor, state.head + bytes)?;
+        let count = batch.len() as u32;
+        let flags = u32::from(batch.vertex_update_count() > 0);
+        let sequences = [state.next_sequence, durable_sequence];
+        let header = encode_header(&anchor, count, flags, sequences);
+        let commit = encode_commit(body_crc, &header, state.next_sequence + u64::from(count));
+        let body_position = state.head + 4 * HEADER_WORDS as u64;
+        self.store(&anchor, state.head, &header);
+        self.store(&anchor, body_position, &body);
+        self.store(&anchor, body_position + 4 * body.len() as u64, &commit);
+        let sequence = state.next_sequence;
+        state.logged.push_back(Record {
+            position: body_position,
+            sequence,
+            count,
+            has_vertex_updates: flags != 0,
+        });
+        state.head += bytes;
+        state.next_sequence += u64::from(count);
+        Ok(Appended::At { position: state.head })
+    }
+
+    /// Fences the log at least up to `position`; a fence covers all that was appended by then.
+    pub(crate) fn make_durable(&self, position: u64) -> Result<()> {
+        let mut durable = self.durable.lock();
+        if durable.position >= position {
+            return Ok(());
+        }
+        let (anchor, head, next_sequence) = {
+            let state = self.state.lock();
+            (state.anchor, state.head, state.next_sequence)
+        };
+        for range in ring_ranges(&anchor, durable.position, head) {
+            self.region.flush(Site::LogRecord, range);
+        }
+        self.region.fence(Site::LogRecord)?;
+        *durable = Durable { position: head, sequence: next_sequence };
+        Ok(())
+    }
+
+    /// Fences all that was appended.
+    pub(crate) fn make_all_durable(&self) -> Result<()> {
+        let head = self.state.lock().head;
+        self.make_durable(head)
+    }
+
+    /// Takes the fenced records that have not been taken.
+    pub(crate) fn take_records(&self) -> Vec<Record> {
+        let durable = self.durable.lock().position;
+        let mut state = self.state.lock();
+        let count = state.logged.iter().take_while(|record| record.position < durable).count();
+        state.logged.drain(..count).collect()
+    }
+
+    /// Returns the updates `start..end` of `record`, two words each, in one or two parts.
+    pub(crate) fn updates(&self, record: &Record, start: u32, end: u32) -> [&[AtomicU32]; 2] {
+        let from = record.position + 8 * u64::from(start);
+        self.words(from, record.position + 8 * u64::from(end))
+    }
+
+    /// Returns the weights of the updates `start..end` of `record`, in one or two parts.
+    pub(crate) fn weights(&self, record: &Record, start: u32, end: u32) -> [&[AtomicU32]; 2] {
+        if !self.weighted {
+            return [&[], &[]];
+        }
+        let weights = record.position + 8 * u64::from(record.count);
+        self.words(weights + 4 * u64::from(start), weights + 4 * u64::from(end))
+    }
+
+    /// Frees all records before `sequence`, the first not taken; the caller has made durable
+    /// elsewhere what they say.
+    pub(crate) fn advance_tail(&self, sequence: u64, checkpoint: Checkpoint) -> Result<()> {
+        let mut state = self.state.lock();
+        let tail = match state.logged.front() {
+            Some(first) => first.position - 4 * HEADER_WORDS as u64,
+            None => state.head,
+        };
+        let mut anchor = state.anchor;
+        anchor.counter += 1;
+        anchor.tail = tail;
+        anchor.tail_sequence = sequence;
+        anchor.checkpoint = checkpoint;
+        self.write_anchor(&anchor)?;
+        state.anchor = anchor;
+        Ok(())
+    }
+
+    /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
+    /// the rest of the file; does nothing if the log is not empty.
+    pub(crate) fn restart_ring(&self, capacity: u64) -> Result<()> {
+        let mut state = self.state.lock();
+        if state.head != state.anchor.tail {
+            return Ok(());
+        }
+        let mut anchor = state.anchor;
+        anchor.counter += 1;
+        anchor.base = state.head;
+        anchor.capacity = capacity.next_multiple_of(64);
+        self.write_anchor(&anchor)?;
+        state.anchor = anchor;
+        self.region.shrink(RING_OFFSET)
+    }
+
+    /// Returns the bytes that `batch` takes in the ring.
+    pub(crate) fn record_bytes(batch: &Batch) -> u64 {
+        record_bytes(batch.len() as u64, batch.is_weighted())
+    }
+
+    /// Returns the bytes that the ring may take at most.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.state.lock().anchor.capacity
+    }
+
+    /// Returns the bytes that the ring takes on the medium now.
+    pub(crate) fn allocated(&self) -> u64 {
+        self.region.len().saturating_sub(RING_OFFSET)
+    }
+
+    fn grow_ring(&self, anchor: &Anchor, end: u64) -> Result<()> {
+        let needed = (end - anchor.base).min(anchor.capacity);
+        let allocated = self.allocated();
+        if needed <= allocated {
+            return Ok(());
+        }
+        let step = (allocated / 2).clamp(RING_GROWTH_BYTES_MIN, RING_GROWTH_BYTES_MAX);
+        let wanted = (allocated + step).max(needed).min(anchor.capacity);
+        let enough = needed.min(anchor.capacity);
+        match self.region.grow(RING_OFFSET + wanted) {
+            Err(Error::NoSpace { .. }) if wanted > enough => self.region.grow(RING_OFFSET + enough),
+            outcome => outcome,
+        }
+    }
+
+    fn store(&self, anchor: &Anchor, position: u64, words: &[u32]) {
+        let mut rest = words;
+        for range in ring_ranges(anchor, position, position + 4 * words.len() as u64) {
+            let (part, after) = rest.split_at(((range.end - range.start) / 4) as usize);
+            self.region.store_words(range.start, part);
+            rest = after;
+        }
+    }
+
+    fn words(&self, from: u64, to: u64) -> [&[AtomicU32]; 2] {
+        let anchor = self.state.lock().anchor;
+        let mut parts: [&[AtomicU32]; 2] = [&[], &[]];
+        for (part, range) in parts.iter_mut().zip(ring_ranges(&anchor, from, to)) {
+            *part = self.region.words(range.start, ((range.end - range.start) / 4) as usize);
+        }
+        parts
+    }
+
+    fn write_anchor(&self, anchor: &Anchor) -> Result<()> {
+        let offset = anchor.counter % 2 * ANCHOR_STRIDE;
+        let words = encode_anchor(anchor, self.salt);
+        self.region.store_words(offset, &words);
+        self.region.flush(Site::LogAnchor, offset..offset + 4 * ANCHOR_WORDS as u64);
+        self.region.fence(Site::LogAnchor)
+    }
+
+    /// Reads records from the tail to the first that is not whole.
+    fn find_records(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        let anchor = state.anchor;
+        let mut generation = 0;
+        while let Some(found) = self.record_at(&anchor, state.head) {
+            if found.sequence != state.next_sequence || found.generation < generation {
+                break;
+            }
+            generation = found.generation;
+            state.logged.push_back(found.record());
+            state.head = found.end;
+            state.next_sequence += u64::from(found.count);
+        }
+        self.refuse_lost_records(&anchor, &state)?;
+        let (position, sequence) = (state.head, state.next_sequence);
+        *self.durable.lock() = Durable { position, sequence };
+        Ok(())
+    }
+
+    /// Looks past the end for a whole record that was appended after the end was durable.
+    fn refuse_lost_records(&self, anchor: &Anchor, state: &State) -> Result<()> {
+        let limit = anchor.tail + anchor.capacity;
+        for range in ring_ranges(anchor, state.head, limit) {
+            let end = range.end.min(self.region.len());
+            let count = end.saturating_sub(range.start) / 4;
+            let words = self.region.words(range.start.min(end), count as usize);
+            for (index, word) in words.iter().enumerate().step_by(2) {
+                let offset = range.start + 4 * index as u64;
+                if word.load(Relaxed) == RECORD_MAGIC {
+                    self.refuse_if_later(anchor, state, offset)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_if_later(&self, anchor: &Anchor, state: &State, offset: u64) -> Result<()> {
+        let behind_head = RING_OFFSET + (state.head - anchor.base) % anchor.capacity;
+        let ahead = (offset + anchor.capacity - behind_head) % anchor.capacity;
+        match self.record_at(anchor, state.head + ahead) {
+            Some(later) if later.durable_sequence > state.next_sequence => Err(Error::Corruption {
+                path: self.region.path().to_owned(),
+                offset: behind_head,
+                what: format!("log record of update {}, which was durable", state.next_sequence),
+                expected: "a whole record".into(),
+                found: format!("damage before the whole record of update {}", later.sequence),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn record_at(&self, anchor: &Anchor, position: u64) -> Option<FoundRecord> {
+        let available = (anchor.tail + anchor.capacity).checked_sub(position)?;
+        let header: [u32; HEADER_WORDS] = self.read_array(anchor, position, available)?;
+        let found = FoundRecord::decode(&header, position, self.weighted)?;
+        if found.generation > anchor.generation || found.end - position > available {
+            return None;
+        }
+        let commit_position = found.end - 4 * COMMIT_WORDS as u64;
+        let commit: [u32; COMMIT_WORDS] = self.read_array(anchor, commit_position, 16)?;
+        let body_start = position + 4 * HEADER_WORDS as u64;
+        if !self.is_readable(anchor, body_start, commit_position) {
+            return None;
+        }
+        let mut crc = self.salt;
+        for part in self.words_in(anchor, body_start, commit_position) {
+            crc = crc_of_shared(crc, part);
+        }
+        let expected = encode_commit(crc, &header, found.sequence + u64::from(found.count));
+        let same_frame =
+            (commit[0], commit[2], commit[3]) == (expected[0], expected[2], expected[3]);
+        (same_frame && self.region.checksum_matches(Site::LogRecord, commit[1], expected[1]))
+            .then_some(found)
+    }
+
+    fn read_array<const N: usize>(
+        &self,
+        anchor: &Anchor,
+        position: u64,
+        available: u64,
+    ) -> Option<[u32; N]> {
+        let end = position + 4 * N as u64;
+        if 4 * N as u64 > available || !self.is_readable(anchor, position, end) {
+            return None;
+        }
+        let mut words = [0; N];
+        let parts = self.words_in(anchor, position, end);
+        for (word, shared) in words.iter_mut().zip(parts.into_iter().flatten()) {
+            *word = shared.load(Relaxed);
+        }
+        Some(words)
+    }
+
+    /// Whether the ring's file already reaches over all of `from..to`.
+    fn is_readable(&self, anchor: &Anchor, from: u64, to: u64) -> bool {
+        ring_ranges(anchor, from, to).all(|range| range.end <= self.region.len())
+    }
+
+    fn words_in(&self, anchor: &Anchor, from: u64, to: u64) -> Vec<&[AtomicU32]> {
+        ring_ranges(anchor, from, to)
+            .map(|range| self.region.words(range.start, ((range.end - range.start) / 4) as usize))
+            .collect()
+    }
+}
+
+/// A record whose header looks right.
+struct FoundRecord {
+    generation: u32,
+    count: u32,
+    has_vertex_updates: bool,
+    sequence: u64,
+    durable_sequence: u64,
+    body_position: u64,
+    end: u64,
+}
+
+impl FoundRecord {
+    fn decode(header: &[u32; HEADER_WORDS], position: u64, weighted: bool) -> Option<Self> {
+        let [magic, generation, count, flags, s0, s1, d0, d1] = *header;
+        let found = Self {
+            generation,
+            count,
+            has_vertex_updates: flags != 0,
+            sequence: join(s0, s1),
+            durable_sequence: join(d0, d1),
+            body_position: position + 4 * HEADER_WORDS as u64,
+            end: position + record_bytes(u64::from(count), weighted),
+        };
+        (magic == RECORD_MAGIC && found.sequence.checked_add(count.into()).is_some())
+            .then_some(found)
+    }
+
+    fn record(&self) -> Record {
+        Record {
+            position: self.body_position,
+            sequence: self.sequence,
+            count: self.count,
+            has_vertex_updates: self.has_vertex_updates,
+        }
+    }
+}
+
+fn encode_body(batch: &Batch) -> Vec<u32> {
+    let mut body = Vec::with_capacity(batch.updates().len() + batch.weights().len() + 1);
+    body.extend_from_slice(batch.updates());
+    body.extend(batch.weights().iter().map(|weight| weight.to_bits()));
+    if body.len() % 2 == 1 {
+        body.push(0);
+    }
+    body
+}
+
+fn encode_header(
+    anchor: &Anchor,
+    count: u32,
+    flags: u32,
+    [sequence, durable]: [u64; 2],
+) -> [u32; HEADER_WORDS] {
+    let [s0, s1] = split(sequence);
+    let [d0, d1] = split(durable);
+    [RECORD_MAGIC, anchor.generation, count, flags, s0, s1, d0, d1]
+}
+
+/// The commit's checksum covers body, header and end, in this order, so that the body's part can
+/// be computed before the record has a sequence number.
+fn encode_commit(body_crc: u32, header: &[u32], end_sequence: u64) -> [u32; COMMIT_WORDS] {
+    let [e0, e1] = split(end_sequence);
+    let crc = crc32c::crc32c_append(body_crc, bytemuck::cast_slice(header));
+    let crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(&[e0, e1]));
+    [COMMIT_MAGIC, crc, e0, e1]
+}
+
+fn record_bytes(update_count: u64, weighted: bool) -> u64 {
+    let body_words = update_count * if weighted { 3 } else { 2 };
+    4 * (HEADER_WORDS + COMMIT_WORDS) as u64 + 4 * body_words.next_multiple_of(2)
+}
+
+/// The places in the file of the ring's positions `from..to`: one range, or two at the seam.
+fn ring_ranges(anchor: &Anchor, from: u64, to: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
+    let first_len = (to - from).min(anchor.capacity - (from - anchor.base) % anchor.capacity);
+    let start = RING_OFFSET + (from - anchor.base) % anchor.capacity;
+    let first = start..start + first_len;
+    let second = RING_OFFSET..RING_OFFSET + (to - from - first_len);
+    [first, second].into_iter().filter(|range| !range.is_empty())
+}
+
+fn encode_anchor(anchor: &Anchor, salt: u32) -> [u32; ANCHOR_WORDS] {
+    let mut words = [0; ANCHOR_WORDS];
+    words[..4].copy_from_slice(&[ANCHOR_MAGIC, ANCHOR_VERSION, anchor.generation, 0]);
+    let numbers = [anchor.counter, anchor.base, anchor.tail, anchor.tail_sequence, anchor.capacity];
+    for (pair, number) in
+        words[4..].chunks_exact_mut(2).zip(numbers.into_iter().chain(anchor.checkpoint.layout))
+    {
+        pair.copy_from_slice(&split(number));
+    }
+    words[ANCHOR_WORDS - 1] =
+        crc32c::crc32c_append(salt, bytemuck::cast_slice(&words[..ANCHOR_WORDS - 1]));
+    words
+}
+
+fn read_newest_anchor(region: &Region, salt: u32) -> Result<Anchor> {
+    if region.len() < RING_OFFSET {
+        return Err(Error::Corruption {
+            path: region.path().to_owned(),
+            offset: region.len(),
+            what: "the log's anchors".into(),
+            expected: format!("{RING_OFFSET} bytes"),
+            found: format!("{} bytes", region.len()),
+        });
+    }
+    let slots = [0, ANCHOR_STRIDE].map(|offset| decode_anchor(region, offset, salt));
+    let newest = slots.into_iter().flatten().max_by_key(|anchor| anchor.counter);
+    newest.ok_or_else(|| Error::Corruption {
+        path: region.path().to_owned(),
+        offset: 0,
+        what: "the log's anchors".into(),
+        expected: "one of two with a matching checksum".into(),
+        found: "none".into(),
+    })
+}
+
+fn decode_anchor(region: &Region, offset: u64, salt: u32) -> Option<Anchor> {
+    let mut words = [0; ANCHOR_WORDS];
+    for (word, shared) in words.iter_mut().zip(region.words(offset, ANCHOR_WORDS)) {
+        *word = shared.load(Relaxed);
+    }
+    let number = |index: usize| join(words[4 + 2 * index], words[5 + 2 * index]);
+    let anchor = Anchor {
+        counter: number(0),
+        generation: words[2],
+        base: number(1),
+        tail: number(2),
+        tail_sequence: number(3),
+        capacity: number(4),
+        checkpoint: Checkpoint { layout: [number(5), number(6), number(7)] },
+    };
+    let crc = crc32c::crc32c_append(salt, bytemuck::cast_slice(&words[..ANCHOR_WORDS - 1]));
+    let valid = words[0] == ANCHOR_MAGIC
+        && words[1] == ANCHOR_VERSION
+        && region.checksum_matches(Site::LogAnchor, words[ANCHOR_WORDS - 1], crc);
+    let plausible = anchor.capacity >= 64
+        && anchor.capacity % 64 == 0
+        && anchor.base <= anchor.tail
+        && anchor.tail.checked_add(anchor.capacity).is_some();
+    (valid && plausible).then_some(anchor)
+}
+
+/// Checksums shared words through a small copy.
+pub(crate) fn crc_of_shared(mut crc: u32, words: &[AtomicU32]) -> u32 {
+    let mut copy = [0u32; 512];
+    for part in words.chunks(copy.len()) {
+        for (word, shared) in copy.iter_mut().zip(part) {
+            *word = shared.load(Relaxed);
+        }
+        crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(&copy[..part.len()]));
+    }
+    crc
+}
+
+fn split(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+fn join(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}

@@ -1,0 +1,2 @@
+mod battery;
+mod model;
