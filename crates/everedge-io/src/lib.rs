@@ -1,1 +1,26 @@
-//! Placeholder until its first module lands.
+//! Graph file formats and generators.
+//!
+//! Readers parse any `impl Read` as a stream of [`Chunk`]s in file order; nothing here opens a
+//! file. [`decompress`] and [`probe`] say what a file is, [`read_edges`] and [`read_vertices`]
+//! read it, [`EdgeWriter`] writes one, and a [`Generator`] makes edges without a file.
+//!
+//! Memory is bounded by a few MiB for each thread, whatever the size of the file or of a line.
+
+mod blocks;
+mod compression;
+mod edge_list;
+mod error;
+mod generate;
+mod ids;
+mod lines;
+mod options;
+
+mod read;
+
+pub use compression::{Compression, Decompress, decompress};
+pub use error::{Error, Place, Result};
+pub use generate::Generator;
+pub use ids::{IdKind, Ids, TextIds};
+pub use options::{Column, Columns, Format, ReadOptions};
+
+pub use read::{Chunk, ReadSummary, read_edges};

@@ -1,0 +1,189 @@
+//! Input cut into blocks that can be parsed on their own, in bounded memory.
+//!
+//! A block is about [`BLOCK_BYTES`] long and ends where the format says that a record ends.
+//! A record that does not end within [`RECORD_BYTES_MAX`] is an error: nothing larger is held.
+
+use std::io::{self, Read};
+
+use crate::error::Fault;
+use crate::{Error, Place, Result};
+
+/// The size of a block: long enough that starting a parallel task costs nothing beside it, short
+/// enough for the block and its edges to stay in a core's second-level cache or close to it.
+pub(crate) const BLOCK_BYTES: usize = 1 << 20;
+
+/// The length that no line, record or header may exceed.
+pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
+
+/// A run of whole records.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) bytes: Vec<u8>,
+    /// Where in the input the block ends.
+    pub(crate) end_offset: u64,
+}
+
+/// Cuts an input into blocks.
+pub(crate) struct Blocks<R> {
+    input: R,
+    /// What was read and not yet handed out.
+    held: Vec<u8>,
+    /// Where `held` starts in the input.
+    offset: u64,
+    /// How many lines were skipped.
+    lines: u64,
+    block_bytes: usize,
+    at_end: bool,
+    /// The error that ended the input, until [`finish`](Self::finish) reports it.
+    error: Option<Error>,
+}
+
+impl<R: Read> Blocks<R> {
+    pub(crate) fn new(input: R, block_bytes: usize) -> Self {
+        let held = Vec::new();
+        Self { input, held, offset: 0, lines: 0, block_bytes, at_end: false, error: None }
+    }
+
+    /// Returns the first bytes that were not yet handed out: a record's longest length of them,
+    /// or all if there are fewer.
+    pub(crate) fn peek(&mut self) -> Result<&[u8]> {
+        self.fill(RECORD_BYTES_MAX)?;
+        Ok(&self.held)
+    }
+
+    /// Takes a header of `bytes` bytes out of what [`peek`](Self::peek) showed.
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.lines += count_lines(&self.held[..bytes]);
+        self.offset += bytes as u64;
+        self.held.drain(..bytes);
+    }
+
+    /// Returns how many bytes were handed out or skipped.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Returns how many lines were skipped.
+    pub(crate) fn skipped_lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Turns a fault in what [`peek`](Self::peek) showed into an error with its line.
+    pub(crate) fn header_error(&self, fault: Fault) -> Error {
+        let line = 1 + self.lines + count_lines(&self.held[..fault.at.min(self.held.len())]);
+        fault.into_error(Place::Line(line))
+    }
+
+    /// Returns the next blocks, at most `count`; none at the end or after an error.
+    ///
+    /// `cut` returns how long the whole records at the start of some bytes are, if there is one.
+    pub(crate) fn next_batch(
+        &mut self,
+        count: usize,
+        cut: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Vec<Block> {
+        let mut batch = Vec::with_capacity(count);
+        while batch.len() < count && self.error.is_none() {
+            match self.next_block(&cut) {
+                Ok(Some(block)) => batch.push(block),
+                Ok(None) => break,
+                Err(error) => self.error = Some(error),
+            }
+        }
+        batch
+    }
+
+    /// Reports the error that ended the input early, if there was one.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+
+    fn next_block(&mut self, cut: impl Fn(&[u8]) -> Option<usize>) -> Result<Option<Block>> {
+        let mut window = self.block_bytes;
+        loop {
+            self.fill(window)?;
+            if self.held.len() <= window && self.at_end {
+                let rest = self.held.len();
+                return Ok((rest > 0).then(|| self.hand_out(rest)));
+            }
+            if let Some(bytes) = cut(&self.held[..window]) {
+                return Ok(Some(self.hand_out(bytes)));
+            }
+            if window >= RECORD_BYTES_MAX {
+                let place = Place::Offset(self.offset);
+                let what =
+                    format!("a line that starts here is longer than {RECORD_BYTES_MAX} bytes");
+                return Err(Error::Syntax { place, what, hint: Some(TOO_LONG_HINT) });
+            }
+            window = (window * 2).min(RECORD_BYTES_MAX);
+        }
+    }
+
+    fn hand_out(&mut self, bytes: usize) -> Block {
+        let rest = self.held.split_off(bytes);
+        self.offset += bytes as u64;
+        Block { bytes: std::mem::replace(&mut self.held, rest), end_offset: self.offset }
+    }
+
+    /// Reads until `bytes` bytes are held or the input ends.
+    fn fill(&mut self, bytes: usize) -> io::Result<()> {
+        let missing = bytes.saturating_sub(self.held.len());
+        if missing > 0 && !self.at_end {
+            self.held.reserve_exact(missing);
+            let got = self.input.by_ref().take(missing as u64).read_to_end(&mut self.held)?;
+            self.at_end = got < missing;
+        }
+        Ok(())
+    }
+}
+
+const TOO_LONG_HINT: &str = "is it in the format that was given?";
+
+/// Counts the line ends in `bytes`.
+pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+/// Cuts after the last line end.
+pub(crate) fn cut_at_line(bytes: &[u8]) -> Option<usize> {
+    memchr::memrchr(b'\n', bytes).map(|at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(text: &[u8], block_bytes: usize) -> Vec<Vec<u8>> {
+        let mut blocks = Blocks::new(text, block_bytes);
+        let mut all = Vec::new();
+        loop {
+            let batch = blocks.next_batch(3, cut_at_line);
+            if batch.is_empty() {
+                blocks.finish().unwrap();
+                return all;
+            }
+            all.extend(batch.into_iter().map(|block| block.bytes));
+        }
+    }
+
+    #[test]
+    fn blocks_end_at_line_ends_and_add_up() {
+        let text = b"a\nbb\n\nccccccccccccccccc\nd";
+        for block_bytes in 1..=text.len() + 1 {
+            let blocks = lines_of(text, block_bytes);
+            assert_eq!(blocks.concat(), text, "blocks of {block_bytes}");
+            for block in &blocks[..blocks.len() - 1] {
+                assert!(block.ends_with(b"\n"), "blocks of {block_bytes}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_endless_line_is_refused_in_bounded_memory() {
+        let mut blocks = Blocks::new(io::repeat(b'7'), BLOCK_BYTES);
+        assert!(blocks.next_batch(4, cut_at_line).is_empty());
+        assert!(blocks.held.capacity() <= 2 * RECORD_BYTES_MAX);
+        let error = blocks.finish().unwrap_err();
+        assert!(matches!(error, Error::Syntax { place: Place::Offset(0), .. }), "{error}");
+    }
+}

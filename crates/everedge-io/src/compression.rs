@@ -1,0 +1,164 @@
+//! Compressed input, recognised by its first bytes.
+//!
+//! gzip (RFC 1952, any number of members) and Zstandard (RFC 8878, any number of frames, windows
+//! up to 2^31 bytes as `zstd --ultra --long=31` writes them).
+
+use std::fmt;
+use std::io::{self, BufReader, Chain, Cursor, Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::Error;
+
+/// The largest window that a Zstandard frame may ask for, as a power of two.
+const ZSTD_WINDOW_LOG_MAX: u32 = 31;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// gzip.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Compression {
+    /// Recognises a compression by the first four or more bytes of a file.
+    pub fn of(head: &[u8]) -> Self {
+        if head.starts_with(&GZIP_MAGIC) {
+            Compression::Gzip
+        } else if head.starts_with(&ZSTD_MAGIC) {
+            Compression::Zstd
+        } else {
+            Compression::None
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compression::None => "plain",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "Zstandard",
+        })
+    }
+}
+
+/// Reads the first bytes of `input` and returns a reader of the decompressed whole.
+///
+/// # Errors
+/// If reading fails. Reading from the result fails with [`Error::Truncated`] or
+/// [`Error::Damaged`] inside the `io::Error`, from where `Error::from` takes it out.
+///
+/// # Example
+/// ```
+/// use std::io::Read;
+/// let mut text = String::new();
+/// everedge_io::decompress(&b"0 1\n"[..])?.read_to_string(&mut text)?;
+/// assert_eq!(text, "0 1\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn decompress<R: Read>(mut input: R) -> io::Result<Decompress<R>> {
+    let mut head = Vec::with_capacity(ZSTD_MAGIC.len());
+    input.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head)?;
+    let compression = Compression::of(&head);
+    let whole = BufReader::with_capacity(
+        1 << 16,
+        Counted { input: Cursor::new(head).chain(input), bytes: 0 },
+    );
+    let decoder = match compression {
+        Compression::None => Decoder::Plain(whole),
+        Compression::Gzip => Decoder::Gzip(MultiGzDecoder::new(whole)),
+        Compression::Zstd => {
+            let mut decoder = zstd::Decoder::with_buffer(whole)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+            Decoder::Zstd(decoder)
+        }
+    };
+    Ok(Decompress { compression, decoder })
+}
+
+/// A reader of decompressed bytes; [`decompress`] makes it.
+pub struct Decompress<R: Read> {
+    compression: Compression,
+    decoder: Decoder<R>,
+}
+
+/// The whole input again, after its first bytes were looked at.
+type Whole<R> = BufReader<Counted<Chain<Cursor<Vec<u8>>, R>>>;
+
+enum Decoder<R: Read> {
+    Plain(Whole<R>),
+    Gzip(MultiGzDecoder<Whole<R>>),
+    Zstd(zstd::Decoder<'static, Whole<R>>),
+}
+
+impl<R: Read> Decompress<R> {
+    /// Returns how the input is compressed.
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// Returns how many compressed bytes the decompressor has used.
+    fn offset(&self) -> u64 {
+        let whole = match &self.decoder {
+            Decoder::Plain(whole) => whole,
+            Decoder::Gzip(decoder) => decoder.get_ref(),
+            Decoder::Zstd(decoder) => decoder.get_ref(),
+        };
+        whole.get_ref().bytes - whole.buffer().len() as u64
+    }
+
+    /// Says what an error of the decompressor means; one of the input itself stays as it is.
+    fn explain(&self, error: io::Error) -> io::Error {
+        let (compression, offset) = (self.compression, self.offset());
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(error.kind(), Error::Truncated { compression, offset })
+            }
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other
+                if error.raw_os_error().is_none() =>
+            {
+                let reason = error.to_string();
+                io::Error::new(error.kind(), Error::Damaged { compression, offset, reason })
+            }
+            _ => error,
+        }
+    }
+}
+
+impl<R: Read> fmt::Debug for Decompress<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decompress").field("compression", &self.compression).finish_non_exhaustive()
+    }
+}
+
+impl<R: Read> Read for Decompress<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.decoder {
+            Decoder::Plain(whole) => whole.read(buffer),
+            Decoder::Gzip(decoder) => decoder.read(buffer).map_err(|error| self.explain(error)),
+            Decoder::Zstd(decoder) => decoder.read(buffer).map_err(|error| self.explain(error)),
+        }
+    }
+}
+
+/// Counts the bytes that were read.
+struct Counted<R> {
+    input: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.input.read(buffer)?;
+        self.bytes += bytes as u64;
+        Ok(bytes)
+    }
+}

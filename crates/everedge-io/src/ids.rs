@@ -1,0 +1,291 @@
+//! External ids as a file gives them, column by column.
+
+use everedge_core::{MAX_VERTEX_ID, VertexId};
+
+use crate::error::{Fault, quote};
+
+/// How the ids of a file are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdKind {
+    /// Integers below 2^31 that are used as vertex ids as they are.
+    Dense,
+    /// Any unsigned 64-bit integers, to be mapped to vertex ids.
+    Sparse,
+    /// Any text, to be mapped to vertex ids.
+    Text,
+}
+
+/// A column of ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ids {
+    /// For [`IdKind::Dense`]; each is at most [`MAX_VERTEX_ID`].
+    Dense(Vec<VertexId>),
+    /// For [`IdKind::Sparse`].
+    Sparse(Vec<u64>),
+    /// For [`IdKind::Text`].
+    Text(TextIds),
+}
+
+impl Ids {
+    /// Returns how many ids there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Ids::Dense(ids) => ids.len(),
+            Ids::Sparse(ids) => ids.len(),
+            Ids::Text(ids) => ids.len(),
+        }
+    }
+
+    /// Returns whether there is no id.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Many short strings in one allocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TextIds {
+    /// All ids, one after the other.
+    text: String,
+    /// Where each id ends in `text`.
+    ends: Vec<usize>,
+}
+
+impl TextIds {
+    /// Returns how many ids there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns whether there is no id.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Returns the id at `idx`.
+    ///
+    /// # Panics
+    /// If `idx` is not below [`len`](Self::len).
+    pub fn get(&self, idx: usize) -> &str {
+        let start = if idx == 0 { 0 } else { self.ends[idx - 1] };
+        &self.text[start..self.ends[idx]]
+    }
+
+    /// Returns the ids in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|idx| self.get(idx))
+    }
+
+    /// Appends `id`.
+    pub fn push(&mut self, id: &str) {
+        self.text.push_str(id);
+        self.ends.push(self.text.len());
+    }
+}
+
+/// A column of ids that is being read. A [`Fault`]'s position counts from the bytes given.
+pub(crate) trait IdColumn: Default + Send {
+    /// Appends an id that the format itself requires to be an integer.
+    fn push_number(&mut self, id: u64) -> Result<(), Fault>;
+
+    /// Appends the id that is all of `field`.
+    fn push_field(&mut self, field: &[u8]) -> Result<(), Fault>;
+
+    /// Appends the id at the start of `text`, which ends at a blank or a line end; returns its
+    /// length.
+    fn take(&mut self, text: &[u8]) -> Result<usize, Fault>;
+
+    fn into_ids(self) -> Ids;
+}
+
+impl IdColumn for Vec<VertexId> {
+    fn push_number(&mut self, id: u64) -> Result<(), Fault> {
+        self.push(dense(id)?);
+        Ok(())
+    }
+
+    fn push_field(&mut self, field: &[u8]) -> Result<(), Fault> {
+        self.push_number(parse_integer(field)?)
+    }
+
+    fn take(&mut self, text: &[u8]) -> Result<usize, Fault> {
+        let (id, len) = take_integer(text)?;
+        self.push_number(id)?;
+        Ok(len)
+    }
+
+    fn into_ids(self) -> Ids {
+        Ids::Dense(self)
+    }
+}
+
+impl IdColumn for Vec<u64> {
+    fn push_number(&mut self, id: u64) -> Result<(), Fault> {
+        self.push(id);
+        Ok(())
+    }
+
+    fn push_field(&mut self, field: &[u8]) -> Result<(), Fault> {
+        self.push_number(parse_integer(field)?)
+    }
+
+    fn take(&mut self, text: &[u8]) -> Result<usize, Fault> {
+        let (id, len) = take_integer(text)?;
+        self.push_number(id)?;
+        Ok(len)
+    }
+
+    fn into_ids(self) -> Ids {
+        Ids::Sparse(self)
+    }
+}
+
+impl IdColumn for TextIds {
+    fn push_number(&mut self, id: u64) -> Result<(), Fault> {
+        self.push(&id.to_string());
+        Ok(())
+    }
+
+    fn push_field(&mut self, field: &[u8]) -> Result<(), Fault> {
+        if field.is_empty() {
+            return Err(Fault::new(0, "an id is empty"));
+        }
+        match std::str::from_utf8(field) {
+            Ok(id) => self.push(id),
+            Err(_) => return Err(Fault::new(0, format!("the id {} is not UTF-8", quote(field)))),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, text: &[u8]) -> Result<usize, Fault> {
+        let field = first_field(text);
+        self.push_field(field)?;
+        Ok(field.len())
+    }
+
+    fn into_ids(self) -> Ids {
+        Ids::Text(self)
+    }
+}
+
+/// Checks that `id` can be a vertex id as it is.
+fn dense(id: u64) -> Result<VertexId, Fault> {
+    if id > u64::from(MAX_VERTEX_ID) {
+        return Err(Fault::new(0, format!("the id {id} is not below 2^31"))
+            .hint("use --ids map for large ids"));
+    }
+    Ok(id as VertexId)
+}
+
+/// Reads an integer that is all of `field`, but for blanks around it.
+pub(crate) fn parse_integer(field: &[u8]) -> Result<u64, Fault> {
+    let field = field.trim_ascii();
+    match scan_integer(field) {
+        Some((id, len)) if len == field.len() => Ok(id),
+        _ => Err(not_an_id(field)),
+    }
+}
+
+/// Reads the integer at the start of `text`, which must end at a blank or a line end; returns its
+/// length too.
+#[inline]
+pub(crate) fn take_integer(text: &[u8]) -> Result<(u64, usize), Fault> {
+    match scan_integer(text) {
+        Some((id, len)) if text.get(len).is_none_or(|&byte| is_separator(byte)) => Ok((id, len)),
+        _ => Err(not_an_id(first_field(text))),
+    }
+}
+
+/// Returns the integer at the start of `text` and its length, if there is one that fits.
+#[inline]
+pub(crate) fn scan_integer(text: &[u8]) -> Option<(u64, usize)> {
+    const DIGITS_THAT_FIT: usize = 19;
+    let (mut value, mut len) = (0_u64, 0);
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        len += 1;
+    }
+    match len {
+        0 => None,
+        1..=DIGITS_THAT_FIT => Some((value, len)),
+        _ => std::str::from_utf8(&text[..len]).ok()?.parse().ok().map(|value| (value, len)),
+    }
+}
+
+/// Says why `field` is no unsigned integer.
+#[cold]
+fn not_an_id(field: &[u8]) -> Fault {
+    let digits = field.strip_prefix(b"-").unwrap_or(field);
+    if digits.is_empty() {
+        Fault::new(0, "expected an id, found nothing")
+    } else if digits.iter().any(|byte| !byte.is_ascii_digit()) {
+        let what = format!("expected an integer id, found {}", quote(field));
+        Fault::new(0, what).hint("use --ids map for ids that are text")
+    } else if digits.len() < field.len() {
+        let what = format!("the id {} is negative", quote(field));
+        Fault::new(0, what).hint("use --ids map to read ids as text")
+    } else {
+        let what = format!("the id {} does not fit in 64 bits", quote(field));
+        Fault::new(0, what).hint("use --ids map to read ids as text")
+    }
+}
+
+/// Returns whether `byte` ends a field of a line whose fields blanks separate.
+#[inline]
+pub(crate) fn is_separator(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// Returns `text` up to the first blank or line end.
+pub(crate) fn first_field(text: &[u8]) -> &[u8] {
+    let len = text.iter().position(|&byte| is_separator(byte)).unwrap_or(text.len());
+    &text[..len]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_exact_up_to_their_bounds() {
+        let cases: [(&[u8], Option<u64>); 9] = [
+            (b"0", Some(0)),
+            (b"007", Some(7)),
+            (b" 12\t", Some(12)),
+            (b"18446744073709551615", Some(u64::MAX)),
+            (b"18446744073709551616", None),
+            (b"00000000000000000000000042", Some(42)),
+            (b"-1", None),
+            (b"1.5", None),
+            (b"", None),
+        ];
+        for (field, expected) in cases {
+            assert_eq!(parse_integer(field).ok(), expected, "{}", quote(field));
+        }
+    }
+
+    #[test]
+    fn dense_ids_end_at_the_tombstone_bit() {
+        let mut ids: Vec<VertexId> = Vec::new();
+        assert!(ids.push_field(b"2147483647").is_ok());
+        let fault = ids.push_field(b"2147483648").unwrap_err();
+        assert_eq!(fault.hint, Some("use --ids map for large ids"));
+        assert_eq!(ids, [MAX_VERTEX_ID]);
+    }
+
+    #[test]
+    fn text_ids_keep_their_bytes() {
+        let mut ids = TextIds::default();
+        for id in ["a", "é è", "007"] {
+            ids.push_field(id.as_bytes()).unwrap();
+        }
+        assert_eq!(ids.iter().collect::<Vec<_>>(), ["a", "é è", "007"]);
+        assert!(ids.push_field(b"").is_err());
+        assert!(ids.push_field(b"\xff").is_err());
+        assert_eq!(ids.len(), 3);
+    }
+}

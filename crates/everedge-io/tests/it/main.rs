@@ -1,0 +1,5 @@
+//! Every format and generator through the public interface.
+
+mod edge_list;
+mod generators;
+mod support;
