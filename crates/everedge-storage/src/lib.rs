@@ -6,6 +6,7 @@ mod error;
 mod log;
 mod manifest;
 pub mod medium;
+mod names;
 
 pub use adjacency::{
     AdjacencyGraph, Changes, Neighbors, Recovery, Snapshot, Verification, WeightedNeighbors,
@@ -13,3 +14,4 @@ pub use adjacency::{
 pub use batch::Batch;
 pub use error::{Error, Result};
 pub use manifest::{Durability, GraphOptions, IdKind, Layout, MANIFEST, Manifest};
+pub use names::{ExternalId, Names};

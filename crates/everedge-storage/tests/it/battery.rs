@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::model::{Model, Picture, Random, batch_of};
 
 /// Options that make every wrap, split and flush happen within a hundred updates.
-pub fn small(layout: Layout) -> GraphOptions {
+pub(crate) fn small(layout: Layout) -> GraphOptions {
     GraphOptions {
         layout,
         log_bytes: 4096,
@@ -21,7 +21,7 @@ pub fn small(layout: Layout) -> GraphOptions {
 }
 
 /// Every combination of what changes the semantics.
-pub fn shapes(layout: Layout) -> Vec<GraphOptions> {
+pub(crate) fn shapes(layout: Layout) -> Vec<GraphOptions> {
     let mut shapes = Vec::new();
     for bits in 0..16 {
         let [undirected, weighted, simple, no_in] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
@@ -80,7 +80,7 @@ impl Home {
     }
 }
 
-pub fn random_updates_equal_the_model(layout: Layout) {
+pub(crate) fn random_updates_equal_the_model(layout: Layout) {
     for (number, options) in shapes(layout).into_iter().enumerate() {
         for delete_every in [0, 3] {
             run_beside_model(&options, 1000 + number as u64, delete_every);
@@ -126,7 +126,7 @@ fn run_beside_model(options: &GraphOptions, seed: u64, delete_every: u64) {
     }
 }
 
-pub fn deletions_are_counted(layout: Layout) {
+pub(crate) fn deletions_are_counted(layout: Layout) {
     for options in shapes(layout) {
         let home = Home::new(&options);
         let mut batch = Batch::new(options.weighted);
@@ -145,7 +145,7 @@ pub fn deletions_are_counted(layout: Layout) {
     }
 }
 
-pub fn bad_input_changes_nothing(layout: Layout) {
+pub(crate) fn bad_input_changes_nothing(layout: Layout) {
     let home = Home::new(&small(layout));
     home.graph().insert(&[(0, 1)], None).unwrap();
     let before = home.picture();
@@ -155,7 +155,7 @@ pub fn bad_input_changes_nothing(layout: Layout) {
     home.picture().assert_equals(&before, "after refused batches");
 }
 
-pub fn a_reader_writes_nothing(layout: Layout) {
+pub(crate) fn a_reader_writes_nothing(layout: Layout) {
     let mut home = Home::new(&small(layout));
     let mut random = Random(7);
     let mut model = Model::new(&home.options);
@@ -184,14 +184,14 @@ fn files_of(home: &Home) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     files
 }
 
-pub fn a_batch_larger_than_the_log_fits(layout: Layout) {
+pub(crate) fn a_batch_larger_than_the_log_fits(layout: Layout) {
     let home = Home::new(&small(layout));
     let edges: Vec<_> = (0..5000).map(|i| (i % 97, i % 89)).collect();
     home.graph().insert(&edges, None).unwrap();
     assert_eq!(home.graph().snapshot().unwrap().edge_count(), 5000);
 }
 
-pub fn writers_and_readers_at_once(layout: Layout) {
+pub(crate) fn writers_and_readers_at_once(layout: Layout) {
     let home = Home::new(&small(layout));
     let graph = home.graph();
     std::thread::scope(|scope| {
@@ -219,7 +219,7 @@ pub fn writers_and_readers_at_once(layout: Layout) {
     assert_eq!(graph.snapshot().unwrap().edge_count(), 3 * 60 * 20);
 }
 
-pub fn every_medium_and_durability(layout: Layout) {
+pub(crate) fn every_medium_and_durability(layout: Layout) {
     for medium in [MediumKind::File, MediumKind::Pmem { emulated: true }, MediumKind::Dram] {
         for durability in [Durability::Edge, Durability::Batch, Durability::None] {
             let options = GraphOptions { medium, durability, ..small(layout) };

@@ -10,22 +10,22 @@ type Neighbors = Vec<(VertexId, u32)>;
 
 /// What a view answers: for every vertex its out- and in-neighbors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Picture {
-    pub edge_count: u64,
-    pub vertices: BTreeMap<VertexId, (Neighbors, Neighbors)>,
+pub(crate) struct Picture {
+    pub(crate) edge_count: u64,
+    pub(crate) vertices: BTreeMap<VertexId, (Neighbors, Neighbors)>,
 }
 
 impl Picture {
     /// Panics at the first vertex in which the two differ.
     #[track_caller]
-    pub fn assert_equals(&self, expected: &Picture, context: impl std::fmt::Display) {
+    pub(crate) fn assert_equals(&self, expected: &Picture, context: impl std::fmt::Display) {
         if let Some(difference) = self.difference(expected) {
             panic!("{context}: {difference}");
         }
     }
 
     /// Returns the first difference, if there is one.
-    pub fn difference(&self, expected: &Picture) -> Option<String> {
+    pub(crate) fn difference(&self, expected: &Picture) -> Option<String> {
         if self.edge_count != expected.edge_count {
             let (found, expected) = (self.edge_count, expected.edge_count);
             return Some(format!("{found} edges found, {expected} expected"));
@@ -38,7 +38,7 @@ impl Picture {
     }
 
     /// Reads all of a view.
-    pub fn of(view: &impl WeightedView, options: &GraphOptions) -> Self {
+    pub(crate) fn of(view: &impl WeightedView, options: &GraphOptions) -> Self {
         let sorted = |edges: &mut dyn Iterator<Item = (VertexId, f32)>| {
             let mut neighbors: Neighbors =
                 edges.map(|(to, weight)| (to, weight.to_bits())).collect();
@@ -65,7 +65,7 @@ impl Picture {
 
 /// The semantics of a live graph, in the plainest form.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     options: GraphOptions,
     vertices: BTreeSet<VertexId>,
     /// In the order of insertion.
@@ -74,18 +74,18 @@ pub struct Model {
 
 /// An update of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Update {
+pub(crate) enum Update {
     Insert(VertexId, VertexId, f32),
     Delete(VertexId, VertexId),
     AddVertex(VertexId),
 }
 
 impl Model {
-    pub fn new(options: &GraphOptions) -> Self {
+    pub(crate) fn new(options: &GraphOptions) -> Self {
         Self { options: options.clone(), vertices: BTreeSet::new(), edges: Vec::new() }
     }
 
-    pub fn apply(&mut self, updates: &[Update]) {
+    pub(crate) fn apply(&mut self, updates: &[Update]) {
         for &update in updates {
             match update {
                 Update::Insert(u, v, weight) => self.insert(u, v, weight),
@@ -99,18 +99,18 @@ impl Model {
         }
     }
 
-    pub fn delete_vertex(&mut self, v: VertexId) {
+    pub(crate) fn delete_vertex(&mut self, v: VertexId) {
         self.vertices.remove(&v);
         self.edges.retain(|&(from, to, _)| from != v && to != v);
     }
 
     /// Returns whether there was such an edge.
-    pub fn delete(&mut self, u: VertexId, v: VertexId) -> bool {
+    pub(crate) fn delete(&mut self, u: VertexId, v: VertexId) -> bool {
         let newest = self.edges.iter().rposition(|&edge| self.connects(edge, u, v));
         newest.map(|index| self.edges.remove(index)).is_some()
     }
 
-    pub fn picture(&self) -> Picture {
+    pub(crate) fn picture(&self) -> Picture {
         let weight_of = |weight: f32| if self.options.weighted { weight } else { 1.0 };
         let mut picture = Picture { edge_count: self.edges.len() as u64, ..Picture::default() };
         for &v in &self.vertices {
@@ -159,7 +159,7 @@ impl Model {
 }
 
 /// Turns updates into a batch.
-pub fn batch_of(updates: &[Update], weighted: bool) -> Batch {
+pub(crate) fn batch_of(updates: &[Update], weighted: bool) -> Batch {
     let mut batch = Batch::new(weighted);
     for &update in updates {
         match update {
@@ -174,10 +174,10 @@ pub fn batch_of(updates: &[Update], weighted: bool) -> Batch {
 
 /// SplitMix64: the same numbers from the same seed, everywhere.
 #[derive(Clone, Debug)]
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -185,12 +185,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
     /// Some updates among `vertex_bound` ids, of which every `delete_every`th or so deletes.
-    pub fn updates(&mut self, count: u64, vertex_bound: u64, delete_every: u64) -> Vec<Update> {
+    pub(crate) fn updates(
+        &mut self,
+        count: u64,
+        vertex_bound: u64,
+        delete_every: u64,
+    ) -> Vec<Update> {
         (0..count)
             .map(|_| {
                 // Squaring favors small ids: some vertices grow long lists.
