@@ -34,20 +34,23 @@ impl Batch {
     /// # Errors
     /// `InvalidInput` if an id is above [`MAX_VERTEX_ID`], a weight is not a finite number, or
     /// the lengths differ.
-    pub fn insertions(edges: &[Edge], weights: Option<&[f32]>) -> Result<Self> {
+    pub fn insertions(
+        edges: impl ExactSizeIterator<Item = Edge>,
+        weights: Option<&[f32]>,
+    ) -> Result<Self> {
         let mut batch = Self::new(weights.is_some());
         batch.updates.reserve_exact(2 * edges.len());
-        let mut all_ids = 0;
-        for &(src, dst) in edges {
-            all_ids |= src | dst;
+        let mut largest = 0;
+        for (src, dst) in edges {
             batch.updates.extend_from_slice(&[src, dst]);
-            batch.vertex_bound = batch.vertex_bound.max(src.max(dst).wrapping_add(1));
+            largest = largest.max(src).max(dst);
         }
-        if all_ids > MAX_VERTEX_ID {
-            return Err(first_bad_edge(edges));
+        if largest > MAX_VERTEX_ID {
+            return Err(first_bad_edge(&batch.updates));
         }
+        batch.vertex_bound = if batch.is_empty() { 0 } else { largest + 1 };
         if let Some(weights) = weights {
-            check_weights(weights, edges.len())?;
+            check_weights(weights, batch.len())?;
             batch.weights.extend_from_slice(weights);
         }
         Ok(batch)
@@ -57,9 +60,9 @@ impl Batch {
     ///
     /// # Errors
     /// `InvalidInput` if an id is above [`MAX_VERTEX_ID`].
-    pub fn deletions(edges: &[Edge], weighted: bool) -> Result<Self> {
+    pub fn deletions(edges: impl Iterator<Item = Edge>, weighted: bool) -> Result<Self> {
         let mut batch = Self::new(weighted);
-        for &(src, dst) in edges {
+        for (src, dst) in edges {
             batch.delete(src, dst)?;
         }
         Ok(batch)
@@ -110,7 +113,7 @@ impl Batch {
 
     fn push(&mut self, src: VertexId, dst: VertexId, mark: u32, weight: f32) -> Result<()> {
         if src.max(dst) > MAX_VERTEX_ID {
-            return Err(first_bad_edge(&[(src, dst)]));
+            return Err(first_bad_edge(&[src, dst]));
         }
         self.updates.extend_from_slice(&[src | mark, dst]);
         if self.weighted {
@@ -163,13 +166,15 @@ impl Batch {
     }
 }
 
-fn first_bad_edge(edges: &[Edge]) -> Error {
-    let index = edges.iter().position(|&(src, dst)| src.max(dst) > MAX_VERTEX_ID).unwrap_or(0);
-    let (src, dst) = edges.get(index).copied().unwrap_or_default();
+fn first_bad_edge(ids: &[u32]) -> Error {
+    let is_bad = |edge: &[u32]| edge.iter().any(|&id| id > MAX_VERTEX_ID);
+    let index = ids.chunks(2).position(is_bad).unwrap_or(0);
     Error::InvalidInput {
         what: format!(
-            "edge {index} of the batch, {src} -> {dst}, has an id above {MAX_VERTEX_ID}; \
-             give such ids through an id map (--ids map)"
+            "edge {index} of the batch, {} -> {}, has an id above {MAX_VERTEX_ID}; \
+             give such ids through an id map (--ids map)",
+            ids[2 * index],
+            ids[2 * index + 1],
         ),
     }
 }
@@ -206,10 +211,10 @@ mod tests {
     #[test]
     fn refuses_ids_and_weights_out_of_range() {
         let edges = [(0, 1), (1, MAX_VERTEX_ID + 1)];
-        let message = Batch::insertions(&edges, None).unwrap_err().to_string();
+        let message = Batch::insertions(edges.into_iter(), None).unwrap_err().to_string();
         assert!(message.contains("edge 1 of the batch"), "{message}");
-        assert!(Batch::insertions(&[(0, 1)], Some(&[f32::NAN])).is_err());
-        assert!(Batch::insertions(&[(0, 1)], Some(&[])).is_err());
+        assert!(Batch::insertions([(0, 1)].into_iter(), Some(&[f32::NAN])).is_err());
+        assert!(Batch::insertions([(0, 1)].into_iter(), Some(&[])).is_err());
         assert!(Batch::new(false).delete(u32::MAX, 0).is_err());
     }
 }

@@ -79,6 +79,18 @@ pub struct Changes {
     pub ignored_deletions: u64,
 }
 
+impl std::ops::Sub for Changes {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            inserted: self.inserted - earlier.inserted,
+            deleted: self.deleted - earlier.deleted,
+            ignored_deletions: self.ignored_deletions - earlier.ignored_deletions,
+        }
+    }
+}
+
 /// What opening a graph found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
@@ -203,7 +215,7 @@ impl AdjacencyGraph {
     /// # Errors
     /// As [`Self::apply`].
     pub fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
-        self.apply(&Batch::insertions(edges, weights)?)
+        self.apply(&Batch::insertions(edges.iter().copied(), weights)?)
     }
 
     /// Deletes the newest occurrence of each edge, as one batch. Returns what it changed.
@@ -212,16 +224,12 @@ impl AdjacencyGraph {
     ///
     /// # Errors
     /// As [`Self::apply`].
-    pub fn delete(&self, edges: &[Edge]) -> Result<Changes> {
+    pub fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
+        let batch = Batch::deletions(edges, self.manifest.options.weighted)?;
         let _alone = self.writers.write();
-        let before = self.settled_changes()?;
-        self.commit(&Batch::deletions(edges, self.manifest.options.weighted)?)?;
-        let after = self.settled_changes()?;
-        Ok(Changes {
-            inserted: 0,
-            deleted: after.deleted - before.deleted,
-            ignored_deletions: after.ignored_deletions - before.ignored_deletions,
-        })
+        let before = self.changes()?;
+        self.commit(&batch)?;
+        Ok(self.changes()? - before)
     }
 
     /// Deletes a vertex and its edges, both ways, as one batch. Returns what it changed.
@@ -232,7 +240,7 @@ impl AdjacencyGraph {
     /// As [`Self::apply`].
     pub fn delete_vertex(&self, v: VertexId) -> Result<Changes> {
         let _alone = self.writers.write();
-        let before = self.settled_changes()?;
+        let before = self.changes()?;
         let snapshot = self.snapshot()?;
         if !snapshot.has_vertex(v) {
             return Ok(Changes::default());
@@ -244,8 +252,7 @@ impl AdjacencyGraph {
         batch.end_vertex(v)?;
         drop(snapshot);
         self.commit(&batch)?;
-        let after = self.settled_changes()?;
-        Ok(Changes { deleted: after.deleted - before.deleted, ..Changes::default() })
+        Ok(self.changes()? - before)
     }
 
     /// Returns a frozen view of all batches acknowledged so far. It never changes.
@@ -273,7 +280,14 @@ impl AdjacencyGraph {
     /// # Errors
     /// As [`Self::snapshot`].
     pub fn changes(&self) -> Result<Changes> {
-        self.settled_changes()
+        let mut archive = self.archive.lock();
+        self.settle(&mut archive)?;
+        let outcome = archive.outcome(self.manifest.options.directed);
+        Ok(Changes {
+            inserted: outcome.inserted,
+            deleted: outcome.deleted,
+            ignored_deletions: outcome.ignored,
+        })
     }
 
     /// Closes the graph: flushes all buffers, empties the log and gives unused space back.
@@ -455,17 +469,6 @@ impl AdjacencyGraph {
             self.buffered_lines.store(0, Relaxed);
         }
         Ok(())
-    }
-
-    fn settled_changes(&self) -> Result<Changes> {
-        let mut archive = self.archive.lock();
-        self.settle(&mut archive)?;
-        let outcome = archive.outcome(self.manifest.options.directed);
-        Ok(Changes {
-            inserted: outcome.inserted,
-            deleted: outcome.deleted,
-            ignored_deletions: outcome.ignored,
-        })
     }
 
     fn fail(&self, error: &Error) {

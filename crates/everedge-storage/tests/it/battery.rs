@@ -136,7 +136,8 @@ pub(crate) fn deletions_are_counted(layout: Layout) {
         home.graph().apply(&batch).unwrap();
         let inserted = if options.simple { 3 } else { 4 };
         assert_eq!(home.graph().changes().unwrap().inserted, inserted, "{options:?}");
-        let changes = home.graph().delete(&[(1, 2), (3, 3), (3, 3), (5, 6), (1, 2)]).unwrap();
+        let changes =
+            home.graph().delete([(1, 2), (3, 3), (3, 3), (5, 6), (1, 2)].into_iter()).unwrap();
         let deleted = if options.simple { 2 } else { 3 };
         assert_eq!((changes.deleted, changes.ignored_deletions), (deleted, 5 - deleted));
         let snapshot = home.graph().snapshot().unwrap();
@@ -151,7 +152,7 @@ pub(crate) fn bad_input_changes_nothing(layout: Layout) {
     let before = home.picture();
     assert!(home.graph().insert(&[(5, MAX_VERTEX_ID + 1)], None).is_err());
     assert!(home.graph().insert(&[(5, 6)], Some(&[1.0])).is_err());
-    assert!(home.graph().delete(&[(u32::MAX, 0)]).is_err());
+    assert!(home.graph().delete([(u32::MAX, 0)].into_iter()).is_err());
     home.picture().assert_equals(&before, "after refused batches");
 }
 
