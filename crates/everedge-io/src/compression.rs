@@ -74,7 +74,7 @@ pub fn decompress<R: Read>(mut input: R) -> io::Result<Decompress<R>> {
     );
     let decoder = match compression {
         Compression::None => Decoder::Plain(whole),
-        Compression::Gzip => Decoder::Gzip(MultiGzDecoder::new(whole)),
+        Compression::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(whole))),
         Compression::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(whole)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
@@ -95,7 +95,7 @@ type Whole<R> = BufReader<Counted<Chain<Cursor<Vec<u8>>, R>>>;
 
 enum Decoder<R: Read> {
     Plain(Whole<R>),
-    Gzip(MultiGzDecoder<Whole<R>>),
+    Gzip(Box<MultiGzDecoder<Whole<R>>>),
     Zstd(zstd::Decoder<'static, Whole<R>>),
 }
 

@@ -17,13 +17,13 @@
 use crate::ReadOptions;
 use crate::error::Fault;
 use crate::lines::Lines;
-use crate::read::Opened;
+use crate::read::{Declared, Opened};
 
 /// Bytes that start a comment.
 pub(crate) const COMMENTS: &[u8] = b"#%";
 
 /// An edge list has no header.
-pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened, Fault> {
+pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fault> {
     let least = if options.weighted { 3 } else { 2 };
     let grammar = Lines {
         comments: COMMENTS,
@@ -32,5 +32,5 @@ pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened, Fault> {
         vertex_count: None,
         weighted: options.weighted,
     };
-    Ok(Opened { grammar, header_bytes: 0, edge_count: None })
+    Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })
 }

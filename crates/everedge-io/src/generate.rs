@@ -133,7 +133,7 @@ impl Generator {
         par::map_chunks_mut(&mut weights, GRAIN_EDGES, |start, piece| {
             for (weight, number) in piece.iter_mut().zip(range.start + start as u64..) {
                 let random = mix(key.wrapping_add(number.wrapping_mul(STRIDE))) >> 32;
-                *weight = (1 + (random * WEIGHT_MAX >> 32)) as f32;
+                *weight = (1 + ((random * WEIGHT_MAX) >> 32)) as f32;
             }
         });
         weights

@@ -6,21 +6,28 @@
 //!
 //! Memory is bounded by a few MiB for each thread, whatever the size of the file or of a line.
 
+mod binary;
 mod blocks;
 mod compression;
+mod csv;
+mod dimacs;
 mod edge_list;
 mod error;
 mod generate;
+mod graphalytics;
 mod ids;
 mod lines;
+mod matrix_market;
+mod metis;
 mod options;
-
+mod probe;
 mod read;
 
 pub use compression::{Compression, Decompress, decompress};
 pub use error::{Error, Place, Result};
 pub use generate::Generator;
+pub use graphalytics::read_vertices;
 pub use ids::{IdKind, Ids, TextIds};
 pub use options::{Column, Columns, Format, ReadOptions};
-
+pub use probe::{Guess, GuessedColumn, HEAD_BYTES, probe};
 pub use read::{Chunk, ReadSummary, read_edges};

@@ -8,13 +8,13 @@
 //! ```
 //! Each format says which marks, prefix, counts of columns and ids it takes.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
-use everedge_core::VertexId;
+use everedge_core::{MAX_VERTEX_ID, VertexId};
 
 use crate::blocks::cut_at_line;
 use crate::error::{Fault, quote};
-use crate::ids::{IdColumn, first_field, is_separator, scan_integer, take_integer};
+use crate::ids::{IdColumn, first_field, is_separator, parse_integer, scan_integer, take_integer};
 use crate::read::{Edges, Grammar};
 
 /// The variable parts of the grammar.
@@ -155,7 +155,7 @@ pub(crate) fn parse_weight(field: &[u8]) -> Result<f32, Fault> {
 }
 
 /// Checks that a column that is not kept holds a number.
-fn check_number(field: &[u8]) -> Result<(), Fault> {
+pub(crate) fn check_number(field: &[u8]) -> Result<(), Fault> {
     let is_integer = field.iter().all(u8::is_ascii_digit);
     if is_integer || std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok()) {
         return Ok(());
@@ -185,4 +185,31 @@ pub(crate) fn skip_blanks(block: &[u8], mut at: usize) -> usize {
 /// Returns where the line after the one at `at` starts.
 pub(crate) fn line_end(block: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', &block[at..]).map_or(block.len(), |len| at + len + 1)
+}
+
+/// Returns the lines of `text` without their ends, each with where it starts and where the next
+/// line does.
+pub(crate) fn lines_of(text: &[u8]) -> impl Iterator<Item = (Range<usize>, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at;
+        at = line_end(text, start);
+        let line = text[start..at].strip_suffix(b"\n").unwrap_or(&text[start..at]);
+        (start < at).then_some((start..at, line))
+    })
+}
+
+/// Returns the fields of a line.
+pub(crate) fn fields_of(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|&byte| is_separator(byte)).filter(|field| !field.is_empty())
+}
+
+/// Reads a count of vertices that a header declares.
+pub(crate) fn parse_vertex_count(field: &[u8]) -> Result<VertexId, Fault> {
+    let count = parse_integer(field)?;
+    if count > u64::from(MAX_VERTEX_ID) {
+        let what = format!("the header declares {count} vertices; ids must be below 2^31");
+        return Err(Fault::new(0, what));
+    }
+    Ok(count as VertexId)
 }

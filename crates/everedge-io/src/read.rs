@@ -16,8 +16,10 @@ use everedge_core::{VertexId, par};
 use crate::blocks::{BLOCK_BYTES, Block, Blocks, count_lines};
 use crate::error::Fault;
 use crate::ids::{IdColumn, TextIds};
-use crate::lines::Lines;
-use crate::{Error, Format, IdKind, Ids, Place, ReadOptions, Result, edge_list};
+use crate::{
+    Error, Format, IdKind, Ids, Place, ReadOptions, Result, binary, csv, dimacs, edge_list,
+    graphalytics, matrix_market, metis,
+};
 
 /// Some of a file's edges, in file order.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +94,7 @@ pub(crate) fn read_in_blocks<E: From<Error> + Send>(
     input: impl Read + Send,
     options: &ReadOptions,
     block_bytes: usize,
-    sink: &mut (impl FnMut(Chunk) -> Result<(), E> + Send),
+    sink: &mut Sink<'_, E>,
 ) -> Result<ReadSummary, E> {
     let blocks = Blocks::new(input, block_bytes);
     match options.ids {
@@ -103,54 +105,79 @@ pub(crate) fn read_in_blocks<E: From<Error> + Send>(
 }
 
 fn read_as<C: IdColumn, E: From<Error> + Send>(
-    mut blocks: Blocks<impl Read + Send>,
+    blocks: Blocks<impl Read + Send>,
     options: &ReadOptions,
-    sink: &mut (impl FnMut(Chunk) -> Result<(), E> + Send),
+    sink: &mut Sink<'_, E>,
 ) -> Result<ReadSummary, E> {
-    let open = match options.format {
-        Format::EdgeList => edge_list::open,
-        format => {
-            return Err(Error::Unsupported { format, what: "not an edge format" }.into());
+    match options.format {
+        Format::EdgeList => read_opened::<C, _, E>(blocks, options, edge_list::open, sink),
+        Format::Csv => read_opened::<C, _, E>(blocks, options, csv::open_csv, sink),
+        Format::Tsv => read_opened::<C, _, E>(blocks, options, csv::open_tsv, sink),
+        Format::MatrixMarket => read_opened::<C, _, E>(blocks, options, matrix_market::open, sink),
+        Format::Dimacs => read_opened::<C, _, E>(blocks, options, dimacs::open, sink),
+        Format::Graphalytics => read_opened::<C, _, E>(blocks, options, graphalytics::open, sink),
+        Format::Metis => metis::read::<C, E>(blocks, options, sink),
+        Format::Binary => read_opened::<C, _, E>(blocks, options, binary::open, sink),
+        format @ Format::GraphalyticsVertices => {
+            Err(Error::Unsupported { format, what: "it holds no edges; read_vertices reads it" })?
         }
-    };
-    let opened = open_lines(&mut blocks, options, open)?;
-    let summary = read_blocks::<C, E>(blocks, &opened.grammar, sink)?;
-    Ok(check_counts(summary, &opened)?)
+        format @ Format::Parquet => {
+            Err(Error::Unsupported { format, what: "read_parquet reads it, as it needs to seek" })?
+        }
+    }
 }
 
-/// A text format after its header was read.
+/// What takes the chunks.
+pub(crate) type Sink<'a, E> = dyn FnMut(Chunk) -> Result<(), E> + Send + 'a;
+
+/// A file after its header was read.
 #[derive(Debug)]
-pub(crate) struct Opened {
-    /// How to read the records.
-    pub(crate) grammar: Lines,
+pub(crate) struct Opened<G> {
+    /// How to read what follows the header.
+    pub(crate) grammar: G,
     /// How long the header is.
     pub(crate) header_bytes: usize,
-    /// How many records the header declares.
-    pub(crate) edge_count: Option<u64>,
+    pub(crate) declared: Declared,
 }
 
-/// Reads the header of a format of lines.
-fn open_lines(
-    blocks: &mut Blocks<impl Read>,
+/// What a header says will follow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Declared {
+    pub(crate) vertices: Option<VertexId>,
+    pub(crate) edges: Option<u64>,
+}
+
+/// Reads a header with `open`, then all blocks.
+pub(crate) fn read_opened<C: IdColumn, G: Grammar, E: From<Error> + Send>(
+    mut blocks: Blocks<impl Read + Send>,
     options: &ReadOptions,
-    open: impl Fn(&[u8], &ReadOptions) -> Result<Opened, Fault>,
-) -> Result<Opened> {
+    open: impl Fn(&[u8], &ReadOptions) -> Result<Opened<G>, Fault>,
+    sink: &mut Sink<'_, E>,
+) -> Result<ReadSummary, E> {
+    let opened = open_header::<G>(&mut blocks, |head| open(head, options))?;
+    let summary = read_blocks::<C, G, E>(blocks, &opened.grammar, sink)?;
+    Ok(check_counts(summary, opened.declared)?)
+}
+
+fn open_header<G: Grammar>(
+    blocks: &mut Blocks<impl Read>,
+    open: impl Fn(&[u8]) -> Result<Opened<G>, Fault>,
+) -> Result<Opened<G>> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-    if blocks.peek()?.starts_with(BYTE_ORDER_MARK) {
+    if G::IS_TEXT && blocks.peek()?.starts_with(BYTE_ORDER_MARK) {
         blocks.skip(BYTE_ORDER_MARK.len());
     }
-    let opened = open(blocks.peek()?, options).map_err(|fault| blocks.header_error(fault))?;
+    let opened = open(blocks.peek()?).map_err(|fault| blocks.header_error(fault))?;
     blocks.skip(opened.header_bytes);
     Ok(opened)
 }
 
 /// Compares what was read with what the header declares.
-fn check_counts(summary: ReadSummary, opened: &Opened) -> Result<ReadSummary> {
-    let vertices = opened.grammar.vertex_count;
-    match opened.edge_count {
-        Some(declared) if declared != summary.edges => {
-            let what =
-                format!("the header declares {declared} edges, but there are {}", summary.edges);
+pub(crate) fn check_counts(summary: ReadSummary, declared: Declared) -> Result<ReadSummary> {
+    let Declared { vertices, edges } = declared;
+    match edges {
+        Some(edges) if edges != summary.edges => {
+            let what = format!("the header declares {edges} edges, but {} follow", summary.edges);
             Err(Error::Syntax { place: Place::Whole, what, hint: Some("is the file complete?") })
         }
         _ if summary.edges == 0 && vertices.is_none() => Err(Error::NoEdges),
@@ -195,10 +222,10 @@ struct Parsed<C> {
 }
 
 /// Runs the pipeline over all blocks.
-pub(crate) fn read_blocks<C: IdColumn, E: From<Error> + Send>(
+fn read_blocks<C: IdColumn, G: Grammar, E: From<Error> + Send>(
     mut blocks: Blocks<impl Read + Send>,
-    grammar: &impl Grammar,
-    sink: &mut (impl FnMut(Chunk) -> Result<(), E> + Send),
+    grammar: &G,
+    sink: &mut Sink<'_, E>,
 ) -> Result<ReadSummary, E> {
     let batch_len = par::thread_count();
     let mut lines = blocks.skipped_lines();
@@ -208,7 +235,7 @@ pub(crate) fn read_blocks<C: IdColumn, E: From<Error> + Send>(
     while !(raw.is_empty() && parsed.is_empty()) {
         let hand_on = || {
             parsed.into_iter().try_for_each(|block| {
-                let chunk = into_chunk(grammar, block, &mut lines)?;
+                let chunk = into_chunk::<C, G>(block, &mut lines)?;
                 summary.edges += chunk.src.len() as u64;
                 summary.bytes = chunk.bytes_read;
                 sink(chunk)
@@ -233,22 +260,22 @@ fn parse_block<C: IdColumn, G: Grammar>(grammar: &G, block: &mut Block) -> Parse
     if G::IS_TEXT && !bytes.ends_with(b"\n") {
         bytes.push(b'\n');
     }
-    let edges = match memchr::memchr(0, bytes) {
-        Some(at) if G::IS_TEXT => Err(not_text(at)),
-        _ => grammar.parse(bytes),
-    };
+    let text = if G::IS_TEXT { check_text(bytes) } else { Ok(()) };
+    let edges = text.and_then(|()| grammar.parse(bytes));
     let fault_line = edges.as_ref().map_or_else(|fault| count_lines(&bytes[..fault.at]), |_| 0);
     Parsed { edges, start_offset, end_offset: block.end_offset, line_count, fault_line }
 }
 
-#[cold]
-fn not_text(at: usize) -> Fault {
-    Fault::new(at, "there is a zero byte, so this is binary data and not text of that format")
-        .hint("UTF-16 text must be converted to UTF-8")
+/// Checks that there is no zero byte in a text.
+pub(crate) fn check_text(bytes: &[u8]) -> Result<(), Fault> {
+    memchr::memchr(0, bytes).map_or(Ok(()), |at| {
+        Err(Fault::new(at, "there is a zero byte, so this is binary data and not of that format")
+            .hint("UTF-16 text must be converted to UTF-8"))
+    })
 }
 
 /// Finds the place of a block or of its fault; `lines` counts the lines before the block.
-fn into_chunk<C: IdColumn, G: Grammar>(_: &G, block: Parsed<C>, lines: &mut u64) -> Result<Chunk> {
+fn into_chunk<C: IdColumn, G: Grammar>(block: Parsed<C>, lines: &mut u64) -> Result<Chunk> {
     let place = |lines_further: u64, bytes_further: usize| match G::IS_TEXT {
         true => Place::Line(1 + *lines + lines_further),
         false => Place::Offset(block.start_offset + bytes_further as u64),

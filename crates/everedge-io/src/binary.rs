@@ -1,0 +1,55 @@
+//! Binary edges: pairs of little-endian 32-bit integers, with nothing before, between or after.
+//!
+//! Source: the input of XPGraph and GraphOne (there 4-byte ids in text order, `bin` files).
+//!
+//! # Example
+//! ```text
+//! 01 00 00 00  02 00 00 00  02 00 00 00  00 01 00 00
+//! ```
+//! is the edges 1→2 and 2→256.
+
+use crate::error::Fault;
+use crate::ids::IdColumn;
+use crate::read::{Declared, Edges, Grammar, Opened};
+use crate::{ReadOptions, Result};
+
+const ID_BYTES: usize = 4;
+const EDGE_BYTES: usize = 2 * ID_BYTES;
+
+/// A binary file has no header, and no weights.
+pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Pairs>, Fault> {
+    if options.weighted {
+        let fault = Fault::new(0, "a binary file has no weights");
+        return Err(fault.hint("read it without --weighted"));
+    }
+    Ok(Opened { grammar: Pairs, header_bytes: 0, declared: Declared::default() })
+}
+
+#[derive(Debug)]
+pub(crate) struct Pairs;
+
+impl Grammar for Pairs {
+    const IS_TEXT: bool = false;
+
+    fn cut(&self, bytes: &[u8]) -> Option<usize> {
+        let whole = bytes.len() - bytes.len() % EDGE_BYTES;
+        (whole > 0).then_some(whole)
+    }
+
+    fn parse<C: IdColumn>(&self, block: &[u8]) -> Result<Edges<C>, Fault> {
+        let mut edges = Edges::<C>::new(false);
+        let (pairs, rest) = block.as_chunks::<EDGE_BYTES>();
+        for (idx, [s0, s1, s2, s3, d0, d1, d2, d3]) in pairs.iter().enumerate() {
+            let (src, dst) = ([*s0, *s1, *s2, *s3], [*d0, *d1, *d2, *d3]);
+            for (column, id) in [(&mut edges.src, src), (&mut edges.dst, dst)] {
+                let id = u64::from(u32::from_le_bytes(id));
+                column.push_number(id).map_err(|fault| fault.after(idx * EDGE_BYTES))?;
+            }
+        }
+        if !rest.is_empty() {
+            let what = format!("{} bytes are left over, fewer than an edge has", rest.len());
+            return Err(Fault::new(block.len() - rest.len(), what));
+        }
+        Ok(edges)
+    }
+}
