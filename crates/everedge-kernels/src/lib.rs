@@ -9,6 +9,14 @@ mod bfs;
 mod error;
 mod frontier;
 pub mod naive;
+mod one_hop;
+mod pagerank;
+mod sssp;
+mod wcc;
 
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
 pub use error::{Error, Result};
+pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
+pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
+pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};
+pub use wcc::{NO_COMPONENT, Wcc, verify_wcc, wcc};

@@ -5,11 +5,14 @@
 
 use std::collections::VecDeque;
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{GraphView, VertexId, WeightedView};
 
-use crate::UNREACHED;
+use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
 
 /// Returns the depths of [`bfs`](crate::bfs()), by a queue.
+///
+/// # Panics
+/// If `source` is not below the bound.
 pub fn bfs(view: &impl GraphView, source: VertexId) -> Vec<u32> {
     let mut depth = vec![UNREACHED; view.vertex_bound() as usize];
     depth[source as usize] = 0;
@@ -23,4 +26,73 @@ pub fn bfs(view: &impl GraphView, source: VertexId) -> Vec<u32> {
         }
     }
     depth
+}
+
+/// Returns the ranks of [`pagerank`](crate::pagerank()), pushed from each vertex to its
+/// neighbors. They may differ in the last digits, since sums have another order.
+pub fn pagerank(view: &impl GraphView, config: &PageRankConfig) -> Vec<f64> {
+    let vertices: Vec<_> = (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)).collect();
+    let vertex_count = vertices.len() as f64;
+    let mut rank = vec![0.0; view.vertex_bound() as usize];
+    vertices.iter().for_each(|&v| rank[v as usize] = 1.0 / vertex_count);
+    for _ in 0..config.iterations_max {
+        let is_dangling = |&&v: &&VertexId| view.out_neighbors(v).next().is_none();
+        let dangling: f64 = vertices.iter().filter(is_dangling).map(|&v| rank[v as usize]).sum();
+        let spread =
+            (1.0 - config.damping) / vertex_count + config.damping * dangling / vertex_count;
+        let mut new = vec![0.0; rank.len()];
+        vertices.iter().for_each(|&v| new[v as usize] = spread);
+        view.for_each_edge(|u, v| {
+            new[v as usize] += config.damping * rank[u as usize] / f64::from(view.out_degree(u));
+        });
+        let change: f64 = rank.iter().zip(&new).map(|(old, new)| (new - old).abs()).sum();
+        rank = new;
+        if change < config.tolerance {
+            break;
+        }
+    }
+    rank
+}
+
+/// Returns the components of [`wcc`](crate::wcc()), by passing the smaller label over every edge
+/// until nothing changes.
+pub fn wcc(view: &impl GraphView) -> Vec<VertexId> {
+    let label_of = |v| if view.is_vertex(v) { v } else { NO_COMPONENT };
+    let mut component: Vec<_> = (0..view.vertex_bound()).map(label_of).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        view.for_each_edge(|u, v| {
+            let smaller = component[u as usize].min(component[v as usize]);
+            for w in [u, v] {
+                changed |= component[w as usize] != smaller;
+                component[w as usize] = smaller;
+            }
+        });
+    }
+    component
+}
+
+/// Returns the distances of [`sssp`](crate::sssp()), by relaxing every edge until nothing
+/// changes (Bellman and Ford). Weights must be 0 or more.
+///
+/// # Panics
+/// If `source` is not below the bound.
+pub fn sssp(view: &impl WeightedView, source: VertexId) -> Vec<f64> {
+    let mut distance = vec![f64::INFINITY; view.vertex_bound() as usize];
+    distance[source as usize] = 0.0;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for u in 0..view.vertex_bound() {
+            for (v, weight) in view.out_edges(u) {
+                let new = distance[u as usize] + f64::from(weight);
+                if new < distance[v as usize] {
+                    distance[v as usize] = new;
+                    changed = true;
+                }
+            }
+        }
+    }
+    distance
 }

@@ -1,6 +1,9 @@
 //! Small graphs of every kind that a kernel may meet.
 
-use everedge_core::{Csr, CsrOptions, Edge, VertexId, par};
+use everedge_core::{Csr, CsrOptions, Edge, GraphView, VertexId, par};
+
+/// An edge with its weight.
+type WeightedEdge = (VertexId, VertexId, f32);
 
 /// Where the random graphs begin.
 const SEEDS: std::ops::Range<u64> = 0..60;
@@ -25,6 +28,14 @@ pub(crate) struct Case {
     pub(crate) graph: Csr,
 }
 
+impl Case {
+    /// Returns a few vertices, spread over the ids.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = VertexId> {
+        let vertices = (0..self.graph.vertex_bound()).filter(|&v| self.graph.is_vertex(v));
+        vertices.step_by(1 + self.graph.vertex_count() as usize / 4)
+    }
+}
+
 /// Calls `check` on every kind of graph, each on one thread and on four.
 pub(crate) fn for_each_case(check: impl Fn(&Case) + Sync) {
     let mut cases = shapes();
@@ -41,7 +52,7 @@ pub(crate) fn for_each_case(check: impl Fn(&Case) + Sync) {
 }
 
 /// Builds a graph from edges with weights.
-pub(crate) fn graph(directed: bool, declared: &[VertexId], edges: &[(u32, u32, f32)]) -> Csr {
+pub(crate) fn graph(directed: bool, declared: &[VertexId], edges: &[WeightedEdge]) -> Csr {
     let pairs: Vec<Edge> = edges.iter().map(|&(u, v, _)| (u, v)).collect();
     let weights: Vec<f32> = edges.iter().map(|&(_, _, weight)| weight).collect();
     Csr::from_edges(&pairs, Some(&weights), CsrOptions { directed, declared })
@@ -52,7 +63,7 @@ fn shapes() -> Vec<Case> {
     let path: Vec<_> = (0..500).map(|v| (v, v + 1, (v % 3) as f32)).collect();
     let star: Vec<_> = (1..3000).map(|v| (0, v, 1.5)).collect();
     let cycle_of_zeros = [(0, 1, 0.0), (1, 2, 0.0), (2, 0, 0.0), (2, 3, 0.5), (4, 5, 0.0)];
-    let shapes: [(&str, &[VertexId], &[(u32, u32, f32)]); 10] = [
+    let shapes: [(&str, &[VertexId], &[WeightedEdge]); 10] = [
         ("empty", &[], &[]),
         ("one vertex", &[0], &[]),
         ("only isolated vertices, with gaps", &[3, 9, 200], &[]),
@@ -73,10 +84,11 @@ fn shapes() -> Vec<Case> {
     [build(true), build(false)].into_iter().flatten().collect()
 }
 
-/// A graph of up to 600 vertices, sparse or dense, of even or very uneven degrees.
+/// A graph, sparse or dense, of even or very uneven degrees: most of up to 600 vertices, every
+/// tenth of up to 20,000, so that parallel loops are really cut.
 fn random(seed: u64) -> Case {
     let mut random = Random(seed);
-    let bound = 1 + random.below(600);
+    let bound = 1 + random.below(if seed.is_multiple_of(10) { 20_000 } else { 600 });
     let edges_per_vertex = [1, 2, 8, 20][random.below(4) as usize];
     let edge_count = random.below(1 + bound * edges_per_vertex);
     let skewed = random.below(2) == 0;

@@ -2,3 +2,7 @@
 
 mod bfs;
 mod graphs;
+mod one_hop;
+mod pagerank;
+mod sssp;
+mod wcc;

@@ -1,0 +1,95 @@
+//! One-hop queries: the neighbors of a vertex, and the neighbors of many random ones.
+//!
+//! Source: Wang et al., "XPGraph", ToS 2025, §5 (one-hop queries of random vertices that have
+//! neighbors); a sum over them, so that reading each cannot be left out.
+//!
+//! # Cost
+//! The out-edges of the vertices that are asked for. [`one_hop_sample`] needs 4 bytes for each
+//! vertex that has neighbors.
+
+use everedge_core::{GraphView, VertexId, par};
+
+use crate::Result;
+use crate::error::{check_vertex, require};
+
+/// Queries in a piece of work.
+const GRAIN: usize = 256;
+
+/// Returns the out-neighbors of `source`, parallel edges one by one, in the order of the view.
+///
+/// # Errors
+/// [`NotAVertex`](crate::Error::NotAVertex) if `source` is not a vertex.
+///
+/// # Example
+/// ```
+/// use everedge_core::{Csr, CsrOptions};
+///
+/// let g = Csr::from_edges(&[(0, 1), (2, 0)], None, CsrOptions::default());
+/// assert_eq!(everedge_kernels::one_hop(&g, 0)?, [1, 2]);
+/// # Ok::<(), everedge_kernels::Error>(())
+/// ```
+pub fn one_hop(view: &impl GraphView, source: VertexId) -> Result<Vec<VertexId>> {
+    check_vertex(view, source)?;
+    Ok(view.out_neighbors(source).collect())
+}
+
+/// Draws `count` vertices that have out-neighbors, each as likely as any other and possibly more
+/// than once; none if no vertex has any. The same `seed` draws the same ones.
+pub fn one_hop_sample(view: &impl GraphView, count: usize, seed: u64) -> Vec<VertexId> {
+    let candidates: Vec<_> = (0..view.vertex_bound()).filter(|&v| view.out_degree(v) > 0).collect();
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    let mut state = seed;
+    let mut draw = || {
+        let product = u128::from(split_mix(&mut state)) * candidates.len() as u128;
+        candidates[(product >> 64) as usize]
+    };
+    (0..count).map(|_| draw()).collect()
+}
+
+/// Returns the sum of the ids of all out-neighbors of the vertices in `sample`, modulo 2^64.
+///
+/// Cost: this is what a benchmark times; the queries run in parallel.
+pub fn one_hop_sum(view: &impl GraphView, sample: &[VertexId]) -> u64 {
+    let sums = par::map_chunks(sample, GRAIN, |sources| {
+        let neighbors = sources.iter().flat_map(|&v| view.out_neighbors(v));
+        neighbors.fold(0_u64, |sum, v| sum.wrapping_add(u64::from(v)))
+    });
+    sums.into_iter().fold(0, u64::wrapping_add)
+}
+
+/// Checks that `result` could be the out-neighbors of `source`: as many as its degree, all of
+/// them vertices, and each with `source` among its in-neighbors as often as it occurs.
+///
+/// # Errors
+/// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold.
+pub fn verify_one_hop(view: &impl GraphView, source: VertexId, result: &[VertexId]) -> Result<()> {
+    let require = |holds, property: &dyn Fn() -> String| require("one-hop", holds, property);
+    let degree = view.out_degree(source) as usize;
+    require(result.len() == degree, &|| {
+        format!("{} neighbors of {source}, which has degree {degree}", result.len())
+    })?;
+    let mut sorted = result.to_vec();
+    sorted.sort_unstable();
+    for equal in sorted.chunk_by(|u, v| u == v) {
+        let v = equal[0];
+        require(view.is_vertex(v), &|| format!("the neighbor {v} is not a vertex"))?;
+        let edge_count = view.in_neighbors(v).filter(|&u| u == source).count();
+        require(edge_count == equal.len(), &|| {
+            format!("{v} occurs {} times, has {edge_count} edges from {source}", equal.len())
+        })?;
+    }
+    Ok(())
+}
+
+/// The next number of a random stream.
+///
+/// Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

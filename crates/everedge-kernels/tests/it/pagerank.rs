@@ -1,0 +1,74 @@
+//! PageRank.
+
+use everedge_core::par;
+use everedge_kernels::{Error, PageRank, PageRankConfig, naive, pagerank, verify_pagerank};
+
+use crate::graphs::{for_each_case, graph};
+
+#[test]
+fn equals_the_naive_iteration() {
+    let configs = [
+        PageRankConfig::default(),
+        PageRankConfig { iterations_max: 0, ..PageRankConfig::default() },
+        PageRankConfig { iterations_max: 3, tolerance: 0.0, damping: 0.5 },
+        PageRankConfig { iterations_max: 1000, tolerance: 1e-12, damping: 0.85 },
+        PageRankConfig { iterations_max: 30, tolerance: 0.0, damping: 1.0 },
+    ];
+    for_each_case(|case| {
+        for config in &configs {
+            let result = pagerank(&case.graph, config).unwrap();
+            let expected = naive::pagerank(&case.graph, config);
+            assert_eq!(result.rank.len(), expected.len());
+            for (v, (rank, expected)) in result.rank.iter().zip(&expected).enumerate() {
+                assert!((rank - expected).abs() < 1e-12, "{v}: {rank}, {expected}, {config:?}");
+            }
+            verify_pagerank(&case.graph, config, &result).unwrap();
+        }
+    });
+}
+
+#[test]
+fn stops_at_the_tolerance_or_after_all_iterations() {
+    let g = graph(true, &[], &[(0, 1, 1.0), (1, 2, 1.0), (2, 0, 1.0), (3, 0, 1.0)]);
+    let config = PageRankConfig { iterations_max: 1000, tolerance: 1e-12, damping: 0.85 };
+    let result = pagerank(&g, &config).unwrap();
+    assert!(result.change < 1e-12 && result.iterations < 1000);
+    let config = PageRankConfig { iterations_max: 7, tolerance: 0.0, ..config };
+    assert_eq!(pagerank(&g, &config).unwrap().iterations, 7);
+}
+
+#[test]
+fn is_the_same_for_any_number_of_threads() {
+    let edges: Vec<_> = (0..40_000).map(|i| (i * 7 % 9973, i * i % 9967, 1.0)).collect();
+    let g = graph(true, &[], &edges);
+    let run = || pagerank(&g, &PageRankConfig::default()).unwrap();
+    assert_eq!(par::with_threads(1, run).unwrap(), par::with_threads(5, run).unwrap());
+}
+
+#[test]
+fn refuses_parameters_out_of_range() {
+    let g = graph(true, &[], &[(0, 1, 1.0)]);
+    let right = PageRankConfig::default();
+    for config in [
+        PageRankConfig { damping: 1.1, ..right },
+        PageRankConfig { damping: f64::NAN, ..right },
+        PageRankConfig { tolerance: -1e-9, ..right },
+        PageRankConfig { tolerance: f64::NAN, ..right },
+    ] {
+        assert!(matches!(pagerank(&g, &config), Err(Error::BadParameter { .. })), "{config:?}");
+    }
+}
+
+#[test]
+fn verifier_finds_every_kind_of_error() {
+    let g = graph(true, &[], &[(0, 1, 1.0), (1, 2, 1.0), (2, 0, 1.0), (4, 0, 1.0)]);
+    let config = PageRankConfig { iterations_max: 1000, tolerance: 1e-12, damping: 0.85 };
+    let right = pagerank(&g, &config).unwrap();
+    let breaks: [fn(&mut PageRank); 4] =
+        [|r| r.rank[3] = 0.1, |r| r.rank[0] += 1e-6, |r| r.rank.swap(0, 1), |r| _ = r.rank.pop()];
+    for (i, make_wrong) in breaks.iter().enumerate() {
+        let mut wrong = right.clone();
+        make_wrong(&mut wrong);
+        assert!(verify_pagerank(&g, &config, &wrong).is_err(), "break {i}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Single-source shortest paths.
+
+use everedge_kernels::{Error, Sssp, SsspConfig, naive, sssp, verify_sssp};
+
+use crate::graphs::{for_each_case, graph};
+
+#[test]
+fn equals_the_naive_distances_for_any_delta() {
+    for_each_case(|case| {
+        let g = &case.graph;
+        for source in case.sources() {
+            let expected = naive::sssp(g, source);
+            for delta in [None, Some(1.0), Some(1e-3), Some(f64::MIN_POSITIVE), Some(1e30)] {
+                let result = sssp(g, source, &SsspConfig { delta }).unwrap();
+                assert_eq!(result.distance, expected, "delta {delta:?}");
+                verify_sssp(g, source, &result).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn reaches_over_a_path_longer_than_the_near_buckets() {
+    let edges: Vec<_> = (0..3000).map(|v| (v, v + 1, 10.0)).collect();
+    let g = graph(true, &[], &edges);
+    let result = sssp(&g, 0, &SsspConfig { delta: Some(1.0) }).unwrap();
+    assert_eq!((result.reached_count(), result.distance_max()), (3001, 30_000.0));
+}
+
+#[test]
+fn refuses_weights_below_zero_that_it_meets() {
+    let edges = [(0, 1, 1.0), (1, 2, -0.5), (1, 3, f32::NAN), (4, 0, -1.0), (0, 5, -0.0)];
+    let g = graph(true, &[], &edges);
+    let expected = Error::BadWeight { src: 1, dst: 2, weight: -0.5 };
+    assert_eq!(sssp(&g, 0, &SsspConfig::default()), Err(expected));
+    assert_eq!(sssp(&g, 5, &SsspConfig::default()).unwrap().reached_count(), 1);
+}
+
+#[test]
+fn refuses_a_wrong_source_or_delta() {
+    let g = graph(true, &[], &[(0, 2, 1.0)]);
+    let config = SsspConfig::default();
+    assert_eq!(sssp(&g, 1, &config), Err(Error::NotAVertex { vertex: 1 }));
+    for delta in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let config = SsspConfig { delta: Some(delta) };
+        assert!(matches!(sssp(&g, 0, &config), Err(Error::BadParameter { .. })), "{delta}");
+    }
+}
+
+#[test]
+fn verifier_finds_every_kind_of_error() {
+    let edges = [(0, 1, 2.0), (1, 2, 0.0), (2, 1, 0.0), (0, 3, 1.0), (4, 0, 1.0)];
+    let g = graph(true, &[], &edges);
+    let right = sssp(&g, 0, &SsspConfig::default()).unwrap();
+    let breaks: [fn(&mut Sssp); 6] = [
+        |r| r.distance[0] = 0.5,
+        |r| (r.distance[1], r.distance[2]) = (1.0, 1.0),
+        |r| r.distance[3] = 1.5,
+        |r| r.distance[3] = f64::INFINITY,
+        |r| r.distance[4] = 1.0,
+        |r| _ = r.distance.pop(),
+    ];
+    for (i, make_wrong) in breaks.iter().enumerate() {
+        let mut wrong = right.clone();
+        make_wrong(&mut wrong);
+        assert!(verify_sssp(&g, 0, &wrong).is_err(), "break {i}");
+    }
+}
