@@ -118,6 +118,22 @@ impl Error {
         Error::Io { path: path.to_path_buf(), operation, source: errno.into() }
     }
 
+    /// Tells a lack of space from other refusals.
+    pub(crate) fn refused(
+        path: &Path,
+        operation: &'static str,
+        errno: Errno,
+        needed_bytes: u64,
+        available_bytes: u64,
+    ) -> Error {
+        match errno {
+            Errno::NOSPC | Errno::DQUOT => {
+                Error::NoSpace { path: path.to_path_buf(), needed_bytes, available_bytes }
+            }
+            errno => Error::io(path, operation, errno),
+        }
+    }
+
     /// Says in `what` which input is wrong and what to do.
     pub(crate) fn invalid(what: impl Into<String>) -> Error {
         Error::InvalidInput { what: what.into() }

@@ -42,6 +42,9 @@ impl BackingFile {
     /// Allocates `range`, which starts at the end of the file; on an error the file is as before.
     pub(super) fn allocate(&self, range: Range<u64>) -> Result<()> {
         let len = range.end - range.start;
+        if len == 0 {
+            return Ok(());
+        }
         let allocated = rustix::io::retry_on_intr(|| {
             rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), range.start, len)
         });
@@ -100,7 +103,7 @@ impl BackingFile {
     }
 }
 
-/// Tells a lack of space from other failures.
+/// Names what was refused; for a lack of space also how much there is.
 pub(super) fn space_error(
     path: &Path,
     fd: BorrowedFd<'_>,
@@ -108,11 +111,8 @@ pub(super) fn space_error(
     errno: Errno,
     needed_bytes: u64,
 ) -> Error {
-    if !matches!(errno, Errno::NOSPC | Errno::DQUOT) {
-        return Error::io(path, operation, errno);
-    }
     let available_bytes = rustix::fs::fstatvfs(fd).map_or(0, |s| s.f_bavail * s.f_frsize);
-    Error::NoSpace { path: path.to_path_buf(), needed_bytes, available_bytes }
+    Error::refused(path, operation, errno, needed_bytes, available_bytes)
 }
 
 /// Turns a refused mapping or population into a lack of memory.

@@ -30,7 +30,7 @@ pub struct MeterReading {
     pub stored_bytes: u64,
     /// Ranges that were flushed.
     pub flushes: u64,
-    /// Fences that were asked for.
+    /// Fences and drains that were asked for.
     pub fences: u64,
     /// Bytes that the device would have read.
     pub media_read_bytes: u64,
@@ -85,6 +85,11 @@ impl Meter {
     /// Counts a flush.
     pub(super) fn flush(&mut self) {
         self.reading.flushes += 1;
+    }
+
+    /// Counts a drain, which is the fence of a thread that leaves the sync to another.
+    pub(super) fn drain(&mut self) {
+        self.reading.fences += 1;
     }
 
     /// Counts a fence.

@@ -6,7 +6,8 @@
 //! # Contract
 //! Between two fences any aligned 8-byte store may or may not have persisted, in any order. After
 //! [`Region::flush`] of a range by some thread and then [`Region::fence`] of the same region by the
-//! same thread, what the range held at the flush has persisted. A new, longer, shorter, published
+//! same thread, what the range held at the flush has persisted. [`Region::drain`] hands what a
+//! thread flushed over to whichever thread fences the region next. A new, longer, shorter, published
 //! or removed file has persisted when the call returns; until then a crash leaves the old state,
 //! the new one or, for the length of a growing file, any in between.
 //!
@@ -30,12 +31,17 @@
 //! A lack of space refuses the call and changes nothing. A failed sync is never retried: it
 //! poisons the volume, whose later changes and fences all fail with the first error's text.
 
+mod choices;
 mod directory;
 mod file;
+mod image;
 mod map;
 mod memory;
 mod meter;
+mod observer;
+mod record;
 mod region;
+mod replay;
 mod site;
 mod volume;
 
@@ -44,7 +50,9 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use directory::read_file;
+pub use image::Image;
 pub use meter::MeterReading;
+pub use record::{ImageRule, Mark, Plant, Recorder};
 pub use region::Region;
 pub use site::Site;
 pub use volume::{Volume, VolumeOptions};

@@ -6,11 +6,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::directory::{Directory, check_size};
 use super::file::BackingFile;
+use super::image::Image;
 use super::map::WriteBack;
 use super::memory::Memory;
 use super::meter::{Meter, MeterReading};
+use super::observer::Observer;
+use super::record::{Event, Trace};
 use super::region::{Backing, Region};
-use super::{Access, MediumKind, lock};
+use super::{Access, MediumKind};
 use crate::{Error, Result};
 
 /// How a volume is made or opened.
@@ -47,8 +50,8 @@ pub(super) struct Shared {
     pub(super) options: VolumeOptions,
     pub(super) access: Access,
     pub(super) write_back: WriteBack,
-    /// None if nothing is counted.
-    pub(super) meter: Option<Mutex<Meter>>,
+    /// None if nothing is counted or recorded.
+    pub(super) observer: Option<Observer>,
     home: Home,
     /// How many regions were opened; numbers them.
     region_count: AtomicU32,
@@ -72,7 +75,7 @@ impl Shared {
             options,
             access,
             write_back: WriteBack::detect(),
-            meter: meter.map(Mutex::new),
+            observer: meter.map(|meter| Observer::Meter(Mutex::new(meter))),
             home,
             region_count: AtomicU32::new(0),
             first_failure: OnceLock::new(),
@@ -89,6 +92,25 @@ impl Shared {
             Home::Directory(directory) => directory.path(),
             Home::Memory(memory) => memory.path(),
         }
+    }
+
+    /// Notes a change of names or lengths if it is recorded.
+    pub(super) fn record(&self, event: impl FnOnce() -> Event) {
+        if let Some(observer) = &self.observer {
+            observer.change(event);
+        }
+    }
+
+    /// Fails where a recorder was told to, before the call has done anything.
+    #[inline]
+    pub(super) fn next_call(&self, path: &Path, operation: &'static str) -> Result<()> {
+        self.observer.as_ref().map_or(Ok(()), |observer| observer.next_call(path, operation))
+    }
+
+    /// Fails where a recorder was told to, as a sync, which poisons.
+    #[inline]
+    pub(super) fn next_sync(&self, path: &Path) -> Result<()> {
+        self.next_call(path, "sync").map_err(|e| self.poison(e))
     }
 
     /// Keeps the text of the first failed sync; from now on every change is refused.
@@ -129,10 +151,10 @@ impl Volume {
     /// [`Error::InvalidInput`] if the directory is not empty, [`Error::Io`] if it cannot be made,
     /// for example because its parent is absent.
     pub fn create(path: &Path, options: VolumeOptions) -> Result<Volume> {
-        let home = match options.kind {
-            MediumKind::Dram => Home::Memory(Memory::new(path)),
-            _ => Home::Directory(Directory::create(path)?),
-        };
+        if options.kind == MediumKind::Dram {
+            return Ok(Volume::in_memory(path, options, None));
+        }
+        let home = Home::Directory(Directory::create(path)?);
         Ok(Volume { shared: Arc::new(Shared::new(options, Access::Write, home)) })
     }
 
@@ -151,6 +173,35 @@ impl Volume {
         Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
     }
 
+    /// Makes an empty volume in memory.
+    pub(super) fn in_memory(
+        path: &Path,
+        options: VolumeOptions,
+        trace: Option<Arc<Trace>>,
+    ) -> Volume {
+        let mut shared = Shared::new(options, Access::Write, Home::Memory(Memory::new(path)));
+        shared.observer = trace.map(Observer::Trace).or(shared.observer);
+        Volume { shared: Arc::new(shared) }
+    }
+
+    /// Fills an empty volume in memory with what a power loss left; regions keep their numbers.
+    pub(super) fn fill(&self, image: &Image) -> Result<()> {
+        let Home::Memory(memory) = &self.shared.home else { return Ok(()) };
+        for (name, bytes) in &image.files.published {
+            memory.publish(name, bytes);
+        }
+        for (&number, region) in &image.files.regions {
+            let path = self.path().join(&*region.name);
+            let backing = Backing::anonymous(path, number, region.len())?;
+            backing.fill(0, &region.bytes);
+            let patches = image.patches.iter().filter(|patch| patch.region == number);
+            patches.for_each(|patch| backing.fill(patch.offset, patch.bytes()));
+            memory.add(&region.name, Arc::new(backing))?;
+            self.shared.region_count.fetch_max(number + 1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// Makes the file `name` of `len` zero bytes, durably, and maps it.
     ///
     /// # Errors
@@ -165,10 +216,13 @@ impl Volume {
         self.shared.check_writable()?;
         check_name(name)?;
         let path = self.path().join(name);
+        self.shared.next_call(&path, "allocate")?;
         let backing = match &self.shared.home {
             Home::Memory(memory) => {
-                let backing = Arc::new(Backing::anonymous(path, self.shared.next_number(), len)?);
+                let region = self.shared.next_number();
+                let backing = Arc::new(Backing::anonymous(path, region, len)?);
                 memory.add(name, backing.clone())?;
+                self.shared.record(|| Event::Create { region, name: name.into(), len });
                 backing
             }
             Home::Directory(directory) => {
@@ -191,6 +245,7 @@ impl Volume {
     /// [`Error::InvalidInput`] if the medium is persistent memory and the file is not.
     pub fn open_region(&self, name: &str) -> Result<Region> {
         check_name(name)?;
+        self.shared.next_call(&self.path().join(name), "open")?;
         let backing = match &self.shared.home {
             Home::Memory(memory) => memory.region(name)?,
             Home::Directory(directory) => {
@@ -212,8 +267,14 @@ impl Volume {
     pub fn publish(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.shared.check_writable()?;
         check_name(name)?;
+        let path = self.path().join(name);
+        self.shared.next_call(&path, "write")?;
+        self.shared.next_sync(&path)?;
         match &self.shared.home {
-            Home::Memory(memory) => memory.publish(name, bytes),
+            Home::Memory(memory) => {
+                self.shared.record(|| Event::Publish { name: name.into(), bytes: bytes.into() });
+                memory.publish(name, bytes);
+            }
             Home::Directory(directory) => {
                 let temporary = directory.write_temporary(name, bytes)?;
                 directory.rename_temporary(name, &temporary).map_err(|e| self.poison(e))?;
@@ -229,6 +290,7 @@ impl Volume {
     /// [`Error::Io`] if there is no such file.
     pub fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
         check_name(name)?;
+        self.shared.next_call(&self.path().join(name), "read")?;
         match &self.shared.home {
             Home::Directory(directory) => directory.read(name, bytes_max),
             Home::Memory(memory) => {
@@ -246,8 +308,15 @@ impl Volume {
     pub fn remove(&self, name: &str) -> Result<()> {
         self.shared.check_writable()?;
         check_name(name)?;
+        let path = self.path().join(name);
+        self.shared.next_call(&path, "remove")?;
+        self.shared.next_sync(&path)?;
         match &self.shared.home {
-            Home::Memory(memory) => memory.remove(name),
+            Home::Memory(memory) => {
+                memory.remove(name)?;
+                self.shared.record(|| Event::Remove { name: name.into() });
+                Ok(())
+            }
             Home::Directory(directory) => {
                 directory.remove(name)?;
                 directory.sync().map_err(|e| self.poison(e))
@@ -294,7 +363,7 @@ impl Volume {
 
     /// Returns what was counted so far, if the options asked for it.
     pub fn meter(&self) -> Option<MeterReading> {
-        self.shared.meter.as_ref().map(|meter| lock(meter).reading())
+        self.shared.observer.as_ref().and_then(Observer::reading)
     }
 
     fn poison(&self, error: Error) -> Error {

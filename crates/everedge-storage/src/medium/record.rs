@@ -1,0 +1,235 @@
+//! A recording medium, for tests: it keeps the order of everything that a crash could cut.
+//!
+//! Source: the frontend of Yat (ATC 2014) and of pmemcheck, which log stores, flushes and fences
+//! and replay them in the orders that the hardware allows. Differences: the layouts write through
+//! one door, so no instrumentation is needed, and files are covered like persistent memory.
+//!
+//! A recorded volume lives in memory. [`Recorder::images`] builds what a power loss could leave of
+//! it, [`Volume::from_image`] opens that again, recorded as well, so that recovery can be crashed
+//! too. A [`Plant`] breaks the medium in one place, to prove that a test would notice;
+//! [`Recorder::fail_nth`] makes one call after the other fail.
+
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+
+use rustix::io::Errno;
+
+use super::image::Image;
+use super::replay::Replay;
+use super::{MediumKind, Site, Volume, VolumeOptions, lock};
+use crate::{Error, Result};
+
+/// A step of the history that a recovered state is compared with. Operations are numbered from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The operation is about to start.
+    Begin(u64),
+    /// The operation has returned; it and all before it must survive.
+    Acknowledged(u64),
+}
+
+/// A defect of the medium, planted to see it found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Plant {
+    /// Flushes at the site do nothing.
+    DropFlush(Site),
+    /// Fences and drains at the site do nothing; what was flushed waits for a fence elsewhere.
+    DropFence(Site),
+    /// Every checksum at the site is found to match.
+    SkipChecksum(Site),
+}
+
+/// How many images to build.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageRule {
+    /// The most images of one crash point. A point with more choices is sampled: nothing and all
+    /// that was not fenced, each line alone and all lines but each, then random choices.
+    pub point_images_max: u64,
+    /// The seed of the random choices.
+    pub seed: u64,
+}
+
+/// The hand on a recorded volume; a clone is another hand on the same.
+#[derive(Clone)]
+pub struct Recorder {
+    trace: Arc<Trace>,
+}
+
+impl Recorder {
+    /// Adds a mark to the trace.
+    pub fn mark(&self, mark: Mark) {
+        self.trace.push(Event::Mark(mark));
+    }
+
+    /// Breaks the medium from now on.
+    pub fn plant(&self, plant: Plant) {
+        lock(&self.trace.state).plant = Some(plant);
+    }
+
+    /// Makes the `n`th call from now on that can fail (from 0) return the error number, and all
+    /// later ones too if `forever`.
+    pub fn fail_nth(&self, n: u64, errno: i32, forever: bool) {
+        let errno = Errno::from_raw_os_error(errno);
+        lock(&self.trace.state).failure = Some(Failure { calls_left: n, errno, forever });
+    }
+
+    /// Returns whether the call that was to fail has come.
+    pub fn has_failed(&self) -> bool {
+        lock(&self.trace.state).failure.is_some_and(|failure| failure.calls_left == 0)
+    }
+
+    /// Returns how many events were recorded.
+    pub fn event_count(&self) -> usize {
+        lock(&self.trace.state).events.len()
+    }
+
+    /// Calls `visit` with the images that a power loss at any point of the trace could leave, in a
+    /// fixed order, until it breaks. Equal images may come more than once:
+    /// [`Image::digest`] tells them.
+    ///
+    /// Points lie before each fence, before and in each change of a file's name or length, and
+    /// at the end: what could be lost earlier can be lost there too. With eADR they lie after
+    /// each store. A dram volume leaves nothing. `visit` may use other volumes, also this one.
+    pub fn images(&self, rule: ImageRule, visit: impl FnMut(&Image) -> ControlFlow<()>) {
+        let recording = lock(&self.trace.state).recording();
+        // The visitor's break is the end of the enumeration, not an error.
+        let _ = Replay::new(&recording.start, rule, visit).run(&recording);
+    }
+}
+
+impl Volume {
+    /// Makes an empty volume in memory that records what happens to it.
+    pub fn recorded(kind: MediumKind, eadr: bool) -> (Volume, Recorder) {
+        let options = VolumeOptions { kind, eadr, meter: false };
+        let trace = Arc::new(Trace::new(Image::empty(options)));
+        (Volume::in_memory(Path::new("recorded"), options, Some(trace.clone())), Recorder { trace })
+    }
+
+    /// Makes a recorded volume that holds what a power loss left.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if there is no memory.
+    pub fn from_image(image: &Image) -> Result<(Volume, Recorder)> {
+        let trace = Arc::new(Trace::new(image.clone()));
+        let volume = Volume::in_memory(Path::new("recorded"), image.options(), Some(trace.clone()));
+        volume.fill(image)?;
+        Ok((volume, Recorder { trace }))
+    }
+}
+
+/// What is recorded, in the order in which it happened.
+#[derive(Clone)]
+pub(super) enum Event {
+    Store { region: u32, offset: u64, data: Range<usize> },
+    Flush { region: u32, range: Range<u64>, thread: ThreadId },
+    Drain { region: u32, thread: ThreadId },
+    Fence { region: u32, thread: ThreadId },
+    Create { region: u32, name: Arc<str>, len: u64 },
+    Resize { region: u32, len: u64 },
+    Publish { name: Arc<str>, bytes: Arc<[u8]> },
+    Remove { name: Arc<str> },
+    Mark(Mark),
+}
+
+/// A trace as far as it has come.
+pub(super) struct Recording {
+    /// What the volume held at first.
+    start: Image,
+    pub(super) events: Vec<Event>,
+    /// The bytes that `Event::Store` refers to.
+    pub(super) data: Vec<u8>,
+}
+
+/// The trace of a volume, written by all its threads.
+pub(super) struct Trace {
+    state: Mutex<TraceState>,
+}
+
+struct TraceState {
+    start: Image,
+    events: Vec<Event>,
+    data: Vec<u8>,
+    plant: Option<Plant>,
+    failure: Option<Failure>,
+}
+
+#[derive(Clone, Copy)]
+struct Failure {
+    calls_left: u64,
+    errno: Errno,
+    forever: bool,
+}
+
+impl TraceState {
+    fn recording(&self) -> Recording {
+        Recording {
+            start: self.start.clone(),
+            events: self.events.clone(),
+            data: self.data.clone(),
+        }
+    }
+}
+
+impl Trace {
+    fn new(start: Image) -> Trace {
+        let (events, data) = (Vec::new(), Vec::new());
+        Trace { state: Mutex::new(TraceState { start, events, data, plant: None, failure: None }) }
+    }
+
+    pub(super) fn push(&self, event: Event) {
+        lock(&self.state).events.push(event);
+    }
+
+    pub(super) fn store(&self, region: u32, offset: u64, bytes: &[u8]) {
+        let mut state = lock(&self.state);
+        let start = state.data.len();
+        state.data.extend_from_slice(bytes);
+        let data = start..state.data.len();
+        state.events.push(Event::Store { region, offset, data });
+    }
+
+    pub(super) fn flush(&self, region: u32, site: Site, range: Range<u64>) {
+        let thread = thread::current().id();
+        self.push_unless(Plant::DropFlush(site), Event::Flush { region, range, thread });
+    }
+
+    pub(super) fn drain(&self, region: u32, site: Site) {
+        let thread = thread::current().id();
+        self.push_unless(Plant::DropFence(site), Event::Drain { region, thread });
+    }
+
+    pub(super) fn fence(&self, region: u32, site: Site) {
+        let thread = thread::current().id();
+        self.push_unless(Plant::DropFence(site), Event::Fence { region, thread });
+    }
+
+    fn push_unless(&self, plant: Plant, event: Event) {
+        let mut state = lock(&self.state);
+        if state.plant != Some(plant) {
+            state.events.push(event);
+        }
+    }
+
+    /// Returns whether checksums at the site are to match whatever they are.
+    pub(super) fn skips_checksum(&self, site: Site) -> bool {
+        lock(&self.state).plant == Some(Plant::SkipChecksum(site))
+    }
+
+    /// Counts a call that can fail and returns the error if it is to.
+    pub(super) fn next_call(&self, path: &Path, operation: &'static str) -> Result<()> {
+        let mut state = lock(&self.state);
+        let Some(failure) = &mut state.failure else { return Ok(()) };
+        match failure.calls_left {
+            0 if !failure.forever => return Ok(()),
+            0 => {}
+            1 => failure.calls_left = 0,
+            _ => {
+                failure.calls_left -= 1;
+                return Ok(());
+            }
+        }
+        Err(Error::refused(path, operation, failure.errno, 0, 0))
+    }
+}
