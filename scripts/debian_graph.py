@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Extract the dependency graph of the Debian 12 packages as a compressed edge list.
 
-    apt-get update && scripts/debian_graph.py            the index that apt keeps on a Debian 12 machine
+    scripts/debian_graph.py                               the index that `apt-get update` brought
     scripts/debian_graph.py Packages.xz --release Release     an index from elsewhere
 
 The output holds one line `package<TAB>package` for an edge, sorted, below a comment header that
@@ -39,7 +39,7 @@ PACKAGE_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9+.-]*)")
 
 HEADER = """\
 # Dependency graph of the Debian 12 packages
-# An edge `a<TAB>b` says: package a depends on package b.
+# A line `a<TAB>b` says: package a depends on package b, or recommends it.
 # origin: package index of Debian 12 "bookworm", component main, architecture amd64
 # release: {release}
 # fields: {fields}
