@@ -1,7 +1,8 @@
 //! Plots made of bars: the ranking, the reach of a search, shares and histograms.
 
+use super::scale::finite;
 use super::svg::{Anchor, Svg};
-use super::text::{FONT, fit, text_width, with_commas};
+use super::text::{FONT, counted, fit, text_width, with_commas};
 use super::{Count, Ranked, Reach, ReachLevel};
 
 /// Height of a row of the ranking, in pixels.
@@ -32,17 +33,18 @@ pub(super) fn ranking(width: f64, ranked: &[Ranked]) -> Svg {
     let names = ranked.iter().map(|entry| text_width(&entry.name)).fold(0.0, f64::max);
     let left = names.min(width * 0.42) + GAP;
     let right = width - 60.0;
-    let best = ranked.iter().map(|entry| entry.score).fold(0.0, f64::max);
+    let best = ranked.iter().map(|entry| finite(entry.score)).fold(0.0, f64::max);
     if best <= 0.0 {
         return Svg::empty(width);
     }
     let mut svg = Svg::new(width, ranked.len() as f64 * ROW_HEIGHT + 4.0);
     for (row, entry) in ranked.iter().enumerate() {
         let y = row as f64 * ROW_HEIGHT + 4.0;
-        let base = (y + BAR_HEIGHT / 2.0) + FONT * 0.35;
-        let bar = (right - left) * (entry.score / best);
-        let value = format!("{:.2} %", entry.score * 100.0);
-        let hover = format!("{}: place {}, PageRank {:.6}", entry.name, row + 1, entry.score);
+        let base = y + BAR_HEIGHT / 2.0 + FONT * 0.35;
+        let score = finite(entry.score);
+        let bar = (right - left) * (score / best);
+        let value = format!("{:.2} %", score * 100.0);
+        let hover = format!("{}: place {}, PageRank {score:.6}", entry.name, row + 1);
         svg.text("name", Anchor::End, (left - GAP, base), &fit(&entry.name, left - GAP));
         svg.rect("bar", (left, y), (bar.max(1.0), BAR_HEIGHT), &hover);
         svg.text("value", Anchor::Start, (left + bar + 6.0, base), &value);
@@ -61,12 +63,16 @@ pub(super) fn reach(width: f64, reach: &Reach) -> Svg {
     for (depth, level) in reach.levels.iter().enumerate() {
         let y = depth as f64 * LEVEL_HEIGHT + 4.0;
         let base = y + BAR_HEIGHT / 2.0 + FONT * 0.35;
-        let count = with_commas(level.packages);
+        let hover = counted(level.packages, "package", "packages");
         let bar = (width - left - 60.0) * level.packages as f64 / most as f64;
-        let hover = format!("depth {depth}: {count} packages");
         svg.text("label", Anchor::End, (left - GAP, base), &format!("depth {depth}"));
         svg.rect("bar", (left, y), (bar.max(2.0), BAR_HEIGHT), &hover);
-        svg.text("value", Anchor::Start, (left + bar.max(2.0) + 6.0, base), &count);
+        svg.text(
+            "value",
+            Anchor::Start,
+            (left + bar.max(2.0) + 6.0, base),
+            &with_commas(level.packages),
+        );
         svg.text("note", Anchor::Start, (left, y + 32.0), &example_line(level, width - left));
     }
     svg
@@ -96,15 +102,11 @@ pub(super) fn largest_share(width: f64, components: &[Count]) -> Svg {
     let share = largest as f64 / total as f64;
     let cut = (width * share).clamp(2.0, width - if outside > 0 { 4.0 } else { 0.0 });
     let mut svg = Svg::new(width, 62.0);
-    let inside_text = format!("{} packages hang together", with_commas(largest));
+    let inside_text = format!("{} hang together", counted(largest, "package", "packages"));
+    let label = format!("{inside_text} ({:.1} %)", share * 100.0);
     let outside_text = format!("{} outside", with_commas(outside));
     svg.rect("bar", (0.0, 22.0), (cut - 1.0, 30.0), &inside_text);
-    svg.text(
-        "label",
-        Anchor::Start,
-        (0.0, 14.0),
-        &format!("{inside_text} ({:.1} %)", share * 100.0),
-    );
+    svg.text("label", Anchor::Start, (0.0, 14.0), &label);
     if outside > 0 {
         svg.rect("bar-other", (cut + 1.0, 22.0), (width - cut - 1.0, 30.0), &outside_text);
         svg.text("label", Anchor::End, (width, 14.0), &outside_text);

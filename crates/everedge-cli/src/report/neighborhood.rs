@@ -34,8 +34,9 @@ const SWEEPS: usize = 6;
 /// Index of the column that holds the center.
 const CENTER: usize = 1;
 
-/// What stands above the columns.
-const TITLES: [&str; 4] = ["depend on it", "", "it depends on", "they depend on"];
+/// What stands above the columns beside the center.
+const TITLES: [(usize, &str); 3] =
+    [(0, "depend on it"), (2, "it depends on"), (3, "they depend on")];
 
 /// The packages of each column from top to bottom, and how many were left out.
 struct Layers<'a> {
@@ -66,7 +67,8 @@ pub(super) fn draw(width: f64, neighborhood: &Neighborhood) -> Svg {
     let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0) + 1;
     let mut svg = Svg::new(width, 30.0 + rows as f64 * ROW_HEIGHT);
     draw_edges(&mut svg, &neighborhood.center, &edges, &places);
-    draw_boxes(&mut svg, width, &neighborhood.center, &layers, &places);
+    draw_boxes(&mut svg, &neighborhood.center, &places);
+    draw_titles(&mut svg, width, &layers, &places);
     svg
 }
 
@@ -204,13 +206,7 @@ fn arc(start: &Place, end: &Place) -> Path {
     Path::from((start.right, start.y)).curve([(out, start.y), (out, end.y)], (end.right, end.y))
 }
 
-fn draw_boxes(
-    svg: &mut Svg,
-    width: f64,
-    center: &str,
-    layers: &Layers<'_>,
-    places: &BTreeMap<&str, Place>,
-) {
+fn draw_boxes(svg: &mut Svg, center: &str, places: &BTreeMap<&str, Place>) {
     for (name, place) in places {
         let class = if *name == center { "box center" } else { "box" };
         let size = (place.right - place.left, BOX_HEIGHT);
@@ -218,17 +214,21 @@ fn draw_boxes(
         svg.rect(class, (place.left, place.y - BOX_HEIGHT / 2.0), size, name);
         svg.text("box-name", Anchor::Middle, middle, &fit(name, size.0 - 8.0));
     }
-    for (column, names) in layers.columns.iter().enumerate() {
+}
+
+/// Writes above each column what it is, and below how many packages were left out of it.
+fn draw_titles(svg: &mut Svg, width: f64, layers: &Layers<'_>, places: &BTreeMap<&str, Place>) {
+    for (column, title) in TITLES {
+        let names = layers.columns.get(column).map_or(&[][..], Vec::as_slice);
         let Some(first) = names.first().and_then(|name| places.get(name)) else {
             continue;
         };
-        let title_end = first.left + text_width(TITLES[column]);
         let (anchor, x) = match column {
             0 => (Anchor::End, first.right),
-            _ if title_end > width => (Anchor::End, width),
+            _ if first.left + text_width(title) > width => (Anchor::End, width),
             _ => (Anchor::Start, first.left),
         };
-        svg.text("title", anchor, (x, first.y - 22.0), TITLES[column]);
+        svg.text("title", anchor, (x, first.y - 22.0), title);
         if layers.left_out[column] > 0 {
             let below = first.y + (names.len() as f64 - 0.2) * ROW_HEIGHT;
             let more = format!("and {} more", layers.left_out[column]);

@@ -1,5 +1,6 @@
 //! The page: its sections in order, and the words around the plots.
 
+use super::scale::finite;
 use super::svg::Svg;
 use super::text::{counted, duration, escape, with_commas};
 use super::{CrashRound, DemoReport, bars, lines, neighborhood, plug, sunflower};
@@ -69,7 +70,7 @@ pub(super) fn render(report: &DemoReport) -> String {
 /// Title and headline figures.
 fn header(report: &DemoReport, title: &str) -> String {
     let ingest = &report.ingest;
-    let rate = counted(ingest.edges_per_second.max(0.0).round() as u64, "edge", "edges");
+    let rate = counted(finite(ingest.edges_per_second).round() as u64, "edge", "edges");
     let kept = format!("layout {}, medium {}", ingest.layout, ingest.medium);
     let rounds = counted(report.crashes.len() as u64, "kill", "kills");
     let lost = lost(&report.crashes);
@@ -120,7 +121,7 @@ fn ranking(report: &DemoReport) -> String {
             "Follow dependencies at random, now and then starting anew at any package: PageRank \
              is how often each one is visited. {} takes {:.1} % of all visits.",
             best.name,
-            best.score * 100.0
+            finite(best.score) * 100.0
         ),
         None => "The ranking is empty.".to_owned(),
     };
@@ -187,7 +188,8 @@ fn surroundings(report: &DemoReport) -> String {
         id: "neighborhood",
         title: "Around one package",
         caption: format!(
-            "Packages that depend on {center}, those it depends on, and theirs in turn."
+            "Left the packages that depend on {center}, right those it depends on, and where there \
+             is room, theirs in turn."
         ),
         draw: &|width| neighborhood::draw(width, &report.neighborhood),
     };

@@ -10,6 +10,8 @@ use super::{Ack, CrashRound};
 const FIELD_HEIGHT: f64 = 230.0;
 /// Height of a row of the rounds: a bar and a line of text.
 const ROUND_HEIGHT: f64 = 52.0;
+/// Space kept free for the title of the upright axis, beside the label of the kill.
+const AXIS_TITLE: f64 = 80.0;
 /// Columns of the histogram, the last one for all that took longer.
 const BINS: usize = 16;
 
@@ -55,7 +57,7 @@ fn label_kill(
         ("label", bottom - 13.0, format!("{batches}, {} lost", with_commas(round.batches_lost))),
     ];
     for (class, y, text) in labels {
-        let room = kill - left >= text_width(&text) + 8.0;
+        let room = kill - left >= text_width(&text) + AXIS_TITLE;
         let (anchor, dx) = if room { (Anchor::End, -8.0) } else { (Anchor::Start, 8.0) };
         svg.text(class, anchor, (kill + dx, y), &text);
     }

@@ -37,11 +37,14 @@ fn small() -> DemoReport {
     }
 }
 
-/// A report whose every list has one element of zeros.
+/// A report whose lists hold zeros, empty names and numbers that are not finite.
 fn zeros() -> DemoReport {
     let count = vec![Count::default()];
     DemoReport {
-        ranking: vec![Ranked::default()],
+        ranking: vec![
+            Ranked { score: f64::NAN, ..Ranked::default() },
+            Ranked { score: 0.1, ..Ranked::default() },
+        ],
         in_degrees: count.clone(),
         out_degrees: count.clone(),
         reach: Reach { levels: vec![ReachLevel::default()], ..Reach::default() },
@@ -50,6 +53,7 @@ fn zeros() -> DemoReport {
             ..Neighborhood::default()
         },
         components: count,
+        ingest: Ingest { seconds: f64::NAN, edges_per_second: f64::INFINITY, ..Ingest::default() },
         deletion: Deletion { changes: vec![RankChange::default()], ..Deletion::default() },
         crashes: vec![
             CrashRound { acks: vec![Ack::default()], ..CrashRound::default() },
