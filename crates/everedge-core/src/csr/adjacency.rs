@@ -1,0 +1,252 @@
+//! The arrays of a CSR for one direction: how they are filled in parallel, and read.
+
+use std::ops::Range;
+
+use super::{EDGE_GRAIN, VERTEX_GRAIN};
+use crate::{Edge, GraphView, VertexId, par};
+
+/// The neighbors of every vertex in one direction.
+#[derive(Clone, Debug)]
+pub(super) struct Adjacency {
+    pub(super) offsets: Vec<u64>,
+    pub(super) targets: Vec<VertexId>,
+    pub(super) weights: Option<Vec<f32>>,
+}
+
+/// A run of vertices and the part of the arrays that is theirs.
+struct Part<'a> {
+    vertices: Range<u32>,
+    targets: &'a mut [VertexId],
+    /// Empty if the graph has no weights.
+    weights: &'a mut [f32],
+}
+
+/// At which of its ends an edge is kept.
+#[derive(Clone, Copy)]
+pub(super) enum Ends {
+    Source,
+    Destination,
+    Both,
+}
+
+impl Adjacency {
+    /// Groups `edges` by the ends at which they are kept, in their order.
+    ///
+    /// Every thread owns a run of vertices and reads all the edges for those that are theirs:
+    /// that needs no memory but the counters and gives one order, whatever the threads.
+    pub(super) fn group(edges: &[Edge], weights: Option<&[f32]>, bound: u32, ends: Ends) -> Self {
+        let thread_count = par::thread_count().min(edges.len() / EDGE_GRAIN + 1);
+        let mut offsets = vec![0_u64; bound as usize + 1];
+        let run = (bound as usize).div_ceil(thread_count).max(1);
+        par::map_chunks_mut(&mut offsets[1..], run, |first, counts| {
+            for &edge in edges {
+                ends.for_each(edge, |v, _| {
+                    if let Some(count) = counts.get_mut((v as usize).wrapping_sub(first)) {
+                        *count += 1;
+                    }
+                });
+            }
+        });
+        let mut lists = Self::with_counts(offsets, weights.is_some());
+        let (offsets, parts) = lists.split(thread_count);
+        par::for_each_task(parts, |part| part.fill_from_edges(offsets, edges, weights, ends));
+        lists
+    }
+
+    /// Copies the neighbors that a view shows.
+    pub(super) fn copy<V: GraphView, I: Iterator<Item = (VertexId, f32)>>(
+        view: &V,
+        weighted: bool,
+        degree: impl Fn(VertexId) -> u32 + Sync + Send,
+        edges: impl Fn(VertexId) -> I + Sync + Send,
+    ) -> Self {
+        let mut offsets = vec![0_u64; view.vertex_bound() as usize + 1];
+        par::map_chunks_mut(&mut offsets[1..], VERTEX_GRAIN, |first, counts| {
+            for (v, count) in (first as u32..).zip(counts) {
+                *count = u64::from(degree(v));
+            }
+        });
+        let mut lists = Self::with_counts(offsets, weighted);
+        let (offsets, parts) = lists.split(lists.targets.len() / EDGE_GRAIN + 1);
+        par::for_each_task(parts, |part| part.fill_from_lists(offsets, &edges));
+        lists
+    }
+
+    /// Makes room for as many targets as `offsets[v + 1]` says for each `v`, and the sums of
+    /// these counts into the offsets.
+    fn with_counts(mut offsets: Vec<u64>, weighted: bool) -> Self {
+        let mut sum = 0;
+        for offset in &mut offsets {
+            sum += *offset;
+            *offset = sum;
+        }
+        let weights = weighted.then(|| vec![0.0; sum as usize]);
+        Self { offsets, targets: vec![0; sum as usize], weights }
+    }
+
+    /// Returns the offsets, and the arrays cut by vertex into parts of alike numbers of edges: at
+    /// most `part_count` of them, and perhaps one without any edge.
+    fn split(&mut self, part_count: usize) -> (&[u64], Vec<Part<'_>>) {
+        let bound = self.offsets.len() - 1;
+        let mut targets = self.targets.as_mut_slice();
+        let mut weights = self.weights.as_deref_mut().unwrap_or_default();
+        let edges_per_part = targets.len().div_ceil(part_count).max(1) as u64;
+        let mut parts = Vec::with_capacity(part_count + 1);
+        let mut first = 0;
+        while first < bound {
+            let begin = self.offsets[first];
+            let ends = &self.offsets[first + 1..];
+            let end = first + 1 + ends.partition_point(|&end| end < begin + edges_per_part);
+            let end = end.min(bound);
+            let len = (self.offsets[end] - begin) as usize;
+            let (part_targets, rest) = targets.split_at_mut(len);
+            targets = rest;
+            let (part_weights, rest) = weights.split_at_mut(len.min(weights.len()));
+            weights = rest;
+            parts.push(Part {
+                vertices: first as u32..end as u32,
+                targets: part_targets,
+                weights: part_weights,
+            });
+            first = end;
+        }
+        (&self.offsets, parts)
+    }
+
+    pub(super) fn sort(&mut self) {
+        let (offsets, parts) = self.split(self.targets.len() / EDGE_GRAIN + 1);
+        par::for_each_task(parts, |part| part.sort(offsets));
+    }
+
+    #[inline]
+    fn range(&self, v: VertexId) -> Range<usize> {
+        range_of(&self.offsets, v)
+    }
+
+    #[inline]
+    pub(super) fn degree(&self, v: VertexId) -> u32 {
+        self.range(v).len() as u32
+    }
+
+    #[inline]
+    pub(super) fn neighbors(&self, v: VertexId) -> &[VertexId] {
+        &self.targets[self.range(v)]
+    }
+
+    #[inline]
+    pub(super) fn weights(&self, v: VertexId) -> Option<&[f32]> {
+        self.weights.as_ref().map(|weights| &weights[self.range(v)])
+    }
+
+    #[inline]
+    pub(super) fn edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        let weights = self.weights(v).unwrap_or_default();
+        let targets = self.neighbors(v).iter().enumerate();
+        targets.map(move |(i, &u)| (u, weights.get(i).copied().unwrap_or(1.0)))
+    }
+}
+
+impl Part<'_> {
+    /// Puts every edge with an end in this part where it belongs.
+    fn fill_from_edges(self, offsets: &[u64], edges: &[Edge], weights: Option<&[f32]>, ends: Ends) {
+        if self.targets.is_empty() {
+            return;
+        }
+        let vertices = self.vertices.start as usize..self.vertices.end as usize;
+        let begin = offsets[vertices.start];
+        let mut next: Vec<u64> = offsets[vertices.clone()].iter().map(|o| o - begin).collect();
+        for (i, &edge) in edges.iter().enumerate() {
+            ends.for_each(edge, |v, target| {
+                let Some(slot) = next.get_mut((v as usize).wrapping_sub(vertices.start)) else {
+                    return;
+                };
+                self.targets[*slot as usize] = target;
+                if let Some(weights) = weights {
+                    self.weights[*slot as usize] = weights[i];
+                }
+                *slot += 1;
+            });
+        }
+    }
+
+    /// Puts the edges of every vertex of this part where they belong.
+    fn fill_from_lists<I: Iterator<Item = (VertexId, f32)>>(
+        self,
+        offsets: &[u64],
+        edges: &impl Fn(VertexId) -> I,
+    ) {
+        let begin = offsets[self.vertices.start as usize] as usize;
+        for v in self.vertices {
+            let range = range_of(offsets, v);
+            let range = range.start - begin..range.end - begin;
+            for (slot, (target, weight)) in range.zip(edges(v)) {
+                self.targets[slot] = target;
+                if let Some(place) = self.weights.get_mut(slot) {
+                    *place = weight;
+                }
+            }
+        }
+    }
+
+    /// Sorts the neighbors of every vertex of this part.
+    fn sort(self, offsets: &[u64]) {
+        let begin = offsets[self.vertices.start as usize] as usize;
+        let mut pairs = Vec::new();
+        for v in self.vertices {
+            let range = range_of(offsets, v);
+            let range = range.start - begin..range.end - begin;
+            if self.weights.is_empty() {
+                self.targets[range].sort_unstable();
+                continue;
+            }
+            let (targets, weights) = (&mut self.targets[range.clone()], &mut self.weights[range]);
+            pairs.clear();
+            pairs.extend(targets.iter().copied().zip(weights.iter().copied()));
+            pairs.sort_by_key(|&(target, _)| target);
+            for (slot, &(target, weight)) in pairs.iter().enumerate() {
+                (targets[slot], weights[slot]) = (target, weight);
+            }
+        }
+    }
+}
+
+impl Ends {
+    /// Calls `f(end, neighbor)` for each end at which the edge is kept.
+    #[inline]
+    fn for_each(self, (src, dst): Edge, mut f: impl FnMut(VertexId, VertexId)) {
+        match self {
+            Self::Source => f(src, dst),
+            Self::Destination => f(dst, src),
+            Self::Both => {
+                f(src, dst);
+                if src != dst {
+                    f(dst, src);
+                }
+            }
+        }
+    }
+}
+
+/// Where the neighbors of `v` are.
+#[inline]
+fn range_of(offsets: &[u64], v: VertexId) -> Range<usize> {
+    offsets[v as usize] as usize..offsets[v as usize + 1] as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_have_alike_numbers_of_edges_and_leave_none_out() {
+        let edges: Vec<Edge> = (0..10_000).map(|i| (i * 7919 % (i % 500 + 1), i % 500)).collect();
+        let mut lists = Adjacency::group(&edges, None, 500, Ends::Both);
+        let total = lists.targets.len();
+        let degree_max = (0..500).map(|v| lists.degree(v)).max().unwrap() as usize;
+        let (_, parts) = lists.split(8);
+        assert_eq!(parts.iter().map(|part| part.targets.len()).sum::<usize>(), total);
+        assert!(parts.iter().filter(|part| !part.targets.is_empty()).count() <= 8);
+        assert!(parts.iter().all(|part| part.targets.len() <= total / 8 + degree_max));
+        assert!(parts.windows(2).all(|pair| pair[0].vertices.end == pair[1].vertices.start));
+    }
+}

@@ -1,0 +1,93 @@
+//! Building and reading a CSR.
+
+use everedge_core::{Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
+use proptest::prelude::*;
+
+use crate::model::Model;
+
+/// Asserts that two views show the same graph, neighbors in the same order.
+fn assert_same<A: WeightedView, B: WeightedView>(a: &A, b: &B) {
+    assert_eq!(a.vertex_bound(), b.vertex_bound());
+    assert_eq!(a.vertex_count(), b.vertex_count());
+    assert_eq!(a.edge_count(), b.edge_count());
+    assert_eq!(a.is_directed(), b.is_directed());
+    for v in 0..a.vertex_bound() {
+        assert_eq!(a.is_vertex(v), b.is_vertex(v), "{v}");
+        assert_eq!(a.out_degree(v), b.out_degree(v), "{v}");
+        assert_eq!(a.in_degree(v), b.in_degree(v), "{v}");
+        assert!(a.out_neighbors(v).eq(b.out_neighbors(v)), "{v}");
+        assert!(a.in_neighbors(v).eq(b.in_neighbors(v)), "{v}");
+        assert!(a.out_edges(v).eq(b.out_edges(v)), "{v}");
+        assert!(a.in_edges(v).eq(b.in_edges(v)), "{v}");
+    }
+}
+
+/// Asserts that all ways to build a graph give the same as the model.
+fn check_builders(directed: bool, declared: &[VertexId], edges: &[Edge]) {
+    let options = CsrOptions { directed, declared };
+    let weights: Vec<_> = (0..edges.len()).map(|i| i as f32 / 3.0).collect();
+    let ones = vec![1.0; edges.len()];
+    let weighted = Model::new(directed, declared, edges, &weights);
+    let unweighted = Model::new(directed, declared, edges, &ones);
+    assert_same(&Csr::from_edges(edges, Some(&weights), options), &weighted);
+    assert_same(&Csr::from_weighted_view(&weighted), &weighted);
+    assert_same(&Csr::from_edges(edges, None, options), &unweighted);
+    assert_same(&Csr::from_view(&weighted), &unweighted);
+}
+
+proptest! {
+    #[test]
+    fn equals_the_model(
+        directed: bool,
+        declared in prop::collection::vec(0_u32..200, 0..4),
+        edges in prop::collection::vec((0_u32..150, 0_u32..150), 0..300),
+    ) {
+        check_builders(directed, &declared, &edges);
+    }
+}
+
+#[test]
+fn equals_the_model_when_many_threads_build_it() {
+    let edges: Vec<Edge> = (0..140_000).map(|i| (i * 7919 % 1021, i % 40_009)).collect();
+    for threads in [1, 3, 8] {
+        par::with_threads(threads, || {
+            check_builders(true, &[50_000], &edges);
+            check_builders(false, &[], &edges);
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn sorted_keeps_parallel_edges_in_order() {
+    let edges = [(0, 3), (0, 1), (0, 3), (0, 2), (0, 1)];
+    let weights = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let options = CsrOptions { directed: true, ..CsrOptions::default() };
+    let g = Csr::from_edges(&edges, Some(&weights), options).sorted();
+    assert_eq!(g.out_slice(0), [1, 1, 2, 3, 3]);
+    assert_eq!(g.out_weights(0), Some(&[2.0, 5.0, 4.0, 1.0, 3.0][..]));
+    assert!(g.in_edges(3).eq([(0, 1.0), (0, 3.0)]));
+    let g = Csr::from_edges(&edges, None, options).sorted();
+    assert_eq!(g.out_slice(0), [1, 1, 2, 3, 3]);
+    assert_eq!((g.out_weights(0), g.is_weighted()), (None, false));
+}
+
+#[test]
+fn empty_graph_has_nothing() {
+    let g = Csr::from_edges(&[], None, CsrOptions::default()).sorted();
+    assert_eq!((g.vertex_bound(), g.vertex_count(), g.edge_count()), (0, 0, 0));
+    assert!(!g.is_vertex(0));
+    assert_same(&Csr::from_weighted_view(&g), &g);
+}
+
+#[test]
+#[should_panic(expected = "vertex id 2147483648 is above 2147483647")]
+fn refuses_an_id_that_is_too_large() {
+    Csr::from_edges(&[(0, MAX_VERTEX_ID + 1)], None, CsrOptions::default());
+}
+
+#[test]
+#[should_panic(expected = "one weight for each edge")]
+fn refuses_fewer_weights_than_edges() {
+    Csr::from_edges(&[(0, 1)], Some(&[]), CsrOptions::default());
+}

@@ -1,0 +1,4 @@
+//! The plain CSR beside a naive model of the same graph.
+
+mod csr;
+mod model;
