@@ -72,12 +72,13 @@ impl Recorder {
     /// later ones too if `forever`.
     pub fn fail_nth(&self, n: u64, errno: i32, forever: bool) {
         let errno = Errno::from_raw_os_error(errno);
-        lock(&self.trace.state).failure = Some(Failure { calls_left: n, errno, forever });
+        lock(&self.trace.state).failure =
+            Some(Failure { calls_left: n, errno, forever, has_come: false });
     }
 
     /// Returns whether the call that was to fail has come.
     pub fn has_failed(&self) -> bool {
-        lock(&self.trace.state).failure.is_some_and(|failure| failure.calls_left == 0)
+        lock(&self.trace.state).failure.is_some_and(|failure| failure.has_come)
     }
 
     /// Returns how many events were recorded.
@@ -157,9 +158,11 @@ struct TraceState {
 
 #[derive(Clone, Copy)]
 struct Failure {
+    /// How many calls go well before.
     calls_left: u64,
     errno: Errno,
     forever: bool,
+    has_come: bool,
 }
 
 impl TraceState {
@@ -221,15 +224,14 @@ impl Trace {
     pub(super) fn next_call(&self, path: &Path, operation: &'static str) -> Result<()> {
         let mut state = lock(&self.state);
         let Some(failure) = &mut state.failure else { return Ok(()) };
-        match failure.calls_left {
-            0 if !failure.forever => return Ok(()),
-            0 => {}
-            1 => failure.calls_left = 0,
-            _ => {
-                failure.calls_left -= 1;
-                return Ok(());
-            }
+        if failure.calls_left > 0 {
+            failure.calls_left -= 1;
+            return Ok(());
         }
+        if failure.has_come && !failure.forever {
+            return Ok(());
+        }
+        failure.has_come = true;
         Err(Error::refused(path, operation, failure.errno, 0, 0))
     }
 }

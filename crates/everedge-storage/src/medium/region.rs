@@ -143,7 +143,8 @@ impl Region {
     }
 
     /// Allocates bytes at the end up to `len`, which read zero; a region that is long enough
-    /// stays as it is. Readers and writers of the old bytes go on meanwhile.
+    /// stays as it is. Readers and writers of the old bytes go on meanwhile. A volume opened for
+    /// reading grows in memory only.
     ///
     /// Cost: one call of the file system, for a durable medium one sync, for memory the page
     /// faults of the new bytes: grow in large steps.
@@ -265,7 +266,6 @@ impl Region {
     /// region.
     #[inline]
     pub fn store(&self, offset: u64, bytes: &[u8]) {
-        self.check_store();
         self.observe(|o, region| o.store(region, offset, bytes));
         self.backing.fill(offset, bytes);
     }
@@ -276,7 +276,6 @@ impl Region {
     /// If `offset` is not a multiple of 4 or the words end beyond the region.
     #[inline]
     pub fn store_words(&self, offset: u64, words: &[u32]) {
-        self.check_store();
         self.observe(|o, region| {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             o.store(region, offset, &bytes);
@@ -287,11 +286,6 @@ impl Region {
             |word| *word,
             |pair| u64::from(pair[0]) | u64::from(pair[1]) << 32,
         );
-    }
-
-    #[inline]
-    fn check_store(&self) {
-        assert!(self.shared.access == Access::Write, "store to a volume opened for reading");
     }
 
     /// Tells the observer, if there is one.
@@ -313,7 +307,7 @@ impl Region {
     pub fn flush(&self, site: Site, range: Range<u64>) {
         assert!(range.end <= self.len(), "range {range:?} ends beyond the region");
         self.observe(|o, region| o.flush(region, site, range.clone()));
-        let Some(file) = &self.backing.file else { return };
+        let (Access::Write, Some(file)) = (self.shared.access, &self.backing.file) else { return };
         match self.shared.options.kind {
             MediumKind::File => file.mark_flushed(),
             MediumKind::Pmem { .. } if !self.shared.options.eadr => {
