@@ -1,1 +1,39 @@
-//! A durable live graph.
+//! everedge keeps a graph that never stops changing, loses no acknowledged edge, and answers
+//! questions on it as it is now.
+//!
+//! A [`Graph`] is a directory. Writers give it batches of edges; [`Graph::snapshot`] returns a
+//! frozen [`View`], on which [`View::run`] runs a [`Kernel`].
+//!
+//! ```
+//! use everedge::{Graph, GraphOptions, Kernel, MediumKind, RunOptions};
+//!
+//! let options = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+//! let graph = Graph::create("example".as_ref(), &options, false)?;
+//! graph.insert(&[(0, 1), (1, 2), (2, 0), (5, 5)], None)?;
+//! let report = graph.snapshot()?.run(Kernel::Wcc, &RunOptions::default())?;
+//! assert_eq!(report.result["components"], 2);
+//! # Ok::<(), everedge::Error>(())
+//! ```
+
+mod any_view;
+mod error;
+
+mod graph;
+mod ingest;
+mod input;
+mod run;
+mod values;
+
+pub use error::{Error, Result};
+
+pub use graph::{Graph, Stats, Verification, View};
+pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
+pub use run::{Kernel, RunOptions, RunReport};
+pub use values::Values;
+
+pub use everedge_core::{Csr, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
+pub use everedge_io::{Column, Columns, Format, Generator};
+pub use everedge_storage::medium::{MediumKind, MeterReading};
+pub use everedge_storage::{
+    Batch, Changes, Durability, ExternalId, GraphOptions, IdKind, Layout, Recovery,
+};

@@ -1,0 +1,47 @@
+//! The one place where a kernel meets a layout: an enum of all views and a `match`.
+
+use everedge_core::Csr;
+use everedge_storage::Snapshot;
+
+/// A frozen view of any kind.
+pub(crate) enum AnyView {
+    /// A snapshot of a live graph in the `adjacency` layout.
+    Adjacency(Snapshot),
+    /// A plain CSR copy.
+    Csr(Csr),
+}
+
+/// Evaluates an expression with the view inside an [`AnyView`], compiled once for each kind.
+macro_rules! with_view {
+    ($any:expr, $view:ident => $body:expr) => {
+        match $any {
+            $crate::any_view::AnyView::Adjacency($view) => $body,
+            $crate::any_view::AnyView::Csr($view) => $body,
+        }
+    };
+}
+
+pub(crate) use with_view;
+
+impl AnyView {
+    /// Returns whether edges carry weights.
+    pub(crate) fn is_weighted(&self) -> bool {
+        with_view!(self, view => view.is_weighted())
+    }
+
+    /// Returns whether kernels can ask for in-neighbors.
+    pub(crate) fn has_in_neighbors(&self) -> bool {
+        match self {
+            Self::Adjacency(snapshot) => snapshot.has_in_neighbors(),
+            Self::Csr(_) => true,
+        }
+    }
+
+    /// Returns a plain CSR copy.
+    pub(crate) fn to_csr(&self) -> Csr {
+        with_view!(self, view => match self.is_weighted() {
+            true => Csr::from_weighted_view(view),
+            false => Csr::from_view(view),
+        })
+    }
+}

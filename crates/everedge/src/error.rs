@@ -1,0 +1,77 @@
+//! What can go wrong, in one line: what, where, what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of a call of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The graph or its medium.
+    #[error(transparent)]
+    Storage(#[from] everedge_storage::Error),
+
+    /// The content of an input file, or of a file that was to be written.
+    #[error("`{}`: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: everedge_io::Error,
+    },
+
+    /// A kernel's parameters or answer.
+    #[error(transparent)]
+    Kernel(#[from] everedge_kernels::Error),
+
+    /// The operating system refused an operation.
+    #[error("cannot {operation} `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried, as a verb.
+        operation: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+
+    /// The caller asked for what cannot be.
+    #[error("{what}")]
+    InvalidInput {
+        /// What is wrong, where, and what to do.
+        what: String,
+    },
+
+    /// An ingest ended early; what was acknowledged before stays.
+    #[error("{source}; the {edges} edges before it are in the graph")]
+    Partly {
+        /// How many edges were acknowledged.
+        edges: u64,
+        /// Why it ended.
+        source: Box<Error>,
+    },
+
+    /// The progress callback asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self::InvalidInput { what: what.into() }
+    }
+
+    pub(crate) fn io(path: &Path, operation: &'static str, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), operation, source }
+    }
+
+    pub(crate) fn file(path: &Path, source: everedge_io::Error) -> Self {
+        match source {
+            everedge_io::Error::Io(source) => Self::io(path, "read", source),
+            source => Self::File { path: path.to_owned(), source },
+        }
+    }
+}

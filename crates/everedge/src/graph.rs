@@ -1,0 +1,364 @@
+//! A live graph and its frozen views, in external ids.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use everedge_core::{Edge, GraphView, VertexId};
+use everedge_storage::medium::{Access, MeterReading, Volume};
+use everedge_storage::{
+    AdjacencyGraph, Batch, Changes, ExternalId, GraphOptions, IdKind, Manifest, Names, Recovery,
+};
+use serde::Serialize;
+
+use crate::any_view::{AnyView, with_view};
+use crate::{Error, Result};
+
+/// A live, durable graph: a directory, open for writing or for reading.
+///
+/// Any number of threads may write and take snapshots. Call [`Graph::close`] at the end: it makes
+/// the next opening faster; without it nothing acknowledged is lost.
+pub struct Graph {
+    live: AdjacencyGraph,
+    names: Option<Arc<Names>>,
+    open_time: Duration,
+}
+
+/// What a graph is and how large it is. Serializes to the keys of `everedge stats --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Always `graph`.
+    pub kind: &'static str,
+    /// How neighbors are kept.
+    pub layout: String,
+    /// Where bytes live.
+    pub medium: String,
+    /// Whether edges have a direction.
+    pub directed: bool,
+    /// Whether edges carry a weight.
+    pub weighted: bool,
+    /// Whether a pair keeps one edge only.
+    pub simple: bool,
+    /// Vertices.
+    pub vertices: u64,
+    /// Edges; an undirected one counts once.
+    pub edges: u64,
+    /// Bytes that the directory takes on its medium.
+    pub disk_bytes: u64,
+    /// Committed versions.
+    pub versions: u64,
+}
+
+/// The outcome of checking a graph. Serializes to the keys of `everedge verify --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verification {
+    /// Whether nothing is wrong.
+    pub ok: bool,
+    /// How many statements were checked.
+    pub checks: u64,
+    /// What is wrong: what, where, expected and found.
+    pub problems: Vec<String>,
+}
+
+impl Graph {
+    /// Creates an empty graph in a new directory; `meter` counts what its medium does.
+    ///
+    /// # Errors
+    /// If the directory exists and is not empty, or the medium fails.
+    pub fn create(path: &Path, options: &GraphOptions, meter: bool) -> Result<Self> {
+        let start = Instant::now();
+        let volume = Volume::create(path, options.volume(meter))?;
+        let manifest = Manifest::new(options.clone());
+        let names = Names::create(&volume, &manifest)?.map(Arc::new);
+        let live = AdjacencyGraph::create(volume, manifest)?;
+        Ok(Self { live, names, open_time: start.elapsed() })
+    }
+
+    /// Opens a graph for writing, alone; `meter` counts what its medium does.
+    ///
+    /// # Errors
+    /// If there is no graph, another process has it open, or it is damaged.
+    pub fn open(path: &Path, meter: bool) -> Result<Self> {
+        Self::open_for(path, Access::Write, meter)
+    }
+
+    /// Opens a graph for reading, beside other readers; nothing is written.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_read_only(path: &Path) -> Result<Self> {
+        Self::open_for(path, Access::Read, false)
+    }
+
+    fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
+        let start = Instant::now();
+        let manifest = Manifest::peek(path)?;
+        let volume = Volume::open(path, manifest.options.volume(meter), access)?;
+        let names = Names::open(&volume, &manifest)?.map(Arc::new);
+        let live = AdjacencyGraph::open(volume)?;
+        if let Some(names) = &names {
+            names.check_covers(live.snapshot()?.vertex_bound())?;
+        }
+        Ok(Self { live, names, open_time: start.elapsed() })
+    }
+
+    /// Inserts edges of dense ids as one batch.
+    ///
+    /// # Errors
+    /// `InvalidInput` for ids or weights that do not fit the graph, `NoSpace` on a full medium:
+    /// the batch is then wholly absent. `Poisoned` after a failed fence.
+    pub fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
+        self.apply(&Batch::insertions(edges.iter().copied(), weights)?)
+    }
+
+    /// Deletes the newest occurrence of each edge as one batch. Returns what it changed.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn delete(&self, edges: &[Edge]) -> Result<Changes> {
+        Ok(self.live.delete(edges.iter().copied())?)
+    }
+
+    /// Deletes a vertex and its edges both ways. Returns what it changed.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn delete_vertex(&self, v: VertexId) -> Result<Changes> {
+        Ok(self.live.delete_vertex(v)?)
+    }
+
+    /// Applies a batch of dense ids.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn apply(&self, batch: &Batch) -> Result<()> {
+        Ok(self.live.apply(batch)?)
+    }
+
+    /// Returns the vertices of strings, making ids for new ones, durably.
+    ///
+    /// # Errors
+    /// If the graph's ids are not strings, or the medium is full.
+    pub fn intern_texts<'a>(
+        &self,
+        names: impl ExactSizeIterator<Item = &'a str>,
+    ) -> Result<Vec<VertexId>> {
+        Ok(self.names_for("strings")?.intern_texts(names)?)
+    }
+
+    /// Returns the vertices of integers, making ids for new ones, durably.
+    ///
+    /// # Errors
+    /// If the graph's ids are not mapped integers, or the medium is full.
+    pub fn intern_integers(&self, names: &[u64]) -> Result<Vec<VertexId>> {
+        Ok(self.names_for("mapped integers")?.intern_integers(names)?)
+    }
+
+    /// Returns the vertices of the names in `names` that are known.
+    pub fn find(&self, names: &[ExternalId]) -> Vec<Option<VertexId>> {
+        names.iter().map(|name| find(self.names.as_deref(), &name.to_string())).collect()
+    }
+
+    fn names_for(&self, what: &str) -> Result<&Names> {
+        self.names.as_deref().ok_or_else(|| {
+            Error::invalid(format!("the graph's ids are dense integers, not {what}"))
+        })
+    }
+
+    /// Returns a frozen view of all batches acknowledged so far.
+    ///
+    /// # Errors
+    /// If the log's tail cannot be archived.
+    pub fn snapshot(&self) -> Result<View> {
+        let any = AnyView::Adjacency(self.live.snapshot()?);
+        Ok(View { any, names: self.names.clone(), open_time: self.open_time })
+    }
+
+    /// Makes all that was applied durable, whatever the graph's durability.
+    ///
+    /// # Errors
+    /// If the fence fails; it is not tried again.
+    pub fn sync(&self) -> Result<()> {
+        Ok(self.live.sync()?)
+    }
+
+    /// Closes the graph: empties the log and gives unused space back.
+    ///
+    /// # Errors
+    /// If the medium fails; nothing acknowledged is lost then.
+    pub fn close(self) -> Result<()> {
+        Ok(self.live.close()?)
+    }
+
+    /// Returns what the updates since opening have changed.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
+    pub fn changes(&self) -> Result<Changes> {
+        Ok(self.live.changes()?)
+    }
+
+    /// Returns what the graph is and how large it is.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`], or if the directory cannot be read.
+    pub fn stats(&self) -> Result<Stats> {
+        let view = self.live.snapshot()?;
+        let options = self.options();
+        Ok(Stats {
+            kind: "graph",
+            layout: options.layout.to_string(),
+            medium: options.medium.to_string(),
+            directed: options.directed,
+            weighted: options.weighted,
+            simple: options.simple,
+            vertices: view.vertex_count().into(),
+            edges: view.edge_count(),
+            disk_bytes: self.live.volume().disk_bytes()?,
+            versions: 0,
+        })
+    }
+
+    /// Checks everything that can be checked without the graph's history.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
+    pub fn verify(&self) -> Result<Verification> {
+        let found = self.live.verify()?;
+        let (ok, checks) = (found.problems.is_empty(), found.checks);
+        Ok(Verification { ok, checks, problems: found.problems })
+    }
+
+    /// Returns what was fixed at creation.
+    pub fn options(&self) -> &GraphOptions {
+        &self.live.manifest().options
+    }
+
+    /// Returns what opening found.
+    pub fn recovery(&self) -> Recovery {
+        self.live.recovery()
+    }
+
+    /// Returns how long opening or creating took.
+    pub fn open_time(&self) -> Duration {
+        self.open_time
+    }
+
+    /// Returns what the medium did since opening, if that is counted.
+    pub fn meter(&self) -> Option<MeterReading> {
+        self.live.volume().meter()
+    }
+}
+
+/// A frozen view of a graph, with the names of its vertices.
+pub struct View {
+    pub(crate) any: AnyView,
+    names: Option<Arc<Names>>,
+    pub(crate) open_time: Duration,
+}
+
+impl View {
+    /// Returns a number above every vertex id: the length of arrays by vertex.
+    pub fn vertex_bound(&self) -> u32 {
+        with_view!(&self.any, view => view.vertex_bound())
+    }
+
+    /// Returns the number of vertices.
+    pub fn vertex_count(&self) -> u32 {
+        with_view!(&self.any, view => view.vertex_count())
+    }
+
+    /// Returns the number of edges; an undirected one counts once.
+    pub fn edge_count(&self) -> u64 {
+        with_view!(&self.any, view => view.edge_count())
+    }
+
+    /// Returns whether edges have a direction.
+    pub fn is_directed(&self) -> bool {
+        with_view!(&self.any, view => view.is_directed())
+    }
+
+    /// Returns whether edges carry a weight.
+    pub fn is_weighted(&self) -> bool {
+        self.any.is_weighted()
+    }
+
+    /// Returns the vertices in ascending order of their dense ids.
+    pub fn vertices(&self) -> Vec<VertexId> {
+        with_view!(&self.any, view => {
+            (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)).collect()
+        })
+    }
+
+    /// Returns the out-degree of every id below [`Self::vertex_bound`].
+    pub fn out_degrees(&self) -> Vec<u32> {
+        with_view!(&self.any, view => (0..view.vertex_bound()).map(|v| view.out_degree(v)).collect())
+    }
+
+    /// Returns the in-degree of every id below [`Self::vertex_bound`].
+    pub fn in_degrees(&self) -> Vec<u32> {
+        if !self.any.has_in_neighbors() {
+            return self.to_csr().in_degrees();
+        }
+        with_view!(&self.any, view => (0..view.vertex_bound()).map(|v| view.in_degree(v)).collect())
+    }
+
+    /// Returns the out-neighbors of a vertex, parallel edges one by one.
+    pub fn out_neighbors(&self, v: VertexId) -> Vec<VertexId> {
+        with_view!(&self.any, view => view.out_neighbors(v).collect())
+    }
+
+    /// Returns the name of a vertex: what its source called it.
+    pub fn name_of(&self, v: VertexId) -> ExternalId {
+        let name = self.names.as_ref().and_then(|names| names.name_of(v));
+        name.unwrap_or(ExternalId::Integer(v.into()))
+    }
+
+    /// Returns the vertex with this name, if the view has it.
+    pub fn find(&self, name: &str) -> Option<VertexId> {
+        let v = find(self.names.as_deref(), name)?;
+        with_view!(&self.any, view => v < view.vertex_bound() && view.is_vertex(v)).then_some(v)
+    }
+
+    /// Returns what the names of vertices are.
+    pub fn id_kind(&self) -> IdKind {
+        match self.names.as_deref().and_then(|names| names.name_of(0)) {
+            None => IdKind::Dense,
+            Some(ExternalId::Integer(_)) => IdKind::Integer,
+            Some(ExternalId::Text(_)) => IdKind::Text,
+        }
+    }
+
+    /// Returns a copy as a plain CSR, in memory.
+    pub fn to_csr(&self) -> View {
+        let any = AnyView::Csr(self.any.to_csr());
+        View { any, names: self.names.clone(), open_time: self.open_time }
+    }
+
+    /// Calls `f(src, dst, weight)` for every edge in ascending order of `src`; an undirected edge
+    /// comes once, from its smaller end. The weight is 1 if there are none.
+    pub fn for_each_edge<E>(
+        &self,
+        mut f: impl FnMut(VertexId, VertexId, f32) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        use everedge_core::WeightedView;
+        let directed = self.is_directed();
+        with_view!(&self.any, view => {
+            for u in 0..view.vertex_bound() {
+                for (v, weight) in view.out_edges(u) {
+                    if directed || u <= v {
+                        f(u, v, weight)?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+fn find(names: Option<&Names>, name: &str) -> Option<VertexId> {
+    match names {
+        Some(names) => names.id_of(name),
+        None => name.parse().ok(),
+    }
+}

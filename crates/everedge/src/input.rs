@@ -1,0 +1,104 @@
+//! Input files: opened here, decompressed, guessed, and counted while they are read.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use everedge_io::{Format, Guess, HEAD_BYTES, decompress, probe};
+
+use crate::{Error, Result};
+
+/// The name that stands for standard input.
+const STDIN: &str = "-";
+
+/// An input file, opened and guessed.
+pub(crate) struct Input {
+    pub path: PathBuf,
+    pub guess: Guess,
+    /// Bytes of the file, if that is known.
+    pub len: Option<u64>,
+    /// Bytes of the file read so far.
+    pub bytes_read: Arc<AtomicU64>,
+    /// The decompressed content.
+    pub content: Box<dyn Read + Send>,
+}
+
+impl Input {
+    /// Opens `path`, or standard input for `-`.
+    ///
+    /// # Errors
+    /// If it cannot be read, is a directory, or has none of the known formats.
+    pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Self> {
+        let (source, len) = open_source(path)?;
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let counted = Counted { source, bytes_read: Arc::clone(&bytes_read) };
+        let mut content = decompress(counted).map_err(|e| Error::file(path, io_error(e)))?;
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        content
+            .by_ref()
+            .take(HEAD_BYTES as u64)
+            .read_to_end(&mut head)
+            .map_err(|e| Error::file(path, io_error(e)))?;
+        let name = match format {
+            Some(format) => format!("input.{}", extension_of(format)),
+            None => path.to_string_lossy().into_owned(),
+        };
+        let mut guess = probe(&name, &head).map_err(|e| Error::file(path, e))?;
+        if let Some(format) = format {
+            guess.format = format;
+        }
+        let content = Box::new(Cursor::new(head).chain(content));
+        Ok(Self { path: path.to_owned(), guess, len, bytes_read, content })
+    }
+}
+
+fn io_error(error: io::Error) -> everedge_io::Error {
+    everedge_io::Error::from(error)
+}
+
+/// The usual ending of a file of this format.
+fn extension_of(format: Format) -> &'static str {
+    match format {
+        Format::EdgeList => "txt",
+        Format::Csv => "csv",
+        Format::Tsv => "tsv",
+        Format::MatrixMarket => "mtx",
+        Format::Dimacs => "gr",
+        Format::Metis => "graph",
+        Format::Graphalytics => "e",
+        Format::GraphalyticsVertices => "v",
+        Format::Binary => "bin",
+        Format::Parquet => "parquet",
+    }
+}
+
+fn open_source(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
+    if path.as_os_str() == STDIN {
+        return Ok((Box::new(io::stdin()), None));
+    }
+    #[expect(clippy::disallowed_methods, reason = "an input file, read only")]
+    let file = File::open(path).map_err(|e| Error::io(path, "open", e))?;
+    let metadata = file.metadata().map_err(|e| Error::io(path, "examine", e))?;
+    if metadata.is_dir() {
+        let path = path.display();
+        return Err(Error::invalid(format!("`{path}` is a directory; name the files in it")));
+    }
+    let len = metadata.is_file().then_some(metadata.len());
+    Ok((Box::new(file), len))
+}
+
+/// Counts what is read.
+struct Counted {
+    source: Box<dyn Read + Send>,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.bytes_read.fetch_add(count as u64, Relaxed);
+        Ok(count)
+    }
+}

@@ -1,0 +1,77 @@
+//! A kernel's answer for each vertex, and its text form.
+
+use std::io::{self, Write};
+
+use everedge_core::VertexId;
+use everedge_kernels::{NO_COMPONENT, UNREACHED};
+use everedge_storage::ExternalId;
+
+use crate::View;
+
+/// A kernel's answer, indexed by vertex up to [`View::vertex_bound`]; what stands there for ids
+/// that are not vertices has no meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Steps from the source; [`u32::MAX`] if unreached.
+    Depth(Vec<u32>),
+    /// Ranks, which sum to 1.
+    Rank(Vec<f64>),
+    /// The smallest vertex of each vertex's component.
+    Component(Vec<VertexId>),
+    /// Lengths of shortest paths; infinite if unreached.
+    Distance(Vec<f64>),
+    /// A list of vertices, not indexed: the neighbors of one.
+    Neighbors(Vec<VertexId>),
+}
+
+impl Values {
+    /// Writes `id value` a line, as LDBC Graphalytics does: in ascending order of external ids,
+    /// an unreached depth as 9223372036854775807, an unreached distance as `infinity`.
+    ///
+    /// Neighbors are written as ids, one a line.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write(&self, view: &View, out: &mut impl Write) -> io::Result<()> {
+        let mut ids = match self {
+            Self::Neighbors(neighbors) => neighbors.clone(),
+            _ => view.vertices(),
+        };
+        let names: Option<Vec<ExternalId>> = (view.id_kind() != crate::IdKind::Dense)
+            .then(|| (0..view.vertex_bound()).map(|v| view.name_of(v)).collect());
+        match &names {
+            Some(names) => ids.sort_by(|&u, &v| names[u as usize].cmp(&names[v as usize])),
+            None => ids.sort_unstable(),
+        }
+        for v in ids {
+            match &names {
+                Some(names) => write!(out, "{}", names[v as usize])?,
+                None => write!(out, "{v}")?,
+            }
+            self.write_value(v, names.as_deref(), out)?;
+        }
+        Ok(())
+    }
+
+    fn write_value(
+        &self,
+        v: VertexId,
+        names: Option<&[ExternalId]>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let v = v as usize;
+        match self {
+            Self::Neighbors(_) => writeln!(out),
+            Self::Depth(depths) if depths[v] == UNREACHED => writeln!(out, " {}", i64::MAX),
+            Self::Depth(depths) => writeln!(out, " {}", depths[v]),
+            Self::Rank(ranks) => writeln!(out, " {:e}", ranks[v]),
+            Self::Distance(distances) if distances[v].is_infinite() => writeln!(out, " infinity"),
+            Self::Distance(distances) => writeln!(out, " {:e}", distances[v]),
+            Self::Component(components) => match (components[v], names) {
+                (NO_COMPONENT, _) => writeln!(out),
+                (component, Some(names)) => writeln!(out, " {}", names[component as usize]),
+                (component, None) => writeln!(out, " {component}"),
+            },
+        }
+    }
+}
