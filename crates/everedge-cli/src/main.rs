@@ -1,3 +1,58 @@
-//! The everedge command line.
+//! The everedge command line: a thin edge over the `everedge` crate.
+//!
+//! Exit codes: 0 done, 1 failed (one line on standard error says what, where and what to do),
+//! 2 wrong usage.
 
-fn main() {}
+mod cmd;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::output::Output;
+
+/// A durable live graph: take files in, ask, change, and never lose an acknowledged edge.
+#[derive(Parser)]
+#[command(name = "everedge", version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    output: Output,
+
+    /// Threads to work on; 0 is one for each core.
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    threads: usize,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Ingest(cmd::ingest::Args),
+    Run(cmd::run::Args),
+    Stats(cmd::stats::Args),
+    Verify(cmd::verify::Args),
+    Generate(cmd::generate::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = cli.output;
+    let work = || match cli.command {
+        Command::Ingest(args) => cmd::ingest::run(&args, output),
+        Command::Run(args) => cmd::run::run(&args, cli.threads, output),
+        Command::Stats(args) => cmd::stats::run(&args, output),
+        Command::Verify(args) => cmd::verify::run(&args, output),
+        Command::Generate(args) => cmd::generate::run(&args, output),
+    };
+    let outcome = everedge::par::with_threads(cli.threads, work)
+        .unwrap_or_else(|error| Err(anyhow::anyhow!("cannot start threads: {error}")));
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            output::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -29,7 +29,8 @@ use crate::manifest::{IdKind, Manifest};
 use crate::medium::{Region, Site, Volume};
 use crate::{Error, Result};
 
-const NAMES: &str = "names";
+/// The file of the id map.
+pub(crate) const NAMES: &str = "names";
 const FRAME_MAGIC: u32 = u32::from_le_bytes(*b"NAME");
 const FRAME_HEADER_WORDS: usize = 4;
 const FILE_BYTES_MIN: u64 = 4096;

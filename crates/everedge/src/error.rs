@@ -60,6 +60,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns whether this says that a graph's files are damaged.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Storage(everedge_storage::Error::Corruption { .. }))
+    }
+
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::InvalidInput { what: what.into() }
     }

@@ -102,6 +102,16 @@ impl Graph {
         Ok(Self { live, names, open_time: start.elapsed() })
     }
 
+    /// Removes the directory of a graph that nobody has open.
+    ///
+    /// # Errors
+    /// If it is not a graph, is in use, or holds files that are not the graph's.
+    pub fn remove(path: &Path) -> Result<()> {
+        let manifest = Manifest::peek(path)?;
+        let volume = Volume::open(path, manifest.options.volume(false), Access::Write)?;
+        Ok(volume.remove_all(&AdjacencyGraph::FILES)?)
+    }
+
     /// Inserts edges of dense ids as one batch.
     ///
     /// # Errors

@@ -97,7 +97,7 @@ pub struct MediumReport {
 impl Graph {
     /// Opens the graph at `path`, or creates it as `options` say and the first file suggests: a
     /// format that is undirected makes an undirected graph unless `directed` is fixed, ids that
-    /// are strings or sparse go through the id map unless `ids` is fixed.
+    /// are strings or sparse go through the id map unless `ids` is chosen.
     ///
     /// # Errors
     /// If the graph or the file cannot be opened; nothing is created then.
@@ -115,13 +115,11 @@ impl Graph {
         if let Some(file) = first_file.filter(|file| file.as_os_str() != "-") {
             let guess = Input::open(file, ingest.format)?.guess;
             options.directed &= choices.directed_fixed || guess.directed != Some(false);
-            if !choices.ids_fixed {
-                options.ids = match guess.ids {
-                    everedge_io::IdKind::Dense => IdKind::Dense,
-                    everedge_io::IdKind::Sparse => IdKind::Integer,
-                    everedge_io::IdKind::Text => IdKind::Text,
-                };
-            }
+            options.ids = match (choices.ids, guess.ids) {
+                (Some(false), _) | (None, everedge_io::IdKind::Dense) => IdKind::Dense,
+                (_, everedge_io::IdKind::Text) => IdKind::Text,
+                _ => IdKind::Integer,
+            };
         }
         Self::create(path, &options, choices.meter)
     }
@@ -266,8 +264,8 @@ impl Graph {
 pub struct Choices {
     /// The direction of edges was chosen.
     pub directed_fixed: bool,
-    /// The kind of ids was chosen.
-    pub ids_fixed: bool,
+    /// Whether ids go through the id map, if that was chosen.
+    pub ids: Option<bool>,
     /// Counts what the medium does.
     pub meter: bool,
 }

@@ -53,8 +53,9 @@ use self::archive::{Archive, Machinery};
 use self::space::Space;
 use crate::batch::Batch;
 use crate::log::{Appended, EdgeLog, RING_OFFSET};
-use crate::manifest::{Durability, Manifest};
+use crate::manifest::{Durability, MANIFEST, Manifest};
 use crate::medium::{Access, Region, Site, Volume};
+use crate::names::NAMES;
 use crate::{Error, Result};
 
 const LOG: &str = "log";
@@ -121,6 +122,9 @@ pub struct AdjacencyGraph {
 }
 
 impl AdjacencyGraph {
+    /// Every file that a graph in this layout can have.
+    pub const FILES: [&str; 4] = [MANIFEST, NAMES, LOG, BLOCKS];
+
     /// Creates an empty graph on an empty volume.
     ///
     /// # Errors

@@ -137,6 +137,13 @@ impl Directory {
             .map_err(|e| Error::io(&self.path.join(name), "remove", e))
     }
 
+    /// Removes the lock and the directory, which holds nothing else.
+    pub(super) fn remove_itself(&self) -> Result<()> {
+        self.remove(LOCK_NAME)?;
+        rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR)
+            .map_err(|e| Error::io(&self.path, "remove directory", e))
+    }
+
     /// Returns whether there is a file `name`.
     pub(super) fn contains(&self, name: &str) -> Result<bool> {
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {

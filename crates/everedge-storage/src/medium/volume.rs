@@ -324,6 +324,22 @@ impl Volume {
         }
     }
 
+    /// Removes the files `names`, as far as they are there, and then the directory itself.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the directory holds other files, which stay.
+    pub fn remove_all(self, names: &[&str]) -> Result<()> {
+        for name in names {
+            if self.contains(name)? {
+                self.remove(name)?;
+            }
+        }
+        match &self.shared.home {
+            Home::Directory(directory) => directory.remove_itself(),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns whether there is a file `name`.
     pub fn contains(&self, name: &str) -> Result<bool> {
         check_name(name)?;

@@ -1,0 +1,38 @@
+//! `everedge stats`: what a graph is and how large.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use everedge::{Graph, Stats};
+
+use crate::output::{Output, bytes, count};
+
+/// Show what a graph is and how large it is.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The directory of the graph.
+    graph: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    let stats = Graph::open_read_only(&args.graph)?.stats()?;
+    output.print(&stats, in_words)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn in_words(stats: &Stats) -> String {
+    let one_of = |holds: bool, yes: &'static str, no: &'static str| if holds { yes } else { no };
+    format!(
+        "{}: {}, {}, {}; layout {}, medium {}\n{} vertices, {} edges, {} on the medium",
+        stats.kind,
+        one_of(stats.directed, "directed", "undirected"),
+        one_of(stats.weighted, "weighted", "unweighted"),
+        one_of(stats.simple, "simple", "multi"),
+        stats.layout,
+        stats.medium,
+        count(stats.vertices),
+        count(stats.edges),
+        bytes(stats.disk_bytes),
+    )
+}

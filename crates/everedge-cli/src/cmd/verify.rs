@@ -1,0 +1,35 @@
+//! `everedge verify`: checks every byte and every invariant of a graph.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use everedge::{Graph, Verification};
+
+use crate::output::{Output, count};
+
+/// Check all checksums, chains, degrees and counts of a graph. Exits 1 if something is wrong.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The directory of the graph.
+    graph: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    let found = match Graph::open_read_only(&args.graph) {
+        Ok(graph) => graph.verify()?,
+        Err(error) if error.is_damage() => {
+            Verification { ok: false, checks: 1, problems: vec![error.to_string()] }
+        }
+        Err(error) => return Err(error.into()),
+    };
+    output.print(&found, in_words)?;
+    Ok(if found.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn in_words(found: &Verification) -> String {
+    match found.problems.as_slice() {
+        [] => format!("sound: {} checks", count(found.checks)),
+        problems => format!("{} problems:\n{}", problems.len(), problems.join("\n")),
+    }
+}

@@ -1,0 +1,82 @@
+//! What a person or a program sees: one JSON object, or lines; a progress bar; one line of error.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+/// How results are shown.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// Print one JSON object and nothing else on standard output.
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Print neither progress nor results in words.
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+impl Output {
+    /// Prints `report` as JSON, or what `say` makes of it in words.
+    pub(crate) fn print<T: Serialize>(
+        self,
+        report: &T,
+        say: impl FnOnce(&T) -> String,
+    ) -> anyhow::Result<()> {
+        if self.json {
+            println!("{}", serde_json::to_string(report)?);
+        } else if !self.quiet {
+            println!("{}", say(report));
+        }
+        Ok(())
+    }
+
+    /// Returns a progress bar over bytes that shows itself on a terminal when the work is long.
+    pub(crate) fn byte_bar(self, label: &str, total: Option<u64>) -> ProgressBar {
+        if self.quiet || !std::io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = match total {
+            Some(total) => ProgressBar::new(total)
+                .with_style(style("{msg} {wide_bar} {bytes}/{total_bytes}  {prefix}  {eta} left")),
+            None => ProgressBar::new_spinner()
+                .with_style(style("{msg} {spinner} {bytes}  {prefix}  {elapsed}")),
+        };
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        bar.set_message(label.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        bar
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// Prints an error as one line.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let line = format!("{error:#}").replace('\n', " ");
+    eprintln!("everedge: {line}");
+}
+
+/// `1,234,567`.
+pub(crate) fn count(number: u64) -> String {
+    HumanCount(number).to_string()
+}
+
+/// `1.23 MiB`.
+pub(crate) fn bytes(number: u64) -> String {
+    HumanBytes(number).to_string()
+}
+
+/// `1.23 s`, `45.6 ms`.
+pub(crate) fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.1} ms", s * 1e3),
+        s => format!("{:.0} µs", s * 1e6),
+    }
+}
