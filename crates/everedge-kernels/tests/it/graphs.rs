@@ -85,10 +85,10 @@ fn shapes() -> Vec<Case> {
 }
 
 /// A graph, sparse or dense, of even or very uneven degrees: most of up to 600 vertices, every
-/// tenth of up to 20,000, so that parallel loops are really cut.
+/// tenth of up to 8000, so that parallel loops are really cut.
 fn random(seed: u64) -> Case {
     let mut random = Random(seed);
-    let bound = 1 + random.below(if seed.is_multiple_of(10) { 20_000 } else { 600 });
+    let bound = 1 + random.below(if seed.is_multiple_of(10) { 8000 } else { 600 });
     let edges_per_vertex = [1, 2, 8, 20][random.below(4) as usize];
     let edge_count = random.below(1 + bound * edges_per_vertex);
     let skewed = random.below(2) == 0;

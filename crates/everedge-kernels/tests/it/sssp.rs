@@ -28,6 +28,15 @@ fn reaches_over_a_path_longer_than_the_near_buckets() {
 }
 
 #[test]
+fn goes_on_with_the_first_bucket_behind_the_near_ones() {
+    for weight in [4094.0, 4095.0, 4096.0, 4097.0] {
+        let g = graph(true, &[], &[(0, 1, 4095.0), (0, 2, weight), (2, 3, 1.0)]);
+        let result = sssp(&g, 0, &SsspConfig { delta: Some(1.0) }).unwrap();
+        assert_eq!(result.distance[3], f64::from(weight) + 1.0);
+    }
+}
+
+#[test]
 fn refuses_weights_below_zero_that_it_meets() {
     let edges = [(0, 1, 1.0), (1, 2, -0.5), (1, 3, f32::NAN), (4, 0, -1.0), (0, 5, -0.0)];
     let g = graph(true, &[], &edges);
