@@ -2,7 +2,7 @@
 //!
 //! Everything is opened relative to the directory's descriptor, symbolic links are refused, and
 //! what is not a regular file is refused after opening it without waiting for it.
-//! A new file, a rename and a removal are durable when the call returns: the directory is synced.
+//! A rename is durable when the call returns; a new file and a removal are after `sync`.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -131,7 +131,7 @@ impl Directory {
         read_whole(&self.fd, &self.path, name, bytes_max)
     }
 
-    /// Removes the file `name`, durably.
+    /// Removes the file `name`; [`sync`](Self::sync) makes that durable.
     pub(super) fn remove(&self, name: &str) -> Result<()> {
         rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())
             .map_err(|e| Error::io(&self.path.join(name), "remove", e))

@@ -251,6 +251,7 @@ fn a_full_file_system_is_an_error() {
         let published = volume.publish("names", &vec![1; 2 << 20]);
         assert!(matches!(published, Err(Error::NoSpace { .. })), "{kind}");
         assert_eq!(region.len(), 64 << 10);
+        assert_eq!(std::fs::metadata(region.path()).expect("a file").len(), 64 << 10);
         region.grow(128 << 10).expect("this much fits");
         region.fence(Site::Block).expect("not poisoned");
         drop((volume, region));

@@ -7,6 +7,7 @@
 //! with `EVEREDGE_EXPLORE_PLACE` set to it, only that image is checked. `EVEREDGE_EXPLORE_IMAGES`
 //! sets how many distinct images each configuration checks.
 
+mod images;
 mod toy;
 
 use std::collections::HashSet;
@@ -169,7 +170,10 @@ impl<S: Subject> Exploration<'_, S> {
                 return Err(format!("{}: a history gave no image", self.name));
             }
         }
-        Ok(report)
+        match report.recovery_images {
+            0 => Err(format!("{}: no recovery was crashed", self.name)),
+            _ => Ok(report),
+        }
     }
 
     fn explore_seed(
