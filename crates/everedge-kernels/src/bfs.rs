@@ -118,8 +118,10 @@ pub fn bfs(view: &impl GraphView, source: VertexId) -> Result<Bfs> {
 /// Cost: every edge once, and the in-neighbors of the reached vertices.
 ///
 /// # Errors
-/// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold.
+/// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold;
+/// [`NotAVertex`](crate::Error::NotAVertex) if `source` is not a vertex.
 pub fn verify_bfs(view: &impl GraphView, source: VertexId, result: &Bfs) -> Result<()> {
+    check_vertex(view, source)?;
     let require = |holds, property: &dyn Fn() -> String| require("bfs", holds, property);
     let Bfs { depth, parent } = result;
     let bound = view.vertex_bound();

@@ -63,8 +63,10 @@ pub fn one_hop_sum(view: &impl GraphView, sample: &[VertexId]) -> u64 {
 /// them vertices, and each with `source` among its in-neighbors as often as it occurs.
 ///
 /// # Errors
-/// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold.
+/// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold;
+/// [`NotAVertex`](crate::Error::NotAVertex) if `source` is not a vertex.
 pub fn verify_one_hop(view: &impl GraphView, source: VertexId, result: &[VertexId]) -> Result<()> {
+    check_vertex(view, source)?;
     let require = |holds, property: &dyn Fn() -> String| require("one-hop", holds, property);
     let degree = view.out_degree(source) as usize;
     require(result.len() == degree, &|| {

@@ -266,8 +266,10 @@ fn default_delta(view: &impl WeightedView) -> f64 {
 /// differ. Cost: every edge twice, 4 bytes for each vertex and one for each id.
 ///
 /// # Errors
-/// [`WrongResult`](Error::WrongResult) with the first property that does not hold.
+/// [`WrongResult`](Error::WrongResult) with the first property that does not hold;
+/// [`NotAVertex`](Error::NotAVertex) if `source` is not a vertex.
 pub fn verify_sssp(view: &impl WeightedView, source: VertexId, result: &Sssp) -> Result<()> {
+    check_vertex(view, source)?;
     let require = |holds, property: &dyn Fn() -> String| require("sssp", holds, property);
     let (distance, bound) = (&result.distance, view.vertex_bound());
     require(distance.len() == bound as usize, &|| {
