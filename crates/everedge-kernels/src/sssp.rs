@@ -12,8 +12,8 @@
 //! Source: Meyer and Sanders, "Δ-stepping: a parallelizable shortest path algorithm", J.
 //! Algorithms 2003; buckets of threads as in the GAP Benchmark Suite (Beamer 2015), their fusion
 //! after Zhang et al., "Optimizing Ordered Graph Algorithms with GraphIt", CGO 2020, §5.
-//! Differences: only the next buckets are kept apart, what lies beyond them is one *far* list, so
-//! that no choice of weights needs more memory than this:
+//! Differences: only the next 4096 buckets are kept apart and what lies beyond them is one *far*
+//! list, so that a wide range of weights does not ask for as many buckets.
 //!
 //! # Cost
 //! O(vertices + edges) expected for random weights and a good delta. 8 bytes for each id (the
@@ -146,9 +146,8 @@ impl<V: WeightedView> Relaxation<'_, V> {
 
 /// Finds the shortest paths of `view` from `source` along the direction of its edges.
 ///
-/// Without a delta in `config`, it is the mean weight divided by the mean degree, both from a
-/// sample: Meyer and Sanders' choice, for which a bucket is rarely emptied more than a few times.
-/// If all weights of the sample are 0, it is 1.
+/// Without a delta in `config`, it is the mean weight of a sample of the edges divided by the mean
+/// degree, as Meyer and Sanders advise for random weights; 1 if all weights of the sample are 0.
 ///
 /// # Errors
 /// [`NotAVertex`](Error::NotAVertex) if `source` is not a vertex,
@@ -263,7 +262,7 @@ fn default_delta(view: &impl WeightedView) -> f64 {
 ///
 /// It has if the source has distance 0, no edge is a shorter way to its end, and every reached
 /// vertex can be reached over edges that are exactly as long as the distances of their ends
-/// differ. Cost: every edge twice, 4 bytes for each vertex and one for each id.
+/// differ. Cost: the edges of the reached vertices once, 5 bytes for each id.
 ///
 /// # Errors
 /// [`WrongResult`](Error::WrongResult) with the first property that does not hold;
