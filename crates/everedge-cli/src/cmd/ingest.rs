@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 use everedge::{
-    Choices, Column, Columns, Durability, Format, Graph, GraphOptions, IdKind, IngestOptions,
-    IngestReport, Layout, MediumKind, Progress,
+    Choices, Column, Columns, Durability, Graph, GraphOptions, IdKind, IngestOptions, IngestReport,
+    Layout, MediumKind, Progress,
 };
 use indicatif::ProgressBar;
 
-use super::Medium;
+use super::{FormatChoice, Medium};
 use crate::output::{Output, bytes, count, seconds};
 
 /// Take edges from files into a graph.
@@ -45,8 +45,8 @@ pub(crate) struct Args {
     eadr: bool,
 
     /// The format of the files.
-    #[arg(long, value_parser = super::format, default_value = "auto", value_name = "FORMAT")]
-    format: Option<Option<Format>>,
+    #[arg(long, default_value = "auto", value_name = "FORMAT")]
+    format: FormatChoice,
 
     /// Delete the edges instead of inserting them.
     #[arg(long)]
@@ -194,7 +194,7 @@ fn ingest_options(args: &Args) -> IngestOptions {
     let is_given = args.src.is_some() || args.dst.is_some() || args.weight.is_some();
     let default = Columns::default();
     IngestOptions {
-        format: args.format.flatten(),
+        format: args.format.0,
         delete: args.delete,
         batch: args.batch,
         drop_self_loops: args.drop_self_loops,

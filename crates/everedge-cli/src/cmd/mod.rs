@@ -7,6 +7,7 @@ pub(crate) mod stats;
 pub(crate) mod verify;
 
 use clap::ValueEnum;
+use everedge::Format;
 
 /// Reads a word that the facade knows.
 pub(crate) fn parsed<T>(word: &str) -> Result<T, String>
@@ -30,15 +31,23 @@ pub(crate) fn size(word: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "that is too large".into())
 }
 
-/// The file formats by name.
-pub(crate) fn format(word: &str) -> Result<Option<everedge::Format>, String> {
-    if word == "auto" {
-        return Ok(None);
+/// A file format by name, or `auto` to look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FormatChoice(pub Option<Format>);
+
+impl std::str::FromStr for FormatChoice {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match (word, Format::from_name(word)) {
+            ("auto", _) => Ok(Self(None)),
+            (_, Some(format)) => Ok(Self(Some(format))),
+            _ => {
+                let names = Format::ALL.map(Format::name).join(", ");
+                Err(format!("there are auto, {names}"))
+            }
+        }
     }
-    everedge::Format::from_name(word).map(Some).ok_or_else(|| {
-        let names: Vec<&str> = everedge::Format::ALL.iter().map(|format| format.name()).collect();
-        format!("there are auto, {}", names.join(", "))
-    })
 }
 
 /// A medium by its word.
