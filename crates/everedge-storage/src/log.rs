@@ -351,7 +351,7 @@ impl EdgeLog {
             return Ok(());
         }
         let step = (allocated / 2).clamp(RING_GROWTH_BYTES_MIN, RING_GROWTH_BYTES_MAX);
-        let wanted = (allocated + step).max(needed).min(anchor.capacity);
+        let wanted = (allocated + step).max(needed).next_multiple_of(4096).min(anchor.capacity);
         let enough = needed.min(anchor.capacity);
         match self.region.grow(RING_OFFSET + wanted) {
             Err(Error::NoSpace { .. }) if wanted > enough => self.region.grow(RING_OFFSET + enough),
