@@ -19,8 +19,23 @@ pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) bytes: Vec<u8>,
-    /// Where in the input the block ends.
-    pub(crate) end_offset: u64,
+    /// Where in the input the block starts.
+    pub(crate) offset: u64,
+    /// The number of its first line, counted from 1.
+    pub(crate) line: u64,
+}
+
+impl Block {
+    /// Returns where in the input the block ends.
+    pub(crate) fn end_offset(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
+
+    /// Turns a fault in this text into an error with its line.
+    pub(crate) fn error(&self, fault: Fault) -> Error {
+        let line = self.line + count_lines(&self.bytes[..fault.at]);
+        fault.into_error(Place::Line(line))
+    }
 }
 
 /// Cuts an input into blocks.
@@ -30,8 +45,8 @@ pub(crate) struct Blocks<R> {
     held: Vec<u8>,
     /// Where `held` starts in the input.
     offset: u64,
-    /// How many lines were skipped.
-    lines: u64,
+    /// The number of the line that `held` starts with or in, counted from 1.
+    line: u64,
     block_bytes: usize,
     at_end: bool,
     /// The error that ended the input, until [`finish`](Self::finish) reports it.
@@ -41,7 +56,7 @@ pub(crate) struct Blocks<R> {
 impl<R: Read> Blocks<R> {
     pub(crate) fn new(input: R, block_bytes: usize) -> Self {
         let held = Vec::new();
-        Self { input, held, offset: 0, lines: 0, block_bytes, at_end: false, error: None }
+        Self { input, held, offset: 0, line: 1, block_bytes, at_end: false, error: None }
     }
 
     /// Returns the first bytes that were not yet handed out: a record's longest length of them,
@@ -53,7 +68,7 @@ impl<R: Read> Blocks<R> {
 
     /// Takes a header of `bytes` bytes out of what [`peek`](Self::peek) showed.
     pub(crate) fn skip(&mut self, bytes: usize) {
-        self.lines += count_lines(&self.held[..bytes]);
+        self.line += count_lines(&self.held[..bytes]);
         self.offset += bytes as u64;
         self.held.drain(..bytes);
     }
@@ -63,14 +78,9 @@ impl<R: Read> Blocks<R> {
         self.offset
     }
 
-    /// Returns how many lines were skipped.
-    pub(crate) fn skipped_lines(&self) -> u64 {
-        self.lines
-    }
-
     /// Turns a fault in what [`peek`](Self::peek) showed into an error with its line.
     pub(crate) fn header_error(&self, fault: Fault) -> Error {
-        let line = 1 + self.lines + count_lines(&self.held[..fault.at.min(self.held.len())]);
+        let line = self.line + count_lines(&self.held[..fault.at.min(self.held.len())]);
         fault.into_error(Place::Line(line))
     }
 
@@ -110,10 +120,7 @@ impl<R: Read> Blocks<R> {
                 return Ok(Some(self.hand_out(bytes)));
             }
             if window >= RECORD_BYTES_MAX {
-                let place = Place::Offset(self.offset);
-                let what =
-                    format!("a line that starts here is longer than {RECORD_BYTES_MAX} bytes");
-                return Err(Error::Syntax { place, what, hint: Some(TOO_LONG_HINT) });
+                return Err(self.too_long());
             }
             window = (window * 2).min(RECORD_BYTES_MAX);
         }
@@ -121,8 +128,17 @@ impl<R: Read> Blocks<R> {
 
     fn hand_out(&mut self, bytes: usize) -> Block {
         let rest = self.held.split_off(bytes);
-        self.offset += bytes as u64;
-        Block { bytes: std::mem::replace(&mut self.held, rest), end_offset: self.offset }
+        let bytes = std::mem::replace(&mut self.held, rest);
+        let block = Block { bytes, offset: self.offset, line: self.line };
+        self.offset = block.end_offset();
+        self.line += count_lines(&block.bytes);
+        block
+    }
+
+    fn too_long(&self) -> Error {
+        let what = format!("a line or quoted field is longer than {RECORD_BYTES_MAX} bytes");
+        let hint = Some("is the file in the format that was given?");
+        Error::Syntax { place: Place::Line(self.line), what, hint }
     }
 
     /// Reads until `bytes` bytes are held or the input ends.
@@ -136,8 +152,6 @@ impl<R: Read> Blocks<R> {
         Ok(())
     }
 }
-
-const TOO_LONG_HINT: &str = "is it in the format that was given?";
 
 /// Counts the line ends in `bytes`.
 pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
@@ -184,6 +198,6 @@ mod tests {
         assert!(blocks.next_batch(4, cut_at_line).is_empty());
         assert!(blocks.held.capacity() <= 2 * RECORD_BYTES_MAX);
         let error = blocks.finish().unwrap_err();
-        assert!(matches!(error, Error::Syntax { place: Place::Offset(0), .. }), "{error}");
+        assert!(matches!(error, Error::Syntax { place: Place::Line(1), .. }), "{error}");
     }
 }

@@ -15,7 +15,7 @@
 //! ```
 //! is one edge between ids that are text, from `Paris, TX` to `Dallas`, of weight 105.5.
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder, WriterBuilder};
 
 use crate::blocks::cut_at_line;
 use crate::error::{Fault, quote};
@@ -42,6 +42,17 @@ const NAME_PAIRS: [(&str, &str); 10] = [
 pub(crate) fn find_pair(names: &[String]) -> Option<(usize, usize)> {
     let find = |wanted: &str| names.iter().position(|name| name.eq_ignore_ascii_case(wanted));
     NAME_PAIRS.iter().find_map(|(src, dst)| find(src).zip(find(dst)))
+}
+
+/// Returns `text` as a field, in quotes if it needs them.
+pub(crate) fn quoted(text: &str, delimiter: u8) -> Vec<u8> {
+    let mut writer = WriterBuilder::new().delimiter(delimiter).build();
+    // Every byte may become two, and there are two quotes around them.
+    let mut field = vec![0; 2 * text.len() + 2];
+    let (_, _, written) = writer.field(text.as_bytes(), &mut field);
+    let (_, closed) = writer.finish(&mut field[written..]);
+    field.truncate(written + closed);
+    field
 }
 
 /// Where a record keeps what.

@@ -3,7 +3,8 @@
 //! Source: the files of the Stanford Network Analysis Project; KONECT writes `%` for comments.
 //! A record is a source, a destination and any number of numbers, the first of which is the
 //! weight of a weighted read; blanks separate them ([`crate::lines`]). Lines that start with `#`
-//! or `%` are comments.
+//! or `%` are comments. All records have as many columns as the first, so that adjacency lists,
+//! which look alike, are not taken for edges.
 //!
 //! # Example
 //! ```text
@@ -16,21 +17,29 @@
 
 use crate::ReadOptions;
 use crate::error::Fault;
-use crate::lines::Lines;
+use crate::lines::{Lines, fields_of, lines_of};
 use crate::read::{Declared, Opened};
 
 /// Bytes that start a comment.
-pub(crate) const COMMENTS: &[u8] = b"#%";
+pub(crate) const COMMENTS: [u8; 2] = *b"#%";
 
-/// An edge list has no header.
-pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fault> {
+/// Finds how many columns there are.
+pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fault> {
     let least = if options.weighted { 3 } else { 2 };
+    let found = lines_of(head).find_map(|(_, line)| column_count(line)).unwrap_or(least);
+    let columns = found.max(least);
     let grammar = Lines {
-        comments: COMMENTS,
+        comments: &COMMENTS,
         prefix: None,
-        columns: least..=usize::MAX,
+        columns: columns..=columns,
         vertex_count: None,
         weighted: options.weighted,
     };
     Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })
+}
+
+/// Returns how many columns a line has, if it is a record.
+fn column_count(line: &[u8]) -> Option<usize> {
+    let first = fields_of(line).next()?;
+    (!COMMENTS.contains(&first[0])).then(|| fields_of(line).count())
 }

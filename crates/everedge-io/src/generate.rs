@@ -5,13 +5,13 @@
 //! which has both graphs and weights from 1 to 255. Differences:
 //! - Random bits are a hash of the seed and the number of the edge, so any range of edges is made
 //!   without the others, in parallel, and is the same for any number of threads.
-//! - A level of the recursion takes 16 random bits, four levels a hash; its probabilities are
-//!   multiples of 2^-16.
+//! - Four levels of the recursion are drawn at once, from an alias table of their 256 outcomes
+//!   (M. Vose, "A Linear Algorithm for Generating Random Numbers with a Given Distribution", 1991).
 //! - Vertex ids are permuted by a keyed bijection and not by a shuffled table, which would take
 //!   4 bytes a vertex.
 //!
 //! # Cost
-//! A Kronecker edge takes about one step for each level, a uniform edge one hash; no memory.
+//! A Kronecker edge takes a table look-up for four levels, a uniform edge one hash; no memory.
 
 use std::ops::Range;
 
@@ -19,15 +19,16 @@ use everedge_core::{Edge, VertexId, par};
 
 use crate::{Error, Result};
 
-/// The probabilities of the quadrants A, A + B and A + B + C, times 2^16.
-const KRON_A: u64 = 37_356;
-const KRON_AB: u64 = 49_807;
-const KRON_ABC: u64 = 62_259;
+/// The probabilities in percent of the quadrants A, B, C and D of the adjacency matrix; the
+/// quadrant's number is its bit of the source, then its bit of the destination.
+const QUADRANT_PERCENT: [u64; 4] = [57, 19, 19, 5];
 
-/// How many random bits a level of the Kronecker recursion takes.
-const LEVEL_BITS: u32 = 16;
-/// How many levels a hash gives bits for.
-const LEVELS_PER_HASH: u32 = u64::BITS / LEVEL_BITS;
+/// How many levels of the Kronecker recursion are drawn at once.
+const DRAW_LEVELS: u32 = 4;
+/// How many outcomes that has.
+const OUTCOMES: usize = 1 << (2 * DRAW_LEVELS);
+/// How many random bits a draw takes: 8 for a slot of the table and 24 for a point in it.
+const DRAW_BITS: u32 = u32::BITS;
 
 const SCALE_MAX: u32 = 31;
 const WEIGHT_MAX: u64 = 255;
@@ -115,9 +116,12 @@ impl Generator {
             "only {} edges",
             self.edge_count()
         );
+        let table = alias_table();
         par::map_chunks_mut(edges, GRAIN_EDGES, |start, piece| {
-            for (edge, number) in piece.iter_mut().zip(first + start as u64..) {
-                *edge = self.edge(number);
+            let numbered = piece.iter_mut().zip(first + start as u64..);
+            match self.kind {
+                Kind::Kron => numbered.for_each(|(edge, i)| *edge = self.kron_edge(i, &table)),
+                Kind::Uniform => numbered.for_each(|(edge, i)| *edge = self.uniform_edge(i)),
             }
         });
     }
@@ -140,39 +144,35 @@ impl Generator {
     }
 
     #[inline]
-    fn edge(&self, number: u64) -> Edge {
-        match self.kind {
-            Kind::Kron => self.kron_edge(number),
-            Kind::Uniform => {
-                let random = self.random(number, 0);
-                let mask = self.vertex_bound() - 1;
-                (random as u32 & mask, (random >> 32) as u32 & mask)
-            }
-        }
+    fn uniform_edge(&self, number: u64) -> Edge {
+        let random = self.random(number, 0);
+        let mask = self.vertex_bound() - 1;
+        (random as u32 & mask, (random >> 32) as u32 & mask)
     }
 
     /// Chooses one of four quadrants of the adjacency matrix, level by level.
     #[inline]
-    fn kron_edge(&self, number: u64) -> Edge {
-        let (mut src, mut dst) = (0, 0);
-        for first_level in (0..self.scale).step_by(LEVELS_PER_HASH as usize) {
-            let mut random = self.random(number, first_level / LEVELS_PER_HASH);
-            for _ in first_level..self.scale.min(first_level + LEVELS_PER_HASH) {
-                let point = random & ((1 << LEVEL_BITS) - 1);
-                random >>= LEVEL_BITS;
-                let is_lower = point >= KRON_AB;
-                let is_right = ((point >= KRON_A) ^ is_lower) | (point >= KRON_ABC);
-                src = src << 1 | u32::from(is_lower);
-                dst = dst << 1 | u32::from(is_right);
+    fn kron_edge(&self, number: u64, table: &[Slot; OUTCOMES]) -> Edge {
+        const DRAWS_PER_WORD: u32 = u64::BITS / DRAW_BITS;
+        let draw_count = self.scale.div_ceil(DRAW_LEVELS);
+        let (mut src, mut dst, mut random) = (0, 0, 0);
+        for draw in 0..draw_count {
+            if draw % DRAWS_PER_WORD == 0 {
+                random = self.random(number, draw / DRAWS_PER_WORD);
             }
+            let outcome = table[random as usize % OUTCOMES].draw(random as u32);
+            random >>= DRAW_BITS;
+            src = src << DRAW_LEVELS | outcome >> DRAW_LEVELS;
+            dst = dst << DRAW_LEVELS | outcome & ((1 << DRAW_LEVELS) - 1);
         }
-        (self.permute(src), self.permute(dst))
+        let excess = draw_count * DRAW_LEVELS - self.scale;
+        (self.permute(src >> excess), self.permute(dst >> excess))
     }
 
     /// Returns random bits for an edge; `word` counts the hashes that the edge takes.
     #[inline]
     fn random(&self, number: u64, word: u32) -> u64 {
-        const WORDS_PER_EDGE: u64 = SCALE_MAX.div_ceil(LEVELS_PER_HASH) as u64;
+        const WORDS_PER_EDGE: u64 = 4;
         let counter = number.wrapping_mul(WORDS_PER_EDGE).wrapping_add(u64::from(word));
         mix(mix(self.seed).wrapping_add(counter.wrapping_mul(STRIDE)))
     }
@@ -191,6 +191,55 @@ impl Generator {
         }
         id
     }
+}
+
+/// A slot of an alias table: an outcome of its own below the threshold, another from it on.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    threshold: u32,
+    own: u32,
+    alias: u32,
+}
+
+impl Slot {
+    /// Returns the outcome of a draw whose low bits have chosen this slot.
+    #[inline]
+    fn draw(&self, random: u32) -> u32 {
+        if random >> (2 * DRAW_LEVELS) < self.threshold { self.own } else { self.alias }
+    }
+}
+
+/// Makes the table from which a draw takes the bits of four levels: those of the source, then
+/// those of the destination.
+///
+/// All slots are equally likely. A slot whose own outcome is too rare to fill it is filled up by
+/// one that is too frequent for its own.
+fn alias_table() -> [Slot; OUTCOMES] {
+    const FULL: u64 = 100_u64.pow(DRAW_LEVELS);
+    const POINTS: u64 = 1 << (DRAW_BITS - 2 * DRAW_LEVELS);
+    let mut share: [u64; OUTCOMES] = std::array::from_fn(|outcome| {
+        let quadrant =
+            |level: u32| (outcome >> (DRAW_LEVELS + level) & 1) << 1 | outcome >> level & 1;
+        let percents = (0..DRAW_LEVELS).map(|level| QUADRANT_PERCENT[quadrant(level)]);
+        OUTCOMES as u64 * percents.product::<u64>()
+    });
+    let mut table = std::array::from_fn(|own| Slot {
+        threshold: POINTS as u32,
+        own: own as u32,
+        alias: own as u32,
+    });
+    let (mut rare, mut frequent): (Vec<usize>, Vec<usize>) =
+        (0..OUTCOMES).partition(|&outcome| share[outcome] < FULL);
+    while let (Some(slot), Some(&filler)) = (rare.pop(), frequent.last()) {
+        table[slot].threshold = (share[slot] * POINTS / FULL) as u32;
+        table[slot].alias = filler as u32;
+        share[filler] -= FULL - share[slot];
+        if share[filler] < FULL {
+            frequent.pop();
+            rare.push(filler);
+        }
+    }
+    table
 }
 
 /// The step between the inputs of [`mix`] for successive counters: 2^64 over the golden ratio.

@@ -13,7 +13,7 @@
 //! ```
 //! has three vertices and the edges 1→3 and 3→1; vertex 2 is isolated.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use everedge_core::VertexId;
 
@@ -22,7 +22,8 @@ use crate::error::Fault;
 use crate::ids::{IdColumn, TextIds};
 use crate::lines::{Lines, skip_blanks};
 use crate::read::{Declared, Edges, Grammar, Opened, read_opened};
-use crate::{Chunk, Error, Format, IdKind, Ids, ReadOptions, Result};
+use crate::write::write_id;
+use crate::{Chunk, Error, Format, Id, IdKind, Ids, ReadOptions, Result};
 
 /// An edge file has no header.
 pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fault> {
@@ -101,4 +102,19 @@ impl Grammar for VertexLines {
         }
         Ok(vertices)
     }
+}
+
+/// Writes a vertex file.
+///
+/// # Errors
+/// [`Error::Unwritable`] for text that is empty or has a blank; [`Error::Io`].
+pub fn write_vertices<'a>(
+    mut out: impl Write,
+    vertices: impl IntoIterator<Item = Id<'a>>,
+) -> Result<()> {
+    for vertex in vertices {
+        write_id(&mut out, Format::GraphalyticsVertices, vertex)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(out.flush()?)
 }

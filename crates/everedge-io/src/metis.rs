@@ -21,18 +21,19 @@
 //! ```
 //! is the edges {1, 2} of weight 10 and {1, 3} of weight 20.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use everedge_core::VertexId;
 
-use crate::blocks::{Blocks, count_lines};
+use crate::blocks::Blocks;
 use crate::error::{Fault, quote};
 use crate::ids::{IdColumn, first_field, is_separator, parse_integer, take_integer};
 use crate::lines::{
     check_declared, check_number, fields_of, line_end, lines_of, parse_vertex_count, parse_weight,
 };
 use crate::read::{Declared, Edges, Sink, check_counts, check_text};
-use crate::{Chunk, Error, Place, ReadOptions, ReadSummary, Result};
+use crate::write::unwritable;
+use crate::{Error, Format, Id, Place, ReadOptions, ReadSummary, Result};
 
 const COMMENT: u8 = b'%';
 
@@ -57,21 +58,15 @@ pub(crate) fn read<C: IdColumn, E: From<Error> + Send>(
     let header = parse_header(blocks.peek()?, options.weighted);
     let header = header.map_err(|fault| blocks.header_error(fault))?;
     blocks.skip(header.bytes);
-    let (mut body, mut lines) = (Body::new(header, options.weighted), blocks.skipped_lines());
+    let mut body = Body::new(header, options.weighted);
     let mut summary = ReadSummary { bytes: blocks.offset(), ..ReadSummary::default() };
     while let Some(block) = blocks.next_batch(1, cut_at_blank).pop() {
-        let bytes = &block.bytes;
-        let edges = check_text(bytes).and_then(|()| body.parse::<C>(bytes));
-        let Edges { src, dst, weights } = edges.map_err(|fault| {
-            let line = 1 + lines + count_lines(&bytes[..fault.at]);
-            fault.into_error(Place::Line(line))
-        })?;
-        let (place, bytes_read) = (Place::Line(1 + lines), block.end_offset);
-        let (src, dst) = (src.into_ids(), dst.into_ids());
-        lines += count_lines(bytes);
-        summary.bytes = bytes_read;
-        summary.edges += src.len() as u64;
-        sink(Chunk { src, dst, weights, place, bytes_read })?;
+        let edges = check_text(&block.bytes).and_then(|()| body.parse::<C>(&block.bytes));
+        let edges = edges.map_err(|fault| block.error(fault))?;
+        let chunk = edges.into_chunk(Place::Line(block.line), block.end_offset());
+        summary.bytes = chunk.bytes_read;
+        summary.edges += chunk.src.len() as u64;
+        sink(chunk)?;
     }
     blocks.finish()?;
     body.check_ends()?;
@@ -266,5 +261,73 @@ impl Body {
         };
         let hint = Some("METIS lists each undirected edge twice; is the file complete?");
         Err(Error::Syntax { place: Place::Whole, what: what.to_owned(), hint })
+    }
+}
+
+/// Writes adjacency lists from edges in ascending order of sources, from both ends.
+pub(crate) struct AdjacencyWriter<W> {
+    out: W,
+    vertex_count: u64,
+    weighted: bool,
+    /// The vertex whose line is being written.
+    vertex: u64,
+    is_line_empty: bool,
+    end_count: u64,
+    edge_count: u64,
+}
+
+impl<W: Write> AdjacencyWriter<W> {
+    pub(crate) fn new(
+        mut out: W,
+        vertex_count: u64,
+        edge_count: u64,
+        weighted: bool,
+    ) -> Result<Self> {
+        let code = if weighted { " 001" } else { "" };
+        writeln!(out, "{vertex_count} {edge_count}{code}")?;
+        let (vertex, is_line_empty, end_count) = (1, true, 0);
+        Ok(Self { out, vertex_count, weighted, vertex, is_line_empty, end_count, edge_count })
+    }
+
+    pub(crate) fn write(&mut self, src: Id<'_>, dst: Id<'_>, weight: f32) -> Result<()> {
+        let (Id::Number(src), Id::Number(dst)) = (src, dst) else {
+            return Err(unwritable(Format::Metis, "its ids are integers"));
+        };
+        if src == dst {
+            return Err(unwritable(Format::Metis, format!("vertex {src} is its own neighbor")));
+        }
+        if src < self.vertex {
+            return Err(unwritable(Format::Metis, "sources must come in ascending order"));
+        }
+        self.end_lines_before(src)?;
+        let blank = if self.is_line_empty { "" } else { " " };
+        write!(self.out, "{blank}{dst}")?;
+        if self.weighted {
+            if weight < 1.0 || weight.fract() != 0.0 {
+                let what = format!("the weight {weight} is not a positive integer");
+                return Err(unwritable(Format::Metis, what));
+            }
+            write!(self.out, " {weight}")?;
+        }
+        self.is_line_empty = false;
+        self.end_count += 1;
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<W> {
+        if self.end_count != 2 * self.edge_count {
+            return Err(unwritable(Format::Metis, "each edge must come from both of its ends"));
+        }
+        self.end_lines_before(self.vertex_count + 1)?;
+        Ok(self.out)
+    }
+
+    fn end_lines_before(&mut self, vertex: u64) -> Result<()> {
+        while self.vertex < vertex {
+            self.out.write_all(b"\n")?;
+            self.vertex += 1;
+            self.is_line_empty = true;
+        }
+        Ok(())
     }
 }

@@ -81,7 +81,7 @@ impl Guess {
         others().find(is_weight).or_else(|| others().next()).map(|(idx, _)| idx)
     }
 
-    fn of(format: Format) -> Self {
+    pub(crate) fn of(format: Format) -> Self {
         Self {
             format,
             ids: IdKind::Dense,
@@ -99,7 +99,7 @@ impl Guess {
 ///
 /// `head` is the first [`HEAD_BYTES`] or so, from [`decompress`](crate::decompress); endings such
 /// as `.gz` in `name` are ignored. Parquet keeps its schema at the end of the file, so its columns
-/// are not guessed.
+/// are not guessed here but by [`probe_parquet`](crate::probe_parquet).
 ///
 /// # Errors
 /// [`Error::Syntax`] if it is an archive, binary data of no known format, or does not have the
@@ -264,7 +264,7 @@ fn table_guess(format: Format, text: &[u8], delimiter: u8) -> Result<Guess, Faul
 
 /// What the ids and the other fields seen so far look like.
 #[derive(Default)]
-struct Sample {
+pub(crate) struct Sample {
     ids_seen: HashSet<u64>,
     id_max: u64,
     has_text_ids: bool,
@@ -285,7 +285,7 @@ impl Sample {
         }
     }
 
-    fn add_id(&mut self, id: &str) {
+    pub(crate) fn add_id(&mut self, id: &str) {
         match id.parse() {
             Ok(id) => {
                 self.ids_seen.insert(id);
@@ -295,7 +295,7 @@ impl Sample {
         }
     }
 
-    fn ids(&self) -> IdKind {
+    pub(crate) fn ids(&self) -> IdKind {
         let spread = self.id_max / DENSE_SPREAD;
         let is_sparse = self.id_max > u64::from(MAX_VERTEX_ID)
             || (self.id_max > DENSE_BOUND && spread > self.ids_seen.len() as u64);

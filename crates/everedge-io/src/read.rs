@@ -13,7 +13,7 @@ use std::io::Read;
 
 use everedge_core::{VertexId, par};
 
-use crate::blocks::{BLOCK_BYTES, Block, Blocks, count_lines};
+use crate::blocks::{BLOCK_BYTES, Block, Blocks};
 use crate::error::Fault;
 use crate::ids::{IdColumn, TextIds};
 use crate::{
@@ -167,7 +167,10 @@ fn open_header<G: Grammar>(
     if G::IS_TEXT && blocks.peek()?.starts_with(BYTE_ORDER_MARK) {
         blocks.skip(BYTE_ORDER_MARK.len());
     }
-    let opened = open(blocks.peek()?).map_err(|fault| blocks.header_error(fault))?;
+    let opened = open(blocks.peek()?).map_err(|fault| match G::IS_TEXT {
+        true => blocks.header_error(fault),
+        false => fault.into_error(Place::Offset(0)),
+    })?;
     blocks.skip(opened.header_bytes);
     Ok(opened)
 }
@@ -209,16 +212,11 @@ impl<C: IdColumn> Edges<C> {
     pub(crate) fn new(weighted: bool) -> Self {
         Self { src: C::default(), dst: C::default(), weights: weighted.then(Vec::new) }
     }
-}
 
-/// A block after parsing.
-struct Parsed<C> {
-    edges: Result<Edges<C>, Fault>,
-    start_offset: u64,
-    end_offset: u64,
-    line_count: u64,
-    /// How many lines end before the fault, if there is one.
-    fault_line: u64,
+    pub(crate) fn into_chunk(self, place: Place, bytes_read: u64) -> Chunk {
+        let (src, dst) = (self.src.into_ids(), self.dst.into_ids());
+        Chunk { src, dst, weights: self.weights, place, bytes_read }
+    }
 }
 
 /// Runs the pipeline over all blocks.
@@ -228,21 +226,21 @@ fn read_blocks<C: IdColumn, G: Grammar, E: From<Error> + Send>(
     sink: &mut Sink<'_, E>,
 ) -> Result<ReadSummary, E> {
     let batch_len = par::thread_count();
-    let mut lines = blocks.skipped_lines();
     let mut summary = ReadSummary { bytes: blocks.offset(), ..ReadSummary::default() };
     let mut raw = blocks.next_batch(batch_len, |bytes| grammar.cut(bytes));
-    let mut parsed: Vec<Parsed<C>> = Vec::new();
+    let mut parsed: Vec<Result<Chunk>> = Vec::new();
     while !(raw.is_empty() && parsed.is_empty()) {
         let hand_on = || {
-            parsed.into_iter().try_for_each(|block| {
-                let chunk = into_chunk::<C, G>(block, &mut lines)?;
+            parsed.into_iter().try_for_each(|chunk| {
+                let chunk = chunk?;
                 summary.edges += chunk.src.len() as u64;
                 summary.bytes = chunk.bytes_read;
                 sink(chunk)
             })
         };
-        let parse =
-            || par::map_chunks_mut(&mut raw, 1, |_, block| parse_block(grammar, &mut block[0]));
+        let parse = || {
+            par::map_chunks_mut(&mut raw, 1, |_, block| parse_block::<C, G>(grammar, &mut block[0]))
+        };
         let read = || blocks.next_batch(batch_len, |bytes| grammar.cut(bytes));
         let (handed_on, (next_parsed, next_raw)) =
             rayon::join(hand_on, || rayon::join(parse, read));
@@ -253,17 +251,22 @@ fn read_blocks<C: IdColumn, G: Grammar, E: From<Error> + Send>(
     Ok(summary)
 }
 
-fn parse_block<C: IdColumn, G: Grammar>(grammar: &G, block: &mut Block) -> Parsed<C> {
-    let start_offset = block.end_offset - block.bytes.len() as u64;
-    let bytes = &mut block.bytes;
-    let line_count = count_lines(bytes);
-    if G::IS_TEXT && !bytes.ends_with(b"\n") {
-        bytes.push(b'\n');
-    }
-    let text = if G::IS_TEXT { check_text(bytes) } else { Ok(()) };
-    let edges = text.and_then(|()| grammar.parse(bytes));
-    let fault_line = edges.as_ref().map_or_else(|fault| count_lines(&bytes[..fault.at]), |_| 0);
-    Parsed { edges, start_offset, end_offset: block.end_offset, line_count, fault_line }
+fn parse_block<C: IdColumn, G: Grammar>(grammar: &G, block: &mut Block) -> Result<Chunk> {
+    let bytes_read = block.end_offset();
+    let (place, edges) = if G::IS_TEXT {
+        if !block.bytes.ends_with(b"\n") {
+            block.bytes.push(b'\n');
+        }
+        let edges = check_text(&block.bytes).and_then(|()| grammar.parse::<C>(&block.bytes));
+        (Place::Line(block.line), edges.map_err(|fault| block.error(fault)))
+    } else {
+        let edges = grammar.parse::<C>(&block.bytes).map_err(|fault| {
+            let place = Place::Offset(block.offset + fault.at as u64);
+            fault.into_error(place)
+        });
+        (Place::Offset(block.offset), edges)
+    };
+    edges.map(|edges| edges.into_chunk(place, bytes_read))
 }
 
 /// Checks that there is no zero byte in a text.
@@ -274,18 +277,102 @@ pub(crate) fn check_text(bytes: &[u8]) -> Result<(), Fault> {
     })
 }
 
-/// Finds the place of a block or of its fault; `lines` counts the lines before the block.
-fn into_chunk<C: IdColumn, G: Grammar>(block: Parsed<C>, lines: &mut u64) -> Result<Chunk> {
-    let place = |lines_further: u64, bytes_further: usize| match G::IS_TEXT {
-        true => Place::Line(1 + *lines + lines_further),
-        false => Place::Offset(block.start_offset + bytes_further as u64),
-    };
-    let Edges { src, dst, weights } = block.edges.map_err(|fault| {
-        let place = place(block.fault_line, fault.at);
-        fault.into_error(place)
-    })?;
-    let place = place(0, 0);
-    *lines += block.line_count;
-    let (src, dst) = (src.into_ids(), dst.into_ids());
-    Ok(Chunk { src, dst, weights, place, bytes_read: block.end_offset })
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Column, Columns};
+
+    type Rows = Vec<(u32, u32, Option<f32>)>;
+
+    /// Reads with small blocks; returns the edges, or the line of the error.
+    fn read(text: &str, options: &ReadOptions, block_bytes: usize) -> Result<Rows, u64> {
+        let mut rows = Vec::new();
+        let result = read_in_blocks(text.as_bytes(), options, block_bytes, &mut |chunk: Chunk| {
+            let (Ids::Dense(src), Ids::Dense(dst)) = (chunk.src, chunk.dst) else {
+                panic!("the ids are not dense");
+            };
+            let weights = chunk.weights.unwrap_or_default();
+            let weights = weights.into_iter().map(Some).chain(std::iter::repeat(None));
+            rows.extend(src.into_iter().zip(dst).zip(weights).map(|((u, v), w)| (u, v, w)));
+            Ok::<(), Error>(())
+        });
+        match result {
+            Ok(_) | Err(Error::NoEdges) => Ok(rows),
+            Err(Error::Syntax { place: Place::Line(line), .. }) => Err(line),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Reads an edge list line by line, with nothing but the standard library.
+    fn read_naively(text: &str, weighted: bool) -> Result<Rows, u64> {
+        let mut rows = Vec::new();
+        for (idx, line) in text.lines().enumerate() {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            if fields.is_empty() || fields[0].starts_with(['#', '%']) {
+                continue;
+            }
+            let row = || {
+                let [src, dst, weight] = fields[..].try_into().ok()?;
+                let (_, weight) = (weight.parse::<f64>().ok()?, weight.parse().ok());
+                Some((src.parse().ok()?, dst.parse().ok()?, weight.filter(|_| weighted)))
+            };
+            rows.push(row().ok_or(1 + idx as u64)?);
+        }
+        Ok(rows)
+    }
+
+    /// Mostly edges, some comments and blank lines, rarely a line that is wrong.
+    fn lines() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            40 => "[ \t]?[0-9]{1,9}[ \t]{1,2}[0-9]{1,9} -?[0-9]{1,3}(\\.[0-9]{1,9})?[ ]?\r?\n",
+            5 => "[#%][ -~]{0,20}\n",
+            5 => "[ \t]{0,3}\n",
+            1 => "[0-9]{1,2} [0-9]{1,2}\n",
+            1 => "[0-9]{1,2} x[0-9]{1,2} 1\n",
+        ];
+        prop::collection::vec(line, 0..40).prop_map(|lines| lines.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_reads_as_line_by_line(body in lines(), block_bytes in 1..300_usize) {
+            // The first record fixes the number of columns.
+            let text = format!("7 7 7\n{body}");
+            for weighted in [false, true] {
+                let options = ReadOptions { weighted, ..ReadOptions::new(Format::EdgeList) };
+                let expected = read_naively(&text, weighted);
+                prop_assert_eq!(read(&text, &options, block_bytes), expected);
+            }
+        }
+
+        #[test]
+        fn any_cut_of_quoted_records_reads_alike(
+            rows in prop::collection::vec(("[a\",\n]{0,9}", 0..99_u32, 0..99_u32), 1..30),
+            block_bytes in 1..300_usize,
+        ) {
+            let quoted = |text: &str| text.replace('"', "\"\"");
+            let text: String = rows.iter()
+                .map(|(text, src, dst)| format!("{src},\"{}\",\"{dst}\"\n", quoted(text)))
+                .collect();
+            let columns = Columns { dst: Column::Index(2), ..Columns::default() };
+            let options = ReadOptions { columns, ..ReadOptions::new(Format::Csv) };
+            let expected = rows.into_iter().map(|(_, src, dst)| (src, dst, None)).collect();
+            prop_assert_eq!(read(&text, &options, block_bytes), Ok(expected));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes: Vec<u8>, block_bytes in 1..64_usize) {
+            let formats = Format::ALL.into_iter().filter(|format| *format != Format::Parquet);
+            for (format, ids) in formats.flat_map(|format| {
+                [IdKind::Dense, IdKind::Sparse, IdKind::Text].map(|ids| (format, ids))
+            }) {
+                let options = ReadOptions { ids, ..ReadOptions::new(format) };
+                let _ = read_in_blocks(&bytes[..], &options, block_bytes, &mut |_: Chunk| {
+                    Ok::<(), Error>(())
+                });
+            }
+        }
+    }
 }

@@ -1,5 +1,15 @@
 //! Every format and generator through the public interface.
 
+mod binary;
+mod compression;
+mod csv;
+mod dimacs;
 mod edge_list;
 mod generators;
+mod graphalytics;
+mod matrix_market;
+mod metis;
+mod parquet;
+mod probe;
+mod round_trip;
 mod support;

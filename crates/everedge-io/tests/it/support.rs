@@ -16,7 +16,7 @@ impl Graph {
         self.edges.iter().map(|(src, dst)| (src.parse().unwrap(), dst.parse().unwrap())).collect()
     }
 
-    fn extend(&mut self, chunk: Chunk) {
+    pub(crate) fn extend(&mut self, chunk: Chunk) {
         assert_eq!(chunk.src.len(), chunk.dst.len());
         if let Some(weights) = &chunk.weights {
             assert_eq!(weights.len(), chunk.src.len());

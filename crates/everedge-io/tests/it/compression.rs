@@ -1,0 +1,73 @@
+use std::io::{Read, Write};
+
+use everedge_io::{Compression, Error, decompress};
+use flate2::write::GzEncoder;
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(text: &[u8]) -> Vec<u8> {
+    zstd::encode_all(text, 1).unwrap()
+}
+
+fn text() -> Vec<u8> {
+    (0..50_000_u32).flat_map(|i| format!("{i} {}\n", i.wrapping_mul(7919)).into_bytes()).collect()
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut text = Vec::new();
+    decompress(bytes)?.read_to_end(&mut text)?;
+    Ok(text)
+}
+
+#[test]
+fn members_and_frames_are_read_one_after_the_other() {
+    for compress in [gzip, zstd] {
+        let (first, second) = (compress(b"0 1\n"), compress(b"1 2\n"));
+        assert_eq!(read(&[first, second].concat()).unwrap(), b"0 1\n1 2\n");
+    }
+    for plain in [&b""[..], b"0", b"0 1\n"] {
+        assert_eq!(read(plain).unwrap(), plain);
+    }
+}
+
+#[test]
+fn a_zstd_window_may_be_large() {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(28).unwrap();
+    encoder.write_all(&text()).unwrap();
+    assert_eq!(read(&encoder.finish().unwrap()).unwrap(), text());
+}
+
+#[test]
+fn data_that_is_cut_off_says_at_which_byte() {
+    for (compression, whole) in
+        [(Compression::Gzip, gzip(&text())), (Compression::Zstd, zstd(&text()))]
+    {
+        assert_eq!(Compression::of(&whole), compression);
+        for len in [5, 20, 1000, whole.len() / 2, whole.len() - 1] {
+            match read(&whole[..len]) {
+                Err(Error::Truncated { compression: found, offset }) => {
+                    assert_eq!((found, offset), (compression, len as u64));
+                }
+                other => panic!("{compression} cut at {len} gave {:?}", other.map(|t| t.len())),
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_data_is_an_error() {
+    let mut data = gzip(&text());
+    let middle = data.len() / 2;
+    data[middle..middle + 8].fill(0xff);
+    let error = read(&data).unwrap_err();
+    assert!(matches!(error, Error::Damaged { compression: Compression::Gzip, .. }), "{error}");
+    let mut data = zstd(&text());
+    data[5..13].fill(0xff);
+    let error = read(&data).unwrap_err();
+    assert!(matches!(error, Error::Damaged { compression: Compression::Zstd, .. }), "{error}");
+}
