@@ -31,7 +31,7 @@ pub struct IngestOptions {
     pub delete: bool,
     /// Edges of a batch.
     pub batch: usize,
-    /// Leaves self-loops out.
+    /// Leaves self-loops out; their ends are vertices all the same.
     pub drop_self_loops: bool,
     /// Where a table keeps ids and weights; guessed if `None`.
     pub columns: Option<Columns>,
@@ -192,6 +192,7 @@ impl Graph {
             delete: options.delete,
             drop_self_loops: options.drop_self_loops,
             batch,
+            loop_ends: Vec::new(),
             edges: Vec::new(),
             weights: self.options().weighted.then(Vec::new),
             is_held: true,
@@ -283,6 +284,8 @@ struct Batcher<'a, F> {
     delete: bool,
     drop_self_loops: bool,
     batch: usize,
+    /// The ends of self-loops that were left out.
+    loop_ends: Vec<VertexId>,
     edges: Vec<Edge>,
     weights: Option<Vec<f32>>,
     is_held: bool,
@@ -296,7 +299,14 @@ impl<F: FnMut(u64) -> Result<()>> Batcher<'_, F> {
         }
         let src = self.graph.vertices_of(chunk.src)?;
         let dst = self.graph.vertices_of(chunk.dst)?;
-        let keep = |edge: &Edge| !self.drop_self_loops || edge.0 != edge.1;
+        let (drop_self_loops, loop_ends) = (self.drop_self_loops, &mut self.loop_ends);
+        let mut keep = |edge: &Edge| {
+            let drops = drop_self_loops && edge.0 == edge.1;
+            if drops {
+                loop_ends.push(edge.0);
+            }
+            !drops
+        };
         let edges = src.into_iter().zip(dst);
         match (&mut self.weights, chunk.weights) {
             (Some(weights), Some(new)) => {
@@ -332,6 +342,11 @@ impl<F: FnMut(u64) -> Result<()>> Batcher<'_, F> {
     }
 
     fn apply_first(&mut self, count: usize) -> Result<()> {
+        let mut named = Batch::new(self.weights.is_some());
+        for v in self.loop_ends.drain(..) {
+            named.add_vertex(v)?;
+        }
+        self.graph.apply(&named)?;
         for start in (0..count).step_by(self.batch) {
             let range = start..count.min(start + self.batch);
             let edges = self.edges[range.clone()].iter().copied();

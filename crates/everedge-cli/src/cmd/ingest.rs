@@ -76,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     ids: Ids,
 
-    /// Leave self-loops out.
+    /// Leave self-loops out; their ends are vertices all the same.
     #[arg(long)]
     drop_self_loops: bool,
 

@@ -1,2 +1,4 @@
+//! Tests of the command line as a process.
+
 mod hostile;
 mod reference;
