@@ -68,10 +68,8 @@ pub fn decompress<R: Read>(mut input: R) -> io::Result<Decompress<R>> {
     let mut head = Vec::with_capacity(ZSTD_MAGIC.len());
     input.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head)?;
     let compression = Compression::of(&head);
-    let whole = BufReader::with_capacity(
-        1 << 16,
-        Counted { input: Cursor::new(head).chain(input), bytes: 0 },
-    );
+    let input = Cursor::new(head).chain(input);
+    let whole = BufReader::with_capacity(1 << 16, Counted { input, bytes: 0, has_failed: false });
     let decoder = match compression {
         Compression::None => Decoder::Plain(whole),
         Compression::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(whole))),
@@ -105,30 +103,30 @@ impl<R: Read> Decompress<R> {
         self.compression
     }
 
-    /// Returns how many compressed bytes the decompressor has used.
-    fn offset(&self) -> u64 {
-        let whole = match &self.decoder {
+    /// Says what an error of the decompressor means; one of the input itself stays as it is.
+    fn explain(&self, error: io::Error) -> io::Error {
+        let (compression, whole) = (self.compression, self.whole());
+        let offset = whole.get_ref().bytes - whole.buffer().len() as u64;
+        match error.kind() {
+            _ if whole.get_ref().has_failed => error,
+            kind @ io::ErrorKind::UnexpectedEof => {
+                io::Error::new(kind, Error::Truncated { compression, offset })
+            }
+            kind @ (io::ErrorKind::InvalidInput
+            | io::ErrorKind::InvalidData
+            | io::ErrorKind::Other) => {
+                let reason = error.to_string();
+                io::Error::new(kind, Error::Damaged { compression, offset, reason })
+            }
+            _ => error,
+        }
+    }
+
+    fn whole(&self) -> &Whole<R> {
+        match &self.decoder {
             Decoder::Plain(whole) => whole,
             Decoder::Gzip(decoder) => decoder.get_ref(),
             Decoder::Zstd(decoder) => decoder.get_ref(),
-        };
-        whole.get_ref().bytes - whole.buffer().len() as u64
-    }
-
-    /// Says what an error of the decompressor means; one of the input itself stays as it is.
-    fn explain(&self, error: io::Error) -> io::Error {
-        let (compression, offset) = (self.compression, self.offset());
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::new(error.kind(), Error::Truncated { compression, offset })
-            }
-            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other
-                if error.raw_os_error().is_none() =>
-            {
-                let reason = error.to_string();
-                io::Error::new(error.kind(), Error::Damaged { compression, offset, reason })
-            }
-            _ => error,
         }
     }
 }
@@ -149,16 +147,18 @@ impl<R: Read> Read for Decompress<R> {
     }
 }
 
-/// Counts the bytes that were read.
+/// Counts the bytes that were read, and tells errors of the input from those of its contents.
 struct Counted<R> {
     input: R,
     bytes: u64,
+    has_failed: bool,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.input.read(buffer)?;
-        self.bytes += bytes as u64;
-        Ok(bytes)
+        let result = self.input.read(buffer);
+        self.has_failed = result.is_err();
+        self.bytes += result.as_ref().map_or(0, |bytes| *bytes as u64);
+        result
     }
 }

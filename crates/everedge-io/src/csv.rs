@@ -74,26 +74,33 @@ pub(crate) fn open_tsv(head: &[u8], options: &ReadOptions) -> Result<Opened<Tabl
 
 fn open(head: &[u8], options: &ReadOptions, delimiter: u8) -> Result<Opened<Table>, Fault> {
     let mut records = Records::new(head, delimiter);
-    let names = if records.advance()? { records.names() } else { Vec::new() };
-    let place = |column: &Column| match column {
-        Column::Index(idx) => Ok(*idx),
-        Column::Name(name) => names.iter().position(|found| found == name).ok_or_else(|| {
-            Fault::new(
-                0,
-                format!("there is no column \"{name}\" in {}", quote(names.join(",").as_bytes())),
-            )
-        }),
-    };
+    let first = if records.advance()? { records.names() } else { Vec::new() };
     let columns = &options.columns;
-    let (src, dst) = (place(&columns.src)?, place(&columns.dst)?);
-    let weight = options.weighted.then(|| place(&columns.weight)).transpose()?;
+    let (src, dst) = (find_column(&columns.src, &first)?, find_column(&columns.dst, &first)?);
+    let weight = options.weighted.then(|| find_column(&columns.weight, &first)).transpose()?;
     let table = Table { delimiter, src, dst, weight };
     let is_named = |column: &Column| matches!(column, Column::Name(_));
-    let has_header = options.header.unwrap_or_else(|| {
-        is_named(&columns.src) || is_named(&columns.dst) || table.is_header(&names, options.ids)
-    });
+    let has_names = is_named(&columns.src)
+        || is_named(&columns.dst)
+        || (options.weighted && is_named(&columns.weight));
+    let has_header =
+        options.header.unwrap_or_else(|| has_names || table.is_header(&first, options.ids));
+    if has_names && !has_header {
+        return Err(Fault::new(0, "columns have names only where there is a header"));
+    }
     let header_bytes = if has_header { records.at } else { 0 };
     Ok(Opened { grammar: table, header_bytes, declared: Declared::default() })
+}
+
+/// Returns where a column stands, given the header.
+fn find_column(column: &Column, names: &[String]) -> Result<usize, Fault> {
+    match column {
+        Column::Index(idx) => Ok(*idx),
+        Column::Name(name) => names.iter().position(|found| found == name).ok_or_else(|| {
+            let header = quote(names.join(",").as_bytes());
+            Fault::new(0, format!("there is no column \"{name}\" in {header}"))
+        }),
+    }
 }
 
 impl Table {

@@ -43,7 +43,7 @@ pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fau
 /// Returns how many there are.
 ///
 /// # Errors
-/// As for [`read_edges`](crate::read_edges); a file without vertices is none.
+/// As for [`read_edges`](crate::read_edges), but an empty file is no error.
 ///
 /// # Example
 /// ```

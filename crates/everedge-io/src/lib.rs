@@ -1,7 +1,7 @@
 //! Graph file formats and generators.
 //!
 //! Readers parse any `impl Read` as a stream of [`Chunk`]s in file order; nothing here opens a
-//! file. [`decompress`] and [`probe`] say what a file is, [`read_edges`] and [`read_vertices`]
+//! file. [`decompress`] and [`probe()`] say what a file is, [`read_edges`] and [`read_vertices`]
 //! read it, [`EdgeWriter`] writes one, and a [`Generator`] makes edges without a file.
 //!
 //! Memory is bounded by a few MiB for each thread, whatever the size of the file or of a line.

@@ -15,8 +15,10 @@
 //! ```
 //! is the edges 1→2 of weight 0.5 and 2→1 of weight 0.25.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -65,8 +67,7 @@ pub fn probe_parquet(file: File) -> Result<Guess> {
     }
     let (src, dst) = find_pair(&names).unwrap_or((0, 1));
     let mut sample = Sample::default();
-    for batch in project(builder, &[src, dst])?.take(1) {
-        let batch = batch.map_err(ParquetError::from).map_err(damaged)?;
+    if let Some(batch) = next_batch(&mut project(builder, &[src, dst])?)? {
         for ids in batch.columns() {
             let ids: TextIds = take_ids(ids).map_err(|fault| row_error(fault, 0))?;
             ids.iter().for_each(|id| sample.add_id(id));
@@ -108,10 +109,9 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
     let mut chunk = None;
     loop {
         let hand_on = || chunk.take().map_or(Ok(()), &mut *sink);
-        let (handed_on, next) = rayon::join(hand_on, || batches.next());
+        let (handed_on, next) = rayon::join(hand_on, || next_batch(&mut batches));
         handed_on?;
-        let Some(batch) = next else { break };
-        let batch = batch.map_err(ParquetError::from).map_err(damaged)?;
+        let Some(batch) = next? else { break };
         let edges = take_edges::<C>(&batch, &wanted).map_err(|fault| row_error(fault, rows))?;
         let place = Place::Row(1 + rows);
         rows += batch.num_rows() as u64;
@@ -122,9 +122,22 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
     Ok(check_counts(summary, Declared::default())?)
 }
 
+/// Reads the schema and checks that all columns lie inside of the file.
 fn open(file: File) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+    let file_bytes = file.metadata()?.len();
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(damaged)
+    let builder = decode(|| ParquetRecordBatchReaderBuilder::try_new_with_options(file, options))?;
+    let groups = builder.metadata().row_groups().iter();
+    for column in groups.flat_map(|group| group.columns()) {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let end = start.checked_add(column.compressed_size());
+        let is_inside =
+            start >= 0 && end.is_some_and(|end| (start..=file_bytes as i64).contains(&end));
+        if !is_inside {
+            return Err(damaged("a column lies outside of the file"));
+        }
+    }
+    Ok(builder)
 }
 
 /// Reads some of the columns, in the order of the file.
@@ -133,7 +146,20 @@ fn project(
     columns: &[usize],
 ) -> Result<ParquetRecordBatchReader> {
     let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
-    builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(damaged)
+    decode(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build())
+}
+
+/// Reads the next rows, if there are any.
+fn next_batch(batches: &mut ParquetRecordBatchReader) -> Result<Option<RecordBatch>> {
+    decode(|| Ok(batches.next().transpose()?))
+}
+
+/// Runs the decoder of the `parquet` crate, which answers some damaged files with a panic.
+fn decode<T>(decoder: impl FnOnce() -> Result<T, ParquetError>) -> Result<T> {
+    let result = panic::catch_unwind(AssertUnwindSafe(decoder));
+    result
+        .unwrap_or_else(|_| Err(ParquetError::General("its pages contradict it".to_owned())))
+        .map_err(damaged)
 }
 
 /// Returns where sources, destinations and, if they are asked for, weights stand.
@@ -227,8 +253,8 @@ fn syntax(place: Place, what: impl Into<String>) -> Error {
     Error::Syntax { place, what: what.into(), hint: None }
 }
 
-fn damaged(error: ParquetError) -> Error {
-    let what = format!("not a whole Parquet file: {error}");
+fn damaged(reason: impl Display) -> Error {
+    let what = format!("this is no whole Parquet file: {reason}");
     Error::Syntax { place: Place::Whole, what, hint: Some("is the file complete?") }
 }
 

@@ -71,3 +71,24 @@ fn damaged_data_is_an_error() {
     let error = read(&data).unwrap_err();
     assert!(matches!(error, Error::Damaged { compression: Compression::Zstd, .. }), "{error}");
 }
+
+/// An input whose disk fails after its first bytes.
+struct Failing<'a>(&'a [u8]);
+
+impl Read for Failing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 => Err(std::io::Error::other("the disk failed")),
+            bytes => Ok(bytes),
+        }
+    }
+}
+
+#[test]
+fn an_error_of_the_input_is_passed_on() {
+    for data in [gzip(&text()), zstd(&text())] {
+        let mut input = decompress(Failing(&data[..1000])).unwrap();
+        let error = Error::from(input.read_to_end(&mut Vec::new()).unwrap_err());
+        assert!(matches!(&error, Error::Io(io) if io.to_string() == "the disk failed"), "{error}");
+    }
+}

@@ -75,6 +75,9 @@ fn hostile_records_are_refused_where_they_are() {
     assert_refused(b"a,\n", &text(Format::Csv), Place::Line(1), "an id is empty");
     let missing = ReadOptions { columns: named("from", "to", "w"), ..dense.clone() };
     assert_refused(b"a,b\n1,2\n", &missing, Place::Line(1), "there is no column \"from\"");
+    let headless =
+        ReadOptions { columns: named("1", "2", "w"), header: Some(false), ..dense.clone() };
+    assert_refused(b"1,2\n", &headless, Place::Line(1), "only where there is a header");
     let error = read(b"a,b\n", &dense).unwrap_err();
     assert!(matches!(error, Error::NoEdges), "{error}");
 }

@@ -1,4 +1,4 @@
-use everedge_io::{Error, Format, IdKind, Place, ReadOptions};
+use everedge_io::{Error, Format, IdKind, Place, ReadOptions, read_edges};
 
 use crate::support::{assert_refused, read, weighted};
 
@@ -70,6 +70,38 @@ fn a_line_number_is_exact_in_a_later_block() {
     let mut text = b"10 20\n".repeat(1 << 20);
     text.extend_from_slice(b"10 x\n");
     assert_refused(&text, &options(IdKind::Dense), Place::Line((1 << 20) + 1), "\"x\"");
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    let good: String = (0..400_000).map(|i| format!("{i} {}\n", i / 3)).collect();
+    for text in [good.clone(), good + "0 1\n2 x\n"] {
+        let run = |threads| {
+            let mut chunks = Vec::new();
+            let result = everedge_core::par::with_threads(threads, || {
+                read_edges(text.as_bytes(), &options(IdKind::Dense), |chunk| {
+                    chunks.push(chunk);
+                    Ok::<(), Error>(())
+                })
+            });
+            (chunks, result.unwrap().map_err(|error| error.to_string()))
+        };
+        let (alone, together) = (run(1), run(3));
+        assert!(alone.0.len() > 3, "{} chunks", alone.0.len());
+        assert!(alone == together);
+    }
+}
+
+#[test]
+fn an_error_of_the_sink_ends_reading() {
+    let mut calls = 0;
+    let text = b"0 1\n".repeat(1 << 20);
+    let result = read_edges(&text[..], &options(IdKind::Dense), |_| {
+        calls += 1;
+        Err(Error::NoEdges)
+    });
+    assert!(matches!(result, Err(Error::NoEdges)), "{result:?}");
+    assert_eq!(calls, 1);
 }
 
 #[test]
