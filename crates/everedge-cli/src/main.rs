@@ -33,7 +33,9 @@ enum Command {
     Run(cmd::run::Args),
     Stats(cmd::stats::Args),
     Verify(cmd::verify::Args),
+    Export(cmd::export::Args),
     Generate(cmd::generate::Args),
+    Bench(cmd::bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -44,7 +46,9 @@ fn main() -> ExitCode {
         Command::Run(args) => cmd::run::run(&args, cli.threads, output),
         Command::Stats(args) => cmd::stats::run(&args, output),
         Command::Verify(args) => cmd::verify::run(&args, output),
+        Command::Export(args) => cmd::export::run(&args, output),
         Command::Generate(args) => cmd::generate::run(&args, output),
+        Command::Bench(args) => cmd::bench::run(&args, output),
     };
     let outcome = everedge::par::with_threads(cli.threads, work)
         .unwrap_or_else(|error| Err(anyhow::anyhow!("cannot start threads: {error}")));

@@ -20,7 +20,7 @@ use crate::{
 pub const HEAD_BYTES: usize = 1 << 16;
 
 /// Ids below this bound are dense, however few there are: arrays of that length cost little.
-const DENSE_BOUND: u64 = 1 << 24;
+const DENSE_BOUND: u64 = 1 << 26;
 /// How many times larger than the number of ids seen the largest dense id may be.
 const DENSE_SPREAD: u64 = 64;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use everedge_core::{Edge, GraphView, VertexId};
+use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 use everedge_storage::medium::{Access, MeterReading, Volume};
 use everedge_storage::{
     AdjacencyGraph, Batch, Changes, ExternalId, GraphOptions, IdKind, Manifest, Names, Recovery,
@@ -346,19 +346,18 @@ impl View {
     }
 
     /// Calls `f(src, dst, weight)` for every edge in ascending order of `src`; an undirected edge
-    /// comes once, from its smaller end. The weight is 1 if there are none.
-    pub fn for_each_edge<E>(
+    /// comes once from each end, a self-loop once. The weight is 1 if there are none.
+    ///
+    /// # Errors
+    /// The first that `f` returns; it is not called again.
+    pub fn for_each_arc<E>(
         &self,
-        mut f: impl FnMut(VertexId, VertexId, f32) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
-        use everedge_core::WeightedView;
-        let directed = self.is_directed();
+        mut f: impl FnMut(VertexId, VertexId, f32) -> Result<(), E>,
+    ) -> Result<(), E> {
         with_view!(&self.any, view => {
             for u in 0..view.vertex_bound() {
                 for (v, weight) in view.out_edges(u) {
-                    if directed || u <= v {
-                        f(u, v, weight)?;
-                    }
+                    f(u, v, weight)?;
                 }
             }
             Ok(())

@@ -9,13 +9,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use everedge_core::{Edge, VertexId};
-use everedge_io::{
-    Chunk, Columns, Format, Ids, ReadOptions, ReadSummary, read_edges, read_vertices,
-};
+use everedge_io::{Chunk, Columns, Format, Ids, ReadOptions, ReadSummary};
+use everedge_io::{read_edges, read_parquet, read_vertices};
 use everedge_storage::{Batch, Changes, Durability, GraphOptions, IdKind};
 use serde::Serialize;
 
-use crate::input::Input;
+use crate::input::{Content, Input};
 use crate::run::peak_rss_bytes;
 use crate::{Error, Graph, Result};
 
@@ -377,13 +376,16 @@ fn read_into<F: FnMut(u64) -> Result<()> + Send>(
         Sink::Read(error) => Error::file(&input.path, error),
         Sink::Graph(error) => error,
     };
-    if read_options.format == Format::GraphalyticsVertices {
-        let add = |ids: Ids| graph.add_vertices(ids).map_err(Sink::Graph);
-        read_vertices(input.content, read_options.ids, add).map_err(at)?;
-        return Ok(ReadSummary::default());
-    }
-    let mut chunks = |chunk: Chunk| batcher.take(chunk).map_err(Sink::Graph);
-    read_edges(input.content, &read_options, &mut chunks).map_err(at)
+    let mut take = |chunk: Chunk| batcher.take(chunk).map_err(Sink::Graph);
+    let summary = match input.content {
+        Content::Parquet(file) => read_parquet(file, &read_options, take),
+        Content::Stream(bytes) if read_options.format == Format::GraphalyticsVertices => {
+            let add = |ids: Ids| graph.add_vertices(ids).map_err(Sink::Graph);
+            read_vertices(bytes, read_options.ids, add).map(|_| ReadSummary::default())
+        }
+        Content::Stream(bytes) => read_edges(bytes, &read_options, &mut take),
+    };
+    summary.map_err(at)
 }
 
 fn read_options(graph: &Graph, input: &Input, options: &IngestOptions) -> ReadOptions {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use everedge_io::{Format, Guess, HEAD_BYTES, decompress, probe};
+use everedge_io::{Format, Guess, HEAD_BYTES, decompress, probe, probe_parquet};
 
 use crate::{Error, Result};
 
@@ -21,8 +21,15 @@ pub(crate) struct Input {
     pub len: Option<u64>,
     /// Bytes of the file read so far.
     pub bytes_read: Arc<AtomicU64>,
-    /// The decompressed content.
-    pub content: Box<dyn Read + Send>,
+    pub content: Content,
+}
+
+/// What an input holds.
+pub(crate) enum Content {
+    /// Decompressed bytes.
+    Stream(Box<dyn Read + Send>),
+    /// A Parquet file, which is read from its end.
+    Parquet(File),
 }
 
 impl Input {
@@ -45,13 +52,36 @@ impl Input {
             Some(format) => format!("input.{}", extension_of(format)),
             None => path.to_string_lossy().into_owned(),
         };
+        if let Some(file) = parquet(path, &head, format)? {
+            let guess = file.try_clone().map_err(|e| Error::io(path, "open", e))?;
+            let guess = probe_parquet(guess).map_err(|e| Error::file(path, e))?;
+            let content = Content::Parquet(file);
+            return Ok(Self { path: path.to_owned(), guess, len, bytes_read, content });
+        }
         let mut guess = probe(&name, &head).map_err(|e| Error::file(path, e))?;
         if let Some(format) = format {
             guess.format = format;
         }
-        let content = Box::new(Cursor::new(head).chain(content));
+        let content = Content::Stream(Box::new(Cursor::new(head).chain(content)));
         Ok(Self { path: path.to_owned(), guess, len, bytes_read, content })
     }
+}
+
+/// Opens `path` once more if it is a Parquet file.
+fn parquet(path: &Path, head: &[u8], format: Option<Format>) -> Result<Option<File>> {
+    let is_parquet = format == Some(Format::Parquet) || head.starts_with(b"PAR1");
+    if !is_parquet {
+        return Ok(None);
+    }
+    if path.as_os_str() == STDIN {
+        return Err(Error::invalid("Parquet is read from its end: name a file, not `-`"));
+    }
+    open_file(path).map(Some)
+}
+
+fn open_file(path: &Path) -> Result<File> {
+    #[expect(clippy::disallowed_methods, reason = "an input file, read only")]
+    File::open(path).map_err(|e| Error::io(path, "open", e))
 }
 
 fn io_error(error: io::Error) -> everedge_io::Error {
@@ -78,8 +108,7 @@ fn open_source(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == STDIN {
         return Ok((Box::new(io::stdin()), None));
     }
-    #[expect(clippy::disallowed_methods, reason = "an input file, read only")]
-    let file = File::open(path).map_err(|e| Error::io(path, "open", e))?;
+    let file = open_file(path)?;
     let metadata = file.metadata().map_err(|e| Error::io(path, "examine", e))?;
     if metadata.is_dir() {
         let path = path.display();

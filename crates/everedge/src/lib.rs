@@ -17,6 +17,7 @@
 
 mod any_view;
 mod error;
+mod export;
 
 mod graph;
 mod ingest;
@@ -25,10 +26,11 @@ mod run;
 mod values;
 
 pub use error::{Error, Result};
+pub use export::ExportReport;
 
 pub use graph::{Graph, Stats, Verification, View};
 pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
-pub use run::{Kernel, RunOptions, RunReport};
+pub use run::{Kernel, RunOptions, RunReport, peak_rss_bytes};
 pub use values::Values;
 
 pub use everedge_core::{Csr, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};

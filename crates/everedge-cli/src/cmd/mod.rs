@@ -1,5 +1,7 @@
 //! One command a file.
 
+pub(crate) mod bench;
+pub(crate) mod export;
 pub(crate) mod generate;
 pub(crate) mod ingest;
 pub(crate) mod run;

@@ -1,0 +1,43 @@
+//! `everedge export`: writes a graph to a file that other programs read.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use everedge::{ExportReport, Graph};
+
+use super::FormatChoice;
+use crate::output::{Output, bytes, count};
+
+/// Write all edges of a graph to a file.
+///
+/// The format is the one that the file's ending says: .txt, .csv, .tsv, .mtx, .graph (METIS), .e
+/// (Graphalytics, with its .v beside it), .bin or .parquet.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The directory of the graph.
+    graph: PathBuf,
+
+    /// The file to write.
+    file: PathBuf,
+
+    /// The format, whatever the file is called.
+    #[arg(long, default_value = "auto", value_name = "FORMAT")]
+    format: FormatChoice,
+}
+
+pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    let view = Graph::open_read_only(&args.graph)?.snapshot()?;
+    let report = view.export(&args.file, args.format.0)?;
+    output.print(&report, |report| in_words(report, args))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn in_words(report: &ExportReport, args: &Args) -> String {
+    format!(
+        "{} edges written to {} ({})",
+        count(report.edges),
+        args.file.display(),
+        bytes(report.bytes)
+    )
+}
