@@ -1,0 +1,56 @@
+# The one door: every task of the project is a target here.
+#
+# A fresh machine needs Rust (rustup picks the version of rust-toolchain.toml) and Python 3.10 or
+# newer; everything else is installed by the targets.
+
+CARGO ?= cargo
+PYTHON ?= python3
+VENV := .venv
+EVEREDGE := target/release/everedge
+
+.PHONY: demo test test-rust test-python lint bench verify clean
+
+# Builds, then shows the main job on real data and writes a report page.
+demo: $(EVEREDGE)
+	$(EVEREDGE) demo
+
+$(EVEREDGE): FORCE
+	$(CARGO) build --release --package everedge-cli
+
+FORCE:
+
+# Everything that a change must pass.
+test: lint test-rust test-python
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+test-rust:
+	$(CARGO) test --workspace
+
+test-python: $(VENV)/installed
+	$(VENV)/bin/maturin develop --manifest-path crates/everedge-python/Cargo.toml
+	$(VENV)/bin/pytest --quiet crates/everedge-python/tests
+
+$(VENV)/installed: crates/everedge-python/requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --requirement $<
+	touch $@
+
+# Measurements; half an hour. The machine should do nothing else.
+bench: $(EVEREDGE)
+	$(EVEREDGE) bench ingest --scale 20
+	$(EVEREDGE) bench ingest --scale 22
+	$(EVEREDGE) bench ingest --scale 20 --trials 1 --meter --on 2
+	$(EVEREDGE) bench kernels --scale 20 --medium pmem --on 2
+
+# The reliability checks at length; hours.
+verify:
+	EVEREDGE_EXPLORE_IMAGES=2000000 EVEREDGE_KILLS=10000 \
+		$(CARGO) test --release --package everedge-storage --package everedge-cli -- --nocapture
+
+clean:
+	$(CARGO) clean
+	rm -rf $(VENV) demo-output bench-graphs
