@@ -324,7 +324,8 @@ impl Shard {
         }
     }
 
-    /// Appends entries to the buffer, which becomes a block whenever it is full.
+    /// Appends entries to the buffer, which becomes a block whenever it is full. A new weight is
+    /// two entries of one update: a block that ends between them is not yet complete up to it.
     fn append(
         &mut self,
         context: &Context,
@@ -349,7 +350,9 @@ impl Shard {
             if let Some(last) = now.last()
                 && lists.buffered(local).len() + entry_words > block::ENTRY_WORDS_MAX
             {
-                self.flush(context, list, local, context.sequence(*last))?;
+                let is_cut = later.first().is_some_and(|next| next.index() == last.index());
+                let sequence = context.sequence(*last) - u64::from(is_cut);
+                self.flush(context, list, local, sequence)?;
             }
             rest = later;
         }
