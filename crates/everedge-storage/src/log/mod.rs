@@ -16,36 +16,40 @@
 //! # Invariants
 //! - I1: `tail ≤ durable ≤ head ≤ tail + capacity`.
 //! - I2: sequence numbers count updates; a record's first follows the previous record's last.
-//! - I3: generations do not decrease along the log. Each writing open has a new one, so that a
-//!   record that an earlier recovery dropped can never be taken for a successor of a later one.
-//! - I4: until the ring is full for the first time it grows with the file; then it wraps.
+//! - I3: generations do not decrease along the log, from the one in the anchor on. Each writing
+//!   open has a new one, so that a record that an earlier recovery dropped can never be taken for
+//!   a successor of a later one.
+//! - I4: until the ring is full for the first time it grows with the file; then it wraps. The
+//!   anchor says how far it has grown, so that a file that was cut is found.
 //!
 //! # Cost
 //! 48 bytes a batch and 8 (weighted: 12) an update, one fence a batch; writers that wait for the
 //! same fence share it.
 //!
 //! # Concurrency
-//! `state` orders appends, `durable` orders fences; a fence is never waited for under `state`.
+//! `state` orders appends, `durable` orders fences; a record's fence is never waited for under
+//! `state`, an anchor's is.
 //!
 //! # Recovery
 //! Read from the tail to the first record that is not whole. A record found whole further on that
-//! says it was appended after that place was durable proves damage, which is reported.
+//! says it was appended after that place was durable proves damage, which is reported. Nothing
+//! can tell a damaged last record from a torn one: it is dropped. What is found is fenced before
+//! anyone sees it: a process that was killed may have left it in caches only.
+
+mod anchor;
+mod recovery;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
+use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
+pub(crate) use self::anchor::{Checkpoint, RING_OFFSET};
 use crate::batch::Batch;
 use crate::medium::{Region, Site};
 use crate::{Error, Result};
-
-/// Where the ring begins: after the two anchor slots.
-pub(crate) const RING_OFFSET: u64 = 2 * ANCHOR_STRIDE;
-const ANCHOR_STRIDE: u64 = 4096;
-const ANCHOR_WORDS: usize = 24;
-const ANCHOR_MAGIC: u32 = u32::from_le_bytes(*b"ELOG");
-const ANCHOR_VERSION: u32 = 1;
 
 const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"BTCH");
 const COMMIT_MAGIC: u32 = u32::from_le_bytes(*b"CMIT");
@@ -54,27 +58,6 @@ const COMMIT_WORDS: usize = 4;
 /// The ring grows by at least this much, so that small graphs stay small.
 const RING_GROWTH_BYTES_MIN: u64 = 64 << 10;
 const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
-
-/// What a layout leaves with the log's tail: the state that is durable without the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Checkpoint {
-    /// The layout's own numbers, to be found again at recovery.
-    pub layout: [u64; 3],
-}
-
-/// The durable pointers of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Anchor {
-    /// Counts anchors written; the newer valid slot wins.
-    counter: u64,
-    /// The number of the open that writes.
-    generation: u32,
-    base: u64,
-    tail: u64,
-    tail_sequence: u64,
-    capacity: u64,
-    checkpoint: Checkpoint,
-}
 
 /// One batch in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,19 +109,29 @@ pub(crate) struct EdgeLog {
 
 impl EdgeLog {
     /// Creates an empty log in `region`, which has room for the anchors; `capacity_bytes` bounds its ring.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the capacity is out of range.
     pub(crate) fn create(
         region: Region,
         capacity_bytes: u64,
         weighted: bool,
         salt: u32,
     ) -> Result<Self> {
+        if !CAPACITY_BYTES.contains(&capacity_bytes) {
+            let Range { start, end } = CAPACITY_BYTES;
+            let what = format!("the edge log takes {start} to {end} bytes, not {capacity_bytes}");
+            return Err(Error::invalid(what));
+        }
         let anchor = Anchor {
             counter: 1,
             generation: 1,
+            tail_generation: 1,
             base: 0,
             tail: 0,
             tail_sequence: 0,
             capacity: capacity_bytes.next_multiple_of(64),
+            allocated: 0,
             checkpoint: Checkpoint::default(),
         };
         let log = Self::with_anchor(region, weighted, salt, anchor);
@@ -150,12 +143,33 @@ impl EdgeLog {
     /// Opens a log and finds every whole record after its tail.
     ///
     /// # Errors
-    /// `Corruption` if neither anchor is valid, or if a durable record is damaged.
+    /// `Corruption` if neither anchor is valid, if a durable record is damaged, or if the file
+    /// was cut.
     pub(crate) fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
-        let anchor = read_newest_anchor(&region, salt)?;
+        let anchor = Anchor::read_newest(&region, salt)?;
         let log = Self::with_anchor(region, weighted, salt, anchor);
+        if log.allocated() < anchor.allocated {
+            return Err(log.damage(
+                log.region.len(),
+                "the log's ring".into(),
+                format!("{} bytes", RING_OFFSET + anchor.allocated),
+                format!("{} bytes", log.region.len()),
+            ));
+        }
         log.find_records()?;
+        log.fence_found()?;
         Ok(log)
+    }
+
+    /// Fences what was found.
+    fn fence_found(&self) -> Result<()> {
+        let state = self.state.lock();
+        let anchor = &state.anchor;
+        self.region.flush(Site::LogAnchor, anchor.range());
+        for range in ring_ranges(anchor, anchor.tail, state.head) {
+            self.region.flush(Site::LogRecord, range);
+        }
+        self.region.fence(Site::LogRecord)
     }
 
     fn with_anchor(region: Region, weighted: bool, salt: u32, anchor: Anchor) -> Self {
@@ -183,6 +197,11 @@ impl EdgeLog {
         (state.logged.len() as u64, updates)
     }
 
+    /// Returns the sequence number of the next update.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.state.lock().next_sequence
+    }
+
     /// Returns whether nothing was written since the log was opened, and it is empty.
     pub(crate) fn is_untouched(&self) -> bool {
         let state = self.state.lock();
@@ -200,11 +219,7 @@ impl EdgeLog {
     pub(crate) fn begin_writing(&self) -> Result<()> {
         let mut state = self.state.lock();
         if !state.writing {
-            let mut anchor = state.anchor;
-            anchor.counter += 1;
-            anchor.generation += 1;
-            self.write_anchor(&anchor)?;
-            state.anchor = anchor;
+            self.change_anchor(&mut state, |anchor| anchor.generation += 1)?;
             state.writing = true;
         }
         Ok(())
@@ -221,12 +236,12 @@ impl EdgeLog {
         let durable_sequence = self.durable.lock().sequence;
 
         let mut state = self.state.lock();
-        let anchor = state.anchor;
         let bytes = record_bytes(batch.len() as u64, self.weighted);
-        if state.head + bytes - anchor.tail > anchor.capacity {
+        if state.head + bytes - state.anchor.tail > state.anchor.capacity {
             return Ok(Appended::Full);
         }
-        self.grow_ring(&anchor, state.head + bytes)?;
+        self.grow_ring(&mut state, bytes)?;
+        let anchor = state.anchor;
         let count = batch.len() as u32;
         let flags = u32::from(batch.vertex_update_count() > 0);
         let sequences = [state.next_sequence, durable_sequence];
@@ -303,14 +318,12 @@ impl EdgeLog {
             Some(first) => first.position - 4 * HEADER_WORDS as u64,
             None => state.head,
         };
-        let mut anchor = state.anchor;
-        anchor.counter += 1;
-        anchor.tail = tail;
-        anchor.tail_sequence = sequence;
-        anchor.checkpoint = checkpoint;
-        self.write_anchor(&anchor)?;
-        state.anchor = anchor;
-        Ok(())
+        self.change_anchor(&mut state, |anchor| {
+            anchor.tail = tail;
+            anchor.tail_generation = anchor.generation;
+            anchor.tail_sequence = sequence;
+            anchor.checkpoint = checkpoint;
+        })
     }
 
     /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
@@ -320,12 +333,13 @@ impl EdgeLog {
         if state.head != state.anchor.tail {
             return Ok(());
         }
-        let mut anchor = state.anchor;
-        anchor.counter += 1;
-        anchor.base = state.head;
-        anchor.capacity = capacity.next_multiple_of(64);
-        self.write_anchor(&anchor)?;
-        state.anchor = anchor;
+        let head = state.head;
+        self.change_anchor(&mut state, |anchor| {
+            anchor.base = head;
+            anchor.tail_generation = anchor.generation;
+            anchor.capacity = capacity.next_multiple_of(64);
+            anchor.allocated = 0;
+        })?;
         self.region.shrink(RING_OFFSET)
     }
 
@@ -344,19 +358,22 @@ impl EdgeLog {
         self.region.len().saturating_sub(RING_OFFSET)
     }
 
-    fn grow_ring(&self, anchor: &Anchor, end: u64) -> Result<()> {
-        let needed = (end - anchor.base).min(anchor.capacity);
+    /// Makes room for `bytes` more after the head.
+    fn grow_ring(&self, state: &mut State, bytes: u64) -> Result<()> {
+        let anchor = state.anchor;
+        let needed = (state.head + bytes - anchor.base).min(anchor.capacity);
         let allocated = self.allocated();
         if needed <= allocated {
             return Ok(());
         }
         let step = (allocated / 2).clamp(RING_GROWTH_BYTES_MIN, RING_GROWTH_BYTES_MAX);
         let wanted = (allocated + step).max(needed).next_multiple_of(4096).min(anchor.capacity);
-        let enough = needed.min(anchor.capacity);
         match self.region.grow(RING_OFFSET + wanted) {
-            Err(Error::NoSpace { .. }) if wanted > enough => self.region.grow(RING_OFFSET + enough),
+            Err(Error::NoSpace { .. }) if wanted > needed => self.region.grow(RING_OFFSET + needed),
             outcome => outcome,
-        }
+        }?;
+        let allocated = self.allocated();
+        self.change_anchor(state, |anchor| anchor.allocated = allocated)
     }
 
     fn store(&self, anchor: &Anchor, position: u64, words: &[u32]) {
@@ -377,154 +394,21 @@ impl EdgeLog {
         parts
     }
 
+    /// Makes a changed anchor durable, in place of the older one.
+    fn change_anchor(&self, state: &mut State, change: impl FnOnce(&mut Anchor)) -> Result<()> {
+        let mut anchor = state.anchor;
+        change(&mut anchor);
+        anchor.counter += 1;
+        self.write_anchor(&anchor)?;
+        state.anchor = anchor;
+        Ok(())
+    }
+
     fn write_anchor(&self, anchor: &Anchor) -> Result<()> {
-        let offset = anchor.counter % 2 * ANCHOR_STRIDE;
-        let words = encode_anchor(anchor, self.salt);
-        self.region.store_words(offset, &words);
-        self.region.flush(Site::LogAnchor, offset..offset + 4 * ANCHOR_WORDS as u64);
+        let range = anchor.range();
+        self.region.store_words(range.start, &anchor.encode(self.salt));
+        self.region.flush(Site::LogAnchor, range);
         self.region.fence(Site::LogAnchor)
-    }
-
-    /// Reads records from the tail to the first that is not whole.
-    fn find_records(&self) -> Result<()> {
-        let mut state = self.state.lock();
-        let anchor = state.anchor;
-        let mut generation = 0;
-        while let Some(found) = self.record_at(&anchor, state.head) {
-            if found.sequence != state.next_sequence || found.generation < generation {
-                break;
-            }
-            generation = found.generation;
-            state.logged.push_back(found.record());
-            state.head = found.end;
-            state.next_sequence += u64::from(found.count);
-        }
-        self.refuse_lost_records(&anchor, &state)?;
-        let (position, sequence) = (state.head, state.next_sequence);
-        *self.durable.lock() = Durable { position, sequence };
-        Ok(())
-    }
-
-    /// Looks past the end for a whole record that was appended after the end was durable.
-    fn refuse_lost_records(&self, anchor: &Anchor, state: &State) -> Result<()> {
-        let limit = anchor.tail + anchor.capacity;
-        for range in ring_ranges(anchor, state.head, limit) {
-            let end = range.end.min(self.region.len());
-            let count = end.saturating_sub(range.start) / 4;
-            let words = self.region.words(range.start.min(end), count as usize);
-            for (index, word) in words.iter().enumerate().step_by(2) {
-                let offset = range.start + 4 * index as u64;
-                if word.load(Relaxed) == RECORD_MAGIC {
-                    self.refuse_if_later(anchor, state, offset)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn refuse_if_later(&self, anchor: &Anchor, state: &State, offset: u64) -> Result<()> {
-        let behind_head = RING_OFFSET + (state.head - anchor.base) % anchor.capacity;
-        let ahead = (offset + anchor.capacity - behind_head) % anchor.capacity;
-        match self.record_at(anchor, state.head + ahead) {
-            Some(later) if later.durable_sequence > state.next_sequence => Err(Error::Corruption {
-                path: self.region.path().to_owned(),
-                offset: behind_head,
-                what: format!("log record of update {}, which was durable", state.next_sequence),
-                expected: "a whole record".into(),
-                found: format!("damage before the whole record of update {}", later.sequence),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    fn record_at(&self, anchor: &Anchor, position: u64) -> Option<FoundRecord> {
-        let available = (anchor.tail + anchor.capacity).checked_sub(position)?;
-        let header: [u32; HEADER_WORDS] = self.read_array(anchor, position, available)?;
-        let found = FoundRecord::decode(&header, position, self.weighted)?;
-        if found.generation > anchor.generation || found.end - position > available {
-            return None;
-        }
-        let commit_position = found.end - 4 * COMMIT_WORDS as u64;
-        let commit: [u32; COMMIT_WORDS] = self.read_array(anchor, commit_position, 16)?;
-        let body_start = position + 4 * HEADER_WORDS as u64;
-        if !self.is_readable(anchor, body_start, commit_position) {
-            return None;
-        }
-        let mut crc = self.salt;
-        for part in self.words_in(anchor, body_start, commit_position) {
-            crc = crc_of_shared(crc, part);
-        }
-        let expected = encode_commit(crc, &header, found.sequence + u64::from(found.count));
-        let same_frame =
-            (commit[0], commit[2], commit[3]) == (expected[0], expected[2], expected[3]);
-        (same_frame && self.region.checksum_matches(Site::LogRecord, commit[1], expected[1]))
-            .then_some(found)
-    }
-
-    fn read_array<const N: usize>(
-        &self,
-        anchor: &Anchor,
-        position: u64,
-        available: u64,
-    ) -> Option<[u32; N]> {
-        let end = position + 4 * N as u64;
-        if 4 * N as u64 > available || !self.is_readable(anchor, position, end) {
-            return None;
-        }
-        let mut words = [0; N];
-        let parts = self.words_in(anchor, position, end);
-        for (word, shared) in words.iter_mut().zip(parts.into_iter().flatten()) {
-            *word = shared.load(Relaxed);
-        }
-        Some(words)
-    }
-
-    /// Whether the ring's file already reaches over all of `from..to`.
-    fn is_readable(&self, anchor: &Anchor, from: u64, to: u64) -> bool {
-        ring_ranges(anchor, from, to).all(|range| range.end <= self.region.len())
-    }
-
-    fn words_in(&self, anchor: &Anchor, from: u64, to: u64) -> Vec<&[AtomicU32]> {
-        ring_ranges(anchor, from, to)
-            .map(|range| self.region.words(range.start, ((range.end - range.start) / 4) as usize))
-            .collect()
-    }
-}
-
-/// A record whose header looks right.
-struct FoundRecord {
-    generation: u32,
-    count: u32,
-    has_vertex_updates: bool,
-    sequence: u64,
-    durable_sequence: u64,
-    body_position: u64,
-    end: u64,
-}
-
-impl FoundRecord {
-    fn decode(header: &[u32; HEADER_WORDS], position: u64, weighted: bool) -> Option<Self> {
-        let [magic, generation, count, flags, s0, s1, d0, d1] = *header;
-        let found = Self {
-            generation,
-            count,
-            has_vertex_updates: flags != 0,
-            sequence: join(s0, s1),
-            durable_sequence: join(d0, d1),
-            body_position: position + 4 * HEADER_WORDS as u64,
-            end: position + record_bytes(u64::from(count), weighted),
-        };
-        (magic == RECORD_MAGIC && found.sequence.checked_add(count.into()).is_some())
-            .then_some(found)
-    }
-
-    fn record(&self) -> Record {
-        Record {
-            position: self.body_position,
-            sequence: self.sequence,
-            count: self.count,
-            has_vertex_updates: self.has_vertex_updates,
-        }
     }
 }
 
@@ -561,76 +445,6 @@ fn encode_commit(body_crc: u32, header: &[u32], end_sequence: u64) -> [u32; COMM
 fn record_bytes(update_count: u64, weighted: bool) -> u64 {
     let body_words = update_count * if weighted { 3 } else { 2 };
     4 * (HEADER_WORDS + COMMIT_WORDS) as u64 + 4 * body_words.next_multiple_of(2)
-}
-
-/// The places in the file of the ring's positions `from..to`: one range, or two at the seam.
-fn ring_ranges(anchor: &Anchor, from: u64, to: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
-    let first_len = (to - from).min(anchor.capacity - (from - anchor.base) % anchor.capacity);
-    let start = RING_OFFSET + (from - anchor.base) % anchor.capacity;
-    let first = start..start + first_len;
-    let second = RING_OFFSET..RING_OFFSET + (to - from - first_len);
-    [first, second].into_iter().filter(|range| !range.is_empty())
-}
-
-fn encode_anchor(anchor: &Anchor, salt: u32) -> [u32; ANCHOR_WORDS] {
-    let mut words = [0; ANCHOR_WORDS];
-    words[..4].copy_from_slice(&[ANCHOR_MAGIC, ANCHOR_VERSION, anchor.generation, 0]);
-    let numbers = [anchor.counter, anchor.base, anchor.tail, anchor.tail_sequence, anchor.capacity];
-    for (pair, number) in
-        words[4..].chunks_exact_mut(2).zip(numbers.into_iter().chain(anchor.checkpoint.layout))
-    {
-        pair.copy_from_slice(&split(number));
-    }
-    words[ANCHOR_WORDS - 1] =
-        crc32c::crc32c_append(salt, bytemuck::cast_slice(&words[..ANCHOR_WORDS - 1]));
-    words
-}
-
-fn read_newest_anchor(region: &Region, salt: u32) -> Result<Anchor> {
-    if region.len() < RING_OFFSET {
-        return Err(Error::Corruption {
-            path: region.path().to_owned(),
-            offset: region.len(),
-            what: "the log's anchors".into(),
-            expected: format!("{RING_OFFSET} bytes"),
-            found: format!("{} bytes", region.len()),
-        });
-    }
-    let slots = [0, ANCHOR_STRIDE].map(|offset| decode_anchor(region, offset, salt));
-    let newest = slots.into_iter().flatten().max_by_key(|anchor| anchor.counter);
-    newest.ok_or_else(|| Error::Corruption {
-        path: region.path().to_owned(),
-        offset: 0,
-        what: "the log's anchors".into(),
-        expected: "one of two with a matching checksum".into(),
-        found: "none".into(),
-    })
-}
-
-fn decode_anchor(region: &Region, offset: u64, salt: u32) -> Option<Anchor> {
-    let mut words = [0; ANCHOR_WORDS];
-    for (word, shared) in words.iter_mut().zip(region.words(offset, ANCHOR_WORDS)) {
-        *word = shared.load(Relaxed);
-    }
-    let number = |index: usize| join(words[4 + 2 * index], words[5 + 2 * index]);
-    let anchor = Anchor {
-        counter: number(0),
-        generation: words[2],
-        base: number(1),
-        tail: number(2),
-        tail_sequence: number(3),
-        capacity: number(4),
-        checkpoint: Checkpoint { layout: [number(5), number(6), number(7)] },
-    };
-    let crc = crc32c::crc32c_append(salt, bytemuck::cast_slice(&words[..ANCHOR_WORDS - 1]));
-    let valid = words[0] == ANCHOR_MAGIC
-        && words[1] == ANCHOR_VERSION
-        && region.checksum_matches(Site::LogAnchor, words[ANCHOR_WORDS - 1], crc);
-    let plausible = anchor.capacity >= 64
-        && anchor.capacity % 64 == 0
-        && anchor.base <= anchor.tail
-        && anchor.tail.checked_add(anchor.capacity).is_some();
-    (valid && plausible).then_some(anchor)
 }
 
 /// Checksums shared words through a small copy.
