@@ -289,6 +289,16 @@ mod tests {
     }
 
     #[test]
+    fn the_ring_grows_after_a_batch_of_any_size() {
+        let (_volume, region) = new_region();
+        let log = EdgeLog::create(region, 1 << 20, false, SALT).unwrap();
+        // Half of these bytes are no multiple of 8.
+        append(&log, &vec![(1, 1); (131_080 - 48) / 8]);
+        append(&log, &[(2, 2)]);
+        assert_eq!(log.untaken().0, 2);
+    }
+
+    #[test]
     fn a_log_without_room_is_refused() {
         let (_volume, region) = new_region();
         let error = EdgeLog::create(region, 0, false, SALT).err().expect("an error");
