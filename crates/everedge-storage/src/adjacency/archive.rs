@@ -37,6 +37,8 @@ pub(crate) struct Archive {
     pub next_sequence: u64,
     /// Whether something was archived since the last flush of all.
     pub is_dirty: bool,
+    /// Whether archiving failed halfway: some lists hold a batch and others do not.
+    pub is_torn: bool,
     scratch: Scratch,
 }
 
@@ -84,11 +86,17 @@ impl Machinery<'_> {
 impl Archive {
     pub(crate) fn new(shards: Vec<Arc<Shard>>, next_sequence: u64) -> Self {
         let (empty, scratch) = (Arc::default(), Scratch::default());
-        Self { shards, empty, next_sequence, is_dirty: false, scratch }
+        Self { shards, empty, next_sequence, is_dirty: false, is_torn: false, scratch }
     }
 
     /// Archives every durable record of the log.
     pub(crate) fn take_all(&mut self, machinery: &Machinery) -> Result<()> {
+        let outcome = self.take_records(machinery);
+        self.is_torn |= outcome.is_err();
+        outcome
+    }
+
+    fn take_records(&mut self, machinery: &Machinery) -> Result<()> {
         let records = machinery.log.take_records();
         let mut step: Vec<Segment> = Vec::new();
         let mut step_len = 0;

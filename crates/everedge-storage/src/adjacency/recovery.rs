@@ -16,6 +16,7 @@ use everedge_core::par;
 
 use super::block::{self, BlockHeader, LINE_BYTES, NO_BLOCK, UNIT_LINES};
 use super::shard::{SHARD_SPAN, Shard, Tally};
+use super::space;
 use crate::batch::DELETION;
 use crate::log::Checkpoint;
 use crate::manifest::GraphOptions;
@@ -48,19 +49,25 @@ pub(crate) struct Recovered {
     pub free_units: Vec<std::ops::Range<u64>>,
     /// Places of valid blocks that belong to no whole chain.
     pub orphans: Vec<u32>,
+    /// Place and lines of blocks in use that were written after the checkpoint.
+    unsettled: Vec<(u32, u32)>,
 }
 
 /// Reads every block of `region`.
 ///
 /// # Errors
-/// `Corruption` if a block that was durable at `checkpoint` is missing or damaged.
+/// `Corruption` if a block that was durable at `checkpoint` is missing or damaged, or if one says
+/// what the log, of which `next_sequence` updates are known, does not know.
 pub(crate) fn recover(
     region: &Region,
     salt: u32,
     options: &GraphOptions,
     (checkpoint, tail_sequence): (Checkpoint, u64),
+    next_sequence: u64,
 ) -> Result<Recovered> {
+    check_size(region)?;
     let found = find_blocks(region, salt, options);
+    check_known(region, &found, next_sequence)?;
     let unit_count = (region.len() / (LINE_BYTES * u64::from(UNIT_LINES))) as u32;
     let mut by_shard: Vec<Vec<Found>> = Vec::new();
     for block in found {
@@ -79,12 +86,14 @@ pub(crate) fn recover(
         next_unit: FIRST_UNIT.into(),
         free_units: Vec::new(),
         orphans: Vec::new(),
+        unsettled: Vec::new(),
     };
     let empty: Arc<Shard> = Arc::default();
     let mut durable = Tally::default();
     for linked in linked {
         durable.merge(linked.durable);
         recovered.orphans.extend(linked.orphans);
+        recovered.unsettled.extend(linked.unsettled);
         for &(place, lines) in &linked.places {
             let mask = ((1u8 << lines) - 1) << (place % UNIT_LINES);
             used_lines[(place / UNIT_LINES) as usize] |= mask;
@@ -111,6 +120,16 @@ impl Recovered {
                 }
             }
         }
+    }
+
+    /// Sees to it that blocks after the checkpoint are durable with the next fence: the process
+    /// that wrote them may have been killed before its own.
+    pub(crate) fn flush_unsettled(&self, region: &Region) -> Result<()> {
+        for &(place, lines) in &self.unsettled {
+            let offset = u64::from(place) * LINE_BYTES;
+            region.flush(Site::Block, offset..offset + u64::from(lines) * LINE_BYTES);
+        }
+        region.drain(Site::Block)
     }
 
     /// Wipes the orphans, durably: no later block may be taken for their predecessor.
@@ -171,6 +190,7 @@ struct Linked {
     /// Place and lines of every block that is in use.
     places: Vec<(u32, u32)>,
     orphans: Vec<u32>,
+    unsettled: Vec<(u32, u32)>,
     durable: Tally,
 }
 
@@ -184,6 +204,7 @@ fn link_shard(
         shard: Shard::default(),
         places: Vec::new(),
         orphans: Vec::new(),
+        unsettled: Vec::new(),
         durable: Tally::default(),
     };
     if blocks.is_empty() {
@@ -246,6 +267,8 @@ impl Linked {
         self.shard.tally.add(found.checksum);
         if header.sequence < tail_sequence {
             self.durable.add(found.checksum);
+        } else {
+            self.unsettled.push((found.place, header.lines()));
         }
         let local = header.vertex as usize % SHARD_SPAN;
         let list = &mut self.shard.lists[header.list];
@@ -273,6 +296,33 @@ impl Linked {
             }
             self.shard.space.give_back(next, end - next);
         }
+    }
+}
+
+fn check_size(region: &Region) -> Result<()> {
+    if region.len() <= space::FILE_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::Corruption {
+        path: region.path().to_owned(),
+        offset: space::FILE_BYTES_MAX,
+        what: "the block file".into(),
+        expected: format!("at most {} bytes", space::FILE_BYTES_MAX),
+        found: format!("{} bytes", region.len()),
+    })
+}
+
+/// A block holds only updates that were durable in the log before.
+fn check_known(region: &Region, found: &[Found], next_sequence: u64) -> Result<()> {
+    match found.iter().find(|found| found.header.sequence >= next_sequence) {
+        None => Ok(()),
+        Some(block) => Err(Error::Corruption {
+            path: region.path().to_owned(),
+            offset: u64::from(block.place) * LINE_BYTES,
+            what: "the log, by a block that says more".into(),
+            expected: format!("update {}", block.header.sequence),
+            found: format!("{next_sequence} updates"),
+        }),
     }
 }
 

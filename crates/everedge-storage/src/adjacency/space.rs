@@ -19,6 +19,8 @@ pub(crate) const UNIT_BYTES: u64 = LINE_BYTES * UNIT_LINES as u64;
 const GROWTH_UNITS: Range<u64> = 256..(64 << 20) / UNIT_BYTES;
 /// A shard takes a quarter of what it has, but not more units than this, at a time.
 const EXTENT_UNITS_MAX: u64 = 256;
+/// Places count lines in 32 bits.
+pub(crate) const FILE_BYTES_MAX: u64 = LINE_BYTES << 32;
 
 /// The units of the block file.
 pub(crate) struct Space {
@@ -55,20 +57,31 @@ impl Space {
             state.promised = units;
             return Ok(());
         }
-        let missing = units - free;
-        let ahead = (total / 4).clamp(GROWTH_UNITS.start, GROWTH_UNITS.end);
-        match self.region.grow((total + missing + ahead) * UNIT_BYTES) {
-            Err(Error::NoSpace { .. }) => self.region.grow((total + missing) * UNIT_BYTES),
-            outcome => outcome,
-        }?;
+        self.grow(total, units - free)?;
         state.promised = units;
         Ok(())
+    }
+
+    /// Makes `missing` more units than the `total` that there are, or more.
+    fn grow(&self, total: u64, missing: u64) -> Result<()> {
+        let needed_bytes = (total + missing) * UNIT_BYTES;
+        if needed_bytes > FILE_BYTES_MAX {
+            let path = self.region.path().to_owned();
+            let available_bytes = FILE_BYTES_MAX - self.region.len();
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+        }
+        let ahead = (total / 4).clamp(GROWTH_UNITS.start, GROWTH_UNITS.end);
+        let wanted_bytes = (needed_bytes + ahead * UNIT_BYTES).min(FILE_BYTES_MAX);
+        match self.region.grow(wanted_bytes) {
+            Err(Error::NoSpace { .. }) => self.region.grow(needed_bytes),
+            outcome => outcome,
+        }
     }
 
     /// Gives a shard that has `used` units its next ones.
     fn take_extent(&self, used: u64) -> Result<Range<u64>> {
         let mut state = self.state.lock();
-        let total = self.region.len() / UNIT_BYTES;
+        let mut total = self.region.len() / UNIT_BYTES;
         let free = state.free_count + total.saturating_sub(state.next);
         let spare = free.saturating_sub(state.promised);
         let wanted = (used / 4).min(spare).clamp(1, EXTENT_UNITS_MAX);
@@ -83,11 +96,9 @@ impl Space {
             return Ok(taken);
         }
         if state.next >= total {
-            return Err(Error::NoSpace {
-                path: self.region.path().to_owned(),
-                needed_bytes: UNIT_BYTES,
-                available_bytes: 0,
-            });
+            // Only a replay that touches more shards than had blocks comes here.
+            self.grow(total, state.next + 1 - total)?;
+            total = self.region.len() / UNIT_BYTES;
         }
         let taken = state.next..total.min(state.next + wanted);
         state.next = taken.end;
