@@ -13,7 +13,8 @@
 //! DRAM: a string's bytes and about 16 more, an integer 24 bytes. Opening reads the whole file.
 //!
 //! # Recovery
-//! Read to the first frame that is not whole. Names without an edge are no vertices; an edge
+//! Read to the first frame that is not whole; the last whole one is fenced, since a process that
+//! was killed may have left it in caches only. Names without an edge are no vertices; an edge
 //! without a name proves damage ([`Names::check_covers`]).
 
 use std::hash::Hasher;
@@ -106,7 +107,16 @@ impl Names {
         }
         let names = Self::empty(volume.open_region(NAMES)?, manifest);
         let mut state = names.state.write();
-        while names.read_frame(&mut state)? {}
+        let mut last_start = 0;
+        loop {
+            let start = state.end;
+            if !names.read_frame(&mut state)? {
+                break;
+            }
+            last_start = start;
+        }
+        names.region.flush(Site::Names, last_start..state.end);
+        names.region.fence(Site::Names)?;
         drop(state);
         Ok(Some(names))
     }
@@ -360,7 +370,11 @@ impl Table {
                 }
             }
         }
-        if self.len() == before + count { Ok(()) } else { Err("another number of names") }
+        if before.checked_add(count) == Some(self.len()) {
+            Ok(())
+        } else {
+            Err("another number of names")
+        }
     }
 }
 
