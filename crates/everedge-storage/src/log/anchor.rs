@@ -121,8 +121,8 @@ impl Anchor {
             && words[1] == ANCHOR_VERSION
             && region.checksum_matches(Site::LogAnchor, words[ANCHOR_WORDS - 1], crc);
         let plausible = CAPACITY_BYTES.contains(&anchor.capacity)
-            && anchor.capacity % 64 == 0
-            && anchor.counter % 2 == slot
+            && anchor.capacity.is_multiple_of(64)
+            && slot == anchor.counter % 2
             && anchor.base <= anchor.tail
             && anchor.tail < POSITION_MAX
             && anchor.allocated <= anchor.capacity;

@@ -1,5 +1,6 @@
 //! The tests of the storage crate that need only its public face.
 
+mod adjacency_crash;
 mod battery;
 mod explorer;
 mod medium;

@@ -85,6 +85,38 @@ impl Model {
         Self { options: options.clone(), vertices: BTreeSet::new(), edges: Vec::new() }
     }
 
+    /// Returns a model that shows `picture`. The order of parallel edges is made up, so only
+    /// [`apply_determined`](Self::apply_determined) may change it.
+    pub(crate) fn of_picture(options: &GraphOptions, picture: &Picture) -> Self {
+        let mut model = Self::new(options);
+        for (&u, (out, _)) in &picture.vertices {
+            model.vertices.insert(u);
+            let own = out.iter().filter(|(v, _)| options.directed || u <= *v);
+            model.edges.extend(own.map(|&(v, bits)| (u, v, f32::from_bits(bits))));
+        }
+        model
+    }
+
+    /// Applies the updates whose outcome does not depend on the order of parallel edges, and
+    /// returns them.
+    pub(crate) fn apply_determined(&mut self, updates: Vec<Update>) -> Vec<Update> {
+        let mut applied = Vec::new();
+        for update in updates {
+            if self.is_determined(update) {
+                self.apply(&[update]);
+                applied.push(update);
+            }
+        }
+        applied
+    }
+
+    fn is_determined(&self, update: Update) -> bool {
+        let Update::Delete(u, v) = update else { return true };
+        let mut parallel = self.edges.iter().filter(|&&edge| self.connects(edge, u, v));
+        let first = parallel.next();
+        parallel.all(|edge| first.is_some_and(|first| first.2 == edge.2))
+    }
+
     pub(crate) fn apply(&mut self, updates: &[Update]) {
         for &update in updates {
             match update {

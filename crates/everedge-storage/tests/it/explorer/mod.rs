@@ -86,6 +86,8 @@ pub(crate) struct Exploration<'a, S> {
     pub(crate) plant: Option<Plant>,
     /// The distinct images to check.
     pub(crate) images_max: u64,
+    /// What an earlier crash left, if histories go on from there.
+    pub(crate) start: Option<Image>,
 }
 
 /// Where an image is found again.
@@ -227,7 +229,10 @@ impl<S: Subject> Exploration<'_, S> {
         seed: u64,
         prepare: impl FnOnce(&Recorder),
     ) -> (History<S::State>, Result<()>) {
-        let (volume, recorder) = Volume::recorded(self.kind, self.eadr);
+        let (volume, recorder) = match &self.start {
+            Some(image) => Volume::from_image(image).expect("memory"),
+            None => Volume::recorded(self.kind, self.eadr),
+        };
         self.plant_in(&recorder);
         prepare(&recorder);
         let mut history = History { recorder, states: Vec::new() };

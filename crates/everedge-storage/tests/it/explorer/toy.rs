@@ -209,7 +209,7 @@ impl Subject for Toy {
 
 fn exploration(kind: MediumKind, eadr: bool, plant: Option<Plant>) -> Exploration<'static, Toy> {
     let name = format!("toy-{kind}{}", if eadr { "-eadr" } else { "" });
-    Exploration { name, subject: &Toy, kind, eadr, plant, images_max: images_max() }
+    Exploration { name, subject: &Toy, kind, eadr, plant, images_max: images_max(), start: None }
 }
 
 #[test]

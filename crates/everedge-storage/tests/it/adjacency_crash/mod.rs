@@ -1,0 +1,53 @@
+//! Crashes of the adjacency layout and of the id map, by the explorer.
+
+mod subject;
+
+use everedge_storage::medium::{MediumKind, Plant};
+
+use self::subject::{Live, shapes};
+use crate::explorer::{Exploration, Report, images_max};
+
+const PMEM: MediumKind = MediumKind::Pmem { emulated: true };
+
+fn exploration(live: &Live, plant: Option<Plant>, images_max: u64) -> Exploration<'_, Live> {
+    let options = live.options();
+    Exploration {
+        name: format!("adjacency-{}", live.name()),
+        subject: live,
+        kind: options.medium,
+        eadr: options.eadr,
+        plant,
+        images_max,
+        start: live.start.clone(),
+    }
+}
+
+fn explore(kind: MediumKind, eadr: bool) {
+    let mut total = Report::default();
+    for live in shapes(kind, eadr) {
+        let report = exploration(&live, None, images_max() * 6 / 10).check();
+        total.histories += report.histories;
+        total.images += report.images;
+        total.recovery_images += report.recovery_images;
+    }
+    let Report { histories, images, recovery_images } = total;
+    println!(
+        "adjacency {kind} eadr={eadr}: images={images} recovery_images={recovery_images} \
+         histories={histories} violations=0"
+    );
+}
+
+#[test]
+fn every_image_recovers_on_pmem() {
+    explore(PMEM, false);
+}
+
+#[test]
+fn every_image_recovers_with_eadr() {
+    explore(PMEM, true);
+}
+
+#[test]
+fn every_image_recovers_on_a_file() {
+    explore(MediumKind::File, false);
+}

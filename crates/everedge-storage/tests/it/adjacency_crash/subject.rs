@@ -1,0 +1,368 @@
+//! A small live graph with an id map, as the explorer drives it.
+
+use everedge_core::{GraphView, VertexId};
+use everedge_storage::medium::{Image, MediumKind, Volume};
+use everedge_storage::{
+    AdjacencyGraph, Durability, GraphOptions, IdKind, MANIFEST, Manifest, Names, Result,
+};
+
+use crate::explorer::{History, Subject};
+use crate::model::{Model, Picture, Random, Update, batch_of};
+
+const OPERATION_COUNT: u64 = 40;
+const VERTEX_BOUND: u64 = 16;
+/// Names that a graph with an id map has from the start.
+const FIRST_NAMES: usize = 6;
+
+/// What a crash must leave: the graph and its names.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct State {
+    pub(crate) picture: Picture,
+    pub(crate) names: Vec<String>,
+}
+
+/// An open graph.
+pub(crate) struct Store {
+    pub(crate) graph: AdjacencyGraph,
+    pub(crate) names: Option<Names>,
+}
+
+/// A graph of one shape; durability and kind of ids follow from shape and seed.
+#[derive(Clone)]
+pub(crate) struct Live {
+    options: GraphOptions,
+    number: u64,
+    /// Whether the vertices are in two shards, which other threads flush.
+    pub(crate) is_spread: bool,
+    /// What an earlier crash left, if the history starts from there.
+    pub(crate) start: Option<Image>,
+}
+
+/// Every combination of options that changes what is stored.
+pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
+    let mut shapes = Vec::new();
+    for (directed, in_neighbors) in [(true, true), (true, false), (false, true)] {
+        for bits in 0..4 {
+            let options = GraphOptions {
+                medium,
+                eadr,
+                directed,
+                in_neighbors,
+                weighted: bits & 1 != 0,
+                simple: bits & 2 != 0,
+                log_bytes: 1024,
+                archive_threshold: 10,
+                buffer_pool_bytes: 1200,
+                ..GraphOptions::default()
+            };
+            let number = shapes.len() as u64;
+            shapes.push(Live { options, number, is_spread: false, start: None });
+        }
+    }
+    shapes
+}
+
+impl Live {
+    pub(crate) fn options(&self) -> &GraphOptions {
+        &self.options
+    }
+
+    pub(crate) fn name(&self) -> String {
+        let GraphOptions { medium, eadr, .. } = self.options;
+        let (eadr, twice) =
+            (if eadr { "-eadr" } else { "" }, if self.start.is_some() { "-twice" } else { "" });
+        format!("{medium}{eadr}{twice}-{}", self.number)
+    }
+
+    fn options_of(&self, seed: u64) -> GraphOptions {
+        let turn = self.number + seed;
+        let durabilities = [Durability::Batch, Durability::None, Durability::Edge];
+        let ids = [IdKind::Dense, IdKind::Text, IdKind::Dense, IdKind::Integer];
+        GraphOptions {
+            durability: durabilities[(turn % 3) as usize],
+            ids: ids[(turn / 3 % 4) as usize],
+            ..self.options.clone()
+        }
+    }
+
+    fn place(&self, v: VertexId) -> VertexId {
+        if self.is_spread { v / 2 + 4096 * (v % 2) } else { v }
+    }
+}
+
+impl Store {
+    pub(crate) fn create(volume: &Volume, options: &GraphOptions) -> Result<Store> {
+        let manifest = Manifest { uuid: "a graph".into(), ..Manifest::new(options.clone()) };
+        let names = Names::create(volume, &manifest)?;
+        Ok(Store { graph: AdjacencyGraph::create(volume.clone(), manifest)?, names })
+    }
+
+    pub(crate) fn open(volume: &Volume) -> Result<Store> {
+        let graph = AdjacencyGraph::open(volume.clone())?;
+        let names = Names::open(volume, graph.manifest())?;
+        if let Some(names) = &names {
+            names.check_covers(graph.snapshot()?.vertex_bound())?;
+        }
+        Ok(Store { graph, names })
+    }
+
+    pub(crate) fn state(&self) -> State {
+        let verification = self.graph.verify().expect("a verification");
+        assert!(verification.problems.is_empty(), "{:?}", verification.problems);
+        let snapshot = self.graph.snapshot().expect("a snapshot");
+        let picture = Picture::of(&snapshot, &self.graph.manifest().options);
+        let names = self.names.iter().flat_map(|names| {
+            (0..names.len()).filter_map(|v| names.name_of(v)).map(|name| name.to_string())
+        });
+        State { picture, names: names.collect() }
+    }
+
+    fn intern(&self, texts: &[String]) -> Result<()> {
+        match (&self.names, self.graph.manifest().options.ids) {
+            (None, _) => Ok(()),
+            (Some(names), IdKind::Integer) => {
+                let numbers: Vec<u64> =
+                    texts.iter().map(|n| n.parse().expect("a number")).collect();
+                names.intern_integers(&numbers).map(drop)
+            }
+            (Some(names), _) => names.intern_texts(texts.iter().map(String::as_str)).map(drop),
+        }
+    }
+}
+
+/// A history in the making.
+struct Run<'a> {
+    live: &'a Live,
+    volume: &'a Volume,
+    history: &'a mut History<State>,
+    random: Random,
+    model: Model,
+    names: Vec<String>,
+    store: Option<Store>,
+}
+
+impl Run<'_> {
+    fn store(&self) -> &Store {
+        self.store.as_ref().expect("the graph is open")
+    }
+
+    fn graph(&self) -> &AdjacencyGraph {
+        &self.store().graph
+    }
+
+    fn options(&self) -> &GraphOptions {
+        &self.graph().manifest().options
+    }
+
+    fn begin(&mut self) {
+        self.history.begin(State { picture: self.model.picture(), names: self.names.clone() });
+    }
+
+    /// Acknowledges an operation that is safe on return.
+    fn end(&self) {
+        if self.options().durability != Durability::None {
+            self.history.acknowledge();
+        }
+    }
+
+    fn operate(&mut self) -> Result<()> {
+        match self.random.below(20) {
+            0 => self.delete_vertex(),
+            1 => self.apply_hub(),
+            2 => self.apply(150),
+            3 => self.flush_all(),
+            4 => self.reopen(false),
+            5 => self.reopen(true),
+            6 => self.sync(),
+            7 => self.graph().snapshot().map(drop),
+            8 | 9 => self.intern(),
+            10..=13 => self.apply(3),
+            _ => {
+                let count = 1 + self.random.below(12);
+                self.apply(count)
+            }
+        }
+    }
+
+    /// Ids that may be used: all, or those that have a name.
+    fn vertex_bound(&self) -> u64 {
+        if self.store().names.is_some() { self.names.len() as u64 } else { VERTEX_BOUND }
+    }
+
+    fn apply(&mut self, count: u64) -> Result<()> {
+        let updates = self.random.updates(count, self.vertex_bound(), 3);
+        self.apply_updates(updates)
+    }
+
+    /// Fills lists up to whole blocks.
+    fn apply_hub(&mut self) -> Result<()> {
+        let bound = self.vertex_bound();
+        let count = 30 + self.random.below(40);
+        let updates = (0..count)
+            .map(|_| {
+                let weight = self.random.below(100) as f32;
+                Update::Insert(0, self.random.below(bound.min(3)) as VertexId, weight)
+            })
+            .collect();
+        self.apply_updates(updates)
+    }
+
+    fn apply_updates(&mut self, updates: Vec<Update>) -> Result<()> {
+        let mut updates: Vec<Update> = updates.into_iter().map(|u| spread(self.live, u)).collect();
+        match &self.live.start {
+            Some(_) => updates = self.model.apply_determined(updates),
+            None => self.model.apply(&updates),
+        }
+        self.begin();
+        self.graph().apply(&batch_of(&updates, self.options().weighted))?;
+        self.end();
+        Ok(())
+    }
+
+    fn delete_vertex(&mut self) -> Result<()> {
+        let v = self.live.place(self.random.below(self.vertex_bound()) as VertexId);
+        self.model.delete_vertex(v);
+        self.begin();
+        self.graph().delete_vertex(v)?;
+        self.end();
+        Ok(())
+    }
+
+    fn intern(&mut self) -> Result<()> {
+        if self.store().names.is_none() || self.names.len() as u64 >= VERTEX_BOUND {
+            return Ok(());
+        }
+        // Names are durable at once, whatever the graph is: the order is one only after a sync.
+        self.sync()?;
+        let texts = names_from(self.names.len(), 1 + self.random.below(4) as usize);
+        self.names.extend_from_slice(&texts);
+        self.begin();
+        self.store().intern(&texts)?;
+        self.end();
+        Ok(())
+    }
+
+    fn flush_all(&mut self) -> Result<()> {
+        self.graph().flush_all()?;
+        self.history.acknowledge();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.graph().sync()?;
+        self.history.acknowledge();
+        Ok(())
+    }
+
+    /// Closes the graph, or drops it as a killed process does, and opens it again.
+    fn reopen(&mut self, close: bool) -> Result<()> {
+        let store = self.store.take().expect("the graph is open");
+        if close {
+            store.graph.close()?;
+            self.history.acknowledge();
+        }
+        self.store = Some(Store::open(self.volume)?);
+        Ok(())
+    }
+}
+
+/// Returns names, which are numbers as well.
+fn names_from(first: usize, count: usize) -> Vec<String> {
+    (first..first + count).map(|n| format!("{}", 1000 + 37 * n)).collect()
+}
+
+fn spread(live: &Live, update: Update) -> Update {
+    match update {
+        Update::Insert(u, v, weight) => Update::Insert(live.place(u), live.place(v), weight),
+        Update::Delete(u, v) => Update::Delete(live.place(u), live.place(v)),
+        Update::AddVertex(v) => Update::AddVertex(live.place(v)),
+    }
+}
+
+impl Subject for Live {
+    type State = State;
+    type Store = Store;
+
+    fn run(&self, seed: u64, volume: &Volume, history: &mut History<State>) -> Result<()> {
+        let mut run = match &self.start {
+            Some(image) => self.go_on(seed, image, volume, history)?,
+            None => self.begin(seed, volume, history)?,
+        };
+        for _ in 0..OPERATION_COUNT {
+            run.operate()?;
+        }
+        Ok(())
+    }
+
+    fn recover(&self, volume: &Volume) -> Result<Option<Store>> {
+        if volume.contains(MANIFEST)? { Store::open(volume).map(Some) } else { Ok(None) }
+    }
+
+    fn state(&self, store: &Store) -> State {
+        store.state()
+    }
+
+    fn apply(&self, seed: u64, store: &mut Store, state: State) -> Result<State> {
+        let options = &store.graph.manifest().options;
+        let State { picture, mut names } = state;
+        let mut model = Model::of_picture(options, &picture);
+        let mut random = Random(seed);
+        if store.names.is_some() {
+            let texts = names_from(names.len(), 2);
+            names.extend_from_slice(&texts);
+            store.intern(&texts)?;
+        }
+        let bound = if store.names.is_some() { names.len() as u64 } else { VERTEX_BOUND };
+        for count in [3, 1 + random.below(10), 40, 3] {
+            let updates = random.updates(count, bound, 3).into_iter().map(|u| spread(self, u));
+            let updates = model.apply_determined(updates.collect());
+            store.graph.apply(&batch_of(&updates, options.weighted))?;
+            if random.below(3) == 0 {
+                store.graph.flush_all()?;
+            }
+        }
+        Ok(State { picture: model.picture(), names })
+    }
+}
+
+impl Live {
+    fn begin<'a>(
+        &'a self,
+        seed: u64,
+        volume: &'a Volume,
+        history: &'a mut History<State>,
+    ) -> Result<Run<'a>> {
+        let options = self.options_of(seed);
+        let (model, names) = (Model::new(&options), Vec::new());
+        history.begin(State { picture: model.picture(), names: Vec::new() });
+        let store = Some(Store::create(volume, &options)?);
+        history.acknowledge();
+        let random = Random(seed << 8 | self.number);
+        let mut run = Run { live: self, volume, history, random, model, names, store };
+        if run.store().names.is_some() {
+            run.names = names_from(0, FIRST_NAMES);
+            run.begin();
+            run.store().intern(&run.names)?;
+            run.end();
+        }
+        Ok(run)
+    }
+
+    /// Goes on with what a crash left. What another recovery of it finds is acknowledged.
+    fn go_on<'a>(
+        &'a self,
+        seed: u64,
+        image: &Image,
+        volume: &'a Volume,
+        history: &'a mut History<State>,
+    ) -> Result<Run<'a>> {
+        let (other, _recorder) = Volume::from_image(image)?;
+        let state = Store::open(&other)?.state();
+        history.begin(state.clone());
+        history.acknowledge();
+        let store = Store::open(volume)?;
+        let model = Model::of_picture(&store.graph.manifest().options, &state.picture);
+        let (random, names) = (Random(seed << 8 | self.number), state.names);
+        Ok(Run { live: self, volume, history, random, model, names, store: Some(store) })
+    }
+}
