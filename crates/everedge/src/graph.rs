@@ -1,5 +1,6 @@
 //! A live graph and its frozen views, in external ids.
 
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -343,6 +344,22 @@ impl View {
     pub fn to_csr(&self) -> View {
         let any = AnyView::Csr(self.any.to_csr());
         View { any, names: self.names.clone(), open_time: self.open_time }
+    }
+
+    /// Returns the sources, destinations and weights of all edges in ascending order of sources;
+    /// an undirected edge comes once, from its smaller end. The weight is 1 if there are none.
+    pub fn edges(&self) -> (Vec<VertexId>, Vec<VertexId>, Vec<f32>) {
+        let (mut src, mut dst, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        let directed = self.is_directed();
+        let Ok(()) = self.for_each_arc(|u, v, weight| {
+            if directed || u <= v {
+                src.push(u);
+                dst.push(v);
+                weights.push(weight);
+            }
+            Ok::<(), Infallible>(())
+        });
+        (src, dst, weights)
     }
 
     /// Calls `f(src, dst, weight)` for every edge in ascending order of `src`; an undirected edge

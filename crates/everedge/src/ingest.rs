@@ -94,9 +94,10 @@ pub struct MediumReport {
 }
 
 impl Graph {
-    /// Opens the graph at `path`, or creates it as `options` say and the first file suggests: a
-    /// format that is undirected makes an undirected graph unless `directed` is fixed, ids that
-    /// are strings or sparse go through the id map unless `ids` is chosen.
+    /// Opens the graph at `path`; if nothing or an empty directory is there, creates it as
+    /// `options` say and the first file suggests: a format that is undirected makes an undirected
+    /// graph unless `directed` is fixed, ids that are strings or sparse go through the id map
+    /// unless `ids` is chosen.
     ///
     /// # Errors
     /// If the graph or the file cannot be opened; nothing is created then.
@@ -107,7 +108,8 @@ impl Graph {
         first_file: Option<&Path>,
         ingest: &IngestOptions,
     ) -> Result<Self> {
-        if path.exists() {
+        let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+        if path.exists() && !is_empty() {
             return Self::open(path, choices.meter);
         }
         let mut options = options.clone();

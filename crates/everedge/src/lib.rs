@@ -35,6 +35,7 @@ pub use values::Values;
 
 pub use everedge_core::{Csr, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
 pub use everedge_io::{Column, Columns, Format, Generator};
+pub use everedge_storage::Error as StorageError;
 pub use everedge_storage::medium::{MediumKind, MeterReading};
 pub use everedge_storage::{
     Batch, Changes, Durability, ExternalId, GraphOptions, IdKind, Layout, Recovery,
