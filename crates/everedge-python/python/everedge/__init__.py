@@ -1,0 +1,81 @@
+"""A durable live graph store and analytics engine.
+
+>>> import everedge
+>>> graph = everedge.Graph("example", medium="dram")  # or a directory, which keeps it
+>>> graph.add_edges(["app", "app", "lib"], ["lib", "libc", "libc"])
+>>> with graph.snapshot() as s:
+...     s.bfs(source="app").to_dict()
+{'app': 0, 'lib': 1, 'libc': 1}
+>>> everedge.pagerank(graph).top(1)[0][0]
+'libc'
+"""
+
+from importlib.metadata import version as _version
+
+from everedge._columns import MAX_VERTEX_ID
+from everedge._errors import (
+    ClosedError,
+    CorruptionError,
+    EveredgeError,
+    FileError,
+    InUseError,
+    InvalidInputError,
+    IoError,
+    KernelError,
+    NoSpaceError,
+    NotAGraphError,
+    PoisonedError,
+    ReadOnlyError,
+    VersionError,
+)
+from everedge._graph import Graph
+from everedge._kernels import bfs, one_hop, pagerank, sssp, wcc
+from everedge._reports import (
+    Changes,
+    IngestReport,
+    MediumReport,
+    Progress,
+    Recovery,
+    RunReport,
+    Stats,
+    Verification,
+)
+from everedge._snapshot import Snapshot
+from everedge._values import UNREACHED, Components, Values
+
+__version__ = _version("everedge")
+
+__all__ = [
+    "MAX_VERTEX_ID",
+    "UNREACHED",
+    "Changes",
+    "ClosedError",
+    "Components",
+    "CorruptionError",
+    "EveredgeError",
+    "FileError",
+    "Graph",
+    "InUseError",
+    "IngestReport",
+    "InvalidInputError",
+    "IoError",
+    "KernelError",
+    "MediumReport",
+    "NoSpaceError",
+    "NotAGraphError",
+    "PoisonedError",
+    "Progress",
+    "ReadOnlyError",
+    "Recovery",
+    "RunReport",
+    "Snapshot",
+    "Stats",
+    "Values",
+    "Verification",
+    "VersionError",
+    "bfs",
+    "one_hop",
+    "pagerank",
+    "sssp",
+    "wcc",
+]

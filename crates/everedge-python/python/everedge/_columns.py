@@ -1,0 +1,165 @@
+"""Columns of ids and weights: whatever holds them, as the arrays that the native half takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge._errors import InvalidInputError
+
+MAX_VERTEX_ID = (1 << 31) - 1
+"""The largest id that is used as it is; larger ones go through the id map."""
+
+# An array indexed by ids below the bound costs little, and so does one not much longer than the
+# number of ids: the same numbers by which files are told apart.
+_DENSE_BOUND = 1 << 24
+_DENSE_SPREAD = 64
+
+
+class ArrowColumn(Protocol):
+    """A column that hands itself out through the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the column as a capsule."""
+
+
+Id: TypeAlias = int | str | np.integer[Any]
+"""The external id of a vertex."""
+
+Ids: TypeAlias = npt.ArrayLike | Iterable[Id] | ArrowColumn | Id
+"""One id or a column of them."""
+
+Names: TypeAlias = npt.NDArray[np.integer[Any]] | list[str]
+"""A column of ids after its check: integers that are not negative, or strings."""
+
+
+def names(column: Ids, what: str) -> Names:
+    """Return a column of ids as integers or as strings; an array of integers is not copied.
+
+    Raises `InvalidInputError`, with the row, for negative numbers, missing values and anything
+    that is neither an integer nor a string; and for columns of both.
+    """
+    array = _array(column, what)
+    if array.size == 0:
+        return np.empty(0, np.uint32)
+    if array.dtype.kind in "OUT":
+        return _from_objects(array.tolist(), what)
+    if array.dtype.kind not in "iu":
+        hint = "; missing values turn integers into floats" if array.dtype.kind == "f" else ""
+        raise InvalidInputError(f"{what}: ids are integers or strings, not {array.dtype}{hint}")
+    _refuse(array < 0, array, what, "ids are not negative")
+    return array
+
+
+def kind(columns: Iterable[Names], *, mapped: bool | None) -> str:
+    """Return what a new graph's ids are: `dense`, `integer` or `text`.
+
+    `mapped` says whether they go through the id map; if `None`, strings and sparse integers do.
+    """
+    if mapped is False:
+        return "dense"
+    columns = list(columns)
+    if any(isinstance(column, list) for column in columns):
+        return "text"
+    if mapped:
+        return "integer"
+    arrays = [column for column in columns if isinstance(column, np.ndarray) and column.size]
+    largest = max((int(array.max()) for array in arrays), default=0)
+    room = _DENSE_SPREAD * sum(array.size for array in arrays)
+    is_dense = largest <= MAX_VERTEX_ID and largest <= max(_DENSE_BOUND, room)
+    return "dense" if is_dense else "integer"
+
+
+def dense(column: Names, what: str) -> npt.NDArray[np.uint32]:
+    """Return integers as dense ids.
+
+    Raises `InvalidInputError` for strings and for numbers above `MAX_VERTEX_ID`.
+    """
+    if isinstance(column, list):
+        message = "the graph's ids are dense integers, not strings; create it with ids='map'"
+        raise InvalidInputError(f"{what}: {message}")
+    rule = f"dense ids are at most {MAX_VERTEX_ID}; create the graph with ids='map'"
+    _refuse(column > MAX_VERTEX_ID, column, what, rule)
+    return np.ascontiguousarray(column, np.uint32)
+
+
+def integers(column: Names, what: str) -> npt.NDArray[np.uint64]:
+    """Return integers as names of an id map. Raises `InvalidInputError` for strings."""
+    if isinstance(column, list):
+        raise InvalidInputError(f"{what}: the graph's ids are integers, not strings")
+    return np.ascontiguousarray(column, np.uint64)
+
+
+def texts(column: Names, what: str) -> list[str]:
+    """Return strings as names of an id map. Raises `InvalidInputError` for integers."""
+    if isinstance(column, list):
+        return column
+    if column.size:
+        raise InvalidInputError(f"{what}: the graph's ids are strings, not integers")
+    return []
+
+
+def weights(column: npt.ArrayLike | ArrowColumn, count: int) -> npt.NDArray[np.float32]:
+    """Return `count` weights, as 32-bit floats.
+
+    Raises `InvalidInputError` for what is not a number, and for another count.
+    """
+    array = _array(column, "weight")
+    if array.dtype.kind not in "iuf":
+        raise InvalidInputError(f"weight: weights are numbers, not {array.dtype}")
+    if len(array) != count:
+        raise InvalidInputError(f"{count} edges and {len(array)} weights: give one an edge")
+    return np.ascontiguousarray(array, np.float32)
+
+
+def check_lengths(src: Names, dst: Names) -> None:
+    """Raise `InvalidInputError` unless every source has one destination."""
+    if len(src) != len(dst):
+        raise InvalidInputError(
+            f"{len(src)} sources and {len(dst)} destinations: give one destination a source"
+        )
+
+
+def word(name: Id) -> str:
+    """Return an id as the text by which graphs find it."""
+    if isinstance(name, bool) or not isinstance(name, int | str | np.integer):
+        raise InvalidInputError(f"{name!r} is no id: ids are integers or strings")
+    return str(name)
+
+
+def _array(column: Any, what: str) -> npt.NDArray[Any]:
+    if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "__array__"):
+        import pyarrow
+
+        column = pyarrow.chunked_array(column)
+    elif isinstance(column, Iterable) and not hasattr(column, "__array__"):
+        column = [column] if isinstance(column, str) else list(column)
+    array = np.asarray(column)
+    if array.dtype.kind == "U" and isinstance(column, list):
+        # NumPy has made strings of the numbers beside them.
+        array = np.asarray(column, object)
+    if array.ndim > 1:
+        raise InvalidInputError(f"{what}: give one column, not an array of shape {array.shape}")
+    return np.atleast_1d(array)
+
+
+def _from_objects(values: list[Any], what: str) -> Names:
+    are_texts = isinstance(values[0], str)
+    for row, value in enumerate(values):
+        is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not (isinstance(value, str) if are_texts else is_integer):
+            raise InvalidInputError(
+                f"{what}, row {row}: {value!r}: ids of one column are all integers or all strings"
+            )
+        if not are_texts and not 0 <= value < 1 << 64:
+            raise InvalidInputError(f"{what}, row {row}: {value}: ids are from 0 to 2^64 - 1")
+    return values if are_texts else np.array(values, np.uint64)
+
+
+def _refuse(wrong: npt.NDArray[np.bool_], array: npt.NDArray[Any], what: str, rule: str) -> None:
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InvalidInputError(f"{what}, row {row}: {array[row]}: {rule}")

@@ -1,0 +1,419 @@
+"""A live graph."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge import _columns, _native
+from everedge._columns import ArrowColumn, Id, Ids, Names
+from everedge._errors import ClosedError, InvalidInputError, NotAGraphError
+from everedge._progress import Bar, is_watched
+from everedge._reports import (
+    Changes,
+    IngestReport,
+    MediumReport,
+    Progress,
+    Recovery,
+    Stats,
+    Verification,
+)
+from everedge._snapshot import Snapshot
+
+
+class Graph:
+    """A live, durable graph: a directory, open for writing or for reading.
+
+    Opens the graph at `path`, or creates it if nothing or an empty directory is there. A new graph
+    is written by the first call that needs it, because its first data say what its ids are (dense
+    integers if that call has none). Options are fixed at creation: for a graph that exists, one
+    that is given must agree.
+
+    - `layout`: how neighbors are kept: `adjacency`.
+    - `medium`: where it lives: `file` (default), `pmem`, or `dram`, of which nothing survives.
+      `emulate_pmem` lets `pmem` use a file system without DAX, for tests and measurements;
+      `eadr` says that the power-fail domain takes in the processor's caches.
+    - `directed` (default), `weighted`, `simple` (one edge for a pair; inserting it again replaces
+      its weight), `in_neighbors` (default; without: less space, slower kernels).
+    - `ids`: `dense` for integers below 2^31 used as they are, `map` for any integers below 2^64 or
+      strings through an id map, `auto` to let the first data decide.
+    - `durability`: when updates are safe: `edge`, `batch` (default) or `none` (after `sync` or
+      `close`).
+    - `log_size`: bytes that the edge log may take, with K, M or G; 1G if not given.
+    - `read_only`: opens beside other readers; nothing is written.
+    - `meter`: counts what the medium reads and writes; slower.
+
+    Any number of threads may write and take snapshots; calls release the GIL. Close it at the end:
+    that makes the next opening faster. Without, nothing acknowledged is lost.
+
+    Raises `NotAGraphError`, `InUseError` if another process writes, `CorruptionError`,
+    `VersionError`, `InvalidInputError` for options that do not fit, `IoError`.
+
+    >>> import everedge
+    >>> with everedge.Graph("example", medium="dram") as graph:
+    ...     graph.add_edges([0, 1, 2], [1, 2, 0])
+    ...     graph
+    <Graph example: adjacency on dram, 3 vertices, 3 edges>
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        layout: Literal["adjacency"] | None = None,
+        medium: Literal["file", "pmem", "dram"] | None = None,
+        emulate_pmem: bool = False,
+        eadr: bool | None = None,
+        directed: bool | None = None,
+        weighted: bool | None = None,
+        simple: bool | None = None,
+        in_neighbors: bool | None = None,
+        ids: Literal["auto", "dense", "map"] = "auto",
+        durability: Literal["edge", "batch", "none"] | None = None,
+        log_size: int | str | None = None,
+        read_only: bool = False,
+        meter: bool = False,
+    ) -> None:
+        if ids not in ("auto", "dense", "map"):
+            raise InvalidInputError(f"ids={ids!r}: there are 'auto', 'dense' and 'map'")
+        self._path = os.fspath(path)
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._native: _native.Graph | None = None
+        self._mapped = None if ids == "auto" else ids == "map"
+        self._meter = meter
+        self._emulate_pmem = emulate_pmem
+        log_bytes = None if log_size is None else _size(log_size)
+        self._given: dict[str, Any] = {
+            "layout": layout,
+            "medium": "pmem-emulated" if medium == "pmem" and emulate_pmem else medium,
+            "eadr": eadr,
+            "directed": directed,
+            "weighted": weighted,
+            "simple": simple,
+            "in_neighbors": in_neighbors,
+            "durability": durability,
+            "log_bytes": log_bytes,
+        }
+        if read_only:
+            self._native = _native.Graph.open_read_only(self._path)
+        elif medium != "dram" and _holds_something(self._path):
+            self._native = _native.Graph.open(self._path, meter)
+        if self._native is not None:
+            self._check_given(self._native)
+
+    @property
+    def path(self) -> str:
+        """The directory, as it was given."""
+        return self._path
+
+    def ingest(
+        self,
+        *files: str | os.PathLike[str],
+        format: str | None = None,
+        delete: bool = False,
+        batch: int = 1 << 16,
+        drop_self_loops: bool = False,
+        src: int | str | None = None,
+        dst: int | str | None = None,
+        weight: int | str | None = None,
+        progress: bool | Callable[[Progress], object] | None = None,
+    ) -> IngestReport:
+        """Take edges from files, in their order; return what that did.
+
+        Files are SNAP edge lists, CSV, TSV, Matrix Market, DIMACS, METIS, Graphalytics .v and .e,
+        Parquet or pairs of 32-bit integers (.bin), plain, .gz or .zst, told apart by name and
+        content unless `format` names one.
+
+        - `delete` deletes the edges instead of inserting them.
+        - `batch` is how many edges are acknowledged and become visible together.
+        - `src`, `dst` and `weight` are columns of a table, by number from 0 or by name.
+        - `progress`: `True` draws a bar on standard error, `False` draws none, `None` draws one in
+          a terminal or a notebook; a function is called with a `Progress` after each batch.
+
+        Ctrl-C, and an exception of `progress`, end it between two batches; batches acknowledged
+        before stay.
+
+        Raises `FileError` with file and place, `IoError`, `NoSpaceError`; `edges_acknowledged` of
+        the exception says how many edges are in. A mistake in the first 4 million edges of the
+        first file leaves the graph as it was.
+
+        >>> import everedge, pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "edges.txt")
+        >>> _ = file.write_text("0 1\\n1 2\\n")
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.ingest(file).edges_inserted
+        2
+        """
+        if not files:
+            raise InvalidInputError("no files: name one at least")
+        if batch < 1:
+            raise InvalidInputError(f"batch={batch}: it must be 1 or more")
+        paths = [os.fspath(file) for file in files]
+        options: _native.IngestOptions = {
+            "format": None if format == "auto" else format,
+            "delete": delete,
+            "batch": batch,
+            "drop_self_loops": drop_self_loops,
+            "src": src,
+            "dst": dst,
+            "weight": weight,
+        }
+        is_new = self._native is None
+        native = self._open(first_file=(paths[0], options))
+        shown = is_watched() if progress is None else progress
+        try:
+            with Bar() if shown is True else nullcontext(shown or None) as tell:
+                report = json.loads(native.ingest(paths, options, _told(tell, paths)))
+        except BaseException:
+            if is_new:
+                self._remove_if_empty(native)
+            raise
+        medium = report["medium"] and MediumReport(**report["medium"])
+        return IngestReport(**{**report, "medium": medium})
+
+    def add_edges(
+        self, src: Ids, dst: Ids, weight: npt.ArrayLike | ArrowColumn | None = None
+    ) -> None:
+        """Insert edges as one batch: all of them, or on an error none.
+
+        `src` and `dst` are columns of ids of one length: NumPy arrays, lists, columns of pandas,
+        polars or Arrow; or single ids. `weight` has one number an edge; a graph with weights needs
+        it. Contiguous `uint32` and `float32` arrays are read in place.
+
+        Raises `InvalidInputError` with the row, `NoSpaceError`.
+        """
+        ends = _columns.names(src, "src"), _columns.names(dst, "dst")
+        _columns.check_lengths(*ends)
+        native = self._open(ends)
+        is_weighted = _options(native)["weighted"]
+        if (weight is not None) != is_weighted:
+            what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
+            raise InvalidInputError(f"weight: the graph {what}")
+        weights = None if weight is None else _columns.weights(weight, len(ends[0]))
+        u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
+        native.add_edges(u, v, weights)
+
+    def delete_edges(self, src: Ids, dst: Ids) -> Changes:
+        """Delete the newest occurrence of each edge as one batch; return what that changed.
+
+        What is not there changes nothing and is counted in `ignored_deletions`.
+
+        Raises `InvalidInputError` with the row, `NoSpaceError`.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges([0, 1], [1, 2])
+        >>> graph.delete_edges([0, 5], [1, 6])
+        Changes(inserted=0, deleted=1, ignored_deletions=1)
+        """
+        ends = _columns.names(src, "src"), _columns.names(dst, "dst")
+        _columns.check_lengths(*ends)
+        native = self._open(ends)
+        u, v = _known_vertices(native, ends[0], "src"), _known_vertices(native, ends[1], "dst")
+        is_known = (u >= 0) & (v >= 0)
+        pairs = u[is_known].astype(np.uint32), v[is_known].astype(np.uint32)
+        inserted, deleted, ignored = native.delete_edges(*pairs)
+        return Changes(inserted, deleted, ignored + int((~is_known).sum()))
+
+    def add_vertices(self, ids: Ids) -> None:
+        """Make vertices, as one batch; those that are there already stay as they are.
+
+        Raises `InvalidInputError` with the row, `NoSpaceError`.
+        """
+        column = _columns.names(ids, "ids")
+        native = self._open((column,))
+        native.add_vertices(_vertices(native, column, "ids"))
+
+    def delete_vertex(self, vertex: Id) -> Changes:
+        """Delete a vertex and its edges both ways, as one batch; return what that changed.
+
+        What is not a vertex changes nothing. Cost: its edges; all edges without in-neighbors.
+        """
+        column = _columns.names(vertex, "vertex")
+        native = self._open((column,))
+        [found] = _known_vertices(native, column, "vertex").tolist()
+        return Changes(*native.delete_vertex(found)) if found >= 0 else Changes(0, 0, 0)
+
+    def snapshot(self) -> Snapshot:
+        """Return a frozen view of all batches acknowledged so far.
+
+        Cost: the updates since the last one; nothing is copied.
+        """
+        return Snapshot(self._open().snapshot())
+
+    def sync(self) -> None:
+        """Make all that was applied durable, whatever the durability."""
+        self._open().sync()
+
+    def stats(self) -> Stats:
+        """Return what the graph is and how large it is."""
+        return Stats(**json.loads(self._open().stats()))
+
+    def verify(self) -> Verification:
+        """Check all that can be checked without the graph's history. Cost: reads all of it."""
+        return Verification(**json.loads(self._open().verify()))
+
+    def recovery(self) -> Recovery:
+        """Return what opening the graph found."""
+        return Recovery(*self._open().recovery())
+
+    def close(self) -> None:
+        """Close the graph; a second time does nothing. Snapshots stay usable.
+
+        Raises `InUseError` while another thread's call is running.
+        """
+        with self._lock:
+            if self._native is not None:
+                self._native.close()
+            self._is_closed = True
+
+    def __enter__(self) -> Graph:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._is_closed:
+            return f"<Graph {self._path}: closed>"
+        if self._native is None:
+            return f"<Graph {self._path}: new, without data>"
+        stats = self.stats()
+        return (
+            f"<Graph {self._path}: {stats.layout} on {stats.medium}, "
+            f"{stats.vertices:,} vertices, {stats.edges:,} edges>"
+        )
+
+    def _view(self) -> Snapshot:
+        return self.snapshot()
+
+    def _open(
+        self,
+        columns: tuple[Names, ...] = (),
+        first_file: tuple[str, _native.IngestOptions] | None = None,
+    ) -> _native.Graph:
+        """Return the native graph; create it if it is new, for ids as in these data."""
+        with self._lock:
+            if self._is_closed:
+                raise ClosedError("the graph is closed")
+            if self._native is None:
+                options = self._creation(_columns.kind(columns, mapped=self._mapped))
+                if first_file is None:
+                    self._native = _native.Graph.create(self._path, options)
+                else:
+                    self._native = _native.Graph.create_for(self._path, options, *first_file)
+            return self._native
+
+    def _remove_if_empty(self, native: _native.Graph) -> None:
+        """Make a graph new again that no data have reached, so that other data can shape it."""
+        with self._lock:
+            if native is self._native and not json.loads(native.stats())["vertices"]:
+                native.close()
+                if os.path.isdir(self._path):
+                    _native.Graph.remove(self._path)
+                self._native = None
+
+    def _creation(self, ids: str) -> _native.GraphOptions:
+        given = {key: value for key, value in self._given.items() if value is not None}
+        medium = given.get("medium", "file").removesuffix("-emulated")
+        options: _native.GraphOptions = {
+            "layout": given.get("layout", "adjacency"),
+            "medium": medium,
+            "emulate_pmem": self._emulate_pmem,
+            "eadr": given.get("eadr", False),
+            "directed": given.get("directed"),
+            "weighted": given.get("weighted", False),
+            "simple": given.get("simple", False),
+            "in_neighbors": given.get("in_neighbors", True),
+            "ids": ids,
+            "map_ids": self._mapped,
+            "durability": given.get("durability", "batch"),
+            "log_bytes": given.get("log_bytes", 1 << 30),
+            "meter": self._meter,
+        }
+        return options
+
+    def _check_given(self, native: _native.Graph) -> None:
+        """Raise unless the options that were given are those of the graph."""
+        there = _options(native)
+        wanted = {key: value for key, value in self._given.items() if value is not None}
+        wrong = [key for key, value in wanted.items() if there[key] != value]
+        if self._mapped is not None and self._mapped == (there["ids"] == "dense"):
+            wrong.append("ids")
+            wanted["ids"] = "map" if self._mapped else "dense"
+        if wrong:
+            native.close()
+            differs = ", ".join(f"{key} is {there[key]!r}, not {wanted[key]!r}" for key in wrong)
+            raise InvalidInputError(
+                f"`{self._path}` exists and {differs}: options are fixed when a graph is created"
+            )
+
+
+def _vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.uint32]:
+    """Return the vertices of names, making ids for new ones."""
+    kind = _options(native)["ids"]
+    if kind == "dense":
+        return _columns.dense(names, what)
+    if kind == "text":
+        return native.intern_texts(_columns.texts(names, what))
+    return native.intern_integers(_columns.integers(names, what))
+
+
+def _known_vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.int64]:
+    """Return the vertices of names, -1 for an unknown one."""
+    kind = _options(native)["ids"]
+    if kind == "dense":
+        return _columns.dense(names, what).astype(np.int64)
+    if kind == "text":
+        return native.find_texts(_columns.texts(names, what))
+    return native.find_integers(_columns.integers(names, what))
+
+
+def _options(native: _native.Graph) -> dict[str, Any]:
+    options: dict[str, Any] = json.loads(native.options())
+    return options
+
+
+def _told(
+    tell: Callable[[Progress], object] | None, paths: list[str]
+) -> Callable[[int, int, int | None, int], None] | None:
+    if tell is None:
+        return None
+
+    def told(file: int, bytes_read: int, bytes_total: int | None, edges: int) -> None:
+        tell(Progress(paths[file], bytes_read, bytes_total, edges))
+
+    return told
+
+
+def _holds_something(path: str) -> bool:
+    try:
+        return bool(os.listdir(path))
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        raise NotAGraphError(f"`{path}` is not a graph: it is a file") from None
+
+
+def _size(size: int | str) -> int:
+    """Return a number of bytes, of text with K, M or G for powers of 1,024."""
+    text = str(size)
+    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1:].upper(), 0)
+    number = text[:-1] if shift else text
+    if not number.isdecimal() or int(number) << shift >= 1 << 64:
+        raise InvalidInputError(f"log_size={size!r}: give a number and at most one of K, M, G")
+    return int(number) << shift

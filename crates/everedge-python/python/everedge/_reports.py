@@ -1,0 +1,148 @@
+"""What calls report. Fields are the keys of the command line's `--json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class MediumReport:
+    """What a medium did, if the graph was opened with `meter=True`."""
+
+    stored_bytes: int
+    """Bytes stored by the program."""
+    media_read_bytes: int
+    """Bytes that the device reads, by the model of its buffer."""
+    media_written_bytes: int
+    """Bytes that the device writes, by the model of its buffer."""
+    fences: int
+    """Fences."""
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """What an ingest did."""
+
+    edges_read: int
+    """Edges in the files."""
+    edges_inserted: int
+    """Edges that were inserted and not there already."""
+    edges_deleted: int
+    """Edges that were deleted."""
+    deletes_ignored: int
+    """Deletions that found no edge."""
+    vertices: int
+    """Vertices of the graph afterwards."""
+    edges: int
+    """Edges of the graph afterwards."""
+    seconds: float
+    """From the first edge read to the last batch acknowledged."""
+    edges_per_second: float
+    """Edges read in a second."""
+    peak_rss_bytes: int
+    """The most memory that this process has taken."""
+    medium: MediumReport | None
+    """What the medium did, if that is counted."""
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """How a kernel ran, and its answer in short."""
+
+    kernel: str
+    """The kernel."""
+    source: int | str | None
+    """The id of the source, if it has one."""
+    threads: int
+    """Threads that it ran on."""
+    open_seconds: float
+    """How long opening the graph took."""
+    seconds: float
+    """The kernel alone, without the verification of its answer."""
+    trials: list[float]
+    """The time of each trial."""
+    iterations: int | None
+    """Iterations, of a kernel that has them."""
+    peak_rss_bytes: int
+    """The most memory that this process has taken."""
+    read_bytes: int
+    """Bytes read from the medium by the kernel itself; 0 for a graph that is mapped."""
+    result: dict[str, Any]
+    """The answer in short: `{"reached": 4, "depth": 2}` and the like."""
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a graph is and how large it is."""
+
+    kind: str
+    """Always `graph`."""
+    layout: str
+    """How neighbors are kept."""
+    medium: str
+    """Where bytes live."""
+    directed: bool
+    """Whether edges have a direction."""
+    weighted: bool
+    """Whether edges carry a weight."""
+    simple: bool
+    """Whether a pair keeps one edge only."""
+    vertices: int
+    """Vertices."""
+    edges: int
+    """Edges; an undirected one counts once."""
+    disk_bytes: int
+    """Bytes that the graph takes on its medium."""
+    versions: int
+    """Committed versions."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of checking a graph."""
+
+    ok: bool
+    """Whether nothing is wrong."""
+    checks: int
+    """How many statements were checked."""
+    problems: list[str]
+    """What is wrong: what, where, expected and found."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a deletion changed."""
+
+    inserted: int
+    """Edges that were inserted and not there already."""
+    deleted: int
+    """Edges that were deleted."""
+    ignored_deletions: int
+    """Deletions that found no edge."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What opening a graph found."""
+
+    replayed_batches: int
+    """Batches that an unclean end had left in the log; each was acknowledged."""
+    replayed_updates: int
+    """Updates in them."""
+    open_seconds: float
+    """How long opening took."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an ingest is."""
+
+    file: str
+    """The file that is read."""
+    bytes_read: int
+    """Bytes of it read."""
+    bytes_total: int | None
+    """Bytes that it has, if known."""
+    edges: int
+    """Edges acknowledged, of all files."""

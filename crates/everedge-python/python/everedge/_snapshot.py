@@ -1,0 +1,212 @@
+"""A frozen view of a graph."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge import _kernels
+from everedge._columns import Id, word
+from everedge._errors import InvalidInputError
+from everedge._reports import RunReport
+from everedge._values import Values, Vertices
+
+if TYPE_CHECKING:
+    import networkx
+    import scipy.sparse
+
+    from everedge import _native
+
+
+class Snapshot:
+    """All batches that were acknowledged when it was taken; it never changes.
+
+    Made by `Graph.snapshot`; any number may be open, and none stops the writers. Closed by
+    `close` or at the end of its `with` block; what it answered stays.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 0], [1, 2])
+    >>> with graph.snapshot() as s:
+    ...     s.num_vertices, s.num_edges, s.out_degree().values
+    (3, 2, array([2, 0, 0], dtype=uint32))
+    """
+
+    pagerank = _kernels.pagerank
+    bfs = _kernels.bfs
+    sssp = _kernels.sssp
+    wcc = _kernels.wcc
+    one_hop = _kernels.one_hop
+
+    def __init__(self, native: _native.View) -> None:
+        self._native = native
+
+    @property
+    def num_vertices(self) -> int:
+        """The number of vertices."""
+        return self._native.vertex_count()
+
+    @property
+    def num_edges(self) -> int:
+        """The number of edges; an undirected one counts once."""
+        return self._native.edge_count()
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._native.is_directed()
+
+    @property
+    def weighted(self) -> bool:
+        """Whether edges carry a weight."""
+        return self._native.is_weighted()
+
+    @property
+    def vertices(self) -> npt.NDArray[Any]:
+        """External ids in ascending order of vertex numbers; shape `[num_vertices]`.
+
+        `uint32` if ids are dense, `uint64` if they are mapped integers, else objects (`str`).
+        """
+        return self._vertices.ids
+
+    def neighbors(self, vertex: Id) -> npt.NDArray[Any]:
+        """Return the external ids of the out-neighbors of a vertex, parallel edges one by one.
+
+        Raises `InvalidInputError` if it is not a vertex. Cost: the neighbors.
+        """
+        return self._names(self._native.out_neighbors(self._find(vertex)))
+
+    def out_degree(self) -> Values[np.uint32]:
+        """Return the number of edges that leave each vertex. Cost: the vertices."""
+        return Values("out_degree", self._vertices, self._native.out_degrees())
+
+    def in_degree(self) -> Values[np.uint32]:
+        """Return the number of edges that enter each vertex.
+
+        Cost: the vertices; every edge in a graph without in-neighbors.
+        """
+        return Values("in_degree", self._vertices, self._native.in_degrees())
+
+    def degree(self) -> Values[np.uint32]:
+        """Return the number of edges of each vertex, both ways if they have a direction.
+
+        A self-loop counts twice in a directed graph, once in an undirected one.
+        """
+        degrees = self._native.out_degrees()
+        if self.directed:
+            degrees += self._native.in_degrees()
+        return Values("degree", self._vertices, degrees)
+
+    def edges(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
+        """Return sources, destinations and weights (`None` without), of shape `[num_edges]` each.
+
+        In external ids; an undirected edge comes once. Cost: every edge, 12 bytes and an id.
+        """
+        src, dst, weight = self._native.edges()
+        return self._names(src), self._names(dst), weight if self.weighted else None
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """Return the adjacency matrix: row and column k stand for `vertices[k]`; needs SciPy.
+
+        Parallel edges add up; an undirected edge stands on both sides of the diagonal.
+        """
+        import scipy.sparse
+
+        src, dst, weight = self._native.edges()
+        index = self._vertices.index
+        rows, columns = np.searchsorted(index, src), np.searchsorted(index, dst)
+        if not self.directed:
+            others = rows != columns
+            rows, columns, weight = (
+                np.concatenate([rows, columns[others]]),
+                np.concatenate([columns, rows[others]]),
+                np.concatenate([weight, weight[others]]),
+            )
+        shape = (len(index), len(index))
+        return scipy.sparse.coo_array((weight, (rows, columns)), shape=shape).tocsr()
+
+    def to_networkx(self) -> networkx.Graph[Any]:
+        """Return a NetworkX multigraph, directed as this graph is; needs NetworkX.
+
+        Cost: about a kilobyte an edge.
+        """
+        import networkx
+
+        graph = networkx.MultiDiGraph() if self.directed else networkx.MultiGraph()
+        graph.add_nodes_from(self.vertices.tolist())
+        src, dst, weight = self.edges()
+        if weight is None:
+            graph.add_edges_from(zip(src.tolist(), dst.tolist(), strict=True))
+        else:
+            edges = zip(src.tolist(), dst.tolist(), weight.tolist(), strict=True)
+            graph.add_weighted_edges_from(edges)
+        return graph
+
+    def close(self) -> None:
+        """Give the view and what it keeps in memory up; a second time does nothing."""
+        self._native.close()
+
+    def __contains__(self, vertex: Id) -> bool:
+        return self._native.find(word(vertex)) is not None
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Snapshot of {self.num_vertices:,} vertices and {self.num_edges:,} edges>"
+
+    def _view(self) -> AbstractContextManager[Snapshot]:
+        return nullcontext(self)
+
+    @cached_property
+    def _vertices(self) -> Vertices:
+        index = self._native.vertices()
+        return Vertices(index, self._names(index), self._native.vertex_bound())
+
+    def _names(self, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+        kind = self._native.id_kind()
+        if kind == "dense":
+            return vertices
+        if kind == "integer":
+            return self._native.integers(vertices)
+        return np.array(self._native.texts(vertices), object)
+
+    def _find(self, vertex: Id) -> int:
+        found = self._native.find(word(vertex))
+        if found is None:
+            raise InvalidInputError(f"vertex `{vertex}` is not in the graph")
+        return found
+
+    def _run(
+        self,
+        kernel: str,
+        threads: int,
+        source: Id | None = None,
+        iterations: int | None = None,
+        tolerance: float | None = None,
+    ) -> tuple[RunReport, npt.NDArray[Any]]:
+        for what, value in (("threads", threads), ("iterations", iterations or 0)):
+            if not 0 <= value < 1 << 32:
+                raise InvalidInputError(f"{what}={value}: it must be from 0 to 2^32 - 1")
+        text, answer = self._native.run(
+            kernel,
+            source=None if source is None else word(source),
+            iterations=iterations,
+            tolerance=tolerance,
+            threads=threads,
+        )
+        return RunReport(**json.loads(text)), answer

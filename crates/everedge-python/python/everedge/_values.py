@@ -1,0 +1,207 @@
+"""What a kernel says about each vertex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge._columns import Id, word
+from everedge._reports import RunReport
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+UNREACHED = -1
+"""The depth of a vertex that a search did not reach."""
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_HEAD_ROWS = 5
+
+
+class Vertices:
+    """The vertices of a snapshot and their external ids; all its results share one."""
+
+    def __init__(self, index: npt.NDArray[np.uint32], ids: npt.NDArray[Any], bound: int) -> None:
+        self.index = index
+        """Shape `[vertex_count]`, ascending: where each vertex stands in arrays by index."""
+        self.ids = ids
+        """Shape `[vertex_count]`: their external ids, in the same order."""
+        self.bound = bound
+        """The length of arrays by index."""
+        self._rows: dict[str, int] | None = None
+
+    def row(self, name: Id) -> int | None:
+        """Return the position of a vertex in `ids`. Cost: all ids once, then one look-up."""
+        if self.ids is self.index and not isinstance(name, str):
+            row = int(np.searchsorted(self.index, np.uint32(name))) if 0 <= name < self.bound else 0
+            return row if row < len(self.index) and self.index[row] == name else None
+        if self._rows is None:
+            self._rows = {str(known): row for row, known in enumerate(self.ids.tolist())}
+        return self._rows.get(word(name))
+
+
+class Values(Generic[Scalar]):
+    """One value for each vertex: the answer of a kernel, or degrees.
+
+    Stays as it is when its snapshot and graph are closed.
+
+    - `ids` and `values` are aligned arrays of shape `[vertex_count]`; `np.asarray` gives `values`.
+    - `by_index` is an array of shape `[vertex_bound]`, indexed by vertex number: what the kernel
+      computed, without a copy. With dense ids a vertex's number is its id; in rows that are no
+      vertex the value has no meaning.
+    - `r[3]`, `r["libc6"]`, `3 in r`, `for id, value in r.items()` look ids up as a dict does.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges(["a", "b", "c"], ["b", "c", "b"])
+    >>> depth = everedge.bfs(graph, source="a")
+    >>> depth
+    bfs of 3 vertices, int32
+      a  0
+      b  1
+      c  2
+    >>> int(depth["c"])
+    2
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vertices: Vertices,
+        by_index: npt.NDArray[Scalar],
+        report: RunReport | None = None,
+    ) -> None:
+        self._name = name
+        self._vertices = vertices
+        self._by_index = by_index
+        self._report = report
+        self._values: npt.NDArray[Any] | None = None
+
+    @property
+    def ids(self) -> npt.NDArray[Any]:
+        """External ids in ascending order of vertex numbers; shape `[vertex_count]`.
+
+        `uint32` if ids are dense, `uint64` if they are mapped integers, else objects (`str`).
+        """
+        return self._vertices.ids
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The value of each vertex of `ids`; shape `[vertex_count]`.
+
+        Cost: a copy at the first use, none if every number below `vertex_bound` is a vertex.
+        """
+        if self._values is None:
+            is_whole = len(self._vertices.index) == self._vertices.bound
+            by_index = self._by_index
+            self._values = by_index if is_whole else by_index[self._vertices.index]
+        return self._values
+
+    @property
+    def by_index(self) -> npt.NDArray[Scalar]:
+        """The values by vertex number; shape `[vertex_bound]`."""
+        return self._by_index
+
+    @property
+    def report(self) -> RunReport | None:
+        """How the kernel ran; `None` for degrees."""
+        return self._report
+
+    def top(self, count: int = 10) -> list[tuple[Any, Any]]:
+        """Return the `count` largest values as `(id, value)`, the largest first.
+
+        Vertices that a search has not reached are left out; among equals the smaller vertex
+        number comes first. Cost: a sort of the values.
+        """
+        values = self.values
+        is_reached = np.isfinite(values) & (values != UNREACHED)
+        rows = np.flatnonzero(is_reached)
+        if values.dtype.kind == "u":
+            values = values.astype(np.int64)
+        rows = rows[np.argsort(-values[rows], kind="stable")][:count]
+        return list(zip(self.ids[rows].tolist(), values[rows].tolist(), strict=True))
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over `(id, value)`, as Python objects."""
+        return zip(self.ids.tolist(), self.values.tolist(), strict=True)
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Return a dict from ids to values, as Python objects."""
+        return dict(self.items())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return an Arrow table with the columns `id` and `value`; needs pyarrow."""
+        import pyarrow
+
+        return pyarrow.table({"id": pyarrow.array(self.ids), "value": pyarrow.array(self.values)})
+
+    def to_pandas(self) -> pandas.Series[Any]:
+        """Return a pandas series of the values, indexed by id; needs pandas."""
+        import pandas
+
+        return pandas.Series(self.values, index=pandas.Index(self.ids, name="id"), name=self._name)
+
+    def __getitem__(self, name: Id) -> Any:
+        row = self._vertices.row(name)
+        if row is None:
+            raise KeyError(name)
+        return self.values[row]
+
+    def __contains__(self, name: Id) -> bool:
+        return self._vertices.row(name) is not None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the ids, as a dict does."""
+        return iter(self.ids.tolist())
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        values = self.values if dtype is None else self.values.astype(dtype, copy=False)
+        return values.copy() if copy else values
+
+    def __repr__(self) -> str:
+        count = len(self)
+        lines = [f"{self._name} of {count:,} vertices, {self.values.dtype}"]
+        shown = [str(name) for name in self.ids[:_HEAD_ROWS].tolist()]
+        width = max(map(len, shown), default=0)
+        for name, value in zip(shown, self.values[:_HEAD_ROWS].tolist(), strict=True):
+            text = f"{value:.6g}" if isinstance(value, float) else str(value)
+            lines.append(f"  {name:>{width}}  {text}")
+        if count > _HEAD_ROWS:
+            lines.append("  ...")
+        return "\n".join(lines)
+
+
+class Components(Values[np.uint32]):
+    """The weakly connected component of each vertex.
+
+    `values` are external ids: a component is named by its vertex of smallest number. `by_index`
+    holds that number.
+    """
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The component of each vertex of `ids`, as an external id; shape `[vertex_count]`."""
+        if self._values is None:
+            vertices = self._vertices
+            labels = self._by_index[vertices.index]
+            rows = np.searchsorted(vertices.index, labels)
+            self._values = vertices.ids[rows]
+        return self._values
+
+    def top(self, count: int = 10) -> list[tuple[Any, Any]]:
+        """Return the `count` largest components as `(id, number of vertices)`."""
+        vertices = self._vertices
+        labels, sizes = np.unique(self._by_index[vertices.index], return_counts=True)
+        order = np.argsort(-sizes, kind="stable")[:count]
+        names = vertices.ids[np.searchsorted(vertices.index, labels[order])]
+        return list(zip(names.tolist(), sizes[order].tolist(), strict=True))

@@ -1,0 +1,74 @@
+//! Errors as the exceptions that `everedge._errors` defines.
+
+use std::io;
+use std::path::Path;
+
+use everedge::{Error, StorageError};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// Returns the exception for an error of the facade.
+pub(crate) fn exception(error: Error) -> PyErr {
+    let (cause, edges) = match &error {
+        Error::Partly { edges, source } => (&**source, *edges),
+        _ => (&error, 0),
+    };
+    let message = error.to_string();
+    if matches!(cause, Error::Interrupted) {
+        return PyKeyboardInterrupt::new_err(message);
+    }
+    Python::attach(|py| {
+        let build = || {
+            let exception = instance(py, class_of(cause), &message)?;
+            exception.setattr("edges_acknowledged", edges)?;
+            if let Some((path, source)) = system_error(cause) {
+                exception.setattr("errno", source.raw_os_error())?;
+                exception.setattr("filename", path.as_os_str())?;
+            }
+            PyResult::Ok(PyErr::from_value(exception))
+        };
+        build().unwrap_or_else(|error| error)
+    })
+}
+
+/// Returns the exception `class` of `everedge` with this message.
+pub(crate) fn raised(class: &str, message: &str) -> PyErr {
+    Python::attach(|py| instance(py, class, message).map_or_else(|error| error, PyErr::from_value))
+}
+
+fn instance<'py>(py: Python<'py>, class: &str, message: &str) -> PyResult<Bound<'py, PyAny>> {
+    let message = PyString::new(py, message);
+    py.import("everedge._errors")?.getattr(class)?.call1((message,))
+}
+
+fn class_of(error: &Error) -> &'static str {
+    match error {
+        Error::Storage(error) => match error {
+            StorageError::Io { .. } => "IoError",
+            StorageError::NoSpace { .. } => "NoSpaceError",
+            StorageError::Corruption { .. } => "CorruptionError",
+            StorageError::Version { .. } => "VersionError",
+            StorageError::InUse { .. } => "InUseError",
+            StorageError::NotAGraph { .. } => "NotAGraphError",
+            StorageError::InvalidInput { .. } => "InvalidInputError",
+            StorageError::Poisoned { .. } => "PoisonedError",
+            StorageError::ReadOnly { .. } => "ReadOnlyError",
+            _ => "EveredgeError",
+        },
+        Error::File { .. } => "FileError",
+        Error::Kernel(_) => "KernelError",
+        Error::Io { .. } => "IoError",
+        Error::InvalidInput { .. } => "InvalidInputError",
+        _ => "EveredgeError",
+    }
+}
+
+fn system_error(error: &Error) -> Option<(&Path, &io::Error)> {
+    match error {
+        Error::Io { path, source, .. } | Error::Storage(StorageError::Io { path, source, .. }) => {
+            Some((path, source))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,263 @@
+//! A graph as a class of Python.
+
+use std::path::PathBuf;
+
+use everedge::{Batch, Changes, Edge, ExternalId, Progress, VertexId};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+
+use crate::error::exception;
+use crate::handle::Handle;
+use crate::options::{Ingest, NewGraph};
+use crate::view::{View, json};
+
+/// Edges inserted, edges deleted, deletions ignored.
+type ChangeCounts = (u64, u64, u64);
+
+/// A live graph.
+#[pyclass(frozen, module = "everedge._native")]
+pub(crate) struct Graph {
+    handle: Handle<everedge::Graph>,
+}
+
+impl From<everedge::Graph> for Graph {
+    fn from(graph: everedge::Graph) -> Self {
+        Self { handle: Handle::new("graph", graph) }
+    }
+}
+
+#[pymethods]
+impl Graph {
+    /// Creates a graph as `options` say.
+    #[staticmethod]
+    fn create(py: Python<'_>, path: PathBuf, options: NewGraph) -> PyResult<Self> {
+        let graph_options = options.options().map_err(exception)?;
+        py.detach(|| everedge::Graph::create(&path, &graph_options, options.meter))
+            .map(Self::from)
+            .map_err(exception)
+    }
+
+    /// Creates a graph as `options` say and its first file suggests.
+    #[staticmethod]
+    fn create_for(
+        py: Python<'_>,
+        path: PathBuf,
+        options: NewGraph,
+        first_file: PathBuf,
+        ingest: Ingest,
+    ) -> PyResult<Self> {
+        let graph_options = options.options().map_err(exception)?;
+        let ingest = ingest.options().map_err(exception)?;
+        let (choices, file) = (options.choices(), Some(first_file.as_path()));
+        py.detach(|| everedge::Graph::open_or_create(&path, &graph_options, choices, file, &ingest))
+            .map(Self::from)
+            .map_err(exception)
+    }
+
+    /// Opens a graph for writing, alone.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, meter: bool) -> PyResult<Self> {
+        py.detach(|| everedge::Graph::open(&path, meter)).map(Self::from).map_err(exception)
+    }
+
+    /// Opens a graph for reading, beside other readers.
+    #[staticmethod]
+    fn open_read_only(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| everedge::Graph::open_read_only(&path)).map(Self::from).map_err(exception)
+    }
+
+    /// Removes a graph that nobody has open.
+    #[staticmethod]
+    fn remove(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| everedge::Graph::remove(&path)).map_err(exception)
+    }
+
+    /// Takes files in; calls `progress(file, bytes_read, bytes_total, edges)` after each batch.
+    ///
+    /// Returns the report as JSON. An exception of `progress` or of a signal handler ends it.
+    fn ingest(
+        &self,
+        py: Python<'_>,
+        files: Vec<PathBuf>,
+        options: Ingest,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let graph = self.handle.get()?;
+        let options = options.options().map_err(exception)?;
+        let mut stop: Option<PyErr> = None;
+        let mut tell = |now: Progress| {
+            stop = Python::attach(|py| notify(py, progress.as_ref(), now)).err();
+            stop.is_none()
+        };
+        let outcome = py.detach(|| graph.ingest(&files, &options, &mut tell));
+        match (outcome, stop) {
+            (Ok(report), _) => Ok(json(&report)),
+            // The facade's message says how much is in; Python's own would be empty.
+            (Err(_), Some(stop)) if !stop.is_instance_of::<PyKeyboardInterrupt>(py) => Err(stop),
+            (Err(error), _) => Err(exception(error)),
+        }
+    }
+
+    /// Inserts edges of dense ids as one batch.
+    fn add_edges(
+        &self,
+        py: Python<'_>,
+        src: PyReadonlyArray1<'_, u32>,
+        dst: PyReadonlyArray1<'_, u32>,
+        weight: Option<PyReadonlyArray1<'_, f32>>,
+    ) -> PyResult<()> {
+        let graph = self.handle.get()?;
+        // The batch copies the arrays while no other thread of Python can change them.
+        let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
+        let batch = Batch::insertions(pairs(src.as_slice()?, dst.as_slice()?), weight)
+            .map_err(|error| exception(error.into()))?;
+        py.detach(|| graph.apply(&batch)).map_err(exception)
+    }
+
+    /// Deletes edges of dense ids as one batch.
+    fn delete_edges(
+        &self,
+        py: Python<'_>,
+        src: PyReadonlyArray1<'_, u32>,
+        dst: PyReadonlyArray1<'_, u32>,
+    ) -> PyResult<ChangeCounts> {
+        let graph = self.handle.get()?;
+        let edges: Vec<Edge> = pairs(src.as_slice()?, dst.as_slice()?).collect();
+        py.detach(|| graph.delete(&edges)).map(counts).map_err(exception)
+    }
+
+    /// Deletes a vertex and its edges both ways.
+    fn delete_vertex(&self, py: Python<'_>, v: VertexId) -> PyResult<ChangeCounts> {
+        let graph = self.handle.get()?;
+        py.detach(|| graph.delete_vertex(v)).map(counts).map_err(exception)
+    }
+
+    /// Makes vertices of dense ids, as one batch.
+    fn add_vertices(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u32>) -> PyResult<()> {
+        let graph = self.handle.get()?;
+        let mut batch = Batch::new(graph.options().weighted);
+        for &v in ids.as_slice()? {
+            batch.add_vertex(v).map_err(|error| exception(error.into()))?;
+        }
+        py.detach(|| graph.apply(&batch)).map_err(exception)
+    }
+
+    /// Returns the vertices of strings, making ids for new ones, durably.
+    fn intern_texts<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<PyBackedStr>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let graph = self.handle.get()?;
+        let ids = py.detach(|| graph.intern_texts(names.iter().map(|name| &**name)));
+        Ok(ids.map_err(exception)?.into_pyarray(py))
+    }
+
+    /// Returns the vertices of integers, making ids for new ones, durably.
+    fn intern_integers<'py>(
+        &self,
+        py: Python<'py>,
+        names: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let graph = self.handle.get()?;
+        let names = names.as_slice()?.to_vec();
+        let ids = py.detach(|| graph.intern_integers(&names)).map_err(exception)?;
+        Ok(ids.into_pyarray(py))
+    }
+
+    /// Returns the vertices of strings, -1 for an unknown one.
+    fn find_texts<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<PyBackedStr>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let names = names.iter().map(|name| ExternalId::Text(name.to_string())).collect();
+        self.find(py, names)
+    }
+
+    /// Returns the vertices of integers, -1 for an unknown one.
+    fn find_integers<'py>(
+        &self,
+        py: Python<'py>,
+        names: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let names = names.as_slice()?.iter().copied().map(ExternalId::Integer).collect();
+        self.find(py, names)
+    }
+
+    /// Returns a frozen view.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<View> {
+        let graph = self.handle.get()?;
+        py.detach(|| graph.snapshot()).map(View::from).map_err(exception)
+    }
+
+    /// Makes all that was applied durable.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        let graph = self.handle.get()?;
+        py.detach(|| graph.sync()).map_err(exception)
+    }
+
+    /// Returns what the graph is and how large, as JSON.
+    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+        let graph = self.handle.get()?;
+        py.detach(|| graph.stats()).map(|stats| json(&stats)).map_err(exception)
+    }
+
+    /// Returns the outcome of all checks, as JSON.
+    fn verify(&self, py: Python<'_>) -> PyResult<String> {
+        let graph = self.handle.get()?;
+        py.detach(|| graph.verify()).map(|found| json(&found)).map_err(exception)
+    }
+
+    /// Returns what was fixed at creation, as JSON.
+    fn options(&self) -> PyResult<String> {
+        Ok(json(self.handle.get()?.options()))
+    }
+
+    /// Returns the batches and updates that opening replayed, and how long it took in seconds.
+    fn recovery(&self) -> PyResult<(u64, u64, f64)> {
+        let graph = self.handle.get()?;
+        let found = graph.recovery();
+        let seconds = graph.open_time().as_secs_f64();
+        Ok((found.replayed_batches, found.replayed_updates, seconds))
+    }
+
+    /// Closes the graph; a second time does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(graph) = self.handle.take()? else { return Ok(()) };
+        py.detach(|| graph.close()).map_err(exception)
+    }
+}
+
+impl Graph {
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<ExternalId>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let graph = self.handle.get()?;
+        let found: Vec<i64> = py
+            .detach(|| graph.find(&names).into_iter().map(|id| id.map_or(-1, i64::from)).collect());
+        Ok(found.into_pyarray(py))
+    }
+}
+
+/// Runs signal handlers and the callback.
+fn notify(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress {
+        progress.call1(py, (now.file, now.bytes_read, now.bytes_total, now.edges))?;
+    }
+    Ok(())
+}
+
+fn pairs<'a>(src: &'a [u32], dst: &'a [u32]) -> impl ExactSizeIterator<Item = Edge> + 'a {
+    assert_eq!(src.len(), dst.len(), "Python checks that columns are of one length");
+    src.iter().copied().zip(dst.iter().copied())
+}
+
+fn counts(changes: Changes) -> ChangeCounts {
+    (changes.inserted, changes.deleted, changes.ignored_deletions)
+}

@@ -1,0 +1,22 @@
+//! The native half of the Python package `everedge`: handles on graphs and views, nothing more.
+//!
+//! Signatures, defaults, checks and documentation are Python's (`python/everedge/`); what is here
+//! turns arguments into calls of the facade and answers into NumPy arrays or JSON, and errors into
+//! the exceptions of `python/everedge/_errors.py`. Every call releases the GIL while it works.
+
+mod error;
+mod graph;
+mod handle;
+mod options;
+mod view;
+
+use pyo3::prelude::pymodule;
+
+/// The classes that `everedge` builds on.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::graph::Graph;
+    #[pymodule_export]
+    use crate::view::View;
+}

@@ -1,0 +1,103 @@
+//! Options as dictionaries of Python, with the keys that `_native.pyi` lists.
+
+use everedge::{Choices, Column, Columns, Error, Format, Result};
+use everedge::{GraphOptions, IngestOptions, MediumKind};
+use pyo3::prelude::*;
+
+/// What is fixed when a graph is created, in words.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct NewGraph {
+    layout: String,
+    medium: String,
+    emulate_pmem: bool,
+    eadr: bool,
+    /// Chosen, or left to the first file.
+    directed: Option<bool>,
+    weighted: bool,
+    simple: bool,
+    in_neighbors: bool,
+    /// `dense`, `integer` or `text`; read only when no file is there to look at.
+    ids: String,
+    /// Whether ids go through the id map, if that was chosen.
+    map_ids: Option<bool>,
+    durability: String,
+    log_bytes: u64,
+    pub(crate) meter: bool,
+}
+
+impl NewGraph {
+    pub(crate) fn options(&self) -> Result<GraphOptions> {
+        let medium = match self.medium.parse()? {
+            MediumKind::Pmem { .. } => MediumKind::Pmem { emulated: self.emulate_pmem },
+            medium => medium,
+        };
+        Ok(GraphOptions {
+            layout: self.layout.parse()?,
+            medium,
+            eadr: self.eadr,
+            directed: self.directed.unwrap_or(true),
+            weighted: self.weighted,
+            simple: self.simple,
+            in_neighbors: self.in_neighbors,
+            ids: self.ids.parse()?,
+            durability: self.durability.parse()?,
+            log_bytes: self.log_bytes,
+            ..GraphOptions::default()
+        })
+    }
+
+    pub(crate) fn choices(&self) -> Choices {
+        Choices { directed_fixed: self.directed.is_some(), ids: self.map_ids, meter: self.meter }
+    }
+}
+
+/// How files are taken in, in words.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Ingest {
+    format: Option<String>,
+    delete: bool,
+    batch: usize,
+    drop_self_loops: bool,
+    src: Option<TableColumn>,
+    dst: Option<TableColumn>,
+    weight: Option<TableColumn>,
+}
+
+/// A column of a table, by its number from 0 or by its name.
+#[derive(Clone, FromPyObject)]
+enum TableColumn {
+    Index(usize),
+    Name(String),
+}
+
+impl Ingest {
+    pub(crate) fn options(&self) -> Result<IngestOptions> {
+        let column = |given: &Option<TableColumn>, default| match given.clone() {
+            None => default,
+            Some(TableColumn::Index(index)) => Column::Index(index),
+            Some(TableColumn::Name(name)) => Column::Name(name),
+        };
+        let is_given = self.src.is_some() || self.dst.is_some() || self.weight.is_some();
+        let default = Columns::default();
+        Ok(IngestOptions {
+            format: self.format.as_deref().map(format_of).transpose()?,
+            delete: self.delete,
+            batch: self.batch,
+            drop_self_loops: self.drop_self_loops,
+            columns: is_given.then(|| Columns {
+                src: column(&self.src, default.src),
+                dst: column(&self.dst, default.dst),
+                weight: column(&self.weight, default.weight),
+            }),
+        })
+    }
+}
+
+fn format_of(word: &str) -> Result<Format> {
+    Format::from_name(word).ok_or_else(|| {
+        let names = Format::ALL.map(Format::name).join(", ");
+        Error::InvalidInput { what: format!("no format is called `{word}`; there are {names}") }
+    })
+}

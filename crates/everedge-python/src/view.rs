@@ -1,0 +1,167 @@
+//! A frozen view as a class of Python.
+
+use everedge::{ExternalId, Kernel, RunOptions, Values, VertexId};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::error::exception;
+use crate::handle::Handle;
+
+type Column<'py, T> = Bound<'py, PyArray1<T>>;
+
+/// A frozen view of a graph.
+#[pyclass(frozen, module = "everedge._native")]
+pub(crate) struct View {
+    handle: Handle<everedge::View>,
+}
+
+impl From<everedge::View> for View {
+    fn from(view: everedge::View) -> Self {
+        Self { handle: Handle::new("snapshot", view) }
+    }
+}
+
+#[pymethods]
+impl View {
+    /// Runs a kernel by name. Returns the report as JSON and the answer: by vertex up to
+    /// `vertex_bound`, or the neighbors of `one-hop`.
+    #[pyo3(signature = (kernel, *, source, iterations, tolerance, threads))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        kernel: &str,
+        source: Option<String>,
+        iterations: Option<u32>,
+        tolerance: Option<f64>,
+        threads: usize,
+    ) -> PyResult<(String, Bound<'py, PyAny>)> {
+        let view = self.handle.get()?;
+        let kernel: Kernel = kernel.parse().map_err(exception)?;
+        let options =
+            RunOptions { source, iterations, tolerance, threads, ..RunOptions::default() };
+        let report = py.detach(|| view.run(kernel, &options)).map_err(exception)?;
+        let text = json(&report);
+        let values = match report.values {
+            Values::Depth(values) | Values::Component(values) | Values::Neighbors(values) => {
+                values.into_pyarray(py).into_any()
+            }
+            Values::Rank(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
+        };
+        Ok((text, values))
+    }
+
+    /// Returns a number above every vertex id.
+    fn vertex_bound(&self) -> PyResult<u32> {
+        Ok(self.handle.get()?.vertex_bound())
+    }
+
+    /// Returns the number of vertices.
+    fn vertex_count(&self) -> PyResult<u32> {
+        Ok(self.handle.get()?.vertex_count())
+    }
+
+    /// Returns the number of edges; an undirected one counts once.
+    fn edge_count(&self) -> PyResult<u64> {
+        Ok(self.handle.get()?.edge_count())
+    }
+
+    /// Returns whether edges have a direction.
+    fn is_directed(&self) -> PyResult<bool> {
+        Ok(self.handle.get()?.is_directed())
+    }
+
+    /// Returns whether edges carry a weight.
+    fn is_weighted(&self) -> PyResult<bool> {
+        Ok(self.handle.get()?.is_weighted())
+    }
+
+    /// Returns what names are: `dense`, `integer` or `text`.
+    fn id_kind(&self) -> PyResult<String> {
+        Ok(self.handle.get()?.id_kind().to_string())
+    }
+
+    /// Returns the vertices in ascending order.
+    fn vertices<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
+        let view = self.handle.get()?;
+        Ok(py.detach(|| view.vertices()).into_pyarray(py))
+    }
+
+    /// Returns the out-degree of every id below `vertex_bound`.
+    fn out_degrees<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
+        let view = self.handle.get()?;
+        Ok(py.detach(|| view.out_degrees()).into_pyarray(py))
+    }
+
+    /// Returns the in-degree of every id below `vertex_bound`.
+    fn in_degrees<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
+        let view = self.handle.get()?;
+        Ok(py.detach(|| view.in_degrees()).into_pyarray(py))
+    }
+
+    /// Returns the out-neighbors of a vertex, parallel edges one by one.
+    fn out_neighbors<'py>(&self, py: Python<'py>, v: VertexId) -> PyResult<Column<'py, u32>> {
+        let view = self.handle.get()?;
+        Ok(py.detach(|| view.out_neighbors(v)).into_pyarray(py))
+    }
+
+    /// Returns the sources, destinations and weights (1 if there are none) of all edges.
+    fn edges<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, f32>)> {
+        let view = self.handle.get()?;
+        let (src, dst, weight) = py.detach(|| view.edges());
+        Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
+    }
+
+    /// Returns the vertex with this name, if the view has it.
+    fn find(&self, py: Python<'_>, name: &str) -> PyResult<Option<VertexId>> {
+        let view = self.handle.get()?;
+        Ok(py.detach(|| view.find(name)))
+    }
+
+    /// Returns the names of vertices that have strings.
+    fn texts(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, u32>) -> PyResult<Vec<String>> {
+        self.names(py, &vertices, |name| match name {
+            ExternalId::Text(name) => name,
+            ExternalId::Integer(id) => id.to_string(),
+        })
+    }
+
+    /// Returns the names of vertices that have integers.
+    fn integers<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Column<'py, u64>> {
+        let names = self.names(py, &vertices, |name| match name {
+            ExternalId::Integer(id) => id,
+            ExternalId::Text(_) => unreachable!("an id map keeps names of one kind"),
+        })?;
+        Ok(names.into_pyarray(py))
+    }
+
+    /// Gives the view up; a second time does nothing.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.handle.close());
+    }
+}
+
+impl View {
+    fn names<T: Send>(
+        &self,
+        py: Python<'_>,
+        vertices: &PyReadonlyArray1<'_, u32>,
+        unwrap: fn(ExternalId) -> T,
+    ) -> PyResult<Vec<T>> {
+        let view = self.handle.get()?;
+        let vertices = vertices.as_slice()?.to_vec();
+        Ok(py.detach(|| vertices.into_iter().map(|v| unwrap(view.name_of(v))).collect()))
+    }
+}
+
+/// Returns a report as JSON.
+pub(crate) fn json(report: &impl Serialize) -> String {
+    serde_json::to_string(report).expect("reports have text keys")
+}

@@ -1,0 +1,131 @@
+"""What goes into a graph, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+
+import everedge
+from everedge import InvalidInputError
+
+
+def fresh(**options: Any) -> everedge.Graph:
+    return everedge.Graph("graph", medium="dram", **options)
+
+
+class OnlyStream:
+    """A column that knows nothing but the Arrow PyCapsule interface."""
+
+    def __init__(self, values: list[object]) -> None:
+        self.column = pyarrow.chunked_array([values])
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.column.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        tuple,
+        iter,
+        np.array,
+        lambda values: np.array(values, np.uint32),
+        lambda values: np.array(values, np.int8),
+        lambda values: np.array(values * 2, np.uint32)[::2][: len(values)],
+        lambda values: np.array(values, object),
+        pyarrow.array,
+        OnlyStream,
+    ],
+)
+def test_columns_of_every_kind_are_taken(make: Any) -> None:
+    graph = fresh()
+    graph.add_edges(make([5, 5, 5]), make([6, 6, 6]))
+    with graph.snapshot() as s:
+        assert s.edges()[0].tolist() == [5, 5, 5]
+
+
+def test_single_ids_are_columns_of_one() -> None:
+    graph = fresh()
+    graph.add_edges("a", "b")
+    graph.add_vertices("c")
+    assert graph.snapshot().vertices.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("column", [pyarrow.array(["a", "b"]), np.array(["a", "b"]), ["a", "b"]])
+def test_strings_of_every_kind_are_taken(column: Any) -> None:
+    graph = fresh()
+    graph.add_edges(column, column)
+    assert graph.snapshot().vertices.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([0, -1], "src, row 1: -1: ids are not negative"),
+        ([0, None], "src, row 1: None: ids of one column"),
+        ([0, "a"], "src, row 1: 'a': ids of one column"),
+        (["a", 0], "src, row 1: 0: ids of one column"),
+        ([0.0, float("nan")], "not float64; missing values"),
+        ([True, False], "not bool"),
+        ([0, 1 << 64], "src, row 1: 18446744073709551616: ids are from 0"),
+        (np.zeros((2, 2), int), "not an array of shape"),
+        ([0], "1 sources and 2 destinations"),
+    ],
+)
+def test_wrong_ids_are_refused_and_nothing_changes(column: Any, message: str) -> None:
+    graph = fresh()
+    graph.add_edges([0], [1])
+    with pytest.raises(InvalidInputError, match=message):
+        graph.add_edges(column, [1, 2])
+    assert graph.snapshot().num_edges == 1
+
+
+def test_ids_of_another_kind_are_refused() -> None:
+    graph = fresh(ids="dense")
+    with pytest.raises(InvalidInputError, match="create it with ids='map'"):
+        graph.add_edges(["a"], ["b"])
+    with pytest.raises(InvalidInputError, match="row 0: 2147483648: dense ids are at most"):
+        graph.add_edges([1 << 31], [0])
+    graph.add_edges([0], [1])
+    texts = fresh()
+    texts.add_edges(["a"], ["b"])
+    with pytest.raises(InvalidInputError, match="ids are strings, not integers"):
+        texts.add_edges([1], [2])
+
+
+def test_first_data_decide_what_ids_are() -> None:
+    for ids, kind in [([1 << 20], np.uint32), ([1 << 30], np.uint64), (["a"], object)]:
+        graph = fresh()
+        graph.add_edges(ids, ids)
+        assert graph.snapshot().vertices.dtype == kind
+    mapped = fresh(ids="map")
+    mapped.add_edges([7], [9])
+    assert mapped.snapshot().bfs(7).by_index.tolist() == [0, 1]
+
+
+def test_weights_must_fit() -> None:
+    plain, weighted = fresh(), fresh(weighted=True)
+    with pytest.raises(InvalidInputError, match="has no weights"):
+        plain.add_edges([0], [1], weight=[1])
+    with pytest.raises(InvalidInputError, match="has weights"):
+        weighted.add_edges([0], [1])
+    with pytest.raises(InvalidInputError, match="1 edges and 2 weights"):
+        weighted.add_edges([0], [1], weight=[1, 2])
+    with pytest.raises(InvalidInputError, match="weights are numbers"):
+        weighted.add_edges([0], [1], weight=["heavy"])
+    with pytest.raises(InvalidInputError, match="finite"):
+        weighted.add_edges([0], [1], weight=[float("nan")])
+    weighted.add_edges([0, 1], [1, 2], weight=[0.5, 2])
+    assert weighted.snapshot().edges()[2].tolist() == [0.5, 2]
+    assert everedge.sssp(weighted, 0)[2] == 2.5
+
+
+def test_nothing_is_a_batch_too() -> None:
+    graph = fresh()
+    graph.add_edges([], [])
+    assert graph.delete_edges([], []) == everedge.Changes(0, 0, 0)
+    assert graph.snapshot().num_vertices == 0

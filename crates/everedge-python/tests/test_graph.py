@@ -1,0 +1,243 @@
+"""Opening, closing, taking files in, and what goes wrong there."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import everedge
+
+
+def edge_file(directory: Path, count: int, name: str = "edges.txt") -> Path:
+    path = directory / name
+    path.write_text("".join(f"{v} {v + 1}\n" for v in range(count)))
+    return path
+
+
+def test_opens_what_it_created(path: Path) -> None:
+    with everedge.Graph(path, weighted=True) as graph:
+        graph.add_edges(["a"], ["b"], weight=[2.5])
+    with everedge.Graph(path, weighted=True, ids="map") as graph:
+        assert graph.snapshot().edges()[2].tolist() == [2.5]
+        assert graph.verify().ok
+        stats = graph.stats()
+    assert (stats.layout, stats.medium, stats.vertices, stats.edges) == ("adjacency", "file", 2, 1)
+
+
+def test_an_empty_directory_is_room_for_a_graph(tmp_path: Path) -> None:
+    with everedge.Graph(tmp_path) as graph:
+        graph.add_edges([0], [1])
+    with everedge.Graph(tmp_path) as graph:
+        assert graph.snapshot().num_edges == 1
+
+
+def test_options_that_differ_from_the_graph_are_refused(path: Path) -> None:
+    with everedge.Graph(path) as graph:
+        graph.add_edges([0], [1])
+    with pytest.raises(everedge.InvalidInputError, match="weighted is False, not True"):
+        everedge.Graph(path, weighted=True)
+    with pytest.raises(everedge.InvalidInputError, match="ids is 'dense', not 'map'"):
+        everedge.Graph(path, ids="map")
+    everedge.Graph(path, weighted=False, ids="dense").close()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layout": "heap"}, "no layout is called `heap`"),
+        ({"medium": "tape"}, "medium `tape` is none of"),
+        ({"durability": "hope"}, "no durability is called"),
+        ({"ids": "any"}, "there are 'auto', 'dense' and 'map'"),
+        ({"log_size": "much"}, "give a number and at most one of K, M, G"),
+        ({"log_size": -1}, "give a number and at most one of K, M, G"),
+    ],
+)
+def test_unknown_options_are_refused(path: Path, options: dict[str, object], message: str) -> None:
+    with pytest.raises(everedge.InvalidInputError, match=message):
+        everedge.Graph(path, **options).add_edges([0], [1])  # type: ignore[arg-type]
+    assert not path.exists()
+
+
+def test_what_is_not_a_graph_is_refused(tmp_path: Path) -> None:
+    file = edge_file(tmp_path, 1)
+    for path in (tmp_path, file):
+        with pytest.raises(everedge.NotAGraphError):
+            everedge.Graph(path)
+    with pytest.raises(everedge.NotAGraphError):
+        everedge.Graph(tmp_path / "nothing", read_only=True)
+
+
+def test_one_writer_or_many_readers(path: Path) -> None:
+    with everedge.Graph(path) as graph:
+        graph.add_edges([0], [1])
+        with pytest.raises(everedge.InUseError, match="in use by process"):
+            everedge.Graph(path)
+    first, second = everedge.Graph(path, read_only=True), everedge.Graph(path, read_only=True)
+    assert first.snapshot().num_edges == second.snapshot().num_edges == 1
+    with pytest.raises(everedge.ReadOnlyError):
+        first.add_edges([0], [1])
+
+
+def test_closed_is_closed_but_answers_stay(path: Path) -> None:
+    graph = everedge.Graph(path)
+    graph.add_edges(["a", "b"], ["b", "c"])
+    s = graph.snapshot()
+    graph.close()
+    graph.close()
+    depth = s.bfs("a")
+    s.close()
+    s.close()
+    assert depth["c"] == 2 and depth.ids.tolist() == ["a", "b", "c"]
+    for call in (s.bfs, lambda: s.num_edges, graph.snapshot, graph.stats, graph.sync):
+        with pytest.raises(everedge.ClosedError, match="is closed"):
+            call()
+    with everedge.Graph(path) as again:
+        assert again.snapshot().num_edges == 2
+
+
+def test_damage_is_an_error_that_names_the_file(path: Path) -> None:
+    with everedge.Graph(path) as graph:
+        graph.add_edges([0], [1])
+    manifest = path / "manifest.toml"
+    manifest.write_text(manifest.read_text().replace("true", "false", 1))
+    with pytest.raises(everedge.CorruptionError, match="manifest.toml"):
+        everedge.Graph(path)
+
+
+def test_errors_are_what_python_expects(tmp_path: Path) -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    with pytest.raises(OSError, match="cannot open `.*missing.txt`: No such file") as missing:
+        graph.ingest(tmp_path / "missing.txt")
+    assert isinstance(missing.value, everedge.IoError)
+    assert missing.value.filename == str(tmp_path / "missing.txt")
+    assert missing.value.errno == 2
+    with pytest.raises(ValueError, match="no kernel|not in the graph"):
+        graph.add_edges([0], [1])
+        everedge.bfs(graph, source=7)
+    assert issubclass(everedge.FileError, ValueError)
+    assert everedge.FileError.__module__ == "everedge"
+
+
+def test_ingest_reports_what_it_did(path: Path, tmp_path: Path) -> None:
+    file = edge_file(tmp_path, 10)
+    with everedge.Graph(path, meter=True) as graph:
+        report = graph.ingest(file, file, batch=4)
+        assert (report.edges_read, report.edges_inserted, report.vertices) == (20, 20, 11)
+        assert report.medium is not None and report.medium.fences > 0
+        deleted = graph.ingest(file, delete=True)
+        assert (deleted.edges_deleted, deleted.edges) == (10, 10)
+    wanted = "edges_read edges_inserted edges_deleted deletes_ignored vertices edges seconds "
+    wanted += "edges_per_second peak_rss_bytes medium"
+    assert " ".join(dataclasses.asdict(report)) == wanted
+
+
+def test_the_first_file_decides_what_ids_are(path: Path, tmp_path: Path) -> None:
+    bad, good = tmp_path / "bad.txt", tmp_path / "good.csv"
+    bad.write_text("0 1\n1\n")
+    good.write_text("app,lib\nlib,libc\n")
+    with everedge.Graph(path) as graph:
+        with pytest.raises(everedge.FileError, match=r"bad.txt`: line 2"):
+            graph.ingest(bad)
+        assert not path.exists()
+        graph.ingest(good)
+        assert graph.snapshot().vertices.tolist() == ["app", "lib", "libc"]
+
+
+def test_columns_of_a_table_are_chosen(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("when,who,whom\n9,1,2\n9,2,3\n")
+    for src, dst in (("who", "whom"), (1, 2)):
+        graph = everedge.Graph("graph", medium="dram")
+        graph.ingest(table, src=src, dst=dst)
+        assert graph.snapshot().vertices.tolist() == [1, 2, 3]
+
+
+def test_progress_is_told_and_can_stop_it(tmp_path: Path) -> None:
+    file = edge_file(tmp_path, 100)
+    seen: list[everedge.Progress] = []
+    graph = everedge.Graph("graph", medium="dram")
+    graph.ingest(file, batch=30, progress=seen.append)
+    assert [progress.edges for progress in seen] == [30, 60, 90, 100]
+    assert seen[-1].bytes_read == seen[-1].bytes_total == file.stat().st_size
+
+    def stop(progress: everedge.Progress) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        graph.ingest(file, batch=30, progress=stop)
+    assert graph.snapshot().num_edges == 130
+
+
+def test_a_bar_is_drawn_on_demand_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = edge_file(tmp_path, 10)
+    graph = everedge.Graph("graph", medium="dram")
+    graph.ingest(file)
+    assert capsys.readouterr().err == ""
+    graph.ingest(file, progress=True)
+    assert "10 edges" in capsys.readouterr().err
+
+
+def test_interrupt_ends_an_ingest_between_batches(path: Path, tmp_path: Path) -> None:
+    file = edge_file(tmp_path, 1000)
+    graph = everedge.Graph(path)
+
+    def interrupt(progress: everedge.Progress) -> None:
+        if progress.edges == 300:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt, match="the (300|400) edges before it are in the graph"):
+        graph.ingest(file, batch=100, progress=interrupt)
+    assert graph.snapshot().num_edges in (300, 400)
+    graph.close()
+
+
+def test_closing_waits_for_nobody(tmp_path: Path) -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    with pytest.raises(everedge.InUseError, match="another call"):
+        graph.ingest(edge_file(tmp_path, 10), progress=lambda _: graph.close())
+    assert graph.snapshot().num_edges == 10
+
+
+def test_threads_write_while_others_read() -> None:
+    graph = everedge.Graph("graph", medium="dram", ids="dense")
+
+    def write(first: int) -> None:
+        for k in range(20):
+            src = np.arange(first + 50 * k, first + 50 * (k + 1), dtype=np.uint32)
+            graph.add_edges(src, src + 1)
+
+    writers = [threading.Thread(target=write, args=(1000 * k,)) for k in range(4)]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        with graph.snapshot() as s:
+            assert s.num_edges % 50 == 0
+            assert len(s.edges()[0]) == s.num_edges
+    for writer in writers:
+        writer.join()
+    assert graph.snapshot().num_edges == 4000
+
+
+def test_a_killed_writer_loses_no_acknowledged_batch(path: Path) -> None:
+    code = f"""
+import everedge, os, signal
+graph = everedge.Graph({str(path)!r})
+for k in range(50):
+    graph.add_edges([k, k], [k + 1, k + 2])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    with everedge.Graph(path) as graph:
+        assert graph.snapshot().num_edges == 100
+        assert graph.recovery().replayed_batches == 50
+        assert graph.verify().ok

@@ -1,0 +1,144 @@
+"""Results: alignment, look-up, order, conversion and how they look."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import everedge
+
+
+@pytest.fixture
+def sparse() -> everedge.Snapshot:
+    """Dense ids with numbers between them that are no vertices."""
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges([2, 5, 9], [5, 9, 9])
+    return graph.snapshot()
+
+
+@pytest.fixture
+def named() -> everedge.Snapshot:
+    """Strings as ids."""
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges(["app", "tool", "lib"], ["lib", "tool", "libc6"])
+    return graph.snapshot()
+
+
+def test_ids_and_values_are_aligned(sparse: everedge.Snapshot) -> None:
+    depth = sparse.bfs(5)
+    assert depth.ids.tolist() == [2, 5, 9]
+    assert depth.values.tolist() == [everedge.UNREACHED, 0, 1]
+    assert depth.by_index.shape == (10,) and depth.by_index[[2, 5, 9]].tolist() == [-1, 0, 1]
+    assert np.asarray(depth).tolist() == depth.values.tolist()
+    assert np.asarray(depth, dtype=float).dtype == float
+    assert len(depth) == 3 and list(depth) == [2, 5, 9]
+
+
+def test_values_are_not_copied_without_need() -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges([0, 1], [1, 2])
+    rank = everedge.pagerank(graph)
+    assert rank.values is rank.by_index
+    assert np.shares_memory(np.asarray(rank), rank.by_index)
+
+
+def test_look_up_is_by_external_id(
+    sparse: everedge.Snapshot, named: everedge.Snapshot
+) -> None:
+    depth = sparse.bfs(2)
+    assert depth[9] == 2 and depth[np.uint64(9)] == 2 and depth["9"] == 2
+    for absent in (3, -1, 10, 1 << 40, "x"):
+        assert absent not in depth and absent not in sparse
+        with pytest.raises(KeyError):
+            depth[absent]
+    assert named.bfs("app")["libc6"] == 2
+    assert "libc6" in named and "libc7" not in named
+    with pytest.raises(everedge.InvalidInputError, match="is no id"):
+        1.5 in named  # type: ignore[operator]  # noqa: B015
+
+
+def test_top_leaves_the_unreached_out(sparse: everedge.Snapshot) -> None:
+    assert sparse.bfs(5).top() == [(9, 1), (5, 0)]
+    assert sparse.sssp(5).top(1) == [(9, 1.0)]
+    assert sparse.in_degree().top(2) == [(9, 2), (5, 1)]
+
+
+def test_parameters_out_of_range_are_refused(sparse: everedge.Snapshot) -> None:
+    with pytest.raises(everedge.InvalidInputError, match="threads=-1"):
+        sparse.wcc(threads=-1)
+    with pytest.raises(everedge.InvalidInputError, match="iterations=-1"):
+        sparse.pagerank(iterations=-1)
+    with pytest.raises(everedge.KernelError, match="tolerance"):
+        sparse.pagerank(tolerance=-1)
+
+
+def test_degrees(sparse: everedge.Snapshot) -> None:
+    assert sparse.out_degree().to_dict() == {2: 1, 5: 1, 9: 1}
+    assert sparse.in_degree().to_dict() == {2: 0, 5: 1, 9: 2}
+    assert sparse.degree().to_dict() == {2: 1, 5: 2, 9: 3}
+    graph = everedge.Graph("graph", medium="dram", directed=False)
+    graph.add_edges([0, 1], [1, 1])
+    assert graph.snapshot().degree().to_dict() == {0: 1, 1: 2}
+    assert [column.tolist() for column in graph.snapshot().edges()[:2]] == [[0, 1], [1, 1]]
+
+
+def test_components_are_named_by_external_ids(named: everedge.Snapshot) -> None:
+    wcc = named.wcc()
+    assert wcc.to_dict() == {"app": "app", "tool": "tool", "lib": "app", "libc6": "app"}
+    assert wcc.top() == [("app", 3), ("tool", 1)]
+    assert wcc["libc6"] == "app"
+
+
+def test_the_report_has_the_keys_of_the_command_line(sparse: everedge.Snapshot) -> None:
+    report = sparse.pagerank(iterations=3).report
+    assert report is not None
+    assert (report.kernel, report.iterations, report.source) == ("pagerank", 3, None)
+    assert report.result["sum"] == pytest.approx(1)
+    assert sparse.bfs(5).report.source == 5  # type: ignore[union-attr]
+    assert sparse.degree().report is None
+
+
+def test_a_result_shows_its_shape_and_its_head(named: everedge.Snapshot) -> None:
+    assert repr(named.bfs("app")) == (
+        "bfs of 4 vertices, int32\n    app  0\n   tool  -1\n    lib  1\n  libc6  2"
+    )
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_vertices(range(1000))
+    assert repr(everedge.pagerank(graph)).splitlines() == [
+        "pagerank of 1,000 vertices, float64",
+        *(f"  {v}  0.001" for v in range(5)),
+        "  ...",
+    ]
+
+
+def test_results_go_to_arrow(named: everedge.Snapshot) -> None:
+    table = named.bfs("app").to_arrow()
+    assert table.to_pydict() == {"id": ["app", "tool", "lib", "libc6"], "value": [0, -1, 1, 2]}
+
+
+def test_results_go_to_pandas(named: everedge.Snapshot) -> None:
+    pytest.importorskip("pandas")
+    series = named.bfs("app").to_pandas()
+    assert series["libc6"] == 2 and series.name == "bfs" and series.index.name == "id"
+
+
+def test_a_snapshot_goes_to_scipy() -> None:
+    pytest.importorskip("scipy")
+    graph = everedge.Graph("graph", medium="dram", directed=False)
+    graph.add_edges([2, 2, 5], [5, 9, 5])
+    assert graph.snapshot().to_scipy().toarray().tolist() == [[0, 1, 1], [1, 1, 0], [1, 0, 0]]
+
+
+def test_a_snapshot_goes_to_networkx(named: everedge.Snapshot) -> None:
+    pytest.importorskip("networkx")
+    graph = named.to_networkx()
+    assert sorted(graph.edges()) == [("app", "lib"), ("lib", "libc6"), ("tool", "tool")]
+
+
+def test_a_snapshot_never_changes() -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges([0], [1])
+    with graph.snapshot() as s:
+        graph.add_edges([1], [2])
+        assert (s.num_edges, s.num_vertices, 2 in s) == (1, 2, False)
+    assert repr(graph.snapshot()) == "<Snapshot of 3 vertices and 2 edges>"
