@@ -31,8 +31,9 @@ test-rust:
 	$(CARGO) test --workspace
 
 test-python: $(VENV)/installed
-	$(VENV)/bin/maturin develop --manifest-path crates/everedge-python/Cargo.toml
-	$(VENV)/bin/pytest --quiet crates/everedge-python/tests
+	cd crates/everedge-python && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(VENV)/bin/maturin develop
+	cd crates/everedge-python && \
+		PATH=$(CURDIR)/$(VENV)/bin:$$PATH $(CURDIR)/$(VENV)/bin/python -m pytest
 
 $(VENV)/installed: crates/everedge-python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
