@@ -27,6 +27,8 @@ const CHUNK_UPDATES: u32 = STEP_UPDATES / 8;
 const COUNTING_SORT_MIN: usize = 128;
 /// A shard's part of a step: source side and destination side.
 const SIDES: usize = 2;
+/// No part of a step.
+const NO_PART: usize = usize::MAX;
 
 /// The archived state of a graph.
 pub(crate) struct Archive {
@@ -266,15 +268,19 @@ impl Plan {
     fn count(machinery: &Machinery, step: &[Segment], update_count: u32) -> Self {
         let counted = par::map_ranges(update_count, CHUNK_UPDATES, |range| {
             let mut counts: Vec<u32> = Vec::new();
-            for (src, dst) in updates_in(machinery.log, step, range) {
-                for part in parts_of(machinery.options, src & !DELETION, dst).into_iter().flatten()
-                {
-                    if counts.len() <= part.0 {
-                        counts.resize((part.0 | (SIDES - 1)) + 1, 0);
-                    }
-                    counts[part.0] += 1;
+            let mut count = |part: usize| {
+                if counts.len() <= part {
+                    counts.resize((part | (SIDES - 1)) + 1, 0);
                 }
-            }
+                counts[part] += 1;
+            };
+            for_each_update(machinery.log, step, range, |_, src, dst| {
+                let [first, second] = parts_of(machinery.options, src & !DELETION, dst);
+                count(first);
+                if second != NO_PART {
+                    count(second);
+                }
+            });
             counts
         });
         let part_count = counted.iter().map(Vec::len).max().unwrap_or(0);
@@ -307,18 +313,19 @@ impl Plan {
         let Scratch { packed, weights } = &*scratch;
         par::for_each_range(self.update_count, CHUNK_UPDATES, |range| {
             let mut next = self.starts[(range.start / CHUNK_UPDATES) as usize].clone();
-            for (index, (src, dst)) in
-                range.clone().zip(updates_in(machinery.log, step, range.clone()))
-            {
+            for_each_update(machinery.log, step, range.clone(), |index, src, dst| {
                 let (vertex, mark) = (src & !DELETION, src & DELETION);
-                for (part, owner, neighbor) in
-                    parts_of(machinery.options, vertex, dst).into_iter().flatten()
-                {
+                let [first, second] = parts_of(machinery.options, vertex, dst);
+                let mut put = |part: usize, owner: u32, neighbor: u32| {
                     let update = Packed::new(owner, neighbor | mark, index);
                     packed[next[part] as usize].store(update.0, Relaxed);
                     next[part] += 1;
+                };
+                put(first, vertex, dst);
+                if second != NO_PART {
+                    put(second, dst, vertex);
                 }
-            }
+            });
             for (index, weight) in weights_in(machinery.log, step, range) {
                 weights[index as usize].store(weight, Relaxed);
             }
@@ -336,16 +343,17 @@ impl Plan {
     }
 }
 
-/// The parts that an edge belongs to: `(part, owner, neighbor)`. The second side of a directed
-/// edge is the in-list of its destination; that of an undirected edge is the other end's list.
-fn parts_of(options: &GraphOptions, src: u32, dst: u32) -> [Option<(usize, u32, u32)>; 2] {
+/// The parts that an edge belongs to. The second side of a directed edge is the in-list of its
+/// destination; that of an undirected edge is the other end's list, [`NO_PART`] for a self-loop.
+#[inline]
+fn parts_of(options: &GraphOptions, src: u32, dst: u32) -> [usize; SIDES] {
     let part = |vertex: u32, side: usize| SIDES * (vertex >> SHARD_BITS) as usize + side;
-    let first = Some((part(src, 0), src, dst));
-    match (options.directed, src == dst) {
-        (true, _) => [first, Some((part(dst, 1), dst, src))],
-        (false, false) => [first, Some((part(dst, 0), dst, src))],
-        (false, true) => [first, None],
-    }
+    let second = match (options.directed, src == dst) {
+        (true, _) => part(dst, 1),
+        (false, false) => part(dst, 0),
+        (false, true) => NO_PART,
+    };
+    [part(src, 0), second]
 }
 
 /// Groups a shard's part of a step by vertex.
@@ -413,12 +421,22 @@ fn stretches(log: &EdgeLog, record: &Record) -> Vec<(u32, u32, bool)> {
     stretches
 }
 
-fn updates_in<'a>(
-    log: &'a EdgeLog,
-    step: &'a [Segment],
+/// Calls `f(place in the step, src, dst)` for the updates of a range of a step.
+#[inline]
+fn for_each_update(
+    log: &EdgeLog,
+    step: &[Segment],
     range: std::ops::Range<u32>,
-) -> impl Iterator<Item = (u32, u32)> + 'a {
-    overlaps(step, range).flat_map(|(record, start, end, _)| pairs(log.updates(record, start, end)))
+    mut f: impl FnMut(u32, u32, u32),
+) {
+    for (record, start, end, mut index) in overlaps(step, range) {
+        for part in log.updates(record, start, end) {
+            for pair in part.chunks_exact(2) {
+                f(index, pair[0].load(Relaxed), pair[1].load(Relaxed));
+                index += 1;
+            }
+        }
+    }
 }
 
 fn weights_in<'a>(

@@ -39,6 +39,7 @@
 mod anchor;
 mod recovery;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -412,14 +413,15 @@ impl EdgeLog {
     }
 }
 
-fn encode_body(batch: &Batch) -> Vec<u32> {
-    let mut body = Vec::with_capacity(batch.updates().len() + batch.weights().len() + 1);
-    body.extend_from_slice(batch.updates());
-    body.extend(batch.weights().iter().map(|weight| weight.to_bits()));
-    if body.len() % 2 == 1 {
-        body.push(0);
+/// Updates and weights as they lie in a record, of an even number of words.
+fn encode_body(batch: &Batch) -> Cow<'_, [u32]> {
+    if batch.weights().is_empty() {
+        return Cow::Borrowed(batch.updates());
     }
-    body
+    let mut body = batch.updates().to_vec();
+    body.extend(batch.weights().iter().map(|weight| weight.to_bits()));
+    body.resize(body.len().next_multiple_of(2), 0);
+    Cow::Owned(body)
 }
 
 fn encode_header(
