@@ -2,7 +2,7 @@
 
 use super::scale::finite;
 use super::svg::{Anchor, Svg};
-use super::text::{FONT, counted, fit, text_width, with_commas};
+use super::text::{BOLD, FONT, counted, fit, text_width, with_commas};
 use super::{Count, Ranked, Reach, ReachLevel};
 
 /// Height of a row of the ranking, in pixels.
@@ -133,7 +133,7 @@ pub(super) fn columns(width: f64, columns: &[Column], titles: (&str, &str)) -> S
         let middle = x + slot / 2.0;
         let count = with_commas(column.count);
         svg.rect("bar", (x + 1.0, bottom - height), (slot - 2.0, height), &column.hover);
-        if column.count > 0 && text_width(&count) <= slot {
+        if column.count > 0 && text_width(&count) * BOLD <= slot {
             svg.text("value", Anchor::Middle, (middle, bottom - height - 5.0), &count);
         }
         if position % every == 0 {

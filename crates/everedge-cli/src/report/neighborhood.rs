@@ -140,18 +140,18 @@ fn order_by_mean(column: &mut [&str], beside: &[&str], edges: &BTreeSet<(&str, &
     column.sort_by(|a, b| means[a].total_cmp(&means[b]).then(a.cmp(b)));
 }
 
-/// Gives every name its box: columns as wide as their widest name, spread over the width.
+/// Gives every name its box: columns as wide as their widest name, spread over the width. If there
+/// is not room for all, the center keeps its width, up to a third, and the others shrink.
 fn place<'a>(width: f64, layers: &Layers<'a>) -> BTreeMap<&'a str, Place> {
     let count = layers.columns.len();
-    let wanted: Vec<f64> = layers.columns.iter().map(|names| column_width(names)).collect();
     let room = width - CHANNEL * (count - 1) as f64 - ARC_ROOM;
-    let shrink = (room / wanted.iter().sum::<f64>()).min(1.0);
-    let free = (room - wanted.iter().sum::<f64>() * shrink).max(0.0) / (count - 1) as f64;
+    let widths = column_widths(layers, room);
+    let free = (room - widths.iter().sum::<f64>()).max(0.0) / (count - 1) as f64;
     let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0);
     let mut places = BTreeMap::new();
     let mut left = 1.0;
     for (column, names) in layers.columns.iter().enumerate() {
-        let right = left + wanted[column] * shrink;
+        let right = left + widths[column];
         let top = 40.0 + (rows - names.len()) as f64 * ROW_HEIGHT / 2.0;
         for (row, name) in names.iter().enumerate() {
             let y = top + row as f64 * ROW_HEIGHT;
@@ -168,8 +168,16 @@ fn place<'a>(width: f64, layers: &Layers<'a>) -> BTreeMap<&'a str, Place> {
     places
 }
 
-fn column_width(names: &[&str]) -> f64 {
-    names.iter().map(|name| text_width(name) + 16.0).fold(40.0, f64::max)
+fn column_widths(layers: &Layers<'_>, room: f64) -> Vec<f64> {
+    let width =
+        |names: &Vec<&str>| names.iter().map(|name| text_width(name) + 16.0).fold(40.0, f64::max);
+    let mut widths: Vec<f64> = layers.columns.iter().map(width).collect();
+    let center = widths[CENTER].min(room / 3.0);
+    let others = widths.iter().sum::<f64>() - widths[CENTER];
+    let shrink = ((room - center) / others).min(1.0);
+    widths.iter_mut().for_each(|width| *width *= shrink);
+    widths[CENTER] = center;
+    widths
 }
 
 fn draw_edges(

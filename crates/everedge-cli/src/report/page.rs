@@ -279,8 +279,8 @@ fn crash_words(rounds: &[CrashRound]) -> String {
         lost => format!("{} missing afterwards.", counted(lost, "of them was", "of them were")),
     };
     format!(
-        "A process writes batches, and SIGKILL ends it in the middle. Over {} the writer \
-         was told of {}. {verdict} Opening took {} at most. A batch that was whole, but not yet \
+        "A process writes batches, and SIGKILL ends it in the middle. Over {} it \
+         acknowledged {}. {verdict} Opening took {} at most. A batch that was whole, but not yet \
          acknowledged, may be there too.",
         counted(rounds.len() as u64, "round", "rounds"),
         counted(acknowledged, "durable batch", "durable batches"),
