@@ -5,6 +5,7 @@
 
 mod cmd;
 mod output;
+mod report;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(cmd::demo::Args),
     Ingest(cmd::ingest::Args),
     Run(cmd::run::Args),
     Stats(cmd::stats::Args),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = cli.output;
     let work = || match cli.command {
+        Command::Demo(args) => cmd::demo::run(&args, output),
         Command::Ingest(args) => cmd::ingest::run(&args, output),
         Command::Run(args) => cmd::run::run(&args, cli.threads, output),
         Command::Stats(args) => cmd::stats::run(&args, output),

@@ -36,15 +36,25 @@ impl Output {
 
     /// Returns a progress bar over bytes that shows itself on a terminal when the work is long.
     pub(crate) fn byte_bar(self, label: &str, total: Option<u64>) -> ProgressBar {
-        if self.quiet || !std::io::stderr().is_terminal() {
-            return ProgressBar::hidden();
-        }
         let bar = match total {
             Some(total) => ProgressBar::new(total)
                 .with_style(style("{msg} {wide_bar} {bytes}/{total_bytes}  {prefix}  {eta} left")),
             None => ProgressBar::new_spinner()
                 .with_style(style("{msg} {spinner} {bytes}  {prefix}  {elapsed}")),
         };
+        self.shown(bar, label)
+    }
+
+    /// Returns a progress bar over edges, likewise.
+    pub(crate) fn edge_bar(self, label: &str, total: u64) -> ProgressBar {
+        let template = "{msg} {wide_bar} {human_pos}/{human_len} edges";
+        self.shown(ProgressBar::new(total).with_style(style(template)), label)
+    }
+
+    fn shown(self, bar: ProgressBar, label: &str) -> ProgressBar {
+        if self.quiet || !std::io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         bar.set_message(label.to_owned());
         bar.enable_steady_tick(Duration::from_millis(200));

@@ -1,5 +1,6 @@
 //! `everedge ingest`: takes files into a graph, creating it if there is none.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -107,6 +108,10 @@ pub(crate) struct Args {
     /// Count what the medium reads and writes; slower.
     #[arg(long)]
     meter: bool,
+
+    /// After each batch print how many edges are acknowledged, a number a line.
+    #[arg(long, conflicts_with = "json")]
+    acknowledge: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -157,7 +162,8 @@ fn take_in(
             bar.set_position(progress.bytes_read);
             bar.set_prefix(format!("{} edges", count(progress.edges)));
         }
-        true
+        // Nobody learns of further batches when standard output is gone: stop then.
+        !args.acknowledge || writeln!(std::io::stdout(), "{}", progress.edges).is_ok()
     };
     let report = graph.ingest(&args.files, ingest, &mut show);
     if let Some((_, bar)) = shown {
