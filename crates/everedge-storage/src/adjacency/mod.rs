@@ -160,8 +160,7 @@ impl AdjacencyGraph {
         let mut recovered =
             recovery::recover(&blocks, salt, options, checkpoint, log.next_sequence())?;
         if volume.access() == Access::Write {
-            recovered.flush_unsettled(&blocks)?;
-            recovered.wipe_orphans(&blocks)?;
+            recovered.settle(&blocks)?;
         }
         let free_units = std::mem::take(&mut recovered.free_units);
         let space = Space::new(blocks, recovered.next_unit, free_units);

@@ -7,7 +7,7 @@
 //!
 //! A block counts if its checksum holds and its chain is whole down to the oldest block. A block
 //! whose chain is broken was written after the last flush of all, and the log still holds what it
-//! says; it is wiped before anything is written. Whether a block that was durable is missing is
+//! says; it is wiped, durably before the log's tail moves. Whether a block that was durable is missing is
 //! seen by count and sum of checksums in the log's anchor.
 
 use std::sync::Arc;
@@ -122,23 +122,18 @@ impl Recovered {
         }
     }
 
-    /// Sees to it that blocks after the checkpoint are durable with the next fence: the process
-    /// that wrote them may have been killed before its own.
-    pub(crate) fn flush_unsettled(&self, region: &Region) -> Result<()> {
+    /// Wipes the orphans, and hands over to the next fence what the checkpoint after it counts on:
+    /// that no later block can be taken for the predecessor of an orphan, and that the blocks in
+    /// use are durable, even if the process that wrote them was killed before its own fence.
+    ///
+    /// Until the log's tail moves an orphan does no harm: what it says follows from the log.
+    pub(crate) fn settle(&self, region: &Region) -> Result<()> {
         for &(place, lines) in &self.unsettled {
             let offset = u64::from(place) * LINE_BYTES;
             region.flush(Site::Block, offset..offset + u64::from(lines) * LINE_BYTES);
         }
-        region.drain(Site::Block)
-    }
-
-    /// Wipes the orphans, durably: no later block may be taken for their predecessor.
-    pub(crate) fn wipe_orphans(&self, region: &Region) -> Result<()> {
-        if self.orphans.is_empty() {
-            return Ok(());
-        }
         self.orphans.iter().for_each(|&place| block::wipe(region, place));
-        region.fence(Site::Wipe)
+        region.drain(Site::Block)
     }
 }
 
