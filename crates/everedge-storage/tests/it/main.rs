@@ -2,6 +2,7 @@
 
 mod adjacency_crash;
 mod battery;
+mod damage;
 mod explorer;
 mod medium;
 mod model;

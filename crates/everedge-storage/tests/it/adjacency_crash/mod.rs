@@ -1,6 +1,8 @@
 //! Crashes of the adjacency layout and of the id map, by the explorer.
 
-mod subject;
+mod failing;
+mod plants;
+pub(crate) mod subject;
 
 use everedge_storage::medium::{MediumKind, Plant};
 

@@ -1,9 +1,11 @@
 //! A small live graph with an id map, as the explorer drives it.
 
+use std::cell::RefCell;
+
 use everedge_core::{GraphView, VertexId};
 use everedge_storage::medium::{Image, MediumKind, Volume};
 use everedge_storage::{
-    AdjacencyGraph, Durability, GraphOptions, IdKind, MANIFEST, Manifest, Names, Result,
+    AdjacencyGraph, Durability, Error, GraphOptions, IdKind, MANIFEST, Manifest, Names, Result,
 };
 
 use crate::explorer::{History, Subject};
@@ -65,6 +67,11 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
 impl Live {
     pub(crate) fn options(&self) -> &GraphOptions {
         &self.options
+    }
+
+    /// Returns a graph whose histories go on from what a crash left.
+    pub(crate) fn after(&self, start: Image) -> Live {
+        Live { start: Some(start), ..self.clone() }
     }
 
     pub(crate) fn name(&self) -> String {
@@ -139,6 +146,8 @@ struct Run<'a> {
     model: Model,
     names: Vec<String>,
     store: Option<Store>,
+    /// The states that an observer may see: the last acknowledged one and what came after it.
+    possible: RefCell<Vec<State>>,
 }
 
 impl Run<'_> {
@@ -155,13 +164,37 @@ impl Run<'_> {
     }
 
     fn begin(&mut self) {
-        self.history.begin(State { picture: self.model.picture(), names: self.names.clone() });
+        let state = State { picture: self.model.picture(), names: self.names.clone() };
+        self.possible.borrow_mut().push(state.clone());
+        self.history.begin(state);
+    }
+
+    fn acknowledge(&self) {
+        self.history.acknowledge();
+        let mut possible = self.possible.borrow_mut();
+        let older = possible.len() - 1;
+        possible.drain(..older);
+    }
+
+    /// After a failed call: the handle shows a possible state, and refuses writes if it said so.
+    fn check_failed(&self) {
+        let Some(store) = &self.store else { return };
+        // The first snapshot may be what meets the failing call.
+        let _ = store.graph.snapshot();
+        let found = store.state();
+        let possible = self.possible.borrow();
+        assert!(possible.contains(&found), "after a failure {found:?}, expected {possible:?}");
+        if store.graph.volume().poisoned().is_some() {
+            let error =
+                store.graph.apply(&batch_of(&[Update::AddVertex(0)], self.options().weighted));
+            assert!(matches!(error, Err(Error::Poisoned { .. })), "{error:?}");
+        }
     }
 
     /// Acknowledges an operation that is safe on return.
     fn end(&self) {
         if self.options().durability != Durability::None {
-            self.history.acknowledge();
+            self.acknowledge();
         }
     }
 
@@ -244,13 +277,13 @@ impl Run<'_> {
 
     fn flush_all(&mut self) -> Result<()> {
         self.graph().flush_all()?;
-        self.history.acknowledge();
+        self.acknowledge();
         Ok(())
     }
 
     fn sync(&mut self) -> Result<()> {
         self.graph().sync()?;
-        self.history.acknowledge();
+        self.acknowledge();
         Ok(())
     }
 
@@ -259,7 +292,7 @@ impl Run<'_> {
         let store = self.store.take().expect("the graph is open");
         if close {
             store.graph.close()?;
-            self.history.acknowledge();
+            self.acknowledge();
         }
         self.store = Some(Store::open(self.volume)?);
         Ok(())
@@ -289,7 +322,7 @@ impl Subject for Live {
             None => self.begin(seed, volume, history)?,
         };
         for _ in 0..OPERATION_COUNT {
-            run.operate()?;
+            run.operate().inspect_err(|_| run.check_failed())?;
         }
         Ok(())
     }
@@ -338,7 +371,8 @@ impl Live {
         let store = Some(Store::create(volume, &options)?);
         history.acknowledge();
         let random = Random(seed << 8 | self.number);
-        let mut run = Run { live: self, volume, history, random, model, names, store };
+        let possible = RefCell::new(vec![history.last().expect("a state").clone()]);
+        let mut run = Run { live: self, volume, history, random, model, names, store, possible };
         if run.store().names.is_some() {
             run.names = names_from(0, FIRST_NAMES);
             run.begin();
@@ -363,6 +397,7 @@ impl Live {
         let store = Store::open(volume)?;
         let model = Model::of_picture(&store.graph.manifest().options, &state.picture);
         let (random, names) = (Random(seed << 8 | self.number), state.names);
-        Ok(Run { live: self, volume, history, random, model, names, store: Some(store) })
+        let possible = RefCell::new(vec![history.last().expect("a state").clone()]);
+        Ok(Run { live: self, volume, history, random, model, names, store: Some(store), possible })
     }
 }

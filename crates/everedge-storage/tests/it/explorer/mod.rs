@@ -59,6 +59,10 @@ pub(crate) struct History<T> {
 }
 
 impl<T> History<T> {
+    pub(crate) fn new(recorder: Recorder) -> History<T> {
+        History { recorder, states: Vec::new() }
+    }
+
     /// Begins the operation that leads to `state`.
     pub(crate) fn begin(&mut self, state: T) {
         self.states.push(state);
@@ -235,7 +239,7 @@ impl<S: Subject> Exploration<'_, S> {
         };
         self.plant_in(&recorder);
         prepare(&recorder);
-        let mut history = History { recorder, states: Vec::new() };
+        let mut history = History::new(recorder);
         let outcome = self.subject.run(seed, &volume, &mut history);
         (history, outcome)
     }

@@ -1,0 +1,97 @@
+//! Defects that the explorer must find: every flush, fence and checksum test is needed.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use everedge_storage::medium::{Image, ImageRule, MediumKind, Plant, Site, Volume};
+
+use super::subject::{Live, Store, shapes};
+use super::{PMEM, exploration};
+use crate::explorer::{History, Subject};
+
+/// The images of each shape until a defect is found.
+const IMAGES_MAX: u64 = 1500;
+
+fn is_found(kind: MediumKind, plant: Plant) -> Option<String> {
+    shapes(kind, false)
+        .iter()
+        .find_map(|live| exploration(live, Some(plant), IMAGES_MAX).explore().err())
+}
+
+#[track_caller]
+fn assert_found(kind: MediumKind, plant: Plant) {
+    let found = is_found(kind, plant);
+    let found = found.unwrap_or_else(|| panic!("{plant:?} on {kind} is not found"));
+    let (place, what) = found.split_once(": ").unwrap_or(("", &found));
+    let place = place.split_once(" (").map_or(place, |(place, _)| place);
+    println!("{plant:?} on {kind}: {place}: {:.90}", what);
+}
+
+#[test]
+fn dropped_flushes_and_fences_are_found() {
+    for site in [Site::LogRecord, Site::LogAnchor, Site::BlocksHeader, Site::Block, Site::Names] {
+        for kind in [PMEM, MediumKind::File] {
+            assert_found(kind, Plant::DropFlush(site));
+            assert_found(kind, Plant::DropFence(site));
+        }
+    }
+}
+
+#[test]
+fn skipped_checksums_are_found() {
+    for site in [Site::LogRecord, Site::LogAnchor, Site::Block, Site::Names] {
+        assert_found(PMEM, Plant::SkipChecksum(site));
+    }
+}
+
+/// Returns what crashes leave that cost some block its chain.
+fn orphan_images(live: &Live, images_max: usize) -> Vec<Image> {
+    let options = live.options();
+    let (mut images, mut seen) = (Vec::new(), HashSet::new());
+    for seed in 0..4 {
+        let (volume, recorder) = Volume::recorded(options.medium, options.eadr);
+        let mut history = History::new(recorder.clone());
+        live.run(seed, &volume, &mut history).expect("a history");
+        recorder.images(ImageRule { point_images_max: 32, seed }, |image| {
+            if image.acknowledged() > 0 && seen.insert(image.digest()) {
+                let (volume, _recorder) = Volume::from_image(image).expect("memory");
+                let store = Store::open(&volume).expect("a graph");
+                if store.graph.recovery().orphaned_blocks > 0 {
+                    images.push(image.clone());
+                }
+            }
+            match images.len() < images_max {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+    }
+    images
+}
+
+/// Crashes histories where blocks lose their chain, goes on from there and crashes again.
+fn crash_twice(kind: MediumKind, plant: Option<Plant>, starts_max: usize) -> Result<u64, String> {
+    let mut images = 0;
+    for live in shapes(kind, false) {
+        for start in orphan_images(&live, starts_max) {
+            let twice = live.after(start);
+            images += exploration(&twice, plant, 200).explore()?.images;
+        }
+    }
+    Ok(images)
+}
+
+#[test]
+fn a_second_crash_after_blocks_lost_their_chain() {
+    for kind in [PMEM, MediumKind::File] {
+        let images = crash_twice(kind, None, 4).unwrap_or_else(|failure| panic!("{failure}"));
+        println!("adjacency twice {kind}: images={images} violations=0");
+    }
+}
+
+/// On a file the sync of the blocks that replace the lost ones takes the wipe along.
+#[test]
+fn a_wipe_that_is_not_flushed_is_found() {
+    let found = crash_twice(PMEM, Some(Plant::DropFlush(Site::Wipe)), 40);
+    println!("{:.200}", found.expect_err("a defect"));
+}
