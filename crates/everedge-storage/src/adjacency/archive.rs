@@ -383,6 +383,7 @@ impl Sorter {
         } else {
             self.count_and_scatter();
         }
+        shard.warm(list, &self.updates);
         for run in self.updates.chunk_by(|a, b| a.local() == b.local()) {
             shard.apply(context, list, run)?;
         }

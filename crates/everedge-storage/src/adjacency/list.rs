@@ -97,6 +97,18 @@ impl List {
         }
     }
 
+    /// Loads the entries of some vertices, and then the ends of their buffers: loads that do not
+    /// depend on one another wait for memory together, those of one append after another do not.
+    pub(crate) fn warm(&self, locals: impl Iterator<Item = usize> + Clone) {
+        let entries = locals.clone().fold(0, |sum, local| sum ^ self.entries[local].buffer);
+        let words = locals.fold(0, |sum, local| {
+            let entry = &self.entries[local];
+            let end = entry.buffer as usize * CLASS_WORDS[0] + entry.buffered as usize;
+            sum ^ self.buffers.words.get(end).copied().unwrap_or_default()
+        });
+        std::hint::black_box((entries, words));
+    }
+
     /// Returns the words that the buffer of `local` can still take before it must be flushed,
     /// after growing it for `wanted` more as far as its hierarchy goes.
     pub(crate) fn room(&mut self, local: usize, wanted: usize, entry_words: usize) -> usize {

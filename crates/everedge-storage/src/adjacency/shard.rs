@@ -184,6 +184,13 @@ impl Shard {
         }
     }
 
+    /// Fetches into the cache what [`Self::apply`] will touch.
+    pub(crate) fn warm(&self, list: usize, updates: &[Packed]) {
+        if let Some(list) = self.lists.get(list) {
+            list.warm(updates.iter().map(|update| update.local()));
+        }
+    }
+
     /// Makes an id a vertex, or ends it, by an update of the vertex itself.
     pub(crate) fn apply_to_vertex(&mut self, context: &Context, update: Packed) {
         let sequence = context.sequence(update);
