@@ -30,7 +30,7 @@ const DELETED: &str = "python3";
 /// Packages of the ranking in the report.
 const RANKED: usize = 15;
 /// Packages of the ranking in the terminal.
-const RANKED_SHOWN: usize = 5;
+const RANKED_SHOWN: usize = 4;
 /// Edges of a batch of the first ingest.
 const BATCH: usize = 1024;
 /// How often a writing process is killed.
@@ -163,7 +163,7 @@ impl Demo {
         self.say(
             "ingest",
             &format!(
-                "{} packages and {} dependencies in {}, {} a second, {} durable batches",
+                "{} packages, {} dependencies in {}, {} a second, {} batches",
                 count(taken.vertices),
                 count(taken.edges),
                 seconds(taken.seconds),
@@ -220,14 +220,15 @@ impl Demo {
         graph.insert(&edges, None)?;
         let what = format!("every dependency on {DELETED}");
         let place = match changes.iter().find(|change| change.name == DELETED) {
-            Some(change) => format!(
-                ", and it falls from place {} to {}",
-                count(change.before),
-                count(change.after)
-            ),
+            Some(change) => {
+                format!(": it falls from place {} to {}", count(change.before), count(change.after))
+            }
             None => String::new(),
         };
-        self.say("deletion", &format!("{what}, {} edges{place}", count(edges_deleted)));
+        self.say(
+            "deletion",
+            &format!("{what}, {} edges{place}; then put back", count(edges_deleted)),
+        );
         Ok(Deletion { what, edges_deleted, changes })
     }
 
@@ -296,8 +297,7 @@ impl Demo {
 fn in_words(round: &CrashRound) -> String {
     let edges = round.acks.last().map_or(0, |ack| ack.edges);
     format!(
-        "after {}: {} batches ({} edges) acknowledged, {} there, {} lost; open again in {}",
-        seconds(round.kill_ms / 1e3),
+        "{} batches ({} edges) acknowledged, {} there, {} lost; open again in {}",
         count(round.batches_acknowledged()),
         count(edges),
         count(round.batches_recovered),

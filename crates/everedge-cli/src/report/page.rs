@@ -223,7 +223,8 @@ fn components(report: &DemoReport) -> String {
 fn deletion(report: &DemoReport) -> String {
     let deletion = &report.deletion;
     let words = format!(
-        "{} deleted from the live graph: {}. The ranking is then computed again on a new snapshot.",
+        "{} deleted from the live graph: {}. The ranking is then computed again on a new snapshot, \
+         and the edges are put back.",
         counted(deletion.edges_deleted, "edge was", "edges were"),
         deletion.what
     );
