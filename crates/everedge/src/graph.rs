@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 use everedge_storage::medium::{Access, MeterReading, Volume};
 use everedge_storage::{
-    AdjacencyGraph, Batch, Changes, ExternalId, GraphOptions, IdKind, Manifest, Names, Recovery,
+    AdjacencyGraph, Batch, Changes, ExternalId, GraphOptions, IdKind, MANIFEST, Manifest, Names,
+    Recovery,
 };
 use serde::Serialize;
 
@@ -111,6 +112,17 @@ impl Graph {
         let manifest = Manifest::peek(path)?;
         let volume = Volume::open(path, manifest.options.volume(false), Access::Write)?;
         Ok(volume.remove_all(&AdjacencyGraph::FILES)?)
+    }
+
+    /// Returns whether a directory holds what a creation leaves that was interrupted.
+    pub(crate) fn is_unborn(path: &Path) -> bool {
+        let is_ours = |name: &str| name == "lock" || AdjacencyGraph::FILES.contains(&name);
+        let mut names = Vec::new();
+        for entry in path.read_dir().into_iter().flatten().flatten() {
+            names.push(entry.file_name().to_string_lossy().trim_end_matches(".tmp").to_owned());
+        }
+        let has = |name: &str| names.iter().any(|found| found == name);
+        has("lock") && !path.join(MANIFEST).exists() && names.iter().all(|name| is_ours(name))
     }
 
     /// Inserts edges of dense ids as one batch.

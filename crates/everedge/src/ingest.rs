@@ -110,6 +110,13 @@ impl Graph {
     ) -> Result<Self> {
         let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         if path.exists() && !is_empty() {
+            if Self::is_unborn(path) {
+                let path = path.display();
+                return Err(Error::invalid(format!(
+                    "the creation of the graph `{path}` was interrupted before it held anything; \
+                     remove the directory and try again"
+                )));
+            }
             return Self::open(path, choices.meter);
         }
         let mut options = options.clone();

@@ -30,7 +30,7 @@ pub use export::ExportReport;
 
 pub use graph::{Graph, Stats, Verification, View};
 pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
-pub use run::{Kernel, RunOptions, RunReport, peak_rss_bytes};
+pub use run::{Kernel, RunOptions, RunReport, median, peak_rss_bytes};
 pub use values::Values;
 
 pub use everedge_core::{Csr, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};

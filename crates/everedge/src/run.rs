@@ -320,8 +320,12 @@ fn leaders(rank: &[f64], count: usize) -> Vec<VertexId> {
     order
 }
 
-fn median(seconds: &[f64]) -> f64 {
-    let mut sorted = seconds.to_vec();
+/// Returns the median of some figures, of an even number the mean of the two in the middle.
+///
+/// # Panics
+/// If there are none.
+pub fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let middle = sorted.len() / 2;
     match sorted.len() % 2 {

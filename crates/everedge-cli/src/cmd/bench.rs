@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use everedge::{Batch, Generator, Graph, GraphOptions, Kernel, MediumKind, RunOptions, par};
+use everedge::{
+    Batch, Generator, Graph, GraphOptions, Kernel, MediumKind, RunOptions, median, par,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Medium;
@@ -221,7 +223,7 @@ fn kernels(graph: &Graph, figures: Figures) -> Result<Figures> {
             times[index].push(view.run_unverified(kernel, &options)?.seconds);
         }
     }
-    let [bfs, bfs_csr, pagerank, pagerank_csr] = times.map(|mut times| median(&mut times));
+    let [bfs, bfs_csr, pagerank, pagerank_csr] = times.map(|times| median(&times));
     Ok(Figures {
         bfs_ratio: Some(bfs / bfs_csr),
         pagerank_ratio: Some(pagerank / pagerank_csr),
@@ -232,10 +234,11 @@ fn kernels(graph: &Graph, figures: Figures) -> Result<Figures> {
 }
 
 fn medians(trials: &[Figures]) -> Figures {
-    let of = |value: &dyn Fn(&Figures) -> f64| median(&mut trials.iter().map(value).collect());
+    let of =
+        |value: &dyn Fn(&Figures) -> f64| median(&trials.iter().map(value).collect::<Vec<f64>>());
     let of_some = |value: &dyn Fn(&Figures) -> Option<f64>| {
-        let mut values: Vec<f64> = trials.iter().filter_map(value).collect();
-        (!values.is_empty()).then(|| median(&mut values))
+        let values: Vec<f64> = trials.iter().filter_map(value).collect();
+        (!values.is_empty()).then(|| median(&values))
     };
     Figures {
         medium: trials[0].medium.clone(),
@@ -252,12 +255,6 @@ fn medians(trials: &[Figures]) -> Figures {
         bfs_seconds: of_some(&|figures| figures.bfs_seconds),
         pagerank_seconds: of_some(&|figures| figures.pagerank_seconds),
     }
-}
-
-fn median(values: &mut Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
 
 fn in_words(medians: &[Figures], what: What) -> String {

@@ -1,4 +1,5 @@
 //! Tests of the command line as a process.
+#![expect(clippy::disallowed_methods, reason = "tests make the files that the program reads")]
 
 mod demo;
 mod hostile;
