@@ -20,6 +20,7 @@ pub struct Batch {
     weighted: bool,
     deletion_count: u64,
     vertex_update_count: u64,
+    vertex_end_count: u64,
     vertex_bound: u32,
 }
 
@@ -101,6 +102,7 @@ impl Batch {
     pub(crate) fn end_vertex(&mut self, v: VertexId) -> Result<()> {
         self.push(v, v, DELETION, 0.0)?;
         self.mark_last_as_vertex_update();
+        self.vertex_end_count += 1;
         Ok(())
     }
 
@@ -151,6 +153,11 @@ impl Batch {
     /// Returns a number above every id in the batch.
     pub fn vertex_bound(&self) -> u32 {
         self.vertex_bound
+    }
+
+    /// Returns whether there is nothing but deletions of edges and vertices.
+    pub(crate) fn only_takes_away(&self) -> bool {
+        self.deletion_count + self.vertex_end_count == self.len() as u64
     }
 
     pub(crate) fn vertex_update_count(&self) -> u64 {

@@ -41,7 +41,8 @@ mod snapshot;
 mod space;
 mod verify;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use everedge_core::{Edge, VertexId};
 use parking_lot::{Mutex, RwLock};
@@ -195,7 +196,8 @@ impl AdjacencyGraph {
     fn replay(&mut self, orphaned_blocks: u64) -> Result<()> {
         let (records, updates) = self.log.untaken();
         self.reserved_updates.store(updates, Relaxed);
-        self.reserve(updates, self.archive.lock().shards.len(), 0)?;
+        self.shard_count.store(self.archive.lock().shards.len() as u64, Relaxed);
+        self.reserve(0)?;
         self.recovery =
             Recovery { replayed_batches: records, replayed_updates: updates, orphaned_blocks };
         let machinery = Machinery { replaying: true, ..self.machinery() };
@@ -387,31 +389,36 @@ impl AdjacencyGraph {
 
     /// Sees to it that the batch can be flushed whatever happens (space invariant S2).
     fn reserve_for(&self, batch: &Batch) -> Result<()> {
-        let deletes_only = batch.deletion_count() == batch.len() as u64;
-        let extra = if deletes_only { 0 } else { DELETION_UNITS };
-        let shards = (batch.vertex_bound() >> shard::SHARD_BITS) as usize + 1;
-        let logged = self.reserved_updates.load(Relaxed);
-        match self.reserve(logged, shards, extra) {
+        let extra = if batch.only_takes_away() { 0 } else { DELETION_UNITS };
+        let shards = u64::from(batch.vertex_bound() >> shard::SHARD_BITS) + 1;
+        self.shard_count.fetch_max(shards, Relaxed);
+        match self.reserve(extra) {
             Err(Error::NoSpace { .. }) => {
                 let mut archive = self.archive.lock();
                 self.settle(&mut archive)?;
                 drop(archive);
-                self.reserve(self.reserved_updates.load(Relaxed), shards, extra)
+                self.reserve(extra)
             }
             outcome => outcome,
         }
     }
 
-    fn reserve(&self, updates: u64, shard_count: usize, extra_units: u64) -> Result<()> {
-        let lists = 2;
-        let lines = lists * updates + self.buffered_lines.load(Relaxed);
-        let shards = (shard_count as u64).max(self.shard_count.load(Relaxed));
-        let first_units = (lists * updates).min(2 * shards);
-        self.space.reserve(space::units_for(lines) + first_units + shards.min(lines) + extra_units)
+    /// Reserves room for every update that is logged or buffered, and so many units more.
+    fn reserve(&self, extra_units: u64) -> Result<()> {
+        self.space.reserve(|| {
+            let lists = 2;
+            // First what is logged: archiving counts an update as buffered before it is taken off.
+            let updates = self.reserved_updates.load(Acquire);
+            let lines = lists * updates + self.buffered_lines.load(Relaxed);
+            let shards = self.shard_count.load(Relaxed);
+            let first_units = (lists * updates).min(2 * shards);
+            space::units_for(lines) + first_units + shards.min(lines) + extra_units
+        })
     }
 
     fn append(&self, batch: &Batch) -> Result<u64> {
         let needed = EdgeLog::record_bytes(batch);
+        let mut is_ring_fresh = false;
         loop {
             let full = match self.log.append(batch) {
                 Ok(Appended::At { position }) => return Ok(position),
@@ -424,8 +431,12 @@ impl AdjacencyGraph {
             match full {
                 None if needed > self.log.capacity() => self.log.restart_ring(2 * needed)?,
                 None => {}
-                Some(error) if was_empty => return Err(error),
-                Some(_) => self.log.restart_ring(self.log.allocated().max(needed))?,
+                Some(error) if was_empty && is_ring_fresh => return Err(error),
+                Some(_) => {
+                    // The part of the file that the head has passed is room enough.
+                    self.log.restart_ring(self.log.allocated().max(needed))?;
+                    is_ring_fresh = true;
+                }
             }
         }
     }
@@ -469,8 +480,8 @@ impl AdjacencyGraph {
     fn account(&self, archive: &mut Archive, taken: u64) {
         if taken > 0 {
             self.buffered_lines.store(archive.buffered_lines(), Relaxed);
-            self.shard_count.store(archive.shards.len() as u64, Relaxed);
-            self.reserved_updates.fetch_sub(taken, Relaxed);
+            self.shard_count.fetch_max(archive.shards.len() as u64, Relaxed);
+            self.reserved_updates.fetch_sub(taken, Release);
         }
     }
 

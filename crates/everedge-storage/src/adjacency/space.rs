@@ -45,12 +45,14 @@ impl Space {
         Self { region, state: Mutex::new(State { next, free, free_count, promised: 0 }) }
     }
 
-    /// Sees to it that at least `units` are free, growing the file if need be (S2).
+    /// Sees to it that at least `units` are free, growing the file if need be (S2). They are
+    /// counted under the lock, so that of two writers the later one counts what both need.
     ///
     /// # Errors
     /// `NoSpace` if the medium is full; nothing has changed then.
-    pub(crate) fn reserve(&self, units: u64) -> Result<()> {
+    pub(crate) fn reserve(&self, units: impl FnOnce() -> u64) -> Result<()> {
         let mut state = self.state.lock();
+        let units = units();
         let total = self.region.len() / UNIT_BYTES;
         let free = state.free_count + total.saturating_sub(state.next);
         if free >= units {

@@ -1,6 +1,7 @@
 //! The tests of the storage crate that need only its public face.
 
 mod adjacency_crash;
+mod adjacency_full;
 mod battery;
 mod damage;
 mod explorer;

@@ -209,13 +209,14 @@ fn persistent_memory_is_not_taken_on_trust() {
     }
 }
 
-/// A tmpfs of 1 MiB on a directory, until dropped.
-struct SmallFileSystem<'a>(&'a Path);
+/// A small tmpfs on a directory, until dropped.
+pub(crate) struct SmallFileSystem<'a>(&'a Path);
 
 impl SmallFileSystem<'_> {
-    fn mount(path: &Path) -> Option<SmallFileSystem<'_>> {
+    /// Mounts so many MiB; none without the right to.
+    pub(crate) fn mount(path: &Path, size: u32) -> Option<SmallFileSystem<'_>> {
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(path);
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}m"), "tmpfs"]).arg(path);
         let is_mounted = mount.status().is_ok_and(|status| status.success());
         is_mounted.then_some(SmallFileSystem(path))
     }
@@ -231,7 +232,7 @@ impl Drop for SmallFileSystem<'_> {
 #[test]
 fn a_full_file_system_is_an_error() {
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(_mounted) = SmallFileSystem::mount(directory.path()) else {
+    let Some(_mounted) = SmallFileSystem::mount(directory.path(), 1) else {
         println!("not run: mounting a small tmpfs needs more rights");
         return;
     };

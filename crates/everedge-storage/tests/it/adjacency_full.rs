@@ -1,0 +1,98 @@
+//! A full medium: what was acknowledged can be flushed, read and deleted, also after a crash.
+
+use std::path::Path;
+
+use everedge_core::VertexId;
+use everedge_storage::medium::{Access, MediumKind, Volume};
+use everedge_storage::{AdjacencyGraph, Error, GraphOptions, Layout, Manifest};
+
+use crate::battery::shapes;
+use crate::medium::SmallFileSystem;
+use crate::model::{Model, Picture, Random, Update, batch_of};
+
+const MEDIUM_MIB: u32 = 2;
+/// Some shards' worth of vertices.
+const VERTEX_BOUND: u64 = 30_000;
+
+/// Some updates: over all vertices, or of a few with long lists.
+fn updates(random: &mut Random) -> Vec<Update> {
+    let bound = [VERTEX_BOUND, 5][random.below(2) as usize];
+    let count = 1 + random.below(300);
+    (0..count)
+        .map(|_| {
+            let (u, v) = (random.below(bound) as VertexId, random.below(VERTEX_BOUND) as VertexId);
+            Update::Insert(u, v, random.below(9) as f32)
+        })
+        .collect()
+}
+
+fn open(path: &Path, options: &GraphOptions) -> AdjacencyGraph {
+    let volume = Volume::open(path, options.volume(false), Access::Write).expect("a volume");
+    AdjacencyGraph::open(volume).expect("a graph")
+}
+
+/// Inserts until the medium is full. Returns how many batches fit.
+fn fill(graph: &AdjacencyGraph, model: &mut Model, random: &mut Random) -> u64 {
+    for fitted in 0.. {
+        let updates = updates(random);
+        match graph.apply(&batch_of(&updates, graph.manifest().options.weighted)) {
+            Ok(()) => model.apply(&updates),
+            Err(Error::NoSpace { needed_bytes, .. }) => {
+                assert!(needed_bytes > 0);
+                return fitted;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    unreachable!("a medium is full at some time")
+}
+
+fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
+    let mut random = Random(seed);
+    let mut model = Model::new(options);
+    let volume = Volume::create(path, options.volume(false)).expect("a volume");
+    let mut graph =
+        AdjacencyGraph::create(volume, Manifest::new(options.clone())).expect("a graph");
+    assert!(fill(&graph, &mut model, &mut random) > 10);
+    if kills {
+        drop(graph);
+        graph = open(path, options);
+    }
+    let check = |graph: &AdjacencyGraph, model: &Model, when: &str| {
+        let picture = Picture::of(&graph.snapshot().expect("a snapshot"), options);
+        picture.assert_equals(&model.picture(), format!("{when}, {options:?}"));
+    };
+    check(&graph, &model, "full");
+    graph.flush_all().expect("what was acknowledged can be flushed");
+    for v in 0..5 {
+        graph.delete_vertex(v).expect("a full graph can be deleted from");
+        model.delete_vertex(v);
+    }
+    check(&graph, &model, "after deletions");
+    graph.close().expect("closed");
+    check(&open(path, options), &model, "opened again");
+}
+
+#[test]
+fn a_full_medium_keeps_what_was_acknowledged() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let path = home.path().join("g");
+    for (number, shape) in shapes(Layout::Adjacency).into_iter().enumerate() {
+        let medium = [MediumKind::File, MediumKind::Pmem { emulated: true }][number % 2];
+        let options = GraphOptions {
+            medium,
+            log_bytes: 100_000,
+            archive_threshold: 1000,
+            buffer_pool_bytes: 1 << 19,
+            ..shape
+        };
+        for kills in [false, true] {
+            fill_and_empty(&path, &options, number as u64, kills);
+            std::fs::remove_dir_all(&path).expect("removed");
+        }
+    }
+}
