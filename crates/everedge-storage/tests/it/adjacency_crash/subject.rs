@@ -8,7 +8,7 @@ use everedge_storage::{
     AdjacencyGraph, Durability, Error, GraphOptions, IdKind, MANIFEST, Manifest, Names, Result,
 };
 
-use crate::explorer::{History, Subject};
+use crate::explorer::{History, Start, Subject};
 use crate::model::{Model, Picture, Random, Update, batch_of};
 
 const OPERATION_COUNT: u64 = 40;
@@ -36,8 +36,7 @@ pub(crate) struct Live {
     number: u64,
     /// Whether the vertices are in two shards, which other threads flush.
     pub(crate) is_spread: bool,
-    /// What an earlier crash left, if the history starts from there.
-    pub(crate) start: Option<Image>,
+    pub(crate) start: Start,
 }
 
 /// Every combination of options that changes what is stored.
@@ -58,7 +57,7 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                 ..GraphOptions::default()
             };
             let number = shapes.len() as u64;
-            shapes.push(Live { options, number, is_spread: false, start: None });
+            shapes.push(Live { options, number, is_spread: false, start: Start::New });
         }
     }
     shapes
@@ -70,15 +69,20 @@ impl Live {
     }
 
     /// Returns a graph whose histories go on from what a crash left.
-    pub(crate) fn after(&self, start: Image) -> Live {
-        Live { start: Some(start), ..self.clone() }
+    pub(crate) fn after(&self, start: Start) -> Live {
+        Live { start, ..self.clone() }
     }
 
     pub(crate) fn name(&self) -> String {
         let GraphOptions { medium, eadr, .. } = self.options;
-        let (eadr, twice) =
-            (if eadr { "-eadr" } else { "" }, if self.start.is_some() { "-twice" } else { "" });
-        format!("{medium}{eadr}{twice}-{}", self.number)
+        let eadr = if eadr { "-eadr" } else { "" };
+        let spread = if self.is_spread { "-spread" } else { "" };
+        let start = match self.start {
+            Start::New => "",
+            Start::PowerLoss(_) => "-twice",
+            Start::Kill(_) => "-killed",
+        };
+        format!("{medium}{eadr}{spread}{start}-{}", self.number)
     }
 
     fn options_of(&self, seed: u64) -> GraphOptions {
@@ -243,8 +247,8 @@ impl Run<'_> {
     fn apply_updates(&mut self, updates: Vec<Update>) -> Result<()> {
         let mut updates: Vec<Update> = updates.into_iter().map(|u| spread(self.live, u)).collect();
         match &self.live.start {
-            Some(_) => updates = self.model.apply_determined(updates),
-            None => self.model.apply(&updates),
+            Start::New => self.model.apply(&updates),
+            _ => updates = self.model.apply_determined(updates),
         }
         self.begin();
         self.graph().apply(&batch_of(&updates, self.options().weighted))?;
@@ -318,8 +322,10 @@ impl Subject for Live {
 
     fn run(&self, seed: u64, volume: &Volume, history: &mut History<State>) -> Result<()> {
         let mut run = match &self.start {
-            Some(image) => self.go_on(seed, image, volume, history)?,
-            None => self.begin(seed, volume, history)?,
+            Start::New => self.begin(seed, volume, history)?,
+            Start::PowerLoss(image) | Start::Kill(image) => {
+                self.go_on(seed, image, volume, history)?
+            }
         };
         for _ in 0..OPERATION_COUNT {
             run.operate().inspect_err(|_| run.check_failed())?;
@@ -382,7 +388,8 @@ impl Live {
         Ok(run)
     }
 
-    /// Goes on with what a crash left. What another recovery of it finds is acknowledged.
+    /// Goes on with what a crash left. What another recovery of it finds is acknowledged: after
+    /// a power loss at once, after a kill when it was opened.
     fn go_on<'a>(
         &'a self,
         seed: u64,
@@ -392,9 +399,11 @@ impl Live {
     ) -> Result<Run<'a>> {
         let (other, _recorder) = Volume::from_image(image)?;
         let state = Store::open(&other)?.state();
+        let is_killed = matches!(self.start, Start::Kill(_));
+        let killed_store = if is_killed { Some(Store::open(volume)?) } else { None };
         history.begin(state.clone());
         history.acknowledge();
-        let store = Store::open(volume)?;
+        let store = killed_store.map_or_else(|| Store::open(volume), Ok)?;
         let model = Model::of_picture(&store.graph.manifest().options, &state.picture);
         let (random, names) = (Random(seed << 8 | self.number), state.names);
         let possible = RefCell::new(vec![history.last().expect("a state").clone()]);

@@ -90,8 +90,18 @@ pub(crate) struct Exploration<'a, S> {
     pub(crate) plant: Option<Plant>,
     /// The distinct images to check.
     pub(crate) images_max: u64,
-    /// What an earlier crash left, if histories go on from there.
-    pub(crate) start: Option<Image>,
+    pub(crate) start: Start,
+}
+
+/// What histories start from.
+#[derive(Clone)]
+pub(crate) enum Start {
+    /// An empty volume.
+    New,
+    /// What a power loss left.
+    PowerLoss(Image),
+    /// What a killed process left, in part in caches only.
+    Kill(Image),
 }
 
 /// Where an image is found again.
@@ -196,7 +206,9 @@ impl<S: Subject> Exploration<'_, S> {
         history.recorder.images(ImageRule { point_images_max, seed }, |image| {
             let (point, choice) = (image.point(), image.choice());
             let is_wanted = only.is_none_or(|place| (place.point, place.choice) == (point, choice));
-            if !is_wanted || !seen.insert(image.digest()) {
+            // What a kill left is promised only once it was opened.
+            let is_too_early = image.begun() == 0 && matches!(self.start, Start::Kill(_));
+            if !is_wanted || is_too_early || !seen.insert(image.digest()) {
                 return ControlFlow::Continue(());
             }
             report.images += 1;
@@ -234,8 +246,9 @@ impl<S: Subject> Exploration<'_, S> {
         prepare: impl FnOnce(&Recorder),
     ) -> (History<S::State>, Result<()>) {
         let (volume, recorder) = match &self.start {
-            Some(image) => Volume::from_image(image).expect("memory"),
-            None => Volume::recorded(self.kind, self.eadr),
+            Start::New => Volume::recorded(self.kind, self.eadr),
+            Start::PowerLoss(image) => Volume::from_image(image).expect("memory"),
+            Start::Kill(image) => Volume::from_killed(image).expect("memory"),
         };
         self.plant_in(&recorder);
         prepare(&recorder);

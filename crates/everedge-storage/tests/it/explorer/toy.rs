@@ -7,7 +7,7 @@
 use everedge_storage::medium::{MediumKind, Plant, Region, Site, Volume};
 use everedge_storage::{Error, Result};
 
-use super::{Exploration, History, Subject, images_max};
+use super::{Exploration, History, Start, Subject, images_max};
 
 const AREA_BYTES: u64 = 2048;
 const SLOT_BYTES: u64 = 64;
@@ -209,7 +209,15 @@ impl Subject for Toy {
 
 fn exploration(kind: MediumKind, eadr: bool, plant: Option<Plant>) -> Exploration<'static, Toy> {
     let name = format!("toy-{kind}{}", if eadr { "-eadr" } else { "" });
-    Exploration { name, subject: &Toy, kind, eadr, plant, images_max: images_max(), start: None }
+    Exploration {
+        name,
+        subject: &Toy,
+        kind,
+        eadr,
+        plant,
+        images_max: images_max(),
+        start: Start::New,
+    }
 }
 
 #[test]
