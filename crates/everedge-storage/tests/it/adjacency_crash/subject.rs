@@ -91,7 +91,8 @@ impl Live {
         let ids = [IdKind::Dense, IdKind::Text, IdKind::Dense, IdKind::Integer];
         GraphOptions {
             durability: durabilities[(turn % 3) as usize],
-            ids: ids[(turn / 3 % 4) as usize],
+            // Names have no gaps, spread vertices do.
+            ids: if self.is_spread { IdKind::Dense } else { ids[(turn / 3 % 4) as usize] },
             ..self.options.clone()
         }
     }
