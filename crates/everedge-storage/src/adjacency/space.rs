@@ -22,6 +22,9 @@ const EXTENT_UNITS_MAX: u64 = 256;
 /// Places count lines in 32 bits.
 pub(crate) const FILE_BYTES_MAX: u64 = LINE_BYTES << 32;
 
+/// Page faults are taken for so many units at a time: what is only reserved costs none.
+const POPULATE_UNITS: u64 = (4 << 20) / UNIT_BYTES;
+
 /// The units of the block file.
 pub(crate) struct Space {
     region: Region,
@@ -36,13 +39,18 @@ struct State {
     free_count: u64,
     /// Units that the last reservation asked for; extents do not hoard from them.
     promised: u64,
+    /// The first unit whose page faults were not yet taken.
+    populated: u64,
 }
 
 impl Space {
     /// Returns the space in which the units `used..` are unused and those of `free` are free.
     pub(crate) fn new(region: Region, next: u64, free: Vec<Range<u64>>) -> Self {
         let free_count = free.iter().map(|range| range.end - range.start).sum();
-        Self { region, state: Mutex::new(State { next, free, free_count, promised: 0 }) }
+        Self {
+            region,
+            state: Mutex::new(State { next, free, free_count, promised: 0, populated: next }),
+        }
     }
 
     /// Sees to it that at least `units` are free, growing the file if need be (S2). They are
@@ -104,6 +112,11 @@ impl Space {
         }
         let taken = state.next..total.min(state.next + wanted);
         state.next = taken.end;
+        if state.next > state.populated {
+            let end = total.min(state.next + POPULATE_UNITS);
+            self.region.populate(state.populated * UNIT_BYTES..end * UNIT_BYTES)?;
+            state.populated = end;
+        }
         Ok(taken)
     }
 

@@ -373,6 +373,7 @@ impl EdgeLog {
             Err(Error::NoSpace { .. }) if wanted > needed => self.region.grow(RING_OFFSET + needed),
             outcome => outcome,
         }?;
+        self.region.populate(RING_OFFSET + allocated..self.region.len())?;
         let allocated = self.allocated();
         self.change_anchor(state, |anchor| anchor.allocated = allocated)
     }

@@ -146,8 +146,7 @@ impl Region {
     /// stays as it is. Readers and writers of the old bytes go on meanwhile. A volume opened for
     /// reading grows in memory only.
     ///
-    /// Cost: one call of the file system, for a durable medium one sync, for memory the page
-    /// faults of the new bytes: grow in large steps.
+    /// Cost: one call of the file system, for a durable medium one sync: grow in large steps.
     ///
     /// # Errors
     /// [`Error::NoSpace`] if the medium has no room; the region is then as before. A failed sync
@@ -178,7 +177,6 @@ impl Region {
             file.allocate(old_len..len)?;
             self.sync_all(file)?;
         }
-        self.populate(old_len..len)?;
         self.backing.map.set_len(len);
         self.shared.record(|| Event::Resize { region: self.backing.number, len });
         Ok(())
@@ -221,9 +219,14 @@ impl Region {
         Ok(())
     }
 
-    /// Takes the page faults of new bytes now if they are memory.
-    pub(super) fn populate(&self, range: Range<u64>) -> Result<()> {
-        if self.shared.options.kind == MediumKind::File || range.is_empty() {
+    /// Takes the page faults of allocated bytes that will be stored to soon, all at once: growing
+    /// leaves them to the first store. Does nothing on a file, whose pages would become dirty.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if memory has none.
+    pub fn populate(&self, range: Range<u64>) -> Result<()> {
+        let is_memory = self.shared.options.kind != MediumKind::File;
+        if !is_memory || self.shared.access == Access::Read || range.is_empty() {
             return Ok(());
         }
         let needed_bytes = range.end - range.start;
