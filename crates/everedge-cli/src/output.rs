@@ -66,10 +66,15 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Prints an error as one line.
+/// Prints an error as one line, with those of its causes that it does not quote itself.
 pub(crate) fn complain(error: &anyhow::Error) {
-    let line = format!("{error:#}").replace('\n', " ");
-    eprintln!("everedge: {line}");
+    let mut line = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    eprintln!("everedge: {}", line.replace('\n', " "));
 }
 
 /// `1,234,567`.

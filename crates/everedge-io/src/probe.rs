@@ -184,7 +184,8 @@ fn format_of_line(extension: &str, head: &[u8]) -> Format {
     let line = lines_of(head).map(|(_, line)| line).find(is_edge).unwrap_or_default();
     let fields: Vec<&[u8]> = fields_of(line).collect();
     match (extension, &fields[..]) {
-        ("tsv", _) if line.contains(&b'\t') => Format::Tsv,
+        // Tables have no comments; a commented one is an edge list.
+        ("tsv", _) if line.contains(&b'\t') && !head.starts_with(b"#") => Format::Tsv,
         (_, [b"p", b"sp" | b"tw", ..] | [b"a", _, _, _] | [b"c"]) => Format::Dimacs,
         _ if line.contains(&b',') => Format::Csv,
         ("csv" | "tsv", _) if line.contains(&b'\t') => Format::Tsv,

@@ -45,6 +45,12 @@ fn headers_say_direction_and_weights() {
 }
 
 #[test]
+fn a_commented_table_is_an_edge_list() {
+    let guess = guess("x.tsv", "# who\twhom\nbash\tlibc6\n");
+    assert_eq!((guess.format, guess.ids), (Format::EdgeList, IdKind::Text));
+}
+
+#[test]
 fn ids_are_dense_sparse_or_text() {
     for (head, ids) in [
         ("0 1\n", IdKind::Dense),
