@@ -188,7 +188,7 @@ fn format_of_line(extension: &str, head: &[u8]) -> Format {
         ("tsv", _) if line.contains(&b'\t') && !head.starts_with(b"#") => Format::Tsv,
         (_, [b"p", b"sp" | b"tw", ..] | [b"a", _, _, _] | [b"c"]) => Format::Dimacs,
         _ if line.contains(&b',') => Format::Csv,
-        ("csv" | "tsv", _) if line.contains(&b'\t') => Format::Tsv,
+        ("csv", _) if line.contains(&b'\t') => Format::Tsv,
         ("csv", [] | [_]) => Format::Csv,
         ("tsv", [] | [_]) => Format::Tsv,
         _ => Format::EdgeList,
