@@ -120,6 +120,10 @@ impl Graph {
             return Self::open(path, choices.meter);
         }
         let mut options = options.clone();
+        if choices.ids == Some(true) {
+            // Standard input cannot be looked at twice; as text any id can be kept.
+            options.ids = IdKind::Text;
+        }
         if let Some(file) = first_file.filter(|file| file.as_os_str() != "-") {
             let guess = Input::open(file, ingest.format)?.guess;
             options.directed &= choices.directed_fixed || guess.directed != Some(false);

@@ -149,6 +149,20 @@ fn a_second_process_is_told_who_holds_the_graph() {
 }
 
 #[test]
+fn text_on_standard_input_goes_through_the_id_map() {
+    let home = Home::new();
+    let graph = home.directory.path().join("named");
+    let input = "ann bob\n";
+    let mut plain = everedge();
+    assert_one_line(plain.arg("ingest").arg(&graph).arg("-").write_stdin(input), &["--ids map"]);
+    let mut mapped = everedge();
+    let mapped = mapped.arg("ingest").arg(&graph).args(["-", "--ids", "map"]);
+    mapped.write_stdin(input).assert().success();
+    let run = ["run", "bfs", "--source", "ann", "--json"];
+    everedge().args(run).arg(&graph).assert().success();
+}
+
+#[test]
 fn wrong_usage_exits_2() {
     everedge().arg("run").assert().code(2);
     everedge().args(["run", "nonsense", "graph"]).assert().code(2);
