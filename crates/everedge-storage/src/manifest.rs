@@ -136,7 +136,7 @@ impl Default for GraphOptions {
             ids: IdKind::Dense,
             durability: Durability::Batch,
             log_bytes: 1 << 30,
-            archive_threshold: 1 << 20,
+            archive_threshold: 1 << 22,
             buffer_pool_bytes: 4 << 30,
         }
     }

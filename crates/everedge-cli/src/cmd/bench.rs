@@ -52,7 +52,7 @@ pub(crate) struct Args {
     batch: usize,
 
     /// Updates in the log from which they are archived.
-    #[arg(long, default_value_t = 1 << 20, value_name = "N")]
+    #[arg(long, default_value_t = 1 << 22, value_name = "N")]
     archive_threshold: u64,
 
     /// Where the graphs of the medium `file` are put, and removed again.

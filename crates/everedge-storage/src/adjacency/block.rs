@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 
+use super::list::copy_words;
 use crate::log::crc_of_shared;
 use crate::medium::{Region, Site};
 
@@ -90,11 +91,11 @@ pub(crate) fn write(
     salt: u32,
     place: u32,
     header: &BlockHeader,
-    entries: &[u32],
+    entries: &[AtomicU32],
 ) -> u32 {
     let mut words = [0; UNIT_LINES as usize * LINE_WORDS];
     words[..HEADER_WORDS].copy_from_slice(&header.encode());
-    words[HEADER_WORDS..HEADER_WORDS + entries.len()].copy_from_slice(entries);
+    copy_words(entries, &mut words[HEADER_WORDS..]);
     let used = HEADER_WORDS + entries.len();
     let crc = crc32c::crc32c_append(place_salt(salt, place), bytemuck::cast_slice(&words[1..used]));
     words[0] = crc;
@@ -133,8 +134,18 @@ pub(crate) fn sequence_of(region: &Region, place: u32) -> u64 {
     u64::from(words[4].load(Relaxed)) | u64::from(high) << 32
 }
 
+/// Starts loading the unit that the block at `place` lies in into the cache. For no block that is
+/// the file's header: a test for it would cost more than the load.
+#[inline]
+pub(crate) fn prefetch(region: &Region, place: u32) {
+    region.prefetch::<{ UNIT_LINES as usize * LINE_WORDS }>(
+        u64::from(place / UNIT_LINES * UNIT_LINES) * LINE_BYTES,
+    );
+}
+
 /// Returns the entries of the block at `place`, which was checked before, and the place of the
 /// one before it.
+#[inline]
 pub(crate) fn entries(region: &Region, place: u32) -> (&[AtomicU32], u32) {
     let offset = u64::from(place) * LINE_BYTES;
     let header = region.words(offset, HEADER_WORDS);

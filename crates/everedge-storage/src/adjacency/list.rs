@@ -7,6 +7,7 @@
 //!   newest equal neighbor before it, and is there only if one was.
 //! - L2: `degree` counts the neighbors that no tombstone took away.
 
+use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -14,14 +15,20 @@ use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
 use super::block::{self, ENTRY_WORDS_MAX, NO_BLOCK};
+use super::shard::{Context, Update};
 use crate::batch::DELETION;
-use crate::medium::Region;
+use crate::medium::{Region, prefetch};
 
-/// Words of the buffers of each class: 16 to 256 bytes. The largest is flushed when it has the
-/// entries of one full block.
-const CLASS_WORDS: [usize; 5] = [4, 8, 16, 32, 64];
+/// Words of the buffers of each class: none, then 16 to 256 bytes. The largest is flushed when it
+/// has the entries of one full block.
+const CLASS_WORDS: [usize; 6] = [0, 4, 8, 16, 32, 64];
 const CLASS_MAX: u8 = CLASS_WORDS.len() as u8 - 1;
-const NO_CLASS: u8 = u8::MAX;
+/// Buffers are aligned to, and found in steps of, so many words.
+const STEP_WORDS: usize = CLASS_WORDS[1];
+/// How many vertices after one that is read the next list is loaded into the cache.
+const READ_AHEAD: usize = 8;
+/// Words of the chunks that buffers are cut from.
+const CHUNK_WORDS: usize = 4096;
 
 /// One vertex in a list.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +37,7 @@ pub(crate) struct Entry {
     pub head: u32,
     /// Neighbors (L2).
     pub degree: u32,
-    /// Where the buffer begins in the pool, in steps of four words.
+    /// Where the buffer begins, in steps.
     buffer: u32,
     /// Words in the buffer.
     buffered: u8,
@@ -41,39 +48,68 @@ pub(crate) struct Entry {
 
 impl Default for Entry {
     fn default() -> Self {
-        Self {
-            head: NO_BLOCK,
-            degree: 0,
-            buffer: 0,
-            buffered: 0,
-            class: NO_CLASS,
-            has_tombstones: false,
-        }
+        Self { head: NO_BLOCK, degree: 0, buffer: 0, buffered: 0, class: 0, has_tombstones: false }
     }
 }
 
-/// Vertex buffers of five sizes in one array; freed ones are used again by size.
+/// Vertex buffers of five sizes. A freed buffer, or what is left of one that was cut, is used
+/// again by its size.
 ///
 /// The pool is the place where a buddy allocator would stand.
-#[derive(Clone, Debug, Default)]
+///
+/// Words are atomic only to be read as those of blocks are; one thread at a time changes them.
+#[derive(Debug, Default)]
 struct Buffers {
-    words: Vec<u32>,
+    chunks: Vec<Box<[AtomicU32]>>,
     free: [Vec<u32>; CLASS_WORDS.len()],
 }
 
 impl Buffers {
     fn take(&mut self, class: u8) -> u32 {
-        self.free[class as usize].pop().unwrap_or_else(|| {
-            let start = self.words.len();
-            self.words.resize(start + CLASS_WORDS[class as usize], 0);
-            (start / CLASS_WORDS[0]) as u32
-        })
+        if let Some(buffer) = self.free[class as usize].pop() {
+            return buffer;
+        }
+        if class < CLASS_MAX {
+            let whole = self.take(class + 1);
+            self.free[class as usize]
+                .push(whole + (CLASS_WORDS[class as usize] / STEP_WORDS) as u32);
+            return whole;
+        }
+        const STEPS: u32 = (CHUNK_WORDS / STEP_WORDS) as u32;
+        let first = self.chunks.len() as u32 * STEPS;
+        self.chunks.push((0..CHUNK_WORDS).map(|_| AtomicU32::new(0)).collect());
+        let whole = CLASS_WORDS[class as usize] / STEP_WORDS;
+        self.free[class as usize].extend((first..first + STEPS).step_by(whole).skip(1).rev());
+        first
+    }
+
+    /// Returns the words `range` of a buffer.
+    #[inline]
+    fn words(&self, buffer: u32, range: Range<usize>) -> &[AtomicU32] {
+        let start = buffer as usize * STEP_WORDS;
+        match self.chunks.get(start / CHUNK_WORDS) {
+            Some(chunk) => &chunk[start % CHUNK_WORDS..][range],
+            None => &[],
+        }
+    }
+
+    #[inline]
+    fn words_mut(&mut self, buffer: u32, range: Range<usize>) -> &mut [AtomicU32] {
+        let start = buffer as usize * STEP_WORDS;
+        &mut self.chunks[start / CHUNK_WORDS][start % CHUNK_WORDS..][range]
     }
 
     fn clear(&mut self) {
-        self.words.clear();
-        self.words.shrink_to(self.words.capacity() / 2);
+        self.chunks.clear();
         self.free.iter_mut().for_each(Vec::clear);
+    }
+}
+
+impl Clone for Buffers {
+    fn clone(&self) -> Self {
+        let copy = |word: &AtomicU32| AtomicU32::new(word.load(Relaxed));
+        let chunks = self.chunks.iter().map(|chunk| chunk.iter().map(copy).collect()).collect();
+        Self { chunks, free: self.free.clone() }
     }
 }
 
@@ -97,16 +133,29 @@ impl List {
         }
     }
 
-    /// Loads the entries of some vertices, and then the ends of their buffers: loads that do not
-    /// depend on one another wait for memory together, those of one append after another do not.
-    pub(crate) fn warm(&self, locals: impl Iterator<Item = usize> + Clone) {
-        let entries = locals.clone().fold(0, |sum, local| sum ^ self.entries[local].buffer);
-        let words = locals.fold(0, |sum, local| {
-            let entry = &self.entries[local];
-            let end = entry.buffer as usize * CLASS_WORDS[0] + entry.buffered as usize;
-            sum ^ self.buffers.words.get(end).copied().unwrap_or_default()
-        });
-        std::hint::black_box((entries, words));
+    /// Starts loading the end of the buffer of `local`, if there is one, into the cache.
+    #[inline]
+    pub(crate) fn warm(&self, local: Option<usize>) {
+        let Some(entry) = local.map(|local| &self.entries[local]) else { return };
+        let start = entry.buffer as usize * STEP_WORDS;
+        if let Some(chunk) = self.buffers.chunks.get(start / CHUNK_WORDS) {
+            prefetch(&chunk[start % CHUNK_WORDS + entry.buffered as usize..]);
+        }
+    }
+
+    /// Appends insertions to the buffer of `local` if that makes it neither grow nor full.
+    #[inline]
+    pub(crate) fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> bool {
+        let entry = &mut self.entries[local];
+        let used = entry.buffered as usize;
+        let end = used + updates.len() * context.entry_words;
+        let limit = ENTRY_WORDS_MAX - context.entry_words;
+        if end > CLASS_WORDS[entry.class as usize].min(limit) {
+            return false;
+        }
+        entry.buffered = end as u8;
+        write_entries(context, updates, self.buffers.words_mut(entry.buffer, used..end));
+        true
     }
 
     /// Returns the words that the buffer of `local` can still take before it must be flushed,
@@ -114,9 +163,9 @@ impl List {
     pub(crate) fn room(&mut self, local: usize, wanted: usize, entry_words: usize) -> usize {
         let entry = self.entries[local];
         let needed = (entry.buffered as usize + wanted).min(ENTRY_WORDS_MAX);
-        let class = CLASS_WORDS.iter().position(|&words| words >= needed).unwrap_or(0) as u8;
-        if entry.class == NO_CLASS || entry.class < class {
-            self.change_class(local, class);
+        if CLASS_WORDS[entry.class as usize] < needed {
+            let class = CLASS_WORDS.iter().position(|&words| words >= needed);
+            self.change_class(local, class.map_or(CLASS_MAX, |class| class as u8));
         }
         let entry = self.entries[local];
         let words = CLASS_WORDS[entry.class as usize].min(ENTRY_WORDS_MAX);
@@ -126,10 +175,11 @@ impl List {
     fn change_class(&mut self, local: usize, class: u8) {
         let old = self.entries[local];
         let buffer = self.buffers.take(class);
-        if old.class != NO_CLASS {
-            let from = old.buffer as usize * CLASS_WORDS[0];
-            let to = buffer as usize * CLASS_WORDS[0];
-            self.buffers.words.copy_within(from..from + old.buffered as usize, to);
+        if old.class != 0 {
+            let mut copy = [0; CLASS_WORDS[CLASS_MAX as usize]];
+            let words = copy_words(self.buffered(local), &mut copy);
+            let to = self.buffers.words_mut(buffer, 0..words.len());
+            to.iter_mut().zip(words).for_each(|(to, &word)| *to.get_mut() = word);
             self.buffers.free[old.class as usize].push(old.buffer);
             self.buffered_lines -= class_lines(old.class);
         }
@@ -139,24 +189,20 @@ impl List {
         entry.class = class;
     }
 
-    /// Returns the free words of the buffer of `local`; [`Self::fill`] counts them as used.
-    pub(crate) fn free_words(&mut self, local: usize) -> &mut [u32] {
-        let entry = self.entries[local];
-        let start = entry.buffer as usize * CLASS_WORDS[0];
-        &mut self.buffers.words
-            [start + entry.buffered as usize..start + CLASS_WORDS[entry.class as usize]]
-    }
-
-    /// Counts `words` more as buffered.
-    pub(crate) fn fill(&mut self, local: usize, words: usize) {
-        self.entries[local].buffered += words as u8;
+    /// Appends entries to the buffer of `local`, which has [`Self::room`] for them.
+    pub(crate) fn fill(&mut self, context: &Context, local: usize, updates: &[Update]) {
+        let entry = &mut self.entries[local];
+        let used = entry.buffered as usize;
+        let end = used + updates.len() * context.entry_words;
+        entry.buffered = end as u8;
+        write_entries(context, updates, self.buffers.words_mut(entry.buffer, used..end));
     }
 
     /// Returns the buffered words of `local`, oldest first.
-    pub(crate) fn buffered(&self, local: usize) -> &[u32] {
+    #[inline]
+    pub(crate) fn buffered(&self, local: usize) -> &[AtomicU32] {
         let entry = &self.entries[local];
-        let start = entry.buffer as usize * CLASS_WORDS[0];
-        &self.buffers.words[start..start + entry.buffered as usize]
+        self.buffers.words(entry.buffer, 0..entry.buffered as usize)
     }
 
     /// Records that the buffer of `local` now is the block at `place`.
@@ -171,7 +217,7 @@ impl List {
     pub(crate) fn drop_buffers(&mut self) {
         for entry in &mut self.entries {
             debug_assert_eq!(entry.buffered, 0);
-            entry.class = NO_CLASS;
+            entry.class = 0;
             entry.buffer = 0;
         }
         self.buffers.clear();
@@ -180,7 +226,7 @@ impl List {
 
     /// Returns the bytes of all buffers.
     pub(crate) fn buffer_bytes(&self) -> u64 {
-        4 * self.buffers.words.len() as u64
+        (4 * CHUNK_WORDS * self.buffers.chunks.len()) as u64
     }
 
     /// Counts, for each neighbor that `counts` has as a key, how many live edges the list holds.
@@ -196,7 +242,8 @@ impl List {
                 *count += if word & DELETION == 0 { 1 } else { -1 };
             }
         };
-        self.buffered(local).iter().step_by(entry_words).for_each(|&word| count(word));
+        let buffered = self.buffered(local).iter().step_by(entry_words);
+        buffered.for_each(|word| count(word.load(Relaxed)));
         let mut place = self.entries[local].head;
         while place != NO_BLOCK {
             let (entries, previous) = block::entries(region, place);
@@ -205,14 +252,16 @@ impl List {
         }
     }
 
-    /// Returns the raw words of the list of `local`.
+    /// Returns the raw words of the list of `local`. Whoever asks for one list is likely to ask
+    /// for one soon after it: the beginning of that one is loaded into the cache.
+    #[inline(always)]
     pub(crate) fn chain<'a>(&'a self, region: &'a Region, local: usize) -> Chain<'a> {
-        match self.entries.get(local) {
-            Some(entry) => {
-                Chain { region, words: [].iter(), buffer: self.buffered(local), next: entry.head }
-            }
-            None => Chain { region, words: [].iter(), buffer: &[], next: NO_BLOCK },
+        let entry = &self.entries[local];
+        if let Some(ahead) = self.entries.get(local + READ_AHEAD) {
+            block::prefetch(region, ahead.head);
+            prefetch(self.buffered(local + READ_AHEAD));
         }
+        Chain { words: self.buffered(local).iter(), next: entry.head, region }
     }
 
     /// Returns the live entries of `local`, newest first, for a list that holds tombstones; the
@@ -235,32 +284,84 @@ impl List {
                 None => live.push((word, weight.map_or(1.0, f32::from_bits))),
             }
         };
-        for entry in self.buffered(local).chunks_exact(entry_words).rev() {
-            keep(entry[0], entry.get(1).copied());
-        }
-        let mut place = self.entries[local].head;
-        while place != NO_BLOCK {
-            let (entries, previous) = block::entries(region, place);
+        let mut chain = self.chain(region, local);
+        let mut words = Some(chain.words.as_slice());
+        while let Some(entries) = words {
             for entry in entries.chunks_exact(entry_words).rev() {
                 keep(entry[0].load(Relaxed), entry.get(1).map(|weight| weight.load(Relaxed)));
             }
-            place = previous;
+            words = chain.next_block();
         }
         live
     }
 }
 
+/// Writes updates as entries: a neighbor, and its weight if there are weights.
+#[inline]
+fn write_entries(context: &Context, updates: &[Update], words: &mut [AtomicU32]) {
+    if context.entry_words == 1 {
+        for (word, update) in words.iter_mut().zip(updates) {
+            *word.get_mut() = update.neighbor();
+        }
+        return;
+    }
+    for (entry, update) in words.chunks_exact_mut(2).zip(updates) {
+        *entry[0].get_mut() = update.neighbor();
+        *entry[1].get_mut() = context.weight(*update);
+    }
+}
+
+/// Copies shared words into `copy`. Returns those copied.
+pub(crate) fn copy_words<'a>(words: &[AtomicU32], copy: &'a mut [u32]) -> &'a [u32] {
+    for (to, word) in copy.iter_mut().zip(words) {
+        *to = word.load(Relaxed);
+    }
+    &copy[..words.len()]
+}
+
 fn class_lines(class: u8) -> u64 {
-    let words = CLASS_WORDS[class.min(CLASS_MAX) as usize].min(ENTRY_WORDS_MAX);
+    let words = CLASS_WORDS[class as usize].min(ENTRY_WORDS_MAX);
     block::lines_for(words).into()
 }
 
-/// The words of a list: the blocks from the newest, then the buffer; within each in order.
-pub struct Chain<'a> {
-    region: &'a Region,
+/// The words of a list in pieces: the buffer, then the blocks from the newest to the oldest; each
+/// piece in order.
+#[derive(Clone)]
+pub(crate) struct Chain<'a> {
     words: slice::Iter<'a, AtomicU32>,
-    buffer: &'a [u32],
     next: u32,
+    region: &'a Region,
+}
+
+impl<'a> Chain<'a> {
+    /// Returns a list without words.
+    #[inline]
+    pub(crate) fn empty(region: &'a Region) -> Self {
+        Self { words: [].iter(), next: NO_BLOCK, region }
+    }
+
+    /// Returns the entries of the next block, if there is one.
+    #[inline]
+    fn next_block(&mut self) -> Option<&'a [AtomicU32]> {
+        if self.next == NO_BLOCK {
+            return None;
+        }
+        let (entries, previous) = block::entries(self.region, self.next);
+        block::prefetch(self.region, previous);
+        self.next = previous;
+        Some(entries)
+    }
+
+    /// Goes to the next block and returns its first word.
+    #[inline(never)]
+    fn first_of_next_block(&mut self) -> Option<u32> {
+        loop {
+            self.words = self.next_block()?.iter();
+            if let Some(word) = self.words.next() {
+                return Some(word.load(Relaxed));
+            }
+        }
+    }
 }
 
 impl Iterator for Chain<'_> {
@@ -268,18 +369,29 @@ impl Iterator for Chain<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
-        loop {
-            if let Some(word) = self.words.next() {
-                return Some(word.load(Relaxed));
-            }
-            if self.next == NO_BLOCK {
-                let (&word, rest) = self.buffer.split_first()?;
-                self.buffer = rest;
-                return Some(word);
-            }
-            let (entries, previous) = block::entries(self.region, self.next);
-            self.words = entries.iter();
-            self.next = previous;
+        match self.words.next() {
+            Some(word) => Some(word.load(Relaxed)),
+            None => self.first_of_next_block(),
         }
     }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, u32) -> B>(mut self, init: B, mut f: F) -> B {
+        let mut folded = fold_words(self.words.as_slice(), init, &mut f);
+        while let Some(entries) = self.next_block() {
+            folded = fold_words(entries, folded, &mut f);
+        }
+        folded
+    }
+}
+
+/// Folds one piece of a list, not inlined: there the compiler would keep what is folded in memory,
+/// for the sake of the calls between pieces.
+#[inline(never)]
+fn fold_words<B>(words: &[AtomicU32], init: B, f: &mut impl FnMut(B, u32) -> B) -> B {
+    let mut folded = init;
+    for word in words {
+        folded = f(folded, word.load(Relaxed));
+    }
+    folded
 }

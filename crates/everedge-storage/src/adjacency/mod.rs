@@ -18,8 +18,8 @@
 //!   before it changes.
 //!
 //! # Cost
-//! A batch: one log record, one fence. Archiving: a counting sort and one DRAM access an update
-//! and list; 58 neighbors (29 weighted) are flushed with one write of 256 bytes. A snapshot: the
+//! A batch: one log record, one fence. Archiving: two counting sorts, and one DRAM access for each
+//! list that a round changes; 58 neighbors (29 weighted) are flushed with one write of 256 bytes. A snapshot: the
 //! log's tail is archived, then one counter a shard; after it, each shard that changes is copied
 //! once. DRAM: 20 bytes a vertex and list, and the buffers.
 //!
@@ -34,8 +34,10 @@
 
 mod archive;
 mod block;
+mod divide;
 mod list;
 mod recovery;
+mod round;
 mod shard;
 mod snapshot;
 mod space;

@@ -3,17 +3,20 @@
 //! Source: XPGraph §3.3 (tombstones), §3.4 (ranged edge lists that are archived in parallel).
 //! Differences: an update is replayed only past the sequence number of the vertex's newest block;
 //! whether a deletion finds its edge is decided by one scan of the list for all the updates of a
-//! vertex in a step.
+//! vertex in a round.
 //!
 //! # Invariants
 //! - H1: a set bit in `unflushed` means that no block says yet whether that id is a vertex.
 //! - H2: `vertex_count` is the number of bits in `vertices`; `degree_sum` the sum of degrees in
 //!   the first list, `loop_count` the self-loops in it.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
 use super::block::{self, BlockHeader, NO_BLOCK};
+use super::divide::Part;
 use super::list::List;
 use super::space::{ShardSpace, Space};
 use crate::Result;
@@ -24,45 +27,33 @@ use crate::medium::Site;
 pub(crate) const SHARD_BITS: u32 = 12;
 /// Vertices of a shard.
 pub(crate) const SHARD_SPAN: usize = 1 << SHARD_BITS;
-/// Updates of a step, as a power of two: what fits beside a local id in one word.
-pub(crate) const STEP_BITS: u32 = 32 - SHARD_BITS;
-
+/// Lists are loaded into the cache so many vertices before they change.
+const WARM_AHEAD: usize = 8;
 const BITMAP_WORDS: usize = SHARD_SPAN / 64;
 
-/// An update on its way into a list: neighbor, local vertex and place in the step in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Packed(pub u64);
+/// An update on its way into the list of a vertex: neighbor and place in the round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Update(u64);
 
-impl Packed {
-    pub(crate) fn new(vertex: VertexId, neighbor: u32, index: u32) -> Self {
-        let local = vertex % SHARD_SPAN as u32;
-        Self(u64::from(neighbor) << 32 | u64::from(local << STEP_BITS | index))
+impl Update {
+    #[inline]
+    pub(crate) fn new(neighbor: u32, index: u32) -> Self {
+        Self(u64::from(neighbor) << 32 | u64::from(index))
     }
 
     /// Neighbor, with the tombstone mark if it is a deletion.
+    #[inline]
     pub(crate) fn neighbor(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    pub(crate) fn local(self) -> usize {
-        (self.0 as u32 >> STEP_BITS) as usize
-    }
-
+    #[inline]
     pub(crate) fn index(self) -> u32 {
-        self.0 as u32 % (1 << STEP_BITS)
-    }
-
-    /// Orders by local vertex, then by place in the step.
-    pub(crate) fn order(self) -> u32 {
         self.0 as u32
     }
 
     fn is_deletion(self) -> bool {
         self.neighbor() & DELETION != 0
-    }
-
-    fn with_neighbor(self, neighbor: u32) -> Self {
-        Self(self.0 & 0xffff_ffff | u64::from(neighbor) << 32)
     }
 }
 
@@ -76,10 +67,10 @@ pub(crate) struct Context<'a> {
     pub directed: bool,
     /// Whether updates may be older than the blocks: after a crash.
     pub replaying: bool,
-    /// The sequence number of the step's first update.
+    /// The sequence number of the round's first update.
     pub first_sequence: u64,
-    /// The weight, as bits, of each update of the step.
-    pub weights: &'a [u32],
+    /// The weight, as bits, of each update of the round.
+    pub weights: &'a [AtomicU32],
 }
 
 /// Blocks written and the sum of their checksums: what must be found again after a crash.
@@ -136,6 +127,7 @@ impl Shard {
         }
     }
 
+    #[inline]
     pub(crate) fn is_vertex(&self, local: usize) -> bool {
         self.vertices.get(local / 64).is_some_and(|word| word >> (local % 64) & 1 == 1)
     }
@@ -150,16 +142,42 @@ impl Shard {
         }
     }
 
-    /// Applies the updates of one vertex in one list, in their order. A list past the last keeps
-    /// no neighbors, only that its vertices are vertices.
-    pub(crate) fn apply(
+    /// Applies a part of a round to one list. A list past the last keeps no neighbors, only that
+    /// its vertices are vertices.
+    pub(crate) fn take(&mut self, context: &Context, list: usize, part: &Part) -> Result<()> {
+        if part.has_deletions || context.simple || context.replaying {
+            return part
+                .runs()
+                .try_for_each(|(local, updates)| self.apply(context, list, local, updates));
+        }
+        self.note_insertions(part.touched);
+        if list >= self.lists.len() {
+            return Ok(());
+        }
+        let mut loops = 0;
+        for (run, (local, updates)) in part.runs().enumerate() {
+            let lists = &mut self.lists[list];
+            lists.warm(part.local(run + WARM_AHEAD));
+            lists.entries[local].degree += updates.len() as u32;
+            loops += loops_in(updates, self.first_vertex + local as u32);
+            if !lists.append(context, local, updates) {
+                self.append(context, list, local, updates)?;
+            }
+        }
+        if list == 0 {
+            self.count_insertions(context, part.updates().len() as u64, loops);
+        }
+        Ok(())
+    }
+
+    /// Applies the updates of one vertex in one list, in their order.
+    fn apply(
         &mut self,
         context: &Context,
         list: usize,
-        updates: &[Packed],
+        local: usize,
+        updates: &[Update],
     ) -> Result<()> {
-        let Some(first) = updates.first() else { return Ok(()) };
-        let local = first.local();
         let updates = if context.replaying {
             let complete = self.complete_through(context, list, local);
             let known = updates.partition_point(|update| {
@@ -179,22 +197,18 @@ impl Shard {
             let resolved = self.resolve(context, list, local, updates);
             self.append(context, list, local, &resolved)
         } else {
-            self.count_insertions(context, list, local, updates);
+            self.lists[list].entries[local].degree += updates.len() as u32;
+            if list == 0 {
+                let loops = loops_in(updates, self.first_vertex + local as u32);
+                self.count_insertions(context, updates.len() as u64, loops);
+            }
             self.append(context, list, local, updates)
         }
     }
 
-    /// Fetches into the cache what [`Self::apply`] will touch.
-    pub(crate) fn warm(&self, list: usize, updates: &[Packed]) {
-        if let Some(list) = self.lists.get(list) {
-            list.warm(updates.iter().map(|update| update.local()));
-        }
-    }
-
     /// Makes an id a vertex, or ends it, by an update of the vertex itself.
-    pub(crate) fn apply_to_vertex(&mut self, context: &Context, update: Packed) {
-        let sequence = context.sequence(update);
-        self.note_vertex(context, update.local(), sequence, !update.is_deletion());
+    pub(crate) fn apply_to_vertex(&mut self, context: &Context, local: usize, update: Update) {
+        self.note_vertex(context, local, context.sequence(update), !update.is_deletion());
     }
 
     /// Writes every buffer as a block that completes its list up to `sequence`.
@@ -254,22 +268,23 @@ impl Shard {
         *word ^= bit;
     }
 
-    fn count_insertions(
-        &mut self,
-        context: &Context,
-        list: usize,
-        local: usize,
-        updates: &[Packed],
-    ) {
-        self.lists[list].entries[local].degree += updates.len() as u32;
-        if list == 0 {
-            let vertex = self.first_vertex + local as u32;
-            let loops = updates.iter().filter(|update| update.neighbor() == vertex).count() as u64;
-            self.degree_sum += updates.len() as u64;
-            self.loop_count += loops;
-            self.outcome.inserted +=
-                updates.len() as u64 + if context.directed { 0 } else { loops };
+    /// Makes vertices of all that `touched` has a bit for.
+    fn note_insertions(&mut self, touched: &[u64; BITMAP_WORDS]) {
+        for ((is_vertex, unflushed), touched) in
+            self.vertices.iter_mut().zip(&mut self.unflushed).zip(touched)
+        {
+            let new = touched & !*is_vertex;
+            self.vertex_count += new.count_ones();
+            *is_vertex |= new;
+            *unflushed |= new;
         }
+    }
+
+    /// Counts insertions into the first list.
+    fn count_insertions(&mut self, context: &Context, count: u64, loops: u64) {
+        self.degree_sum += count;
+        self.loop_count += loops;
+        self.outcome.inserted += count + if context.directed { 0 } else { loops };
     }
 
     /// Turns updates into entries: drops deletions that find no edge and, in a simple graph,
@@ -279,8 +294,8 @@ impl Shard {
         context: &Context,
         list: usize,
         local: usize,
-        updates: &[Packed],
-    ) -> Vec<Packed> {
+        updates: &[Update],
+    ) -> Vec<Update> {
         let mut live: FxHashMap<VertexId, i64> =
             updates.iter().map(|update| (update.neighbor() & !DELETION, 0)).collect();
         let region = context.space.region();
@@ -303,7 +318,7 @@ impl Shard {
                 }
                 (false, true) if context.simple => {
                     if context.entry_words > 1 {
-                        entries.push(update.with_neighbor(neighbor | DELETION));
+                        entries.push(Update::new(neighbor | DELETION, update.index()));
                         entries.push(update);
                         self.lists[list].entries[local].has_tombstones = true;
                     }
@@ -338,7 +353,7 @@ impl Shard {
         context: &Context,
         list: usize,
         local: usize,
-        entries: &[Packed],
+        entries: &[Update],
     ) -> Result<()> {
         let entry_words = context.entry_words;
         let mut rest = entries;
@@ -346,14 +361,7 @@ impl Shard {
             let lists = &mut self.lists[list];
             let room = lists.room(local, rest.len() * entry_words, entry_words);
             let (now, later) = rest.split_at(rest.len().min(room / entry_words));
-            let free = lists.free_words(local);
-            for (words, entry) in free.chunks_exact_mut(entry_words).zip(now) {
-                words[0] = entry.neighbor();
-                if let Some(weight) = words.get_mut(1) {
-                    *weight = context.weights[entry.index() as usize];
-                }
-            }
-            lists.fill(local, now.len() * entry_words);
+            lists.fill(context, local, now);
             if let Some(last) = now.last()
                 && lists.buffered(local).len() + entry_words > block::ENTRY_WORDS_MAX
             {
@@ -388,8 +396,19 @@ impl Shard {
     }
 }
 
+/// Returns how many of the updates of `vertex` are of a self-loop.
+#[inline]
+fn loops_in(updates: &[Update], vertex: VertexId) -> u64 {
+    updates.iter().filter(|update| update.neighbor() == vertex).count() as u64
+}
+
 impl Context<'_> {
-    fn sequence(&self, update: Packed) -> u64 {
+    fn sequence(&self, update: Update) -> u64 {
         self.first_sequence + u64::from(update.index())
+    }
+
+    #[inline]
+    pub(crate) fn weight(&self, update: Update) -> u32 {
+        self.weights[update.index() as usize].load(Relaxed)
     }
 }

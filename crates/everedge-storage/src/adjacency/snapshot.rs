@@ -1,8 +1,8 @@
 //! Snapshots: shared shards and the blocks that they point to.
 //!
 //! Shards are shared with the graph until it changes them, and blocks never change, so a snapshot
-//! stays as it is while writers go on. Neighbors come from the newest block to the oldest, then
-//! from the buffer.
+//! stays as it is while writers go on. Neighbors come from the buffer, then
+//! from the newest block to the oldest.
 
 use std::sync::Arc;
 use std::vec;
@@ -61,6 +61,7 @@ impl Snapshot {
         self.in_list.is_some()
     }
 
+    #[inline]
     pub(super) fn has_vertex(&self, v: VertexId) -> bool {
         self.shards.get(v as usize / SHARD_SPAN).is_some_and(|shard| shard.is_vertex(local(v)))
     }
@@ -87,10 +88,12 @@ impl Snapshot {
         &self.shards
     }
 
+    #[inline]
     fn list(&self, v: VertexId, list: usize) -> Option<&List> {
         self.shards.get(v as usize / SHARD_SPAN)?.lists.get(list)
     }
 
+    #[inline]
     fn in_list(&self) -> usize {
         self.in_list.expect("the graph was created without in-neighbors")
     }
@@ -100,20 +103,26 @@ impl Snapshot {
         self.list(v, list).map_or(0, |list| list.entries[local(v)].degree)
     }
 
-    #[inline]
+    // Always: what it returns is taken apart at once, if it need not pass through memory.
+    #[inline(always)]
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
-        match self.list(v, list) {
-            Some(list) if list.entries[local(v)].has_tombstones => {
-                Neighbors::Live(list.live(&self.region, local(v), self.entry_words()).into_iter())
+        let mut neighbors =
+            Neighbors { words: Chain::empty(&self.region), weighted: self.weighted, live: None };
+        if let Some(list) = self.list(v, list) {
+            match list.entries[local(v)].has_tombstones {
+                false => neighbors.words = list.chain(&self.region, local(v)),
+                true => neighbors.live = Some(self.live_neighbors(v, list)),
             }
-            Some(list) => {
-                let words = list.chain(&self.region, local(v));
-                Neighbors::Chain { words, weighted: self.weighted }
-            }
-            None => Neighbors::Live(Vec::new().into_iter()),
         }
+        neighbors
     }
 
+    #[cold]
+    fn live_neighbors(&self, v: VertexId, list: &List) -> Box<Live> {
+        Box::new(list.live(&self.region, local(v), self.entry_words()).into_iter())
+    }
+
+    #[inline]
     fn edges(&self, v: VertexId, list: usize) -> WeightedNeighbors<'_> {
         WeightedNeighbors(self.neighbors(v, list))
     }
@@ -132,6 +141,7 @@ impl GraphView for Snapshot {
         self.vertex_count
     }
 
+    #[inline]
     fn is_vertex(&self, v: VertexId) -> bool {
         self.has_vertex(v)
     }
@@ -144,18 +154,22 @@ impl GraphView for Snapshot {
         self.directed
     }
 
+    #[inline]
     fn out_degree(&self, v: VertexId) -> u32 {
         self.degree(v, 0)
     }
 
+    #[inline]
     fn in_degree(&self, v: VertexId) -> u32 {
         self.degree(v, self.in_list())
     }
 
+    #[inline(always)]
     fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.neighbors(v, 0)
     }
 
+    #[inline(always)]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.neighbors(v, self.in_list())
     }
@@ -171,12 +185,31 @@ impl WeightedView for Snapshot {
     }
 }
 
+/// The neighbors that no tombstone took away, with the weights of the edges.
+type Live = vec::IntoIter<(VertexId, f32)>;
+
 /// The neighbors of a vertex.
-pub enum Neighbors<'a> {
-    #[doc(hidden)]
-    Chain { words: Chain<'a>, weighted: bool },
-    #[doc(hidden)]
-    Live(vec::IntoIter<(VertexId, f32)>),
+pub struct Neighbors<'a> {
+    words: Chain<'a>,
+    weighted: bool,
+    /// In place of `words` for a list that holds tombstones.
+    live: Option<Box<Live>>,
+}
+
+impl Neighbors<'_> {
+    #[inline]
+    fn next_weighted(&mut self) -> Option<(VertexId, f32)> {
+        match (self.words.next(), self.weighted) {
+            (Some(neighbor), false) => Some((neighbor, 1.0)),
+            (Some(neighbor), true) => Some((neighbor, f32::from_bits(self.words.next()?))),
+            (None, _) => self.next_live(),
+        }
+    }
+
+    #[cold]
+    fn next_live(&mut self) -> Option<(VertexId, f32)> {
+        self.live.as_mut()?.next()
+    }
 }
 
 impl Iterator for Neighbors<'_> {
@@ -184,15 +217,24 @@ impl Iterator for Neighbors<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<VertexId> {
-        match self {
-            Self::Chain { words, weighted } => {
-                let neighbor = words.next();
-                if *weighted {
-                    words.next();
+        self.next_weighted().map(|(neighbor, _)| neighbor)
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
+        let Self { mut words, weighted, live } = self;
+        let mut folded = init;
+        match weighted {
+            false => folded = words.fold(folded, &mut f),
+            true => {
+                while let (Some(neighbor), Some(_)) = (words.next(), words.next()) {
+                    folded = f(folded, neighbor);
                 }
-                neighbor
             }
-            Self::Live(entries) => entries.next().map(|(neighbor, _)| neighbor),
+        }
+        match live {
+            None => folded,
+            Some(live) => live.fold(folded, |folded, (neighbor, _)| f(folded, neighbor)),
         }
     }
 }
@@ -205,14 +247,7 @@ impl Iterator for WeightedNeighbors<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<(VertexId, f32)> {
-        match &mut self.0 {
-            Neighbors::Chain { words, weighted: true } => {
-                let neighbor = words.next()?;
-                words.next().map(|weight| (neighbor, f32::from_bits(weight)))
-            }
-            Neighbors::Chain { words, weighted: false } => words.next().map(|id| (id, 1.0)),
-            Neighbors::Live(entries) => entries.next(),
-        }
+        self.0.next_weighted()
     }
 }
 

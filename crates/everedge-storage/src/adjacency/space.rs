@@ -23,7 +23,7 @@ const EXTENT_UNITS_MAX: u64 = 256;
 pub(crate) const FILE_BYTES_MAX: u64 = LINE_BYTES << 32;
 
 /// Page faults are taken for so many units at a time: what is only reserved costs none.
-const POPULATE_UNITS: u64 = (4 << 20) / UNIT_BYTES;
+const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
 
 /// The units of the block file.
 pub(crate) struct Space {
@@ -114,8 +114,9 @@ impl Space {
         state.next = taken.end;
         if state.next > state.populated {
             let end = total.min(state.next + POPULATE_UNITS);
-            self.region.populate(state.populated * UNIT_BYTES..end * UNIT_BYTES)?;
-            state.populated = end;
+            let untouched = std::mem::replace(&mut state.populated, end)..end;
+            drop(state);
+            self.region.populate(untouched.start * UNIT_BYTES..untouched.end * UNIT_BYTES)?;
         }
         Ok(taken)
     }

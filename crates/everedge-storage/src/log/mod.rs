@@ -59,6 +59,8 @@ const COMMIT_WORDS: usize = 4;
 /// The ring grows by at least this much, so that small graphs stay small.
 const RING_GROWTH_BYTES_MIN: u64 = 64 << 10;
 const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
+/// Page faults of the ring are taken so far ahead: little enough that its stores find it cached.
+const POPULATE_BYTES: u64 = 512 << 10;
 
 /// One batch in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +92,8 @@ struct State {
     logged: VecDeque<Record>,
     /// Whether this open has made its generation durable.
     writing: bool,
+    /// Up to where the file's page faults were taken.
+    populated: u64,
 }
 
 /// Up to where the log is fenced.
@@ -180,6 +184,7 @@ impl EdgeLog {
             next_sequence: anchor.tail_sequence,
             logged: VecDeque::new(),
             writing: false,
+            populated: region.len(),
         };
         let durable = Durable { position: anchor.tail, sequence: anchor.tail_sequence };
         Self { region, weighted, salt, state: Mutex::new(state), durable: Mutex::new(durable) }
@@ -242,6 +247,7 @@ impl EdgeLog {
             return Ok(Appended::Full);
         }
         self.grow_ring(&mut state, bytes)?;
+        self.populate_ring(&mut state, bytes)?;
         let anchor = state.anchor;
         let count = batch.len() as u32;
         let flags = u32::from(batch.vertex_update_count() > 0);
@@ -341,6 +347,7 @@ impl EdgeLog {
             anchor.capacity = capacity.next_multiple_of(64);
             anchor.allocated = 0;
         })?;
+        state.populated = RING_OFFSET;
         self.region.shrink(RING_OFFSET)
     }
 
@@ -373,9 +380,19 @@ impl EdgeLog {
             Err(Error::NoSpace { .. }) if wanted > needed => self.region.grow(RING_OFFSET + needed),
             outcome => outcome,
         }?;
-        self.region.populate(RING_OFFSET + allocated..self.region.len())?;
         let allocated = self.allocated();
         self.change_anchor(state, |anchor| anchor.allocated = allocated)
+    }
+
+    /// Takes the page faults of the next `bytes` and some more, while the ring is first written.
+    fn populate_ring(&self, state: &mut State, bytes: u64) -> Result<()> {
+        let needed = RING_OFFSET + state.head + bytes - state.anchor.base;
+        if needed > state.populated && state.populated < self.region.len() {
+            let end = (needed + POPULATE_BYTES).min(self.region.len());
+            self.region.populate(state.populated..end)?;
+            state.populated = end;
+        }
+        Ok(())
     }
 
     fn store(&self, anchor: &Anchor, position: u64, words: &[u32]) {

@@ -128,6 +128,17 @@ impl Map {
         );
     }
 
+    /// Starts loading `WORDS` words from `offset` on into the cache, if they are inside.
+    #[inline]
+    pub(super) fn prefetch<const WORDS: usize>(&self, offset: u64) {
+        if offset + 4 * WORDS as u64 <= self.len() {
+            let words = self.words(offset, WORDS);
+            (0..WORDS)
+                .step_by(CACHE_LINE_BYTES as usize / 4)
+                .for_each(|line| prefetch(&words[line..]));
+        }
+    }
+
     /// Takes the page faults of a range now, in huge pages where it is long enough.
     ///
     /// The pages become dirty, so this is for memory only, never for a file on a disk. A kernel
@@ -294,4 +305,17 @@ pub(super) fn store_fence() {
     }
     #[cfg(not(target_arch = "x86_64"))]
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
+/// Starts loading the first cache line of `items`, if there are any.
+#[inline]
+pub(crate) fn prefetch<T>(items: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(first) = items.first() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch has no effect but on the cache, and the address is of an item.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(first).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = items;
 }

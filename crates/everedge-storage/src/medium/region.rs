@@ -251,6 +251,13 @@ impl Region {
         self.backing.map.words(offset, count)
     }
 
+    /// Starts loading `WORDS` words from the byte `offset` on into the cache, if they are inside;
+    /// nothing is read yet.
+    #[inline]
+    pub(crate) fn prefetch<const WORDS: usize>(&self, offset: u64) {
+        self.backing.map.prefetch::<WORDS>(offset);
+    }
+
     /// Loads the double word at the byte `offset`; acquires what its last store released.
     ///
     /// # Panics

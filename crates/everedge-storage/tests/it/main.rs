@@ -7,3 +7,4 @@ mod damage;
 mod explorer;
 mod medium;
 mod model;
+mod rounds;
