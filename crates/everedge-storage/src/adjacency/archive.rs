@@ -81,11 +81,14 @@ impl Archive {
     }
 
     /// Writes all buffers as blocks, fences them, and frees the log.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full; the log keeps then what it has.
     pub(crate) fn flush_all(&mut self, machinery: &Machinery) -> Result<()> {
         let sequence = self.next_sequence.saturating_sub(1);
         let context = machinery.context(0, &[]);
         let outcomes = par::map_chunks_mut(&mut self.shards, 1, |_, shard| match &mut shard[0] {
-            shard if shard.buffered_lines() == 0 => Ok(()),
+            shard if !shard.has_unflushed() => Ok(()),
             shard => Arc::make_mut(shard).flush_all(&context, sequence),
         });
         outcomes.into_iter().collect::<Result<()>>()?;
@@ -124,11 +127,6 @@ impl Archive {
                 Arc::make_mut(shard).outcome = Outcome::default();
             }
         }
-    }
-
-    /// Returns the lines that a flush of all buffers takes at most.
-    pub(crate) fn buffered_lines(&self) -> u64 {
-        self.sum(|lines: &mut u64, shard| *lines += shard.buffered_lines())
     }
 
     /// Returns the bytes of all vertex buffers.

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 
-use super::list::copy_words;
 use crate::log::crc_of_shared;
 use crate::medium::{Region, Site};
 
@@ -91,11 +90,11 @@ pub(crate) fn write(
     salt: u32,
     place: u32,
     header: &BlockHeader,
-    entries: &[AtomicU32],
+    entries: &[u32],
 ) -> u32 {
     let mut words = [0; UNIT_LINES as usize * LINE_WORDS];
     words[..HEADER_WORDS].copy_from_slice(&header.encode());
-    copy_words(entries, &mut words[HEADER_WORDS..]);
+    words[HEADER_WORDS..HEADER_WORDS + entries.len()].copy_from_slice(entries);
     let used = HEADER_WORDS + entries.len();
     let crc = crc32c::crc32c_append(place_salt(salt, place), bytemuck::cast_slice(&words[1..used]));
     words[0] = crc;

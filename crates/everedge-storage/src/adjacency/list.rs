@@ -3,8 +3,8 @@
 //! Source: XPGraph §3.1 (vertex-centric buffering), §3.2 (hierarchical buffers).
 //!
 //! # Invariants
-//! - L1: a list is its chain of blocks, oldest first, then its buffer; a tombstone takes away the
-//!   newest equal neighbor before it, and is there only if one was.
+//! - L1: a list is its chain of blocks, oldest first, then what was spilled, then its buffer; a
+//!   tombstone takes away the newest equal neighbor before it, and is there only if one was.
 //! - L2: `degree` counts the neighbors that no tombstone took away.
 
 use std::ops::Range;
@@ -31,9 +31,9 @@ const READ_AHEAD: usize = 8;
 const CHUNK_WORDS: usize = 4096;
 
 /// One vertex in a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entry {
-    /// The place of the newest block.
+    /// The place of the newest block, or [`NO_BLOCK`].
     pub head: u32,
     /// Neighbors (L2).
     pub degree: u32,
@@ -44,11 +44,15 @@ pub(crate) struct Entry {
     class: u8,
     /// Whether the list holds a tombstone.
     pub has_tombstones: bool,
+    /// Whether some of the list was spilled.
+    pub has_spills: bool,
 }
 
-impl Default for Entry {
-    fn default() -> Self {
-        Self { head: NO_BLOCK, degree: 0, buffer: 0, buffered: 0, class: 0, has_tombstones: false }
+impl Entry {
+    /// Whether the list is just what its buffer and its blocks hold.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !(self.has_tombstones | self.has_spills)
     }
 }
 
@@ -77,7 +81,7 @@ impl Buffers {
         }
         const STEPS: u32 = (CHUNK_WORDS / STEP_WORDS) as u32;
         let first = self.chunks.len() as u32 * STEPS;
-        self.chunks.push((0..CHUNK_WORDS).map(|_| AtomicU32::new(0)).collect());
+        self.chunks.push(bytemuck::zeroed_slice_box(CHUNK_WORDS));
         let whole = CLASS_WORDS[class as usize] / STEP_WORDS;
         self.free[class as usize].extend((first..first + STEPS).step_by(whole).skip(1).rev());
         first
@@ -113,6 +117,14 @@ impl Clone for Buffers {
     }
 }
 
+/// A buffer that would have become a block, but there was no room on the medium.
+#[derive(Clone, Debug)]
+pub(crate) struct Spill {
+    /// The list is complete up to and including the update of this number.
+    pub sequence: u64,
+    pub words: Vec<u32>,
+}
+
 /// Neighbors of one direction for the vertices of one shard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct List {
@@ -120,8 +132,8 @@ pub(crate) struct List {
     /// The low half of the sequence number of each newest block.
     pub head_sequences: Vec<u32>,
     buffers: Buffers,
-    /// Lines that a flush of all buffers would take.
-    pub buffered_lines: u64,
+    /// By local vertex, the oldest first.
+    spills: FxHashMap<u32, Vec<Spill>>,
 }
 
 impl List {
@@ -181,9 +193,7 @@ impl List {
             let to = self.buffers.words_mut(buffer, 0..words.len());
             to.iter_mut().zip(words).for_each(|(to, &word)| *to.get_mut() = word);
             self.buffers.free[old.class as usize].push(old.buffer);
-            self.buffered_lines -= class_lines(old.class);
         }
-        self.buffered_lines += class_lines(class);
         let entry = &mut self.entries[local];
         entry.buffer = buffer;
         entry.class = class;
@@ -205,12 +215,27 @@ impl List {
         self.buffers.words(entry.buffer, 0..entry.buffered as usize)
     }
 
-    /// Records that the buffer of `local` now is the block at `place`.
-    pub(crate) fn flushed(&mut self, local: usize, place: u32, sequence: u64) {
-        let entry = &mut self.entries[local];
-        entry.head = place;
-        entry.buffered = 0;
+    /// Makes the block at `place` the newest of `local`.
+    pub(crate) fn link(&mut self, local: usize, place: u32, sequence: u64) {
+        self.entries[local].head = place;
         self.head_sequences[local] = sequence as u32;
+    }
+
+    /// Empties the buffer of `local`, whose words are elsewhere now.
+    pub(crate) fn empty_buffer(&mut self, local: usize) {
+        self.entries[local].buffered = 0;
+    }
+
+    /// Keeps what would have become blocks in memory, after what is kept already.
+    pub(crate) fn spill(&mut self, local: usize, spills: impl IntoIterator<Item = Spill>) {
+        self.entries[local].has_spills = true;
+        self.spills.entry(local as u32).or_default().extend(spills);
+    }
+
+    /// Takes all that was spilled of `local`, the oldest first.
+    pub(crate) fn take_spills(&mut self, local: usize) -> Vec<Spill> {
+        self.entries[local].has_spills = false;
+        self.spills.remove(&(local as u32)).unwrap_or_default()
     }
 
     /// Gives back every buffer; all must have been flushed.
@@ -221,7 +246,6 @@ impl List {
             entry.buffer = 0;
         }
         self.buffers.clear();
-        self.buffered_lines = 0;
     }
 
     /// Returns the bytes of all buffers.
@@ -244,6 +268,8 @@ impl List {
         };
         let buffered = self.buffered(local).iter().step_by(entry_words);
         buffered.for_each(|word| count(word.load(Relaxed)));
+        let spilled = self.spilled(local).flat_map(|spill| spill.words.iter().step_by(entry_words));
+        spilled.for_each(|&word| count(word));
         let mut place = self.entries[local].head;
         while place != NO_BLOCK {
             let (entries, previous) = block::entries(region, place);
@@ -264,8 +290,12 @@ impl List {
         Chain { words: self.buffered(local).iter(), next: entry.head, region }
     }
 
-    /// Returns the live entries of `local`, newest first, for a list that holds tombstones; the
-    /// weight is 1 if there are none.
+    fn spilled(&self, local: usize) -> impl DoubleEndedIterator<Item = &Spill> {
+        self.spills.get(&(local as u32)).into_iter().flatten()
+    }
+
+    /// Returns the live entries of `local`, newest first, for a list that is not plain; the weight
+    /// is 1 if there are none.
     pub(crate) fn live(
         &self,
         region: &Region,
@@ -285,12 +315,17 @@ impl List {
             }
         };
         let mut chain = self.chain(region, local);
-        let mut words = Some(chain.words.as_slice());
-        while let Some(entries) = words {
-            for entry in entries.chunks_exact(entry_words).rev() {
+        let mut keep_all = |words: &[AtomicU32]| {
+            for entry in words.chunks_exact(entry_words).rev() {
                 keep(entry[0].load(Relaxed), entry.get(1).map(|weight| weight.load(Relaxed)));
             }
-            words = chain.next_block();
+        };
+        keep_all(chain.words.as_slice());
+        for spill in self.spilled(local).rev() {
+            keep_all(&spill.words.iter().map(|&word| AtomicU32::new(word)).collect::<Vec<_>>());
+        }
+        while let Some(entries) = chain.next_block() {
+            keep_all(entries);
         }
         live
     }
@@ -317,11 +352,6 @@ pub(crate) fn copy_words<'a>(words: &[AtomicU32], copy: &'a mut [u32]) -> &'a [u
         *to = word.load(Relaxed);
     }
     &copy[..words.len()]
-}
-
-fn class_lines(class: u8) -> u64 {
-    let words = CLASS_WORDS[class as usize].min(ENTRY_WORDS_MAX);
-    block::lines_for(words).into()
 }
 
 /// The words of a list in pieces: the buffer, then the blocks from the newest to the oldest; each

@@ -43,8 +43,7 @@ mod snapshot;
 mod space;
 mod verify;
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::{Edge, VertexId};
 use parking_lot::{Mutex, RwLock};
@@ -67,8 +66,6 @@ const BLOCKS_MAGIC: u32 = u32::from_le_bytes(*b"BLKS");
 const BLOCKS_VERSION: u32 = 1;
 const BLOCKS_HEADER_WORDS: usize = 4;
 
-/// Units kept for deletions when insertions no longer fit.
-const DELETION_UNITS: u64 = 1024;
 /// A writer waits for archiving when so many thresholds are behind.
 const BACKLOG_MAX: u64 = 4;
 
@@ -114,11 +111,6 @@ pub struct AdjacencyGraph {
     space: Space,
     archive: Mutex<Archive>,
     writers: RwLock<()>,
-    /// Updates in the log and not archived, whose room is reserved.
-    reserved_updates: AtomicU64,
-    /// Lines that a flush of all buffers takes, as of the last archiving.
-    buffered_lines: AtomicU64,
-    shard_count: AtomicU64,
     /// Why archiving failed; from then on there are no writes.
     failure: Mutex<Option<String>>,
     recovery: Recovery,
@@ -187,9 +179,6 @@ impl AdjacencyGraph {
             space,
             archive: Mutex::new(archive),
             writers: RwLock::new(()),
-            reserved_updates: AtomicU64::new(0),
-            buffered_lines: AtomicU64::new(0),
-            shard_count: AtomicU64::new(0),
             failure: Mutex::new(None),
             recovery: Recovery::default(),
         }
@@ -197,15 +186,11 @@ impl AdjacencyGraph {
 
     fn replay(&mut self, orphaned_blocks: u64) -> Result<()> {
         let (records, updates) = self.log.untaken();
-        self.reserved_updates.store(updates, Relaxed);
-        self.shard_count.store(self.archive.lock().shards.len() as u64, Relaxed);
-        self.reserve(0)?;
         self.recovery =
             Recovery { replayed_batches: records, replayed_updates: updates, orphaned_blocks };
         let machinery = Machinery { replaying: true, ..self.machinery() };
         let mut archive = self.archive.lock();
         archive.take_all(&machinery)?;
-        self.account(&mut archive, updates);
         archive.forget_outcome();
         Ok(())
     }
@@ -309,7 +294,11 @@ impl AdjacencyGraph {
             return Ok(());
         }
         self.refuse_if_failed()?;
-        self.flush_all()?;
+        match self.flush_all() {
+            // The log still holds what has no block; the next opening replays it.
+            Err(Error::NoSpace { .. }) => return self.log.make_all_durable(),
+            outcome => outcome?,
+        }
         self.log.restart_ring(self.manifest.options.log_bytes)?;
         let used = self.space.used_bytes().next_multiple_of(4096);
         if used < self.space.region().len() {
@@ -321,7 +310,8 @@ impl AdjacencyGraph {
     /// Archives and flushes everything, so that the log is empty.
     ///
     /// # Errors
-    /// As [`Self::apply`].
+    /// `NoSpace` if the medium is full; the log then keeps what it has. `Poisoned` as
+    /// [`Self::apply`].
     pub fn flush_all(&self) -> Result<()> {
         let mut archive = self.archive.lock();
         self.settle(&mut archive)?;
@@ -360,16 +350,15 @@ impl AdjacencyGraph {
         self.refuse_if_failed()?;
         self.check_batch(batch)?;
         self.log.begin_writing()?;
-        let count = batch.len() as u64;
-        self.reserved_updates.fetch_add(count, Relaxed);
-        let position =
-            self.reserve_for(batch).and_then(|()| self.append(batch)).inspect_err(|_| {
-                self.reserved_updates.fetch_sub(count, Relaxed);
-            })?;
+        if !batch.only_takes_away() {
+            self.space.make_room()?;
+        }
+        let position = self.append(batch)?;
         if self.manifest.options.durability != Durability::None {
             self.log.make_durable(position)?;
         }
-        self.archive_if_due()
+        self.archive_if_due();
+        Ok(())
     }
 
     fn check_batch(&self, batch: &Batch) -> Result<()> {
@@ -389,37 +378,8 @@ impl AdjacencyGraph {
         Ok(())
     }
 
-    /// Sees to it that the batch can be flushed whatever happens (space invariant S2).
-    fn reserve_for(&self, batch: &Batch) -> Result<()> {
-        let extra = if batch.only_takes_away() { 0 } else { DELETION_UNITS };
-        let shards = u64::from(batch.vertex_bound() >> shard::SHARD_BITS) + 1;
-        self.shard_count.fetch_max(shards, Relaxed);
-        match self.reserve(extra) {
-            Err(Error::NoSpace { .. }) => {
-                let mut archive = self.archive.lock();
-                self.settle(&mut archive)?;
-                drop(archive);
-                self.reserve(extra)
-            }
-            outcome => outcome,
-        }
-    }
-
-    /// Reserves room for every update that is logged or buffered, and so many units more.
-    fn reserve(&self, extra_units: u64) -> Result<()> {
-        self.space.reserve(|| {
-            let lists = 2;
-            // First what is logged: archiving counts an update as buffered before it is taken off.
-            let updates = self.reserved_updates.load(Acquire);
-            let lines = lists * updates + self.buffered_lines.load(Relaxed);
-            let shards = self.shard_count.load(Relaxed);
-            let first_units = (lists * updates).min(2 * shards);
-            space::units_for(lines) + first_units + shards.min(lines) + extra_units
-        })
-    }
-
     fn append(&self, batch: &Batch) -> Result<u64> {
-        let needed = EdgeLog::record_bytes(batch);
+        let needed = self.log.bytes_for(batch);
         let mut is_ring_fresh = false;
         loop {
             let full = match self.log.append(batch) {
@@ -443,22 +403,24 @@ impl AdjacencyGraph {
         }
     }
 
-    fn archive_if_due(&self) -> Result<()> {
+    /// Archives what was logged if that is much. What fails here fails no batch: those are in the
+    /// log. Later writes are refused.
+    fn archive_if_due(&self) {
         let threshold = self.manifest.options.archive_threshold;
         let untaken = self.log.untaken().1;
         if untaken < threshold {
-            return Ok(());
+            return;
         }
         let mut archive = match self.archive.try_lock() {
             Some(archive) => archive,
-            None if untaken < BACKLOG_MAX * threshold => return Ok(()),
+            None if untaken < BACKLOG_MAX * threshold => return,
             None => self.archive.lock(),
         };
-        self.take_all(&mut archive)?;
-        if archive.buffer_bytes() > self.manifest.options.buffer_pool_bytes {
-            self.flush_archive(&mut archive)?;
+        let taken = self.take_all(&mut archive);
+        if taken.is_ok() && archive.buffer_bytes() > self.manifest.options.buffer_pool_bytes {
+            // On a full medium the buffers stay where they are.
+            let _flushed = self.flush_archive(&mut archive);
         }
-        Ok(())
     }
 
     /// Archives all acknowledged batches; without a fence if fences fail.
@@ -472,26 +434,17 @@ impl AdjacencyGraph {
     }
 
     fn take_all(&self, archive: &mut Archive) -> Result<()> {
-        let before = archive.next_sequence;
-        archive.take_all(&self.machinery()).inspect_err(|error| self.fail(error))?;
-        let taken = archive.next_sequence - before;
-        self.account(archive, taken);
-        Ok(())
-    }
-
-    fn account(&self, archive: &mut Archive, taken: u64) {
-        if taken > 0 {
-            self.buffered_lines.store(archive.buffered_lines(), Relaxed);
-            self.shard_count.fetch_max(archive.shards.len() as u64, Relaxed);
-            self.reserved_updates.fetch_sub(taken, Release);
-        }
+        archive.take_all(&self.machinery()).inspect_err(|error| self.fail(error))
     }
 
     fn flush_archive(&self, archive: &mut Archive) -> Result<()> {
         if archive.is_dirty {
             self.refuse_if_failed()?;
-            archive.flush_all(&self.machinery()).inspect_err(|error| self.fail(error))?;
-            self.buffered_lines.store(0, Relaxed);
+            self.space.make_room()?;
+            archive.flush_all(&self.machinery()).inspect_err(|error| match error {
+                Error::NoSpace { .. } => {}
+                error => self.fail(error),
+            })?;
         }
         Ok(())
     }

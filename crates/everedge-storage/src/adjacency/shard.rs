@@ -17,11 +17,11 @@ use rustc_hash::FxHashMap;
 
 use super::block::{self, BlockHeader, NO_BLOCK};
 use super::divide::Part;
-use super::list::List;
+use super::list::{List, Spill, copy_words};
 use super::space::{ShardSpace, Space};
-use crate::Result;
 use crate::batch::DELETION;
 use crate::medium::Site;
+use crate::{Error, Result};
 
 /// Vertices of a shard, as a power of two.
 pub(crate) const SHARD_BITS: u32 = 12;
@@ -212,10 +212,14 @@ impl Shard {
     }
 
     /// Writes every buffer as a block that completes its list up to `sequence`.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full; what is not written stays in memory.
     pub(crate) fn flush_all(&mut self, context: &Context, sequence: u64) -> Result<()> {
         for list in 0..self.lists.len() {
             for local in 0..self.lists[list].entries.len() {
-                if !self.lists[list].buffered(local).is_empty() {
+                let lists = &self.lists[list];
+                if lists.entries[local].has_spills || !lists.buffered(local).is_empty() {
                     self.flush(context, list, local, sequence)?;
                 }
             }
@@ -229,10 +233,10 @@ impl Shard {
         context.space.region().drain(Site::Block)
     }
 
-    /// Returns the lines that [`Self::flush_all`] would take at most.
-    pub(crate) fn buffered_lines(&self) -> u64 {
-        let unflushed: u32 = self.unflushed.iter().map(|word| word.count_ones()).sum();
-        self.lists.iter().map(|list| list.buffered_lines).sum::<u64>() + u64::from(unflushed)
+    /// Returns whether [`Self::flush_all`] has something to do.
+    pub(crate) fn has_unflushed(&self) -> bool {
+        let has_words = |list: &List| list.buffer_bytes() > 0;
+        self.unflushed.iter().any(|&word| word != 0) || self.lists.iter().any(has_words)
     }
 
     /// Sets whether `local` is a vertex, as found at recovery.
@@ -367,30 +371,69 @@ impl Shard {
             {
                 let is_cut = later.first().is_some_and(|next| next.index() == last.index());
                 let sequence = context.sequence(*last) - u64::from(is_cut);
-                self.flush(context, list, local, sequence)?;
+                match self.flush(context, list, local, sequence) {
+                    // In memory the list is whole all the same.
+                    Err(Error::NoSpace { .. }) => {}
+                    outcome => outcome?,
+                }
             }
             rest = later;
         }
         Ok(())
     }
 
-    /// Writes the buffer of one vertex as one block.
+    /// Writes what was spilled and the buffer of one vertex as blocks, and empties the buffer.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full. What is not written is spilled, whatever the error.
     fn flush(&mut self, context: &Context, list: usize, local: usize, sequence: u64) -> Result<()> {
         let lists = &mut self.lists[list];
-        let entries = lists.buffered(local);
+        let mut copy = [0; block::ENTRY_WORDS_MAX];
+        let words = copy_words(lists.buffered(local), &mut copy);
+        lists.empty_buffer(local);
+        if !lists.entries[local].has_spills {
+            let written = self.write_block(context, list, local, sequence, words);
+            if written.is_err() && !words.is_empty() {
+                self.lists[list].spill(local, [Spill { sequence, words: words.to_vec() }]);
+            }
+            return written;
+        }
+        let mut spills = lists.take_spills(local);
+        if !words.is_empty() {
+            spills.push(Spill { sequence, words: words.to_vec() });
+        }
+        for index in 0..spills.len() {
+            let Spill { sequence, words } = &spills[index];
+            if let Err(error) = self.write_block(context, list, local, *sequence, words) {
+                self.lists[list].spill(local, spills.drain(index..));
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn write_block(
+        &mut self,
+        context: &Context,
+        list: usize,
+        local: usize,
+        sequence: u64,
+        words: &[u32],
+    ) -> Result<()> {
+        let lists = &mut self.lists[list];
         let header = BlockHeader {
             vertex: self.first_vertex + local as u32,
             list,
             previous: lists.entries[local].head,
             previous_sequence: lists.head_sequences[local],
             sequence,
-            entry_words: entries.len(),
+            entry_words: words.len(),
             is_vertex: self.vertices[local / 64] >> (local % 64) & 1 == 1,
         };
         let place = self.space.take(context.space, header.lines())?;
-        let checksum = block::write(context.space.region(), context.salt, place, &header, entries);
+        let checksum = block::write(context.space.region(), context.salt, place, &header, words);
         self.tally.add(checksum);
-        lists.flushed(local, place, sequence);
+        lists.link(local, place, sequence);
         self.unflushed[local / 64] &= !(1 << (local % 64));
         Ok(())
     }

@@ -109,9 +109,9 @@ impl Snapshot {
         let mut neighbors =
             Neighbors { words: Chain::empty(&self.region), weighted: self.weighted, live: None };
         if let Some(list) = self.list(v, list) {
-            match list.entries[local(v)].has_tombstones {
-                false => neighbors.words = list.chain(&self.region, local(v)),
-                true => neighbors.live = Some(self.live_neighbors(v, list)),
+            match list.entries[local(v)].is_plain() {
+                true => neighbors.words = list.chain(&self.region, local(v)),
+                false => neighbors.live = Some(self.live_neighbors(v, list)),
             }
         }
         neighbors
@@ -192,7 +192,7 @@ type Live = vec::IntoIter<(VertexId, f32)>;
 pub struct Neighbors<'a> {
     words: Chain<'a>,
     weighted: bool,
-    /// In place of `words` for a list that holds tombstones.
+    /// In place of `words` for a list that is not plain.
     live: Option<Box<Live>>,
 }
 

@@ -1,11 +1,16 @@
 //! Room for adjacency blocks: units of 256 bytes from one file, handed to shards in extents.
 //!
+//! The file grows when blocks need room and not before: what a batch needs in order to be safe is
+//! room in the log. A block that finds none stays in memory (`list.rs`), and the log keeps what it
+//! says; insertions are refused from then on until there is room again (S2).
+//!
 //! # Invariants
 //! - S1: a unit belongs to one shard, or to nobody (free), or was never used (past `next`).
-//! - S2: before a batch is acknowledged, so many units are free that every buffered and logged
-//!   update can be flushed in the worst case: a flush never meets a full medium.
+//! - S2: once a block found no room, no insertion is acknowledged until [`Space::make_room`] was
+//!   successful.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
@@ -15,20 +20,22 @@ use crate::{Error, Result};
 
 /// Bytes of a unit.
 pub(crate) const UNIT_BYTES: u64 = LINE_BYTES * UNIT_LINES as u64;
-/// The file grows by at least and at most so many units beyond what is needed.
+/// The file grows by at least and at most so many units.
 const GROWTH_UNITS: Range<u64> = 256..(64 << 20) / UNIT_BYTES;
 /// A shard takes a quarter of what it has, but not more units than this, at a time.
 const EXTENT_UNITS_MAX: u64 = 256;
 /// Places count lines in 32 bits.
 pub(crate) const FILE_BYTES_MAX: u64 = LINE_BYTES << 32;
 
-/// Page faults are taken for so many units at a time: what is only reserved costs none.
+/// Page faults are taken for so many units at a time.
 const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
 
 /// The units of the block file.
 pub(crate) struct Space {
     region: Region,
     state: Mutex<State>,
+    /// Whether a block found no room.
+    is_full: AtomicBool,
 }
 
 struct State {
@@ -36,9 +43,6 @@ struct State {
     next: u64,
     /// Free units before it.
     free: Vec<Range<u64>>,
-    free_count: u64,
-    /// Units that the last reservation asked for; extents do not hoard from them.
-    promised: u64,
     /// The first unit whose page faults were not yet taken.
     populated: u64,
 }
@@ -46,41 +50,37 @@ struct State {
 impl Space {
     /// Returns the space in which the units `used..` are unused and those of `free` are free.
     pub(crate) fn new(region: Region, next: u64, free: Vec<Range<u64>>) -> Self {
-        let free_count = free.iter().map(|range| range.end - range.start).sum();
-        Self {
-            region,
-            state: Mutex::new(State { next, free, free_count, promised: 0, populated: next }),
-        }
+        let state = Mutex::new(State { next, free, populated: next });
+        Self { region, state, is_full: AtomicBool::new(false) }
     }
 
-    /// Sees to it that at least `units` are free, growing the file if need be (S2). They are
-    /// counted under the lock, so that of two writers the later one counts what both need.
+    /// After a block found no room: makes some, if there is some now.
     ///
     /// # Errors
-    /// `NoSpace` if the medium is full; nothing has changed then.
-    pub(crate) fn reserve(&self, units: impl FnOnce() -> u64) -> Result<()> {
-        let mut state = self.state.lock();
-        let units = units();
-        let total = self.region.len() / UNIT_BYTES;
-        let free = state.free_count + total.saturating_sub(state.next);
-        if free >= units {
-            state.promised = units;
-            return Ok(());
+    /// `NoSpace` if the medium is still full.
+    pub(crate) fn make_room(&self) -> Result<()> {
+        if self.is_full.load(Relaxed) {
+            let _state = self.state.lock();
+            self.grow(self.total() + GROWTH_UNITS.start)?;
+            self.is_full.store(false, Relaxed);
         }
-        self.grow(total, units - free)?;
-        state.promised = units;
         Ok(())
     }
 
-    /// Makes `missing` more units than the `total` that there are, or more.
-    fn grow(&self, total: u64, missing: u64) -> Result<()> {
-        let needed_bytes = (total + missing) * UNIT_BYTES;
+    /// Returns how many units the file has.
+    fn total(&self) -> u64 {
+        self.region.len() / UNIT_BYTES
+    }
+
+    /// Grows the file to at least `needed` units, or to more in one step if that fits.
+    fn grow(&self, needed: u64) -> Result<()> {
+        let needed_bytes = needed * UNIT_BYTES;
         if needed_bytes > FILE_BYTES_MAX {
             let path = self.region.path().to_owned();
             let available_bytes = FILE_BYTES_MAX - self.region.len();
             return Err(Error::NoSpace { path, needed_bytes, available_bytes });
         }
-        let ahead = (total / 4).clamp(GROWTH_UNITS.start, GROWTH_UNITS.end);
+        let ahead = (self.total() / 4).clamp(GROWTH_UNITS.start, GROWTH_UNITS.end);
         let wanted_bytes = (needed_bytes + ahead * UNIT_BYTES).min(FILE_BYTES_MAX);
         match self.region.grow(wanted_bytes) {
             Err(Error::NoSpace { .. }) => self.region.grow(needed_bytes),
@@ -89,12 +89,12 @@ impl Space {
     }
 
     /// Gives a shard that has `used` units its next ones.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full, or was and has not been tried again.
     fn take_extent(&self, used: u64) -> Result<Range<u64>> {
         let mut state = self.state.lock();
-        let mut total = self.region.len() / UNIT_BYTES;
-        let free = state.free_count + total.saturating_sub(state.next);
-        let spare = free.saturating_sub(state.promised);
-        let wanted = (used / 4).min(spare).clamp(1, EXTENT_UNITS_MAX);
+        let wanted = (used / 4).clamp(1, EXTENT_UNITS_MAX);
         if let Some(range) = state.free.last_mut() {
             let end = range.end.min(range.start + wanted);
             let taken = range.start..end;
@@ -102,14 +102,19 @@ impl Space {
             if range.is_empty() {
                 state.free.pop();
             }
-            state.free_count -= end - taken.start;
             return Ok(taken);
         }
-        if state.next >= total {
-            // Only a replay that touches more shards than had blocks comes here.
-            self.grow(total, state.next + 1 - total)?;
-            total = self.region.len() / UNIT_BYTES;
+        if state.next >= self.total() {
+            if self.is_full.load(Relaxed) {
+                let path = self.region.path().to_owned();
+                let (needed_bytes, available_bytes) = (UNIT_BYTES, 0);
+                return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+            }
+            let grown = self.grow(state.next + 1);
+            self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);
+            grown?;
         }
+        let total = self.total();
         let taken = state.next..total.min(state.next + wanted);
         state.next = taken.end;
         if state.next > state.populated {
@@ -171,9 +176,4 @@ impl ShardSpace {
     pub(crate) fn adopt_unit(&mut self) {
         self.unit_count += 1;
     }
-}
-
-/// Returns how many units so many lines can take at worst: blocks of three lines leave a line.
-pub(crate) fn units_for(lines: u64) -> u64 {
-    (lines * 4 / 3).div_ceil(UNIT_LINES.into()) + 1
 }

@@ -59,6 +59,8 @@ const COMMIT_WORDS: usize = 4;
 /// The ring grows by at least this much, so that small graphs stay small.
 const RING_GROWTH_BYTES_MIN: u64 = 64 << 10;
 const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
+/// Insertions leave free at most so much.
+const KEPT_BYTES_MAX: u64 = 1 << 20;
 /// Page faults of the ring are taken so far ahead: little enough that its stores find it cached.
 const POPULATE_BYTES: u64 = 512 << 10;
 
@@ -243,10 +245,11 @@ impl EdgeLog {
 
         let mut state = self.state.lock();
         let bytes = record_bytes(batch.len() as u64, self.weighted);
-        if state.head + bytes - state.anchor.tail > state.anchor.capacity {
+        let kept = kept_for_deletions(&state.anchor, batch);
+        if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
             return Ok(Appended::Full);
         }
-        self.grow_ring(&mut state, bytes)?;
+        self.grow_ring(&mut state, bytes + kept)?;
         self.populate_ring(&mut state, bytes)?;
         let anchor = state.anchor;
         let count = batch.len() as u32;
@@ -351,9 +354,10 @@ impl EdgeLog {
         self.region.shrink(RING_OFFSET)
     }
 
-    /// Returns the bytes that `batch` takes in the ring.
-    pub(crate) fn record_bytes(batch: &Batch) -> u64 {
-        record_bytes(batch.len() as u64, batch.is_weighted())
+    /// Returns the bytes that the ring must have for `batch` to fit while it is empty.
+    pub(crate) fn bytes_for(&self, batch: &Batch) -> u64 {
+        let anchor = self.state.lock().anchor;
+        record_bytes(batch.len() as u64, batch.is_weighted()) + kept_for_deletions(&anchor, batch)
     }
 
     /// Returns the bytes that the ring may take at most.
@@ -428,6 +432,15 @@ impl EdgeLog {
         self.region.store_words(range.start, &anchor.encode(self.salt));
         self.region.flush(Site::LogAnchor, range);
         self.region.fence(Site::LogAnchor)
+    }
+}
+
+/// Bytes of the ring that `batch` must leave free, so that a full graph can be deleted from.
+fn kept_for_deletions(anchor: &Anchor, batch: &Batch) -> u64 {
+    if batch.only_takes_away() {
+        0
+    } else {
+        (anchor.capacity / 64).next_multiple_of(64).min(KEPT_BYTES_MAX)
     }
 }
 

@@ -248,7 +248,7 @@ mod tests {
         let first = Batch::insertions([(1, 1)].into_iter(), None).unwrap();
         // As if neither had been fenced: the first record is torn, the second is whole.
         damage(&region, RING_OFFSET + 32);
-        let second = RING_OFFSET + EdgeLog::record_bytes(&first);
+        let second = RING_OFFSET + record_bytes(first.len() as u64, first.is_weighted());
         region.store_words(second + 24, &[0, 0]);
         let whole = log.record_at(&log.state.lock().anchor, second - RING_OFFSET, 64);
         assert!(whole.is_none(), "the checksum covers what was known to be durable");

@@ -1,4 +1,5 @@
-//! A full medium: what was acknowledged can be flushed, read and deleted, also after a crash.
+//! A full medium: what was acknowledged can be read and deleted, also after a crash, and goes on
+//! when there is room again.
 
 use std::path::Path;
 
@@ -10,7 +11,9 @@ use crate::battery::shapes;
 use crate::medium::SmallFileSystem;
 use crate::model::{Model, Picture, Random, Update, batch_of};
 
-const MEDIUM_MIB: u32 = 2;
+const MEDIUM_MIB: u32 = 4;
+/// What another program takes of it for a while.
+const FILLER_BYTES: usize = 2 << 20;
 /// Some shards' worth of vertices.
 const VERTEX_BOUND: u64 = 30_000;
 
@@ -50,25 +53,42 @@ fn fill(graph: &AdjacencyGraph, model: &mut Model, random: &mut Random) -> u64 {
 fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
     let mut random = Random(seed);
     let mut model = Model::new(options);
+    let filler = path.with_extension("filler");
+    std::fs::write(&filler, vec![1; FILLER_BYTES]).expect("room for something else");
     let volume = Volume::create(path, options.volume(false)).expect("a volume");
     let mut graph =
         AdjacencyGraph::create(volume, Manifest::new(options.clone())).expect("a graph");
     assert!(fill(&graph, &mut model, &mut random) > 10);
-    if kills {
-        drop(graph);
-        graph = open(path, options);
-    }
     let check = |graph: &AdjacencyGraph, model: &Model, when: &str| {
         let picture = Picture::of(&graph.snapshot().expect("a snapshot"), options);
         picture.assert_equals(&model.picture(), format!("{when}, {options:?}"));
     };
     check(&graph, &model, "full");
-    graph.flush_all().expect("what was acknowledged can be flushed");
-    for v in 0..5 {
-        graph.delete_vertex(v).expect("a full graph can be deleted from");
-        model.delete_vertex(v);
+    if kills {
+        drop(graph);
+        graph = open(path, options);
+        check(&graph, &model, "opened on a full medium");
+    }
+    for _ in 0..10 {
+        let ends = [random.below(5) as VertexId, random.below(VERTEX_BOUND) as VertexId];
+        let updates = [Update::Delete(ends[0], ends[1]), Update::Delete(ends[1], ends[0])];
+        graph.apply(&batch_of(&updates, options.weighted)).expect("deletions fit");
+        model.apply(&updates);
     }
     check(&graph, &model, "after deletions");
+    graph.close().expect("closed with a full log");
+    graph = open(path, options);
+    check(&graph, &model, "opened after a close");
+    std::fs::remove_file(&filler).expect("removed");
+    let updates = updates(&mut random);
+    graph.apply(&batch_of(&updates, options.weighted)).expect("insertions fit again");
+    model.apply(&updates);
+    graph.flush_all().expect("what was spilled can be written now");
+    for v in 0..5 {
+        graph.delete_vertex(v).expect("deleted");
+        model.delete_vertex(v);
+    }
+    check(&graph, &model, "after there was room again");
     graph.close().expect("closed");
     check(&open(path, options), &model, "opened again");
 }
