@@ -19,9 +19,9 @@
 //!
 //! # Cost
 //! A batch: one log record, one fence. Archiving: two counting sorts, and one DRAM access for each
-//! list that a round changes; 58 neighbors (29 weighted) are flushed with one write of 256 bytes. A snapshot: the
-//! log's tail is archived, then one counter a shard; after it, each shard that changes is copied
-//! once. DRAM: 20 bytes a vertex and list, and the buffers.
+//! list that a round changes; 58 neighbors (29 weighted) are flushed with one write of 256 bytes.
+//! A snapshot: the log's tail is archived, then one counter a shard; after it, each shard that
+//! changes is copied once. DRAM: 20 bytes a vertex and list, and the buffers.
 //!
 //! # Concurrency
 //! Any number of writers and readers. `writers` lets one caller keep the others out; the log
