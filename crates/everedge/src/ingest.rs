@@ -121,11 +121,11 @@ impl Graph {
         }
         let mut options = options.clone();
         if choices.ids == Some(true) {
-            // Standard input cannot be looked at twice; as text any id can be kept.
+            // Without a file to look at: as text any id can be kept.
             options.ids = IdKind::Text;
         }
-        if let Some(file) = first_file.filter(|file| file.as_os_str() != "-") {
-            let guess = Input::open(file, ingest.format)?.guess;
+        if let Some(file) = first_file {
+            let guess = Input::guess(file, ingest.format)?;
             options.directed &= choices.directed_fixed || guess.directed != Some(false);
             options.ids = match (choices.ids, guess.ids) {
                 (Some(false), _) | (None, everedge_io::IdKind::Dense) => IdKind::Dense,

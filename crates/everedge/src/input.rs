@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everedge_io::{Format, Guess, HEAD_BYTES, decompress, probe, probe_parquet};
 
@@ -12,6 +12,8 @@ use crate::{Error, Result};
 
 /// The name that stands for standard input.
 const STDIN: &str = "-";
+/// The beginning of standard input, read to guess what it holds and still to be taken in.
+static LOOKED_AT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 /// An input file, opened and guessed.
 pub(crate) struct Input {
@@ -48,10 +50,7 @@ impl Input {
             .take(HEAD_BYTES as u64)
             .read_to_end(&mut head)
             .map_err(|e| Error::file(path, io_error(e)))?;
-        let name = match format {
-            Some(format) => format!("input.{}", extension_of(format)),
-            None => path.to_string_lossy().into_owned(),
-        };
+        let name = name_of(path, format);
         if let Some(file) = parquet(path, &head, format)? {
             let guess = file.try_clone().map_err(|e| Error::io(path, "open", e))?;
             let guess = probe_parquet(guess).map_err(|e| Error::file(path, e))?;
@@ -64,6 +63,39 @@ impl Input {
         }
         let content = Content::Stream(Box::new(Cursor::new(head).chain(content)));
         Ok(Self { path: path.to_owned(), guess, len, bytes_read, content })
+    }
+
+    /// Guesses what `path` holds; standard input can be opened all the same afterwards.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn guess(path: &Path, format: Option<Format>) -> Result<Guess> {
+        if path.as_os_str() != STDIN {
+            return Ok(Self::open(path, format)?.guess);
+        }
+        let mut looked_at = looked_at();
+        let wanted = (HEAD_BYTES - looked_at.len().min(HEAD_BYTES)) as u64;
+        let read = io::stdin().take(wanted).read_to_end(&mut looked_at);
+        read.map_err(|e| Error::file(path, io_error(e)))?;
+        let start = Cursor::new(looked_at.clone());
+        let mut content = decompress(start).map_err(|e| Error::file(path, io_error(e)))?;
+        let mut head = Vec::new();
+        // Compressed content may end in the middle here; what came until then is enough for a guess.
+        let _cut = content.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
+        parquet(path, &head, format)?;
+        probe(&name_of(path, format), &head).map_err(|e| Error::file(path, e))
+    }
+}
+
+fn looked_at() -> MutexGuard<'static, Vec<u8>> {
+    LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The name by which the format is guessed.
+fn name_of(path: &Path, format: Option<Format>) -> String {
+    match format {
+        Some(format) => format!("input.{}", extension_of(format)),
+        None => path.to_string_lossy().into_owned(),
     }
 }
 
@@ -106,7 +138,8 @@ fn extension_of(format: Format) -> &'static str {
 
 fn open_source(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == STDIN {
-        return Ok((Box::new(io::stdin()), None));
+        let looked_at = std::mem::take(&mut *looked_at());
+        return Ok((Box::new(Cursor::new(looked_at).chain(io::stdin())), None));
     }
     let file = open_file(path)?;
     let metadata = file.metadata().map_err(|e| Error::io(path, "examine", e))?;

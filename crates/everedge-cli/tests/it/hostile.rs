@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tempfile::TempDir;
 
 fn everedge() -> Command {
@@ -99,7 +101,7 @@ fn an_empty_file_and_a_directory_are_named() {
 fn cut_and_damaged_compression_is_named() {
     let home = Home::new();
     let text: String = (0..50_000u64).map(|i| format!("{} {}\n", i, i * i % 49_999)).collect();
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text.as_bytes()).unwrap();
     let gz = encoder.finish().unwrap();
     let cut = home.file("cut.txt.gz", &gz[..gz.len() / 2]);
@@ -149,17 +151,39 @@ fn a_second_process_is_told_who_holds_the_graph() {
 }
 
 #[test]
-fn text_on_standard_input_goes_through_the_id_map() {
+fn standard_input_is_looked_at_like_a_file() {
     let home = Home::new();
-    let graph = home.directory.path().join("named");
-    let input = "ann bob\n";
-    let mut plain = everedge();
-    assert_one_line(plain.arg("ingest").arg(&graph).arg("-").write_stdin(input), &["--ids map"]);
-    let mut mapped = everedge();
-    let mapped = mapped.arg("ingest").arg(&graph).args(["-", "--ids", "map"]);
-    mapped.write_stdin(input).assert().success();
+    let in_graph = |name: &str, input: Vec<u8>, arguments: &[&str]| {
+        let graph = home.directory.path().join(name);
+        let mut ingest = everedge();
+        ingest.arg("ingest").arg(&graph).arg("-").args(arguments);
+        ingest.write_stdin(input).assert().success();
+        serde_json::from_str::<serde_json::Value>(&stats(&graph)).unwrap()
+    };
+    let named = in_graph("named", b"ann bob\n".to_vec(), &[]);
+    assert_eq!(named["edges"], 1, "{named}");
+    in_graph("mapped", b"ann bob\n".to_vec(), &["--ids", "map"]);
     let run = ["run", "bfs", "--source", "ann", "--json"];
-    everedge().args(run).arg(&graph).assert().success();
+    everedge().args(run).arg(home.directory.path().join("named")).assert().success();
+
+    let matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 1\n";
+    let symmetric = in_graph("symmetric", matrix.into(), &[]);
+    assert_eq!(symmetric["directed"], false, "{symmetric}");
+
+    // More than is looked at, so that the rest follows what was looked at.
+    let lines: String = (0..50_000).map(|i| format!("v{i} v{}\n", i + 1)).collect();
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(lines.as_bytes()).unwrap();
+    for (name, input) in [("long", lines.into_bytes()), ("gzip", gzip.finish().unwrap())] {
+        let long = in_graph(name, input, &[]);
+        assert_eq!((&long["edges"], &long["vertices"]), (&50_000.into(), &50_001.into()), "{long}");
+    }
+
+    let parquet = home.directory.path().join("parquet");
+    let mut ingest = everedge();
+    ingest.arg("ingest").arg(&parquet).arg("-").write_stdin("PAR1");
+    assert_one_line(&mut ingest, &["name a file"]);
+    assert!(!parquet.exists());
 }
 
 #[test]
