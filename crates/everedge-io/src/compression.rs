@@ -1,12 +1,13 @@
-//! Compressed input, recognised by its first bytes.
+//! Compressed input, recognised by its first bytes, and output, as a file's name says.
 //!
 //! gzip (RFC 1952, any number of members) and Zstandard (RFC 8878, any number of frames, windows
 //! up to 2^31 bytes as `zstd --ultra --long=31` writes them).
 
 use std::fmt;
-use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::io::{self, BufReader, Chain, Cursor, Read, Write};
 
 use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
 
 use crate::Error;
 
@@ -36,6 +37,21 @@ impl Compression {
             Compression::Zstd
         } else {
             Compression::None
+        }
+    }
+
+    /// Splits a file's name into the compression that its ending says and the name without it.
+    ///
+    /// # Example
+    /// ```
+    /// use everedge_io::Compression;
+    /// assert_eq!(Compression::of_name("deps.csv.zst"), (Compression::Zstd, "deps.csv"));
+    /// ```
+    pub fn of_name(name: &str) -> (Self, &str) {
+        match (name.strip_suffix(".gz"), name.strip_suffix(".zst")) {
+            (Some(stem), _) => (Compression::Gzip, stem),
+            (_, Some(stem)) => (Compression::Zstd, stem),
+            _ => (Compression::None, name),
         }
     }
 }
@@ -143,6 +159,72 @@ impl<R: Read> Read for Decompress<R> {
             Decoder::Plain(whole) => whole.read(buffer),
             Decoder::Gzip(decoder) => decoder.read(buffer).map_err(|error| self.explain(error)),
             Decoder::Zstd(decoder) => decoder.read(buffer).map_err(|error| self.explain(error)),
+        }
+    }
+}
+
+/// Returns a writer that compresses into `output`, at the format's usual level.
+///
+/// # Errors
+/// If the compressor has no memory.
+///
+/// # Example
+/// ```
+/// use std::io::{Read, Write};
+/// let mut writer = everedge_io::compress(Vec::new(), everedge_io::Compression::Gzip)?;
+/// writer.write_all(b"0 1\n")?;
+/// let mut text = String::new();
+/// everedge_io::decompress(&writer.finish()?[..])?.read_to_string(&mut text)?;
+/// assert_eq!(text, "0 1\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn compress<W: Write>(output: W, compression: Compression) -> io::Result<Compress<W>> {
+    Ok(Compress(match compression {
+        Compression::None => Encoder::Plain(output),
+        Compression::Gzip => Encoder::Gzip(GzEncoder::new(output, flate2::Compression::default())),
+        Compression::Zstd => {
+            Encoder::Zstd(zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)?)
+        }
+    }))
+}
+
+/// A writer of compressed bytes; [`compress`] makes it.
+pub struct Compress<W: Write>(Encoder<W>);
+
+enum Encoder<W: Write> {
+    Plain(W),
+    Gzip(GzEncoder<W>),
+    Zstd(zstd::Encoder<'static, W>),
+}
+
+impl<W: Write> Compress<W> {
+    /// Writes what is left, and the end; returns what was written to.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn finish(self) -> io::Result<W> {
+        match self.0 {
+            Encoder::Plain(output) => Ok(output),
+            Encoder::Gzip(encoder) => encoder.finish(),
+            Encoder::Zstd(encoder) => encoder.finish(),
+        }
+    }
+}
+
+impl<W: Write> Write for Compress<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Encoder::Plain(output) => output.write(bytes),
+            Encoder::Gzip(encoder) => encoder.write(bytes),
+            Encoder::Zstd(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Encoder::Plain(output) => output.flush(),
+            Encoder::Gzip(encoder) => encoder.flush(),
+            Encoder::Zstd(encoder) => encoder.flush(),
         }
     }
 }

@@ -25,7 +25,7 @@ mod probe;
 mod read;
 mod write;
 
-pub use compression::{Compression, Decompress, decompress};
+pub use compression::{Compress, Compression, Decompress, compress, decompress};
 pub use error::{Error, Place, Result};
 pub use generate::Generator;
 pub use graphalytics::{read_vertices, write_vertices};

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use everedge_io::{Compress, Compression, compress};
 use everedge_io::{EdgeWriter, Format, Id, IdKind, WriteOptions, write_vertices};
 use everedge_storage::ExternalId;
 
@@ -22,7 +23,8 @@ pub struct ExportReport {
 
 impl View {
     /// Writes all edges to `path`, with weights if there are some, in `format` or the one that the
-    /// name's ending says. Graphalytics' `.e` gets its `.v` beside it.
+    /// name's ending says, compressed if it ends in `.gz` or `.zst`. Graphalytics' `.e` gets its
+    /// `.v` beside it.
     ///
     /// Ids from 0 are written from 1 in formats that count from 1.
     ///
@@ -42,15 +44,23 @@ impl View {
             None => Id::Number(v.into()),
         };
         let options = self.write_options(format);
+        if format == Format::Parquet && compression_of(path).0 != Compression::None {
+            let path = path.display();
+            let what =
+                format!("`{path}`: Parquet compresses what it holds itself; leave the ending out");
+            return Err(Error::invalid(what));
+        }
         let mut writer = EdgeWriter::new(create(path)?, options).map_err(at)?;
         self.for_each_arc(|u, v, weight| writer.write(id(u), id(v), weight)).map_err(at)?;
-        let file = writer.finish().map_err(at)?;
+        let file = close(path, writer.finish().map_err(at)?)?;
         let bytes = file.metadata().map_err(|e| Error::io(path, "examine", e))?.len();
         if format == Format::Graphalytics {
-            let path = path.with_extension("v");
-            let vertices = self.vertices();
-            let out = BufWriter::new(create(&path)?);
-            write_vertices(out, vertices.into_iter().map(id)).map_err(|e| Error::file(&path, e))?;
+            let path = vertices_beside(path);
+            let mut out = BufWriter::new(create(&path)?);
+            let vertices = self.vertices().into_iter().map(id);
+            write_vertices(&mut out, vertices).map_err(|e| Error::file(&path, e))?;
+            let out = out.into_inner().map_err(|e| Error::io(&path, "write", e.into_error()))?;
+            close(&path, out)?;
         }
         let vertices = self.vertex_count().into();
         Ok(ExportReport { vertices, edges: self.edge_count(), bytes })
@@ -75,13 +85,37 @@ impl View {
     }
 }
 
-fn create(path: &Path) -> Result<File> {
+fn create(path: &Path) -> Result<Compress<File>> {
     #[expect(clippy::disallowed_methods, reason = "an output file that the user named")]
-    File::create(path).map_err(|e| Error::io(path, "create", e))
+    let file = File::create(path).map_err(|e| Error::io(path, "create", e))?;
+    compress(file, compression_of(path).0).map_err(|e| Error::io(path, "compress", e))
+}
+
+fn close(path: &Path, out: Compress<File>) -> Result<File> {
+    out.finish().map_err(|e| Error::io(path, "write", e))
+}
+
+/// Returns how a file is compressed, by its name, and its path without that ending.
+fn compression_of(path: &Path) -> (Compression, PathBuf) {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let (compression, stem) = Compression::of_name(name);
+    (compression, path.with_file_name(stem))
+}
+
+/// The file of vertices that belongs to Graphalytics' file of edges.
+fn vertices_beside(path: &Path) -> PathBuf {
+    match compression_of(path) {
+        (Compression::None, path) => path.with_extension("v"),
+        (_, stem) => {
+            let ending = path.extension().unwrap_or_default().to_string_lossy();
+            stem.with_extension(format!("v.{ending}"))
+        }
+    }
 }
 
 fn format_of(path: &Path) -> Result<Format> {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let (_, stem) = compression_of(path);
+    let ending = stem.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match ending {
         "txt" | "el" | "wel" | "edges" => Ok(Format::EdgeList),
         "csv" => Ok(Format::Csv),

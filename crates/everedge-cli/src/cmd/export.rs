@@ -12,7 +12,8 @@ use crate::output::{Output, bytes, count};
 /// Write all edges of a graph to a file.
 ///
 /// The format is the one that the file's ending says: .txt, .csv, .tsv, .mtx, .graph (METIS), .e
-/// (Graphalytics, with its .v beside it), .bin or .parquet.
+/// (Graphalytics, with its .v beside it), .bin or .parquet; with .gz or .zst after it, the file is
+/// compressed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make the files that the program reads")]
 
 mod demo;
+mod export;
 mod hostile;
 mod kill;
 mod reference;

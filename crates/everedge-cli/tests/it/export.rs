@@ -1,0 +1,50 @@
+//! What is exported comes back as the same graph, in every format and compressed.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+fn everedge(arguments: &[&Path]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_everedge"));
+    command.args(arguments).arg("--quiet");
+    command
+}
+
+/// The edges of a graph as sorted lines.
+fn edges_of(graph: &Path) -> Vec<String> {
+    let file = graph.join("../lines.txt");
+    everedge(&["export".as_ref(), graph, &file]).assert().success();
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn an_exported_graph_comes_back() {
+    let home = tempfile::tempdir().unwrap();
+    let edges: String =
+        (0..2000u32).map(|i| format!("{} {}\n", 1 + i * 7 % 501, 1 + i * i % 499)).collect();
+    let file = home.path().join("edges.txt");
+    std::fs::write(&file, edges).unwrap();
+    let graph = home.path().join("graph");
+    everedge(&["ingest".as_ref(), &graph, &file]).assert().success();
+    let expected = edges_of(&graph);
+    assert_eq!(expected.len(), 2000);
+    for format in ["txt", "csv", "tsv", "mtx", "e", "bin", "parquet"] {
+        for compression in ["", ".gz", ".zst"] {
+            let file = home.path().join(format!("{format}-out.{format}{compression}"));
+            let mut export = everedge(&["export".as_ref(), &graph, &file]);
+            if format == "parquet" && !compression.is_empty() {
+                let error = export.assert().code(1).get_output().stderr.clone();
+                assert!(String::from_utf8_lossy(&error).contains("leave the ending out"));
+                assert!(!file.exists());
+                continue;
+            }
+            export.assert().success();
+            let back = home.path().join(format!("{format}-back{compression}-graph"));
+            everedge(&["ingest".as_ref(), &back, &file]).assert().success();
+            assert!(edges_of(&back) == expected, "{}", file.display());
+        }
+    }
+}
