@@ -158,16 +158,14 @@ impl List {
     /// Appends insertions to the buffer of `local` if that makes it neither grow nor full.
     #[inline]
     pub(crate) fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> bool {
-        let entry = &mut self.entries[local];
-        let used = entry.buffered as usize;
-        let end = used + updates.len() * context.entry_words;
+        let entry = &self.entries[local];
+        let end = entry.buffered as usize + updates.len() * context.entry_words;
         let limit = ENTRY_WORDS_MAX - context.entry_words;
-        if end > CLASS_WORDS[entry.class as usize].min(limit) {
-            return false;
+        let fits = end <= CLASS_WORDS[entry.class as usize].min(limit);
+        if fits {
+            self.fill(context, local, updates);
         }
-        entry.buffered = end as u8;
-        write_entries(context, updates, self.buffers.words_mut(entry.buffer, used..end));
-        true
+        fits
     }
 
     /// Returns the words that the buffer of `local` can still take before it must be flushed,
@@ -200,6 +198,7 @@ impl List {
     }
 
     /// Appends entries to the buffer of `local`, which has [`Self::room`] for them.
+    #[inline]
     pub(crate) fn fill(&mut self, context: &Context, local: usize, updates: &[Update]) {
         let entry = &mut self.entries[local];
         let used = entry.buffered as usize;

@@ -21,6 +21,8 @@
 //!   a successor of a later one.
 //! - I4: until the ring is full for the first time it grows with the file; then it wraps. The
 //!   anchor says how far it has grown, so that a file that was cut is found.
+//! - I5: insertions leave a 64th of the ring, at most 1 MiB, free and allocated: deletions fit
+//!   when nothing else does.
 //!
 //! # Cost
 //! 48 bytes a batch and 8 (weighted: 12) an update, one fence a batch; writers that wait for the
