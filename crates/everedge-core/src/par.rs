@@ -5,28 +5,98 @@
 //! and results come back in order: a sum over them is the same for any number of threads.
 //! A loop of one piece runs on the calling thread.
 
+use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+thread_local! {
+    /// Where the loops of this thread run.
+    static THREADS: RefCell<Threads> = const { RefCell::new(Threads(None)) };
+}
+
+/// The threads that parallel loops run on: as many as there are cores, or those of
+/// [`with_threads`]. They do the loops' work only; whoever starts a loop waits for it.
+#[derive(Clone, Debug, Default)]
+pub struct Threads(Option<Arc<ThreadPool>>);
+
+impl Threads {
+    /// Returns the threads of the loops that are started here, to be used by another thread.
+    pub fn current() -> Self {
+        THREADS.with_borrow(Self::clone)
+    }
+
+    /// Runs `f` with its parallel loops on these threads.
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        /// Restores what was there before, even if `f` panics.
+        struct Restore(Threads);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                THREADS.replace(std::mem::take(&mut self.0));
+            }
+        }
+        let _restore = Restore(THREADS.replace(self.clone()));
+        f()
+    }
+}
 
 /// Runs `f` with its parallel loops on `threads` threads; 0 means one for each core.
 ///
 /// # Errors
 /// If the operating system refuses the threads.
-pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> io::Result<R> {
+pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
     if threads == 0 {
         return Ok(f());
     }
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
-    Ok(pool.install(f))
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
+    Ok(Threads(Some(Arc::new(pool))).enter(f))
 }
 
 /// Returns how many threads a parallel loop started here would use.
 pub fn thread_count() -> usize {
-    rayon::current_num_threads()
+    on_threads(rayon::current_num_threads)
+}
+
+/// Runs `f`, which starts loops of rayon, on the threads of this thread's loops.
+fn on_threads<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    match Threads::current().0 {
+        // A thread of a pool stays in it.
+        Some(pool) if rayon::current_thread_index().is_none() => pool.install(f),
+        _ => f(),
+    }
+}
+
+/// Runs `a` and `b`, possibly at the same time.
+pub fn join<A: Send, B: Send>(
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    on_threads(|| rayon::join(a, b))
+}
+
+/// Runs `here` on this thread, and `beside` meanwhile on one of those that loops run on. So `here`
+/// may wait for something without taking a thread away from loops. If loops run on one thread,
+/// first `beside` is run and then `here`.
+pub fn beside<A, B: Send>(here: impl FnOnce() -> A, beside: impl FnOnce() -> B + Send) -> (A, B) {
+    if thread_count() == 1 {
+        let b = beside();
+        return (here(), b);
+    }
+    let mut result = None;
+    let a = match Threads::current().0 {
+        Some(pool) if rayon::current_thread_index().is_none() => pool.in_place_scope(|scope| {
+            scope.spawn(|_| result = Some(beside()));
+            here()
+        }),
+        _ => rayon::in_place_scope(|scope| {
+            scope.spawn(|_| result = Some(beside()));
+            here()
+        }),
+    };
+    (a, result.expect("a scope ends after what it spawned"))
 }
 
 /// Calls `f` on consecutive ranges of `grain` indices (the last may be shorter) that cover
@@ -50,9 +120,9 @@ pub fn map_ranges<R: Send>(
     let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
     match bound.div_ceil(grain) {
         1 => vec![f(0..bound)],
-        range_count => {
+        range_count => on_threads(|| {
             (0..range_count).into_par_iter().with_max_len(1).map(|i| f(range_of(i))).collect()
-        }
+        }),
     }
 }
 
@@ -68,7 +138,7 @@ pub fn map_chunks<T: Sync, R: Send>(
     if (1..=grain).contains(&items.len()) {
         return vec![f(items)];
     }
-    items.par_chunks(grain).with_max_len(1).map(f).collect()
+    on_threads(|| items.par_chunks(grain).with_max_len(1).map(f).collect())
 }
 
 /// Calls `f(first, piece)` on consecutive pieces of `grain` items, where `first` is the index of
@@ -84,13 +154,15 @@ pub fn map_chunks_mut<T: Send, R: Send>(
     if (1..=grain).contains(&items.len()) {
         return vec![f(0, items)];
     }
-    let chunks = items.par_chunks_mut(grain).with_max_len(1).enumerate();
-    chunks.map(|(i, chunk)| f(i * grain, chunk)).collect()
+    on_threads(|| {
+        let chunks = items.par_chunks_mut(grain).with_max_len(1).enumerate();
+        chunks.map(|(i, chunk)| f(i * grain, chunk)).collect()
+    })
 }
 
 /// Calls `f` on every task, for work that the caller has cut itself.
 pub fn for_each_task<T: Send>(tasks: Vec<T>, f: impl Fn(T) + Sync + Send) {
-    tasks.into_par_iter().with_max_len(1).for_each(f);
+    on_threads(|| tasks.into_par_iter().with_max_len(1).for_each(f));
 }
 
 /// One value for each thread, kept between loops.
@@ -167,6 +239,24 @@ mod tests {
     fn threads_are_as_many_as_asked() {
         assert_eq!(with_threads(3, thread_count).unwrap(), 3);
         assert_eq!(with_threads(0, thread_count).unwrap(), thread_count());
+    }
+
+    #[test]
+    fn another_thread_uses_the_same_threads_and_what_runs_here_may_wait() {
+        with_threads(3, || {
+            let threads = Threads::current();
+            let count = std::thread::spawn(move || threads.enter(thread_count)).join();
+            assert_eq!(count.unwrap(), 3);
+            let (send, receive) = std::sync::mpsc::channel();
+            let (sum, ()) = beside(
+                || receive.iter().sum::<u32>(),
+                move || for_each_range(10, 1, |range| send.send(range.start).unwrap()),
+            );
+            assert_eq!(sum, 45);
+            assert_eq!(join(|| 1, || 2), (1, 2));
+        })
+        .unwrap();
+        assert_eq!(thread_count(), on_threads(rayon::current_num_threads));
     }
 
     #[test]

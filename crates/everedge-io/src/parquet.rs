@@ -25,7 +25,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::array::{Float32Array, Int32Array, StringArray, UInt64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float32Type, Int64Type, Schema, UInt64Type};
-use everedge_core::VertexId;
+use everedge_core::{VertexId, par};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -109,7 +109,7 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
     let mut chunk = None;
     loop {
         let hand_on = || chunk.take().map_or(Ok(()), &mut *sink);
-        let (handed_on, next) = rayon::join(hand_on, || next_batch(&mut batches));
+        let (handed_on, next) = par::beside(hand_on, || next_batch(&mut batches));
         handed_on?;
         let Some(batch) = next? else { break };
         let edges = take_edges::<C>(&batch, &wanted).map_err(|fault| row_error(fault, rows))?;

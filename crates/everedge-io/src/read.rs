@@ -242,8 +242,7 @@ fn read_blocks<C: IdColumn, G: Grammar, E: From<Error> + Send>(
             par::map_chunks_mut(&mut raw, 1, |_, block| parse_block::<C, G>(grammar, &mut block[0]))
         };
         let read = || blocks.next_batch(batch_len, |bytes| grammar.cut(bytes));
-        let (handed_on, (next_parsed, next_raw)) =
-            rayon::join(hand_on, || rayon::join(parse, read));
+        let (handed_on, (next_parsed, next_raw)) = par::beside(hand_on, || par::join(parse, read));
         handed_on?;
         (parsed, raw) = (next_parsed, next_raw);
     }

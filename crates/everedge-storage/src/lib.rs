@@ -9,7 +9,8 @@ pub mod medium;
 mod names;
 
 pub use adjacency::{
-    AdjacencyGraph, Changes, Neighbors, Recovery, Snapshot, Verification, WeightedNeighbors,
+    AdjacencyGraph, AdjacencyOptions, Changes, Neighbors, Phases, Recovery, Snapshot, Verification,
+    WeightedNeighbors,
 };
 pub use batch::Batch;
 pub use error::{Error, Result};

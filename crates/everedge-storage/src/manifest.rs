@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::adjacency::AdjacencyOptions;
 use crate::medium::{MediumKind, Volume, VolumeOptions};
 use crate::{Error, Result};
 
@@ -117,10 +118,13 @@ pub struct GraphOptions {
     pub durability: Durability,
     /// The bytes that the circular edge log may take.
     pub log_bytes: u64,
-    /// Updates in the log from which they are moved into vertex buffers.
-    pub archive_threshold: u64,
-    /// Bytes of vertex buffers from which all are flushed.
-    pub buffer_pool_bytes: u64,
+    /// Bytes set aside at creation for what the log will have to move elsewhere; if there are any,
+    /// the log takes all its bytes at creation too. A close gives back what was not used.
+    #[serde(default)]
+    pub preallocate_bytes: u64,
+    /// How the `adjacency` layout works.
+    #[serde(default)]
+    pub adjacency: AdjacencyOptions,
 }
 
 impl Default for GraphOptions {
@@ -136,8 +140,8 @@ impl Default for GraphOptions {
             ids: IdKind::Dense,
             durability: Durability::Batch,
             log_bytes: 1 << 30,
-            archive_threshold: 1 << 22,
-            buffer_pool_bytes: 4 << 30,
+            preallocate_bytes: 0,
+            adjacency: AdjacencyOptions::default(),
         }
     }
 }
@@ -146,6 +150,11 @@ impl GraphOptions {
     /// Returns the lists that a vertex has: out- and in-neighbors, or one list.
     pub(crate) fn list_count(&self) -> usize {
         if self.directed && self.in_neighbors { 2 } else { 1 }
+    }
+
+    /// Returns the words of an entry of a list: a neighbor, and its weight if there are weights.
+    pub(crate) fn entry_words(&self) -> usize {
+        if self.weighted { 2 } else { 1 }
     }
 
     /// Returns what the medium needs to know.

@@ -8,14 +8,17 @@ use std::sync::atomic::AtomicU32;
 
 use everedge_core::par::{self, PerThread};
 
+use super::buffers::{Plan, Pool};
 use super::divide::{Division, SIDES, Scratch, Sorter};
+use super::list::Places;
+use super::recovery;
 use super::round::{self, Round, Step};
 use super::shard::{Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
 use super::space::Space;
 use crate::batch::DELETION;
 use crate::log::{EdgeLog, Record};
-use crate::manifest::GraphOptions;
-use crate::medium::Site;
+use crate::manifest::{GraphOptions, Manifest};
+use crate::medium::{Region, Site};
 use crate::{Error, Result};
 
 /// The archived state of a graph.
@@ -29,27 +32,57 @@ pub(crate) struct Archive {
     pub is_dirty: bool,
     /// Whether archiving failed halfway: some lists hold a batch and others do not.
     pub is_torn: bool,
+    /// Whether updates may be older than the blocks: at opening.
+    is_replaying: bool,
     scratch: Scratch,
 }
 
-/// What all archiving needs beside the archive.
-pub(crate) struct Machinery<'a> {
-    pub options: &'a GraphOptions,
-    pub log: &'a EdgeLog,
-    pub space: &'a Space,
+/// What archiving needs beside the archive.
+pub(crate) struct Machinery {
+    pub options: GraphOptions,
+    pub log: EdgeLog,
+    pub space: Space,
+    pub places: Places,
+    pub plan: Plan,
+    pub pool: Arc<Pool>,
     pub salt: u32,
-    pub replaying: bool,
 }
 
-impl Machinery<'_> {
-    fn context<'a>(&'a self, first_sequence: u64, weights: &'a [AtomicU32]) -> Context<'a> {
+impl Machinery {
+    /// Returns the machinery of an empty graph, whose blocks will lie in `blocks`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if options contradict each other; `NoSpace` if there is no memory.
+    pub(crate) fn new(manifest: &Manifest, log: EdgeLog, blocks: Region) -> Result<Self> {
+        let options = manifest.options.clone();
+        let pool = Pool::new(Region::memory("vertex buffers")?);
+        let places = Places { blocks: blocks.clone(), buffers: pool.region().clone() };
+        Ok(Self {
+            plan: options.adjacency.plan(&options)?,
+            log,
+            space: Space::new(blocks, recovery::FIRST_UNIT.into(), Vec::new()),
+            places,
+            pool,
+            salt: manifest.salt(),
+            options,
+        })
+    }
+
+    fn context<'a>(
+        &'a self,
+        first_sequence: u64,
+        weights: &'a [AtomicU32],
+        replaying: bool,
+    ) -> Context<'a> {
         Context {
-            space: self.space,
+            space: &self.space,
+            places: &self.places,
+            plan: &self.plan,
             salt: self.salt,
-            entry_words: if self.options.weighted { 2 } else { 1 },
+            entry_words: self.options.entry_words(),
             simple: self.options.simple,
             directed: self.options.directed,
-            replaying: self.replaying,
+            replaying,
             first_sequence,
             weights,
         }
@@ -59,7 +92,17 @@ impl Machinery<'_> {
 impl Archive {
     pub(crate) fn new(shards: Vec<Arc<Shard>>, next_sequence: u64) -> Self {
         let (empty, scratch) = (Arc::default(), Scratch::default());
-        Self { shards, empty, next_sequence, is_dirty: false, is_torn: false, scratch }
+        let (is_dirty, is_torn, is_replaying) = (false, false, false);
+        Self { shards, empty, next_sequence, is_dirty, is_torn, is_replaying, scratch }
+    }
+
+    /// Archives what opening found in the log.
+    pub(crate) fn replay(&mut self, machinery: &Machinery) -> Result<()> {
+        self.is_replaying = true;
+        self.take_all(machinery)?;
+        self.is_replaying = false;
+        self.forget_outcome();
+        Ok(())
     }
 
     /// Archives every durable record of the log.
@@ -71,11 +114,10 @@ impl Archive {
 
     fn take_records(&mut self, machinery: &Machinery) -> Result<()> {
         let records = machinery.log.take_records();
-        round::for_each_step(machinery.log, &records, |step| match step {
+        round::for_each_step(&machinery.log, &records, |step| match step {
             Step::Edges(round) => self.take_round(machinery, &round),
             Step::Vertices { record, start, end } => {
-                self.take_vertex_updates(machinery, record, start, end);
-                Ok(())
+                self.take_vertex_updates(machinery, record, start, end)
             }
         })
     }
@@ -86,10 +128,10 @@ impl Archive {
     /// `NoSpace` if the medium is full; the log keeps then what it has.
     pub(crate) fn flush_all(&mut self, machinery: &Machinery) -> Result<()> {
         let sequence = self.next_sequence.saturating_sub(1);
-        let context = machinery.context(0, &[]);
+        let context = machinery.context(0, &[], false);
         let outcomes = par::map_chunks_mut(&mut self.shards, 1, |_, shard| match &mut shard[0] {
             shard if !shard.has_unflushed() => Ok(()),
-            shard => Arc::make_mut(shard).flush_all(&context, sequence),
+            shard => Shard::own(shard)?.flush_all(&context, sequence),
         });
         outcomes.into_iter().collect::<Result<()>>()?;
         machinery.space.region().fence(Site::Block)?;
@@ -121,10 +163,10 @@ impl Archive {
     }
 
     /// Starts counting changes anew, after a replay.
-    pub(crate) fn forget_outcome(&mut self) {
+    fn forget_outcome(&mut self) {
         for shard in &mut self.shards {
-            if shard.outcome != Outcome::default() {
-                Arc::make_mut(shard).outcome = Outcome::default();
+            if let Some(shard) = Arc::get_mut(shard) {
+                shard.outcome = Outcome::default();
             }
         }
     }
@@ -143,12 +185,12 @@ impl Archive {
     }
 
     /// Returns the shard of `vertex`, ready to be changed.
-    pub(crate) fn shard_mut(&mut self, vertex: u32, list_count: usize) -> &mut Shard {
+    fn shard_mut(&mut self, machinery: &Machinery, vertex: u32) -> Result<&mut Shard> {
         let index = vertex as usize / SHARD_SPAN;
         self.grow(index + 1);
-        let shard = Arc::make_mut(&mut self.shards[index]);
-        shard.materialize(index, list_count);
-        shard
+        let shard = Shard::own(&mut self.shards[index])?;
+        shard.materialize(index, machinery.options.list_count(), &machinery.pool);
+        Ok(shard)
     }
 
     fn grow(&mut self, shard_count: usize) {
@@ -163,34 +205,37 @@ impl Archive {
         record: &Record,
         start: u32,
         end: u32,
-    ) {
+    ) -> Result<()> {
         let updates = round::pairs(machinery.log.updates(record, start, end));
         for (index, (src, _)) in (start..).zip(updates) {
             let (vertex, mark) = (src & !DELETION, src & DELETION);
-            let context = machinery.context(record.sequence + u64::from(index), &[]);
-            let shard = self.shard_mut(vertex, machinery.options.list_count());
+            let sequence = record.sequence + u64::from(index);
+            let context = machinery.context(sequence, &[], self.is_replaying);
+            let shard = self.shard_mut(machinery, vertex)?;
             shard.apply_to_vertex(&context, vertex as usize % SHARD_SPAN, Update::new(mark, 0));
         }
         self.next_sequence = record.sequence + u64::from(end);
         self.is_dirty = true;
+        Ok(())
     }
 
     fn take_round(&mut self, machinery: &Machinery, round: &Round) -> Result<()> {
         if round.len() == 0 {
             return Ok(());
         }
-        let options = machinery.options;
+        let options = &machinery.options;
         let mut scratch = std::mem::take(&mut self.scratch);
         let division = Division::new(options, round, &mut scratch);
         self.grow(division.shard_count());
-        let context = machinery.context(round.first_sequence(), division.weights());
+        let context =
+            machinery.context(round.first_sequence(), division.weights(), self.is_replaying);
         let sorters = PerThread::new(Sorter::default);
         let outcomes = par::map_chunks_mut(&mut self.shards, 1, |index, shard| -> Result<()> {
             if division.is_empty(index) {
                 return Ok(());
             }
-            let shard = Arc::make_mut(&mut shard[0]);
-            shard.materialize(index, options.list_count());
+            let shard = Shard::own(&mut shard[0])?;
+            shard.materialize(index, options.list_count(), &machinery.pool);
             for side in 0..SIDES {
                 sorters.with(|sorter| {
                     shard.take(&context, side, &sorter.sort(&division, index, side))

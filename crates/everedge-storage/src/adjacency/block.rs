@@ -1,7 +1,7 @@
 //! Adjacency blocks: the units in which a vertex's neighbors reach the medium.
 //!
-//! A block is one to four lines of 64 bytes inside one line of 256 bytes (an XPLine), written
-//! once and never changed: a header of six words, then the entries. Blocks of a vertex are linked
+//! A block is one to three lines of 64 bytes inside one unit of 256 bytes (an XPLine), or up to 16
+//! whole units, written once and never changed: a header of six words, then the entries. Blocks of a vertex are linked
 //! from the newest to the oldest. `docs/format.md` §4 draws it.
 //!
 //! The checksum covers the block's own place, so that a copy elsewhere is not taken for a block.
@@ -19,14 +19,17 @@ pub(crate) const LINE_BYTES: u64 = 64;
 pub(crate) const UNIT_LINES: u32 = 4;
 /// Words of a block's header.
 pub(crate) const HEADER_WORDS: usize = 6;
-/// Words of entries in the largest block.
-pub(crate) const ENTRY_WORDS_MAX: usize = UNIT_LINES as usize * LINE_WORDS - HEADER_WORDS;
 /// The place of no block.
 pub(crate) const NO_BLOCK: u32 = 0;
 
 const LINE_WORDS: usize = 16;
+const UNIT_WORDS: usize = UNIT_LINES as usize * LINE_WORDS;
+/// Lines of the largest block.
+const LINES_MAX: u32 = 64;
+const WORDS_MAX: usize = LINES_MAX as usize * LINE_WORDS;
 const IN_LIST: u32 = 1 << 31;
-const IS_VERTEX: u32 = 1 << 24;
+const ENTRY_WORDS_BITS: u32 = 11;
+const IS_VERTEX: u32 = 1 << (16 + ENTRY_WORDS_BITS);
 const SEQUENCE_BITS: u32 = 48;
 
 /// What a block says about itself.
@@ -72,11 +75,15 @@ impl BlockHeader {
             previous: word(2),
             previous_sequence: word(3),
             sequence: u64::from(word(4)) | u64::from(counts & 0xffff) << 32,
-            entry_words: (counts >> 16 & 0xff) as usize,
+            entry_words: entry_words(counts),
             is_vertex: counts & IS_VERTEX != 0,
         };
-        (counts >> 25 == 0 && header.entry_words <= ENTRY_WORDS_MAX).then_some(header)
+        (counts < 2 * IS_VERTEX && header.entry_words <= WORDS_MAX - HEADER_WORDS).then_some(header)
     }
+}
+
+fn entry_words(counts: u32) -> usize {
+    (counts >> 16) as usize % (1 << ENTRY_WORDS_BITS)
 }
 
 /// Returns the lines of a block with so many words of entries.
@@ -90,12 +97,28 @@ pub(crate) fn write(
     salt: u32,
     place: u32,
     header: &BlockHeader,
-    entries: &[u32],
+    entries: &[AtomicU32],
 ) -> u32 {
-    let mut words = [0; UNIT_LINES as usize * LINE_WORDS];
+    // Most blocks are one unit: a copy of the largest size would cost more than all else.
+    match header.lines() <= UNIT_LINES {
+        true => write_through::<{ UNIT_WORDS }>(region, salt, place, header, entries),
+        false => write_through::<{ WORDS_MAX }>(region, salt, place, header, entries),
+    }
+}
+
+fn write_through<const WORDS: usize>(
+    region: &Region,
+    salt: u32,
+    place: u32,
+    header: &BlockHeader,
+    entries: &[AtomicU32],
+) -> u32 {
+    let mut words = [0; WORDS];
     words[..HEADER_WORDS].copy_from_slice(&header.encode());
-    words[HEADER_WORDS..HEADER_WORDS + entries.len()].copy_from_slice(entries);
     let used = HEADER_WORDS + entries.len();
+    for (word, entry) in words[HEADER_WORDS..used].iter_mut().zip(entries) {
+        *word = entry.load(Relaxed);
+    }
     let crc = crc32c::crc32c_append(place_salt(salt, place), bytemuck::cast_slice(&words[1..used]));
     words[0] = crc;
     let offset = u64::from(place) * LINE_BYTES;
@@ -107,8 +130,13 @@ pub(crate) fn write(
 
 /// Reads and checks the block at the line `place`, if a whole one is there.
 pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(BlockHeader, u32)> {
-    let room = (UNIT_LINES - place % UNIT_LINES) as usize * LINE_WORDS;
-    let words = region.words(u64::from(place) * LINE_BYTES, room);
+    let offset = u64::from(place) * LINE_BYTES;
+    let room = match place % UNIT_LINES {
+        0 => LINES_MAX.min(((region.len() - offset) / LINE_BYTES) as u32),
+        line => UNIT_LINES - line,
+    } as usize
+        * LINE_WORDS;
+    let words = region.words(offset, room);
     let expected = words[0].load(Relaxed);
     let header = BlockHeader::decode(words)?;
     let used = HEADER_WORDS + header.entry_words;
@@ -137,9 +165,7 @@ pub(crate) fn sequence_of(region: &Region, place: u32) -> u64 {
 /// the file's header: a test for it would cost more than the load.
 #[inline]
 pub(crate) fn prefetch(region: &Region, place: u32) {
-    region.prefetch::<{ UNIT_LINES as usize * LINE_WORDS }>(
-        u64::from(place / UNIT_LINES * UNIT_LINES) * LINE_BYTES,
-    );
+    region.prefetch::<UNIT_WORDS>(u64::from(place / UNIT_LINES * UNIT_LINES) * LINE_BYTES);
 }
 
 /// Returns the entries of the block at `place`, which was checked before, and the place of the
@@ -148,8 +174,8 @@ pub(crate) fn prefetch(region: &Region, place: u32) {
 pub(crate) fn entries(region: &Region, place: u32) -> (&[AtomicU32], u32) {
     let offset = u64::from(place) * LINE_BYTES;
     let header = region.words(offset, HEADER_WORDS);
-    let count = header[5].load(Relaxed) >> 16 & 0xff;
-    let entries = region.words(offset + 4 * HEADER_WORDS as u64, count as usize);
+    let count = entry_words(header[5].load(Relaxed));
+    let entries = region.words(offset + 4 * HEADER_WORDS as u64, count);
     (entries, header[2].load(Relaxed))
 }
 

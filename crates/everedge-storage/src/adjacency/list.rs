@@ -7,28 +7,33 @@
 //!   tombstone takes away the newest equal neighbor before it, and is there only if one was.
 //! - L2: `degree` counts the neighbors that no tombstone took away.
 
-use std::ops::Range;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
-use super::block::{self, ENTRY_WORDS_MAX, NO_BLOCK};
+use super::block::{self, NO_BLOCK};
+use super::buffers::{self, Buffers, Pool};
 use super::shard::{Context, Update};
+use crate::Result;
 use crate::batch::DELETION;
 use crate::medium::{Region, prefetch};
 
-/// Words of the buffers of each class: none, then 16 to 256 bytes. The largest is flushed when it
-/// has the entries of one full block.
-const CLASS_WORDS: [usize; 6] = [0, 4, 8, 16, 32, 64];
-const CLASS_MAX: u8 = CLASS_WORDS.len() as u8 - 1;
-/// Buffers are aligned to, and found in steps of, so many words.
-const STEP_WORDS: usize = CLASS_WORDS[1];
 /// How many vertices after one that is read the next list is loaded into the cache.
 const READ_AHEAD: usize = 8;
-/// Words of the chunks that buffers are cut from.
-const CHUNK_WORDS: usize = 4096;
+/// Words of a cache line.
+const LINE_WORDS: usize = 16;
+/// Lines of a buffer that are loaded into the cache ahead.
+const LINES_AHEAD: usize = 4;
+
+/// Where lists lie: blocks on the medium, buffers in memory.
+#[derive(Clone)]
+pub(crate) struct Places {
+    pub blocks: Region,
+    pub buffers: Region,
+}
 
 /// One vertex in a list.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,7 +45,8 @@ pub(crate) struct Entry {
     /// Where the buffer begins, in steps.
     buffer: u32,
     /// Words in the buffer.
-    buffered: u8,
+    pub buffered: u16,
+    /// Its class; 0 for none.
     class: u8,
     /// Whether the list holds a tombstone.
     pub has_tombstones: bool,
@@ -56,77 +62,22 @@ impl Entry {
     }
 }
 
-/// Vertex buffers of five sizes. A freed buffer, or what is left of one that was cut, is used
-/// again by its size.
-///
-/// The pool is the place where a buddy allocator would stand.
-///
-/// Words are atomic only to be read as those of blocks are; one thread at a time changes them.
-#[derive(Debug, Default)]
-struct Buffers {
-    chunks: Vec<Box<[AtomicU32]>>,
-    free: [Vec<u32>; CLASS_WORDS.len()],
-}
-
-impl Buffers {
-    fn take(&mut self, class: u8) -> u32 {
-        if let Some(buffer) = self.free[class as usize].pop() {
-            return buffer;
-        }
-        if class < CLASS_MAX {
-            let whole = self.take(class + 1);
-            self.free[class as usize]
-                .push(whole + (CLASS_WORDS[class as usize] / STEP_WORDS) as u32);
-            return whole;
-        }
-        const STEPS: u32 = (CHUNK_WORDS / STEP_WORDS) as u32;
-        let first = self.chunks.len() as u32 * STEPS;
-        self.chunks.push(bytemuck::zeroed_slice_box(CHUNK_WORDS));
-        let whole = CLASS_WORDS[class as usize] / STEP_WORDS;
-        self.free[class as usize].extend((first..first + STEPS).step_by(whole).skip(1).rev());
-        first
-    }
-
-    /// Returns the words `range` of a buffer.
-    #[inline]
-    fn words(&self, buffer: u32, range: Range<usize>) -> &[AtomicU32] {
-        let start = buffer as usize * STEP_WORDS;
-        match self.chunks.get(start / CHUNK_WORDS) {
-            Some(chunk) => &chunk[start % CHUNK_WORDS..][range],
-            None => &[],
-        }
-    }
-
-    #[inline]
-    fn words_mut(&mut self, buffer: u32, range: Range<usize>) -> &mut [AtomicU32] {
-        let start = buffer as usize * STEP_WORDS;
-        &mut self.chunks[start / CHUNK_WORDS][start % CHUNK_WORDS..][range]
-    }
-
-    fn clear(&mut self) {
-        self.chunks.clear();
-        self.free.iter_mut().for_each(Vec::clear);
-    }
-}
-
-impl Clone for Buffers {
-    fn clone(&self) -> Self {
-        let copy = |word: &AtomicU32| AtomicU32::new(word.load(Relaxed));
-        let chunks = self.chunks.iter().map(|chunk| chunk.iter().map(copy).collect()).collect();
-        Self { chunks, free: self.free.clone() }
-    }
-}
-
 /// A buffer that would have become a block, but there was no room on the medium.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Spill {
     /// The list is complete up to and including the update of this number.
     pub sequence: u64,
-    pub words: Vec<u32>,
+    pub words: Vec<AtomicU32>,
+}
+
+impl Spill {
+    pub(crate) fn new(sequence: u64, words: &[AtomicU32]) -> Self {
+        let copy = |word: &AtomicU32| AtomicU32::new(word.load(Relaxed));
+        Self { sequence, words: words.iter().map(copy).collect() }
+    }
 }
 
 /// Neighbors of one direction for the vertices of one shard.
-#[derive(Clone, Debug, Default)]
 pub(crate) struct List {
     pub entries: Vec<Entry>,
     /// The low half of the sequence number of each newest block.
@@ -137,21 +88,38 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Makes room for `count` vertices.
-    pub(crate) fn grow(&mut self, count: usize) {
-        if self.entries.len() < count {
-            self.entries.resize(count, Entry::default());
-            self.head_sequences.resize(count, 0);
+    /// Makes empty lists of `count` vertices.
+    pub(crate) fn new(count: usize, pool: &Arc<Pool>) -> Self {
+        Self {
+            entries: vec![Entry::default(); count],
+            head_sequences: vec![0; count],
+            buffers: Buffers::new(pool.clone()),
+            spills: FxHashMap::default(),
         }
+    }
+
+    /// Returns a copy that changes by itself.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for its buffers.
+    pub(crate) fn copy(&self) -> Result<Self> {
+        let (buffers, moved) = self.buffers.copy()?;
+        let mut entries = self.entries.clone();
+        for entry in entries.iter_mut().filter(|entry| entry.class != 0) {
+            entry.buffer = moved.step(entry.buffer);
+        }
+        let copy = |spill: &Spill| Spill::new(spill.sequence, &spill.words);
+        let copy_all =
+            |(&local, spills): (&u32, &Vec<Spill>)| (local, spills.iter().map(copy).collect());
+        let spills = self.spills.iter().map(copy_all).collect();
+        Ok(Self { entries, head_sequences: self.head_sequences.clone(), buffers, spills })
     }
 
     /// Starts loading the end of the buffer of `local`, if there is one, into the cache.
     #[inline]
-    pub(crate) fn warm(&self, local: Option<usize>) {
-        let Some(entry) = local.map(|local| &self.entries[local]) else { return };
-        let start = entry.buffer as usize * STEP_WORDS;
-        if let Some(chunk) = self.buffers.chunks.get(start / CHUNK_WORDS) {
-            prefetch(&chunk[start % CHUNK_WORDS + entry.buffered as usize..]);
+    pub(crate) fn warm(&self, context: &Context, local: Option<usize>) {
+        if let Some(entry) = local.map(|local| &self.entries[local]) {
+            buffers::prefetch(&context.places.buffers, entry.buffer, entry.buffered.into());
         }
     }
 
@@ -160,41 +128,58 @@ impl List {
     pub(crate) fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> bool {
         let entry = &self.entries[local];
         let end = entry.buffered as usize + updates.len() * context.entry_words;
-        let limit = ENTRY_WORDS_MAX - context.entry_words;
-        let fits = end <= CLASS_WORDS[entry.class as usize].min(limit);
-        if fits {
+        let is_easy = context.plan.is_easy(entry.class, end);
+        if is_easy {
             self.fill(context, local, updates);
         }
-        fits
+        is_easy
     }
 
     /// Returns the words that the buffer of `local` can still take before it must be flushed,
     /// after growing it for `wanted` more as far as its hierarchy goes.
-    pub(crate) fn room(&mut self, local: usize, wanted: usize, entry_words: usize) -> usize {
-        let entry = self.entries[local];
-        let needed = (entry.buffered as usize + wanted).min(ENTRY_WORDS_MAX);
-        if CLASS_WORDS[entry.class as usize] < needed {
-            let class = CLASS_WORDS.iter().position(|&words| words >= needed);
-            self.change_class(local, class.map_or(CLASS_MAX, |class| class as u8));
-        }
-        let entry = self.entries[local];
-        let words = CLASS_WORDS[entry.class as usize].min(ENTRY_WORDS_MAX);
-        (words - entry.buffered as usize) / entry_words * entry_words
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for it.
+    pub(crate) fn room(&mut self, context: &Context, local: usize, wanted: usize) -> Result<usize> {
+        let Entry { class, buffered, .. } = self.entries[local];
+        let class = context.plan.grown(class, buffered as usize + wanted);
+        self.change_class(context, local, class)?;
+        Ok(context.plan.capacity(class) - buffered as usize)
     }
 
-    fn change_class(&mut self, local: usize, class: u8) {
+    /// Whether the buffer of `local` has no room for another entry and cannot grow.
+    pub(crate) fn is_full(&self, context: &Context, local: usize) -> bool {
+        let Entry { class, buffered, .. } = self.entries[local];
+        let end = buffered as usize + context.entry_words;
+        context.plan.is_flushed(class) && end > context.plan.capacity(class)
+    }
+
+    /// Gives the empty buffer of a list of large degree more room.
+    ///
+    /// # Errors
+    /// As [`Self::room`].
+    pub(crate) fn widen(&mut self, context: &Context, local: usize) -> Result<()> {
+        let Entry { class, degree, .. } = self.entries[local];
+        self.change_class(context, local, context.plan.widened(class, degree))
+    }
+
+    fn change_class(&mut self, context: &Context, local: usize, class: u8) -> Result<()> {
         let old = self.entries[local];
-        let buffer = self.buffers.take(class);
+        if old.class == class {
+            return Ok(());
+        }
+        let buffer = self.buffers.take(class)?;
         if old.class != 0 {
-            let mut copy = [0; CLASS_WORDS[CLASS_MAX as usize]];
-            let words = copy_words(self.buffered(local), &mut copy);
-            let to = self.buffers.words_mut(buffer, 0..words.len());
-            to.iter_mut().zip(words).for_each(|(to, &word)| *to.get_mut() = word);
-            self.buffers.free[old.class as usize].push(old.buffer);
+            let region = &context.places.buffers;
+            let to = buffers::words(region, buffer, 0..old.buffered.into());
+            let from = self.buffered(region, local);
+            to.iter().zip(from).for_each(|(to, from)| to.store(from.load(Relaxed), Relaxed));
+            self.buffers.give_back(old.buffer, old.class);
         }
         let entry = &mut self.entries[local];
         entry.buffer = buffer;
         entry.class = class;
+        Ok(())
     }
 
     /// Appends entries to the buffer of `local`, which has [`Self::room`] for them.
@@ -203,15 +188,19 @@ impl List {
         let entry = &mut self.entries[local];
         let used = entry.buffered as usize;
         let end = used + updates.len() * context.entry_words;
-        entry.buffered = end as u8;
-        write_entries(context, updates, self.buffers.words_mut(entry.buffer, used..end));
+        entry.buffered = end as u16;
+        let words = buffers::words(&context.places.buffers, entry.buffer, used..end);
+        write_entries(context, updates, words);
     }
 
-    /// Returns the buffered words of `local`, oldest first.
+    /// Returns the buffered words of `local`, oldest first; buffers lie in `region`.
     #[inline]
-    pub(crate) fn buffered(&self, local: usize) -> &[AtomicU32] {
+    pub(crate) fn buffered<'a>(&self, region: &'a Region, local: usize) -> &'a [AtomicU32] {
         let entry = &self.entries[local];
-        self.buffers.words(entry.buffer, 0..entry.buffered as usize)
+        match entry.buffered {
+            0 => &[],
+            words => buffers::words(region, entry.buffer, 0..words.into()),
+        }
     }
 
     /// Makes the block at `place` the newest of `local`.
@@ -220,9 +209,15 @@ impl List {
         self.head_sequences[local] = sequence as u32;
     }
 
-    /// Empties the buffer of `local`, whose words are elsewhere now.
-    pub(crate) fn empty_buffer(&mut self, local: usize) {
+    /// Empties the buffer of `local`. Returns its words, which last until it is filled again.
+    pub(crate) fn take_buffered<'a>(
+        &mut self,
+        region: &'a Region,
+        local: usize,
+    ) -> &'a [AtomicU32] {
+        let words = self.buffered(region, local);
         self.entries[local].buffered = 0;
+        words
     }
 
     /// Keeps what would have become blocks in memory, after what is kept already.
@@ -249,13 +244,13 @@ impl List {
 
     /// Returns the bytes of all buffers.
     pub(crate) fn buffer_bytes(&self) -> u64 {
-        (4 * CHUNK_WORDS * self.buffers.chunks.len()) as u64
+        self.buffers.bytes()
     }
 
     /// Counts, for each neighbor that `counts` has as a key, how many live edges the list holds.
     pub(crate) fn count_live(
         &self,
-        region: &Region,
+        places: &Places,
         local: usize,
         entry_words: usize,
         counts: &mut FxHashMap<VertexId, i64>,
@@ -265,13 +260,13 @@ impl List {
                 *count += if word & DELETION == 0 { 1 } else { -1 };
             }
         };
-        let buffered = self.buffered(local).iter().step_by(entry_words);
+        let buffered = self.buffered(&places.buffers, local).iter().step_by(entry_words);
         buffered.for_each(|word| count(word.load(Relaxed)));
         let spilled = self.spilled(local).flat_map(|spill| spill.words.iter().step_by(entry_words));
-        spilled.for_each(|&word| count(word));
+        spilled.for_each(|word| count(word.load(Relaxed)));
         let mut place = self.entries[local].head;
         while place != NO_BLOCK {
-            let (entries, previous) = block::entries(region, place);
+            let (entries, previous) = block::entries(&places.blocks, place);
             entries.iter().step_by(entry_words).for_each(|word| count(word.load(Relaxed)));
             place = previous;
         }
@@ -280,13 +275,14 @@ impl List {
     /// Returns the raw words of the list of `local`. Whoever asks for one list is likely to ask
     /// for one soon after it: the beginning of that one is loaded into the cache.
     #[inline(always)]
-    pub(crate) fn chain<'a>(&'a self, region: &'a Region, local: usize) -> Chain<'a> {
-        let entry = &self.entries[local];
+    pub(crate) fn chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
         if let Some(ahead) = self.entries.get(local + READ_AHEAD) {
-            block::prefetch(region, ahead.head);
-            prefetch(self.buffered(local + READ_AHEAD));
+            block::prefetch(&places.blocks, ahead.head);
+            let words = self.buffered(&places.buffers, local + READ_AHEAD);
+            words.chunks(LINE_WORDS).take(LINES_AHEAD).for_each(prefetch);
         }
-        Chain { words: self.buffered(local).iter(), next: entry.head, region }
+        let words = self.buffered(&places.buffers, local).iter();
+        Chain { words, next: self.entries[local].head, region: &places.blocks }
     }
 
     fn spilled(&self, local: usize) -> impl DoubleEndedIterator<Item = &Spill> {
@@ -297,7 +293,7 @@ impl List {
     /// is 1 if there are none.
     pub(crate) fn live(
         &self,
-        region: &Region,
+        places: &Places,
         local: usize,
         entry_words: usize,
     ) -> Vec<(u32, f32)> {
@@ -313,7 +309,7 @@ impl List {
                 None => live.push((word, weight.map_or(1.0, f32::from_bits))),
             }
         };
-        let mut chain = self.chain(region, local);
+        let mut chain = self.chain(places, local);
         let mut keep_all = |words: &[AtomicU32]| {
             for entry in words.chunks_exact(entry_words).rev() {
                 keep(entry[0].load(Relaxed), entry.get(1).map(|weight| weight.load(Relaxed)));
@@ -321,7 +317,7 @@ impl List {
         };
         keep_all(chain.words.as_slice());
         for spill in self.spilled(local).rev() {
-            keep_all(&spill.words.iter().map(|&word| AtomicU32::new(word)).collect::<Vec<_>>());
+            keep_all(&spill.words);
         }
         while let Some(entries) = chain.next_block() {
             keep_all(entries);
@@ -332,25 +328,17 @@ impl List {
 
 /// Writes updates as entries: a neighbor, and its weight if there are weights.
 #[inline]
-fn write_entries(context: &Context, updates: &[Update], words: &mut [AtomicU32]) {
+fn write_entries(context: &Context, updates: &[Update], words: &[AtomicU32]) {
     if context.entry_words == 1 {
-        for (word, update) in words.iter_mut().zip(updates) {
-            *word.get_mut() = update.neighbor();
+        for (word, update) in words.iter().zip(updates) {
+            word.store(update.neighbor(), Relaxed);
         }
         return;
     }
-    for (entry, update) in words.chunks_exact_mut(2).zip(updates) {
-        *entry[0].get_mut() = update.neighbor();
-        *entry[1].get_mut() = context.weight(*update);
+    for (entry, update) in words.chunks_exact(2).zip(updates) {
+        entry[0].store(update.neighbor(), Relaxed);
+        entry[1].store(context.weight(*update), Relaxed);
     }
-}
-
-/// Copies shared words into `copy`. Returns those copied.
-pub(crate) fn copy_words<'a>(words: &[AtomicU32], copy: &'a mut [u32]) -> &'a [u32] {
-    for (to, word) in copy.iter_mut().zip(words) {
-        *to = word.load(Relaxed);
-    }
-    &copy[..words.len()]
 }
 
 /// The words of a list in pieces: the buffer, then the blocks from the newest to the oldest; each
@@ -365,8 +353,8 @@ pub(crate) struct Chain<'a> {
 impl<'a> Chain<'a> {
     /// Returns a list without words.
     #[inline]
-    pub(crate) fn empty(region: &'a Region) -> Self {
-        Self { words: [].iter(), next: NO_BLOCK, region }
+    pub(crate) fn empty(places: &'a Places) -> Self {
+        Self { words: [].iter(), next: NO_BLOCK, region: &places.blocks }
     }
 
     /// Returns the entries of the next block, if there is one.

@@ -34,8 +34,12 @@
 
 mod archive;
 mod block;
+mod buffers;
+mod core;
 mod divide;
 mod list;
+mod options;
+mod phases;
 mod recovery;
 mod round;
 mod shard;
@@ -43,19 +47,23 @@ mod snapshot;
 mod space;
 mod verify;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::{Edge, VertexId};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 
+pub use self::options::{AdjacencyOptions, Phases};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::verify::Verification;
 
 use self::archive::{Archive, Machinery};
+use self::core::Core;
+use self::phases::Archiver;
 use self::space::Space;
 use crate::batch::Batch;
-use crate::log::{Appended, EdgeLog, RING_OFFSET};
-use crate::manifest::{Durability, MANIFEST, Manifest};
+use crate::log::{EdgeLog, RING_OFFSET};
+use crate::manifest::{MANIFEST, Manifest};
 use crate::medium::{Access, Region, Site, Volume};
 use crate::names::NAMES;
 use crate::{Error, Result};
@@ -65,9 +73,6 @@ const BLOCKS: &str = "blocks";
 const BLOCKS_MAGIC: u32 = u32::from_le_bytes(*b"BLKS");
 const BLOCKS_VERSION: u32 = 1;
 const BLOCKS_HEADER_WORDS: usize = 4;
-
-/// A writer waits for archiving when so many thresholds are behind.
-const BACKLOG_MAX: u64 = 4;
 
 /// What updates have changed since a graph was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,14 +110,9 @@ pub struct Recovery {
 
 /// A live graph in the `adjacency` layout.
 pub struct AdjacencyGraph {
-    volume: Volume,
-    manifest: Manifest,
-    log: EdgeLog,
-    space: Space,
-    archive: Mutex<Archive>,
+    core: Arc<Core>,
+    archiver: Archiver,
     writers: RwLock<()>,
-    /// Why archiving failed; from then on there are no writes.
-    failure: Mutex<Option<String>>,
     recovery: Recovery,
 }
 
@@ -123,9 +123,11 @@ impl AdjacencyGraph {
     /// Creates an empty graph on an empty volume.
     ///
     /// # Errors
-    /// `NoSpace` or `Io` if the medium fails; the directory is then no graph.
+    /// `NoSpace` or `Io` if the medium fails; the directory is then no graph. `InvalidInput` if
+    /// options contradict each other.
     pub fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
         let options = &manifest.options;
+        options.adjacency.plan(options)?;
         let log_region = volume.create_region(LOG, RING_OFFSET)?;
         let log =
             EdgeLog::create(log_region, options.log_bytes, options.weighted, manifest.salt())?;
@@ -133,10 +135,16 @@ impl AdjacencyGraph {
         blocks.store_words(0, &blocks_header(manifest.salt()));
         blocks.flush(Site::BlocksHeader, 0..4 * BLOCKS_HEADER_WORDS as u64);
         blocks.fence(Site::BlocksHeader)?;
+        if options.preallocate_bytes > 0 {
+            log.preallocate()?;
+            let bytes = options.preallocate_bytes.min(space::FILE_BYTES_MAX - space::UNIT_BYTES);
+            blocks.grow(space::UNIT_BYTES + bytes.next_multiple_of(space::UNIT_BYTES))?;
+            blocks.populate(0..blocks.len())?;
+        }
         manifest.publish(&volume)?;
-        let space = Space::new(blocks, recovery::FIRST_UNIT.into(), Vec::new());
+        let machinery = Machinery::new(&manifest, log, blocks)?;
         let archive = Archive::new(Vec::new(), 0);
-        Ok(Self::assemble(volume, manifest, log, space, archive))
+        Ok(Self::assemble(Core::new(volume, manifest, machinery, archive), Recovery::default()))
     }
 
     /// Opens a graph: reads its blocks and replays its log. Reading only, nothing is written.
@@ -150,49 +158,27 @@ impl AdjacencyGraph {
         let log = EdgeLog::open(volume.open_region(LOG)?, manifest.options.weighted, salt)?;
         let blocks = volume.open_region(BLOCKS)?;
         check_blocks_header(&blocks, salt)?;
-        let checkpoint = log.checkpoint();
-        let options = &manifest.options;
-        let mut recovered =
-            recovery::recover(&blocks, salt, options, checkpoint, log.next_sequence())?;
+        let mut machinery = Machinery::new(&manifest, log, blocks)?;
+        let mut recovered = recovery::recover(&machinery)?;
         if volume.access() == Access::Write {
-            recovered.settle(&blocks)?;
+            recovered.settle(&machinery.places.blocks)?;
         }
         let free_units = std::mem::take(&mut recovered.free_units);
-        let space = Space::new(blocks, recovered.next_unit, free_units);
-        let archive = Archive::new(recovered.shards, checkpoint.1);
-        let mut graph = Self::assemble(volume, manifest, log, space, archive);
-        graph.replay(recovered.orphans.len() as u64)?;
-        Ok(graph)
+        let blocks = machinery.places.blocks.clone();
+        machinery.space = Space::new(blocks, recovered.next_unit, free_units);
+        let (replayed_batches, replayed_updates) = machinery.log.untaken();
+        let orphaned_blocks = recovered.orphans.len() as u64;
+        let archive = Archive::new(recovered.shards, machinery.log.checkpoint().1);
+        let core = Core::new(volume, manifest, machinery, archive);
+        core.replay()?;
+        let recovery = Recovery { replayed_batches, replayed_updates, orphaned_blocks };
+        Ok(Self::assemble(core, recovery))
     }
 
-    fn assemble(
-        volume: Volume,
-        manifest: Manifest,
-        log: EdgeLog,
-        space: Space,
-        archive: Archive,
-    ) -> Self {
-        Self {
-            volume,
-            manifest,
-            log,
-            space,
-            archive: Mutex::new(archive),
-            writers: RwLock::new(()),
-            failure: Mutex::new(None),
-            recovery: Recovery::default(),
-        }
-    }
-
-    fn replay(&mut self, orphaned_blocks: u64) -> Result<()> {
-        let (records, updates) = self.log.untaken();
-        self.recovery =
-            Recovery { replayed_batches: records, replayed_updates: updates, orphaned_blocks };
-        let machinery = Machinery { replaying: true, ..self.machinery() };
-        let mut archive = self.archive.lock();
-        archive.take_all(&machinery)?;
-        archive.forget_outcome();
-        Ok(())
+    fn assemble(core: Core, recovery: Recovery) -> Self {
+        let core = Arc::new(core);
+        let archiver = Archiver::new(core.clone());
+        Self { core, archiver, writers: RwLock::new(()), recovery }
     }
 
     /// Applies a batch. It is durable on return unless the graph's durability is `None`.
@@ -220,7 +206,7 @@ impl AdjacencyGraph {
     /// # Errors
     /// As [`Self::apply`].
     pub fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
-        let batch = Batch::deletions(edges, self.manifest.options.weighted)?;
+        let batch = Batch::deletions(edges, self.manifest().options.weighted)?;
         let _alone = self.writers.write();
         let before = self.changes()?;
         self.commit(&batch)?;
@@ -240,7 +226,7 @@ impl AdjacencyGraph {
         if !snapshot.has_vertex(v) {
             return Ok(Changes::default());
         }
-        let mut batch = Batch::new(self.manifest.options.weighted);
+        let mut batch = Batch::new(self.manifest().options.weighted);
         for (src, dst) in snapshot.edges_of(v) {
             batch.delete(src, dst)?;
         }
@@ -255,10 +241,9 @@ impl AdjacencyGraph {
     /// # Errors
     /// If the log's tail cannot be archived.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        let mut archive = self.archive.lock();
-        self.settle(&mut archive)?;
-        let options = &self.manifest.options;
-        Ok(Snapshot::new(&archive, self.space.region().clone(), options))
+        let archive = self.core.settled()?;
+        let machinery = &self.core.machinery;
+        Ok(Snapshot::new(&archive, machinery.places.clone(), &machinery.options))
     }
 
     /// Makes all that was applied durable, whatever the graph's durability.
@@ -266,8 +251,8 @@ impl AdjacencyGraph {
     /// # Errors
     /// `Poisoned` or `Io` if the fence fails; it is not tried again.
     pub fn sync(&self) -> Result<()> {
-        self.refuse_if_failed()?;
-        self.log.make_all_durable()
+        self.core.refuse_if_failed()?;
+        self.core.machinery.log.make_all_durable()
     }
 
     /// Returns what the updates since opening have changed.
@@ -275,9 +260,7 @@ impl AdjacencyGraph {
     /// # Errors
     /// As [`Self::snapshot`].
     pub fn changes(&self) -> Result<Changes> {
-        let mut archive = self.archive.lock();
-        self.settle(&mut archive)?;
-        let outcome = archive.outcome(self.manifest.options.directed);
+        let outcome = self.core.settled()?.outcome(self.manifest().options.directed);
         Ok(Changes {
             inserted: outcome.inserted,
             deleted: outcome.deleted,
@@ -289,22 +272,9 @@ impl AdjacencyGraph {
     ///
     /// # Errors
     /// If the medium fails; nothing acknowledged is lost then, and the next opening recovers.
-    pub fn close(self) -> Result<()> {
-        if self.volume.access() == Access::Read || self.log.is_untouched() {
-            return Ok(());
-        }
-        self.refuse_if_failed()?;
-        match self.flush_all() {
-            // The log still holds what has no block; the next opening replays it.
-            Err(Error::NoSpace { .. }) => return self.log.make_all_durable(),
-            outcome => outcome?,
-        }
-        self.log.restart_ring(self.manifest.options.log_bytes)?;
-        let used = self.space.used_bytes().next_multiple_of(4096);
-        if used < self.space.region().len() {
-            self.space.region().shrink(used)?;
-        }
-        Ok(())
+    pub fn close(mut self) -> Result<()> {
+        self.archiver.end();
+        self.core.close()
     }
 
     /// Archives and flushes everything, so that the log is empty.
@@ -313,14 +283,12 @@ impl AdjacencyGraph {
     /// `NoSpace` if the medium is full; the log then keeps what it has. `Poisoned` as
     /// [`Self::apply`].
     pub fn flush_all(&self) -> Result<()> {
-        let mut archive = self.archive.lock();
-        self.settle(&mut archive)?;
-        self.flush_archive(&mut archive)
+        self.core.flush_all()
     }
 
     /// Returns what was fixed at creation.
     pub fn manifest(&self) -> &Manifest {
-        &self.manifest
+        &self.core.manifest
     }
 
     /// Returns what opening found.
@@ -330,137 +298,14 @@ impl AdjacencyGraph {
 
     /// Returns the volume that the graph lies on.
     pub fn volume(&self) -> &Volume {
-        &self.volume
-    }
-
-    fn machinery(&self) -> Machinery<'_> {
-        Machinery {
-            options: &self.manifest.options,
-            log: &self.log,
-            space: &self.space,
-            salt: self.manifest.salt(),
-            replaying: false,
-        }
+        &self.core.volume
     }
 
     fn commit(&self, batch: &Batch) -> Result<()> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        self.refuse_if_failed()?;
-        self.check_batch(batch)?;
-        self.log.begin_writing()?;
-        if !batch.only_takes_away() {
-            self.space.make_room()?;
-        }
-        let position = self.append(batch)?;
-        if self.manifest.options.durability != Durability::None {
-            self.log.make_durable(position)?;
-        }
-        self.archive_if_due();
-        Ok(())
-    }
-
-    fn check_batch(&self, batch: &Batch) -> Result<()> {
-        let options = &self.manifest.options;
-        if self.volume.access() == Access::Read {
-            return Err(Error::ReadOnly { path: self.volume.path().to_owned() });
-        }
-        if batch.is_weighted() != options.weighted {
-            let (graph, batch) = if options.weighted { ("has", "lacks") } else { ("lacks", "has") };
-            let what = format!("the graph {graph} weights, the batch {batch} them");
-            return Err(Error::InvalidInput { what });
-        }
-        if u32::try_from(batch.len()).is_err() {
-            let what = format!("a batch takes at most {} updates, not {}", u32::MAX, batch.len());
-            return Err(Error::InvalidInput { what });
+        if self.core.commit(batch)? {
+            self.archiver.call();
         }
         Ok(())
-    }
-
-    fn append(&self, batch: &Batch) -> Result<u64> {
-        let needed = self.log.bytes_for(batch);
-        let mut is_ring_fresh = false;
-        loop {
-            let full = match self.log.append(batch) {
-                Ok(Appended::At { position }) => return Ok(position),
-                Ok(Appended::Full) => None,
-                Err(error @ Error::NoSpace { .. }) => Some(error),
-                Err(error) => return Err(error),
-            };
-            let was_empty = self.log.used_bytes() == 0;
-            self.flush_all()?;
-            match full {
-                None if needed > self.log.capacity() => self.log.restart_ring(2 * needed)?,
-                None => {}
-                Some(error) if was_empty && is_ring_fresh => return Err(error),
-                Some(_) => {
-                    // The part of the file that the head has passed is room enough.
-                    self.log.restart_ring(self.log.allocated().max(needed))?;
-                    is_ring_fresh = true;
-                }
-            }
-        }
-    }
-
-    /// Archives what was logged if that is much. What fails here fails no batch: those are in the
-    /// log. Later writes are refused.
-    fn archive_if_due(&self) {
-        let threshold = self.manifest.options.archive_threshold;
-        let untaken = self.log.untaken().1;
-        if untaken < threshold {
-            return;
-        }
-        let mut archive = match self.archive.try_lock() {
-            Some(archive) => archive,
-            None if untaken < BACKLOG_MAX * threshold => return,
-            None => self.archive.lock(),
-        };
-        let taken = self.take_all(&mut archive);
-        if taken.is_ok() && archive.buffer_bytes() > self.manifest.options.buffer_pool_bytes {
-            // On a full medium the buffers stay where they are.
-            let _flushed = self.flush_archive(&mut archive);
-        }
-    }
-
-    /// Archives all acknowledged batches; without a fence if fences fail.
-    fn settle(&self, archive: &mut Archive) -> Result<()> {
-        match self.refuse_if_failed() {
-            Ok(()) => self.log.make_all_durable()?,
-            Err(error) if archive.is_torn => return Err(error),
-            Err(_) => {}
-        }
-        self.take_all(archive)
-    }
-
-    fn take_all(&self, archive: &mut Archive) -> Result<()> {
-        archive.take_all(&self.machinery()).inspect_err(|error| self.fail(error))
-    }
-
-    fn flush_archive(&self, archive: &mut Archive) -> Result<()> {
-        if archive.is_dirty {
-            self.refuse_if_failed()?;
-            self.space.make_room()?;
-            archive.flush_all(&self.machinery()).inspect_err(|error| match error {
-                Error::NoSpace { .. } => {}
-                error => self.fail(error),
-            })?;
-        }
-        Ok(())
-    }
-
-    fn fail(&self, error: &Error) {
-        self.failure.lock().get_or_insert_with(|| error.to_string());
-    }
-
-    fn refuse_if_failed(&self) -> Result<()> {
-        if let Some(error) = self.volume.poisoned() {
-            return Err(error);
-        }
-        match &*self.failure.lock() {
-            Some(first) => Err(Error::Poisoned { first: first.clone() }),
-            None => Ok(()),
-        }
     }
 }
 

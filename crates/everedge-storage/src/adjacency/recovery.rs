@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use everedge_core::par;
 
+use super::archive::Machinery;
 use super::block::{self, BlockHeader, LINE_BYTES, NO_BLOCK, UNIT_LINES};
+use super::buffers::Pool;
 use super::shard::{SHARD_SPAN, Shard, Tally};
 use super::space;
 use crate::batch::DELETION;
@@ -53,18 +55,15 @@ pub(crate) struct Recovered {
     unsettled: Vec<(u32, u32)>,
 }
 
-/// Reads every block of `region`.
+/// Reads every block.
 ///
 /// # Errors
 /// `Corruption` if a block that was durable at `checkpoint` is missing or damaged, or if one says
-/// what the log, of which `next_sequence` updates are known, does not know.
-pub(crate) fn recover(
-    region: &Region,
-    salt: u32,
-    options: &GraphOptions,
-    (checkpoint, tail_sequence): (Checkpoint, u64),
-    next_sequence: u64,
-) -> Result<Recovered> {
+/// what the log does not know.
+pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
+    let Machinery { options, log, pool, salt, .. } = machinery;
+    let (region, salt) = (&machinery.places.blocks, *salt);
+    let ((checkpoint, tail_sequence), next_sequence) = (log.checkpoint(), log.next_sequence());
     check_size(region)?;
     let found = find_blocks(region, salt, options);
     check_known(region, &found, next_sequence)?;
@@ -78,7 +77,7 @@ pub(crate) fn recover(
         by_shard[shard].push(block);
     }
     let linked = par::map_chunks_mut(&mut by_shard, 1, |index, blocks| {
-        link_shard(index, &mut blocks[0], options, tail_sequence)
+        link_shard(index, &mut blocks[0], options, tail_sequence, pool)
     });
     let mut used_lines = vec![0u8; unit_count as usize];
     let mut recovered = Recovered {
@@ -95,8 +94,9 @@ pub(crate) fn recover(
         recovered.orphans.extend(linked.orphans);
         recovered.unsettled.extend(linked.unsettled);
         for &(place, lines) in &linked.places {
-            let mask = ((1u8 << lines) - 1) << (place % UNIT_LINES);
-            used_lines[(place / UNIT_LINES) as usize] |= mask;
+            for line in place..place + lines {
+                used_lines[(line / UNIT_LINES) as usize] |= 1 << (line % UNIT_LINES);
+            }
         }
         let is_empty = linked.places.is_empty();
         let shard = if is_empty { Arc::clone(&empty) } else { Arc::new(linked.shard) };
@@ -194,6 +194,7 @@ fn link_shard(
     blocks: &mut [Found],
     options: &GraphOptions,
     tail_sequence: u64,
+    pool: &Arc<Pool>,
 ) -> Linked {
     let mut linked = Linked {
         shard: Shard::default(),
@@ -205,7 +206,7 @@ fn link_shard(
     if blocks.is_empty() {
         return linked;
     }
-    linked.shard.materialize(index, options.list_count());
+    linked.shard.materialize(index, options.list_count(), pool);
     blocks.sort_unstable_by_key(|found| {
         let header = &found.header;
         (header.vertex, header.list, header.sequence, found.place)

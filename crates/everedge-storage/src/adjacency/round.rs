@@ -11,7 +11,7 @@ use crate::batch::VERTEX;
 use crate::log::{EdgeLog, Record};
 
 /// Updates of a round at most.
-const ROUND_UPDATES: u32 = 1 << 22;
+const ROUND_UPDATES: u32 = 1 << 24;
 
 /// A stretch of one record that belongs to a round.
 #[derive(Clone, Copy)]

@@ -10,14 +10,16 @@
 //! - H2: `vertex_count` is the number of bits in `vertices`; `degree_sum` the sum of degrees in
 //!   the first list, `loop_count` the self-loops in it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
 use super::block::{self, BlockHeader, NO_BLOCK};
+use super::buffers::{Plan, Pool};
 use super::divide::Part;
-use super::list::{List, Spill, copy_words};
+use super::list::{List, Places, Spill};
 use super::space::{ShardSpace, Space};
 use crate::batch::DELETION;
 use crate::medium::Site;
@@ -28,7 +30,7 @@ pub(crate) const SHARD_BITS: u32 = 12;
 /// Vertices of a shard.
 pub(crate) const SHARD_SPAN: usize = 1 << SHARD_BITS;
 /// Lists are loaded into the cache so many vertices before they change.
-const WARM_AHEAD: usize = 8;
+const WARM_AHEAD: usize = 24;
 const BITMAP_WORDS: usize = SHARD_SPAN / 64;
 
 /// An update on its way into the list of a vertex: neighbor and place in the round.
@@ -60,6 +62,8 @@ impl Update {
 /// What a shard needs to know to take updates.
 pub(crate) struct Context<'a> {
     pub space: &'a Space,
+    pub places: &'a Places,
+    pub plan: &'a Plan,
     pub salt: u32,
     /// Words of an entry: a neighbor, and its weight if there are weights.
     pub entry_words: usize,
@@ -101,7 +105,7 @@ pub(crate) struct Outcome {
 }
 
 /// The lists of one range of vertices; as `default` it has no room for any yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Shard {
     pub first_vertex: VertexId,
     pub lists: Vec<List>,
@@ -117,14 +121,34 @@ pub(crate) struct Shard {
 
 impl Shard {
     /// Makes room for the vertices of the shard number `index`, if there is none yet.
-    pub(crate) fn materialize(&mut self, index: usize, list_count: usize) {
+    pub(crate) fn materialize(&mut self, index: usize, list_count: usize, pool: &Arc<Pool>) {
         if self.vertices.is_empty() {
             self.first_vertex = (index * SHARD_SPAN) as u32;
             self.vertices = vec![0; BITMAP_WORDS];
             self.unflushed = vec![0; BITMAP_WORDS];
-            self.lists = vec![List::default(); list_count];
-            self.lists.iter_mut().for_each(|list| list.grow(SHARD_SPAN));
+            self.lists = (0..list_count).map(|_| List::new(SHARD_SPAN, pool)).collect();
         }
+    }
+
+    /// Returns the shard for changing; one that is shared is copied first.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for the copy.
+    pub(crate) fn own(shared: &mut Arc<Self>) -> Result<&mut Self> {
+        if Arc::get_mut(shared).is_none() {
+            *shared = Arc::new(shared.copy()?);
+        }
+        Ok(Arc::get_mut(shared).expect("a new copy is not shared"))
+    }
+
+    fn copy(&self) -> Result<Self> {
+        Ok(Self {
+            lists: self.lists.iter().map(List::copy).collect::<Result<_>>()?,
+            vertices: self.vertices.clone(),
+            unflushed: self.unflushed.clone(),
+            space: self.space.clone(),
+            ..*self
+        })
     }
 
     #[inline]
@@ -157,7 +181,7 @@ impl Shard {
         let mut loops = 0;
         for (run, (local, updates)) in part.runs().enumerate() {
             let lists = &mut self.lists[list];
-            lists.warm(part.local(run + WARM_AHEAD));
+            lists.warm(context, part.local(run + WARM_AHEAD));
             lists.entries[local].degree += updates.len() as u32;
             loops += loops_in(updates, self.first_vertex + local as u32);
             if !lists.append(context, local, updates) {
@@ -219,7 +243,7 @@ impl Shard {
         for list in 0..self.lists.len() {
             for local in 0..self.lists[list].entries.len() {
                 let lists = &self.lists[list];
-                if lists.entries[local].has_spills || !lists.buffered(local).is_empty() {
+                if lists.entries[local].has_spills || lists.entries[local].buffered > 0 {
                     self.flush(context, list, local, sequence)?;
                 }
             }
@@ -302,8 +326,7 @@ impl Shard {
     ) -> Vec<Update> {
         let mut live: FxHashMap<VertexId, i64> =
             updates.iter().map(|update| (update.neighbor() & !DELETION, 0)).collect();
-        let region = context.space.region();
-        self.lists[list].count_live(region, local, context.entry_words, &mut live);
+        self.lists[list].count_live(context.places, local, context.entry_words, &mut live);
         let vertex = self.first_vertex + local as u32;
         let mut entries = Vec::with_capacity(updates.len());
         for &update in updates {
@@ -363,11 +386,11 @@ impl Shard {
         let mut rest = entries;
         while !rest.is_empty() {
             let lists = &mut self.lists[list];
-            let room = lists.room(local, rest.len() * entry_words, entry_words);
+            let room = lists.room(context, local, rest.len() * entry_words)?;
             let (now, later) = rest.split_at(rest.len().min(room / entry_words));
             lists.fill(context, local, now);
             if let Some(last) = now.last()
-                && lists.buffered(local).len() + entry_words > block::ENTRY_WORDS_MAX
+                && lists.is_full(context, local)
             {
                 let is_cut = later.first().is_some_and(|next| next.index() == last.index());
                 let sequence = context.sequence(*last) - u64::from(is_cut);
@@ -376,6 +399,7 @@ impl Shard {
                     Err(Error::NoSpace { .. }) => {}
                     outcome => outcome?,
                 }
+                self.lists[list].widen(context, local)?;
             }
             rest = later;
         }
@@ -388,19 +412,17 @@ impl Shard {
     /// `NoSpace` if the medium is full. What is not written is spilled, whatever the error.
     fn flush(&mut self, context: &Context, list: usize, local: usize, sequence: u64) -> Result<()> {
         let lists = &mut self.lists[list];
-        let mut copy = [0; block::ENTRY_WORDS_MAX];
-        let words = copy_words(lists.buffered(local), &mut copy);
-        lists.empty_buffer(local);
+        let words = lists.take_buffered(&context.places.buffers, local);
         if !lists.entries[local].has_spills {
             let written = self.write_block(context, list, local, sequence, words);
             if written.is_err() && !words.is_empty() {
-                self.lists[list].spill(local, [Spill { sequence, words: words.to_vec() }]);
+                self.lists[list].spill(local, [Spill::new(sequence, words)]);
             }
             return written;
         }
         let mut spills = lists.take_spills(local);
         if !words.is_empty() {
-            spills.push(Spill { sequence, words: words.to_vec() });
+            spills.push(Spill::new(sequence, words));
         }
         for index in 0..spills.len() {
             let Spill { sequence, words } = &spills[index];
@@ -418,7 +440,7 @@ impl Shard {
         list: usize,
         local: usize,
         sequence: u64,
-        words: &[u32],
+        words: &[AtomicU32],
     ) -> Result<()> {
         let lists = &mut self.lists[list];
         let header = BlockHeader {

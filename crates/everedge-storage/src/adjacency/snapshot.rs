@@ -10,15 +10,14 @@ use std::vec;
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 
 use super::archive::Archive;
-use super::list::{Chain, List};
+use super::list::{Chain, List, Places};
 use super::shard::{SHARD_SPAN, Shard};
 use crate::manifest::GraphOptions;
-use crate::medium::Region;
 
 /// A frozen view of a live graph.
 pub struct Snapshot {
     shards: Vec<Arc<Shard>>,
-    region: Region,
+    places: Places,
     vertex_bound: u32,
     vertex_count: u32,
     edge_count: u64,
@@ -29,7 +28,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(archive: &Archive, region: Region, options: &GraphOptions) -> Self {
+    pub(super) fn new(archive: &Archive, places: Places, options: &GraphOptions) -> Self {
         let shards = archive.shards.clone();
         let degree_sum: u64 = shards.iter().map(|shard| shard.degree_sum).sum();
         let loop_count: u64 = shards.iter().map(|shard| shard.loop_count).sum();
@@ -42,7 +41,7 @@ impl Snapshot {
             weighted: options.weighted,
             in_list: (!options.directed || options.in_neighbors).then(|| options.list_count() - 1),
             shards,
-            region,
+            places,
         }
     }
 
@@ -107,10 +106,10 @@ impl Snapshot {
     #[inline(always)]
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
         let mut neighbors =
-            Neighbors { words: Chain::empty(&self.region), weighted: self.weighted, live: None };
+            Neighbors { words: Chain::empty(&self.places), weighted: self.weighted, live: None };
         if let Some(list) = self.list(v, list) {
             match list.entries[local(v)].is_plain() {
-                true => neighbors.words = list.chain(&self.region, local(v)),
+                true => neighbors.words = list.chain(&self.places, local(v)),
                 false => neighbors.live = Some(self.live_neighbors(v, list)),
             }
         }
@@ -119,7 +118,7 @@ impl Snapshot {
 
     #[cold]
     fn live_neighbors(&self, v: VertexId, list: &List) -> Box<Live> {
-        Box::new(list.live(&self.region, local(v), self.entry_words()).into_iter())
+        Box::new(list.live(&self.places, local(v), self.entry_words()).into_iter())
     }
 
     #[inline]

@@ -50,7 +50,9 @@ struct State {
 impl Space {
     /// Returns the space in which the units `used..` are unused and those of `free` are free.
     pub(crate) fn new(region: Region, next: u64, free: Vec<Range<u64>>) -> Self {
-        let state = Mutex::new(State { next, free, populated: next });
+        // What is there already was populated when it was made, or lies in a file's pages.
+        let populated = region.len() / UNIT_BYTES;
+        let state = Mutex::new(State { next, free, populated });
         Self { region, state, is_full: AtomicBool::new(false) }
     }
 
@@ -92,25 +94,27 @@ impl Space {
     ///
     /// # Errors
     /// `NoSpace` if the medium is full, or was and has not been tried again.
-    fn take_extent(&self, used: u64) -> Result<Range<u64>> {
+    fn take_extent(&self, used: u64, least: u64) -> Result<Range<u64>> {
         let mut state = self.state.lock();
-        let wanted = (used / 4).clamp(1, EXTENT_UNITS_MAX);
-        if let Some(range) = state.free.last_mut() {
+        let wanted = (used / 4).clamp(1, EXTENT_UNITS_MAX).max(least);
+        let fits = |range: &Range<u64>| range.end - range.start >= least;
+        if let Some(index) = state.free.iter().rposition(fits) {
+            let range = &mut state.free[index];
             let end = range.end.min(range.start + wanted);
             let taken = range.start..end;
             range.start = end;
             if range.is_empty() {
-                state.free.pop();
+                state.free.swap_remove(index);
             }
             return Ok(taken);
         }
-        if state.next >= self.total() {
+        if state.next + least > self.total() {
             if self.is_full.load(Relaxed) {
                 let path = self.region.path().to_owned();
                 let (needed_bytes, available_bytes) = (UNIT_BYTES, 0);
                 return Err(Error::NoSpace { path, needed_bytes, available_bytes });
             }
-            let grown = self.grow(state.next + 1);
+            let grown = self.grow(state.next + least);
             self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);
             grown?;
         }
@@ -144,24 +148,33 @@ pub(crate) struct ShardSpace {
     unit_count: u64,
     /// Places of one, two and three free lines, left over in units.
     leftovers: [Vec<u32>; UNIT_LINES as usize - 1],
+    spare: Vec<Range<u64>>,
 }
 
 impl ShardSpace {
     /// Returns the place of `lines` free lines inside one unit.
     pub(crate) fn take(&mut self, space: &Space, lines: u32) -> Result<u32> {
+        let units = u64::from(lines.div_ceil(UNIT_LINES));
         for have in lines..UNIT_LINES {
             if let Some(place) = self.leftovers[have as usize - 1].pop() {
                 self.give_back(place + lines, have - lines);
                 return Ok(place);
             }
         }
-        if self.extent.is_empty() {
-            self.extent = space.take_extent(self.unit_count)?;
+        if self.extent.end - self.extent.start < units {
+            let extent = match self.spare.pop_if(|spare| spare.end - spare.start >= units) {
+                Some(extent) => extent,
+                None => space.take_extent(self.unit_count, units)?,
+            };
+            let rest = std::mem::replace(&mut self.extent, extent);
+            if !rest.is_empty() {
+                self.spare.push(rest);
+            }
         }
         let place = self.extent.start as u32 * UNIT_LINES;
-        self.extent.start += 1;
-        self.unit_count += 1;
-        self.give_back(place + lines, UNIT_LINES - lines);
+        self.extent.start += units;
+        self.unit_count += units;
+        self.give_back(place + lines, units as u32 * UNIT_LINES - lines);
         Ok(place)
     }
 

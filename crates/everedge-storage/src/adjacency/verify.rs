@@ -56,8 +56,8 @@ impl AdjacencyGraph {
                 if !is_whole {
                     continue;
                 }
-                let entry_words = if self.manifest().options.weighted { 2 } else { 1 };
-                let scanned = list.live(self.space.region(), local, entry_words).len();
+                let entry_words = self.manifest().options.entry_words();
+                let scanned = list.live(&self.core.machinery.places, local, entry_words).len();
                 report.check(scanned == entry.degree as usize, || {
                     format!(
                         "vertex {vertex}, list {number}: degree {}, {scanned} neighbors",
@@ -86,7 +86,7 @@ impl AdjacencyGraph {
         tally: &mut Tally,
         report: &mut Verification,
     ) -> bool {
-        let (region, salt) = (self.space.region(), self.manifest().salt());
+        let (region, salt) = (&self.core.machinery.places.blocks, self.manifest().salt());
         let mut place = head;
         while place != NO_BLOCK {
             let found = block::read(region, salt, place)

@@ -149,6 +149,20 @@ impl EdgeLog {
         Ok(log)
     }
 
+    /// Takes all the ring's bytes from the medium, and their page faults, at once.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for them.
+    pub(crate) fn preallocate(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        let end = RING_OFFSET + state.anchor.capacity;
+        self.region.grow(end)?;
+        self.region.populate(state.populated..end)?;
+        state.populated = end;
+        let allocated = self.allocated();
+        self.change_anchor(&mut state, |anchor| anchor.allocated = allocated)
+    }
+
     /// Opens a log and finds every whole record after its tail.
     ///
     /// # Errors
@@ -222,6 +236,12 @@ impl EdgeLog {
     pub(crate) fn used_bytes(&self) -> u64 {
         let state = self.state.lock();
         state.head - state.anchor.tail
+    }
+
+    /// Returns whether the ring will soon have no room: when three quarters hold records.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        let state = self.state.lock();
+        state.head - state.anchor.tail > state.anchor.capacity / 4 * 3
     }
 
     /// Makes this open's generation durable; the caller has durably undone by then what the

@@ -126,6 +126,16 @@ fn not_persistent(path: &Path) -> Error {
 }
 
 impl Region {
+    /// Makes an empty region of plain memory: no file, nothing of it is counted or recorded.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if the system refuses the address space.
+    pub fn memory(name: &str) -> Result<Region> {
+        let path = PathBuf::from(name);
+        let shared = Arc::new(Shared::memory(&path));
+        Ok(Region { shared, backing: Arc::new(Backing::anonymous(path, 0, 0)?) })
+    }
+
     pub(super) fn new(shared: Arc<Shared>, backing: Arc<Backing>) -> Region {
         Region { shared, backing }
     }

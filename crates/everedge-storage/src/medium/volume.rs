@@ -82,6 +82,12 @@ impl Shared {
         }
     }
 
+    /// What a region shares with itself that belongs to no volume.
+    pub(super) fn memory(path: &Path) -> Shared {
+        let options = VolumeOptions::new(MediumKind::Dram);
+        Shared::new(options, Access::Write, Home::Memory(Memory::new(path)))
+    }
+
     /// Numbers a region that is made or opened.
     fn next_number(&self) -> u32 {
         self.region_count.fetch_add(1, Ordering::Relaxed)

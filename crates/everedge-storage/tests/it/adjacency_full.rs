@@ -7,7 +7,7 @@ use std::path::Path;
 
 use everedge_core::VertexId;
 use everedge_storage::medium::{Access, MediumKind, Volume};
-use everedge_storage::{AdjacencyGraph, Error, GraphOptions, Layout, Manifest};
+use everedge_storage::{AdjacencyGraph, AdjacencyOptions, Error, GraphOptions, Layout, Manifest};
 
 use crate::battery::shapes;
 use crate::medium::SmallFileSystem;
@@ -108,8 +108,11 @@ fn a_full_medium_keeps_what_was_acknowledged() {
         let options = GraphOptions {
             medium,
             log_bytes: 100_000,
-            archive_threshold: 1000,
-            buffer_pool_bytes: 1 << 19,
+            adjacency: AdjacencyOptions {
+                archive_threshold: 1000,
+                buffer_pool_bytes: 1 << 19,
+                ..AdjacencyOptions::default()
+            },
             ..shape
         };
         for kills in [false, true] {

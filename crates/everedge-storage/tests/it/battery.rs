@@ -4,7 +4,9 @@
 
 use everedge_core::{GraphView, MAX_VERTEX_ID};
 use everedge_storage::medium::{MediumKind, Volume, VolumeOptions};
-use everedge_storage::{AdjacencyGraph, Batch, Durability, Error, GraphOptions, Layout, Manifest};
+use everedge_storage::{
+    AdjacencyGraph, AdjacencyOptions, Batch, Durability, Error, GraphOptions, Layout, Manifest,
+};
 use tempfile::TempDir;
 
 use crate::model::{Model, Picture, Random, batch_of};
@@ -14,8 +16,11 @@ pub(crate) fn small(layout: Layout) -> GraphOptions {
     GraphOptions {
         layout,
         log_bytes: 4096,
-        archive_threshold: 24,
-        buffer_pool_bytes: 2048,
+        adjacency: AdjacencyOptions {
+            archive_threshold: 24,
+            buffer_pool_bytes: 1 << 16,
+            ..AdjacencyOptions::default()
+        },
         ..GraphOptions::default()
     }
 }

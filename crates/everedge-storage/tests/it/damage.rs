@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use everedge_storage::medium::{Access, MediumKind, Volume};
-use everedge_storage::{Error, GraphOptions, IdKind, Layout};
+use everedge_storage::{AdjacencyOptions, Error, GraphOptions, IdKind, Layout};
 use tempfile::TempDir;
 
 use crate::adjacency_crash::subject::{State, Store};
@@ -36,7 +36,7 @@ impl Victim {
             weighted: shape & 1 != 0,
             simple: shape & 2 != 0,
             directed: shape & 4 == 0,
-            archive_threshold: 60,
+            adjacency: AdjacencyOptions { archive_threshold: 60, ..AdjacencyOptions::default() },
             ..small(Layout::Adjacency)
         };
         let volume = Volume::create(&home.path().join("g"), options.volume(false)).unwrap();

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use everedge_core::{GraphView, VertexId};
 use everedge_storage::medium::{Image, MediumKind, Volume};
 use everedge_storage::{
-    AdjacencyGraph, Durability, Error, GraphOptions, IdKind, MANIFEST, Manifest, Names, Result,
+    AdjacencyGraph, AdjacencyOptions, Durability, Error, GraphOptions, IdKind, MANIFEST, Manifest,
+    Names, Phases, Result,
 };
 
 use crate::explorer::{History, Start, Subject};
@@ -52,8 +53,13 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                 weighted: bits & 1 != 0,
                 simple: bits & 2 != 0,
                 log_bytes: 1024,
-                archive_threshold: 10,
-                buffer_pool_bytes: 1200,
+                adjacency: AdjacencyOptions {
+                    archive_threshold: 10,
+                    phases: Phases::InTurn,
+                    // Half of the graphs flush all whenever they archive.
+                    buffer_pool_bytes: [1200, 1 << 20][shapes.len() % 2],
+                    ..AdjacencyOptions::default()
+                },
                 ..GraphOptions::default()
             };
             let number = shapes.len() as u64;

@@ -1,0 +1,207 @@
+//! What writers, readers and the archiving thread of a graph share.
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::archive::{Archive, Machinery};
+use crate::batch::Batch;
+use crate::log::Appended;
+use crate::manifest::{Durability, Manifest};
+use crate::medium::{Access, Volume};
+use crate::{Error, Result};
+
+/// A writer waits for archiving when so many thresholds are behind.
+const BACKLOG_MAX: u64 = 2;
+
+/// A graph without its threads.
+pub(super) struct Core {
+    pub(super) volume: Volume,
+    pub(super) manifest: Manifest,
+    pub(super) machinery: Machinery,
+    archive: Mutex<Archive>,
+    /// Why archiving failed; from then on there are no writes.
+    failure: Mutex<Option<String>>,
+}
+
+impl Core {
+    pub(super) fn new(
+        volume: Volume,
+        manifest: Manifest,
+        machinery: Machinery,
+        archive: Archive,
+    ) -> Self {
+        let (archive, failure) = (Mutex::new(archive), Mutex::new(None));
+        Self { volume, manifest, machinery, archive, failure }
+    }
+
+    /// Archives what opening found in the log.
+    pub(super) fn replay(&self) -> Result<()> {
+        self.archive.lock().replay(&self.machinery)
+    }
+
+    /// Makes a batch durable, as far as the graph's durability asks for it. Returns whether there
+    /// is enough to be archived.
+    pub(super) fn commit(&self, batch: &Batch) -> Result<bool> {
+        if batch.is_empty() {
+            return Ok(false);
+        }
+        self.refuse_if_failed()?;
+        self.check_batch(batch)?;
+        self.machinery.log.begin_writing()?;
+        if !batch.only_takes_away() {
+            self.machinery.space.make_room()?;
+        }
+        let position = self.append(batch)?;
+        if self.machinery.options.durability != Durability::None {
+            self.machinery.log.make_durable(position)?;
+        }
+        Ok(self.is_due(1))
+    }
+
+    fn check_batch(&self, batch: &Batch) -> Result<()> {
+        let options = &self.machinery.options;
+        if self.volume.access() == Access::Read {
+            return Err(Error::ReadOnly { path: self.volume.path().to_owned() });
+        }
+        if batch.is_weighted() != options.weighted {
+            let (graph, batch) = if options.weighted { ("has", "lacks") } else { ("lacks", "has") };
+            let what = format!("the graph {graph} weights, the batch {batch} them");
+            return Err(Error::InvalidInput { what });
+        }
+        if u32::try_from(batch.len()).is_err() {
+            let what = format!("a batch takes at most {} updates, not {}", u32::MAX, batch.len());
+            return Err(Error::InvalidInput { what });
+        }
+        Ok(())
+    }
+
+    fn append(&self, batch: &Batch) -> Result<u64> {
+        let log = &self.machinery.log;
+        let needed = log.bytes_for(batch);
+        let mut is_ring_fresh = false;
+        loop {
+            let full = match log.append(batch) {
+                Ok(Appended::At { position }) => return Ok(position),
+                Ok(Appended::Full) => None,
+                Err(error @ Error::NoSpace { .. }) => Some(error),
+                Err(error) => return Err(error),
+            };
+            let was_empty = log.used_bytes() == 0;
+            self.flush_all()?;
+            match full {
+                None if needed > log.capacity() => log.restart_ring(2 * needed)?,
+                None => {}
+                Some(error) if was_empty && is_ring_fresh => return Err(error),
+                Some(_) => {
+                    // The part of the file that the head has passed is room enough.
+                    log.restart_ring(log.allocated().max(needed))?;
+                    is_ring_fresh = true;
+                }
+            }
+        }
+    }
+
+    /// Whether there are at least so many thresholds of updates to be archived.
+    fn is_due(&self, thresholds: u64) -> bool {
+        let threshold = self.machinery.options.adjacency.archive_threshold;
+        self.machinery.log.untaken().1 >= thresholds * threshold
+    }
+
+    /// Whether writers have to wait for archiving.
+    pub(super) fn is_far_behind(&self) -> bool {
+        self.is_due(BACKLOG_MAX) && self.refuse_if_failed().is_ok()
+    }
+
+    /// Archives what was logged if that is much. What fails here fails no batch: those are in the
+    /// log. Later writes are refused.
+    pub(super) fn archive_if_due(&self) {
+        while self.is_due(1) && self.archive_once() {}
+    }
+
+    /// Returns whether it went well.
+    fn archive_once(&self) -> bool {
+        let mut archive = self.archive.lock();
+        if self.refuse_if_failed().is_err() || self.take_all(&mut archive).is_err() {
+            return false;
+        }
+        let is_large = archive.buffer_bytes() > self.machinery.options.adjacency.buffer_pool_bytes;
+        if is_large || self.machinery.log.is_nearly_full() {
+            // On a full medium the buffers stay where they are.
+            let _flushed = self.flush_archive(&mut archive);
+        }
+        true
+    }
+
+    /// Archives all acknowledged batches. Returns what is archived, until others go on.
+    pub(super) fn settled(&self) -> Result<MutexGuard<'_, Archive>> {
+        let mut archive = self.archive.lock();
+        self.settle(&mut archive)?;
+        Ok(archive)
+    }
+
+    /// Archives all acknowledged batches; without a fence if fences fail.
+    fn settle(&self, archive: &mut Archive) -> Result<()> {
+        match self.refuse_if_failed() {
+            Ok(()) => self.machinery.log.make_all_durable()?,
+            Err(error) if archive.is_torn => return Err(error),
+            Err(_) => {}
+        }
+        self.take_all(archive)
+    }
+
+    /// Archives and flushes everything, so that the log is empty.
+    pub(super) fn flush_all(&self) -> Result<()> {
+        let mut archive = self.settled()?;
+        self.flush_archive(&mut archive)
+    }
+
+    /// Flushes all buffers, empties the log and gives unused space back.
+    pub(super) fn close(&self) -> Result<()> {
+        let Machinery { log, space, options, .. } = &self.machinery;
+        if self.volume.access() == Access::Read || log.is_untouched() {
+            return Ok(());
+        }
+        self.refuse_if_failed()?;
+        match self.flush_all() {
+            // The log still holds what has no block; the next opening replays it.
+            Err(Error::NoSpace { .. }) => return log.make_all_durable(),
+            outcome => outcome?,
+        }
+        log.restart_ring(options.log_bytes)?;
+        let used = space.used_bytes().next_multiple_of(4096);
+        if used < space.region().len() {
+            space.region().shrink(used)?;
+        }
+        Ok(())
+    }
+
+    fn take_all(&self, archive: &mut Archive) -> Result<()> {
+        archive.take_all(&self.machinery).inspect_err(|error| self.fail(error))
+    }
+
+    fn flush_archive(&self, archive: &mut Archive) -> Result<()> {
+        if archive.is_dirty {
+            self.refuse_if_failed()?;
+            self.machinery.space.make_room()?;
+            archive.flush_all(&self.machinery).inspect_err(|error| match error {
+                Error::NoSpace { .. } => {}
+                error => self.fail(error),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn fail(&self, error: &Error) {
+        self.failure.lock().get_or_insert_with(|| error.to_string());
+    }
+
+    /// Refuses a write after one failed for good.
+    pub(super) fn refuse_if_failed(&self) -> Result<()> {
+        if let Some(error) = self.volume.poisoned() {
+            return Err(error);
+        }
+        match &*self.failure.lock() {
+            Some(first) => Err(Error::Poisoned { first: first.clone() }),
+            None => Ok(()),
+        }
+    }
+}

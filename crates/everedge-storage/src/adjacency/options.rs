@@ -1,0 +1,86 @@
+//! How the layout works: what changes speed and space, but never an answer.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::buffers::Plan;
+use crate::manifest::GraphOptions;
+use crate::medium::MediumKind;
+use crate::{Error, Result};
+
+/// Whether logging goes on while updates are archived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phases {
+    /// Archiving has a thread of its own; writers wait for it only if it falls far behind. With
+    /// one thread for loops it is as `InTurn`.
+    #[default]
+    Overlapped,
+    /// The writer that reaches the threshold archives before it returns.
+    InTurn,
+}
+
+impl fmt::Display for Phases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phases::Overlapped => "overlapped",
+            Phases::InTurn => "in-turn",
+        })
+    }
+}
+
+impl FromStr for Phases {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "overlapped" => Ok(Phases::Overlapped),
+            "in-turn" => Ok(Phases::InTurn),
+            _ => Err(Error::invalid(format!("phases are `overlapped` or `in-turn`, not `{text}`"))),
+        }
+    }
+}
+
+/// The options of the `adjacency` layout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdjacencyOptions {
+    /// Updates in the log from which they are archived: 2^10 to 2^24 make sense.
+    pub archive_threshold: u64,
+    /// Whether logging goes on meanwhile.
+    pub phases: Phases,
+    /// Bytes of vertex buffers from which all are flushed.
+    pub buffer_pool_bytes: u64,
+    /// Bytes of a vertex's first buffer: a power of two from 16 on.
+    pub buffer_bytes_min: u32,
+    /// Bytes up to which a buffer grows before it is flushed. Equal to the smallest: all buffers
+    /// have this size.
+    pub buffer_bytes_max: u32,
+    /// Bytes of the buffers of vertices whose degree makes that less than a quarter of their
+    /// list: up to 4,096. None is what suits the medium: 4,096 for a file, 256 elsewhere.
+    pub wide_buffer_bytes: Option<u32>,
+}
+
+impl Default for AdjacencyOptions {
+    fn default() -> Self {
+        Self {
+            archive_threshold: 1 << 23,
+            phases: Phases::Overlapped,
+            buffer_pool_bytes: 4 << 30,
+            buffer_bytes_min: 16,
+            buffer_bytes_max: 256,
+            wide_buffer_bytes: None,
+        }
+    }
+}
+
+impl AdjacencyOptions {
+    /// Returns the plan of vertex buffers for a graph with these options.
+    pub(crate) fn plan(&self, graph: &GraphOptions) -> Result<Plan> {
+        let suitable = if graph.medium == MediumKind::File { 4096 } else { 256 };
+        let wide = self.wide_buffer_bytes.unwrap_or(suitable.max(self.buffer_bytes_max));
+        Plan::new(self.buffer_bytes_min..self.buffer_bytes_max, wide, graph.entry_words())
+    }
+}

@@ -1,0 +1,113 @@
+//! The archiving thread: buffering and flushing beside logging.
+//!
+//! Source: XPGraph §3.4 (a logging thread that pauses when the log is full, and notifies when a
+//! threshold is reached). Difference: there any writer logs, and one thread drives archiving.
+//!
+//! # Invariants
+//! - T1: whoever finds enough to archive calls after it was logged, and a call that comes while
+//!   the thread archives makes it look once more: none is lost.
+//! - T2: a writer that waits checks what it waits for under the lock under which the thread, when
+//!   it has archived, announces that: no wake-up is lost.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use everedge_core::par::{self, Threads};
+use parking_lot::{Condvar, Mutex};
+
+use super::core::Core;
+use super::options::Phases;
+
+/// Archives for the writers of one graph, on a thread of its own once there is enough.
+pub(super) struct Archiver {
+    core: Arc<Core>,
+    calls: Arc<Calls>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// How writers and the thread meet.
+#[derive(Default)]
+struct Calls {
+    state: Mutex<State>,
+    called: Condvar,
+    archived: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_called: bool,
+    is_ending: bool,
+}
+
+impl Archiver {
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        Self { core, calls: Arc::default(), thread: Mutex::default() }
+    }
+
+    /// Has what was logged archived; waits only if that is far behind.
+    pub(super) fn call(&self) {
+        let phases = self.core.machinery.options.adjacency.phases;
+        if phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread() {
+            return self.core.archive_if_due();
+        }
+        let mut state = self.calls.state.lock();
+        state.is_called = true;
+        self.calls.called.notify_one();
+        while self.core.is_far_behind() {
+            self.calls.archived.wait(&mut state);
+        }
+    }
+
+    /// Returns whether the thread runs, starting it if it does not.
+    fn has_thread(&self) -> bool {
+        let mut thread = self.thread.lock();
+        if thread.is_none() {
+            let (core, calls, threads) =
+                (self.core.clone(), self.calls.clone(), Threads::current());
+            let work = move || threads.enter(|| calls.answer(&core));
+            // Where the system refuses a thread, writers archive themselves.
+            *thread = thread::Builder::new().name("everedge archive".into()).spawn(work).ok();
+        }
+        thread.is_some()
+    }
+
+    /// Ends the thread, after what it is at.
+    pub(super) fn end(&mut self) {
+        self.calls.state.lock().is_ending = true;
+        self.calls.called.notify_one();
+        if let Some(thread) = self.thread.get_mut().take()
+            && let Err(panic) = thread.join()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Archiver {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            return;
+        }
+        self.end();
+    }
+}
+
+impl Calls {
+    /// Archives whenever it is called, until it is to end.
+    fn answer(&self, core: &Core) {
+        loop {
+            let mut state = self.state.lock();
+            while !state.is_called && !state.is_ending {
+                self.called.wait(&mut state);
+            }
+            if state.is_ending {
+                return;
+            }
+            state.is_called = false;
+            drop(state);
+            core.archive_if_due();
+            let _announced = self.state.lock();
+            self.archived.notify_all();
+        }
+    }
+}
