@@ -205,6 +205,12 @@ impl Graph {
         py.detach(|| graph.stats()).map(|stats| json(&stats)).map_err(exception)
     }
 
+    /// Rewrites what has changed; returns what was done, as JSON.
+    fn compact(&self, py: Python<'_>) -> PyResult<String> {
+        let graph = self.handle.get()?;
+        py.detach(|| graph.compact()).map(|done| json(&done)).map_err(exception)
+    }
+
     /// Returns the outcome of all checks, as JSON.
     fn verify(&self, py: Python<'_>) -> PyResult<String> {
         let graph = self.handle.get()?;

@@ -9,7 +9,7 @@ pub mod medium;
 mod names;
 
 pub use adjacency::{
-    AdjacencyGraph, AdjacencyOptions, Changes, Neighbors, Phases, Recovery, Snapshot, Verification,
+    AdjacencyGraph, AdjacencyOptions, Changes, Compaction, Neighbors, Phases, Recovery, Snapshot, Verification,
     WeightedNeighbors,
 };
 pub use batch::Batch;

@@ -51,6 +51,19 @@ pub struct Stats {
     pub versions: u64,
 }
 
+/// What compaction did. Serializes to the keys of `everedge compact --json`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Compaction {
+    /// Runs that were written: one list of 256 vertices each.
+    pub runs: u64,
+    /// Bytes of them.
+    pub written_bytes: u64,
+    /// Bytes of what they replace, used again by what is written later.
+    pub freed_bytes: u64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
 /// The outcome of checking a graph. Serializes to the keys of `everedge verify --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verification {
@@ -239,6 +252,27 @@ impl Graph {
             edges: view.edge_count(),
             disk_bytes: self.live.volume().disk_bytes()?,
             versions: 0,
+        })
+    }
+
+    /// Writes every list that has changed anew, without what was deleted: sorted by neighbor and in
+    /// the order of vertices, so that it is read as fast as a CSR. Readers and writers go on
+    /// meanwhile; a crash leaves the old lists or the new ones.
+    ///
+    /// Cost: what changed since the last compaction is read and written once; a sixteenth of the
+    /// graph in space.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for a part; the graph is then as before, in part
+    /// compact. `Poisoned` after a failed fence.
+    pub fn compact(&self) -> Result<Compaction> {
+        let start = Instant::now();
+        let done = self.live.compact()?;
+        Ok(Compaction {
+            runs: done.runs,
+            written_bytes: done.written_bytes,
+            freed_bytes: done.freed_bytes,
+            seconds: start.elapsed().as_secs_f64(),
         })
     }
 

@@ -28,7 +28,7 @@ mod values;
 pub use error::{Error, Result};
 pub use export::ExportReport;
 
-pub use graph::{Graph, Stats, Verification, View};
+pub use graph::{Compaction, Graph, Stats, Verification, View};
 pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
 pub use run::{Kernel, RunOptions, RunReport, median, peak_rss_bytes};
 pub use values::Values;

@@ -1,6 +1,7 @@
 //! One command a file.
 
 pub(crate) mod bench;
+pub(crate) mod compact;
 pub(crate) mod demo;
 pub(crate) mod export;
 pub(crate) mod generate;

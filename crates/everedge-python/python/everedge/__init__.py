@@ -32,6 +32,7 @@ from everedge._graph import Graph
 from everedge._kernels import bfs, one_hop, pagerank, sssp, wcc
 from everedge._reports import (
     Changes,
+    Compaction,
     IngestReport,
     MediumReport,
     Progress,
@@ -49,6 +50,7 @@ __all__ = [
     "MAX_VERTEX_ID",
     "UNREACHED",
     "Changes",
+    "Compaction",
     "ClosedError",
     "Components",
     "CorruptionError",

@@ -19,6 +19,7 @@ from everedge._errors import ClosedError, InvalidInputError, NotAGraphError
 from everedge._progress import Bar, is_watched
 from everedge._reports import (
     Changes,
+    Compaction,
     IngestReport,
     MediumReport,
     Progress,
@@ -257,6 +258,13 @@ class Graph:
     def stats(self) -> Stats:
         """Return what the graph is and how large it is."""
         return Stats(**json.loads(self._open().stats()))
+
+    def compact(self) -> Compaction:
+        """Rewrite what has changed without what was deleted, sorted, to be read faster.
+
+        Snapshots stay as they are. Cost: what changed is read and written once.
+        """
+        return Compaction(**json.loads(self._open().compact()))
 
     def verify(self) -> Verification:
         """Check all that can be checked without the graph's history. Cost: reads all of it."""

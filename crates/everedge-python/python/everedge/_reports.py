@@ -99,6 +99,20 @@ class Stats:
 
 
 @dataclass(frozen=True)
+class Compaction:
+    """What a compaction did."""
+
+    runs: int
+    """Runs that were written: one list of 256 vertices each."""
+    written_bytes: int
+    """Bytes of them."""
+    freed_bytes: int
+    """Bytes of what they replace, used again by what is written later."""
+    seconds: float
+    """How long it took."""
+
+
+@dataclass(frozen=True)
 class Verification:
     """The outcome of checking a graph."""
 

@@ -3,12 +3,14 @@
 //! Source: XPGraph §3.4 (buffering phase: edges are first divided by ranges of vertices, then
 //! each range is taken by one thread). Division of work among threads stands here.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use everedge_core::par::{self, PerThread};
 
 use super::buffers::{Plan, Pool};
+use super::compact::{Compaction, Lease, NewRuns, Retired, Stamp};
 use super::divide::{Division, SIDES, Scratch, Sorter};
 use super::list::Places;
 use super::recovery;
@@ -16,7 +18,7 @@ use super::round::{self, Round, Step};
 use super::shard::{Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
 use super::space::Space;
 use crate::batch::DELETION;
-use crate::log::{EdgeLog, Record};
+use crate::log::{Checkpoint, EdgeLog, Record};
 use crate::manifest::{GraphOptions, Manifest};
 use crate::medium::{Region, Site};
 use crate::{Error, Result};
@@ -35,6 +37,11 @@ pub(crate) struct Archive {
     /// Whether updates may be older than the blocks: at opening.
     is_replaying: bool,
     scratch: Scratch,
+    /// The number of the last compaction, counted or not.
+    epoch: u32,
+    /// By shard: blocks and runs that the log's anchor counts on.
+    durable: Vec<Tally>,
+    retired: Retired,
 }
 
 /// What archiving needs beside the archive.
@@ -90,10 +97,26 @@ impl Machinery {
 }
 
 impl Archive {
-    pub(crate) fn new(shards: Vec<Arc<Shard>>, next_sequence: u64) -> Self {
-        let (empty, scratch) = (Arc::default(), Scratch::default());
-        let (is_dirty, is_torn, is_replaying) = (false, false, false);
-        Self { shards, empty, next_sequence, is_dirty, is_torn, is_replaying, scratch }
+    /// Returns the archive in which `shards` hold the updates before `next_sequence`, after the
+    /// compaction number `epoch`; the log's anchor counts on `durable`.
+    pub(crate) fn new(
+        shards: Vec<Arc<Shard>>,
+        durable: Vec<Tally>,
+        next_sequence: u64,
+        epoch: u32,
+    ) -> Self {
+        Self {
+            shards,
+            empty: Arc::default(),
+            next_sequence,
+            is_dirty: false,
+            is_torn: false,
+            is_replaying: false,
+            scratch: Scratch::default(),
+            epoch,
+            durable,
+            retired: Retired::default(),
+        }
     }
 
     /// Archives what opening found in the log.
@@ -135,16 +158,76 @@ impl Archive {
         });
         outcomes.into_iter().collect::<Result<()>>()?;
         machinery.space.region().fence(Site::Block)?;
-        let tally = self.tally();
-        let layout = [tally.block_count, tally.checksum_sum, self.next_sequence];
-        machinery.log.advance_tail(self.next_sequence, crate::log::Checkpoint { layout })?;
+        self.durable = self.shards.iter().map(|shard| shard.tally).collect();
+        machinery.log.advance_tail(self.next_sequence, self.checkpoint())?;
         self.is_dirty = false;
+        self.retired.release(&machinery.space);
         Ok(())
     }
 
-    /// Returns the blocks written and their sum.
-    pub(crate) fn tally(&self) -> Tally {
-        self.sum(|tally: &mut Tally, shard| tally.merge(shard.tally))
+    /// Compacts some shards and adds to what was done.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for them; they are then as before.
+    pub(crate) fn compact(
+        &mut self,
+        machinery: &Machinery,
+        shards: Range<usize>,
+        done: &mut Compaction,
+    ) -> Result<()> {
+        self.retired.release(&machinery.space);
+        self.epoch += 1;
+        let stamp = Stamp {
+            epoch: self.epoch,
+            sequence: self.next_sequence.saturating_sub(1),
+            tail_sequence: machinery.log.checkpoint().1,
+        };
+        let context = machinery.context(0, &[], false);
+        let durable = &self.durable;
+        let outcomes =
+            par::map_chunks_mut(&mut self.shards[shards.clone()], 1, |index, shard| {
+                NewRuns::write(&context, stamp, &mut shard[0], durable[shards.start + index])
+            });
+        let (mut written, mut failed) = (Vec::new(), None);
+        for outcome in outcomes {
+            match outcome {
+                Ok(new) => written.push(new),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        if let Some(error) = failed {
+            written.iter_mut().for_each(|new| new.undo(&context));
+            return context.places.blocks.drain(Site::Wipe).and(Err(error));
+        }
+        if written.iter().all(NewRuns::is_empty) {
+            return Ok(());
+        }
+        machinery.places.blocks.fence(Site::Run)?;
+        for (durable, new) in self.durable[shards.clone()].iter_mut().zip(&written) {
+            *durable = new.durable;
+        }
+        machinery.log.change_checkpoint(self.checkpoint())?;
+        let mut replaced = Vec::new();
+        for (shard, new) in self.shards[shards].iter_mut().zip(written) {
+            if let Some(shard) = Arc::get_mut(shard) {
+                replaced.extend(new.adopt(shard, done));
+            }
+        }
+        self.retired.retire(replaced);
+        self.retired.release(&machinery.space);
+        Ok(())
+    }
+
+    /// Returns what a snapshot holds on to.
+    pub(crate) fn lease(&self) -> Lease {
+        self.retired.lease()
+    }
+
+    /// Returns what must be found again after a crash.
+    fn checkpoint(&self) -> Checkpoint {
+        let mut durable = Tally::default();
+        self.durable.iter().for_each(|&tally| durable.merge(tally));
+        Checkpoint { layout: [durable.block_count, durable.checksum_sum, self.epoch.into()] }
     }
 
     /// Returns what the updates since opening have changed.
@@ -196,6 +279,7 @@ impl Archive {
     fn grow(&mut self, shard_count: usize) {
         if self.shards.len() < shard_count {
             self.shards.resize(shard_count, Arc::clone(&self.empty));
+            self.durable.resize(shard_count, Tally::default());
         }
     }
 

@@ -30,6 +30,10 @@ const WORDS_MAX: usize = LINES_MAX as usize * LINE_WORDS;
 const IN_LIST: u32 = 1 << 31;
 const ENTRY_WORDS_BITS: u32 = 11;
 const IS_VERTEX: u32 = 1 << (16 + ENTRY_WORDS_BITS);
+/// Marks a block that follows on a run, not on a block.
+const AFTER_RUN: u32 = IS_VERTEX << 1;
+/// Marks a run (`run.rs`), which is no block.
+pub(crate) const IS_RUN: u32 = AFTER_RUN << 1;
 const SEQUENCE_BITS: u32 = 48;
 
 /// What a block says about itself.
@@ -41,8 +45,10 @@ pub(crate) struct BlockHeader {
     pub list: usize,
     /// The place of the block before this one, or [`NO_BLOCK`].
     pub previous: u32,
-    /// The low half of that block's sequence number.
+    /// The low half of the sequence number of that block, or of the run.
     pub previous_sequence: u32,
+    /// Whether the list's part before this block is a run.
+    pub after_run: bool,
     /// The list is complete up to and including the update of this number.
     pub sequence: u64,
     /// Words of entries.
@@ -61,7 +67,8 @@ impl BlockHeader {
         debug_assert!(self.sequence >> SEQUENCE_BITS == 0);
         let counts = (self.sequence >> 32) as u32
             | (self.entry_words as u32) << 16
-            | if self.is_vertex { IS_VERTEX } else { 0 };
+            | if self.is_vertex { IS_VERTEX } else { 0 }
+            | if self.after_run { AFTER_RUN } else { 0 };
         let vertex = self.vertex | if self.list == 1 { IN_LIST } else { 0 };
         [0, vertex, self.previous, self.previous_sequence, self.sequence as u32, counts]
     }
@@ -77,8 +84,9 @@ impl BlockHeader {
             sequence: u64::from(word(4)) | u64::from(counts & 0xffff) << 32,
             entry_words: entry_words(counts),
             is_vertex: counts & IS_VERTEX != 0,
+            after_run: counts & AFTER_RUN != 0,
         };
-        (counts < 2 * IS_VERTEX && header.entry_words <= WORDS_MAX - HEADER_WORDS).then_some(header)
+        (counts < IS_RUN && header.entry_words <= WORDS_MAX - HEADER_WORDS).then_some(header)
     }
 }
 
@@ -161,6 +169,11 @@ pub(crate) fn sequence_of(region: &Region, place: u32) -> u64 {
     u64::from(words[4].load(Relaxed)) | u64::from(high) << 32
 }
 
+/// Returns the checksum of the block at `place`, which was checked before.
+pub(crate) fn checksum_of(region: &Region, place: u32) -> u32 {
+    region.words(u64::from(place) * LINE_BYTES, 1)[0].load(Relaxed)
+}
+
 /// Starts loading the unit that the block at `place` lies in into the cache. For no block that is
 /// the file's header: a test for it would cost more than the load.
 #[inline]
@@ -179,6 +192,6 @@ pub(crate) fn entries(region: &Region, place: u32) -> (&[AtomicU32], u32) {
     (entries, header[2].load(Relaxed))
 }
 
-fn place_salt(salt: u32, place: u32) -> u32 {
+pub(crate) fn place_salt(salt: u32, place: u32) -> u32 {
     salt ^ place.wrapping_mul(0x9e37_79b1)
 }

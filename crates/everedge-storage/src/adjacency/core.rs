@@ -1,8 +1,11 @@
 //! What writers, readers and the archiving thread of a graph share.
 
+use std::ops::Range;
+
 use parking_lot::{Mutex, MutexGuard};
 
 use super::archive::{Archive, Machinery};
+use super::compact::Compaction;
 use crate::batch::Batch;
 use crate::log::Appended;
 use crate::manifest::{Durability, Manifest};
@@ -11,6 +14,8 @@ use crate::{Error, Result};
 
 /// A writer waits for archiving when so many thresholds are behind.
 const BACKLOG_MAX: u64 = 2;
+/// Shards that are compacted together, with one fence: the space that compaction needs.
+const COMPACT_SHARDS: usize = 64;
 
 /// A graph without its threads.
 pub(super) struct Core {
@@ -57,11 +62,16 @@ impl Core {
         Ok(self.is_due(1))
     }
 
+    fn check_writable(&self) -> Result<()> {
+        match self.volume.access() {
+            Access::Read => Err(Error::ReadOnly { path: self.volume.path().to_owned() }),
+            Access::Write => Ok(()),
+        }
+    }
+
     fn check_batch(&self, batch: &Batch) -> Result<()> {
         let options = &self.machinery.options;
-        if self.volume.access() == Access::Read {
-            return Err(Error::ReadOnly { path: self.volume.path().to_owned() });
-        }
+        self.check_writable()?;
         if batch.is_weighted() != options.weighted {
             let (graph, batch) = if options.weighted { ("has", "lacks") } else { ("lacks", "has") };
             let what = format!("the graph {graph} weights, the batch {batch} them");
@@ -120,7 +130,8 @@ impl Core {
     /// Returns whether it went well.
     fn archive_once(&self) -> bool {
         let mut archive = self.archive.lock();
-        if self.refuse_if_failed().is_err() || self.take_all(&mut archive).is_err() {
+        // Where batches are not durable on return, this makes them: only then are they archived.
+        if self.refuse_if_failed().is_err() || self.settle(&mut archive).is_err() {
             return false;
         }
         let is_large = archive.buffer_bytes() > self.machinery.options.adjacency.buffer_pool_bytes;
@@ -150,8 +161,29 @@ impl Core {
 
     /// Archives and flushes everything, so that the log is empty.
     pub(super) fn flush_all(&self) -> Result<()> {
+        self.refuse_if_failed()?;
         let mut archive = self.settled()?;
         self.flush_archive(&mut archive)
+    }
+
+    /// Compacts the shards of a range, a group at a time; others go on in between.
+    pub(super) fn compact(&self, shards: Range<usize>) -> Result<Compaction> {
+        self.check_writable()?;
+        self.refuse_if_failed()?;
+        self.machinery.log.begin_writing()?;
+        let shard_count = self.settled()?.shards.len();
+        let mut done = Compaction::default();
+        for first in (shards.start..shards.end.min(shard_count)).step_by(COMPACT_SHARDS) {
+            let mut archive = self.archive.lock();
+            self.refuse_if_failed()?;
+            let group = first..shards.end.min(shard_count).min(first + COMPACT_SHARDS);
+            archive.compact(&self.machinery, group, &mut done).inspect_err(|error| match error {
+                Error::NoSpace { .. } => {}
+                error => self.fail(error),
+            })?;
+        }
+        self.flush_all()?;
+        Ok(done)
     }
 
     /// Flushes all buffers, empties the log and gives unused space back.

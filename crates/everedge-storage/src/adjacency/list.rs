@@ -3,9 +3,11 @@
 //! Source: XPGraph §3.1 (vertex-centric buffering), §3.2 (hierarchical buffers).
 //!
 //! # Invariants
-//! - L1: a list is its chain of blocks, oldest first, then what was spilled, then its buffer; a
-//!   tombstone takes away the newest equal neighbor before it, and is there only if one was.
+//! - L1: a list is its part of a run, its chain of blocks, oldest first, what was spilled and its
+//!   buffer, in this order; a tombstone takes away the newest equal neighbor before it, and is
+//!   there only if one was.
 //! - L2: `degree` counts the neighbors that no tombstone took away.
+//! - L3: a span is pure if its lists are their parts of its run and nothing else.
 
 use std::slice;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::block::{self, NO_BLOCK};
 use super::buffers::{self, Buffers, Pool};
+use super::run;
 use super::shard::{Context, Update};
 use crate::Result;
 use crate::batch::DELETION;
@@ -55,11 +58,19 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether the list is just what its buffer and its blocks hold.
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
+    fn is_plain(&self) -> bool {
         !(self.has_tombstones | self.has_spills)
     }
+}
+
+/// The lists of the vertices that one run holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    /// The place of the run, or [`NO_BLOCK`].
+    pub run: u32,
+    /// Whether the run is all (L3).
+    pub is_pure: bool,
 }
 
 /// A buffer that would have become a block, but there was no room on the medium.
@@ -82,6 +93,8 @@ pub(crate) struct List {
     pub entries: Vec<Entry>,
     /// The low half of the sequence number of each newest block.
     pub head_sequences: Vec<u32>,
+    /// By local vertex over [`run::SPAN`].
+    pub spans: Vec<Span>,
     buffers: Buffers,
     /// By local vertex, the oldest first.
     spills: FxHashMap<u32, Vec<Spill>>,
@@ -93,6 +106,7 @@ impl List {
         Self {
             entries: vec![Entry::default(); count],
             head_sequences: vec![0; count],
+            spans: vec![Span::default(); count / run::SPAN],
             buffers: Buffers::new(pool.clone()),
             spills: FxHashMap::default(),
         }
@@ -112,7 +126,8 @@ impl List {
         let copy_all =
             |(&local, spills): (&u32, &Vec<Spill>)| (local, spills.iter().map(copy).collect());
         let spills = self.spills.iter().map(copy_all).collect();
-        Ok(Self { entries, head_sequences: self.head_sequences.clone(), buffers, spills })
+        let (head_sequences, spans) = (self.head_sequences.clone(), self.spans.clone());
+        Ok(Self { entries, head_sequences, spans, buffers, spills })
     }
 
     /// Starts loading the end of the buffer of `local`, if there is one, into the cache.
@@ -186,10 +201,11 @@ impl List {
     #[inline]
     pub(crate) fn fill(&mut self, context: &Context, local: usize, updates: &[Update]) {
         let entry = &mut self.entries[local];
-        let used = entry.buffered as usize;
+        let (buffer, used) = (entry.buffer, entry.buffered as usize);
         let end = used + updates.len() * context.entry_words;
         entry.buffered = end as u16;
-        let words = buffers::words(&context.places.buffers, entry.buffer, used..end);
+        self.spans[local / run::SPAN].is_pure = false;
+        let words = buffers::words(&context.places.buffers, buffer, used..end);
         write_entries(context, updates, words);
     }
 
@@ -270,19 +286,54 @@ impl List {
             entries.iter().step_by(entry_words).for_each(|word| count(word.load(Relaxed)));
             place = previous;
         }
+        let base = self.base(places, local).iter().step_by(entry_words);
+        base.for_each(|word| count(word.load(Relaxed)));
+    }
+
+    /// Returns the part of the list of `local` that is in a run.
+    #[inline]
+    pub(crate) fn base<'a>(&self, places: &'a Places, local: usize) -> &'a [AtomicU32] {
+        match self.spans[local / run::SPAN].run {
+            NO_BLOCK => &[],
+            place => run::entries(&places.blocks, place, local % run::SPAN),
+        }
+    }
+
+    /// Whether the list of `local` is just what its pieces hold: no tombstone, nothing spilled.
+    #[inline]
+    pub(crate) fn is_plain(&self, local: usize) -> bool {
+        // An entry of a pure span is not even read.
+        self.spans[local / run::SPAN].is_pure || self.entries[local].is_plain()
+    }
+
+    /// Returns the number of neighbors of `local`.
+    #[inline]
+    pub(crate) fn degree(&self, places: &Places, local: usize, entry_words: u32) -> u32 {
+        match self.spans[local / run::SPAN] {
+            // Close to the entries, which are likely to be asked for next.
+            Span { run, is_pure: true } => {
+                run::len(&places.blocks, run, local % run::SPAN) / entry_words
+            }
+            _ => self.entries[local].degree,
+        }
     }
 
     /// Returns the raw words of the list of `local`. Whoever asks for one list is likely to ask
     /// for one soon after it: the beginning of that one is loaded into the cache.
     #[inline(always)]
     pub(crate) fn chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
+        let region = &places.blocks;
+        let base = self.base(places, local);
+        if self.spans[local / run::SPAN].is_pure {
+            return Chain { words: base.iter(), next: NO_BLOCK, base: &[], region };
+        }
         if let Some(ahead) = self.entries.get(local + READ_AHEAD) {
-            block::prefetch(&places.blocks, ahead.head);
+            block::prefetch(region, ahead.head);
             let words = self.buffered(&places.buffers, local + READ_AHEAD);
             words.chunks(LINE_WORDS).take(LINES_AHEAD).for_each(prefetch);
         }
         let words = self.buffered(&places.buffers, local).iter();
-        Chain { words, next: self.entries[local].head, region: &places.blocks }
+        Chain { words, next: self.entries[local].head, base, region }
     }
 
     fn spilled(&self, local: usize) -> impl DoubleEndedIterator<Item = &Spill> {
@@ -319,10 +370,42 @@ impl List {
         for spill in self.spilled(local).rev() {
             keep_all(&spill.words);
         }
-        while let Some(entries) = chain.next_block() {
+        while let Some(entries) = chain.next_piece() {
             keep_all(entries);
         }
         live
+    }
+
+    /// Appends the raw words of the list of `local` to `words`, the oldest first.
+    pub(crate) fn gather(&self, places: &Places, local: usize, words: &mut Vec<u32>) {
+        let mut pieces: Vec<&[AtomicU32]> = vec![self.buffered(&places.buffers, local)];
+        pieces.extend(self.spilled(local).rev().map(|spill| &spill.words[..]));
+        let mut chain = self.chain(places, local);
+        // The chain's own first piece is the buffer, but of a pure span, where it is all.
+        match self.spans[local / run::SPAN].is_pure {
+            true => pieces.push(chain.words.as_slice()),
+            false => pieces.extend(std::iter::from_fn(|| chain.next_piece())),
+        }
+        for piece in pieces.into_iter().rev() {
+            words.extend(piece.iter().map(|word| word.load(Relaxed)));
+        }
+    }
+
+    /// Whether the list of `local` is something beyond its part of a run.
+    pub(crate) fn is_changed(&self, local: usize) -> bool {
+        let entry = &self.entries[local];
+        entry.head != NO_BLOCK || entry.buffered > 0 || entry.has_spills
+    }
+
+    /// Makes the run at `place` all that the lists of a span are.
+    pub(crate) fn adopt_run(&mut self, span: usize, place: u32) {
+        self.spans[span] = Span { run: place, is_pure: true };
+        for local in span * run::SPAN..(span + 1) * run::SPAN {
+            let entry = &mut self.entries[local];
+            *entry = Entry { degree: entry.degree, ..Entry::default() };
+            self.head_sequences[local] = 0;
+            self.spills.remove(&(local as u32));
+        }
     }
 }
 
@@ -341,12 +424,13 @@ fn write_entries(context: &Context, updates: &[Update], words: &[AtomicU32]) {
     }
 }
 
-/// The words of a list in pieces: the buffer, then the blocks from the newest to the oldest; each
-/// piece in order.
+/// The words of a list in pieces: the buffer, the blocks from the newest to the oldest, then what
+/// a run holds; each piece in order.
 #[derive(Clone)]
 pub(crate) struct Chain<'a> {
     words: slice::Iter<'a, AtomicU32>,
     next: u32,
+    base: &'a [AtomicU32],
     region: &'a Region,
 }
 
@@ -354,14 +438,15 @@ impl<'a> Chain<'a> {
     /// Returns a list without words.
     #[inline]
     pub(crate) fn empty(places: &'a Places) -> Self {
-        Self { words: [].iter(), next: NO_BLOCK, region: &places.blocks }
+        Self { words: [].iter(), next: NO_BLOCK, base: &[], region: &places.blocks }
     }
 
-    /// Returns the entries of the next block, if there is one.
+    /// Returns the entries of the next block, or of the run after the last, if there is one.
     #[inline]
-    fn next_block(&mut self) -> Option<&'a [AtomicU32]> {
+    fn next_piece(&mut self) -> Option<&'a [AtomicU32]> {
         if self.next == NO_BLOCK {
-            return None;
+            let base = std::mem::take(&mut self.base);
+            return (!base.is_empty()).then_some(base);
         }
         let (entries, previous) = block::entries(self.region, self.next);
         block::prefetch(self.region, previous);
@@ -369,11 +454,11 @@ impl<'a> Chain<'a> {
         Some(entries)
     }
 
-    /// Goes to the next block and returns its first word.
+    /// Goes to the next piece and returns its first word.
     #[inline(never)]
-    fn first_of_next_block(&mut self) -> Option<u32> {
+    fn first_of_next_piece(&mut self) -> Option<u32> {
         loop {
-            self.words = self.next_block()?.iter();
+            self.words = self.next_piece()?.iter();
             if let Some(word) = self.words.next() {
                 return Some(word.load(Relaxed));
             }
@@ -388,14 +473,14 @@ impl Iterator for Chain<'_> {
     fn next(&mut self) -> Option<u32> {
         match self.words.next() {
             Some(word) => Some(word.load(Relaxed)),
-            None => self.first_of_next_block(),
+            None => self.first_of_next_piece(),
         }
     }
 
     #[inline]
     fn fold<B, F: FnMut(B, u32) -> B>(mut self, init: B, mut f: F) -> B {
         let mut folded = fold_words(self.words.as_slice(), init, &mut f);
-        while let Some(entries) = self.next_block() {
+        while let Some(entries) = self.next_piece() {
             folded = fold_words(entries, folded, &mut f);
         }
         folded

@@ -35,6 +35,7 @@
 mod archive;
 mod block;
 mod buffers;
+mod compact;
 mod core;
 mod divide;
 mod list;
@@ -42,6 +43,7 @@ mod options;
 mod phases;
 mod recovery;
 mod round;
+mod run;
 mod shard;
 mod snapshot;
 mod space;
@@ -53,6 +55,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use everedge_core::{Edge, VertexId};
 use parking_lot::RwLock;
 
+pub use self::compact::Compaction;
 pub use self::options::{AdjacencyOptions, Phases};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::verify::Verification;
@@ -143,7 +146,7 @@ impl AdjacencyGraph {
         }
         manifest.publish(&volume)?;
         let machinery = Machinery::new(&manifest, log, blocks)?;
-        let archive = Archive::new(Vec::new(), 0);
+        let archive = Archive::new(Vec::new(), Vec::new(), 0, 0);
         Ok(Self::assemble(Core::new(volume, manifest, machinery, archive), Recovery::default()))
     }
 
@@ -168,7 +171,9 @@ impl AdjacencyGraph {
         machinery.space = Space::new(blocks, recovered.next_unit, free_units);
         let (replayed_batches, replayed_updates) = machinery.log.untaken();
         let orphaned_blocks = recovered.orphans.len() as u64;
-        let archive = Archive::new(recovered.shards, machinery.log.checkpoint().1);
+        let (checkpoint, next_sequence) = machinery.log.checkpoint();
+        let epoch = recovery::epoch_of(checkpoint);
+        let archive = Archive::new(recovered.shards, recovered.durable, next_sequence, epoch);
         let core = Core::new(volume, manifest, machinery, archive);
         core.replay()?;
         let recovery = Recovery { replayed_batches, replayed_updates, orphaned_blocks };
@@ -284,6 +289,29 @@ impl AdjacencyGraph {
     /// [`Self::apply`].
     pub fn flush_all(&self) -> Result<()> {
         self.core.flush_all()
+    }
+
+    /// Writes every list anew without what was deleted: in the order of vertices, sorted by
+    /// neighbor, in long contiguous runs, which are read as fast as a CSR. Space that becomes
+    /// free is used again, at the latest when the snapshots from before are gone. Writers and
+    /// readers go on meanwhile.
+    ///
+    /// Cost: what changed since the last compaction is read and written once.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for a part of the graph; that part and the rest are
+    /// then as before. `Poisoned` as [`Self::apply`].
+    pub fn compact(&self) -> Result<Compaction> {
+        self.core.compact(0..usize::MAX)
+    }
+
+    /// Compacts the lists of `v` and of those vertices that are kept with it: 4,096 at most.
+    ///
+    /// # Errors
+    /// As [`Self::compact`].
+    pub fn compact_vertex(&self, v: VertexId) -> Result<Compaction> {
+        let shard = v as usize / shard::SHARD_SPAN;
+        self.core.compact(shard..shard + 1)
     }
 
     /// Returns what was fixed at creation.

@@ -5,18 +5,23 @@
 //! deletion or a re-insertion this gives a wrong graph. Here an update is replayed only past the
 //! sequence number of its list's newest block.
 //!
-//! A block counts if its checksum holds and its chain is whole down to the oldest block. A block
-//! whose chain is broken was written after the last flush of all, and the log still holds what it
-//! says; it is wiped, durably before the log's tail moves. Whether a block that was durable is missing is
-//! seen by count and sum of checksums in the log's anchor.
+//! Of each list the newest run counts that the log's anchor knows. What it replaced may still be
+//! found and is free space. Runs that the anchor does not know yet are wiped.
+//! A block counts if its checksum holds and its chain is whole down to the oldest block, or to the
+//! run. A block whose chain is broken was written after the last flush of all, and the log still
+//! holds what it says; it is wiped, durably before the log's tail moves. Whether a block or a run
+//! that was durable is missing is seen by count and sum of checksums in the log's anchor.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::par;
 
 use super::archive::Machinery;
 use super::block::{self, BlockHeader, LINE_BYTES, NO_BLOCK, UNIT_LINES};
-use super::buffers::Pool;
+use super::list::{Places, Span};
+use super::run::{self, RunHeader, SPAN};
 use super::shard::{SHARD_SPAN, Shard, Tally};
 use super::space;
 use crate::batch::DELETION;
@@ -29,6 +34,8 @@ use crate::{Error, Result};
 pub(crate) const FIRST_UNIT: u32 = 1;
 /// Units that one thread scans at a time.
 const SCAN_UNITS: u32 = 1 << 14;
+/// A bit for each line of a unit.
+const ALL_LINES: u8 = (1 << UNIT_LINES) - 1;
 
 /// A valid block and what its entries add up to.
 #[derive(Clone, Copy, Debug)]
@@ -43,16 +50,47 @@ struct Found {
     has_tombstones: bool,
 }
 
+/// A valid run.
+#[derive(Clone, Copy, Debug)]
+struct FoundRun {
+    header: RunHeader,
+    place: u32,
+    checksum: u32,
+}
+
+impl FoundRun {
+    fn units(&self) -> Range<u32> {
+        let first = self.place / UNIT_LINES;
+        first..first + self.header.units() as u32
+    }
+}
+
+/// The valid blocks and runs of a shard, or of a part of the file.
+#[derive(Default)]
+struct Pieces {
+    blocks: Vec<Found>,
+    runs: Vec<FoundRun>,
+}
+
 /// The graph as its blocks tell it.
 pub(crate) struct Recovered {
     pub shards: Vec<Arc<Shard>>,
+    /// By shard: what the log's anchor counts on.
+    pub durable: Vec<Tally>,
     /// The first unit never used.
     pub next_unit: u64,
-    pub free_units: Vec<std::ops::Range<u64>>,
+    pub free_units: Vec<Range<u64>>,
     /// Places of valid blocks that belong to no whole chain.
     pub orphans: Vec<u32>,
+    /// Places of runs that do not count.
+    uncounted_runs: Vec<u32>,
     /// Place and lines of blocks in use that were written after the checkpoint.
     unsettled: Vec<(u32, u32)>,
+}
+
+/// Returns the number of the last compaction that counts.
+pub(crate) fn epoch_of(checkpoint: Checkpoint) -> u32 {
+    checkpoint.layout[2] as u32
 }
 
 /// Reads every block.
@@ -61,36 +99,36 @@ pub(crate) struct Recovered {
 /// `Corruption` if a block that was durable at `checkpoint` is missing or damaged, or if one says
 /// what the log does not know.
 pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
-    let Machinery { options, log, pool, salt, .. } = machinery;
-    let (region, salt) = (&machinery.places.blocks, *salt);
-    let ((checkpoint, tail_sequence), next_sequence) = (log.checkpoint(), log.next_sequence());
+    let (region, log) = (&machinery.places.blocks, &machinery.log);
+    let (checkpoint, tail_sequence) = log.checkpoint();
     check_size(region)?;
-    let found = find_blocks(region, salt, options);
-    check_known(region, &found, next_sequence)?;
-    let unit_count = (region.len() / (LINE_BYTES * u64::from(UNIT_LINES))) as u32;
-    let mut by_shard: Vec<Vec<Found>> = Vec::new();
-    for block in found {
-        let shard = block.header.vertex as usize / SHARD_SPAN;
-        if by_shard.len() <= shard {
-            by_shard.resize_with(shard + 1, Vec::new);
-        }
-        by_shard[shard].push(block);
-    }
-    let linked = par::map_chunks_mut(&mut by_shard, 1, |index, blocks| {
-        link_shard(index, &mut blocks[0], options, tail_sequence, pool)
-    });
-    let mut used_lines = vec![0u8; unit_count as usize];
+    let Pieces { blocks, mut runs } = find_pieces(region, machinery);
+    check_known(region, &blocks, &runs, log.next_sequence())?;
+    let unit_count = (region.len() / space::UNIT_BYTES) as u32;
     let mut recovered = Recovered {
         shards: Vec::new(),
+        durable: Vec::new(),
         next_unit: FIRST_UNIT.into(),
         free_units: Vec::new(),
         orphans: Vec::new(),
+        uncounted_runs: Vec::new(),
         unsettled: Vec::new(),
     };
+    runs.retain(|run| {
+        let counts = run.header.epoch <= epoch_of(checkpoint);
+        if !counts {
+            recovered.uncounted_runs.push(run.place);
+        }
+        counts
+    });
+    let mut by_shard = by_shard(blocks, runs);
+    let linked = par::map_chunks_mut(&mut by_shard, 1, |index, pieces| {
+        link_shard(index, &mut pieces[0], machinery, tail_sequence)
+    });
+    let mut used_lines = vec![0u8; unit_count as usize];
     let empty: Arc<Shard> = Arc::default();
-    let mut durable = Tally::default();
     for linked in linked {
-        durable.merge(linked.durable);
+        recovered.durable.push(linked.durable);
         recovered.orphans.extend(linked.orphans);
         recovered.unsettled.extend(linked.unsettled);
         for &(place, lines) in &linked.places {
@@ -98,13 +136,35 @@ pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
                 used_lines[(line / UNIT_LINES) as usize] |= 1 << (line % UNIT_LINES);
             }
         }
-        let is_empty = linked.places.is_empty();
-        let shard = if is_empty { Arc::clone(&empty) } else { Arc::new(linked.shard) };
+        for units in linked.run_units {
+            used_lines[units.start as usize..units.end as usize].fill(ALL_LINES);
+        }
+        let shard = if linked.is_empty { Arc::clone(&empty) } else { Arc::new(linked.shard) };
         recovered.shards.push(shard);
     }
+    let mut durable = Tally::default();
+    recovered.durable.iter().for_each(|&tally| durable.merge(tally));
     check_durable(region, checkpoint, durable)?;
     recovered.claim_space(&used_lines);
     Ok(recovered)
+}
+
+fn by_shard(blocks: Vec<Found>, runs: Vec<FoundRun>) -> Vec<Pieces> {
+    fn of(by_shard: &mut Vec<Pieces>, vertex: u32) -> &mut Pieces {
+        let shard = vertex as usize / SHARD_SPAN;
+        if by_shard.len() <= shard {
+            by_shard.resize_with(shard + 1, Pieces::default);
+        }
+        &mut by_shard[shard]
+    }
+    let mut by_shard: Vec<Pieces> = Vec::new();
+    for block in blocks {
+        of(&mut by_shard, block.header.vertex).blocks.push(block);
+    }
+    for run in runs {
+        of(&mut by_shard, run.header.first_vertex).runs.push(run);
+    }
+    by_shard
 }
 
 impl Recovered {
@@ -133,29 +193,51 @@ impl Recovered {
             region.flush(Site::BlocksFound, offset..offset + u64::from(lines) * LINE_BYTES);
         }
         self.orphans.iter().for_each(|&place| block::wipe(region, place));
+        self.uncounted_runs.iter().for_each(|&place| run::wipe(region, place));
         region.drain(Site::Block)
     }
 }
 
-fn find_blocks(region: &Region, salt: u32, options: &GraphOptions) -> Vec<Found> {
-    let unit_count = (region.len() / (LINE_BYTES * u64::from(UNIT_LINES))) as u32;
+fn find_pieces(region: &Region, machinery: &Machinery) -> Pieces {
+    let Machinery { salt, options, .. } = machinery;
+    let unit_count = (region.len() / space::UNIT_BYTES) as u32;
     let parts = par::map_ranges(unit_count, SCAN_UNITS, |units| {
-        let mut found = Vec::new();
-        for unit in units.start.max(FIRST_UNIT)..units.end {
-            let (mut place, end) = (unit * UNIT_LINES, (unit + 1) * UNIT_LINES);
-            while place < end {
-                match block::read(region, salt, place) {
-                    Some((header, checksum)) => {
-                        found.push(sum_up(region, header, place, checksum, options));
-                        place += header.lines();
-                    }
-                    None => place += 1,
-                }
+        let mut pieces = Pieces::default();
+        let (mut place, end) = (units.start.max(FIRST_UNIT) * UNIT_LINES, units.end * UNIT_LINES);
+        while place < end {
+            if let Some((header, checksum)) = block::read(region, *salt, place) {
+                pieces.blocks.push(sum_up(region, header, place, checksum, options));
+                place += header.lines();
+            } else if place.is_multiple_of(UNIT_LINES)
+                && let Some((header, checksum)) = run::read(region, *salt, place)
+            {
+                let run = FoundRun { header, place, checksum };
+                pieces.runs.push(run);
+                place = run.units().end * UNIT_LINES;
+            } else {
+                place += 1;
             }
         }
-        found
+        pieces
     });
-    parts.into_iter().flatten().collect()
+    let mut pieces = Pieces::default();
+    for part in parts {
+        pieces.blocks.extend(part.blocks);
+        pieces.runs.extend(part.runs);
+    }
+    // What looks like a block or a run inside of a run is neighbors.
+    let mut end = 0;
+    pieces.runs.retain(|run| {
+        let is_outside = run.place >= end;
+        end = end.max(run.units().end * UNIT_LINES);
+        is_outside
+    });
+    let runs = &pieces.runs;
+    pieces.blocks.retain(|block| {
+        let after = runs.partition_point(|run| run.place <= block.place);
+        after == 0 || runs[after - 1].units().end * UNIT_LINES <= block.place
+    });
+    pieces
 }
 
 fn sum_up(
@@ -167,8 +249,8 @@ fn sum_up(
 ) -> Found {
     let mut found = Found { header, place, checksum, degree: 0, loops: 0, has_tombstones: false };
     let (entries, _) = block::entries(region, place);
-    for word in entries.iter().step_by(if options.weighted { 2 } else { 1 }) {
-        let word = word.load(std::sync::atomic::Ordering::Relaxed);
+    for word in entries.iter().step_by(options.entry_words()) {
+        let word = word.load(Relaxed);
         let change = if word & DELETION == 0 { 1 } else { -1 };
         found.degree += change;
         found.has_tombstones |= change < 0;
@@ -179,11 +261,15 @@ fn sum_up(
     found
 }
 
-/// One shard's whole chains.
+/// One shard's runs and whole chains.
+#[derive(Default)]
 struct Linked {
     shard: Shard,
+    is_empty: bool,
     /// Place and lines of every block that is in use.
     places: Vec<(u32, u32)>,
+    /// Units of every run that is in use.
+    run_units: Vec<Range<u32>>,
     orphans: Vec<u32>,
     unsettled: Vec<(u32, u32)>,
     durable: Tally,
@@ -191,22 +277,29 @@ struct Linked {
 
 fn link_shard(
     index: usize,
-    blocks: &mut [Found],
-    options: &GraphOptions,
+    pieces: &mut Pieces,
+    machinery: &Machinery,
     tail_sequence: u64,
-    pool: &Arc<Pool>,
 ) -> Linked {
-    let mut linked = Linked {
-        shard: Shard::default(),
-        places: Vec::new(),
-        orphans: Vec::new(),
-        unsettled: Vec::new(),
-        durable: Tally::default(),
-    };
-    if blocks.is_empty() {
+    let Machinery { options, pool, places, .. } = machinery;
+    let Pieces { blocks, runs } = pieces;
+    let mut linked = Linked { is_empty: blocks.is_empty() && runs.is_empty(), ..Linked::default() };
+    if linked.is_empty {
         return linked;
     }
     linked.shard.materialize(index, options.list_count(), pool);
+    runs.sort_unstable_by_key(|run| (run.header.list, run.header.first_vertex, run.header.epoch));
+    let is_same = |a: &FoundRun, b: &FoundRun| {
+        (a.header.list, a.header.first_vertex) == (b.header.list, b.header.first_vertex)
+    };
+    for of_span in runs.chunk_by(is_same) {
+        if let [.., newest] = of_span
+            && newest.header.list < options.list_count()
+        {
+            linked.adopt_run(newest, places, options);
+        }
+    }
+    linked.restore_vertices_of_runs(places);
     blocks.sort_unstable_by_key(|found| {
         let header = &found.header;
         (header.vertex, header.list, header.sequence, found.place)
@@ -214,7 +307,7 @@ fn link_shard(
     for of_vertex in blocks.chunk_by(|a, b| a.header.vertex == b.header.vertex) {
         let mut newest: Option<&BlockHeader> = None;
         for of_list in of_vertex.chunk_by(|a, b| a.header.list == b.header.list) {
-            if let Some(head) = linked.link_list(of_list, options, tail_sequence)
+            if let Some(head) = linked.link_list(of_list, machinery, tail_sequence)
                 && newest.is_none_or(|newest| newest.sequence <= head.sequence)
             {
                 newest = Some(head);
@@ -222,7 +315,9 @@ fn link_shard(
         }
         if let Some(header) = newest {
             let local = header.vertex as usize % SHARD_SPAN;
-            linked.shard.restore_vertex(local, header.is_vertex);
+            if linked.run_sequence(places, local).is_none_or(|run| run < header.sequence) {
+                linked.shard.restore_vertex(local, header.is_vertex);
+            }
         }
     }
     linked.give_rests_back();
@@ -230,24 +325,80 @@ fn link_shard(
 }
 
 impl Linked {
-    /// Links one list's blocks, sorted by sequence number. Returns the newest.
+    fn adopt_run(&mut self, run: &FoundRun, places: &Places, options: &GraphOptions) {
+        let FoundRun { header, place, checksum } = run;
+        self.run_units.push(run.units());
+        self.shard.tally.add(*checksum);
+        self.durable.add(*checksum);
+        let first = header.first_vertex as usize % SHARD_SPAN;
+        let list = &mut self.shard.lists[header.list];
+        list.spans[first / SPAN] = Span { run: *place, is_pure: true };
+        for index in 0..SPAN {
+            let entries = run::entries(&places.blocks, *place, index);
+            let degree = entries.len() / options.entry_words();
+            list.entries[first + index].degree = degree as u32;
+            if header.list == 0 {
+                let vertex = header.first_vertex + index as u32;
+                let neighbors = entries.iter().step_by(options.entry_words());
+                let loops = neighbors.filter(|word| word.load(Relaxed) == vertex).count();
+                self.shard.degree_sum += degree as u64;
+                self.shard.loop_count += loops as u64;
+            }
+        }
+    }
+
+    /// Of the runs of a span, one a list, the newest says which ids are vertices.
+    fn restore_vertices_of_runs(&mut self, places: &Places) {
+        for span in 0..SHARD_SPAN / SPAN {
+            let runs = self.shard.lists.iter().map(|list| list.spans[span].run);
+            let headers = runs
+                .filter(|&place| place != NO_BLOCK)
+                .map(|place| run::header_of(&places.blocks, place));
+            if let Some(newest) = headers.max_by_key(|header| header.sequence) {
+                for index in 0..SPAN {
+                    self.shard.restore_vertex(span * SPAN + index, newest.is_vertex(index));
+                }
+            }
+        }
+    }
+
+    /// Returns the sequence number of the newest run that says whether `local` is a vertex.
+    fn run_sequence(&self, places: &Places, local: usize) -> Option<u64> {
+        let runs = self.shard.lists.iter().map(|list| list.spans[local / SPAN].run);
+        let counting = runs.filter(|&place| place != NO_BLOCK);
+        counting.map(|place| run::sequence_of(&places.blocks, place)).max()
+    }
+
+    /// Links one list's blocks, sorted by sequence number, to its run if it has one. Returns the
+    /// newest.
     fn link_list<'a>(
         &mut self,
         blocks: &'a [Found],
-        options: &GraphOptions,
+        machinery: &Machinery,
         tail_sequence: u64,
     ) -> Option<&'a BlockHeader> {
+        let BlockHeader { vertex, list, .. } = blocks[0].header;
+        let span = vertex as usize % SHARD_SPAN / SPAN;
+        let run = self.shard.lists.get(list).map_or(NO_BLOCK, |lists| lists.spans[span].run);
+        let base = (run != NO_BLOCK).then(|| run::sequence_of(&machinery.places.blocks, run));
         let mut head: Option<&Found> = None;
         for found in blocks {
             let header = &found.header;
-            let follows = match head {
-                None => header.previous == NO_BLOCK,
-                Some(head) => {
+            if base.is_some_and(|base| header.sequence <= base) {
+                // The run replaced it.
+                continue;
+            }
+            let follows = match (head, base) {
+                (None, None) => header.previous == NO_BLOCK && !header.after_run,
+                (None, Some(base)) => {
+                    header.after_run && header.previous_sequence == base as u32
+                }
+                (Some(head), _) => {
                     header.previous == head.place
                         && header.previous_sequence == head.header.sequence as u32
                 }
             };
-            if !follows || header.list >= options.list_count() {
+            if !follows || header.list >= machinery.options.list_count() {
                 self.orphans.push(found.place);
                 continue;
             }
@@ -269,6 +420,7 @@ impl Linked {
         let local = header.vertex as usize % SHARD_SPAN;
         let list = &mut self.shard.lists[header.list];
         list.head_sequences[local] = header.sequence as u32;
+        list.spans[local / SPAN].is_pure = false;
         let entry = &mut list.entries[local];
         entry.head = found.place;
         entry.degree = entry.degree.wrapping_add_signed(found.degree);
@@ -282,16 +434,21 @@ impl Linked {
     /// Finds the free lines in the units that this shard uses.
     fn give_rests_back(&mut self) {
         self.places.sort_unstable();
-        for unit in self.places.chunk_by(|a, b| a.0 / UNIT_LINES == b.0 / UNIT_LINES) {
-            self.shard.space.adopt_unit();
-            let end = (unit[0].0 / UNIT_LINES + 1) * UNIT_LINES;
-            let mut next = end - UNIT_LINES;
-            for &(place, lines) in unit {
-                self.shard.space.give_back(next, place - next);
-                next = place + lines;
+        let mut next = 0;
+        for &(place, lines) in &self.places {
+            let unit_start = place / UNIT_LINES * UNIT_LINES;
+            if next <= unit_start {
+                let end = u32::next_multiple_of(next, UNIT_LINES);
+                self.shard.space.give_back(next, end - next);
+                next = unit_start;
             }
-            self.shard.space.give_back(next, end - next);
+            self.shard.space.give_back(next, place - next);
+            let units = (place + lines).div_ceil(UNIT_LINES) - next.div_ceil(UNIT_LINES);
+            self.shard.space.adopt_units(units.into());
+            next = place + lines;
         }
+        let end = next.next_multiple_of(UNIT_LINES);
+        self.shard.space.give_back(next, end - next);
     }
 }
 
@@ -309,14 +466,21 @@ fn check_size(region: &Region) -> Result<()> {
 }
 
 /// A block holds only updates that were durable in the log before.
-fn check_known(region: &Region, found: &[Found], next_sequence: u64) -> Result<()> {
-    match found.iter().find(|found| found.header.sequence >= next_sequence) {
+fn check_known(
+    region: &Region,
+    blocks: &[Found],
+    runs: &[FoundRun],
+    next_sequence: u64,
+) -> Result<()> {
+    let of_blocks = blocks.iter().map(|found| (found.header.sequence, found.place));
+    let of_runs = runs.iter().map(|found| (found.header.sequence, found.place));
+    match of_blocks.chain(of_runs).find(|&(sequence, _)| sequence >= next_sequence) {
         None => Ok(()),
-        Some(block) => Err(Error::Corruption {
+        Some((sequence, place)) => Err(Error::Corruption {
             path: region.path().to_owned(),
-            offset: u64::from(block.place) * LINE_BYTES,
+            offset: u64::from(place) * LINE_BYTES,
             what: "the log, by a block that says more".into(),
-            expected: format!("update {}", block.header.sequence),
+            expected: format!("update {sequence}"),
             found: format!("{next_sequence} updates"),
         }),
     }

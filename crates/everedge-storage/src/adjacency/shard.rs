@@ -20,6 +20,7 @@ use super::block::{self, BlockHeader, NO_BLOCK};
 use super::buffers::{Plan, Pool};
 use super::divide::Part;
 use super::list::{List, Places, Spill};
+use super::run;
 use super::space::{ShardSpace, Space};
 use crate::batch::DELETION;
 use crate::medium::Site;
@@ -90,6 +91,11 @@ impl Tally {
         self.checksum_sum = self.checksum_sum.wrapping_add(u64::from(checksum));
     }
 
+    pub(crate) fn remove(&mut self, checksum: u32) {
+        self.block_count -= 1;
+        self.checksum_sum = self.checksum_sum.wrapping_sub(u64::from(checksum));
+    }
+
     pub(crate) fn merge(&mut self, other: Self) {
         self.block_count += other.block_count;
         self.checksum_sum = self.checksum_sum.wrapping_add(other.checksum_sum);
@@ -109,8 +115,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Shard {
     pub first_vertex: VertexId,
     pub lists: Vec<List>,
-    vertices: Vec<u64>,
-    unflushed: Vec<u64>,
+    pub vertices: Vec<u64>,
+    pub unflushed: Vec<u64>,
     pub vertex_count: u32,
     pub degree_sum: u64,
     pub loop_count: u64,
@@ -271,8 +277,12 @@ impl Shard {
 
     /// The sequence number up to which a list is complete in its blocks.
     fn complete_through(&self, context: &Context, list: usize, local: usize) -> Option<u64> {
-        let head = self.lists.get(list)?.entries[local].head;
-        (head != NO_BLOCK).then(|| block::sequence_of(context.space.region(), head))
+        let (list, blocks) = (self.lists.get(list)?, &context.places.blocks);
+        match (list.entries[local].head, list.spans[local / run::SPAN].run) {
+            (NO_BLOCK, NO_BLOCK) => None,
+            (NO_BLOCK, place) => Some(run::sequence_of(blocks, place)),
+            (head, _) => Some(block::sequence_of(blocks, head)),
+        }
     }
 
     fn note_vertex(&mut self, context: &Context, local: usize, sequence: u64, is_vertex: bool) {
@@ -443,11 +453,17 @@ impl Shard {
         words: &[AtomicU32],
     ) -> Result<()> {
         let lists = &mut self.lists[list];
+        let (previous, base) = (lists.entries[local].head, lists.spans[local / run::SPAN].run);
+        let after_run = previous == NO_BLOCK && base != NO_BLOCK;
         let header = BlockHeader {
             vertex: self.first_vertex + local as u32,
             list,
-            previous: lists.entries[local].head,
-            previous_sequence: lists.head_sequences[local],
+            previous,
+            previous_sequence: match after_run {
+                true => run::sequence_of(&context.places.blocks, base) as u32,
+                false => lists.head_sequences[local],
+            },
+            after_run,
             sequence,
             entry_words: words.len(),
             is_vertex: self.vertices[local / 64] >> (local % 64) & 1 == 1,

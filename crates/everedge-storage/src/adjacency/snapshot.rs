@@ -10,6 +10,7 @@ use std::vec;
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 
 use super::archive::Archive;
+use super::compact::Lease;
 use super::list::{Chain, List, Places};
 use super::shard::{SHARD_SPAN, Shard};
 use crate::manifest::GraphOptions;
@@ -18,6 +19,8 @@ use crate::manifest::GraphOptions;
 pub struct Snapshot {
     shards: Vec<Arc<Shard>>,
     places: Places,
+    /// Keeps the blocks that it reads from being used again.
+    _lease: Lease,
     vertex_bound: u32,
     vertex_count: u32,
     edge_count: u64,
@@ -42,6 +45,7 @@ impl Snapshot {
             in_list: (!options.directed || options.in_neighbors).then(|| options.list_count() - 1),
             shards,
             places,
+            _lease: archive.lease(),
         }
     }
 
@@ -99,7 +103,8 @@ impl Snapshot {
 
     #[inline]
     fn degree(&self, v: VertexId, list: usize) -> u32 {
-        self.list(v, list).map_or(0, |list| list.entries[local(v)].degree)
+        let entry_words = self.entry_words() as u32;
+        self.list(v, list).map_or(0, |list| list.degree(&self.places, local(v), entry_words))
     }
 
     // Always: what it returns is taken apart at once, if it need not pass through memory.
@@ -108,7 +113,7 @@ impl Snapshot {
         let mut neighbors =
             Neighbors { words: Chain::empty(&self.places), weighted: self.weighted, live: None };
         if let Some(list) = self.list(v, list) {
-            match list.entries[local(v)].is_plain() {
+            match list.is_plain(local(v)) {
                 true => neighbors.words = list.chain(&self.places, local(v)),
                 false => neighbors.live = Some(self.live_neighbors(v, list)),
             }

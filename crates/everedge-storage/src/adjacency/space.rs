@@ -9,6 +9,7 @@
 //! - S2: once a block found no room, no insertion is acknowledged until [`Space::make_room`] was
 //!   successful.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -39,10 +40,10 @@ pub(crate) struct Space {
 }
 
 struct State {
-    /// The first unit never used.
+    /// The first unit that is not used, nor any after it.
     next: u64,
     /// Free units before it.
-    free: Vec<Range<u64>>,
+    free: FreeUnits,
     /// The first unit whose page faults were not yet taken.
     populated: u64,
 }
@@ -52,7 +53,9 @@ impl Space {
     pub(crate) fn new(region: Region, next: u64, free: Vec<Range<u64>>) -> Self {
         // What is there already was populated when it was made, or lies in a file's pages.
         let populated = region.len() / UNIT_BYTES;
-        let state = Mutex::new(State { next, free, populated });
+        let mut units = FreeUnits::default();
+        free.into_iter().for_each(|range| units.insert(range));
+        let state = Mutex::new(State { next, free: units, populated });
         Self { region, state, is_full: AtomicBool::new(false) }
     }
 
@@ -95,23 +98,23 @@ impl Space {
     /// # Errors
     /// `NoSpace` if the medium is full, or was and has not been tried again.
     fn take_extent(&self, used: u64, least: u64) -> Result<Range<u64>> {
-        let mut state = self.state.lock();
         let wanted = (used / 4).clamp(1, EXTENT_UNITS_MAX).max(least);
-        let fits = |range: &Range<u64>| range.end - range.start >= least;
-        if let Some(index) = state.free.iter().rposition(fits) {
-            let range = &mut state.free[index];
-            let end = range.end.min(range.start + wanted);
-            let taken = range.start..end;
-            range.start = end;
-            if range.is_empty() {
-                state.free.swap_remove(index);
-            }
+        self.take_units(least, wanted)
+    }
+
+    /// Takes `wanted` consecutive units, or at least `least`.
+    ///
+    /// # Errors
+    /// As [`Self::take_extent`].
+    pub(crate) fn take_units(&self, least: u64, wanted: u64) -> Result<Range<u64>> {
+        let mut state = self.state.lock();
+        if let Some(taken) = state.free.take(least, wanted) {
             return Ok(taken);
         }
         if state.next + least > self.total() {
             if self.is_full.load(Relaxed) {
                 let path = self.region.path().to_owned();
-                let (needed_bytes, available_bytes) = (UNIT_BYTES, 0);
+                let (needed_bytes, available_bytes) = (least * UNIT_BYTES, 0);
                 return Err(Error::NoSpace { path, needed_bytes, available_bytes });
             }
             let grown = self.grow(state.next + least);
@@ -130,6 +133,18 @@ impl Space {
         Ok(taken)
     }
 
+    /// Takes units back that nobody reads any more.
+    pub(crate) fn give_back(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
+        let mut state = self.state.lock();
+        for range in ranges {
+            state.free.insert(range);
+        }
+        let next = state.next;
+        if let Some(start) = state.free.take_last(next) {
+            state.next = start;
+        }
+    }
+
     /// Returns the bytes of the file up to the last unit that was ever used.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.state.lock().next * UNIT_BYTES
@@ -138,6 +153,60 @@ impl Space {
     /// Returns the region that the units lie in.
     pub(crate) fn region(&self) -> &Region {
         &self.region
+    }
+}
+
+/// Free units, found by place and by number.
+#[derive(Default)]
+struct FreeUnits {
+    /// The end of each range by its start; ranges do not touch.
+    by_start: BTreeMap<u64, u64>,
+    /// Length and start of each range.
+    by_len: BTreeSet<(u64, u64)>,
+}
+
+impl FreeUnits {
+    fn insert(&mut self, range: Range<u64>) {
+        let Range { mut start, mut end } = range;
+        if start == end {
+            return;
+        }
+        if let Some((&before, &before_end)) = self.by_start.range(..start).next_back()
+            && before_end == start
+        {
+            self.remove(before..before_end);
+            start = before;
+        }
+        if let Some(&after_end) = self.by_start.get(&end) {
+            self.remove(end..after_end);
+            end = after_end;
+        }
+        self.by_start.insert(start, end);
+        self.by_len.insert((end - start, start));
+    }
+
+    fn remove(&mut self, range: Range<u64>) {
+        self.by_start.remove(&range.start);
+        self.by_len.remove(&(range.end - range.start, range.start));
+    }
+
+    /// Takes `wanted` units from the shortest range that has so many, or all of the longest range
+    /// if that has `least`.
+    fn take(&mut self, least: u64, wanted: u64) -> Option<Range<u64>> {
+        let fitting = self.by_len.range((wanted, 0)..).next();
+        let longest = || self.by_len.last().filter(|(len, _)| *len >= least);
+        let &(len, start) = fitting.or_else(longest)?;
+        self.remove(start..start + len);
+        let end = start + len.min(wanted);
+        self.insert(end..start + len);
+        Some(start..end)
+    }
+
+    /// Takes the range that ends at `end`, if there is one. Returns its start.
+    fn take_last(&mut self, end: u64) -> Option<u64> {
+        let (&start, _) = self.by_start.last_key_value().filter(|(_, last)| **last == end)?;
+        self.remove(start..end);
+        Some(start)
     }
 }
 
@@ -185,8 +254,34 @@ impl ShardSpace {
         }
     }
 
-    /// Counts a unit found in use at recovery.
-    pub(crate) fn adopt_unit(&mut self) {
-        self.unit_count += 1;
+    /// Returns what was taken and never used.
+    pub(crate) fn unused(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.spare.iter().cloned().chain([self.extent.clone()])
+    }
+
+    /// Counts units found in use at recovery.
+    pub(crate) fn adopt_units(&mut self, count: u64) {
+        self.unit_count += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_units_join_and_the_best_fit_is_taken() {
+        let mut free = FreeUnits::default();
+        for range in [0..2, 10..30, 4..6, 2..4, 40..45] {
+            free.insert(range);
+        }
+        assert_eq!(free.by_start.len(), 3);
+        assert_eq!(free.take(1, 5), Some(40..45));
+        assert_eq!(free.take(1, 5), Some(0..5));
+        assert_eq!(free.take(1, 100), Some(10..30));
+        assert_eq!(free.take(2, 100), None);
+        free.insert(6..9);
+        assert_eq!((free.take_last(8), free.take_last(9)), (None, Some(5)));
+        assert!(free.by_start.is_empty() && free.by_len.is_empty());
     }
 }

@@ -5,6 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::AdjacencyGraph;
 use super::block::{self, NO_BLOCK};
+use super::list::List;
+use super::run::{self, SPAN};
 use super::shard::{Shard, Tally};
 use crate::Result;
 
@@ -49,7 +51,9 @@ impl AdjacencyGraph {
     fn verify_shard(&self, shard: &Shard, report: &mut Verification) {
         let mut tally = Tally::default();
         let mut degree_sum = 0;
+        let places = &self.core.machinery.places;
         for (number, list) in shard.lists.iter().enumerate() {
+            self.verify_runs(shard.first_vertex, number, list, &mut tally, report);
             for (local, entry) in list.entries.iter().enumerate() {
                 let vertex = shard.first_vertex + local as u32;
                 let is_whole = self.verify_chain(vertex, number, entry.head, &mut tally, report);
@@ -57,12 +61,10 @@ impl AdjacencyGraph {
                     continue;
                 }
                 let entry_words = self.manifest().options.entry_words();
-                let scanned = list.live(&self.core.machinery.places, local, entry_words).len();
-                report.check(scanned == entry.degree as usize, || {
-                    format!(
-                        "vertex {vertex}, list {number}: degree {}, {scanned} neighbors",
-                        entry.degree
-                    )
+                let scanned = list.live(places, local, entry_words).len();
+                let degree = list.degree(places, local, entry_words as u32);
+                report.check(scanned == degree as usize && degree == entry.degree, || {
+                    format!("vertex {vertex}, list {number}: degree {degree}, {scanned} neighbors")
                 });
                 degree_sum += if number == 0 { u64::from(entry.degree) } else { 0 };
             }
@@ -76,6 +78,35 @@ impl AdjacencyGraph {
         report.check(degree_sum == shard.degree_sum, || {
             format!("shard of vertex {}: degree sum {degree_sum}", shard.first_vertex)
         });
+    }
+
+    fn verify_runs(
+        &self,
+        first_vertex: VertexId,
+        number: usize,
+        list: &List,
+        tally: &mut Tally,
+        report: &mut Verification,
+    ) {
+        let (region, salt) = (&self.core.machinery.places.blocks, self.manifest().salt());
+        let firsts = (first_vertex..).step_by(SPAN);
+        for (first, span) in firsts.zip(&list.spans).filter(|(_, span)| span.run != NO_BLOCK) {
+            let found = run::read(region, salt, span.run)
+                .filter(|(header, _)| (header.first_vertex, header.list) == (first, number));
+            report.check(found.is_some(), || {
+                format!(
+                    "{} at offset {}: no valid run of the vertices from {first} on, list {number}",
+                    region.path().display(),
+                    u64::from(span.run) * block::LINE_BYTES
+                )
+            });
+            found.into_iter().for_each(|(_, checksum)| tally.add(checksum));
+            let locals = (first - first_vertex) as usize..;
+            let is_changed = locals.take(SPAN).any(|local| list.is_changed(local));
+            report.check(!(span.is_pure && is_changed), || {
+                format!("the run of the vertices from {first} on, list {number}, is not all")
+            });
+        }
     }
 
     fn verify_chain(

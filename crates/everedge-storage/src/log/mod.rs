@@ -358,6 +358,12 @@ impl EdgeLog {
         })
     }
 
+    /// Durably changes what the layout leaves with the tail; the tail stays where it is.
+    pub(crate) fn change_checkpoint(&self, checkpoint: Checkpoint) -> Result<()> {
+        let mut state = self.state.lock();
+        self.change_anchor(&mut state, |anchor| anchor.checkpoint = checkpoint)
+    }
+
     /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
     /// the rest of the file; does nothing if the log is not empty.
     pub(crate) fn restart_ring(&self, capacity: u64) -> Result<()> {

@@ -33,6 +33,8 @@ sites! {
     Wipe,
     /// A block of a layout.
     Block,
+    /// A run that compaction wrote.
+    Run,
     /// Blocks that opening found.
     BlocksFound,
     /// The names of external ids.

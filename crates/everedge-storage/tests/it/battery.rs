@@ -103,7 +103,7 @@ fn run_beside_model(options: &GraphOptions, seed: u64, delete_every: u64) {
         let updates = random.updates(count, 40, delete_every);
         home.graph().apply(&batch_of(&updates, options.weighted)).unwrap();
         model.apply(&updates);
-        match random.below(8) {
+        match random.below(10) {
             0 => {
                 let v = random.below(40) as u32;
                 home.graph().delete_vertex(v).unwrap();
@@ -114,6 +114,8 @@ fn run_beside_model(options: &GraphOptions, seed: u64, delete_every: u64) {
                 .picture()
                 .assert_equals(&model.picture(), format!("round {round}, {options:?}")),
             3 => home.graph().flush_all().unwrap(),
+            5 => drop(home.graph().compact().unwrap()),
+            6 => drop(home.graph().compact_vertex(random.below(40) as u32).unwrap()),
             4 if kept.is_empty() => home.reopen(round % 3 == 0),
             _ => {}
         }
@@ -209,6 +211,11 @@ pub(crate) fn writers_and_readers_at_once(layout: Layout) {
                 }
             });
         }
+        scope.spawn(move || {
+            for _ in 0..40 {
+                graph.compact().unwrap();
+            }
+        });
         scope.spawn(move || {
             for _ in 0..60 {
                 let snapshot = graph.snapshot().unwrap();

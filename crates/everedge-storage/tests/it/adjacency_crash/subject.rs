@@ -210,7 +210,7 @@ impl Run<'_> {
     }
 
     fn operate(&mut self) -> Result<()> {
-        match self.random.below(20) {
+        match self.random.below(22) {
             0 => self.delete_vertex(),
             1 => self.apply_hub(),
             2 => self.apply(150),
@@ -220,6 +220,8 @@ impl Run<'_> {
             6 => self.sync(),
             7 => self.graph().snapshot().map(drop),
             8 | 9 => self.intern(),
+            20 => self.graph().compact().map(drop),
+            21 => self.graph().compact_vertex(self.live.place(0)).map(drop),
             10..=13 => self.apply(3),
             _ => {
                 let count = 1 + self.random.below(12);
@@ -363,8 +365,10 @@ impl Subject for Live {
             let updates = random.updates(count, bound, 3).into_iter().map(|u| spread(self, u));
             let updates = model.apply_determined(updates.collect());
             store.graph.apply(&batch_of(&updates, options.weighted))?;
-            if random.below(3) == 0 {
-                store.graph.flush_all()?;
+            match random.below(6) {
+                0 | 1 => store.graph.flush_all()?,
+                2 => drop(store.graph.compact()?),
+                _ => {}
             }
         }
         Ok(State { picture: model.picture(), names })
