@@ -184,10 +184,9 @@ impl Archive {
         };
         let context = machinery.context(0, &[], false);
         let durable = &self.durable;
-        let outcomes =
-            par::map_chunks_mut(&mut self.shards[shards.clone()], 1, |index, shard| {
-                NewRuns::write(&context, stamp, &mut shard[0], durable[shards.start + index])
-            });
+        let outcomes = par::map_chunks_mut(&mut self.shards[shards.clone()], 1, |index, shard| {
+            NewRuns::write(&context, stamp, &mut shard[0], durable[shards.start + index])
+        });
         let (mut written, mut failed) = (Vec::new(), None);
         for outcome in outcomes {
             match outcome {

@@ -177,10 +177,12 @@ impl Core {
             let mut archive = self.archive.lock();
             self.refuse_if_failed()?;
             let group = first..shards.end.min(shard_count).min(first + COMPACT_SHARDS);
-            archive.compact(&self.machinery, group, &mut done).inspect_err(|error| match error {
-                Error::NoSpace { .. } => {}
-                error => self.fail(error),
-            })?;
+            archive.compact(&self.machinery, group, &mut done).inspect_err(
+                |error| match error {
+                    Error::NoSpace { .. } => {}
+                    error => self.fail(error),
+                },
+            )?;
         }
         self.flush_all()?;
         Ok(done)

@@ -74,7 +74,7 @@ use crate::{Error, Result};
 const LOG: &str = "log";
 const BLOCKS: &str = "blocks";
 const BLOCKS_MAGIC: u32 = u32::from_le_bytes(*b"BLKS");
-const BLOCKS_VERSION: u32 = 1;
+const BLOCKS_VERSION: u32 = 2;
 const BLOCKS_HEADER_WORDS: usize = 4;
 
 /// What updates have changed since a graph was opened.

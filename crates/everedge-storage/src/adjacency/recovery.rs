@@ -104,7 +104,8 @@ pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
     check_size(region)?;
     let Pieces { blocks, mut runs } = find_pieces(region, machinery);
     check_known(region, &blocks, &runs, log.next_sequence())?;
-    let unit_count = (region.len() / space::UNIT_BYTES) as u32;
+    // A file that was cut may end inside the last unit.
+    let unit_count = region.len().div_ceil(space::UNIT_BYTES);
     let mut recovered = Recovered {
         shards: Vec::new(),
         durable: Vec::new(),
@@ -390,9 +391,7 @@ impl Linked {
             }
             let follows = match (head, base) {
                 (None, None) => header.previous == NO_BLOCK && !header.after_run,
-                (None, Some(base)) => {
-                    header.after_run && header.previous_sequence == base as u32
-                }
+                (None, Some(base)) => header.after_run && header.previous_sequence == base as u32,
                 (Some(head), _) => {
                     header.previous == head.place
                         && header.previous_sequence == head.header.sequence as u32

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use everedge_storage::medium::{Access, MediumKind, Volume};
-use everedge_storage::{AdjacencyOptions, Error, GraphOptions, IdKind, Layout};
+use everedge_storage::{AdjacencyOptions, Error, GraphOptions, IdKind, Layout, Phases};
 use tempfile::TempDir;
 
 use crate::adjacency_crash::subject::{State, Store};
@@ -25,6 +25,7 @@ struct Victim {
     /// The states after each batch.
     states: Vec<State>,
     options: GraphOptions,
+    is_closed: bool,
 }
 
 impl Victim {
@@ -36,7 +37,11 @@ impl Victim {
             weighted: shape & 1 != 0,
             simple: shape & 2 != 0,
             directed: shape & 4 == 0,
-            adjacency: AdjacencyOptions { archive_threshold: 60, ..AdjacencyOptions::default() },
+            adjacency: AdjacencyOptions {
+                archive_threshold: 60,
+                phases: Phases::InTurn,
+                ..AdjacencyOptions::default()
+            },
             ..small(Layout::Adjacency)
         };
         let volume = Volume::create(&home.path().join("g"), options.volume(false)).unwrap();
@@ -53,15 +58,17 @@ impl Victim {
             let updates = random.updates(12, names.len() as u64, 4);
             model.apply(&updates);
             store.graph.apply(&batch_of(&updates, options.weighted)).unwrap();
-            if round == 8 {
-                store.graph.flush_all().unwrap();
+            match round {
+                8 => store.graph.flush_all().unwrap(),
+                12 if shape & 1 == 0 => drop(store.graph.compact().unwrap()),
+                _ => {}
             }
             states.push(State { picture: model.picture(), names: names.clone() });
         }
         if is_closed {
             store.graph.close().unwrap();
         }
-        Victim { home, states, options }
+        Victim { home, states, options, is_closed }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -177,7 +184,9 @@ fn cut_files_are_found() {
         for len in (cuts % step..good.len()).step_by(step) {
             let what = format!("{:?}, {name} cut to {len}", victim.options);
             let is_found = victim.check(name, &good, &good[..len], &what);
-            assert!(is_found || len >= end, "{what}");
+            // Blocks that no checkpoint counts on yet may be cut off: the log has what they say.
+            let is_repaired = name == "blocks" && !victim.is_closed;
+            assert!(is_found || len >= end || is_repaired, "{what}");
             found += u64::from(is_found);
             cuts += 1;
         }
