@@ -14,8 +14,10 @@ use crate::{Error, Result};
 
 /// A writer waits for archiving when so many thresholds are behind.
 const BACKLOG_MAX: u64 = 2;
-/// Shards that are compacted together, with one fence: the space that compaction needs.
-const COMPACT_SHARDS: usize = 64;
+/// Of so many shards one is compacted at a time: the share of the space that compaction needs.
+const COMPACT_SHARE: usize = 16;
+/// The most shards that are compacted with one fence.
+const COMPACT_SHARDS_MAX: usize = 64;
 
 /// A graph without its threads.
 pub(super) struct Core {
@@ -172,11 +174,13 @@ impl Core {
         self.refuse_if_failed()?;
         self.machinery.log.begin_writing()?;
         let shard_count = self.settled()?.shards.len();
+        let end = shards.end.min(shard_count);
+        let group_len = (shard_count / COMPACT_SHARE).clamp(1, COMPACT_SHARDS_MAX);
         let mut done = Compaction::default();
-        for first in (shards.start..shards.end.min(shard_count)).step_by(COMPACT_SHARDS) {
+        for first in (shards.start..end).step_by(group_len) {
             let mut archive = self.archive.lock();
             self.refuse_if_failed()?;
-            let group = first..shards.end.min(shard_count).min(first + COMPACT_SHARDS);
+            let group = first..end.min(first + group_len);
             archive.compact(&self.machinery, group, &mut done).inspect_err(
                 |error| match error {
                     Error::NoSpace { .. } => {}

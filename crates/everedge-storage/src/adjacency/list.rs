@@ -58,8 +58,9 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Whether the list is just what its pieces hold: no tombstone, nothing spilled.
     #[inline]
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         !(self.has_tombstones | self.has_spills)
     }
 }
@@ -299,40 +300,18 @@ impl List {
         }
     }
 
-    /// Whether the list of `local` is just what its pieces hold: no tombstone, nothing spilled.
-    #[inline]
-    pub(crate) fn is_plain(&self, local: usize) -> bool {
-        // An entry of a pure span is not even read.
-        self.spans[local / run::SPAN].is_pure || self.entries[local].is_plain()
-    }
-
-    /// Returns the number of neighbors of `local`.
-    #[inline]
-    pub(crate) fn degree(&self, places: &Places, local: usize, entry_words: u32) -> u32 {
-        match self.spans[local / run::SPAN] {
-            // Close to the entries, which are likely to be asked for next.
-            Span { run, is_pure: true } => {
-                run::len(&places.blocks, run, local % run::SPAN) / entry_words
-            }
-            _ => self.entries[local].degree,
-        }
-    }
-
     /// Returns the raw words of the list of `local`. Whoever asks for one list is likely to ask
     /// for one soon after it: the beginning of that one is loaded into the cache.
     #[inline(always)]
     pub(crate) fn chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
         let region = &places.blocks;
-        let base = self.base(places, local);
-        if self.spans[local / run::SPAN].is_pure {
-            return Chain { words: base.iter(), next: NO_BLOCK, base: &[], region };
-        }
         if let Some(ahead) = self.entries.get(local + READ_AHEAD) {
             block::prefetch(region, ahead.head);
             let words = self.buffered(&places.buffers, local + READ_AHEAD);
             words.chunks(LINE_WORDS).take(LINES_AHEAD).for_each(prefetch);
         }
         let words = self.buffered(&places.buffers, local).iter();
+        let base = self.base(places, local);
         Chain { words, next: self.entries[local].head, base, region }
     }
 
@@ -381,11 +360,7 @@ impl List {
         let mut pieces: Vec<&[AtomicU32]> = vec![self.buffered(&places.buffers, local)];
         pieces.extend(self.spilled(local).rev().map(|spill| &spill.words[..]));
         let mut chain = self.chain(places, local);
-        // The chain's own first piece is the buffer, but of a pure span, where it is all.
-        match self.spans[local / run::SPAN].is_pure {
-            true => pieces.push(chain.words.as_slice()),
-            false => pieces.extend(std::iter::from_fn(|| chain.next_piece())),
-        }
+        pieces.extend(std::iter::from_fn(|| chain.next_piece()));
         for piece in pieces.into_iter().rev() {
             words.extend(piece.iter().map(|word| word.load(Relaxed)));
         }
@@ -435,6 +410,13 @@ pub(crate) struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
+    /// Returns the list of the vertex number `index` of the run at `place`, if that is all of it.
+    #[inline]
+    pub(crate) fn of_run(places: &'a Places, place: u32, index: usize) -> Self {
+        let region = &places.blocks;
+        Self { words: run::entries(region, place, index).iter(), next: NO_BLOCK, base: &[], region }
+    }
+
     /// Returns a list without words.
     #[inline]
     pub(crate) fn empty(places: &'a Places) -> Self {

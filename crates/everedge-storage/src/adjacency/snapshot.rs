@@ -11,7 +11,9 @@ use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 
 use super::archive::Archive;
 use super::compact::Lease;
-use super::list::{Chain, List, Places};
+use super::block::NO_BLOCK;
+use super::list::{Chain, List, Places, Span};
+use super::run::{self, SPAN};
 use super::shard::{SHARD_SPAN, Shard};
 use crate::manifest::GraphOptions;
 
@@ -19,6 +21,9 @@ use crate::manifest::GraphOptions;
 pub struct Snapshot {
     shards: Vec<Arc<Shard>>,
     places: Places,
+    /// By list, by id over [`SPAN`]: the place of the run that is all of a span's lists, or
+    /// [`NO_BLOCK`]. What is asked for most is so found with one look.
+    pure_runs: Vec<Vec<u32>>,
     /// Keeps the blocks that it reads from being used again.
     _lease: Lease,
     vertex_bound: u32,
@@ -43,6 +48,7 @@ impl Snapshot {
             directed: options.directed,
             weighted: options.weighted,
             in_list: (!options.directed || options.in_neighbors).then(|| options.list_count() - 1),
+            pure_runs: (0..options.list_count()).map(|list| pure_runs(&shards, list)).collect(),
             shards,
             places,
             _lease: archive.lease(),
@@ -103,17 +109,32 @@ impl Snapshot {
 
     #[inline]
     fn degree(&self, v: VertexId, list: usize) -> u32 {
-        let entry_words = self.entry_words() as u32;
-        self.list(v, list).map_or(0, |list| list.degree(&self.places, local(v), entry_words))
+        match self.pure_run(v, list) {
+            // Close to the entries, which are likely to be asked for next.
+            Some(place) => {
+                let words = run::len(&self.places.blocks, place, v as usize % SPAN);
+                words >> u32::from(self.weighted)
+            }
+            None => self.list(v, list).map_or(0, |list| list.entries[local(v)].degree),
+        }
+    }
+
+    #[inline]
+    fn pure_run(&self, v: VertexId, list: usize) -> Option<u32> {
+        self.pure_runs[list].get(v as usize / SPAN).copied().filter(|&place| place != NO_BLOCK)
     }
 
     // Always: what it returns is taken apart at once, if it need not pass through memory.
     #[inline(always)]
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
+        if let Some(place) = self.pure_run(v, list) {
+            let words = Chain::of_run(&self.places, place, v as usize % SPAN);
+            return Neighbors { words, weighted: self.weighted, live: None };
+        }
         let mut neighbors =
             Neighbors { words: Chain::empty(&self.places), weighted: self.weighted, live: None };
         if let Some(list) = self.list(v, list) {
-            match list.is_plain(local(v)) {
+            match list.entries[local(v)].is_plain() {
                 true => neighbors.words = list.chain(&self.places, local(v)),
                 false => neighbors.live = Some(self.live_neighbors(v, list)),
             }
@@ -253,6 +274,20 @@ impl Iterator for WeightedNeighbors<'_> {
     fn next(&mut self) -> Option<(VertexId, f32)> {
         self.0.next_weighted()
     }
+}
+
+fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<u32> {
+    let mut runs = Vec::with_capacity(shards.len() * SHARD_SPAN / SPAN);
+    for shard in shards {
+        match shard.lists.get(list) {
+            Some(lists) => {
+                let pure = |span: &Span| if span.is_pure { span.run } else { NO_BLOCK };
+                runs.extend(lists.spans.iter().map(pure));
+            }
+            None => runs.resize(runs.len() + SHARD_SPAN / SPAN, NO_BLOCK),
+        }
+    }
+    runs
 }
 
 fn local(v: VertexId) -> usize {

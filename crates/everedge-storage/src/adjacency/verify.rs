@@ -62,9 +62,11 @@ impl AdjacencyGraph {
                 }
                 let entry_words = self.manifest().options.entry_words();
                 let scanned = list.live(places, local, entry_words).len();
-                let degree = list.degree(places, local, entry_words as u32);
-                report.check(scanned == degree as usize && degree == entry.degree, || {
-                    format!("vertex {vertex}, list {number}: degree {degree}, {scanned} neighbors")
+                report.check(scanned == entry.degree as usize, || {
+                    format!(
+                        "vertex {vertex}, list {number}: degree {}, {scanned} neighbors",
+                        entry.degree
+                    )
                 });
                 degree_sum += if number == 0 { u64::from(entry.degree) } else { 0 };
             }
