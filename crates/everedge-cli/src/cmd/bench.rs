@@ -5,9 +5,11 @@
 //!
 //! `options` says what can be varied, `process` runs a measurement once more in a process,
 //! `place` is where its graph lies, `figures` and `table` make medians and tables of what they
-//! print. `ingest`, `delete`, `recovery` and `kernels` are the measurements.
+//! print. `ingest`, `delete`, `recovery` and `kernels` are the measurements; `xpgraph` puts them
+//! together to the experiments of the paper that `experiments` lists.
 
 mod delete;
+mod experiments;
 mod figures;
 mod ingest;
 mod kernels;
@@ -16,6 +18,7 @@ mod place;
 mod process;
 mod recovery;
 mod table;
+mod xpgraph;
 
 use std::process::ExitCode;
 
@@ -46,7 +49,8 @@ const EXAMPLES: &str = "\
 Examples:
   everedge bench ingest --scale 20 --medium pmem --archive-threshold 65536,8388608
   everedge bench delete --scale 20 --share 0.04
-  everedge bench recovery --scale 20 --closed --early";
+  everedge bench recovery --scale 20 --closed --early
+  everedge bench xpgraph --scale 18 --report experiments.html";
 
 #[derive(Subcommand)]
 enum What {
@@ -54,6 +58,7 @@ enum What {
     Delete(Box<delete::Args>),
     Recovery(Box<recovery::Args>),
     Kernels(Box<kernels::Args>),
+    Xpgraph(Box<xpgraph::Args>),
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
@@ -64,6 +69,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
             What::Delete(args) => delete::run(args, output)?,
             What::Recovery(args) => recovery::run(args, output)?,
             What::Kernels(args) => kernels::run(args, output)?,
+            What::Xpgraph(args) => xpgraph::run(args, output)?,
         },
     }
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,6 @@
 //! `everedge bench`: every measurement on a small graph, what it prints, and that nothing stays.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -150,6 +151,34 @@ fn kernels_are_measured_beside_a_csr() {
 }
 
 #[test]
+fn the_report_of_the_paper_has_a_plot_for_each_figure() {
+    let bench = Bench::new();
+    let path = bench.path("report.html");
+    let found = bench.json(&["xpgraph", "--report", &path]);
+    let figures = found["figures"].as_array().unwrap();
+    let names: Vec<&str> = figures.iter().map(|one| one["figure"].as_str().unwrap()).collect();
+    assert_eq!(names, ["12", "13", "15", "17", "19", "20", "25", "26", "27", "28", "table-3"]);
+    assert!(figures.iter().all(|one| !rows(&one["rows"]).is_empty()));
+    assert!(rows(&figures[3]["rows"]).iter().all(|row| row["edges_lost"] == 0));
+    let page = std::fs::read_to_string(Path::new(&path)).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    assert_eq!(page.matches("<figure>").count(), figures.len());
+    assert!(!page.contains("nothing to show") && !page.contains("http"));
+}
+
+#[test]
+fn one_figure_can_be_chosen_and_others_are_refused() {
+    let bench = Bench::new();
+    let found = bench.json(&["xpgraph", "--figure", "27,13"]);
+    let figures = found["figures"].as_array().unwrap();
+    assert_eq!((&figures[0]["figure"], &figures[1]["figure"]), (&"13".into(), &"27".into()));
+    assert_eq!(figures.len(), 2);
+    let output = bench.run(&["xpgraph", "--figure", "22"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("table-3"));
+}
+
+#[test]
 fn failures_say_what_to_do_and_leave_nothing() {
     let bench = Bench::new();
     assert!(bench.complaint(&["recovery", "--medium", "dram"]).contains("--medium pmem"));
@@ -157,4 +186,6 @@ fn failures_say_what_to_do_and_leave_nothing() {
     // The graph's own complaint comes out of the measuring process.
     let line = bench.complaint(&["ingest", "--medium", "file", "--buffer-min", "17"]);
     assert!(line.contains("buffer-min 17") && line.contains("16, 32"), "{line}");
+    let nowhere = bench.path("missing/report.html");
+    assert!(bench.complaint(&["xpgraph", "--report", &nowhere]).contains("--report"));
 }
