@@ -36,6 +36,7 @@ use crate::output::Output;
 /// is one JSON value.
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(override_usage = "everedge bench <COMMAND>")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: Option<What>,

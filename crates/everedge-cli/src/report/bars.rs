@@ -1,6 +1,6 @@
 //! Plots made of bars: the ranking, the reach of a search, shares and histograms.
 
-use super::scale::finite;
+use super::scale::{Scale, finite};
 use super::svg::{Anchor, Svg};
 use super::text::{BOLD, FONT, counted, fit, text_width, with_commas};
 use super::{Bar, BarPanel, Count, Ranked, Reach, ReachLevel};
@@ -46,7 +46,8 @@ pub(super) fn ranking(width: f64, ranked: &[Ranked]) -> Svg {
     }
     let mut svg = Svg::new(width, ranked.len() as f64 * ROW_HEIGHT + 4.0);
     let left = name_width(width, bars.iter().map(|(bar, _)| bar));
-    named_bars(&mut svg, 0.0, (left, width - 60.0), &bars);
+    let full = bars.iter().map(|(bar, _)| bar.value).fold(0.0, f64::max);
+    named_bars(&mut svg, 0.0, (left, width - 60.0), full, &bars);
     svg
 }
 
@@ -66,7 +67,7 @@ pub(super) fn panels(width: f64, panels: &[BarPanel]) -> Svg {
         let hover = |bar: &Bar| (bar.clone(), format!("{}: {}", bar.name, bar.shown));
         let bars: Vec<(Bar, String)> = panel.bars.iter().map(hover).collect();
         svg.text("title", Anchor::Start, (left, top + 12.0), &panel.title);
-        named_bars(&mut svg, top + TITLE_HEIGHT, (left, width - shown - GAP), &bars);
+        named_bars(&mut svg, top + TITLE_HEIGHT, (left, width - shown - GAP), panel.full, &bars);
         top += height(panel) + PANEL_SPACE;
     }
     svg
@@ -78,17 +79,23 @@ fn name_width<'a>(width: f64, bars: impl Iterator<Item = &'a Bar>) -> f64 {
     names.min(width * 0.42) + GAP
 }
 
-/// Bars between `left` and `right`, from `top` on, each with its text on hover.
-fn named_bars(svg: &mut Svg, top: f64, (left, right): (f64, f64), bars: &[(Bar, String)]) {
-    let most = bars.iter().map(|(bar, _)| finite(bar.value)).fold(0.0, f64::max);
+/// Bars between `left` and `right`, from `top` on, each with its text on hover. A bar of the value
+/// `full` reaches from end to end.
+fn named_bars(
+    svg: &mut Svg,
+    top: f64,
+    (left, right): (f64, f64),
+    full: f64,
+    bars: &[(Bar, String)],
+) {
+    let scale = Scale::linear((0.0, full), (left, right));
     for (row, (bar, hover)) in bars.iter().enumerate() {
         let y = top + row as f64 * ROW_HEIGHT + 4.0;
         let base = y + BAR_HEIGHT / 2.0 + FONT * 0.35;
-        let share = if most > 0.0 { finite(bar.value).max(0.0) / most } else { 0.0 };
-        let length = (right - left) * share;
+        let end = scale.at(bar.value).clamp(left, right);
         svg.text("name", Anchor::End, (left - GAP, base), &fit(&bar.name, left - GAP));
-        svg.rect("bar", (left, y), (length.max(1.0), BAR_HEIGHT), hover);
-        svg.text("value", Anchor::Start, (left + length + 6.0, base), &bar.shown);
+        svg.rect("bar", (left, y), ((end - left).max(1.0), BAR_HEIGHT), hover);
+        svg.text("value", Anchor::Start, (end + 6.0, base), &bar.shown);
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) enum Plot {
 pub(crate) struct BarPanel {
     /// What the bars measure.
     pub(crate) title: String,
+    /// The value of a bar of full length, so that panels of one unit can be compared.
+    pub(crate) full: f64,
     /// From top to bottom.
     pub(crate) bars: Vec<Bar>,
 }

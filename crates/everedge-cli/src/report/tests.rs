@@ -177,8 +177,11 @@ fn bench() -> BenchReport {
         caption: text("<!--"),
         plot,
     };
-    let bars =
-        vec![BarPanel { title: text("time"), bars: vec![bar(1.0), bar(f64::NAN), bar(0.0)] }];
+    let bars = vec![BarPanel {
+        title: text("time"),
+        full: 1.0,
+        bars: vec![bar(1.0), bar(f64::NAN), bar(0.0)],
+    }];
     let spots = vec![spot(1.0, 2.0), spot(2.0, f64::INFINITY)];
     BenchReport {
         facts: vec![(text("<b>"), text("&"))],

@@ -132,7 +132,8 @@ fn deletions_leave_exactly_the_other_edges() {
 
 #[test]
 fn nothing_is_lost_however_the_writer_ends() {
-    let found = Bench::new().json(&["recovery", "--closed", "--early", "--on", "2"]);
+    let found =
+        Bench::new().json(&["recovery", "--closed", "--early", "--on", "2", "--batch", "64"]);
     let ends: Vec<&Value> = rows(&found).iter().map(|row| &row["end"]).collect();
     assert_eq!(ends, ["killed", "closed", "early", "killed", "closed", "early"]);
     for row in rows(&found) {
@@ -147,6 +148,7 @@ fn nothing_is_lost_however_the_writer_ends() {
 fn kernels_are_measured_beside_a_csr() {
     let found = Bench::new().json(&["kernels", "--medium", "dram", "--on", "1"]);
     assert_eq!(rows(&found).len(), 1);
+    assert_positive(&found[0], &["acknowledged_per_second", "archived_per_second", "disk_bytes"]);
     assert_positive(&found[0], &["bfs_seconds", "bfs_ratio", "pagerank_seconds", "pagerank_ratio"]);
 }
 

@@ -6,6 +6,7 @@
 //! default; the paper archives from 2^16 updates on.
 
 use anyhow::Result;
+use clap::ValueEnum;
 
 use super::options::{Common, Configuration};
 use super::process::{Case, Work};
@@ -191,7 +192,7 @@ pub(super) const ALL: [Experiment; 11] = [
         points: |setting| {
             let powers: Vec<(f64, u64)> =
                 (10..=24).step_by(2).map(|power| (f64::from(power), 1 << power)).collect();
-            let label = |value: &u64| format!("2^{}", value.trailing_zeros());
+            let label = |value: &u64| format!("2{}", superscript(value.trailing_zeros()));
             Ok(setting.lines(&powers, |one, value| one.archive_threshold = value, label))
         },
         shown: &[ACKNOWLEDGED, ARCHIVED],
@@ -340,13 +341,12 @@ fn ingest(series: String, x: f64, label: String, configuration: Configuration) -
 }
 
 fn word_of(medium: Medium) -> String {
-    medium_word(medium).to_owned()
+    medium.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-fn medium_word(medium: Medium) -> &'static str {
-    match medium {
-        Medium::Dram => "dram",
-        Medium::Pmem => "pmem",
-        Medium::File => "file",
-    }
+/// A number as an exponent is written.
+fn superscript(number: u32) -> String {
+    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digit = |c: char| c.to_digit(10).map(|digit| digits[digit as usize]);
+    number.to_string().chars().filter_map(digit).collect()
 }

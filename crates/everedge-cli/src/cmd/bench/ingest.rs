@@ -55,7 +55,7 @@ const COLUMNS: [Column; 7] = [
 
 /// The figures of one ingest.
 #[derive(Debug, Serialize)]
-struct Figures {
+pub(super) struct Figures {
     edges: u64,
     /// Seconds until all batches are acknowledged.
     acknowledged_seconds: f64,
@@ -114,12 +114,19 @@ pub(super) fn run(args: &Args, output: Output) -> Result<()> {
 /// # Errors
 /// If the medium fails or an edge is missing.
 pub(super) fn measure(task: &Task, meter: bool) -> Result<Row> {
-    let graph = task.create(meter)?;
+    figures::row(&figures(task, &task.create(meter)?)?)
+}
+
+/// Ingests into an empty graph.
+///
+/// # Errors
+/// As [`measure`].
+pub(super) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
     let generator = task.generator()?;
     let total = generator.edge_count();
     // All of them first: archiving goes on between batches, and all of it is to be timed.
     let edges = generator.edges(0..total);
-    let times = take(&graph, &edges, task.configuration.batch)?;
+    let times = take(graph, &edges, task.configuration.batch)?;
     let edge_bytes = (total * EDGE_BYTES) as f64;
     let media = graph.meter().map(|meter| Media {
         media_written_bytes: meter.media_written_bytes,
@@ -128,7 +135,7 @@ pub(super) fn measure(task: &Task, meter: bool) -> Result<Row> {
         media_read_ratio: meter.media_read_bytes as f64 / edge_bytes,
         fences: meter.fences,
     });
-    figures::row(&Figures {
+    Ok(Figures {
         edges: total,
         acknowledged_seconds: times.acknowledged,
         archived_seconds: times.archived,
@@ -136,7 +143,7 @@ pub(super) fn measure(task: &Task, meter: bool) -> Result<Row> {
         archived_per_second: total as f64 / times.archived,
         peak_rss_bytes: everedge::peak_rss_bytes().saturating_sub(total * EDGE_BYTES),
         disk_bytes: graph.stats()?.disk_bytes,
-        memory: memory(task, &graph, &edges),
+        memory: memory(task, graph, &edges),
         media,
     })
 }

@@ -33,7 +33,8 @@ pub(super) struct Args {
     lists: Lists,
 }
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
+    Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
     Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
     Column { key: "peak_rss_bytes", title: "peak memory", form: Form::Bytes },
     Column { key: "bfs_seconds", title: "BFS", form: Form::Seconds },
@@ -45,9 +46,9 @@ const COLUMNS: [Column; 6] = [
 /// The figures of the kernels in one process.
 #[derive(Debug, Serialize)]
 struct Figures {
-    archived_per_second: f64,
-    /// Memory before the CSR was made.
-    peak_rss_bytes: u64,
+    /// Those of the ingest, before there was a CSR.
+    #[serde(flatten)]
+    ingest: ingest::Figures,
     /// Time on the snapshot for one on a CSR.
     bfs_ratio: f64,
     pagerank_ratio: f64,
@@ -71,18 +72,11 @@ pub(super) fn run(args: &Args, output: Output) -> Result<()> {
 /// If the medium or a kernel fails.
 pub(super) fn measure(task: &Task) -> Result<Row> {
     let graph = task.create(false)?;
-    let generator = task.generator()?;
-    let edges = generator.edges(0..generator.edge_count());
-    let times = ingest::take(&graph, &edges, task.configuration.batch)?;
-    let peak_rss_bytes =
-        everedge::peak_rss_bytes().saturating_sub(size_of_val(edges.as_slice()) as u64);
-    let archived_per_second = edges.len() as f64 / times.archived;
-    drop(edges);
+    let ingest = ingest::figures(task, &graph)?;
     let view = graph.snapshot()?;
     let [bfs, bfs_csr, pagerank, pagerank_csr] = seconds(&view, &view.to_csr())?;
     figures::row(&Figures {
-        archived_per_second,
-        peak_rss_bytes,
+        ingest,
         bfs_ratio: bfs / bfs_csr,
         pagerank_ratio: pagerank / pagerank_csr,
         bfs_seconds: bfs,

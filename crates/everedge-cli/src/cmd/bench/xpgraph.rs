@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,23 +17,11 @@ use crate::report::{self, Bar, BarPanel, BenchReport, Line, LinePanel, Plot, Spo
 
 /// Measure the experiments of the XPGraph paper that this machine can answer.
 ///
-/// XPGraph is the paper whose layout `adjacency` is: Wang et al., ACM ToS 2025. Its figures have
-/// their numbers there:
-///
-///   12 ingest on dram, pmem and file       25 size of the buffer pool
-///   13 bytes that the device moves         26 pmem and file over scales
-///   15 deletion of 4 % of the edges        27 threads
-///   17 opening after a kill                28 archiving threshold, 2^10 to 2^24
-///   19 vertex buffers of one size          table-3 where memory goes
-///   20 hierarchical vertex buffers
+/// The paper is the one of the layout `adjacency`: Wang et al., ACM Transactions on Storage 2025,
+/// section 5. Its figures keep their numbers. Each prints its rows when it is done; --json prints
+/// all of them as one value at the end.
 #[derive(clap::Args)]
-#[command(
-    verbatim_doc_comment,
-    after_help = "\
-Examples:
-  everedge bench xpgraph --scale 18 --report experiments.html
-  everedge bench xpgraph --scale 20 --figure 19,20 --figure table-3 --trials 1"
-)]
+#[command(after_help = help())]
 pub(super) struct Args {
     /// The graph has 2^S ids.
     #[arg(long, default_value_t = 18, value_name = "S")]
@@ -53,6 +41,16 @@ pub(super) struct Args {
 
     #[command(flatten)]
     common: Common,
+}
+
+fn help() -> String {
+    let line = |one: &Experiment| format!("  {:<8} {}\n", one.name, one.title);
+    format!(
+        "Figures:\n{}\nExamples:\n  \
+         everedge bench xpgraph --scale 18 --report experiments.html\n  \
+         everedge bench xpgraph --scale 20 --figure 19,20 --figure table-3 --trials 1",
+        ALL.iter().map(line).collect::<String>()
+    )
 }
 
 fn figure(word: &str) -> Result<&'static str, String> {
@@ -85,8 +83,7 @@ struct Outcome {
 pub(super) fn run(args: &Args, output: Output) -> Result<()> {
     let run = machine::run_info();
     if let Some(path) = &args.report {
-        // An hour of measurements is not to end with a directory that is not there.
-        write(path, "")?;
+        check_place(path)?;
     }
     let mut threads = args.threads.clone();
     threads.sort_unstable();
@@ -125,6 +122,20 @@ pub(super) fn run(args: &Args, output: Output) -> Result<()> {
     })
 }
 
+/// Looks now whether the report can be written: not after an hour of measurements.
+fn check_place(path: &Path) -> Result<()> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    ensure!(
+        directory.is_dir() && !path.is_dir(),
+        "`{}` is not the name of a file in a directory; choose another one with --report",
+        path.display()
+    );
+    Ok(())
+}
+
 fn write(path: &Path, text: &str) -> Result<()> {
     #[expect(clippy::disallowed_methods, reason = "an output file that the user named")]
     let written = std::fs::write(path, text);
@@ -149,8 +160,11 @@ fn facts(args: &Args, threads: &[usize], figure_count: usize) -> Result<Vec<(Str
     Ok(vec![
         fact(count(edges), &format!("edges: a Kronecker graph of scale {}", args.scale)),
         fact(count(figure_count as u64), "figures and tables of the paper"),
-        fact(args.common.trials.to_string(), "runs of each configuration; medians are shown"),
-        fact(most.to_string(), "threads, unless they are varied"),
+        match args.common.trials {
+            1 => fact("1".to_owned(), "run of each configuration"),
+            trials => fact(trials.to_string(), "runs of each configuration; medians are shown"),
+        },
+        fact(most.to_string(), "threads at most"),
     ])
 }
 
@@ -160,7 +174,9 @@ fn section(experiment: &Experiment, points: &[Point], rows: &[Row]) -> report::S
     let columns: Vec<&Column> = experiment.shown.iter().filter(is_there).collect();
     let plot = match experiment.plot {
         PlotKind::Bars => {
-            Plot::Bars(columns.iter().map(|column| bars(column, points, rows)).collect())
+            let full = |form| full(&columns, form, rows);
+            let panel = |column: &&Column| bars(column, full(column.form), points, rows);
+            Plot::Bars(columns.iter().map(panel).collect())
         }
         PlotKind::Lines(title) => {
             Plot::Lines(columns.iter().map(|column| lines(column, title, points, rows)).collect())
@@ -178,13 +194,13 @@ fn section(experiment: &Experiment, points: &[Point], rows: &[Row]) -> report::S
 }
 
 /// A figure of every point as bars.
-fn bars(column: &Column, points: &[Point], rows: &[Row]) -> BarPanel {
+fn bars(column: &Column, full: f64, points: &[Point], rows: &[Row]) -> BarPanel {
     let bar = |(point, row): (&Point, &Row)| {
         let value = number(row, column.key)?;
         Some(Bar { name: point.label.clone(), value, shown: column.form.show(value) })
     };
     let bars = points.iter().zip(rows).filter_map(bar).collect();
-    BarPanel { title: column.title.to_owned(), bars }
+    BarPanel { title: column.title.to_owned(), full, bars }
 }
 
 /// All figures of the first point as bars.
@@ -193,7 +209,18 @@ fn parts(columns: &[&Column], rows: &[Row]) -> BarPanel {
         let value = number(rows.first()?, column.key)?;
         Some(Bar { name: column.title.to_owned(), value, shown: column.form.show(value) })
     };
-    BarPanel { title: "memory".to_owned(), bars: columns.iter().filter_map(bar).collect() }
+    BarPanel {
+        title: "memory".to_owned(),
+        full: full(columns, Form::Bytes, rows),
+        bars: columns.iter().filter_map(bar).collect(),
+    }
+}
+
+/// The largest of all figures of one form, so that they can be compared.
+fn full(columns: &[&Column], form: Form, rows: &[Row]) -> f64 {
+    let alike = columns.iter().filter(|column| column.form == form);
+    let values = alike.flat_map(|column| rows.iter().filter_map(|row| number(row, column.key)));
+    values.fold(0.0, f64::max)
 }
 
 /// A figure of every point as lines, one a series.
@@ -234,11 +261,16 @@ fn unit(form: Form, most: f64) -> (&'static str, f64) {
 fn caption(rows: &[Row]) -> String {
     let same = |key: &str| {
         let first = rows.first()?.get(key)?;
-        rows.iter().all(|row| row.get(key) == Some(first)).then(|| match first {
-            Value::String(word) => format!("{key} {word}"),
-            other => format!("{key} {other}"),
-        })
+        rows.iter().all(|row| row.get(key) == Some(first)).then_some(first)
     };
-    let shared: Vec<String> = ["scale", "medium", "threads"].into_iter().filter_map(same).collect();
-    format!("Less is better. {}.", shared.join(", "))
+    let words = [
+        same("scale").map(|scale| format!("scale {scale}")),
+        same("medium").and_then(Value::as_str).map(str::to_owned),
+        same("threads").map(|threads| match threads.as_u64() {
+            Some(1) => "1 thread".to_owned(),
+            _ => format!("{threads} threads"),
+        }),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    format!("Less is better. Measured with {}.", words.join(", "))
 }
