@@ -6,7 +6,7 @@
 //! `options` says what can be varied, `process` runs a measurement once more in a process,
 //! `place` is where its graph lies, `figures` and `table` make medians and tables of what they
 //! print. `ingest`, `delete`, `recovery` and `kernels` are the measurements; `xpgraph` puts them
-//! together to the experiments of the paper that `experiments` lists.
+//! together to the experiments of the paper that `experiments` lists, with points from `setting`.
 
 mod delete;
 mod experiments;
@@ -17,6 +17,7 @@ mod options;
 mod place;
 mod process;
 mod recovery;
+mod setting;
 mod table;
 mod xpgraph;
 

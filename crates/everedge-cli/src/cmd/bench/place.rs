@@ -116,3 +116,33 @@ fn sweep(home: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_measurement_left_is_swept_and_nothing_else() {
+        let home = tempfile::tempdir().unwrap();
+        // Processes have smaller numbers.
+        let left = home.path().join(format!("{PREFIX}{}", u32::MAX));
+        let (other, alive) = (home.path().join("graph"), home.path().join(format!("{PREFIX}1")));
+        for path in [&left, &other, &alive] {
+            std::fs::create_dir(path).unwrap();
+        }
+        let place = Place::prepare(home.path()).unwrap();
+        assert!(!left.exists() && other.exists() && alive.exists());
+        std::fs::create_dir(&place.graph).unwrap();
+        let graph = place.graph.clone();
+        drop(place);
+        assert!(!graph.exists() && home.path().exists());
+    }
+
+    #[test]
+    fn a_home_that_was_made_goes_again() {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().join("new");
+        drop(Place::prepare(&home).unwrap());
+        assert!(!home.exists());
+    }
+}

@@ -6,10 +6,11 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::experiments::{self, ALL, Experiment, PlotKind, Point, Setting};
+use super::experiments::{self, ALL, Experiment, PlotKind};
 use super::figures::{Row, number};
 use super::options::Common;
 use super::process::{self, Case};
+use super::setting::{Point, Setting};
 use super::table::{Column, Form, table};
 use crate::cmd::demo::machine;
 use crate::output::{Output, count};
