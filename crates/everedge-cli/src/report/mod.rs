@@ -2,14 +2,15 @@
 //! network.
 //!
 //! The caller fills a [`DemoReport`] or a [`BenchReport`] with figures that it measured;
-//! [`render`] or [`render_bench`] turns it into a page. Nothing here measures, reads or writes anything, and nothing in the page is loaded from
-//! elsewhere: style and plots are inside it, there is no script.
+//! [`render`] or [`render_bench`] turns it into a page. Nothing here measures, reads or writes
+//! anything, and nothing in the page is loaded from elsewhere: style and plots are inside it,
+//! there is no script.
 //!
-//! `page` and `bench` hold the words and the order, `style.css` the looks; `sunflower`, `bars`, `lines`,
-//! `neighborhood` and `plug` one group of plots each; `svg`, `scale` and `text` what every plot is
-//! made of. A plot is a function from a width in pixels to a drawing. The page holds each plot
-//! twice, drawn for a wide and for a narrow screen, and the style shows one of them: letters keep
-//! their size.
+//! `page` and `bench` hold the words and the order, `style.css` the looks; `sunflower`, `bars`,
+//! `lines`, `neighborhood` and `plug` one group of plots each; `svg`, `scale` and `text` what every
+//! plot is made of. A plot is a function from a width in pixels to a drawing. The page holds each
+//! plot twice, drawn for a wide and for a narrow screen, and the style shows one of them: letters
+//! keep their size.
 
 mod bars;
 mod bench;

@@ -115,8 +115,8 @@ pub(super) static ALL: [Experiment; 11] = [
     Experiment {
         name: "19",
         title: "Vertex buffers of one size",
-        words: "All vertices have buffers of the same size. Larger ones are flushed less often, \
-                and take more memory.",
+        words: "All vertices have buffers of the same size, in bytes. Larger ones are flushed \
+                less often, and take more memory.",
         points: |setting| Ok(setting.fixed_buffers(&[16, 32, 64, 128, 256, 512])),
         shown: &[ARCHIVED, MEMORY],
         plot: PlotKind::Bars,

@@ -1,9 +1,10 @@
 //! `everedge bench recovery`: how long a graph takes to open after its writer has ended.
 //!
 //! The writer is a process of its own. It prints a line when its edges are made, and one after
-//! each acknowledged batch: how many edges are acknowledged, and the seconds until then. The measuring process ends it with
-//! SIGKILL, opens the graph, and compares the degrees of its vertices with those of the edges that
-//! must be there. What stood in the pipe at the kill counts as acknowledged.
+//! each acknowledged batch: how many edges are acknowledged, and the seconds until then. The
+//! measuring process ends it with SIGKILL, opens the graph, and compares the degrees of its
+//! vertices with those of the edges that must be there. What stood in the pipe at the kill counts
+//! as acknowledged.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
