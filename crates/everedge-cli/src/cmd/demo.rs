@@ -4,8 +4,8 @@
 //! run that shows it. The graph stays in the output directory, for more questions.
 
 mod data;
-mod machine;
-mod plug;
+pub(super) mod machine;
+pub(super) mod plug;
 mod questions;
 
 use std::io::IsTerminal;

@@ -12,6 +12,7 @@ pub(crate) mod verify;
 
 use clap::ValueEnum;
 use everedge::Format;
+use serde::{Deserialize, Serialize};
 
 /// Reads a word that the facade knows.
 pub(crate) fn parsed<T>(word: &str) -> Result<T, String>
@@ -55,7 +56,8 @@ impl std::str::FromStr for FormatChoice {
 }
 
 /// A medium by its word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Medium {
     /// Files on an SSD.
     File,

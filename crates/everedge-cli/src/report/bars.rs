@@ -1,9 +1,9 @@
 //! Plots made of bars: the ranking, the reach of a search, shares and histograms.
 
-use super::scale::finite;
+use super::scale::{Scale, finite};
 use super::svg::{Anchor, Svg};
 use super::text::{BOLD, FONT, counted, fit, text_width, with_commas};
-use super::{Count, Ranked, Reach, ReachLevel};
+use super::{Bar, BarPanel, Count, Ranked, Reach, ReachLevel};
 
 /// Height of a row of the ranking, in pixels.
 const ROW_HEIGHT: f64 = 26.0;
@@ -15,6 +15,10 @@ const BAR_HEIGHT: f64 = 16.0;
 const COLUMN_HEIGHT: f64 = 150.0;
 /// Width up to which columns may grow.
 const COLUMN_WIDTH_MAX: f64 = 80.0;
+/// Height of the title of a group of bars.
+const TITLE_HEIGHT: f64 = 20.0;
+/// Space between two groups of bars.
+const PANEL_SPACE: f64 = 20.0;
 /// Space between a bar and its label.
 const GAP: f64 = 8.0;
 
@@ -30,26 +34,69 @@ pub(super) struct Column {
 
 /// Horizontal bars with names, best first; values in percent of the whole.
 pub(super) fn ranking(width: f64, ranked: &[Ranked]) -> Svg {
-    let names = ranked.iter().map(|entry| text_width(&entry.name)).fold(0.0, f64::max);
-    let left = names.min(width * 0.42) + GAP;
-    let right = width - 60.0;
-    let best = ranked.iter().map(|entry| finite(entry.score)).fold(0.0, f64::max);
-    if best <= 0.0 {
+    let bar = |(row, entry): (usize, &Ranked)| {
+        let score = finite(entry.score);
+        let hover = format!("{}: place {}, PageRank {score:.6}", entry.name, row + 1);
+        let shown = format!("{:.2} %", score * 100.0);
+        (Bar { name: entry.name.clone(), value: score, shown }, hover)
+    };
+    let bars: Vec<(Bar, String)> = ranked.iter().enumerate().map(bar).collect();
+    if bars.iter().all(|(bar, _)| bar.value <= 0.0) {
         return Svg::empty(width);
     }
     let mut svg = Svg::new(width, ranked.len() as f64 * ROW_HEIGHT + 4.0);
-    for (row, entry) in ranked.iter().enumerate() {
-        let y = row as f64 * ROW_HEIGHT + 4.0;
-        let base = y + BAR_HEIGHT / 2.0 + FONT * 0.35;
-        let score = finite(entry.score);
-        let bar = (right - left) * (score / best);
-        let value = format!("{:.2} %", score * 100.0);
-        let hover = format!("{}: place {}, PageRank {score:.6}", entry.name, row + 1);
-        svg.text("name", Anchor::End, (left - GAP, base), &fit(&entry.name, left - GAP));
-        svg.rect("bar", (left, y), (bar.max(1.0), BAR_HEIGHT), &hover);
-        svg.text("value", Anchor::Start, (left + bar + 6.0, base), &value);
+    let left = name_width(width, bars.iter().map(|(bar, _)| bar));
+    let full = bars.iter().map(|(bar, _)| bar.value).fold(0.0, f64::max);
+    named_bars(&mut svg, 0.0, (left, width - 60.0), full, &bars);
+    svg
+}
+
+/// Groups of horizontal bars, each with a title and a scale of its own; names in one column.
+pub(super) fn panels(width: f64, panels: &[BarPanel]) -> Svg {
+    let all = || panels.iter().flat_map(|panel| &panel.bars);
+    if all().next().is_none() {
+        return Svg::empty(width);
+    }
+    let left = name_width(width, all());
+    let shown = all().map(|bar| text_width(&bar.shown) * BOLD).fold(0.0, f64::max);
+    let height = |panel: &BarPanel| TITLE_HEIGHT + panel.bars.len() as f64 * ROW_HEIGHT;
+    let space = PANEL_SPACE * (panels.len() - 1) as f64;
+    let mut svg = Svg::new(width, panels.iter().map(height).sum::<f64>() + space + 4.0);
+    let mut top = 0.0;
+    for panel in panels {
+        let hover = |bar: &Bar| (bar.clone(), format!("{}: {}", bar.name, bar.shown));
+        let bars: Vec<(Bar, String)> = panel.bars.iter().map(hover).collect();
+        svg.text("title", Anchor::Start, (left, top + 12.0), &panel.title);
+        named_bars(&mut svg, top + TITLE_HEIGHT, (left, width - shown - GAP), panel.full, &bars);
+        top += height(panel) + PANEL_SPACE;
     }
     svg
+}
+
+/// Width of the column of names, and the space after it.
+fn name_width<'a>(width: f64, bars: impl Iterator<Item = &'a Bar>) -> f64 {
+    let names = bars.map(|bar| text_width(&bar.name)).fold(0.0, f64::max);
+    names.min(width * 0.42) + GAP
+}
+
+/// Bars between `left` and `right`, from `top` on, each with its text on hover. A bar of the value
+/// `full` reaches from end to end.
+fn named_bars(
+    svg: &mut Svg,
+    top: f64,
+    (left, right): (f64, f64),
+    full: f64,
+    bars: &[(Bar, String)],
+) {
+    let scale = Scale::linear((0.0, full), (left, right));
+    for (row, (bar, hover)) in bars.iter().enumerate() {
+        let y = top + row as f64 * ROW_HEIGHT + 4.0;
+        let base = y + BAR_HEIGHT / 2.0 + FONT * 0.35;
+        let end = scale.at(bar.value).clamp(left, right);
+        svg.text("name", Anchor::End, (left - GAP, base), &fit(&bar.name, left - GAP));
+        svg.rect("bar", (left, y), ((end - left).max(1.0), BAR_HEIGHT), hover);
+        svg.text("value", Anchor::Start, (end + 6.0, base), &bar.shown);
+    }
 }
 
 /// One bar a depth, with names of packages that the search first meets there.

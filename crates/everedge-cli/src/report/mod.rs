@@ -1,16 +1,19 @@
-//! The report of `everedge demo`: one HTML file, with plots, that opens without a network.
+//! Reports of `everedge demo` and `everedge bench`: one HTML file, with plots, that opens without a
+//! network.
 //!
-//! The caller fills a [`DemoReport`] with figures that it measured; [`render`] turns it into a
-//! page. Nothing here measures, reads or writes anything, and nothing in the page is loaded from
-//! elsewhere: style and plots are inside it, there is no script.
+//! The caller fills a [`DemoReport`] or a [`BenchReport`] with figures that it measured;
+//! [`render`] or [`render_bench`] turns it into a page. Nothing here measures, reads or writes
+//! anything, and nothing in the page is loaded from elsewhere: style and plots are inside it,
+//! there is no script.
 //!
-//! `page` holds the words and the order, `style.css` the looks; `sunflower`, `bars`, `lines`,
-//! `neighborhood` and `plug` one group of plots each; `svg`, `scale` and `text` what every plot is
-//! made of. A plot is a function from a width in pixels to a drawing. The page holds each plot
-//! twice, drawn for a wide and for a narrow screen, and the style shows one of them: letters keep
-//! their size.
+//! `page` and `bench` hold the words and the order, `style.css` the looks; `sunflower`, `bars`,
+//! `lines`, `neighborhood` and `plug` one group of plots each; `svg`, `scale` and `text` what every
+//! plot is made of. A plot is a function from a width in pixels to a drawing. The page holds each
+//! plot twice, drawn for a wide and for a narrow screen, and the style shows one of them: letters
+//! keep their size.
 
 mod bars;
+mod bench;
 mod lines;
 mod neighborhood;
 mod page;
@@ -21,6 +24,8 @@ mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
+
+pub(crate) use bench::{Bar, BarPanel, BenchReport, Line, LinePanel, Plot, Section, Spot};
 
 /// Everything that the page shows. Empty lists are allowed: their plots then say so.
 #[derive(Clone, Debug, Default)]
@@ -189,4 +194,11 @@ impl CrashRound {
 /// Cost: linear in the report, but for the sorting of the neighborhood's edges.
 pub(crate) fn render(report: &DemoReport) -> String {
     page::render(report)
+}
+
+/// Returns the page of the benchmark as one HTML document, with one plot for each section.
+///
+/// As [`render`] otherwise.
+pub(crate) fn render_bench(report: &BenchReport) -> String {
+    bench::render(report)
 }

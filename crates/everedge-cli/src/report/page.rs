@@ -3,7 +3,7 @@
 use super::scale::finite;
 use super::svg::Svg;
 use super::text::{counted, duration, escape, with_commas};
-use super::{CrashRound, DemoReport, bars, lines, neighborhood, plug, sunflower};
+use super::{CrashRound, DemoReport, RunInfo, bars, lines, neighborhood, plug, sunflower};
 
 /// The looks of the page, put into it.
 const STYLE: &str = include_str!("style.css");
@@ -17,14 +17,14 @@ const HERO: f64 = 400.0;
 const TAIL_COLUMNS: usize = 10;
 
 /// One plot and what is said about it.
-struct Figure<'a> {
+pub(super) struct Figure<'a> {
     /// Unique in the page.
-    id: &'a str,
-    title: &'a str,
+    pub(super) id: &'a str,
+    pub(super) title: &'a str,
     /// One sentence that says what the plot shows.
-    caption: String,
+    pub(super) caption: String,
     /// Draws the plot at a width in pixels.
-    draw: &'a dyn Fn(f64) -> Svg,
+    pub(super) draw: &'a dyn Fn(f64) -> Svg,
 }
 
 impl Figure<'_> {
@@ -56,14 +56,18 @@ pub(super) fn render(report: &DemoReport) -> String {
         deletion(report),
         crashes(report),
     ];
+    let main = format!("{}<main>\n{}</main>\n", header(report, &title), sections.concat());
+    let footer = footer(&report.run, ("data", &report.source));
+    document(&format!("everedge demo: {title}"), &main, &footer)
+}
+
+/// A page of these parts, with the looks in it; `title` holds no markup.
+pub(super) fn document(title: &str, main: &str, footer: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>everedge demo: {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         {}<main>\n{}</main>\n{}</body>\n</html>\n",
-        header(report, &title),
-        sections.concat(),
-        footer(report)
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         {main}{footer}</body>\n</html>\n"
     )
 }
 
@@ -293,7 +297,8 @@ fn lost(rounds: &[CrashRound]) -> u64 {
     rounds.iter().map(|round| round.batches_lost).sum()
 }
 
-fn section(title: &str, words: &str, figures: &[Figure<'_>]) -> String {
+/// A heading with words, and figures beside them.
+pub(super) fn section(title: &str, words: &str, figures: &[Figure<'_>]) -> String {
     let figures: String = figures.iter().map(Figure::html).collect();
     format!(
         "<section>\n<div class=\"words\">\n<h2>{}</h2>\n<p>{}</p>\n</div>\n\
@@ -303,13 +308,13 @@ fn section(title: &str, words: &str, figures: &[Figure<'_>]) -> String {
     )
 }
 
-fn footer(report: &DemoReport) -> String {
-    let run = &report.run;
+/// How the run can be repeated, and what it is based on.
+pub(super) fn footer(run: &RunInfo, source: (&str, &str)) -> String {
     let facts = [
-        ("everedge", &run.version),
+        ("everedge", run.version.as_str()),
         ("machine", &run.machine),
         ("date", &run.date),
-        ("data", &report.source),
+        source,
     ];
     let facts = facts
         .map(|(label, value)| format!("<div><dt>{label}</dt><dd>{}</dd></div>\n", escape(value)));

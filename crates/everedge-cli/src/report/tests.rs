@@ -161,3 +161,48 @@ fn losses_are_not_hidden() {
     assert!(page.contains("2 of them were missing") && page.contains("2 lost"));
     assert!(page.contains("class=\"lost\""));
 }
+
+/// A page of the benchmark with a little of everything, and with numbers that are not finite.
+fn bench() -> BenchReport {
+    let text = |name: &str| name.to_owned();
+    let spot = |x, y| Spot { x, y, label: text("<1>"), hover: text("a & b") };
+    let bar = |value| Bar { name: text("<pmem>"), value, shown: text("1 s") };
+    let line = |spots| Line { label: text("\"fixed\""), spots };
+    let panel = |lines| LinePanel { title: text("time, s"), x_title: text("threads"), lines };
+    let section = |id: &str, plot| Section {
+        id: text(id),
+        name: text("Figure 1"),
+        title: text("<title>"),
+        words: text("</p>"),
+        caption: text("<!--"),
+        plot,
+    };
+    let bars = vec![BarPanel {
+        title: text("time"),
+        full: 1.0,
+        bars: vec![bar(1.0), bar(f64::NAN), bar(0.0)],
+    }];
+    let spots = vec![spot(1.0, 2.0), spot(2.0, f64::INFINITY)];
+    BenchReport {
+        facts: vec![(text("<b>"), text("&"))],
+        sections: vec![
+            section("a", Plot::Bars(bars)),
+            section("b", Plot::Lines(vec![panel(vec![line(spots), line(Vec::new())])])),
+            section("c", Plot::Lines(Vec::new())),
+            section("d", Plot::Bars(Vec::new())),
+        ],
+        ..BenchReport::default()
+    }
+}
+
+#[test]
+fn the_page_of_the_benchmark_is_well_formed_with_a_plot_for_each_section() {
+    for report in [bench(), BenchReport::default()] {
+        let page = render_bench(&report);
+        assert_eq!(check_tags(&page), Ok(()));
+        assert_eq!(page.matches("<figure>").count(), report.sections.len());
+        for word in ["NaN", "inf\"", "Infinity", "<script", "http:", "https:", "url(", "src="] {
+            assert!(!page.contains(word), "{word}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Tests of the command line as a process.
 #![expect(clippy::disallowed_methods, reason = "tests make the files that the program reads")]
 
+mod bench;
 mod demo;
 mod export;
 mod hostile;

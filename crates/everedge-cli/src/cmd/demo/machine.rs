@@ -6,7 +6,7 @@ use crate::output::bytes;
 use crate::report::RunInfo;
 
 /// Describes this run.
-pub(super) fn run_info() -> RunInfo {
+pub(in crate::cmd) fn run_info() -> RunInfo {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let words: Vec<String> = std::env::args().skip(1).map(quoted).collect();
     RunInfo {

@@ -29,7 +29,7 @@ const WRITING_US_MAX: u64 = 2_000_000;
 /// The longest pause between the last line that is waited for and the kill, in microseconds.
 const PAUSE_US_MAX: u64 = 2_000;
 /// The number of SIGKILL.
-const SIGKILL: i32 = 9;
+pub(in crate::cmd) const SIGKILL: i32 = 9;
 
 /// What is ingested, and where.
 pub(super) struct Plug<'a> {
@@ -176,11 +176,11 @@ impl Lines {
 /// Pseudo-random numbers: SplitMix64.
 ///
 /// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-pub(super) struct Random(pub(super) u64);
+pub(in crate::cmd) struct Random(pub(in crate::cmd) u64);
 
 impl Random {
     /// Returns a number below `bound`, or 0 if that is 0.
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(in crate::cmd) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,0 +1,184 @@
+//! `everedge bench delete`: a share of a graph's edges, deleted in batches.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use everedge::{Batch, Edge, Graph};
+use serde::Serialize;
+
+use super::figures::{self, Row};
+use super::ingest;
+use super::options::{Common, Lists};
+use super::process::{self, Case, Task, Work};
+use super::table::{Column, Form, heading, table};
+use crate::cmd::demo::plug::Random;
+use crate::output::Output;
+
+/// Measure deleting edges.
+///
+/// The whole graph is ingested and archived first. Then a share of its edges, chosen and shuffled
+/// by a seed, is deleted in batches. Time runs until all deletions are acknowledged, and on until
+/// they are archived. The graph must have exactly the other edges afterwards.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  everedge bench delete --scale 20 --share 0.04 --medium pmem,file --on 2")]
+pub(super) struct Args {
+    #[command(flatten)]
+    common: Common,
+
+    /// The share of the edges that is deleted, from 0 to 1.
+    #[arg(long, default_value_t = SHARE, value_parser = share)]
+    share: f64,
+
+    /// Chooses the edges.
+    #[arg(long, default_value_t = SEED, value_name = "N")]
+    seed: u64,
+
+    #[command(flatten)]
+    lists: Lists,
+}
+
+/// What the paper deletes.
+pub(super) const SHARE: f64 = 0.04;
+pub(super) const SEED: u64 = 1;
+
+const COLUMNS: [Column; 7] = [
+    Column { key: "deleted", title: "deleted", form: Form::Count },
+    Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
+    Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
+    Column { key: "disk_bytes_before", title: "disk before", form: Form::Bytes },
+    Column { key: "disk_bytes_after", title: "after", form: Form::Bytes },
+    Column { key: "compact_seconds", title: "compaction", form: Form::Seconds },
+    Column { key: "disk_bytes_compacted", title: "compacted", form: Form::Bytes },
+];
+
+/// The figures of the deletions in one process.
+#[derive(Debug, Serialize)]
+struct Figures {
+    /// Edges before.
+    edges: u64,
+    deleted: u64,
+    /// Seconds from the first deletion until all are acknowledged.
+    acknowledged_seconds: f64,
+    /// Seconds until all are in the lists too.
+    archived_seconds: f64,
+    acknowledged_per_second: f64,
+    archived_per_second: f64,
+    /// Bytes of the graph on its medium, before the deletions and after them.
+    disk_bytes_before: u64,
+    disk_bytes_after: u64,
+    #[serde(flatten)]
+    compaction: Compaction,
+}
+
+/// What compaction took and left.
+#[derive(Debug, Default, Serialize)]
+struct Compaction {
+    compact_seconds: Option<f64>,
+    disk_bytes_compacted: Option<u64>,
+}
+
+pub(super) fn run(args: &Args, output: Output) -> Result<()> {
+    let work = Work::Delete { share: args.share, seed: args.seed };
+    let configurations = args.lists.configurations(&ingest::MEDIA)?;
+    let case = |configuration| Case { work, configuration };
+    let cases: Vec<Case> = configurations.into_iter().map(case).collect();
+    let rows = process::measure(&args.common, &cases, output)?;
+    output.print(&rows, |rows| {
+        format!("{}\n\n{}", heading(&args.common, rows), table(rows, &[], &COLUMNS))
+    })
+}
+
+/// Ingests the graph, deletes from it and returns the figures.
+///
+/// # Errors
+/// If the medium fails, or the graph has another number of edges at the end.
+pub(super) fn measure(task: &Task, share: f64, seed: u64) -> Result<Row> {
+    let graph = task.create(false)?;
+    let generator = task.generator()?;
+    let total = generator.edge_count();
+    let edges = generator.edges(0..total);
+    let batch = task.configuration.batch;
+    ingest::take(&graph, &edges, batch)?;
+    let chosen = chosen(&edges, share, seed);
+    drop(edges);
+    let deleted = chosen.len() as u64;
+    let disk_bytes_before = graph.stats()?.disk_bytes;
+    let start = Instant::now();
+    for batch in chosen.chunks(batch) {
+        graph.apply(&Batch::deletions(batch.iter().copied(), false)?)?;
+    }
+    let acknowledged_seconds = start.elapsed().as_secs_f64();
+    drop(graph.snapshot()?);
+    let archived_seconds = start.elapsed().as_secs_f64();
+    let disk_bytes_after = graph.stats()?.disk_bytes;
+    check(&graph, total - deleted, "the deletions")?;
+    let compaction = compact(&graph)?;
+    check(&graph, total - deleted, "the compaction")?;
+    figures::row(&Figures {
+        edges: total,
+        deleted,
+        acknowledged_seconds,
+        archived_seconds,
+        acknowledged_per_second: deleted as f64 / acknowledged_seconds,
+        archived_per_second: deleted as f64 / archived_seconds,
+        disk_bytes_before,
+        disk_bytes_after,
+        compaction,
+    })
+}
+
+/// The one place where a measurement compacts: `Graph::compact` is called and timed here. Until
+/// the facade has it, there are no figures.
+fn compact(_graph: &Graph) -> Result<Compaction> {
+    Ok(Compaction::default())
+}
+
+fn check(graph: &Graph, expected: u64, after: &str) -> Result<()> {
+    let found = graph.snapshot()?.edge_count();
+    ensure!(found == expected, "the graph has {found} edges after {after}, not {expected}");
+    Ok(())
+}
+
+/// Returns a share of the edges, each of them at most once, in pseudo-random order.
+///
+/// Source: Knuth, "The Art of Computer Programming" 2, §3.4.2: algorithm S chooses, P shuffles.
+fn chosen(edges: &[Edge], share: f64, seed: u64) -> Vec<Edge> {
+    let mut random = Random(seed);
+    let wanted = (edges.len() as f64 * share).round() as usize;
+    let mut chosen = Vec::with_capacity(wanted);
+    for (index, &edge) in edges.iter().enumerate() {
+        let left = (edges.len() - index) as u64;
+        if random.below(left) < (wanted - chosen.len()) as u64 {
+            chosen.push(edge);
+        }
+    }
+    for last in (1..chosen.len()).rev() {
+        chosen.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    chosen
+}
+
+fn share(word: &str) -> Result<f64, String> {
+    let share = word.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "give a number from 0 to 1, such as 0.04".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_exact_and_no_edge_is_chosen_twice() {
+        let edges: Vec<Edge> = (0..1_000).map(|u| (u, u + 1)).collect();
+        for share in [0.0, 0.04, 0.5, 1.0] {
+            let mut found = chosen(&edges, share, 7);
+            assert_eq!(found.len(), (1_000.0 * share) as usize);
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), (1_000.0 * share) as usize);
+        }
+        assert_ne!(chosen(&edges, 0.04, 1), chosen(&edges, 0.04, 2));
+    }
+}

@@ -1,0 +1,227 @@
+//! The experiments of XPGraph's paper that this machine can answer: a table drives them.
+//!
+//! Source: Wang et al., "Scalable and High-Performance Large-Scale Dynamic Graph Storage and
+//! Processing System", ACM ToS 2025, §5. Differences: one Kronecker graph instead of eight data
+//! sets, persistent memory is emulated on a tmpfs, and what is not varied is as everedge has it by
+//! default; the paper archives from 2^16 updates on.
+
+use anyhow::Result;
+
+use super::process::Work;
+use super::recovery::End;
+use super::setting::{Point, Setting, bars, superscript};
+use super::table::{Column, Form};
+use super::{delete, recovery};
+use crate::cmd::Medium;
+
+/// A figure or a table of the paper.
+pub(super) struct Experiment {
+    /// How `--figure` calls it.
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    /// What is varied, and what is to be seen: a sentence or two.
+    pub(super) words: &'static str,
+    /// What is measured, in the order of the plot.
+    pub(super) points: fn(&Setting<'_>) -> Result<Vec<Point>>,
+    /// What is shown of it.
+    pub(super) shown: &'static [Column],
+    pub(super) plot: PlotKind,
+}
+
+/// How an experiment is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PlotKind {
+    /// A bar for each point.
+    Bars,
+    /// A line for each series; the word names the horizontal axis.
+    Lines(&'static str),
+    /// A bar for each figure of one point.
+    Parts,
+}
+
+const ACKNOWLEDGED: Column =
+    Column { key: "acknowledged_seconds", title: "time until acknowledged", form: Form::Seconds };
+const ARCHIVED: Column =
+    Column { key: "archived_seconds", title: "time until archived", form: Form::Seconds };
+const MEMORY: Column =
+    Column { key: "process_bytes", title: "memory beside the medium", form: Form::Bytes };
+
+/// All experiments, in the order of the paper.
+pub(super) static ALL: [Experiment; 11] = [
+    Experiment {
+        name: "12",
+        title: "Ingest on three media",
+        words: "The whole graph in batches, each acknowledged; then until all of it is in the \
+                lists. The paper compares systems, here are the media of one.",
+        points: |setting| Ok(bars(setting.media(&[Medium::Dram, Medium::Pmem, Medium::File]))),
+        shown: &[ACKNOWLEDGED, ARCHIVED],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "13",
+        title: "What the device reads and writes",
+        words: "Bytes of the device during the ingest, by the meter's model: lines of 256 bytes \
+                for pmem, pages of 4 KiB for a file, whose reads the page cache answers.",
+        points: |setting| {
+            let mut points = bars(setting.media(&recovery::MEDIA));
+            points.iter_mut().for_each(|point| point.case.work = Work::Ingest { meter: true });
+            Ok(points)
+        },
+        shown: &[
+            Column { key: "media_written_bytes", title: "written", form: Form::Bytes },
+            Column { key: "media_read_bytes", title: "read", form: Form::Bytes },
+        ],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "15",
+        title: "Deleting 4 % of the edges",
+        words: "Edges chosen at random are deleted from the archived graph. A deletion is an \
+                update of its own: space grows until a compaction gives it back.",
+        points: |setting| {
+            let mut points = bars(setting.media(&recovery::MEDIA));
+            let work = Work::Delete { share: delete::SHARE, seed: delete::SEED };
+            points.iter_mut().for_each(|point| point.case.work = work);
+            Ok(points)
+        },
+        shown: &[
+            ACKNOWLEDGED,
+            ARCHIVED,
+            Column { key: "compact_seconds", title: "compaction", form: Form::Seconds },
+            Column { key: "disk_bytes_before", title: "disk before", form: Form::Bytes },
+            Column { key: "disk_bytes_after", title: "disk after", form: Form::Bytes },
+            Column { key: "disk_bytes_compacted", title: "disk compacted", form: Form::Bytes },
+        ],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "17",
+        title: "Opening after a kill",
+        words: "The writer is killed when all is acknowledged. Time runs from opening to the \
+                first snapshot, which must hold every acknowledged edge.",
+        points: |setting| {
+            let mut points = bars(setting.media(&recovery::MEDIA));
+            let work = Work::Recover { end: End::Killed };
+            points.iter_mut().for_each(|point| point.case.work = work);
+            Ok(points)
+        },
+        shown: &[
+            Column { key: "ingest_seconds", title: "ingest", form: Form::Seconds },
+            Column { key: "open_seconds", title: "opening", form: Form::Seconds },
+            Column { key: "open_ratio", title: "opening for one of ingest", form: Form::Ratio },
+        ],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "19",
+        title: "Vertex buffers of one size",
+        words: "All vertices have buffers of the same size, in bytes. Larger ones are flushed \
+                less often, and take more memory.",
+        points: |setting| Ok(setting.fixed_buffers(&[16, 32, 64, 128, 256, 512])),
+        shown: &[ARCHIVED, MEMORY],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "20",
+        title: "Hierarchical vertex buffers",
+        words: "Buffers that grow from 16 bytes up to a largest size, beside buffers that all \
+                have that size: the same time for less memory is what the paper found.",
+        points: |setting| {
+            let sizes = [32, 64, 128, 256, 512];
+            let mut points = setting.fixed_buffers(&sizes);
+            points.extend(setting.hierarchical_buffers(&sizes));
+            Ok(points)
+        },
+        shown: &[ARCHIVED, MEMORY],
+        plot: PlotKind::Lines("largest buffer, bytes"),
+    },
+    Experiment {
+        name: "25",
+        title: "The pool of vertex buffers",
+        words: "All buffers are flushed when they reach the size of the pool. What the graph \
+                needs is the sum of the buffers that its degrees ask for.",
+        points: |setting| setting.pools(),
+        shown: &[ARCHIVED, MEMORY],
+        plot: PlotKind::Lines("pool, as a share of what the graph needs"),
+    },
+    Experiment {
+        name: "26",
+        title: "Persistent memory and file",
+        words: "The same ingest on both media, for graphs that become four times larger.",
+        points: |setting| Ok(setting.scales()),
+        shown: &[ARCHIVED],
+        plot: PlotKind::Lines("scale of the graph"),
+    },
+    Experiment {
+        name: "27",
+        title: "Threads",
+        words: "The same ingest with more threads.",
+        points: |setting| {
+            let numbers: Vec<(f64, usize)> =
+                setting.threads.iter().map(|&n| (n as f64, n)).collect();
+            Ok(setting.lines(&numbers, |one, value| one.threads = value, usize::to_string))
+        },
+        shown: &[ARCHIVED],
+        plot: PlotKind::Lines("threads"),
+    },
+    Experiment {
+        name: "28",
+        title: "Archiving threshold",
+        words: "How many updates stand in the log before they are archived. The more, the better \
+                they are sorted by vertex.",
+        points: |setting| {
+            let powers: Vec<(f64, u64)> =
+                (10..=24).step_by(2).map(|power| (f64::from(power), 1 << power)).collect();
+            let label = |value: &u64| format!("2{}", superscript(value.trailing_zeros()));
+            Ok(setting.lines(&powers, |one, value| one.archive_threshold = value, label))
+        },
+        shown: &[ACKNOWLEDGED, ARCHIVED],
+        plot: PlotKind::Lines("updates from which the log is archived"),
+    },
+    Experiment {
+        name: "table-3",
+        title: "Where memory goes",
+        words: "Log and blocks lie on the medium, buffers and the rest in memory. Where no \
+                buffers are shown they are part of the rest.",
+        points: |setting| Ok(bars(setting.media(&[Medium::Pmem]))),
+        shown: &[
+            Column { key: "log_bytes", title: "log", form: Form::Bytes },
+            Column { key: "block_bytes", title: "blocks", form: Form::Bytes },
+            Column { key: "buffer_bytes", title: "buffers", form: Form::Bytes },
+            Column { key: "rest_bytes", title: "rest", form: Form::Bytes },
+        ],
+        plot: PlotKind::Parts,
+    },
+];
+
+/// Returns the experiment that `--figure` calls so.
+pub(super) fn find(name: &str) -> Result<&'static Experiment, String> {
+    ALL.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|experiment| experiment.name).collect();
+        format!("there are {}", names.join(", "))
+    })
+}
+
+impl Experiment {
+    /// Returns how the paper calls it.
+    pub(super) fn in_paper(&self) -> String {
+        match self.name.strip_prefix("table-") {
+            Some(number) => format!("Table {number}"),
+            None => format!("Figure {}", self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_is_found_by_its_name() {
+        for (index, experiment) in ALL.iter().enumerate() {
+            let found = find(experiment.name).unwrap();
+            assert!(std::ptr::eq(found, &ALL[index]), "{}", experiment.name);
+        }
+        assert!(find("22").err().unwrap().contains("20, 25"));
+    }
+}

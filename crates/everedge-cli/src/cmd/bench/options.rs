@@ -1,0 +1,238 @@
+//! What can be varied: the graph, where it lies, and the options that make configurations.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use everedge::{AdjacencyOptions, Generator, GraphOptions, MediumKind, Phases};
+use serde::{Deserialize, Serialize};
+
+use crate::cmd::{Medium, parsed, size};
+
+/// Edges of a batch unless something else is asked for.
+pub(super) const BATCH: usize = 1 << 16;
+
+/// The graph and the circumstances: what every measurement has.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct Common {
+    /// Edges for each id.
+    #[arg(long, default_value_t = 16, value_name = "D")]
+    pub(super) degree: u32,
+
+    /// How often each configuration runs; medians are shown.
+    #[arg(long, default_value_t = 3, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) trials: u32,
+
+    /// Where graphs of the medium `file` are put, and removed again.
+    #[arg(long, default_value = "bench-graphs", value_name = "DIR")]
+    pub(super) directory: PathBuf,
+
+    /// Where graphs of the medium `pmem` are put, and removed again: a tmpfs.
+    #[arg(long, default_value = "/dev/shm/everedge-bench", value_name = "DIR")]
+    pub(super) pmem_directory: PathBuf,
+}
+
+impl Common {
+    /// Returns the description of the graph with `2^scale` ids.
+    ///
+    /// # Errors
+    /// If there is no such graph.
+    pub(super) fn generator(&self, scale: u32) -> Result<Generator> {
+        Ok(Generator::kron(scale, self.degree, 1)?)
+    }
+}
+
+/// Comma lists; each combination of their values is a configuration.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Options that take comma lists; every combination is measured")]
+pub(super) struct Lists {
+    /// Scales: a graph has 2^S ids.
+    #[arg(long, value_delimiter = ',', default_value = "20", value_name = "S")]
+    scale: Vec<u32>,
+
+    /// The media; pmem is emulated on a tmpfs [default: all on which the measurement has a sense].
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "MEDIUM")]
+    medium: Vec<Medium>,
+
+    /// Numbers of threads.
+    #[arg(long = "on", value_delimiter = ',', default_value = "1,2", value_name = "N")]
+    threads: Vec<usize>,
+
+    /// Edges of a batch: what is acknowledged together.
+    #[arg(long, value_delimiter = ',', value_name = "N", default_values_t = [BATCH])]
+    batch: Vec<usize>,
+
+    /// Updates in the log from which they are archived.
+    #[arg(long, value_delimiter = ',', value_name = "N",
+        default_values_t = [adjacency().archive_threshold])]
+    archive_threshold: Vec<u64>,
+
+    /// Whether logging goes on while updates are archived: overlapped or in-turn.
+    #[arg(long, value_delimiter = ',', value_name = "PHASES", value_parser = parsed::<Phases>,
+        default_values_t = [adjacency().phases])]
+    phases: Vec<Phases>,
+
+    /// Bytes of a vertex's first buffer: a power of two from 16 on.
+    #[arg(long, value_delimiter = ',', value_name = "BYTES",
+        default_values_t = [adjacency().buffer_bytes_min])]
+    buffer_min: Vec<u32>,
+
+    /// Bytes up to which a buffer grows before it is flushed.
+    #[arg(long, value_delimiter = ',', value_name = "BYTES",
+        default_values_t = [adjacency().buffer_bytes_max])]
+    buffer_max: Vec<u32>,
+
+    /// Bytes of the buffers of vertices of large degree [default: what suits the medium].
+    #[arg(long, value_delimiter = ',', value_name = "BYTES")]
+    wide_buffer: Vec<u32>,
+
+    /// Bytes of vertex buffers from which all are flushed, with K, M or G.
+    #[arg(long, value_delimiter = ',', value_name = "SIZE", value_parser = size,
+        default_value = "4G")]
+    buffer_pool: Vec<u64>,
+
+    /// Bytes set aside for blocks at creation, with K, M or G; then the log is made whole too.
+    #[arg(long, value_delimiter = ',', value_name = "SIZE", value_parser = size,
+        default_value = "0")]
+    preallocate: Vec<u64>,
+}
+
+impl Lists {
+    /// Returns all combinations; `media` are those of a measurement that names none.
+    ///
+    /// # Errors
+    /// If a combination makes no sense.
+    pub(super) fn configurations(&self, media: &[Medium]) -> Result<Vec<Configuration>> {
+        let media = if self.medium.is_empty() { media } else { &self.medium };
+        let wide: Vec<Option<u32>> = match self.wide_buffer.is_empty() {
+            true => vec![None],
+            false => self.wide_buffer.iter().copied().map(Some).collect(),
+        };
+        let mut all = vec![Configuration::default()];
+        all = vary(all, &self.scale, |one, value| one.scale = value);
+        all = vary(all, media, |one, value| one.medium = value);
+        all = vary(all, &self.batch, |one, value| one.batch = value);
+        all = vary(all, &self.archive_threshold, |one, value| one.archive_threshold = value);
+        all = vary(all, &self.phases, |one, value| one.phases = value);
+        all = vary(all, &self.buffer_min, |one, value| one.buffer_min = value);
+        all = vary(all, &self.buffer_max, |one, value| one.buffer_max = value);
+        all = vary(all, &wide, |one, value| one.wide_buffer = value);
+        all = vary(all, &self.buffer_pool, |one, value| one.buffer_pool = value);
+        all = vary(all, &self.preallocate, |one, value| one.preallocate = value);
+        all = vary(all, &self.threads, |one, value| one.threads = value);
+        all.iter().try_for_each(Configuration::check)?;
+        Ok(all)
+    }
+}
+
+/// Returns each of `all` with each of the values; the values vary fastest.
+pub(super) fn vary<T: Clone>(
+    all: Vec<Configuration>,
+    values: &[T],
+    set: impl Fn(&mut Configuration, T),
+) -> Vec<Configuration> {
+    let with = |one: &Configuration, value: &T| {
+        let mut one = one.clone();
+        set(&mut one, value.clone());
+        one
+    };
+    all.iter().flat_map(|one| values.iter().map(move |value| with(one, value))).collect()
+}
+
+/// One value of each option.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Configuration {
+    pub(super) scale: u32,
+    pub(super) medium: Medium,
+    pub(super) threads: usize,
+    pub(super) batch: usize,
+    pub(super) archive_threshold: u64,
+    pub(super) phases: Phases,
+    pub(super) buffer_min: u32,
+    pub(super) buffer_max: u32,
+    /// None is what suits the medium.
+    pub(super) wide_buffer: Option<u32>,
+    pub(super) buffer_pool: u64,
+    pub(super) preallocate: u64,
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        let adjacency = adjacency();
+        Self {
+            scale: 20,
+            medium: Medium::Pmem,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            batch: BATCH,
+            archive_threshold: adjacency.archive_threshold,
+            phases: adjacency.phases,
+            buffer_min: adjacency.buffer_bytes_min,
+            buffer_max: adjacency.buffer_bytes_max,
+            wide_buffer: adjacency.wide_buffer_bytes,
+            buffer_pool: adjacency.buffer_pool_bytes,
+            preallocate: 0,
+        }
+    }
+}
+
+impl Configuration {
+    /// Returns the options of a graph in this configuration.
+    pub(super) fn graph_options(&self) -> GraphOptions {
+        let medium = match self.medium {
+            Medium::Dram => MediumKind::Dram,
+            Medium::Pmem => MediumKind::Pmem { emulated: true },
+            Medium::File => MediumKind::File,
+        };
+        let adjacency = AdjacencyOptions {
+            archive_threshold: self.archive_threshold,
+            phases: self.phases,
+            buffer_pool_bytes: self.buffer_pool,
+            buffer_bytes_min: self.buffer_min,
+            buffer_bytes_max: self.buffer_max,
+            wide_buffer_bytes: self.wide_buffer,
+        };
+        GraphOptions {
+            medium,
+            preallocate_bytes: self.preallocate,
+            adjacency,
+            ..GraphOptions::default()
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!(self.batch > 0, "a batch has at least one edge; give --batch 1 or more");
+        ensure!(self.threads > 0, "there is no work on 0 threads; give --on 1 or more");
+        ensure!(
+            self.buffer_min <= self.buffer_max,
+            "--buffer-min {} is above --buffer-max {}; every combination is measured, so give \
+             lists that do not cross, or measure in two runs",
+            self.buffer_min,
+            self.buffer_max
+        );
+        Ok(())
+    }
+}
+
+fn adjacency() -> AdjacencyOptions {
+    AdjacencyOptions::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_comes_once() {
+        let all = vary(vec![Configuration::default()], &[1, 2], |one, value| one.threads = value);
+        let all = vary(all, &[16, 32, 64], |one, value| one.buffer_min = value);
+        let shown: Vec<_> = all.iter().map(|one| (one.threads, one.buffer_min)).collect();
+        assert_eq!(shown, [(1, 16), (1, 32), (1, 64), (2, 16), (2, 32), (2, 64)]);
+    }
+
+    #[test]
+    fn crossed_buffer_sizes_are_refused() {
+        let crossed = Configuration { buffer_min: 64, buffer_max: 32, ..Configuration::default() };
+        assert!(crossed.check().unwrap_err().to_string().contains("--buffer-min 64"));
+        assert!(Configuration::default().check().is_ok());
+    }
+}

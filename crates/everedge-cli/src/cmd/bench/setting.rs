@@ -1,0 +1,188 @@
+//! What the experiments of the paper measure: cases, and where they stand in a plot.
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use super::options::{Common, Configuration};
+use super::process::{Case, Work};
+use super::recovery;
+use crate::cmd::Medium;
+
+/// A case and where it stands in the plot.
+pub(super) struct Point {
+    /// The line that it is part of.
+    pub(super) series: String,
+    /// Its position on the horizontal axis.
+    pub(super) x: f64,
+    /// What is written there.
+    pub(super) label: String,
+    pub(super) case: Case,
+}
+
+/// What the experiments start from.
+pub(super) struct Setting<'a> {
+    pub(super) common: &'a Common,
+    pub(super) scale: u32,
+    /// Ascending.
+    pub(super) threads: &'a [usize],
+}
+
+impl Setting<'_> {
+    fn base(&self) -> Configuration {
+        let threads = self.threads.last().copied().unwrap_or(1);
+        Configuration { scale: self.scale, threads, ..Configuration::default() }
+    }
+
+    /// Returns the base on each of these media.
+    pub(super) fn media(&self, media: &[Medium]) -> Vec<Configuration> {
+        let on = |&medium: &Medium| Configuration { medium, ..self.base() };
+        media.iter().map(on).collect()
+    }
+
+    /// Returns a line for each medium that survives, over values at their positions.
+    pub(super) fn lines<T: Clone>(
+        &self,
+        values: &[(f64, T)],
+        set: impl Fn(&mut Configuration, T),
+        label: impl Fn(&T) -> String,
+    ) -> Vec<Point> {
+        let mut points = Vec::new();
+        for on in self.media(&recovery::MEDIA) {
+            for (x, value) in values {
+                let mut configuration = on.clone();
+                set(&mut configuration, value.clone());
+                let series = word_of(on.medium);
+                points.push(ingest(series, *x, label(value), configuration));
+            }
+        }
+        points
+    }
+
+    /// Returns points over graphs up to the setting's, each four times as large as the one before.
+    pub(super) fn scales(&self) -> Vec<Point> {
+        let mut scales: Vec<u32> = [4, 2, 0].map(|less| self.scale.saturating_sub(less)).into();
+        scales.dedup();
+        let values: Vec<(f64, u32)> = scales.into_iter().map(|s| (f64::from(s), s)).collect();
+        self.lines(&values, |one, value| one.scale = value, u32::to_string)
+    }
+
+    /// Returns points over buffers that all have one size.
+    pub(super) fn fixed_buffers(&self, sizes: &[u32]) -> Vec<Point> {
+        self.buffers("fixed", sizes, |one, size| one.buffer_min = size)
+    }
+
+    /// Returns points over the largest size of buffers that grow.
+    pub(super) fn hierarchical_buffers(&self, sizes: &[u32]) -> Vec<Point> {
+        self.buffers("hierarchical", sizes, |_, _| ())
+    }
+
+    /// Returns points over the largest size of buffers. None is wider, as in the paper.
+    fn buffers(
+        &self,
+        series: &str,
+        sizes: &[u32],
+        set: impl Fn(&mut Configuration, u32),
+    ) -> Vec<Point> {
+        let point = |&size: &u32| {
+            let mut one =
+                Configuration { buffer_max: size, wide_buffer: Some(size), ..self.base() };
+            set(&mut one, size);
+            ingest(series.to_owned(), f64::from(size).log2(), size.to_string(), one)
+        };
+        sizes.iter().map(point).collect()
+    }
+
+    /// Returns points over the size of the pool, from a sixteenth of what is needed to twice it.
+    ///
+    /// # Errors
+    /// If there is no such graph.
+    pub(super) fn pools(&self) -> Result<Vec<Point>> {
+        let base = self.base();
+        let needed = self.buffer_bytes_needed(&base)?;
+        let shares = [("1/16", -4), ("1/8", -3), ("1/4", -2), ("1/2", -1), ("1", 0), ("2", 1)];
+        let point = |(label, power): (&str, i32)| {
+            let buffer_pool = (needed as f64 * f64::from(power).exp2()) as u64;
+            let one = Configuration { buffer_pool, ..base.clone() };
+            ingest("pmem".to_owned(), f64::from(power), label.to_owned(), one)
+        };
+        Ok(shares.map(point).into())
+    }
+
+    /// Returns the bytes of the buffers of all vertices, if none is ever flushed before it is
+    /// full: for each list the power of two that takes it, within the limits.
+    fn buffer_bytes_needed(&self, configuration: &Configuration) -> Result<u64> {
+        let generator = self.common.generator(configuration.scale)?;
+        let mut degrees = vec![[0u32; 2]; generator.vertex_bound() as usize];
+        for (u, v) in generator.edges(0..generator.edge_count()) {
+            degrees[u as usize][0] += 1;
+            degrees[v as usize][1] += 1;
+        }
+        let needed = |degree: u32| match degree {
+            0 => 0,
+            _ => {
+                let (min, max) = (configuration.buffer_min, configuration.buffer_max);
+                (4 * u64::from(degree)).next_power_of_two().clamp(min.into(), max.into())
+            }
+        };
+        Ok(degrees.as_flattened().iter().map(|&degree| needed(degree)).sum())
+    }
+}
+
+/// Returns an ingest for each medium.
+pub(super) fn bars(configurations: Vec<Configuration>) -> Vec<Point> {
+    let point = |(index, one): (usize, Configuration)| {
+        let word = word_of(one.medium);
+        ingest(word.clone(), index as f64, word, one)
+    };
+    configurations.into_iter().enumerate().map(point).collect()
+}
+
+fn ingest(series: String, x: f64, label: String, configuration: Configuration) -> Point {
+    Point { series, x, label, case: Case { work: Work::Ingest { meter: false }, configuration } }
+}
+
+fn word_of(medium: Medium) -> String {
+    medium.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// A number as an exponent is written.
+pub(super) fn superscript(number: u32) -> String {
+    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digit = |c: char| c.to_digit(10).map(|digit| digits[digit as usize]);
+    number.to_string().chars().filter_map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_are_raised() {
+        assert_eq!(superscript(10) + &superscript(4), "¹⁰⁴");
+    }
+
+    #[test]
+    fn pools_are_shares_of_what_the_degrees_ask_for() {
+        let common = Common {
+            degree: 16,
+            trials: 1,
+            directory: "file".into(),
+            pmem_directory: "pmem".into(),
+        };
+        let setting = Setting { common: &common, scale: 4, threads: &[1] };
+        let pools = setting.pools().unwrap();
+        let needed = setting.buffer_bytes_needed(&setting.base()).unwrap();
+        // 256 edges both ways are 2 KiB; a buffer is at most twice what is in it.
+        assert!((2048..4096).contains(&needed), "{needed}");
+        let sizes: Vec<u64> =
+            pools.iter().map(|point| point.case.configuration.buffer_pool).collect();
+        assert_eq!(
+            sizes,
+            [16, 8, 4, 2, 1]
+                .map(|part| needed / part)
+                .into_iter()
+                .chain([2 * needed])
+                .collect::<Vec<_>>()
+        );
+    }
+}

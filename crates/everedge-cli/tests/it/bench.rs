@@ -1,0 +1,193 @@
+//! `everedge bench`: every measurement on a small graph, what it prints, and that nothing stays.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A place for graphs of all media, and for reports.
+struct Bench {
+    place: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { place: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.place.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Runs a measurement at scale 8, one trial.
+    fn run(&self, words: &[&str]) -> Output {
+        let output = Command::new(env!("CARGO_BIN_EXE_everedge"))
+            .arg("bench")
+            .args(words)
+            .args(["--scale", "8", "--trials", "1"])
+            .args(["--directory", &self.path("file"), "--pmem-directory", &self.path("pmem")])
+            .output()
+            .expect("the program starts");
+        for home in ["file", "pmem"] {
+            assert!(!self.place.path().join(home).exists(), "{words:?} left something in {home}");
+        }
+        output
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        let output = self.run(&[words, &["--json"]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("one JSON value")
+    }
+
+    /// Returns the one line that a measurement fails with.
+    fn complaint(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert_eq!(output.status.code(), Some(1));
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(line.lines().count(), 1, "{line}");
+        line
+    }
+}
+
+fn rows(value: &Value) -> &[Value] {
+    value.as_array().expect("a list of rows")
+}
+
+fn assert_positive(row: &Value, keys: &[&str]) {
+    for key in keys {
+        assert!(row[key].as_f64().is_some_and(|value| value > 0.0), "{key}: {row}");
+    }
+}
+
+#[test]
+fn every_combination_of_options_is_ingested() {
+    let bench = Bench::new();
+    let words = ["ingest", "--on", "1,2", "--batch", "512,1024", "--phases", "overlapped,in-turn"];
+    let found = bench.json(&[&words[..], &["--meter"]].concat());
+    let mut seen: Vec<String> = rows(&found)
+        .iter()
+        .map(|row| {
+            format!("{} {} {} {}", row["medium"], row["threads"], row["batch"], row["phases"])
+        })
+        .collect();
+    assert_eq!(seen.len(), 24);
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 24);
+    for row in rows(&found) {
+        assert_positive(row, &["acknowledged_per_second", "archived_per_second"]);
+        assert_positive(row, &["peak_rss_bytes", "disk_bytes", "process_bytes"]);
+        assert_eq!(row["edges"], 4096);
+        assert!(row["media_written_bytes"].is_u64() && row["media_read_bytes"].is_u64());
+    }
+}
+
+#[test]
+fn options_reach_the_graph_and_the_table() {
+    let bench = Bench::new();
+    let output = bench.run(&[
+        "ingest",
+        "--medium",
+        "pmem",
+        "--on",
+        "1",
+        "--buffer-min",
+        "16,64",
+        "--buffer-max",
+        "64,256",
+        "--wide-buffer",
+        "256",
+        "--buffer-pool",
+        "1M,2M",
+        "--preallocate",
+        "0,1M",
+        "--archive-threshold",
+        "1024",
+    ]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8(output.stdout).unwrap();
+    for word in ["buffer min", "buffer max", "buffer pool", "preallocate", "1.00 MiB"] {
+        assert!(table.contains(word), "{word} is not in\n{table}");
+    }
+    for word in ["wide buffer", "archive threshold", "threads  ", "media"] {
+        assert!(!table.contains(word), "{word} is in\n{table}");
+    }
+    assert_eq!(table.lines().count(), 2 + 1 + 16);
+}
+
+#[test]
+fn deletions_leave_exactly_the_other_edges() {
+    let found = Bench::new().json(&["delete", "--share", "0.25", "--batch", "100", "--on", "2"]);
+    assert_eq!(rows(&found).len(), 3);
+    for row in rows(&found) {
+        assert_eq!((&row["edges"], &row["deleted"]), (&4096.into(), &1024.into()));
+        assert_positive(row, &["acknowledged_per_second", "archived_per_second"]);
+        assert_positive(row, &["disk_bytes_before", "disk_bytes_after"]);
+        for key in ["compact_seconds", "disk_bytes_compacted"] {
+            assert!(row.get(key).is_some(), "{key}: {row}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_lost_however_the_writer_ends() {
+    let found =
+        Bench::new().json(&["recovery", "--closed", "--early", "--on", "2", "--batch", "64"]);
+    let ends: Vec<&Value> = rows(&found).iter().map(|row| &row["end"]).collect();
+    assert_eq!(ends, ["killed", "closed", "early", "killed", "closed", "early"]);
+    for row in rows(&found) {
+        assert_eq!(row["edges_lost"], 0);
+        assert_positive(row, &["ingest_seconds", "open_seconds", "open_ratio"]);
+        assert!(row["edges_found"].as_u64() >= row["edges_acknowledged"].as_u64());
+        assert!(row["replayed_updates"].is_u64());
+    }
+}
+
+#[test]
+fn kernels_are_measured_beside_a_csr() {
+    let found = Bench::new().json(&["kernels", "--medium", "dram", "--on", "1"]);
+    assert_eq!(rows(&found).len(), 1);
+    assert_positive(&found[0], &["acknowledged_per_second", "archived_per_second", "disk_bytes"]);
+    assert_positive(&found[0], &["bfs_seconds", "bfs_ratio", "pagerank_seconds", "pagerank_ratio"]);
+}
+
+#[test]
+fn the_report_of_the_paper_has_a_plot_for_each_figure() {
+    let bench = Bench::new();
+    let path = bench.path("report.html");
+    let found = bench.json(&["xpgraph", "--report", &path]);
+    let figures = found["figures"].as_array().unwrap();
+    let names: Vec<&str> = figures.iter().map(|one| one["figure"].as_str().unwrap()).collect();
+    assert_eq!(names, ["12", "13", "15", "17", "19", "20", "25", "26", "27", "28", "table-3"]);
+    assert!(figures.iter().all(|one| !rows(&one["rows"]).is_empty()));
+    assert!(rows(&figures[3]["rows"]).iter().all(|row| row["edges_lost"] == 0));
+    let page = std::fs::read_to_string(Path::new(&path)).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    assert_eq!(page.matches("<figure>").count(), figures.len());
+    assert!(!page.contains("nothing to show") && !page.contains("http"));
+}
+
+#[test]
+fn one_figure_can_be_chosen_and_others_are_refused() {
+    let bench = Bench::new();
+    let found = bench.json(&["xpgraph", "--figure", "27,13"]);
+    let figures = found["figures"].as_array().unwrap();
+    assert_eq!((&figures[0]["figure"], &figures[1]["figure"]), (&"13".into(), &"27".into()));
+    assert_eq!(figures.len(), 2);
+    let output = bench.run(&["xpgraph", "--figure", "22"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("table-3"));
+}
+
+#[test]
+fn failures_say_what_to_do_and_leave_nothing() {
+    let bench = Bench::new();
+    assert!(bench.complaint(&["recovery", "--medium", "dram"]).contains("--medium pmem"));
+    assert!(bench.complaint(&["ingest", "--buffer-min", "512"]).contains("--buffer-max"));
+    // The graph's own complaint comes out of the measuring process.
+    let line = bench.complaint(&["ingest", "--medium", "file", "--buffer-min", "17"]);
+    assert!(line.contains("buffer-min 17") && line.contains("16, 32"), "{line}");
+    let nowhere = bench.path("missing/report.html");
+    assert!(bench.complaint(&["xpgraph", "--report", &nowhere]).contains("--report"));
+}
