@@ -46,6 +46,8 @@ bench: $(EVEREDGE)
 	$(EVEREDGE) bench ingest --scale 22
 	$(EVEREDGE) bench ingest --scale 20 --trials 1 --meter --on 2
 	$(EVEREDGE) bench kernels --scale 20 --medium pmem --on 2
+	$(EVEREDGE) bench delete --scale 20 --on 2
+	$(EVEREDGE) bench recovery --scale 20 --on 2 --closed --early
 
 # The reliability checks at length; hours.
 verify:

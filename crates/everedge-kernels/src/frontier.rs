@@ -14,7 +14,7 @@
 //! Push: the edges of the frontier. Pull: a bit test for every in-edge looked at, of all vertices.
 //! Memory: 4 bytes for each vertex of a list, or two bitmaps of one bit for each id.
 
-use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, Bitmap, GraphView, ListVisitor, VertexId, par};
 
 /// Vertices of a list in a piece of work: degrees vary by far, so pieces are small.
 const PUSH_GRAIN: usize = 64;
@@ -161,32 +161,43 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let frontier = frontier.into_bitmap(bound);
         let mut reached = Bitmap::new(bound);
         let counts = par::map_chunks_mut(reached.words_mut(), PULL_GRAIN, |first, words| {
-            let mut count = 0;
-            for (i, word) in (first as u32..).zip(words) {
-                for v in i * 64..(i * 64).saturating_add(64).min(bound) {
-                    *word |= u64::from(self.pull_vertex(v, &frontier, step)) << (v % 64);
-                }
-                count += word.count_ones();
-            }
-            count
+            let start = first as u32 * 64;
+            let end = start.saturating_add(words.len() as u32 * 64).min(bound);
+            let mut pull = Pull { frontier: &frontier, step, start, words };
+            self.view.visit_in_neighbors(start..end, &mut pull);
+            pull.words.iter().map(|word| word.count_ones()).sum::<u32>()
         });
         Frontier { members: Members::Dense(reached), count: counts.into_iter().sum() }
     }
+}
 
-    /// Returns whether `v` is reached from a member of the frontier.
+/// Finds which vertices are reached from a member of the frontier.
+struct Pull<'a, S> {
+    frontier: &'a Bitmap,
+    step: &'a S,
+    /// The vertex of the first bit of `words`.
+    start: VertexId,
+    words: &'a mut [u64],
+}
+
+impl<S: EdgeStep> ListVisitor for Pull<'_, S> {
     #[inline]
-    fn pull_vertex(&self, v: VertexId, frontier: &Bitmap, step: &impl EdgeStep) -> bool {
+    fn wants(&self, v: VertexId) -> bool {
+        self.step.wants(v)
+    }
+
+    #[inline]
+    fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
         let mut reached = false;
-        if step.wants(v) {
-            for u in self.view.in_neighbors(v) {
-                if frontier.contains(u) {
-                    reached |= step.pull(u, v);
-                    if !step.wants(v) {
-                        break;
-                    }
+        for u in neighbors {
+            if self.frontier.contains(u) {
+                reached |= self.step.pull(u, v);
+                if !self.step.wants(v) {
+                    break;
                 }
             }
         }
-        reached
+        let bit = v - self.start;
+        self.words[bit as usize / 64] |= u64::from(reached) << (bit % 64);
     }
 }

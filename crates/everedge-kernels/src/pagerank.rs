@@ -18,7 +18,7 @@
 //! Each iteration reads every in-edge once, in order, and one quotient for it, at random.
 //! 16 bytes for each id: the result and the quotients.
 
-use everedge_core::{GraphView, VertexId, par};
+use everedge_core::{GraphView, ListVisitor, VertexId, par};
 
 use crate::error::require;
 use crate::{Error, Result};
@@ -110,17 +110,42 @@ fn iterate(view: &impl GraphView, damping: f64, rank: &mut [f64], quotient: &mut
     let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
     let quotient = &*quotient;
     let changes = par::map_chunks_mut(rank, GRAIN, |first, ranks| {
-        let mut change = 0.0;
-        let vertices = (first as VertexId..).zip(ranks).filter(|(v, _)| view.is_vertex(*v));
-        for (v, rank) in vertices {
-            let pulled: f64 = view.in_neighbors(v).map(|u| quotient[u as usize]).sum();
-            let new = shared + damping * pulled;
-            change += (new - *rank).abs();
-            *rank = new;
-        }
-        change
+        let range = first as VertexId..(first + ranks.len()) as VertexId;
+        let mut pull = Pull { view, quotient, shared, damping, first, ranks, change: 0.0 };
+        view.visit_in_neighbors(range, &mut pull);
+        pull.change
     });
     changes.into_iter().sum()
+}
+
+/// Gives vertices their new rank.
+struct Pull<'a, V> {
+    view: &'a V,
+    quotient: &'a [f64],
+    /// What every vertex gets.
+    shared: f64,
+    damping: f64,
+    /// The vertex of the first of `ranks`.
+    first: usize,
+    ranks: &'a mut [f64],
+    /// The sum of all changes.
+    change: f64,
+}
+
+impl<V: GraphView> ListVisitor for Pull<'_, V> {
+    #[inline]
+    fn wants(&self, v: VertexId) -> bool {
+        self.view.is_vertex(v)
+    }
+
+    #[inline]
+    fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        let pulled: f64 = neighbors.map(|u| self.quotient[u as usize]).sum();
+        let rank = &mut self.ranks[v as usize - self.first];
+        let new = self.shared + self.damping * pulled;
+        self.change += (new - *rank).abs();
+        *rank = new;
+    }
 }
 
 /// Divides each rank by the out-degree into `quotient`; returns the sum of the ranks that have no

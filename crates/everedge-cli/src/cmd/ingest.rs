@@ -12,6 +12,7 @@ use everedge::{
 };
 use indicatif::ProgressBar;
 
+use super::tuning::Tuning;
 use super::{FormatChoice, Medium};
 use crate::output::{Output, bytes, count, seconds};
 
@@ -112,6 +113,9 @@ pub(crate) struct Args {
     /// After each batch print how many edges are acknowledged, a number a line.
     #[arg(long, conflicts_with = "json")]
     acknowledge: bool,
+
+    #[command(flatten)]
+    tuning: Tuning,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -173,7 +177,7 @@ fn take_in(
 }
 
 fn graph_options(args: &Args) -> GraphOptions {
-    GraphOptions {
+    args.tuning.apply(GraphOptions {
         layout: args.layout,
         medium: match args.medium {
             Medium::File => MediumKind::File,
@@ -189,7 +193,7 @@ fn graph_options(args: &Args) -> GraphOptions {
         durability: args.durability,
         log_bytes: args.log_size,
         ..GraphOptions::default()
-    }
+    })
 }
 
 fn ingest_options(args: &Args) -> IngestOptions {

@@ -8,6 +8,7 @@ pub(crate) mod generate;
 pub(crate) mod ingest;
 pub(crate) mod run;
 pub(crate) mod stats;
+pub(crate) mod tuning;
 pub(crate) mod verify;
 
 use clap::ValueEnum;

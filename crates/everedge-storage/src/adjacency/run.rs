@@ -153,6 +153,15 @@ pub(crate) fn entries(region: &Region, place: u32, index: usize) -> &[AtomicU32]
     region.words(offset + 4 * u64::from(start), (end - start) as usize)
 }
 
+/// Returns where the list of each vertex of the run at `place` ends, and all entries.
+#[inline]
+pub(crate) fn lists(region: &Region, place: u32) -> (&[AtomicU32], &[AtomicU32]) {
+    let offset = u64::from(place) * LINE_BYTES;
+    let ends = region.words(offset + 4 * ENDS_START as u64, SPAN);
+    let entry_words = ends[SPAN - 1].load(Relaxed) as usize;
+    (ends, region.words(offset + 4 * ENTRIES_START as u64, entry_words))
+}
+
 /// Returns the words of entries of the vertex number `index` of the run at `place`.
 #[inline]
 pub(crate) fn len(region: &Region, place: u32, index: usize) -> u32 {

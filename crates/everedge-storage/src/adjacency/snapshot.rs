@@ -4,14 +4,16 @@
 //! stays as it is while writers go on. Neighbors come from the buffer, then
 //! from the newest block to the oldest.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::vec;
 
-use everedge_core::{Edge, GraphView, VertexId, WeightedView};
+use everedge_core::{Edge, GraphView, ListVisitor, VertexId, WeightedView};
 
 use super::archive::Archive;
-use super::compact::Lease;
 use super::block::NO_BLOCK;
+use super::compact::Lease;
 use super::list::{Chain, List, Places, Span};
 use super::run::{self, SPAN};
 use super::shard::{SHARD_SPAN, Shard};
@@ -147,6 +149,25 @@ impl Snapshot {
         Box::new(list.live(&self.places, local(v), self.entry_words()).into_iter())
     }
 
+    /// Shows the lists of a part of a run.
+    #[inline]
+    fn visit_run(&self, place: u32, range: Range<VertexId>, visitor: &mut impl ListVisitor) {
+        let (ends, entries) = run::lists(&self.places.blocks, place);
+        let first = range.start as usize % SPAN;
+        let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) as usize };
+        for (v, end) in range.zip(&ends[first..]) {
+            let end = end.load(Relaxed) as usize;
+            if visitor.wants(v) {
+                let words = entries[start..end].iter();
+                match self.weighted {
+                    false => visitor.visit(v, words.map(|word| word.load(Relaxed))),
+                    true => visitor.visit(v, words.step_by(2).map(|word| word.load(Relaxed))),
+                }
+            }
+            start = end;
+        }
+    }
+
     #[inline]
     fn edges(&self, v: VertexId, list: usize) -> WeightedNeighbors<'_> {
         WeightedNeighbors(self.neighbors(v, list))
@@ -197,6 +218,25 @@ impl GraphView for Snapshot {
     #[inline(always)]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.neighbors(v, self.in_list())
+    }
+
+    fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor) {
+        let list = self.in_list();
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
+            match self.pure_run(start, list) {
+                Some(place) => self.visit_run(place, start..end, visitor),
+                None => {
+                    for v in start..end {
+                        if visitor.wants(v) {
+                            visitor.visit(v, self.neighbors(v, list));
+                        }
+                    }
+                }
+            }
+            start = end;
+        }
     }
 }
 

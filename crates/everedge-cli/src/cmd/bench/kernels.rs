@@ -19,8 +19,8 @@ const ITERATIONS: u32 = 10;
 /// Measure kernels on a snapshot beside a plain CSR.
 ///
 /// BFS and ten iterations of PageRank run five times on a snapshot of a graph that was just
-/// ingested and on a CSR copy of it, in turn. A ratio is the time on the snapshot for one on the
-/// CSR.
+/// ingested and on a CSR copy of it, in turn; then the graph is compacted, and once more. A ratio
+/// is the time on the snapshot for one on the CSR.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -33,7 +33,7 @@ pub(super) struct Args {
     lists: Lists,
 }
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 9] = [
     Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
     Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
     Column { key: "peak_rss_bytes", title: "peak memory", form: Form::Bytes },
@@ -41,6 +41,8 @@ const COLUMNS: [Column; 7] = [
     Column { key: "bfs_ratio", title: "to CSR", form: Form::Ratio },
     Column { key: "pagerank_seconds", title: "PageRank", form: Form::Seconds },
     Column { key: "pagerank_ratio", title: "to CSR", form: Form::Ratio },
+    Column { key: "compact_bfs_ratio", title: "compact: BFS", form: Form::Ratio },
+    Column { key: "compact_pagerank_ratio", title: "PageRank", form: Form::Ratio },
 ];
 
 /// The figures of the kernels in one process.
@@ -54,6 +56,9 @@ struct Figures {
     pagerank_ratio: f64,
     bfs_seconds: f64,
     pagerank_seconds: f64,
+    /// The same after compaction.
+    compact_bfs_ratio: f64,
+    compact_pagerank_ratio: f64,
 }
 
 pub(super) fn run(args: &Args, output: Output) -> Result<()> {
@@ -74,13 +79,20 @@ pub(super) fn measure(task: &Task) -> Result<Row> {
     let graph = task.create(false)?;
     let ingest = ingest::figures(task, &graph)?;
     let view = graph.snapshot()?;
-    let [bfs, bfs_csr, pagerank, pagerank_csr] = seconds(&view, &view.to_csr())?;
+    let csr = view.to_csr();
+    let [bfs, bfs_csr, pagerank, pagerank_csr] = seconds(&view, &csr)?;
+    drop(view);
+    graph.compact()?;
+    let [compact_bfs, bfs_csr_again, compact_pagerank, pagerank_csr_again] =
+        seconds(&graph.snapshot()?, &csr)?;
     figures::row(&Figures {
         ingest,
         bfs_ratio: bfs / bfs_csr,
         pagerank_ratio: pagerank / pagerank_csr,
         bfs_seconds: bfs,
         pagerank_seconds: pagerank,
+        compact_bfs_ratio: compact_bfs / bfs_csr_again,
+        compact_pagerank_ratio: compact_pagerank / pagerank_csr_again,
     })
 }
 

@@ -1,0 +1,55 @@
+//! Options of the `adjacency` layout for a new graph: they change speed and space, no answer.
+
+use everedge::{AdjacencyOptions, GraphOptions, Phases};
+
+/// How a new graph's `adjacency` layout works.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Tuning of a new graph; no answer depends on it")]
+pub(crate) struct Tuning {
+    /// Updates in the log from which they are moved into the lists of their vertices.
+    #[arg(long, value_name = "N", default_value_t = AdjacencyOptions::default().archive_threshold)]
+    archive_threshold: u64,
+
+    /// Whether logging goes on meanwhile: overlapped or in-turn.
+    #[arg(long, value_name = "PHASES", value_parser = super::parsed::<Phases>,
+        default_value_t = AdjacencyOptions::default().phases)]
+    phases: Phases,
+
+    /// The memory of vertex buffers from which all are flushed, with K, M or G.
+    #[arg(long, value_name = "SIZE", value_parser = super::size, default_value = "4G")]
+    buffer_pool: u64,
+
+    /// Bytes of a vertex's first buffer: a power of two from 16 on.
+    #[arg(long, value_name = "BYTES", default_value_t = AdjacencyOptions::default().buffer_bytes_min)]
+    buffer_min: u32,
+
+    /// Bytes up to which a buffer grows before it is flushed.
+    #[arg(long, value_name = "BYTES", default_value_t = AdjacencyOptions::default().buffer_bytes_max)]
+    buffer_max: u32,
+
+    /// Bytes of the buffers of vertices of large degree [default: 4096 on a file, else 256].
+    #[arg(long, value_name = "BYTES")]
+    wide_buffer: Option<u32>,
+
+    /// Space set aside at creation beside the log, which is then made whole too.
+    #[arg(long, value_name = "SIZE", value_parser = super::size, default_value = "0")]
+    preallocate: u64,
+}
+
+impl Tuning {
+    /// Puts the options into those of the graph.
+    pub(crate) fn apply(&self, options: GraphOptions) -> GraphOptions {
+        GraphOptions {
+            preallocate_bytes: self.preallocate,
+            adjacency: AdjacencyOptions {
+                archive_threshold: self.archive_threshold,
+                phases: self.phases,
+                buffer_pool_bytes: self.buffer_pool,
+                buffer_bytes_min: self.buffer_min,
+                buffer_bytes_max: self.buffer_max,
+                wide_buffer_bytes: self.wide_buffer,
+            },
+            ..options
+        }
+    }
+}
