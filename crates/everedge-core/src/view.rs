@@ -47,7 +47,7 @@ pub trait GraphView: Sync {
 
     /// Shows `visitor` the in-neighbors of those ids of `range` that it wants, in ascending order.
     ///
-    /// As [`in_neighbors`](Self::in_neighbors) of each; a layout whose lists lie one after the other
+    /// As [`in_neighbors`](Self::in_neighbors) of each; ids that are no vertices may be left out. A layout whose lists lie one after the other
     /// does with less work for each of them.
     fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor)
     where
@@ -57,6 +57,16 @@ pub trait GraphView: Sync {
             if visitor.wants(v) {
                 visitor.visit(v, self.in_neighbors(v));
             }
+        }
+    }
+
+    /// Calls `f(v, out_degree(v))` for each id of `range`, in ascending order.
+    fn for_each_out_degree(&self, range: Range<VertexId>, mut f: impl FnMut(VertexId, u32))
+    where
+        Self: Sized,
+    {
+        for v in range {
+            f(v, self.out_degree(v));
         }
     }
 

@@ -147,9 +147,12 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let reached = par::map_chunks(list, PUSH_GRAIN, |list| {
             let mut reached = Vec::new();
             for &u in list {
-                reached.extend(
-                    self.view.out_neighbors(u).filter(|&v| step.wants(v) && step.push(u, v)),
-                );
+                // A fold: a layout knows where the pieces of its lists end.
+                self.view.out_neighbors(u).for_each(|v| {
+                    if step.wants(v) && step.push(u, v) {
+                        reached.push(v);
+                    }
+                });
             }
             reached
         });

@@ -153,12 +153,14 @@ impl<V: GraphView> ListVisitor for Pull<'_, V> {
 fn divide(view: &impl GraphView, rank: &[f64], quotient: &mut [f64]) -> f64 {
     let dangling = par::map_chunks_mut(quotient, GRAIN, |first, quotients| {
         let mut dangling = 0.0;
-        for (v, quotient) in (first..).zip(quotients) {
-            match view.out_degree(v as VertexId) {
-                0 => dangling += rank[v],
-                degree => *quotient = rank[v] / f64::from(degree),
+        let range = first as VertexId..(first + quotients.len()) as VertexId;
+        view.for_each_out_degree(range, |v, degree| {
+            let rank = rank[v as usize];
+            match degree {
+                0 => dangling += rank,
+                degree => quotients[v as usize - first] = rank / f64::from(degree),
             }
-        }
+        });
         dangling
     });
     dangling.into_iter().sum()

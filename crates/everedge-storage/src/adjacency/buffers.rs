@@ -409,6 +409,6 @@ mod tests {
         assert!(plan.is_easy(5, 57) && !plan.is_easy(5, 58) && !plan.is_easy(0, 1));
         assert_eq!((plan.widened(5, 511), plan.widened(5, 512), plan.widened(7, 9999)), (5, 6, 7));
         assert_eq!(Plan::new(16..16, 16, 1).unwrap().capacity(1), 4);
-        assert!(Plan::new(16..100, 256, 1).is_err() && Plan::new(64..16, 64, 1).is_err());
+        assert!(Plan::new(16..100, 256, 1).is_err() && Plan::new(64..128, 64, 1).is_err());
     }
 }

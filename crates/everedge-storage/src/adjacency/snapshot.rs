@@ -129,19 +129,22 @@ impl Snapshot {
     // Always: what it returns is taken apart at once, if it need not pass through memory.
     #[inline(always)]
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
-        if let Some(place) = self.pure_run(v, list) {
-            let words = Chain::of_run(&self.places, place, v as usize % SPAN);
-            return Neighbors { words, weighted: self.weighted, live: None };
-        }
-        let mut neighbors =
-            Neighbors { words: Chain::empty(&self.places), weighted: self.weighted, live: None };
-        if let Some(list) = self.list(v, list) {
-            match list.entries[local(v)].is_plain() {
-                true => neighbors.words = list.chain(&self.places, local(v)),
-                false => neighbors.live = Some(self.live_neighbors(v, list)),
-            }
-        }
-        neighbors
+        let words = match (self.pure_run(v, list), self.list(v, list)) {
+            (Some(place), _) => Chain::of_run(&self.places, place, v as usize % SPAN),
+            (None, Some(list)) => return self.neighbors_in(list, v),
+            (None, None) => Chain::empty(&self.places),
+        };
+        Neighbors { words, weighted: self.weighted, live: None }
+    }
+
+    /// Returns the neighbors of `v` in the list that has them.
+    #[inline(always)]
+    fn neighbors_in<'a>(&'a self, list: &'a List, v: VertexId) -> Neighbors<'a> {
+        let (words, live) = match list.entries[local(v)].is_plain() {
+            true => (list.chain(&self.places, local(v)), None),
+            false => (Chain::empty(&self.places), Some(self.live_neighbors(v, list))),
+        };
+        Neighbors { words, weighted: self.weighted, live }
     }
 
     #[cold]
@@ -220,22 +223,42 @@ impl GraphView for Snapshot {
         self.neighbors(v, self.in_list())
     }
 
+    fn for_each_out_degree(&self, range: Range<VertexId>, mut f: impl FnMut(VertexId, u32)) {
+        for part in spans(range) {
+            let first = part.start as usize % SPAN;
+            match (self.pure_run(part.start, 0), self.list(part.start, 0)) {
+                (Some(place), _) => {
+                    let (ends, _) = run::lists(&self.places.blocks, place);
+                    let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) };
+                    for (v, end) in part.zip(&ends[first..]) {
+                        let end = end.load(Relaxed);
+                        f(v, (end - start) >> u32::from(self.weighted));
+                        start = end;
+                    }
+                }
+                (None, Some(list)) => {
+                    let entries = &list.entries[local(part.start)..];
+                    part.zip(entries).for_each(|(v, entry)| f(v, entry.degree));
+                }
+                (None, None) => part.for_each(|v| f(v, 0)),
+            }
+        }
+    }
+
     fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor) {
         let list = self.in_list();
-        let mut start = range.start;
-        while start < range.end {
-            let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
-            match self.pure_run(start, list) {
-                Some(place) => self.visit_run(place, start..end, visitor),
-                None => {
-                    for v in start..end {
+        for part in spans(range) {
+            match (self.pure_run(part.start, list), self.list(part.start, list)) {
+                (Some(place), _) => self.visit_run(place, part, visitor),
+                (None, Some(list)) => {
+                    for v in part {
                         if visitor.wants(v) {
-                            visitor.visit(v, self.neighbors(v, list));
+                            visitor.visit(v, self.neighbors_in(list, v));
                         }
                     }
                 }
+                (None, None) => {}
             }
-            start = end;
         }
     }
 }
@@ -314,6 +337,17 @@ impl Iterator for WeightedNeighbors<'_> {
     fn next(&mut self) -> Option<(VertexId, f32)> {
         self.0.next_weighted()
     }
+}
+
+/// Cuts a range where spans begin.
+fn spans(range: Range<VertexId>) -> impl Iterator<Item = Range<VertexId>> {
+    let mut start = range.start;
+    std::iter::from_fn(move || {
+        let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
+        let part = start..end;
+        start = end;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<u32> {
