@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 EVEREDGE := target/release/everedge
 
-.PHONY: demo test test-rust test-python lint bench verify clean
+.PHONY: demo test test-rust test-python lint bench verify soak clean
 
 # Builds, then shows the main job on real data and writes a report page.
 demo: $(EVEREDGE)
@@ -53,6 +53,10 @@ bench: $(EVEREDGE)
 verify:
 	EVEREDGE_EXPLORE_IMAGES=2000000 EVEREDGE_KILLS=10000 \
 		$(CARGO) test --release --package everedge-storage --package everedge-cli -- --nocapture
+
+# Writers, readers, deletions and compaction at once: ten minutes.
+soak:
+	$(CARGO) test --release --package everedge-storage --test it -- --ignored --nocapture soak
 
 clean:
 	$(CARGO) clean

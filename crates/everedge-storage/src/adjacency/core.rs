@@ -144,6 +144,11 @@ impl Core {
         true
     }
 
+    /// Returns what is archived now, until others go on.
+    pub(super) fn archive(&self) -> MutexGuard<'_, Archive> {
+        self.archive.lock()
+    }
+
     /// Archives all acknowledged batches. Returns what is archived, until others go on.
     pub(super) fn settled(&self) -> Result<MutexGuard<'_, Archive>> {
         let mut archive = self.archive.lock();

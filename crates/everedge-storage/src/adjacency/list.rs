@@ -355,13 +355,25 @@ impl List {
         live
     }
 
+    /// Returns the raw words of the list of `local` that are in runs and blocks, in pieces, the
+    /// oldest first.
+    pub(crate) fn flushed<'a>(&self, places: &'a Places, local: usize) -> Vec<&'a [AtomicU32]> {
+        let mut chain = self.chain(places, local);
+        let mut pieces: Vec<_> = std::iter::from_fn(|| chain.next_piece()).collect();
+        pieces.reverse();
+        pieces
+    }
+
+    /// Returns the words of `local` that were spilled, the oldest first.
+    pub(crate) fn spilled_words(&self, local: usize) -> impl Iterator<Item = &[AtomicU32]> {
+        self.spilled(local).map(|spill| &spill.words[..])
+    }
+
     /// Appends the raw words of the list of `local` to `words`, the oldest first.
     pub(crate) fn gather(&self, places: &Places, local: usize, words: &mut Vec<u32>) {
-        let mut pieces: Vec<&[AtomicU32]> = vec![self.buffered(&places.buffers, local)];
-        pieces.extend(self.spilled(local).rev().map(|spill| &spill.words[..]));
-        let mut chain = self.chain(places, local);
-        pieces.extend(std::iter::from_fn(|| chain.next_piece()));
-        for piece in pieces.into_iter().rev() {
+        let buffered = self.buffered(&places.buffers, local);
+        let pieces = self.flushed(places, local).into_iter().chain(self.spilled_words(local));
+        for piece in pieces.chain([buffered]) {
             words.extend(piece.iter().map(|word| word.load(Relaxed)));
         }
     }

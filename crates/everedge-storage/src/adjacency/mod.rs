@@ -40,6 +40,7 @@ mod core;
 mod divide;
 mod list;
 mod options;
+mod parts;
 mod phases;
 mod recovery;
 mod round;
@@ -57,6 +58,7 @@ use parking_lot::RwLock;
 
 pub use self::compact::Compaction;
 pub use self::options::{AdjacencyOptions, Phases};
+pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::verify::Verification;
 

@@ -319,6 +319,11 @@ impl EdgeLog {
         self.make_durable(head)
     }
 
+    /// Returns the records that have not been taken, fenced or not.
+    pub(crate) fn untaken_records(&self) -> Vec<Record> {
+        self.state.lock().logged.iter().copied().collect()
+    }
+
     /// Takes the fenced records that have not been taken.
     pub(crate) fn take_records(&self) -> Vec<Record> {
         let durable = self.durable.lock().position;

@@ -2,9 +2,11 @@
 
 mod adjacency_crash;
 mod adjacency_full;
+mod adjacency_parts;
 mod battery;
 mod damage;
 mod explorer;
 mod medium;
 mod model;
 mod rounds;
+mod soak;
