@@ -276,6 +276,11 @@ impl Graph {
         })
     }
 
+    /// Returns how many updates each thread has archived, both ends of an edge counted.
+    pub fn thread_shares(&self) -> Vec<u64> {
+        self.live.thread_shares()
+    }
+
     /// Checks everything that can be checked without the graph's history.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Options of the `adjacency` layout for a new graph: they change speed and space, no answer.
 
-use everedge::{AdjacencyOptions, GraphOptions, Phases};
+use everedge::{AdjacencyOptions, Division, GraphOptions, Phases};
 
 /// How a new graph's `adjacency` layout works.
 #[derive(clap::Args)]
@@ -14,6 +14,15 @@ pub(crate) struct Tuning {
     #[arg(long, value_name = "PHASES", value_parser = super::parsed::<Phases>,
         default_value_t = AdjacencyOptions::default().phases)]
     phases: Phases,
+
+    /// How archiving is divided among threads: stealing, dealt or fixed.
+    #[arg(long, value_name = "DIVISION", value_parser = super::parsed::<Division>,
+        default_value_t = AdjacencyOptions::default().division)]
+    division: Division,
+
+    /// There is a range of vertices for 2^B of the updates that are archived together.
+    #[arg(long, value_name = "B", default_value_t = AdjacencyOptions::default().division_bias)]
+    division_bias: u32,
 
     /// The memory of vertex buffers from which all are flushed, with K, M or G.
     #[arg(long, value_name = "SIZE", value_parser = super::size, default_value = "4G")]
@@ -44,6 +53,8 @@ impl Tuning {
             adjacency: AdjacencyOptions {
                 archive_threshold: self.archive_threshold,
                 phases: self.phases,
+                division: self.division,
+                division_bias: self.division_bias,
                 buffer_pool_bytes: self.buffer_pool,
                 buffer_bytes_min: self.buffer_min,
                 buffer_bytes_max: self.buffer_max,

@@ -11,8 +11,10 @@ use everedge_core::par::{self, PerThread};
 
 use super::buffers::{Plan, Pool};
 use super::compact::{Compaction, Lease, NewRuns, Retired, Stamp};
-use super::divide::{Division, SIDES, Scratch, Sorter};
+use super::deal::deal;
+use super::divide::{SIDES, Scattered, Scratch, Sorter};
 use super::list::Places;
+use super::options::AdjacencyOptions;
 use super::recovery;
 use super::round::{self, Round, Step};
 use super::shard::{Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
@@ -42,6 +44,8 @@ pub(crate) struct Archive {
     /// By shard: blocks and runs that the log's anchor counts on.
     durable: Vec<Tally>,
     retired: Retired,
+    /// How many updates each thread has archived.
+    pub shares: Vec<u64>,
 }
 
 /// What archiving needs beside the archive.
@@ -116,6 +120,7 @@ impl Archive {
             epoch,
             durable,
             retired: Retired::default(),
+            shares: Vec::new(),
         }
     }
 
@@ -302,27 +307,53 @@ impl Archive {
         Ok(())
     }
 
+    /// Returns the shards that each task is to change, with their numbers.
+    fn tasks<'a>(
+        &'a mut self,
+        machinery: &Machinery,
+        scattered: &Scattered,
+    ) -> Vec<Vec<(usize, &'a mut Arc<Shard>)>> {
+        let AdjacencyOptions { division: how, division_bias, .. } = machinery.options.adjacency;
+        let updates: Vec<u64> =
+            (0..scattered.shard_count()).map(|shard| scattered.update_count(shard)).collect();
+        let dealt = deal(how, division_bias, &updates, par::thread_count());
+        let mut shards: Vec<_> = self.shards.iter_mut().map(Some).collect();
+        let mut take = |index: usize| (index, shards[index].take().expect("dealt once"));
+        dealt.into_iter().map(|task| task.into_iter().map(&mut take).collect()).collect()
+    }
+
+    fn note_shares(&mut self, shares: impl Iterator<Item = u64>) {
+        for (thread, share) in shares.enumerate() {
+            if self.shares.len() <= thread {
+                self.shares.push(0);
+            }
+            self.shares[thread] += share;
+        }
+    }
+
     fn take_round(&mut self, machinery: &Machinery, round: &Round) -> Result<()> {
         if round.len() == 0 {
             return Ok(());
         }
         let options = &machinery.options;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let division = Division::new(options, round, &mut scratch);
-        self.grow(division.shard_count());
+        let scattered = Scattered::new(options, round, &mut scratch);
+        self.grow(scattered.shard_count());
         let context =
-            machinery.context(round.first_sequence(), division.weights(), self.is_replaying);
-        let sorters = PerThread::new(Sorter::default);
-        let outcomes = par::map_chunks_mut(&mut self.shards, 1, |index, shard| -> Result<()> {
-            if division.is_empty(index) {
-                return Ok(());
-            }
-            let shard = Shard::own(&mut shard[0])?;
-            shard.materialize(index, options.list_count(), &machinery.pool);
-            for side in 0..SIDES {
-                sorters.with(|sorter| {
-                    shard.take(&context, side, &sorter.sort(&division, index, side))
-                })?;
+            machinery.context(round.first_sequence(), scattered.weights(), self.is_replaying);
+        let mut workers = PerThread::new(Worker::default);
+        let mut tasks = self.tasks(machinery, &scattered);
+        let outcomes = par::map_chunks_mut(&mut tasks, 1, |_, task| -> Result<()> {
+            for (index, shard) in &mut task[0] {
+                let shard = Shard::own(shard)?;
+                shard.materialize(*index, options.list_count(), &machinery.pool);
+                for side in 0..SIDES {
+                    workers.with(|worker| {
+                        let part = worker.sorter.sort(&scattered, *index, side);
+                        worker.update_count += part.updates().len() as u64;
+                        shard.take(&context, side, &part)
+                    })?;
+                }
             }
             match machinery.space.region().drain(Site::Block) {
                 // Nothing is fenced any more; in memory the lists are whole all the same.
@@ -330,10 +361,18 @@ impl Archive {
                 outcome => outcome,
             }
         });
+        self.note_shares(workers.iter_mut().map(|worker| worker.update_count));
         self.scratch = scratch;
         outcomes.into_iter().collect::<Result<()>>()?;
         self.next_sequence = round.first_sequence() + u64::from(round.len());
         self.is_dirty = true;
         Ok(())
     }
+}
+
+/// What a thread has while a round is archived.
+#[derive(Default)]
+struct Worker {
+    sorter: Sorter,
+    update_count: u64,
 }

@@ -32,7 +32,7 @@ pub(crate) struct Scratch {
 }
 
 /// A round's updates by part: neighbor, local vertex and place in the group in one double word.
-pub(crate) struct Division<'a> {
+pub(crate) struct Scattered<'a> {
     scratch: &'a Scratch,
     /// By chunk, then by part: where the chunk's updates of that part begin.
     starts: Vec<Vec<u32>>,
@@ -41,7 +41,7 @@ pub(crate) struct Division<'a> {
     chunks_per_group: usize,
 }
 
-impl<'a> Division<'a> {
+impl<'a> Scattered<'a> {
     /// Divides a round; both loops over it run on all threads.
     pub(crate) fn new(options: &GraphOptions, round: &Round, scratch: &'a mut Scratch) -> Self {
         let chunk_updates = (round.len() / CHUNKS_MIN)
@@ -58,12 +58,12 @@ impl<'a> Division<'a> {
             scratch.weights.resize_with(round.len() as usize, AtomicU32::default);
         }
         let chunks_per_group = (1 << GROUP_BITS) / chunk_updates as usize;
-        let division = Self { scratch, starts, bounds, chunks_per_group };
+        let scattered = Self { scratch, starts, bounds, chunks_per_group };
         par::for_each_range(round.len(), chunk_updates, |range| {
-            let next = division.starts[(range.start / chunk_updates) as usize].clone();
-            division.scatter(options, round, range, next);
+            let next = scattered.starts[(range.start / chunk_updates) as usize].clone();
+            scattered.scatter(options, round, range, next);
         });
-        division
+        scattered
     }
 
     fn scatter(
@@ -106,11 +106,9 @@ impl<'a> Division<'a> {
         &self.scratch.weights
     }
 
-    /// Returns whether a shard has no updates.
-    pub(crate) fn is_empty(&self, shard: usize) -> bool {
-        let first = (SIDES * shard).min(self.bounds.len() - 1);
-        let end = (first + SIDES).min(self.bounds.len() - 1);
-        self.bounds[first] == self.bounds[end]
+    /// Returns how many updates a shard has, those of both sides.
+    pub(crate) fn update_count(&self, shard: usize) -> u64 {
+        u64::from(self.bounds[SIDES * shard + SIDES] - self.bounds[SIDES * shard])
     }
 
     /// Returns the groups of one part, each with the place in the round at which it begins.
@@ -209,8 +207,8 @@ impl Default for Sorter {
 
 impl Sorter {
     /// Sorts the part of `shard` on one side.
-    pub(crate) fn sort(&mut self, division: &Division, shard: usize, side: usize) -> Part<'_> {
-        let groups = division.groups(SIDES * shard + side);
+    pub(crate) fn sort(&mut self, scattered: &Scattered, shard: usize, side: usize) -> Part<'_> {
+        let groups = scattered.groups(SIDES * shard + side);
         self.touched.fill(0);
         let mut any = 0;
         for word in groups.clone().flat_map(|(_, words)| words) {

@@ -37,6 +37,7 @@ mod block;
 mod buffers;
 mod compact;
 mod core;
+mod deal;
 mod divide;
 mod list;
 mod options;
@@ -57,6 +58,7 @@ use everedge_core::{Edge, VertexId};
 use parking_lot::RwLock;
 
 pub use self::compact::Compaction;
+pub use self::deal::Division;
 pub use self::options::{AdjacencyOptions, Phases};
 pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
@@ -314,6 +316,12 @@ impl AdjacencyGraph {
     pub fn compact_vertex(&self, v: VertexId) -> Result<Compaction> {
         let shard = v as usize / shard::SHARD_SPAN;
         self.core.compact(shard..shard + 1)
+    }
+
+    /// Returns how many updates each thread has archived, both ends of an edge counted: how even
+    /// the work was divided.
+    pub fn thread_shares(&self) -> Vec<u64> {
+        self.core.archive().shares.clone()
     }
 
     /// Returns what was fixed at creation.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::buffers::Plan;
+use super::deal::Division;
 use crate::manifest::GraphOptions;
 use crate::medium::MediumKind;
 use crate::{Error, Result};
@@ -51,6 +52,10 @@ pub struct AdjacencyOptions {
     pub archive_threshold: u64,
     /// Whether logging goes on meanwhile.
     pub phases: Phases,
+    /// How a round is divided among threads.
+    pub division: Division,
+    /// A round has a range of vertices for 2^b of its updates: b.
+    pub division_bias: u32,
     /// Bytes of vertex buffers from which all are flushed.
     pub buffer_pool_bytes: u64,
     /// Bytes of a vertex's first buffer: a power of two from 16 on.
@@ -68,6 +73,8 @@ impl Default for AdjacencyOptions {
         Self {
             archive_threshold: 1 << 23,
             phases: Phases::Overlapped,
+            division: Division::Stealing,
+            division_bias: 4,
             buffer_pool_bytes: 4 << 30,
             buffer_bytes_min: 16,
             buffer_bytes_max: 256,

@@ -5,7 +5,8 @@
 use everedge_core::{GraphView, MAX_VERTEX_ID};
 use everedge_storage::medium::{MediumKind, Volume, VolumeOptions};
 use everedge_storage::{
-    AdjacencyGraph, AdjacencyOptions, Batch, Durability, Error, GraphOptions, Layout, Manifest,
+    AdjacencyGraph, AdjacencyOptions, Batch, Division, Durability, Error, GraphOptions, Layout,
+    Manifest,
 };
 use tempfile::TempDir;
 
@@ -38,6 +39,10 @@ pub(crate) fn shapes(layout: Layout) -> Vec<GraphOptions> {
             weighted,
             simple,
             in_neighbors: !no_in,
+            adjacency: AdjacencyOptions {
+                division: [Division::Stealing, Division::Dealt, Division::Fixed][bits % 3],
+                ..small(layout).adjacency
+            },
             ..small(layout)
         });
     }

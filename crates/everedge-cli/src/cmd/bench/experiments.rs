@@ -47,7 +47,7 @@ const MEMORY: Column =
     Column { key: "process_bytes", title: "memory beside the medium", form: Form::Bytes };
 
 /// All experiments, in the order of the paper.
-pub(super) static ALL: [Experiment; 11] = [
+pub(super) static ALL: [Experiment; 13] = [
     Experiment {
         name: "12",
         title: "Ingest on three media",
@@ -136,6 +136,28 @@ pub(super) static ALL: [Experiment; 11] = [
         plot: PlotKind::Lines("largest buffer, bytes"),
     },
     Experiment {
+        name: "21",
+        title: "Division of work: time",
+        words: "How archiving is divided among threads: 256 fixed ranges, consecutive ones to each \
+                thread, ranges by the number of updates that are dealt to idle threads, or the \
+                same ranges that idle threads take by themselves.",
+        points: |setting| Ok(setting.divisions()),
+        shown: &[ARCHIVED],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "22",
+        title: "Division of work: balance",
+        words: "How many updates the busiest thread has archived, for one of the mean.",
+        points: |setting| Ok(setting.divisions()),
+        shown: &[Column {
+            key: "busiest_thread_ratio",
+            title: "busiest thread to mean",
+            form: Form::Ratio,
+        }],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
         name: "25",
         title: "The pool of vertex buffers",
         words: "All buffers are flushed when they reach the size of the pool. What the graph \
@@ -222,6 +244,6 @@ mod tests {
             let found = find(experiment.name).unwrap();
             assert!(std::ptr::eq(found, &ALL[index]), "{}", experiment.name);
         }
-        assert!(find("22").err().unwrap().contains("20, 25"));
+        assert!(find("23").err().unwrap().contains("20, 21"));
     }
 }

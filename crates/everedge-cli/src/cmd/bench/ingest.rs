@@ -67,6 +67,8 @@ pub(super) struct Figures {
     peak_rss_bytes: u64,
     /// Bytes of the graph on its medium.
     disk_bytes: u64,
+    /// What the busiest thread has archived for one of the mean.
+    busiest_thread_ratio: f64,
     #[serde(flatten)]
     memory: Memory,
     #[serde(flatten)]
@@ -143,9 +145,16 @@ pub(super) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
         archived_per_second: total as f64 / times.archived,
         peak_rss_bytes: everedge::peak_rss_bytes().saturating_sub(total * EDGE_BYTES),
         disk_bytes: graph.stats()?.disk_bytes,
+        busiest_thread_ratio: busiest(&graph.thread_shares()),
         memory: memory(task, graph, &edges),
         media,
     })
+}
+
+/// Returns the largest of the shares for one of their mean.
+fn busiest(shares: &[u64]) -> f64 {
+    let mean = shares.iter().sum::<u64>() as f64 / shares.len().max(1) as f64;
+    shares.iter().max().map_or(1.0, |&largest| largest as f64 / mean.max(1.0))
 }
 
 /// How long an ingest took, in seconds from the first batch on.

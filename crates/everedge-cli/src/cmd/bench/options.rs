@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use everedge::{AdjacencyOptions, Generator, GraphOptions, MediumKind, Phases};
+use everedge::{AdjacencyOptions, Division, Generator, GraphOptions, MediumKind, Phases};
 use serde::{Deserialize, Serialize};
 
 use crate::cmd::{Medium, parsed, size};
@@ -72,6 +72,16 @@ pub(super) struct Lists {
         default_values_t = [adjacency().phases])]
     phases: Vec<Phases>,
 
+    /// How archiving is divided among threads: stealing, dealt or fixed.
+    #[arg(long, value_delimiter = ',', value_name = "DIVISION", value_parser = parsed::<Division>,
+        default_values_t = [adjacency().division])]
+    division: Vec<Division>,
+
+    /// A range of vertices for 2^B of the updates that are archived together.
+    #[arg(long, value_delimiter = ',', value_name = "B",
+        default_values_t = [adjacency().division_bias])]
+    division_bias: Vec<u32>,
+
     /// Bytes of a vertex's first buffer: a power of two from 16 on.
     #[arg(long, value_delimiter = ',', value_name = "BYTES",
         default_values_t = [adjacency().buffer_bytes_min])]
@@ -114,6 +124,8 @@ impl Lists {
         all = vary(all, &self.batch, |one, value| one.batch = value);
         all = vary(all, &self.archive_threshold, |one, value| one.archive_threshold = value);
         all = vary(all, &self.phases, |one, value| one.phases = value);
+        all = vary(all, &self.division, |one, value| one.division = value);
+        all = vary(all, &self.division_bias, |one, value| one.division_bias = value);
         all = vary(all, &self.buffer_min, |one, value| one.buffer_min = value);
         all = vary(all, &self.buffer_max, |one, value| one.buffer_max = value);
         all = vary(all, &wide, |one, value| one.wide_buffer = value);
@@ -148,6 +160,8 @@ pub(super) struct Configuration {
     pub(super) batch: usize,
     pub(super) archive_threshold: u64,
     pub(super) phases: Phases,
+    pub(super) division: Division,
+    pub(super) division_bias: u32,
     pub(super) buffer_min: u32,
     pub(super) buffer_max: u32,
     /// None is what suits the medium.
@@ -166,6 +180,8 @@ impl Default for Configuration {
             batch: BATCH,
             archive_threshold: adjacency.archive_threshold,
             phases: adjacency.phases,
+            division: adjacency.division,
+            division_bias: adjacency.division_bias,
             buffer_min: adjacency.buffer_bytes_min,
             buffer_max: adjacency.buffer_bytes_max,
             wide_buffer: adjacency.wide_buffer_bytes,
@@ -186,6 +202,8 @@ impl Configuration {
         let adjacency = AdjacencyOptions {
             archive_threshold: self.archive_threshold,
             phases: self.phases,
+            division: self.division,
+            division_bias: self.division_bias,
             buffer_pool_bytes: self.buffer_pool,
             buffer_bytes_min: self.buffer_min,
             buffer_bytes_max: self.buffer_max,

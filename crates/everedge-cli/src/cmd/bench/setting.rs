@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
+use everedge::Division;
 
 use super::options::{Common, Configuration};
 use super::process::{Case, Work};
@@ -90,6 +91,16 @@ impl Setting<'_> {
             ingest(series.to_owned(), f64::from(size).log2(), size.to_string(), one)
         };
         sizes.iter().map(point).collect()
+    }
+
+    /// Returns the base with each way to divide archiving among threads.
+    pub(super) fn divisions(&self) -> Vec<Point> {
+        let point = |(index, division): (usize, Division)| {
+            let one = Configuration { division, ..self.base() };
+            ingest(division.to_string(), index as f64, division.to_string(), one)
+        };
+        let all = [Division::Fixed, Division::Dealt, Division::Stealing];
+        all.into_iter().enumerate().map(point).collect()
     }
 
     /// Returns points over the size of the pool, from a sixteenth of what is needed to twice it.
