@@ -59,8 +59,8 @@ pub enum Error {
 
     /// A file has a format version that this build does not read.
     #[error(
-        "`{}` has format version {found}, this build reads up to {supported}; \
-         use a newer everedge",
+        "`{}` has format version {found}, this build reads version {supported}; \
+         use the everedge that wrote it",
         path.display()
     )]
     Version {
@@ -68,7 +68,7 @@ pub enum Error {
         path: PathBuf,
         /// Its version.
         found: u32,
-        /// The newest version that this build reads.
+        /// The version that this build reads.
         supported: u32,
     },
 

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// The file that makes a directory a graph.
 pub const MANIFEST: &str = "manifest.toml";
 const MANIFEST_BYTES_MAX: u64 = 16 << 10;
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const CHECKSUM_KEY: &str = "checksum = \"crc32c:";
 
 /// When a call's updates are safe.
@@ -230,7 +230,7 @@ impl Manifest {
             return Err(damaged("the manifest's checksum", &computed, checksum.into()));
         }
         let format = body.lines().find_map(|line| line.strip_prefix("format = ")?.parse().ok());
-        if let Some(found) = format.filter(|&found: &u32| found > FORMAT) {
+        if let Some(found) = format.filter(|&found: &u32| found != FORMAT) {
             return Err(Error::Version { path: path.to_owned(), found, supported: FORMAT });
         }
         toml::from_str(body)
