@@ -60,7 +60,6 @@ fn check(snapshot: &Snapshot) {
 }
 
 /// Bytes of memory that the process holds, and of the files of the graph.
-#[expect(clippy::disallowed_methods, reason = "the test looks from outside")]
 fn sizes(path: &Path) -> [u64; 2] {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
