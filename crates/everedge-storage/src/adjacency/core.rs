@@ -114,8 +114,8 @@ impl Core {
 
     /// Whether there are at least so many thresholds of updates to be archived.
     fn is_due(&self, thresholds: u64) -> bool {
-        let threshold = self.machinery.options.adjacency.archive_threshold;
-        self.machinery.log.untaken().1 >= thresholds * threshold
+        let threshold = self.machinery.options.adjacency.archive_threshold.max(1);
+        self.machinery.log.untaken().1 >= threshold.saturating_mul(thresholds)
     }
 
     /// Whether writers have to wait for archiving.

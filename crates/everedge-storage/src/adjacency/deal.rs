@@ -6,9 +6,10 @@
 //! Differences: a range is at least one shard, which only one thread can change; and by default
 //! nothing is dealt, an idle thread takes the next range by itself.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
@@ -64,7 +65,7 @@ pub(super) fn deal(
     let total: u64 = updates.iter().sum();
     let range_count = match division {
         Division::Fixed => FIXED_RANGES,
-        _ => (total >> bias).next_power_of_two() as usize,
+        _ => total.checked_shr(bias).unwrap_or(0).next_power_of_two() as usize,
     };
     let range_len = updates.len().div_ceil(range_count).max(1);
     let mut ranges: Vec<Vec<usize>> = Vec::new();
@@ -137,6 +138,7 @@ mod tests {
         assert_eq!(deal(Division::Stealing, 4, &updates, 2).len(), 64);
         assert_eq!(deal(Division::Stealing, 7, &updates, 2).len(), 8);
         assert_eq!(deal(Division::Dealt, 4, &updates, 2).len(), 2);
+        assert_eq!(deal(Division::Stealing, 99, &updates, 2).len(), 1);
         assert_eq!(deal(Division::Stealing, 4, &[], 2).len(), 0);
         assert_eq!(loads(Division::Dealt, 4, &[0, 5, 0], 3), [5]);
     }
