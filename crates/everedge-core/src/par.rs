@@ -57,7 +57,11 @@ pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
 
 /// Returns how many threads a parallel loop started here would use.
 pub fn thread_count() -> usize {
-    on_threads(rayon::current_num_threads)
+    match Threads::current().0 {
+        // Asked from outside: to go into the pool for it would wait for a thread that is free.
+        Some(pool) if rayon::current_thread_index().is_none() => pool.current_num_threads(),
+        _ => rayon::current_num_threads(),
+    }
 }
 
 /// Runs `f`, which starts loops of rayon, on the threads of this thread's loops.

@@ -178,6 +178,11 @@ impl Core {
         self.check_writable()?;
         self.refuse_if_failed()?;
         self.machinery.log.begin_writing()?;
+        match self.machinery.space.make_room() {
+            // What is free already may do.
+            Ok(()) | Err(Error::NoSpace { .. }) => {}
+            Err(error) => return Err(error),
+        }
         let shard_count = self.settled()?.shards.len();
         let end = shards.end.min(shard_count);
         let group_len = (shard_count / COMPACT_SHARE).clamp(1, COMPACT_SHARDS_MAX);
@@ -235,6 +240,12 @@ impl Core {
 
     fn fail(&self, error: &Error) {
         self.failure.lock().get_or_insert_with(|| error.to_string());
+    }
+
+    /// After a panic of whoever archived: refuses all from now on, since lists may be half done.
+    pub(super) fn give_up(&self, why: &str) {
+        self.failure.lock().get_or_insert_with(|| why.to_owned());
+        self.archive.lock().is_torn = true;
     }
 
     /// Refuses a write after one failed for good.

@@ -71,12 +71,13 @@ impl Archiver {
         thread.is_some()
     }
 
-    /// Ends the thread, after what it is at.
+    /// Ends the thread, after what it is at. A panic of it goes on here.
     pub(super) fn end(&mut self) {
         self.calls.state.lock().is_ending = true;
         self.calls.called.notify_one();
         if let Some(thread) = self.thread.get_mut().take()
             && let Err(panic) = thread.join()
+            && !thread::panicking()
         {
             std::panic::resume_unwind(panic);
         }
@@ -85,16 +86,30 @@ impl Archiver {
 
 impl Drop for Archiver {
     fn drop(&mut self) {
-        if thread::panicking() {
-            return;
-        }
         self.end();
+    }
+}
+
+/// Lets no writer wait for a thread that has panicked.
+struct Watch<'a> {
+    calls: &'a Calls,
+    core: &'a Core,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.core.give_up("the archiving thread panicked");
+            let _announced = self.calls.state.lock();
+            self.calls.archived.notify_all();
+        }
     }
 }
 
 impl Calls {
     /// Archives whenever it is called, until it is to end.
     fn answer(&self, core: &Core) {
+        let _watch = Watch { calls: self, core };
         loop {
             let mut state = self.state.lock();
             while !state.is_called && !state.is_ending {

@@ -65,8 +65,11 @@ impl Space {
     /// `NoSpace` if the medium is still full.
     pub(crate) fn make_room(&self) -> Result<()> {
         if self.is_full.load(Relaxed) {
-            let _state = self.state.lock();
-            self.grow(self.total() + GROWTH_UNITS.start)?;
+            let state = self.state.lock();
+            // A compaction may have freed some without a byte more of the medium.
+            if state.free.longest() < GROWTH_UNITS.start {
+                self.grow(self.total() + GROWTH_UNITS.start)?;
+            }
             self.is_full.store(false, Relaxed);
         }
         Ok(())
@@ -202,6 +205,11 @@ impl FreeUnits {
         Some(start..end)
     }
 
+    /// Returns the units of the longest range.
+    fn longest(&self) -> u64 {
+        self.by_len.last().map_or(0, |&(len, _)| len)
+    }
+
     /// Takes the range that ends at `end`, if there is one. Returns its start.
     fn take_last(&mut self, end: u64) -> Option<u64> {
         let (&start, _) = self.by_start.last_key_value().filter(|(_, last)| **last == end)?;
@@ -276,6 +284,7 @@ mod tests {
             free.insert(range);
         }
         assert_eq!(free.by_start.len(), 3);
+        assert_eq!(free.longest(), 20);
         assert_eq!(free.take(1, 5), Some(40..45));
         assert_eq!(free.take(1, 5), Some(0..5));
         assert_eq!(free.take(1, 100), Some(10..30));
