@@ -77,7 +77,7 @@ pub(super) static ALL: [Experiment; 13] = [
         name: "15",
         title: "Deleting 4 % of the edges",
         words: "Edges chosen at random are deleted from the archived graph. A deletion is an \
-                update of its own: space grows until a compaction gives it back.",
+                update of its own. A compaction drops both, and writes what was in buffers too.",
         points: |setting| {
             let mut points = bars(setting.media(&recovery::MEDIA));
             let work = Work::Delete { share: delete::SHARE, seed: delete::SEED };
