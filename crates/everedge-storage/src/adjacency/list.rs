@@ -277,18 +277,21 @@ impl List {
                 *count += if word & DELETION == 0 { 1 } else { -1 };
             }
         };
-        let buffered = self.buffered(&places.buffers, local).iter().step_by(entry_words);
-        buffered.for_each(|word| count(word.load(Relaxed)));
-        let spilled = self.spilled(local).flat_map(|spill| spill.words.iter().step_by(entry_words));
-        spilled.for_each(|word| count(word.load(Relaxed)));
-        let mut place = self.entries[local].head;
-        while place != NO_BLOCK {
-            let (entries, previous) = block::entries(&places.blocks, place);
-            entries.iter().step_by(entry_words).for_each(|word| count(word.load(Relaxed)));
-            place = previous;
+        for piece in self.pieces(places, local) {
+            piece.iter().step_by(entry_words).for_each(|word| count(word.load(Relaxed)));
         }
-        let base = self.base(places, local).iter().step_by(entry_words);
-        base.for_each(|word| count(word.load(Relaxed)));
+    }
+
+    /// Returns the raw words of the list of `local` in pieces, the newest first.
+    fn pieces<'a>(
+        &'a self,
+        places: &'a Places,
+        local: usize,
+    ) -> impl Iterator<Item = &'a [AtomicU32]> {
+        let mut chain = self.chain(places, local);
+        let buffered = chain.words.as_slice();
+        let spilled = self.spilled(local).rev().map(|spill| &spill.words[..]);
+        [buffered].into_iter().chain(spilled).chain(std::iter::from_fn(move || chain.next_piece()))
     }
 
     /// Returns the part of the list of `local` that is in a run.
@@ -339,18 +342,10 @@ impl List {
                 None => live.push((word, weight.map_or(1.0, f32::from_bits))),
             }
         };
-        let mut chain = self.chain(places, local);
-        let mut keep_all = |words: &[AtomicU32]| {
-            for entry in words.chunks_exact(entry_words).rev() {
+        for piece in self.pieces(places, local) {
+            for entry in piece.chunks_exact(entry_words).rev() {
                 keep(entry[0].load(Relaxed), entry.get(1).map(|weight| weight.load(Relaxed)));
             }
-        };
-        keep_all(chain.words.as_slice());
-        for spill in self.spilled(local).rev() {
-            keep_all(&spill.words);
-        }
-        while let Some(entries) = chain.next_piece() {
-            keep_all(entries);
         }
         live
     }
@@ -371,9 +366,8 @@ impl List {
 
     /// Appends the raw words of the list of `local` to `words`, the oldest first.
     pub(crate) fn gather(&self, places: &Places, local: usize, words: &mut Vec<u32>) {
-        let buffered = self.buffered(&places.buffers, local);
-        let pieces = self.flushed(places, local).into_iter().chain(self.spilled_words(local));
-        for piece in pieces.chain([buffered]) {
+        let pieces: Vec<_> = self.pieces(places, local).collect();
+        for piece in pieces.into_iter().rev() {
             words.extend(piece.iter().map(|word| word.load(Relaxed)));
         }
     }
