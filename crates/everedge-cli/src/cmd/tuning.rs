@@ -40,6 +40,10 @@ pub(crate) struct Tuning {
     #[arg(long, value_name = "BYTES")]
     wide_buffer: Option<u32>,
 
+    /// Keep lists and buffers in memory of the process only: after a kill, opening rebuilds them.
+    #[arg(long)]
+    no_shared_memory: bool,
+
     /// Space set aside at creation beside the log, which is then made whole too.
     #[arg(long, value_name = "SIZE", value_parser = super::size, default_value = "0")]
     preallocate: u64,
@@ -59,6 +63,7 @@ impl Tuning {
                 buffer_bytes_min: self.buffer_min,
                 buffer_bytes_max: self.buffer_max,
                 wide_buffer_bytes: self.wide_buffer,
+                shared_memory: !self.no_shared_memory,
             },
             ..options
         }

@@ -17,8 +17,10 @@ use super::list::Places;
 use super::options::AdjacencyOptions;
 use super::recovery;
 use super::round::{self, Round, Step};
+use super::segment::Segment;
 use super::shard::{Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
 use super::space::Space;
+use super::table::Tables;
 use crate::batch::DELETION;
 use crate::log::{Checkpoint, EdgeLog, Record};
 use crate::manifest::{GraphOptions, Manifest};
@@ -38,6 +40,11 @@ pub(crate) struct Archive {
     pub is_torn: bool,
     /// Whether updates may be older than the blocks: at opening.
     is_replaying: bool,
+    /// Updates before this one may be older than the blocks of shards that were rebuilt.
+    pub replay_end: u64,
+    is_rebuilding: bool,
+    /// Whether blocks of a killed process were taken over unfenced.
+    pub is_taken_over: bool,
     scratch: Scratch,
     /// The number of the last compaction, counted or not.
     epoch: u32,
@@ -55,6 +62,8 @@ pub(crate) struct Machinery {
     pub space: Space,
     pub places: Places,
     pub plan: Plan,
+    pub segment: Arc<Segment>,
+    pub tables: Arc<Tables>,
     pub pool: Arc<Pool>,
     pub salt: u32,
 }
@@ -64,19 +73,30 @@ impl Machinery {
     ///
     /// # Errors
     /// `InvalidInput` if options contradict each other; `NoSpace` if there is no memory.
-    pub(crate) fn new(manifest: &Manifest, log: EdgeLog, blocks: Region) -> Result<Self> {
+    pub(crate) fn new(
+        manifest: &Manifest,
+        log: EdgeLog,
+        blocks: Region,
+        segment: Arc<Segment>,
+    ) -> Result<Self> {
         let options = manifest.options.clone();
-        let pool = Pool::new(Region::memory("vertex buffers")?);
-        let places = Places { blocks: blocks.clone(), buffers: pool.region().clone() };
+        let places = Places { blocks: blocks.clone(), buffers: segment.buffers.clone() };
         Ok(Self {
             plan: options.adjacency.plan(&options)?,
             log,
-            space: Space::new(blocks, recovery::FIRST_UNIT.into(), Vec::new()),
+            space: Space::new(blocks, segment.clone(), recovery::FIRST_UNIT.into(), Vec::new()),
             places,
-            pool,
+            tables: Tables::new(segment.clone(), &[]),
+            pool: Pool::new(segment.clone()),
+            segment,
             salt: manifest.salt(),
             options,
         })
+    }
+
+    /// Returns where tables and buffers come from.
+    pub(crate) fn memory(&self) -> (&Arc<Tables>, &Arc<Pool>) {
+        (&self.tables, &self.pool)
     }
 
     fn context<'a>(
@@ -116,6 +136,9 @@ impl Archive {
             is_dirty: false,
             is_torn: false,
             is_replaying: false,
+            replay_end: 0,
+            is_rebuilding: false,
+            is_taken_over: false,
             scratch: Scratch::default(),
             epoch,
             durable,
@@ -126,10 +149,54 @@ impl Archive {
 
     /// Archives what opening found in the log.
     pub(crate) fn replay(&mut self, machinery: &Machinery) -> Result<()> {
+        machinery.segment.reserve(self.shards.len())?;
         self.is_replaying = true;
         self.take_all(machinery)?;
         self.is_replaying = false;
         self.forget_outcome();
+        Ok(())
+    }
+
+    /// Brings the shards `numbers`, which hold what their blocks say, to where the others are:
+    /// applies what `records` say of them.
+    pub(crate) fn rebuild(
+        &mut self,
+        machinery: &Machinery,
+        records: &[Record],
+        numbers: &[usize],
+    ) -> Result<()> {
+        let segment = &*machinery.segment;
+        let end = std::mem::replace(&mut self.next_sequence, machinery.log.checkpoint().1);
+        let wants = |shard: usize| numbers.binary_search(&shard).is_ok();
+        (self.is_replaying, self.is_rebuilding) = (true, true);
+        round::for_each_step(&machinery.log, records, self.next_sequence..end, |step| {
+            self.take_step(machinery, step, &wants)
+        })?;
+        (self.is_replaying, self.is_rebuilding) = (false, false);
+        self.next_sequence = end;
+        for &number in numbers {
+            Shard::change(&mut self.shards[number], (Some(segment), number), end, |shard| {
+                shard.materialize(number, machinery.options.list_count(), machinery.memory())
+            })?;
+        }
+        self.forget_outcome();
+        Ok(())
+    }
+
+    /// Makes the segment say what all shards are.
+    pub(crate) fn publish(&mut self, machinery: &Machinery) -> Result<()> {
+        let Machinery { log, segment, .. } = machinery;
+        segment.reserve(self.shards.len())?;
+        for (number, shard) in self.shards.iter_mut().enumerate() {
+            if let Some(shard) = Arc::get_mut(shard)
+                && !shard.vertices.is_empty()
+            {
+                shard.sequence = shard.sequence.max(self.next_sequence);
+                segment.mark_whole(number, shard);
+            }
+            segment.note_durable(number, self.durable[number]);
+        }
+        segment.note_anchor(log.anchor_counter());
         Ok(())
     }
 
@@ -142,12 +209,30 @@ impl Archive {
 
     fn take_records(&mut self, machinery: &Machinery) -> Result<()> {
         let records = machinery.log.take_records();
-        round::for_each_step(&machinery.log, &records, |step| match step {
-            Step::Edges(round) => self.take_round(machinery, &round),
-            Step::Vertices { record, start, end } => {
-                self.take_vertex_updates(machinery, record, start, end)
-            }
+        if records.is_empty() {
+            return Ok(());
+        }
+        round::for_each_step(&machinery.log, &records, self.next_sequence..u64::MAX, |step| {
+            self.take_step(machinery, step, &|_| true)?;
+            let progress = machinery.log.progress(&records, self.next_sequence);
+            machinery.segment.note_progress(progress);
+            Ok(())
         })
+    }
+
+    /// Applies a step to those shards that are wanted.
+    fn take_step(
+        &mut self,
+        machinery: &Machinery,
+        step: Step,
+        wants: &(impl Fn(usize) -> bool + Sync),
+    ) -> Result<()> {
+        match step {
+            Step::Edges(round) => self.take_round(machinery, &round, wants),
+            Step::Vertices { record, start, end } => {
+                self.take_vertex_updates(machinery, record, start..end, wants)
+            }
+        }
     }
 
     /// Writes all buffers as blocks, fences them, and frees the log.
@@ -157,17 +242,45 @@ impl Archive {
     pub(crate) fn flush_all(&mut self, machinery: &Machinery) -> Result<()> {
         let sequence = self.next_sequence.saturating_sub(1);
         let context = machinery.context(0, &[], false);
-        let outcomes = par::map_chunks_mut(&mut self.shards, 1, |_, shard| match &mut shard[0] {
-            shard if !shard.has_unflushed() => Ok(()),
-            shard => Shard::own(shard)?.flush_all(&context, sequence),
-        });
+        let (segment, next_sequence) = (&*machinery.segment, self.next_sequence);
+        let outcomes =
+            par::map_chunks_mut(&mut self.shards, 1, |index, shard| match &mut shard[0] {
+                shard if !shard.has_unflushed() => Ok(()),
+                shard => Shard::change(shard, (Some(segment), index), next_sequence, |shard| {
+                    shard.flush_all(&context, sequence)
+                }),
+            });
         outcomes.into_iter().collect::<Result<()>>()?;
+        if std::mem::take(&mut self.is_taken_over) {
+            // Blocks of the killed process, which may be in caches only.
+            machinery.space.flush_used(Site::BlocksFound);
+        }
         machinery.space.region().fence(Site::Block)?;
-        self.durable = self.shards.iter().map(|shard| shard.tally).collect();
-        machinery.log.advance_tail(self.next_sequence, self.checkpoint())?;
+        segment.change_together(|| {
+            self.count_on(0..self.shards.len(), segment, |_, shard| shard.tally);
+            machinery.log.advance_tail(self.next_sequence, self.checkpoint())?;
+            segment.note_anchor(machinery.log.anchor_counter());
+            Ok(())
+        })?;
         self.is_dirty = false;
         self.retired.release(&machinery.space);
         Ok(())
+    }
+
+    /// From now on the log's anchor counts on these tallies of some shards.
+    fn count_on(
+        &mut self,
+        shards: Range<usize>,
+        segment: &Segment,
+        tally: impl Fn(usize, &Shard) -> Tally,
+    ) {
+        for index in shards {
+            let tally = tally(index, &self.shards[index]);
+            if tally != self.durable[index] {
+                self.durable[index] = tally;
+                segment.note_durable(index, tally);
+            }
+        }
     }
 
     /// Compacts some shards and adds to what was done.
@@ -175,6 +288,15 @@ impl Archive {
     /// # Errors
     /// `NoSpace` if the medium has no room for them; they are then as before.
     pub(crate) fn compact(
+        &mut self,
+        machinery: &Machinery,
+        shards: Range<usize>,
+        done: &mut Compaction,
+    ) -> Result<()> {
+        machinery.segment.change_together(|| self.compact_shards(machinery, shards, done))
+    }
+
+    fn compact_shards(
         &mut self,
         machinery: &Machinery,
         shards: Range<usize>,
@@ -207,14 +329,17 @@ impl Archive {
             return Ok(());
         }
         machinery.places.blocks.fence(Site::Run)?;
-        for (durable, new) in self.durable[shards.clone()].iter_mut().zip(&written) {
-            *durable = new.durable;
-        }
+        let segment = &machinery.segment;
+        let first = shards.start;
+        self.count_on(shards.clone(), segment, |index, _| written[index - first].durable);
         machinery.log.change_checkpoint(self.checkpoint())?;
+        segment.note_anchor(machinery.log.anchor_counter());
         let mut replaced = Vec::new();
-        for (shard, new) in self.shards[shards].iter_mut().zip(written) {
+        for ((index, shard), new) in shards.clone().zip(&mut self.shards[shards]).zip(written) {
             if let Some(shard) = Arc::get_mut(shard) {
+                segment.mark_changing(index);
                 replaced.extend(new.adopt(shard, done));
+                segment.mark_whole(index, shard);
             }
         }
         self.retired.retire(replaced);
@@ -271,38 +396,52 @@ impl Archive {
         total
     }
 
-    /// Returns the shard of `vertex`, ready to be changed.
-    fn shard_mut(&mut self, machinery: &Machinery, vertex: u32) -> Result<&mut Shard> {
-        let index = vertex as usize / SHARD_SPAN;
-        self.grow(index + 1);
-        let shard = Shard::own(&mut self.shards[index])?;
-        shard.materialize(index, machinery.options.list_count(), &machinery.pool);
-        Ok(shard)
+    /// Whether updates from `sequence` on may be in some lists already.
+    fn is_replaying(&self, sequence: u64) -> bool {
+        self.is_replaying || sequence < self.replay_end
     }
 
-    fn grow(&mut self, shard_count: usize) {
+    /// Returns the segment if it is to be told of changes: not of those that make a shard whole
+    /// again step by step.
+    fn told<'a>(&self, machinery: &'a Machinery) -> Option<&'a Segment> {
+        (!self.is_rebuilding).then_some(&*machinery.segment)
+    }
+
+    fn grow(&mut self, segment: &Segment, shard_count: usize) -> Result<()> {
         if self.shards.len() < shard_count {
+            segment.reserve(shard_count)?;
             self.shards.resize(shard_count, Arc::clone(&self.empty));
             self.durable.resize(shard_count, Tally::default());
         }
+        Ok(())
     }
 
     fn take_vertex_updates(
         &mut self,
         machinery: &Machinery,
         record: &Record,
-        start: u32,
-        end: u32,
+        range: Range<u32>,
+        wants: &impl Fn(usize) -> bool,
     ) -> Result<()> {
-        let updates = round::pairs(machinery.log.updates(record, start, end));
-        for (index, (src, _)) in (start..).zip(updates) {
+        let updates = round::pairs(machinery.log.updates(record, range.start, range.end));
+        for (index, (src, _)) in (range.start..).zip(updates) {
             let (vertex, mark) = (src & !DELETION, src & DELETION);
             let sequence = record.sequence + u64::from(index);
-            let context = machinery.context(sequence, &[], self.is_replaying);
-            let shard = self.shard_mut(machinery, vertex)?;
-            shard.apply_to_vertex(&context, vertex as usize % SHARD_SPAN, Update::new(mark, 0));
+            let number = vertex as usize / SHARD_SPAN;
+            if !wants(number) {
+                continue;
+            }
+            let context = machinery.context(sequence, &[], self.is_replaying(sequence));
+            self.grow(&machinery.segment, number + 1)?;
+            let at = (self.told(machinery), number);
+            Shard::change(&mut self.shards[number], at, sequence + 1, |shard| {
+                shard.materialize(number, machinery.options.list_count(), machinery.memory())?;
+                let local = vertex as usize % SHARD_SPAN;
+                shard.apply_to_vertex(&context, local, Update::new(mark, 0));
+                Ok(())
+            })?;
         }
-        self.next_sequence = record.sequence + u64::from(end);
+        self.next_sequence = record.sequence + u64::from(range.end);
         self.is_dirty = true;
         Ok(())
     }
@@ -331,29 +470,37 @@ impl Archive {
         }
     }
 
-    fn take_round(&mut self, machinery: &Machinery, round: &Round) -> Result<()> {
+    fn take_round(
+        &mut self,
+        machinery: &Machinery,
+        round: &Round,
+        wants: &(impl Fn(usize) -> bool + Sync),
+    ) -> Result<()> {
         if round.len() == 0 {
             return Ok(());
         }
         let options = &machinery.options;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let scattered = Scattered::new(options, round, &mut scratch);
-        self.grow(scattered.shard_count());
-        let context =
-            machinery.context(round.first_sequence(), scattered.weights(), self.is_replaying);
+        let scattered = Scattered::new(options, round, &mut scratch, wants);
+        self.grow(&machinery.segment, scattered.shard_count())?;
+        let first = round.first_sequence();
+        let end = first + u64::from(round.len());
+        let context = machinery.context(first, scattered.weights(), self.is_replaying(first));
         let mut workers = PerThread::new(Worker::default);
+        let told = self.told(machinery);
         let mut tasks = self.tasks(machinery, &scattered);
         let outcomes = par::map_chunks_mut(&mut tasks, 1, |_, task| -> Result<()> {
             for (index, shard) in &mut task[0] {
-                let shard = Shard::own(shard)?;
-                shard.materialize(*index, options.list_count(), &machinery.pool);
-                for side in 0..SIDES {
-                    workers.with(|worker| {
-                        let part = worker.sorter.sort(&scattered, *index, side);
-                        worker.update_count += part.updates().len() as u64;
-                        shard.take(&context, side, &part)
-                    })?;
-                }
+                Shard::change(shard, (told, *index), end, |shard| {
+                    shard.materialize(*index, options.list_count(), machinery.memory())?;
+                    (0..SIDES).try_for_each(|side| {
+                        workers.with(|worker| {
+                            let part = worker.sorter.sort(&scattered, *index, side);
+                            worker.update_count += part.updates().len() as u64;
+                            shard.take(&context, side, &part)
+                        })
+                    })
+                })?;
             }
             match machinery.space.region().drain(Site::Block) {
                 // Nothing is fenced any more; in memory the lists are whole all the same.
@@ -364,7 +511,7 @@ impl Archive {
         self.note_shares(workers.iter_mut().map(|worker| worker.update_count));
         self.scratch = scratch;
         outcomes.into_iter().collect::<Result<()>>()?;
-        self.next_sequence = round.first_sequence() + u64::from(round.len());
+        self.next_sequence = end;
         self.is_dirty = true;
         Ok(())
     }

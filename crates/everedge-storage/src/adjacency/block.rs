@@ -155,6 +155,12 @@ pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(BlockHeade
     region.checksum_matches(Site::Block, expected, found).then_some((header, expected))
 }
 
+/// Returns whose block there is at the line `place`, or whose run begins there, if one does.
+#[inline]
+pub(crate) fn vertex_of(region: &Region, place: u32) -> VertexId {
+    region.words(u64::from(place) * LINE_BYTES + 4, 1)[0].load(Relaxed) & !IN_LIST
+}
+
 /// Makes the block at `place` unreadable, so that it can never again be taken for one.
 pub(crate) fn wipe(region: &Region, place: u32) {
     let offset = u64::from(place) * LINE_BYTES;

@@ -1,6 +1,6 @@
 //! Memory of vertex buffers: a pool of bulks, and buddy allocation inside their chunks.
 //!
-//! Source: XPGraph §3.2, Figures 8 and 9. A thread takes bulks of 16 MiB from the pool, one at a
+//! Source: XPGraph §3.2, Figures 8 and 9. A thread takes bulks of up to 16 MiB from the pool, one at a
 //! time, and cuts them into chunks of 16 KiB; a list of a shard takes chunks and cuts them into
 //! buffers of 16 bytes to 4 KiB.
 //! Differences: chunks stand between bulk and buffer, so that the buffers of a shard lie together
@@ -11,7 +11,7 @@
 //! - P1: a chunk belongs to one list, or is free, or was never used (past `next` of a bulk).
 //! - P2: each step of a list's chunks is in one buffer that is taken or in one that is free.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -20,6 +20,8 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::block::HEADER_WORDS;
+use super::segment::Segment;
+use super::table::Entry;
 use crate::medium::Region;
 use crate::{Error, Result};
 
@@ -31,12 +33,25 @@ const ORDER_MAX: u8 = CLASS_COUNT as u8 - 2;
 /// The order of a whole chunk.
 const ORDER_TOP: u8 = 10;
 const CHUNK_STEPS: u32 = 1 << ORDER_TOP;
+/// Words of a bit for each step of a chunk, and the order of a buffer that is one of them.
+const MASK_WORDS: usize = CHUNK_STEPS as usize / 64;
+const WORD_ORDER: usize = 6;
+/// By order: the steps of a word at which a pair of buddies can begin.
+const PAIR_FIRSTS: [u64; WORD_ORDER] = [
+    0x5555_5555_5555_5555,
+    0x1111_1111_1111_1111,
+    0x0101_0101_0101_0101,
+    0x0001_0001_0001_0001,
+    0x0000_0001_0000_0001,
+    1,
+];
 /// Buddies are joined if so many steps are free.
 const JOIN_STEPS_MIN: usize = CHUNK_STEPS as usize / 2;
 const CHUNK_WORDS: usize = CHUNK_STEPS as usize * STEP_WORDS;
 /// Bytes of a chunk.
 pub(crate) const CHUNK_BYTES: u64 = 4 * CHUNK_WORDS as u64;
-const BULK_CHUNKS: u32 = (16 << 20) / CHUNK_BYTES as u32;
+/// A bulk is a quarter of the pool, but at least so much and at most 16 MiB.
+const BULK_CHUNKS: RangeInclusive<u32> = 16..=(16 << 20) / CHUNK_BYTES as u32;
 /// Steps are counted in 32 bits.
 const CHUNKS_MAX: u32 = u32::MAX / CHUNK_STEPS;
 /// Page faults are taken for at most so many chunks at a time.
@@ -108,6 +123,11 @@ impl Plan {
         if is_large { class + 1 } else { class }
     }
 
+    /// Whether there are buffers of `class`.
+    fn is_class(&self, class: u8) -> bool {
+        (self.first..=self.wide).contains(&class)
+    }
+
     /// Returns the words of entries that a buffer of `class` takes.
     #[inline]
     pub(crate) fn capacity(&self, class: u8) -> usize {
@@ -133,7 +153,7 @@ fn words_of(class: u8) -> usize {
 
 /// The memory of all vertex buffers of a graph.
 pub(crate) struct Pool {
-    region: Region,
+    segment: Arc<Segment>,
     bulks: PerThread<Bulk>,
     shared: Mutex<Shared>,
 }
@@ -141,6 +161,7 @@ pub(crate) struct Pool {
 /// The part of the pool that one thread cuts chunks from, by number of the chunk.
 #[derive(Debug, Default)]
 struct Bulk {
+    first: u32,
     next: u32,
     end: u32,
     populated: u32,
@@ -155,15 +176,29 @@ struct Shared {
 }
 
 impl Pool {
-    /// Returns an empty pool in `region`, which is empty.
-    pub(crate) fn new(region: Region) -> Arc<Self> {
+    /// Returns a pool in `segment`, of which nothing is free that was ever used.
+    pub(crate) fn new(segment: Arc<Segment>) -> Arc<Self> {
         let bulks = PerThread::new(Bulk::default);
-        Arc::new(Self { region, bulks, shared: Mutex::default() })
+        let next = (segment.buffers.len() / CHUNK_BYTES) as u32;
+        let shared = Mutex::new(Shared { next, free: Vec::new() });
+        Arc::new(Self { segment, bulks, shared })
     }
 
-    /// Returns the memory that buffers lie in.
-    pub(crate) fn region(&self) -> &Region {
-        &self.region
+    fn region(&self) -> &Region {
+        &self.segment.buffers
+    }
+
+    /// Makes free what is in none of these lists. Returns whether they have no chunk in common.
+    pub(crate) fn keep_only<'a>(&self, used: impl Iterator<Item = &'a Buffers>) -> bool {
+        let mut shared = self.shared.lock();
+        let mut is_free = vec![true; shared.next as usize];
+        for &chunk in used.flat_map(|buffers| &buffers.chunks) {
+            if !std::mem::take(&mut is_free[chunk as usize]) {
+                return false;
+            }
+        }
+        shared.free = (0..shared.next).filter(|&chunk| is_free[chunk as usize]).collect();
+        true
     }
 
     /// Takes a chunk.
@@ -175,22 +210,23 @@ impl Pool {
     fn cut(&self, bulk: &mut Bulk) -> Result<u32> {
         if bulk.next == bulk.end {
             let mut shared = self.shared.lock();
-            let (first, end) = (shared.next, shared.next + BULK_CHUNKS);
+            let chunks = (shared.next / 4).clamp(*BULK_CHUNKS.start(), *BULK_CHUNKS.end());
+            let (first, end) = (shared.next, shared.next + chunks);
             if end > CHUNKS_MAX {
-                let path = self.region.path().to_owned();
-                let needed_bytes = u64::from(BULK_CHUNKS) * CHUNK_BYTES;
+                let path = self.region().path().to_owned();
+                let needed_bytes = u64::from(chunks) * CHUNK_BYTES;
                 return Err(Error::NoSpace { path, needed_bytes, available_bytes: 0 });
             }
-            self.region.grow(u64::from(end) * CHUNK_BYTES)?;
+            self.segment.grow(self.region(), u64::from(end) * CHUNK_BYTES)?;
             shared.next = end;
-            *bulk = Bulk { next: first, end, populated: first };
+            *bulk = Bulk { first, next: first, end, populated: first };
         }
         let chunk = bulk.next;
         if chunk >= bulk.populated {
-            let used = chunk % BULK_CHUNKS;
+            let used = chunk - bulk.first;
             let end = bulk.end.min(chunk + used.clamp(1, POPULATE_CHUNKS_MAX));
             let range = u64::from(chunk) * CHUNK_BYTES..u64::from(end) * CHUNK_BYTES;
-            self.region.populate(range)?;
+            self.region().populate(range)?;
             bulk.populated = end;
         }
         bulk.next += 1;
@@ -204,7 +240,7 @@ impl Pool {
     }
 
     fn chunk(&self, chunk: u32) -> &[AtomicU32] {
-        self.region.words(u64::from(chunk) * CHUNK_BYTES, CHUNK_WORDS)
+        self.region().words(u64::from(chunk) * CHUNK_BYTES, CHUNK_WORDS)
     }
 }
 
@@ -213,6 +249,18 @@ impl Pool {
 pub(crate) fn words(region: &Region, step: u32, range: Range<usize>) -> &[AtomicU32] {
     let offset = (step as usize * STEP_WORDS + range.start) as u64 * 4;
     region.words(offset, range.len())
+}
+
+/// Stores words into the buffer at `step`, into those of `range`.
+#[inline]
+pub(crate) fn store(
+    region: &Region,
+    step: u32,
+    range: Range<usize>,
+    words: impl Iterator<Item = u32>,
+) {
+    let offset = (step as usize * STEP_WORDS + range.start) as u64 * 4;
+    region.store_each(offset, range.len(), words);
 }
 
 /// Starts loading the line of the word `index` of the buffer at `step` into the cache.
@@ -233,6 +281,74 @@ impl Buffers {
     /// Returns no buffers yet.
     pub(crate) fn new(pool: Arc<Pool>) -> Self {
         Self { pool, chunks: Vec::new(), free: Default::default() }
+    }
+
+    /// Returns the buffers that these rows are said to have, if they can have them.
+    pub(crate) fn restore(
+        pool: &Arc<Pool>,
+        plan: &Plan,
+        entries: impl Iterator<Item = Entry>,
+    ) -> Option<Self> {
+        let mut buffers = Self::new(pool.clone());
+        let mut chunks: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut is_used: Vec<[u64; MASK_WORDS]> = Vec::new();
+        let chunk_count = (pool.region().len() / CHUNK_BYTES) as u32;
+        for Entry { buffer, class, buffered, .. } in entries {
+            if class == 0 {
+                if buffered > 0 {
+                    return None;
+                }
+                continue;
+            }
+            let (chunk, step) = (buffer / CHUNK_STEPS, buffer % CHUNK_STEPS);
+            let is_one = chunk < chunk_count
+                && plan.is_class(class)
+                && usize::from(buffered) <= plan.capacity(class)
+                && step.is_multiple_of(1 << (class - 1));
+            if !is_one {
+                return None;
+            }
+            let place = *chunks.entry(chunk).or_insert_with(|| {
+                is_used.push([0; MASK_WORDS]);
+                is_used.len() - 1
+            });
+            // The largest buffer has 256 steps: it and all larger than 64 take whole words.
+            for step in (step..step + (1 << (class - 1))).step_by(64) {
+                let bits = (1u32 << (class - 1)).min(64);
+                let mask = (u64::MAX >> (64 - bits)) << (step % 64);
+                let word = &mut is_used[place][step as usize / 64];
+                if *word & mask != 0 {
+                    return None;
+                }
+                *word |= mask;
+            }
+        }
+        for (chunk, place) in chunks {
+            buffers.chunks.push(chunk);
+            buffers.free_rest_of(chunk, &is_used[place]);
+        }
+        Some(buffers)
+    }
+
+    /// Makes free what is not used of a chunk, in buffers as large as can be.
+    fn free_rest_of(&mut self, chunk: u32, is_used: &[u64; MASK_WORDS]) {
+        let first = chunk * CHUNK_STEPS;
+        let mut whole_words = Vec::new();
+        for (word, used) in is_used.iter().enumerate() {
+            let start = first + 64 * word as u32;
+            // A bit for each free buffer of an order, at its first step.
+            let mut free = !used;
+            for (order, firsts) in PAIR_FIRSTS.into_iter().enumerate() {
+                let pairs = free & free >> (1 << order) & firsts;
+                let single = free & !(pairs | pairs << (1 << order));
+                self.free[order].extend(bits_of(single).map(|bit| start + bit));
+                free = pairs;
+            }
+            if free != 0 {
+                whole_words.push(start);
+            }
+        }
+        self.free[WORD_ORDER].append(&mut whole_words);
     }
 
     /// Takes a buffer of `class`.
@@ -320,9 +436,8 @@ impl Buffers {
             let to = self.pool.take()?;
             copy.chunks.push(to);
             moved.0.insert(chunk, to);
-            for (to, from) in self.pool.chunk(to).iter().zip(self.pool.chunk(chunk)) {
-                to.store(from.load(Relaxed), Relaxed);
-            }
+            let words = self.pool.chunk(chunk).iter().map(|word| word.load(Relaxed));
+            store(self.pool.region(), to * CHUNK_STEPS, 0..CHUNK_WORDS, words);
         }
         for (to, from) in copy.free.iter_mut().zip(&self.free) {
             to.extend(from.iter().map(|&step| moved.step(step)));
@@ -335,6 +450,16 @@ impl Drop for Buffers {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        (word != 0).then(|| {
+            word &= word - 1;
+            bit
+        })
+    })
 }
 
 /// Where the chunks of a copied list are.
@@ -354,7 +479,7 @@ mod tests {
     use crate::medium::Region;
 
     fn buffers() -> Buffers {
-        Buffers::new(Pool::new(Region::memory("buffers").unwrap()))
+        Buffers::new(Pool::new(Segment::process().unwrap()))
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl NewRuns {
     fn replace(&mut self, context: &Context, stamp: Stamp, lists: &List, span: usize) {
         let region = &context.places.blocks;
         for local in locals_of(span) {
-            let mut place = lists.entries[local].head;
+            let mut place = lists.entry(local).head;
             while place != NO_BLOCK {
                 let is_durable = block::sequence_of(region, place) < stamp.tail_sequence;
                 self.remove(block::checksum_of(region, place), is_durable);

@@ -29,6 +29,13 @@ pub(super) struct Core {
     failure: Mutex<Option<String>>,
 }
 
+/// Who lives to drop a graph leaves nothing of its memory, though snapshots may read it still.
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.machinery.segment.remove();
+    }
+}
+
 impl Core {
     pub(super) fn new(
         volume: Volume,
@@ -45,6 +52,18 @@ impl Core {
         self.archive.lock().replay(&self.machinery)
     }
 
+    /// From now on a killed process leaves its segment to the next one.
+    pub(super) fn begin_segment(&self) -> Result<()> {
+        let mut archive = self.archive.lock();
+        let Machinery { log, segment, .. } = &self.machinery;
+        if archive.next_sequence == log.checkpoint().1 {
+            segment.note_progress(log.progress(&[], archive.next_sequence));
+        }
+        archive.publish(&self.machinery)?;
+        segment.begin();
+        Ok(())
+    }
+
     /// Makes a batch durable, as far as the graph's durability asks for it. Returns whether there
     /// is enough to be archived.
     pub(super) fn commit(&self, batch: &Batch) -> Result<bool> {
@@ -58,6 +77,7 @@ impl Core {
             self.machinery.space.make_room()?;
         }
         let position = self.append(batch)?;
+        self.machinery.segment.note_anchor(self.machinery.log.anchor_counter());
         if self.machinery.options.durability != Durability::None {
             self.machinery.log.make_durable(position)?;
         }
@@ -204,7 +224,7 @@ impl Core {
 
     /// Flushes all buffers, empties the log and gives unused space back.
     pub(super) fn close(&self) -> Result<()> {
-        let Machinery { log, space, options, .. } = &self.machinery;
+        let Machinery { log, space, options, segment, .. } = &self.machinery;
         if self.volume.access() == Access::Read || log.is_untouched() {
             return Ok(());
         }
@@ -214,6 +234,7 @@ impl Core {
             Err(Error::NoSpace { .. }) => return log.make_all_durable(),
             outcome => outcome?,
         }
+        segment.remove();
         log.restart_ring(options.log_bytes)?;
         let used = space.used_bytes().next_multiple_of(4096);
         if used < space.region().len() {
@@ -239,11 +260,13 @@ impl Core {
     }
 
     fn fail(&self, error: &Error) {
+        self.machinery.segment.give_up();
         self.failure.lock().get_or_insert_with(|| error.to_string());
     }
 
     /// After a panic of whoever archived: refuses all from now on, since lists may be half done.
     pub(super) fn give_up(&self, why: &str) {
+        self.machinery.segment.give_up();
         self.failure.lock().get_or_insert_with(|| why.to_owned());
         self.archive.lock().is_torn = true;
     }

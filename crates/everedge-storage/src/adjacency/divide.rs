@@ -42,13 +42,19 @@ pub(crate) struct Scattered<'a> {
 }
 
 impl<'a> Scattered<'a> {
-    /// Divides a round; both loops over it run on all threads.
-    pub(crate) fn new(options: &GraphOptions, round: &Round, scratch: &'a mut Scratch) -> Self {
+    /// Divides a round among the shards that are wanted; both loops over it run on all threads.
+    pub(crate) fn new(
+        options: &GraphOptions,
+        round: &Round,
+        scratch: &'a mut Scratch,
+        wants: &(impl Fn(usize) -> bool + Sync),
+    ) -> Self {
         let chunk_updates = (round.len() / CHUNKS_MIN)
             .next_power_of_two()
             .clamp(CHUNK_UPDATES_MIN, 1 << GROUP_BITS);
-        let mut starts =
-            par::map_ranges(round.len(), chunk_updates, |range| count(options, round, range));
+        let mut starts = par::map_ranges(round.len(), chunk_updates, |range| {
+            count(options, round, range, wants)
+        });
         let bounds = starts_of(&mut starts);
         let total = *bounds.last().unwrap_or(&0) as usize;
         if scratch.words.len() < total {
@@ -61,7 +67,7 @@ impl<'a> Scattered<'a> {
         let scattered = Self { scratch, starts, bounds, chunks_per_group };
         par::for_each_range(round.len(), chunk_updates, |range| {
             let next = scattered.starts[(range.start / chunk_updates) as usize].clone();
-            scattered.scatter(options, round, range, next);
+            scattered.scatter(options, round, (range, next), wants);
         });
         scattered
     }
@@ -70,8 +76,8 @@ impl<'a> Scattered<'a> {
         &self,
         options: &GraphOptions,
         round: &Round,
-        range: Range<u32>,
-        mut next: Vec<u32>,
+        (range, mut next): (Range<u32>, Vec<u32>),
+        wants: &impl Fn(usize) -> bool,
     ) {
         let words = &self.scratch.words[..];
         let mut put = |part: usize, owner: u32, neighbor: u32, index: u32| {
@@ -83,8 +89,10 @@ impl<'a> Scattered<'a> {
         };
         round.for_each_update(range.clone(), |index, src, dst| {
             let (vertex, mark) = (src & !DELETION, src & DELETION);
-            let [first, second] = parts_of(options, vertex, dst);
-            put(first, vertex, dst | mark, index);
+            let [first, second] = parts_of(options, vertex, dst, wants);
+            if first != NO_PART {
+                put(first, vertex, dst | mark, index);
+            }
             if second != NO_PART {
                 put(second, dst, vertex | mark, index);
             }
@@ -122,7 +130,12 @@ impl<'a> Scattered<'a> {
 }
 
 /// Counts the updates of a range by part.
-fn count(options: &GraphOptions, round: &Round, range: Range<u32>) -> Vec<u32> {
+fn count(
+    options: &GraphOptions,
+    round: &Round,
+    range: Range<u32>,
+    wants: &impl Fn(usize) -> bool,
+) -> Vec<u32> {
     let mut counts: Vec<u32> = Vec::new();
     let mut count = |part: usize| {
         if counts.len() <= part {
@@ -131,8 +144,10 @@ fn count(options: &GraphOptions, round: &Round, range: Range<u32>) -> Vec<u32> {
         counts[part] += 1;
     };
     round.for_each_update(range, |_, src, dst| {
-        let [first, second] = parts_of(options, src & !DELETION, dst);
-        count(first);
+        let [first, second] = parts_of(options, src & !DELETION, dst, wants);
+        if first != NO_PART {
+            count(first);
+        }
         if second != NO_PART {
             count(second);
         }
@@ -157,10 +172,19 @@ fn starts_of(counts: &mut [Vec<u32>]) -> Vec<u32> {
 }
 
 /// The parts that an edge belongs to. The second side of a directed edge is the in-list of its
-/// destination; that of an undirected edge is the other end's list, [`NO_PART`] for a self-loop.
+/// destination; that of an undirected edge is the other end's list, [`NO_PART`] for a self-loop and
+/// for what is not wanted.
 #[inline]
-fn parts_of(options: &GraphOptions, src: u32, dst: u32) -> [usize; SIDES] {
-    let part = |vertex: u32, side: usize| SIDES * (vertex >> SHARD_BITS) as usize + side;
+fn parts_of(
+    options: &GraphOptions,
+    src: u32,
+    dst: u32,
+    wants: &impl Fn(usize) -> bool,
+) -> [usize; SIDES] {
+    let part = |vertex: u32, side: usize| match (vertex >> SHARD_BITS) as usize {
+        shard if wants(shard) => SIDES * shard + side,
+        _ => NO_PART,
+    };
     let second = match (options.directed, src == dst) {
         (true, _) => part(dst, 1),
         (false, false) => part(dst, 0),

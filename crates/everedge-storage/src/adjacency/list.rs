@@ -9,6 +9,7 @@
 //! - L2: `degree` counts the neighbors that no tombstone took away.
 //! - L3: a span is pure if its lists are their parts of its run and nothing else.
 
+use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -19,7 +20,8 @@ use rustc_hash::FxHashMap;
 use super::block::{self, NO_BLOCK};
 use super::buffers::{self, Buffers, Pool};
 use super::run;
-use super::shard::{Context, Update};
+use super::shard::{Context, SHARD_SPAN, Update};
+use super::table::{Entry, Table, Tables};
 use crate::Result;
 use crate::batch::DELETION;
 use crate::medium::{Region, prefetch};
@@ -36,33 +38,6 @@ const LINES_AHEAD: usize = 4;
 pub(crate) struct Places {
     pub blocks: Region,
     pub buffers: Region,
-}
-
-/// One vertex in a list.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Entry {
-    /// The place of the newest block, or [`NO_BLOCK`].
-    pub head: u32,
-    /// Neighbors (L2).
-    pub degree: u32,
-    /// Where the buffer begins, in steps.
-    buffer: u32,
-    /// Words in the buffer.
-    pub buffered: u16,
-    /// Its class; 0 for none.
-    class: u8,
-    /// Whether the list holds a tombstone.
-    pub has_tombstones: bool,
-    /// Whether some of the list was spilled.
-    pub has_spills: bool,
-}
-
-impl Entry {
-    /// Whether the list is just what its pieces hold: no tombstone, nothing spilled.
-    #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        !(self.has_tombstones | self.has_spills)
-    }
 }
 
 /// The lists of the vertices that one run holds.
@@ -91,9 +66,7 @@ impl Spill {
 
 /// Neighbors of one direction for the vertices of one shard.
 pub(crate) struct List {
-    pub entries: Vec<Entry>,
-    /// The low half of the sequence number of each newest block.
-    pub head_sequences: Vec<u32>,
+    pub table: Table,
     /// By local vertex over [`run::SPAN`].
     pub spans: Vec<Span>,
     buffers: Buffers,
@@ -102,51 +75,83 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Makes empty lists of `count` vertices.
-    pub(crate) fn new(count: usize, pool: &Arc<Pool>) -> Self {
-        Self {
-            entries: vec![Entry::default(); count],
-            head_sequences: vec![0; count],
-            spans: vec![Span::default(); count / run::SPAN],
-            buffers: Buffers::new(pool.clone()),
-            spills: FxHashMap::default(),
-        }
+    /// Makes empty lists of the vertices of a shard.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for them.
+    pub(crate) fn new(tables: &Arc<Tables>, pool: &Arc<Pool>) -> Result<Self> {
+        Ok(Self::restore(Table::new(tables)?, Buffers::new(pool.clone())))
+    }
+
+    /// Returns the lists that a table and its buffers are, with no run yet.
+    pub(crate) fn restore(table: Table, buffers: Buffers) -> Self {
+        let spans = vec![Span::default(); SHARD_SPAN / run::SPAN];
+        Self { table, spans, buffers, spills: FxHashMap::default() }
     }
 
     /// Returns a copy that changes by itself.
     ///
     /// # Errors
-    /// `NoSpace` if there is no memory for its buffers.
+    /// `NoSpace` if there is no memory for it.
     pub(crate) fn copy(&self) -> Result<Self> {
         let (buffers, moved) = self.buffers.copy()?;
-        let mut entries = self.entries.clone();
-        for entry in entries.iter_mut().filter(|entry| entry.class != 0) {
-            entry.buffer = moved.step(entry.buffer);
+        let mut table = self.table.copy()?;
+        for (local, entry) in self.table.entries().enumerate() {
+            if entry.class != 0 {
+                table.set(local, Entry { buffer: moved.step(entry.buffer), ..entry });
+            }
         }
         let copy = |spill: &Spill| Spill::new(spill.sequence, &spill.words);
         let copy_all =
             |(&local, spills): (&u32, &Vec<Spill>)| (local, spills.iter().map(copy).collect());
         let spills = self.spills.iter().map(copy_all).collect();
-        let (head_sequences, spans) = (self.head_sequences.clone(), self.spans.clone());
-        Ok(Self { entries, head_sequences, spans, buffers, spills })
+        Ok(Self { table, spans: self.spans.clone(), buffers, spills })
+    }
+
+    /// Returns the row of `local`.
+    #[inline]
+    pub(crate) fn entry(&self, local: usize) -> Entry {
+        self.table.entry(local)
+    }
+
+    /// Changes the row of `local`.
+    #[inline]
+    pub(crate) fn change(&mut self, local: usize, change: impl FnOnce(&mut Entry)) {
+        let mut entry = self.entry(local);
+        change(&mut entry);
+        self.table.set(local, entry);
+    }
+
+    /// Returns all buffers.
+    pub(crate) fn buffers(&self) -> &Buffers {
+        &self.buffers
+    }
+
+    /// Whether some list was spilled.
+    pub(crate) fn has_spills(&self) -> bool {
+        !self.spills.is_empty()
     }
 
     /// Starts loading the end of the buffer of `local`, if there is one, into the cache.
     #[inline]
     pub(crate) fn warm(&self, context: &Context, local: Option<usize>) {
-        if let Some(entry) = local.map(|local| &self.entries[local]) {
+        if let Some(entry) = local.map(|local| self.entry(local)) {
             buffers::prefetch(&context.places.buffers, entry.buffer, entry.buffered.into());
         }
     }
 
-    /// Appends insertions to the buffer of `local` if that makes it neither grow nor full.
+    /// Appends insertions to the list of `local`, and counts them, if that makes its buffer neither
+    /// grow nor full.
     #[inline]
     pub(crate) fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> bool {
-        let entry = &self.entries[local];
+        let mut entry = self.entry(local);
+        entry.degree += updates.len() as u32;
         let end = entry.buffered as usize + updates.len() * context.entry_words;
         let is_easy = context.plan.is_easy(entry.class, end);
         if is_easy {
-            self.fill(context, local, updates);
+            self.fill_entry(context, local, entry, updates);
+        } else {
+            self.table.set(local, entry);
         }
         is_easy
     }
@@ -157,7 +162,7 @@ impl List {
     /// # Errors
     /// `NoSpace` if there is no memory for it.
     pub(crate) fn room(&mut self, context: &Context, local: usize, wanted: usize) -> Result<usize> {
-        let Entry { class, buffered, .. } = self.entries[local];
+        let Entry { class, buffered, .. } = self.entry(local);
         let class = context.plan.grown(class, buffered as usize + wanted);
         self.change_class(context, local, class)?;
         Ok(context.plan.capacity(class) - buffered as usize)
@@ -165,7 +170,7 @@ impl List {
 
     /// Whether the buffer of `local` has no room for another entry and cannot grow.
     pub(crate) fn is_full(&self, context: &Context, local: usize) -> bool {
-        let Entry { class, buffered, .. } = self.entries[local];
+        let Entry { class, buffered, .. } = self.entry(local);
         let end = buffered as usize + context.entry_words;
         context.plan.is_flushed(class) && end > context.plan.capacity(class)
     }
@@ -175,45 +180,47 @@ impl List {
     /// # Errors
     /// As [`Self::room`].
     pub(crate) fn widen(&mut self, context: &Context, local: usize) -> Result<()> {
-        let Entry { class, degree, .. } = self.entries[local];
+        let Entry { class, degree, .. } = self.entry(local);
         self.change_class(context, local, context.plan.widened(class, degree))
     }
 
     fn change_class(&mut self, context: &Context, local: usize, class: u8) -> Result<()> {
-        let old = self.entries[local];
+        let old = self.entry(local);
         if old.class == class {
             return Ok(());
         }
         let buffer = self.buffers.take(class)?;
         if old.class != 0 {
             let region = &context.places.buffers;
-            let to = buffers::words(region, buffer, 0..old.buffered.into());
             let from = self.buffered(region, local);
-            to.iter().zip(from).for_each(|(to, from)| to.store(from.load(Relaxed), Relaxed));
+            let words = from.iter().map(|word| word.load(Relaxed));
+            buffers::store(region, buffer, 0..from.len(), words);
             self.buffers.give_back(old.buffer, old.class);
         }
-        let entry = &mut self.entries[local];
-        entry.buffer = buffer;
-        entry.class = class;
+        self.table.set(local, Entry { buffer, class, ..old });
         Ok(())
     }
 
     /// Appends entries to the buffer of `local`, which has [`Self::room`] for them.
     #[inline]
     pub(crate) fn fill(&mut self, context: &Context, local: usize, updates: &[Update]) {
-        let entry = &mut self.entries[local];
-        let (buffer, used) = (entry.buffer, entry.buffered as usize);
+        self.fill_entry(context, local, self.entry(local), updates);
+    }
+
+    /// Appends entries to the buffer of `local`, whose row is `entry` but for that.
+    #[inline]
+    fn fill_entry(&mut self, context: &Context, local: usize, entry: Entry, updates: &[Update]) {
+        let used = entry.buffered as usize;
         let end = used + updates.len() * context.entry_words;
-        entry.buffered = end as u16;
         self.spans[local / run::SPAN].is_pure = false;
-        let words = buffers::words(&context.places.buffers, buffer, used..end);
-        write_entries(context, updates, words);
+        write_entries(context, updates, entry.buffer, used..end);
+        self.table.set(local, Entry { buffered: end as u16, ..entry });
     }
 
     /// Returns the buffered words of `local`, oldest first; buffers lie in `region`.
     #[inline]
     pub(crate) fn buffered<'a>(&self, region: &'a Region, local: usize) -> &'a [AtomicU32] {
-        let entry = &self.entries[local];
+        let entry = self.entry(local);
         match entry.buffered {
             0 => &[],
             words => buffers::words(region, entry.buffer, 0..words.into()),
@@ -222,8 +229,8 @@ impl List {
 
     /// Makes the block at `place` the newest of `local`.
     pub(crate) fn link(&mut self, local: usize, place: u32, sequence: u64) {
-        self.entries[local].head = place;
-        self.head_sequences[local] = sequence as u32;
+        self.change(local, |entry| entry.head = place);
+        self.table.set_head_sequence(local, sequence as u32);
     }
 
     /// Empties the buffer of `local`. Returns its words, which last until it is filled again.
@@ -233,28 +240,30 @@ impl List {
         local: usize,
     ) -> &'a [AtomicU32] {
         let words = self.buffered(region, local);
-        self.entries[local].buffered = 0;
+        self.change(local, |entry| entry.buffered = 0);
         words
     }
 
     /// Keeps what would have become blocks in memory, after what is kept already.
     pub(crate) fn spill(&mut self, local: usize, spills: impl IntoIterator<Item = Spill>) {
-        self.entries[local].has_spills = true;
+        self.change(local, |entry| entry.has_spills = true);
         self.spills.entry(local as u32).or_default().extend(spills);
     }
 
     /// Takes all that was spilled of `local`, the oldest first.
     pub(crate) fn take_spills(&mut self, local: usize) -> Vec<Spill> {
-        self.entries[local].has_spills = false;
+        self.change(local, |entry| entry.has_spills = false);
         self.spills.remove(&(local as u32)).unwrap_or_default()
     }
 
     /// Gives back every buffer; all must have been flushed.
     pub(crate) fn drop_buffers(&mut self) {
-        for entry in &mut self.entries {
+        for local in 0..SHARD_SPAN {
+            let entry = self.entry(local);
             debug_assert_eq!(entry.buffered, 0);
-            entry.class = 0;
-            entry.buffer = 0;
+            if entry.class != 0 {
+                self.table.set(local, Entry { class: 0, buffer: 0, ..entry });
+            }
         }
         self.buffers.clear();
     }
@@ -308,14 +317,14 @@ impl List {
     #[inline(always)]
     pub(crate) fn chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
         let region = &places.blocks;
-        if let Some(ahead) = self.entries.get(local + READ_AHEAD) {
-            block::prefetch(region, ahead.head);
+        if local + READ_AHEAD < SHARD_SPAN {
+            block::prefetch(region, self.entry(local + READ_AHEAD).head);
             let words = self.buffered(&places.buffers, local + READ_AHEAD);
             words.chunks(LINE_WORDS).take(LINES_AHEAD).for_each(prefetch);
         }
         let words = self.buffered(&places.buffers, local).iter();
         let base = self.base(places, local);
-        Chain { words, next: self.entries[local].head, base, region }
+        Chain { words, next: self.entry(local).head, base, region }
     }
 
     fn spilled(&self, local: usize) -> impl DoubleEndedIterator<Item = &Spill> {
@@ -331,7 +340,7 @@ impl List {
         entry_words: usize,
     ) -> Vec<(u32, f32)> {
         let mut taken_away: FxHashMap<VertexId, u32> = FxHashMap::default();
-        let mut live = Vec::with_capacity(self.entries[local].degree as usize);
+        let mut live = Vec::with_capacity(self.entry(local).degree as usize);
         let mut keep = |word: u32, weight: Option<u32>| {
             if word & DELETION != 0 {
                 *taken_away.entry(word & !DELETION).or_default() += 1;
@@ -374,7 +383,7 @@ impl List {
 
     /// Whether the list of `local` is something beyond its part of a run.
     pub(crate) fn is_changed(&self, local: usize) -> bool {
-        let entry = &self.entries[local];
+        let entry = self.entry(local);
         entry.head != NO_BLOCK || entry.buffered > 0 || entry.has_spills
     }
 
@@ -382,27 +391,24 @@ impl List {
     pub(crate) fn adopt_run(&mut self, span: usize, place: u32) {
         self.spans[span] = Span { run: place, is_pure: true };
         for local in span * run::SPAN..(span + 1) * run::SPAN {
-            let entry = &mut self.entries[local];
-            *entry = Entry { degree: entry.degree, ..Entry::default() };
-            self.head_sequences[local] = 0;
+            self.change(local, |entry| *entry = Entry { degree: entry.degree, ..Entry::default() });
+            self.table.set_head_sequence(local, 0);
             self.spills.remove(&(local as u32));
         }
     }
 }
 
-/// Writes updates as entries: a neighbor, and its weight if there are weights.
+/// Writes updates into the words `range` of the buffer at `step`: a neighbor, and its weight if
+/// there are weights.
 #[inline]
-fn write_entries(context: &Context, updates: &[Update], words: &[AtomicU32]) {
+fn write_entries(context: &Context, updates: &[Update], step: u32, range: Range<usize>) {
+    let region = &context.places.buffers;
     if context.entry_words == 1 {
-        for (word, update) in words.iter().zip(updates) {
-            word.store(update.neighbor(), Relaxed);
-        }
-        return;
+        let words = updates.iter().map(|update| update.neighbor());
+        return buffers::store(region, step, range, words);
     }
-    for (entry, update) in words.chunks_exact(2).zip(updates) {
-        entry[0].store(update.neighbor(), Relaxed);
-        entry[1].store(context.weight(*update), Relaxed);
-    }
+    let words = updates.iter().flat_map(|update| [update.neighbor(), context.weight(*update)]);
+    buffers::store(region, step, range, words);
 }
 
 /// The words of a list in pieces: the buffer, the blocks from the newest to the oldest, then what

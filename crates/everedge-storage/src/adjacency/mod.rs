@@ -46,11 +46,15 @@ mod phases;
 mod recovery;
 mod round;
 mod run;
+mod segment;
 mod shard;
 mod snapshot;
 mod space;
+mod table;
+mod takeover;
 mod verify;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -67,6 +71,7 @@ pub use self::verify::Verification;
 use self::archive::{Archive, Machinery};
 use self::core::Core;
 use self::phases::Archiver;
+use self::segment::Segment;
 use self::space::Space;
 use crate::batch::Batch;
 use crate::log::{EdgeLog, RING_OFFSET};
@@ -113,6 +118,10 @@ pub struct Recovery {
     pub replayed_updates: u64,
     /// Blocks that a crash left without a whole chain; the log held what they said.
     pub orphaned_blocks: u64,
+    /// Shards, of 4,096 vertices each, that were taken over as a killed process left them.
+    pub taken_over_shards: u64,
+    /// Shards that were changing when the process was killed, and were built again.
+    pub rebuilt_shards: u64,
 }
 
 /// A live graph in the `adjacency` layout.
@@ -136,6 +145,7 @@ impl AdjacencyGraph {
         let options = &manifest.options;
         options.adjacency.plan(options)?;
         let log_region = volume.create_region(LOG, RING_OFFSET)?;
+        let log_path = log_region.path().to_owned();
         let log =
             EdgeLog::create(log_region, options.log_bytes, options.weighted, manifest.salt())?;
         let blocks = volume.create_region(BLOCKS, space::UNIT_BYTES)?;
@@ -149,9 +159,12 @@ impl AdjacencyGraph {
             blocks.populate(0..blocks.len())?;
         }
         manifest.publish(&volume)?;
-        let machinery = Machinery::new(&manifest, log, blocks)?;
+        let segment = new_segment(&volume, &manifest, &log_path)?;
+        let machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let archive = Archive::new(Vec::new(), Vec::new(), 0, 0);
-        Ok(Self::assemble(Core::new(volume, manifest, machinery, archive), Recovery::default()))
+        let core = Core::new(volume, manifest, machinery, archive);
+        core.begin_segment()?;
+        Ok(Self::assemble(core, Recovery::default()))
     }
 
     /// Opens a graph: reads its blocks and replays its log. Reading only, nothing is written.
@@ -162,17 +175,61 @@ impl AdjacencyGraph {
     pub fn open(volume: Volume) -> Result<Self> {
         let manifest = Manifest::read(&volume)?;
         let salt = manifest.salt();
-        let log = EdgeLog::open(volume.open_region(LOG)?, manifest.options.weighted, salt)?;
+        let log = volume.open_region(LOG)?;
         let blocks = volume.open_region(BLOCKS)?;
         check_blocks_header(&blocks, salt)?;
-        let mut machinery = Machinery::new(&manifest, log, blocks)?;
+        let (core, recovery) = match Self::take_over(&volume, &manifest, [&log, &blocks])? {
+            Some(taken_over) => taken_over,
+            None => Self::recover(volume, manifest, [log, blocks])?,
+        };
+        core.begin_segment()?;
+        Ok(Self::assemble(core, recovery))
+    }
+
+    /// Opens what a killed process left in its segment, if it left one that can be taken over.
+    fn take_over(
+        volume: &Volume,
+        manifest: &Manifest,
+        [log, blocks]: [&Region; 2],
+    ) -> Result<Option<(Core, Recovery)>> {
+        let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
+        let wanted = manifest.options.adjacency.shared_memory;
+        let Some(segment) = wanted.then(|| Segment::find(volume, log.path(), salt)).flatten()
+        else {
+            return Ok(None);
+        };
+        let mut header = None;
+        let log = EdgeLog::open(log.clone(), weighted, salt, |anchor| {
+            header = segment.header(anchor);
+            header.as_ref().map(|header| header.progress)
+        })?;
+        let Some(header) = header else { return Ok(None) };
+        let mut machinery = Machinery::new(manifest, log, blocks.clone(), segment)?;
+        let taken_over = takeover::take_over(&mut machinery, &header, volume.access())?;
+        Ok(taken_over.map(|(archive, rebuilt_shards)| {
+            let taken_over_shards = (archive.shards.len() - rebuilt_shards) as u64;
+            let rebuilt_shards = rebuilt_shards as u64;
+            let recovery = Recovery { taken_over_shards, rebuilt_shards, ..Recovery::default() };
+            (Core::new(volume.clone(), manifest.clone(), machinery, archive), recovery)
+        }))
+    }
+
+    /// Opens what blocks and log say.
+    fn recover(
+        volume: Volume,
+        manifest: Manifest,
+        [log, blocks]: [Region; 2],
+    ) -> Result<(Core, Recovery)> {
+        let segment = new_segment(&volume, &manifest, log.path())?;
+        let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt(), |_| None)?;
+        let mut machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let mut recovered = recovery::recover(&machinery)?;
         if volume.access() == Access::Write {
             recovered.settle(&machinery.places.blocks)?;
         }
         let free_units = std::mem::take(&mut recovered.free_units);
-        let blocks = machinery.places.blocks.clone();
-        machinery.space = Space::new(blocks, recovered.next_unit, free_units);
+        let (blocks, segment) = (machinery.places.blocks.clone(), machinery.segment.clone());
+        machinery.space = Space::new(blocks, segment, recovered.next_unit, free_units);
         let (replayed_batches, replayed_updates) = machinery.log.untaken();
         let orphaned_blocks = recovered.orphans.len() as u64;
         let (checkpoint, next_sequence) = machinery.log.checkpoint();
@@ -180,8 +237,9 @@ impl AdjacencyGraph {
         let archive = Archive::new(recovered.shards, recovered.durable, next_sequence, epoch);
         let core = Core::new(volume, manifest, machinery, archive);
         core.replay()?;
-        let recovery = Recovery { replayed_batches, replayed_updates, orphaned_blocks };
-        Ok(Self::assemble(core, recovery))
+        let recovery =
+            Recovery { replayed_batches, replayed_updates, orphaned_blocks, ..Recovery::default() };
+        Ok((core, recovery))
     }
 
     fn assemble(core: Core, recovery: Recovery) -> Self {
@@ -344,6 +402,15 @@ impl AdjacencyGraph {
             self.archiver.call();
         }
         Ok(())
+    }
+}
+
+/// Returns an empty segment for a graph that is open for writing, one of this process otherwise.
+fn new_segment(volume: &Volume, manifest: &Manifest, log: &Path) -> Result<Arc<Segment>> {
+    let is_shared = manifest.options.adjacency.shared_memory && volume.access() == Access::Write;
+    match is_shared {
+        true => Segment::create(volume, log, manifest.salt()),
+        false => Segment::process(),
     }
 }
 

@@ -66,6 +66,9 @@ pub struct AdjacencyOptions {
     /// Bytes of the buffers of vertices whose degree makes that less than a quarter of their
     /// list: up to 4,096. None is what suits the medium: 4,096 for a file, 256 elsewhere.
     pub wide_buffer_bytes: Option<u32>,
+    /// Whether lists and buffers lie in shared memory, which a killed process leaves to the next
+    /// one, so that it need not rebuild them.
+    pub shared_memory: bool,
 }
 
 impl Default for AdjacencyOptions {
@@ -79,6 +82,7 @@ impl Default for AdjacencyOptions {
             buffer_bytes_min: 16,
             buffer_bytes_max: 256,
             wide_buffer_bytes: None,
+            shared_memory: true,
         }
     }
 }

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::par;
+use everedge_core::{VertexId, par};
 
 use super::archive::Machinery;
 use super::block::{self, BlockHeader, LINE_BYTES, NO_BLOCK, UNIT_LINES};
@@ -102,7 +102,8 @@ pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
     let (region, log) = (&machinery.places.blocks, &machinery.log);
     let (checkpoint, tail_sequence) = log.checkpoint();
     check_size(region)?;
-    let Pieces { blocks, mut runs } = find_pieces(region, machinery);
+    let unit_count = (region.len() / space::UNIT_BYTES) as u32;
+    let Pieces { blocks, mut runs } = find_pieces(region, machinery, unit_count, &|_| true);
     check_known(region, &blocks, &runs, log.next_sequence())?;
     // A file that was cut may end inside the last unit.
     let unit_count = region.len().div_ceil(space::UNIT_BYTES);
@@ -129,6 +130,7 @@ pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
     let mut used_lines = vec![0u8; unit_count as usize];
     let empty: Arc<Shard> = Arc::default();
     for linked in linked {
+        let linked = linked?;
         recovered.durable.push(linked.durable);
         recovered.orphans.extend(linked.orphans);
         recovered.unsettled.extend(linked.unsettled);
@@ -199,14 +201,21 @@ impl Recovered {
     }
 }
 
-fn find_pieces(region: &Region, machinery: &Machinery) -> Pieces {
+/// Finds the blocks and runs of those vertices that are wanted, in the first units.
+fn find_pieces(
+    region: &Region,
+    machinery: &Machinery,
+    unit_count: u32,
+    wants: &(impl Fn(VertexId) -> bool + Sync),
+) -> Pieces {
     let Machinery { salt, options, .. } = machinery;
-    let unit_count = (region.len() / space::UNIT_BYTES) as u32;
     let parts = par::map_ranges(unit_count, SCAN_UNITS, |units| {
         let mut pieces = Pieces::default();
         let (mut place, end) = (units.start.max(FIRST_UNIT) * UNIT_LINES, units.end * UNIT_LINES);
         while place < end {
-            if let Some((header, checksum)) = block::read(region, *salt, place) {
+            if !wants(block::vertex_of(region, place)) {
+                place += 1;
+            } else if let Some((header, checksum)) = block::read(region, *salt, place) {
                 pieces.blocks.push(sum_up(region, header, place, checksum, options));
                 place += header.lines();
             } else if place.is_multiple_of(UNIT_LINES)
@@ -262,6 +271,41 @@ fn sum_up(
     found
 }
 
+/// Some shards as their blocks tell it, each with what the log's anchor counts on.
+pub(crate) struct SomeShards {
+    pub shards: Vec<(usize, Shard, Tally)>,
+    pub orphans: Vec<u32>,
+}
+
+/// Reads the blocks of some shards, by number in ascending order, in the first units.
+///
+/// # Errors
+/// `Corruption` if one says what the log does not know.
+pub(crate) fn recover_some(
+    machinery: &Machinery,
+    unit_count: u32,
+    numbers: &[usize],
+) -> Result<SomeShards> {
+    let (region, log) = (&machinery.places.blocks, &machinery.log);
+    let (checkpoint, tail_sequence) = log.checkpoint();
+    let wants = |vertex: VertexId| numbers.binary_search(&(vertex as usize / SHARD_SPAN)).is_ok();
+    let Pieces { blocks, mut runs } = find_pieces(region, machinery, unit_count, &wants);
+    check_known(region, &blocks, &runs, log.next_sequence())?;
+    runs.retain(|run| run.header.epoch <= epoch_of(checkpoint));
+    let mut by_shard = by_shard(blocks, runs);
+    by_shard.resize_with(
+        by_shard.len().max(numbers.last().map_or(0, |last| last + 1)),
+        Pieces::default,
+    );
+    let mut some = SomeShards { shards: Vec::new(), orphans: Vec::new() };
+    for &number in numbers {
+        let linked = link_shard(number, &mut by_shard[number], machinery, tail_sequence)?;
+        some.orphans.extend(linked.orphans);
+        some.shards.push((number, linked.shard, linked.durable));
+    }
+    Ok(some)
+}
+
 /// One shard's runs and whole chains.
 #[derive(Default)]
 struct Linked {
@@ -281,14 +325,14 @@ fn link_shard(
     pieces: &mut Pieces,
     machinery: &Machinery,
     tail_sequence: u64,
-) -> Linked {
-    let Machinery { options, pool, places, .. } = machinery;
+) -> Result<Linked> {
+    let Machinery { options, places, .. } = machinery;
     let Pieces { blocks, runs } = pieces;
     let mut linked = Linked { is_empty: blocks.is_empty() && runs.is_empty(), ..Linked::default() };
     if linked.is_empty {
-        return linked;
+        return Ok(linked);
     }
-    linked.shard.materialize(index, options.list_count(), pool);
+    linked.shard.materialize(index, options.list_count(), machinery.memory())?;
     runs.sort_unstable_by_key(|run| (run.header.list, run.header.first_vertex, run.header.epoch));
     let is_same = |a: &FoundRun, b: &FoundRun| {
         (a.header.list, a.header.first_vertex) == (b.header.list, b.header.first_vertex)
@@ -322,7 +366,7 @@ fn link_shard(
         }
     }
     linked.give_rests_back();
-    linked
+    Ok(linked)
 }
 
 impl Linked {
@@ -337,7 +381,7 @@ impl Linked {
         for index in 0..SPAN {
             let entries = run::entries(&places.blocks, *place, index);
             let degree = entries.len() / options.entry_words();
-            list.entries[first + index].degree = degree as u32;
+            list.change(first + index, |entry| entry.degree = degree as u32);
             if header.list == 0 {
                 let vertex = header.first_vertex + index as u32;
                 let neighbors = entries.iter().step_by(options.entry_words());
@@ -418,12 +462,12 @@ impl Linked {
         }
         let local = header.vertex as usize % SHARD_SPAN;
         let list = &mut self.shard.lists[header.list];
-        list.head_sequences[local] = header.sequence as u32;
+        list.link(local, found.place, header.sequence);
         list.spans[local / SPAN].is_pure = false;
-        let entry = &mut list.entries[local];
-        entry.head = found.place;
-        entry.degree = entry.degree.wrapping_add_signed(found.degree);
-        entry.has_tombstones |= found.has_tombstones;
+        list.change(local, |entry| {
+            entry.degree = entry.degree.wrapping_add_signed(found.degree);
+            entry.has_tombstones |= found.has_tombstones;
+        });
         if header.list == 0 {
             self.shard.degree_sum = self.shard.degree_sum.wrapping_add_signed(found.degree.into());
             self.shard.loop_count = self.shard.loop_count.wrapping_add_signed(found.loops.into());

@@ -37,15 +37,24 @@ pub(crate) enum Step<'a> {
     Vertices { record: &'a Record, start: u32, end: u32 },
 }
 
-/// Cuts records into steps and calls `take` on each in order.
+/// Cuts the updates of `sequences` in `records` into steps and calls `take` on each in order.
 pub(crate) fn for_each_step(
     log: &EdgeLog,
     records: &[Record],
+    sequences: Range<u64>,
     mut take: impl FnMut(Step) -> Result<()>,
 ) -> Result<()> {
     let mut round = Round { log, segments: Vec::new() };
     for record in records {
+        let place = |sequence: u64| {
+            sequence.saturating_sub(record.sequence).min(record.count.into()) as u32
+        };
+        let wanted = place(sequences.start)..place(sequences.end);
         for (start, end, is_of_vertices) in stretches(log, record) {
+            let (start, end) = (start.max(wanted.start), end.min(wanted.end));
+            if start >= end {
+                continue;
+            }
             if is_of_vertices {
                 take(Step::Edges(round.replace()))?;
                 take(Step::Vertices { record, start, end })?;

@@ -21,7 +21,9 @@ use super::buffers::{Plan, Pool};
 use super::divide::Part;
 use super::list::{List, Places, Spill};
 use super::run;
+use super::segment::Segment;
 use super::space::{ShardSpace, Space};
+use super::table::Tables;
 use crate::batch::DELETION;
 use crate::medium::Site;
 use crate::{Error, Result};
@@ -32,7 +34,8 @@ pub(crate) const SHARD_BITS: u32 = 12;
 pub(crate) const SHARD_SPAN: usize = 1 << SHARD_BITS;
 /// Lists are loaded into the cache so many vertices before they change.
 const WARM_AHEAD: usize = 24;
-const BITMAP_WORDS: usize = SHARD_SPAN / 64;
+/// Words of a bit for each vertex of a shard.
+pub(crate) const BITMAP_WORDS: usize = SHARD_SPAN / 64;
 
 /// An update on its way into the list of a vertex: neighbor and place in the round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,6 +117,8 @@ pub(crate) struct Outcome {
 #[derive(Default)]
 pub(crate) struct Shard {
     pub first_vertex: VertexId,
+    /// All updates before this one are in it.
+    pub sequence: u64,
     pub lists: Vec<List>,
     pub vertices: Vec<u64>,
     pub unflushed: Vec<u64>,
@@ -127,13 +132,41 @@ pub(crate) struct Shard {
 
 impl Shard {
     /// Makes room for the vertices of the shard number `index`, if there is none yet.
-    pub(crate) fn materialize(&mut self, index: usize, list_count: usize, pool: &Arc<Pool>) {
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory.
+    pub(crate) fn materialize(
+        &mut self,
+        index: usize,
+        list_count: usize,
+        (tables, pool): (&Arc<Tables>, &Arc<Pool>),
+    ) -> Result<()> {
         if self.vertices.is_empty() {
+            self.lists = (0..list_count).map(|_| List::new(tables, pool)).collect::<Result<_>>()?;
             self.first_vertex = (index * SHARD_SPAN) as u32;
             self.vertices = vec![0; BITMAP_WORDS];
             self.unflushed = vec![0; BITMAP_WORDS];
-            self.lists = (0..list_count).map(|_| List::new(SHARD_SPAN, pool)).collect();
         }
+        Ok(())
+    }
+
+    /// Changes the shard number `index`, after which it holds all updates before `sequence`; one
+    /// that is shared is copied first. The segment is told, if one is given.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for the copy, and those of `change`.
+    pub(crate) fn change<R>(
+        shared: &mut Arc<Self>,
+        (segment, index): (Option<&Segment>, usize),
+        sequence: u64,
+        change: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        segment.inspect(|segment| segment.mark_changing(index));
+        let shard = Self::own(shared)?;
+        let changed = change(shard)?;
+        shard.sequence = sequence;
+        segment.inspect(|segment| segment.mark_whole(index, shard));
+        Ok(changed)
     }
 
     /// Returns the shard for changing; one that is shared is copied first.
@@ -175,7 +208,8 @@ impl Shard {
     /// Applies a part of a round to one list. A list past the last keeps no neighbors, only that
     /// its vertices are vertices.
     pub(crate) fn take(&mut self, context: &Context, list: usize, part: &Part) -> Result<()> {
-        if part.has_deletions || context.simple || context.replaying {
+        let replaying = context.replaying || self.sequence > context.first_sequence;
+        if part.has_deletions || context.simple || replaying {
             return part
                 .runs()
                 .try_for_each(|(local, updates)| self.apply(context, list, local, updates));
@@ -188,7 +222,6 @@ impl Shard {
         for (run, (local, updates)) in part.runs().enumerate() {
             let lists = &mut self.lists[list];
             lists.warm(context, part.local(run + WARM_AHEAD));
-            lists.entries[local].degree += updates.len() as u32;
             loops += loops_in(updates, self.first_vertex + local as u32);
             if !lists.append(context, local, updates) {
                 self.append(context, list, local, updates)?;
@@ -208,15 +241,17 @@ impl Shard {
         local: usize,
         updates: &[Update],
     ) -> Result<()> {
-        let updates = if context.replaying {
-            let complete = self.complete_through(context, list, local);
-            let known = updates.partition_point(|update| {
-                complete.is_some_and(|sequence| context.sequence(*update) <= sequence)
-            });
-            &updates[known..]
-        } else {
-            updates
-        };
+        let mut known = 0;
+        if self.sequence > context.first_sequence {
+            known = updates.partition_point(|update| context.sequence(*update) < self.sequence);
+        }
+        if context.replaying
+            && let Some(sequence) = self.complete_through(context, list, local)
+        {
+            known =
+                known.max(updates.partition_point(|update| context.sequence(*update) <= sequence));
+        }
+        let updates = &updates[known..];
         if let Some(insertion) = updates.iter().rev().find(|update| !update.is_deletion()) {
             self.note_vertex(context, local, context.sequence(*insertion), true);
         }
@@ -227,7 +262,7 @@ impl Shard {
             let resolved = self.resolve(context, list, local, updates);
             self.append(context, list, local, &resolved)
         } else {
-            self.lists[list].entries[local].degree += updates.len() as u32;
+            self.lists[list].change(local, |entry| entry.degree += updates.len() as u32);
             if list == 0 {
                 let loops = loops_in(updates, self.first_vertex + local as u32);
                 self.count_insertions(context, updates.len() as u64, loops);
@@ -247,9 +282,9 @@ impl Shard {
     /// `NoSpace` if the medium is full; what is not written stays in memory.
     pub(crate) fn flush_all(&mut self, context: &Context, sequence: u64) -> Result<()> {
         for list in 0..self.lists.len() {
-            for local in 0..self.lists[list].entries.len() {
-                let lists = &self.lists[list];
-                if lists.entries[local].has_spills || lists.entries[local].buffered > 0 {
+            for local in 0..SHARD_SPAN {
+                let entry = self.lists[list].entry(local);
+                if entry.has_spills || entry.buffered > 0 {
                     self.flush(context, list, local, sequence)?;
                 }
             }
@@ -278,7 +313,7 @@ impl Shard {
     /// The sequence number up to which a list is complete in its blocks.
     fn complete_through(&self, context: &Context, list: usize, local: usize) -> Option<u64> {
         let (list, blocks) = (self.lists.get(list)?, &context.places.blocks);
-        match (list.entries[local].head, list.spans[local / run::SPAN].run) {
+        match (list.entry(local).head, list.spans[local / run::SPAN].run) {
             (NO_BLOCK, NO_BLOCK) => None,
             (NO_BLOCK, place) => Some(run::sequence_of(blocks, place)),
             (head, _) => Some(block::sequence_of(blocks, head)),
@@ -286,10 +321,11 @@ impl Shard {
     }
 
     fn note_vertex(&mut self, context: &Context, local: usize, sequence: u64, is_vertex: bool) {
-        let is_known = context.replaying
-            && (0..self.lists.len())
-                .filter_map(|list| self.complete_through(context, list, local))
-                .any(|complete| sequence <= complete);
+        let is_known = sequence < self.sequence
+            || context.replaying
+                && (0..self.lists.len())
+                    .filter_map(|list| self.complete_through(context, list, local))
+                    .any(|complete| sequence <= complete);
         if !is_known && self.is_vertex(local) != is_vertex {
             self.set_vertex(local, is_vertex);
             self.unflushed[local / 64] |= 1 << (local % 64);
@@ -357,7 +393,7 @@ impl Shard {
                     if context.entry_words > 1 {
                         entries.push(Update::new(neighbor | DELETION, update.index()));
                         entries.push(update);
-                        self.lists[list].entries[local].has_tombstones = true;
+                        self.lists[list].change(local, |entry| entry.has_tombstones = true);
                     }
                 }
                 (false, _) => {
@@ -372,9 +408,10 @@ impl Shard {
     }
 
     fn change_degree(&mut self, list: usize, local: usize, is_loop: bool, change: i32) {
-        let entry = &mut self.lists[list].entries[local];
-        entry.degree = entry.degree.wrapping_add_signed(change);
-        entry.has_tombstones |= change < 0;
+        self.lists[list].change(local, |entry| {
+            entry.degree = entry.degree.wrapping_add_signed(change);
+            entry.has_tombstones |= change < 0;
+        });
         if list == 0 {
             self.degree_sum = self.degree_sum.wrapping_add_signed(change.into());
             if is_loop {
@@ -423,7 +460,7 @@ impl Shard {
     fn flush(&mut self, context: &Context, list: usize, local: usize, sequence: u64) -> Result<()> {
         let lists = &mut self.lists[list];
         let words = lists.take_buffered(&context.places.buffers, local);
-        if !lists.entries[local].has_spills {
+        if !lists.entry(local).has_spills {
             let written = self.write_block(context, list, local, sequence, words);
             if written.is_err() && !words.is_empty() {
                 self.lists[list].spill(local, [Spill::new(sequence, words)]);
@@ -453,7 +490,7 @@ impl Shard {
         words: &[AtomicU32],
     ) -> Result<()> {
         let lists = &mut self.lists[list];
-        let (previous, base) = (lists.entries[local].head, lists.spans[local / run::SPAN].run);
+        let (previous, base) = (lists.entry(local).head, lists.spans[local / run::SPAN].run);
         let after_run = previous == NO_BLOCK && base != NO_BLOCK;
         let header = BlockHeader {
             vertex: self.first_vertex + local as u32,
@@ -461,7 +498,7 @@ impl Shard {
             previous,
             previous_sequence: match after_run {
                 true => run::sequence_of(&context.places.blocks, base) as u32,
-                false => lists.head_sequences[local],
+                false => lists.table.head_sequence(local),
             },
             after_run,
             sequence,

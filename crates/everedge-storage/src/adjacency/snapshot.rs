@@ -117,7 +117,7 @@ impl Snapshot {
                 let words = run::len(&self.places.blocks, place, v as usize % SPAN);
                 words >> u32::from(self.weighted)
             }
-            None => self.list(v, list).map_or(0, |list| list.entries[local(v)].degree),
+            None => self.list(v, list).map_or(0, |list| list.entry(local(v)).degree),
         }
     }
 
@@ -140,7 +140,7 @@ impl Snapshot {
     /// Returns the neighbors of `v` in the list that has them.
     #[inline(always)]
     fn neighbors_in<'a>(&'a self, list: &'a List, v: VertexId) -> Neighbors<'a> {
-        let (words, live) = match list.entries[local(v)].is_plain() {
+        let (words, live) = match list.entry(local(v)).is_plain() {
             true => (list.chain(&self.places, local(v)), None),
             false => (Chain::empty(&self.places), Some(self.live_neighbors(v, list))),
         };
@@ -237,7 +237,7 @@ impl GraphView for Snapshot {
                     }
                 }
                 (None, Some(list)) => {
-                    let entries = &list.entries[local(part.start)..];
+                    let entries = list.table.entries().skip(local(part.start));
                     part.zip(entries).for_each(|(v, entry)| f(v, entry.degree));
                 }
                 (None, None) => part.for_each(|v| f(v, 0)),

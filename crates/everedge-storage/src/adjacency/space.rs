@@ -11,12 +11,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
 use super::block::{LINE_BYTES, UNIT_LINES};
-use crate::medium::Region;
+use super::segment::Segment;
+use crate::medium::{Region, Site};
 use crate::{Error, Result};
 
 /// Bytes of a unit.
@@ -34,6 +36,7 @@ const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
 /// The units of the block file.
 pub(crate) struct Space {
     region: Region,
+    segment: Arc<Segment>,
     state: Mutex<State>,
     /// Whether a block found no room.
     is_full: AtomicBool,
@@ -50,13 +53,19 @@ struct State {
 
 impl Space {
     /// Returns the space in which the units `used..` are unused and those of `free` are free.
-    pub(crate) fn new(region: Region, next: u64, free: Vec<Range<u64>>) -> Self {
+    pub(crate) fn new(
+        region: Region,
+        segment: Arc<Segment>,
+        next: u64,
+        free: Vec<Range<u64>>,
+    ) -> Self {
         // What is there already was populated when it was made, or lies in a file's pages.
         let populated = region.len() / UNIT_BYTES;
         let mut units = FreeUnits::default();
         free.into_iter().for_each(|range| units.insert(range));
         let state = Mutex::new(State { next, free: units, populated });
-        Self { region, state, is_full: AtomicBool::new(false) }
+        segment.note_next_unit(next);
+        Self { region, segment, state, is_full: AtomicBool::new(false) }
     }
 
     /// After a block found no room: makes some, if there is some now.
@@ -127,6 +136,7 @@ impl Space {
         let total = self.total();
         let taken = state.next..total.min(state.next + wanted);
         state.next = taken.end;
+        self.segment.note_next_unit(state.next);
         if state.next > state.populated {
             let end = total.min(state.next + POPULATE_UNITS);
             let untouched = std::mem::replace(&mut state.populated, end)..end;
@@ -145,12 +155,18 @@ impl Space {
         let next = state.next;
         if let Some(start) = state.free.take_last(next) {
             state.next = start;
+            self.segment.note_next_unit(start);
         }
     }
 
     /// Returns the bytes of the file up to the last unit that was ever used.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.state.lock().next * UNIT_BYTES
+    }
+
+    /// Flushes every unit that was ever used.
+    pub(crate) fn flush_used(&self, site: Site) {
+        self.region.flush(site, 0..self.used_bytes());
     }
 
     /// Returns the region that the units lie in.
@@ -265,6 +281,17 @@ impl ShardSpace {
     /// Returns what was taken and never used.
     pub(crate) fn unused(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.spare.iter().cloned().chain([self.extent.clone()])
+    }
+
+    /// Returns what was taken and not yet used, but for odds and ends, and how many units are used.
+    pub(crate) fn parts(&self) -> (&Range<u64>, u64) {
+        (&self.extent, self.unit_count)
+    }
+
+    /// Returns the space of these parts; what else was free is found by the next opening after a
+    /// close.
+    pub(crate) fn restore(extent: Range<u64>, unit_count: u64) -> Self {
+        Self { extent, unit_count, ..Self::default() }
     }
 
     /// Counts units found in use at recovery.

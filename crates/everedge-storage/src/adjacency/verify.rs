@@ -54,7 +54,7 @@ impl AdjacencyGraph {
         let places = &self.core.machinery.places;
         for (number, list) in shard.lists.iter().enumerate() {
             self.verify_runs(shard.first_vertex, number, list, &mut tally, report);
-            for (local, entry) in list.entries.iter().enumerate() {
+            for (local, entry) in list.table.entries().enumerate() {
                 let vertex = shard.first_vertex + local as u32;
                 let is_whole = self.verify_chain(vertex, number, entry.head, &mut tally, report);
                 if !is_whole {

@@ -75,8 +75,30 @@ pub(crate) struct Record {
     pub sequence: u64,
     /// How many updates it holds.
     pub count: u32,
+    /// The number of the open that wrote it.
+    generation: u32,
     /// Whether some of them are of vertices, not of edges.
     pub has_vertex_updates: bool,
+}
+
+impl Record {
+    /// Returns the sequence number after its last update.
+    fn end_sequence(&self) -> u64 {
+        self.sequence + u64::from(self.count)
+    }
+}
+
+/// How far a layout has come with the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Where the first record lies that is not wholly taken, or will lie.
+    pub position: u64,
+    /// The sequence number of its first update.
+    pub sequence: u64,
+    /// The generation of a record before it, or of it.
+    pub generation: u32,
+    /// The first update that is not taken.
+    pub next_sequence: u64,
 }
 
 /// The outcome of an append.
@@ -163,12 +185,19 @@ impl EdgeLog {
         self.change_anchor(&mut state, |anchor| anchor.allocated = allocated)
     }
 
-    /// Opens a log and finds every whole record after its tail.
+    /// Opens a log and finds every whole record after its tail. A killed process may have left
+    /// word of how far it had come with those: if `progress` returns it for the anchor's counter,
+    /// only records after that are read.
     ///
     /// # Errors
     /// `Corruption` if neither anchor is valid, if a durable record is damaged, or if the file
     /// was cut.
-    pub(crate) fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
+    pub(crate) fn open(
+        region: Region,
+        weighted: bool,
+        salt: u32,
+        progress: impl FnOnce(u64) -> Option<Progress>,
+    ) -> Result<Self> {
         let anchor = Anchor::read_newest(&region, salt)?;
         let log = Self::with_anchor(region, weighted, salt, anchor);
         if log.allocated() < anchor.allocated {
@@ -179,17 +208,27 @@ impl EdgeLog {
                 format!("{} bytes", log.region.len()),
             ));
         }
-        log.find_records()?;
-        log.fence_found()?;
+        let progress = progress(anchor.counter).filter(|progress| {
+            let (end, position) = (anchor.tail + anchor.capacity, progress.position);
+            (anchor.tail..=end).contains(&position) && progress.generation <= anchor.generation
+        });
+        let first = progress.unwrap_or(Progress {
+            position: anchor.tail,
+            sequence: anchor.tail_sequence,
+            generation: anchor.tail_generation,
+            next_sequence: anchor.tail_sequence,
+        });
+        log.find_records(first)?;
+        log.fence_found(first.position)?;
         Ok(log)
     }
 
-    /// Fences what was found.
-    fn fence_found(&self) -> Result<()> {
+    /// Fences what was found from `position` on.
+    fn fence_found(&self, position: u64) -> Result<()> {
         let state = self.state.lock();
         let anchor = &state.anchor;
         self.region.flush(Site::LogFound, anchor.range());
-        for range in ring_ranges(anchor, anchor.tail, state.head) {
+        for range in ring_ranges(anchor, position, state.head) {
             self.region.flush(Site::LogFound, range);
         }
         self.region.fence(Site::LogFound)
@@ -206,6 +245,33 @@ impl EdgeLog {
         };
         let durable = Durable { position: anchor.tail, sequence: anchor.tail_sequence };
         Self { region, weighted, salt, state: Mutex::new(state), durable: Mutex::new(durable) }
+    }
+
+    /// Returns how often the anchor was changed.
+    pub(crate) fn anchor_counter(&self) -> u64 {
+        self.state.lock().anchor.counter
+    }
+
+    /// Returns how far the layout is that has taken `records` up to `next_sequence`; without
+    /// records, that has taken none.
+    pub(crate) fn progress(&self, records: &[Record], next_sequence: u64) -> Progress {
+        if records.is_empty() {
+            let Anchor { tail, tail_sequence, tail_generation, .. } = self.state.lock().anchor;
+            let (position, generation) = (tail, tail_generation);
+            return Progress { position, sequence: tail_sequence, generation, next_sequence };
+        }
+        let taken = records.partition_point(|record| record.end_sequence() <= next_sequence);
+        let header_bytes = 4 * HEADER_WORDS as u64;
+        let generation = records[taken.saturating_sub(1)].generation;
+        let (position, sequence) = match records.get(taken) {
+            Some(first) => (first.position - header_bytes, first.sequence),
+            None => {
+                let last = &records[taken - 1];
+                let bytes = record_bytes(last.count.into(), self.weighted);
+                (last.position - header_bytes + bytes, last.end_sequence())
+            }
+        };
+        Progress { position, sequence, generation, next_sequence }
     }
 
     /// Returns what the layout left at the last checkpoint, and the sequence number of then.
@@ -288,6 +354,7 @@ impl EdgeLog {
             position: body_position,
             sequence,
             count,
+            generation: anchor.generation,
             has_vertex_updates: flags != 0,
         });
         state.head += bytes;

@@ -4,18 +4,20 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
 use super::{
-    COMMIT_WORDS, Durable, EdgeLog, HEADER_WORDS, RECORD_MAGIC, Record, State, crc_of_shared,
-    encode_commit, join, record_bytes,
+    COMMIT_WORDS, Durable, EdgeLog, HEADER_WORDS, Progress, RECORD_MAGIC, Record, State,
+    crc_of_shared, encode_commit, join, record_bytes,
 };
 use crate::medium::Site;
 use crate::{Error, Result};
 
 impl EdgeLog {
-    /// Reads records from the tail to the first that is not whole.
-    pub(super) fn find_records(&self) -> Result<()> {
+    /// Reads records from `first` on to the first that is not whole.
+    pub(super) fn find_records(&self, first: Progress) -> Result<()> {
         let mut state = self.state.lock();
         let anchor = state.anchor;
-        let mut generation = anchor.tail_generation;
+        let mut generation = first.generation;
+        state.head = first.position;
+        state.next_sequence = first.sequence;
         let end = anchor.tail + anchor.capacity;
         while let Some(found) = self.record_at(&anchor, state.head, end - state.head) {
             self.refuse_later(&anchor, &state, &found)?;
@@ -33,36 +35,66 @@ impl EdgeLog {
         Ok(())
     }
 
+    /// Returns the records from the tail to `end`, whose frames are looked at only, if they reach
+    /// it.
+    pub(crate) fn records_before(&self, end: u64) -> Option<Vec<Record>> {
+        let state = self.state.lock();
+        let anchor = state.anchor;
+        let (mut position, mut sequence) = (anchor.tail, anchor.tail_sequence);
+        let mut records = Vec::new();
+        while position < end {
+            let (header, _) = self.frame_at(&anchor, position, end - position)?;
+            let found = FoundRecord::decode(&header, position, self.weighted)?;
+            if found.sequence != sequence {
+                return None;
+            }
+            records.push(found.record());
+            (position, sequence) = (found.end, found.end_sequence());
+        }
+        Some(records)
+    }
+
     /// Looks in the rest of the ring for a whole record that was appended after the end was
     /// durable.
     fn refuse_lost_records(&self, anchor: &Anchor, state: &State) -> Result<()> {
         let ring_bytes = self.allocated().min(anchor.capacity) / 8 * 8;
-        let words = self.region.words(RING_OFFSET, (ring_bytes / 4) as usize);
         // Records do not overlap, but for one that the head has reached: more is not a log.
         let mut readable_bytes = 4 * ring_bytes;
-        let behind_head = (state.head - anchor.base) % anchor.capacity;
-        let free_bytes = anchor.capacity - (state.head - anchor.tail);
-        for (pair, place) in words.chunks_exact(2).zip((0..).step_by(8)) {
-            let ahead = (place + anchor.capacity - behind_head) % anchor.capacity;
-            if pair[0].load(Relaxed) != RECORD_MAGIC || ahead >= free_bytes {
-                continue;
+        let mut position = state.head;
+        for range in ring_ranges(anchor, state.head, anchor.tail + anchor.capacity) {
+            let end = range.end.min(RING_OFFSET + ring_bytes).max(range.start);
+            let words = self.region.words(range.start, ((end - range.start) / 4) as usize);
+            for (pair, position) in words.chunks_exact(2).zip((position..).step_by(8)) {
+                if pair[0].load(Relaxed) == RECORD_MAGIC {
+                    self.refuse_lost(anchor, state, position, &mut readable_bytes)?;
+                }
             }
-            let position = state.head + ahead;
-            let Some(bytes) = self.framed_bytes(anchor, position) else { continue };
-            readable_bytes = readable_bytes.checked_sub(bytes).ok_or_else(|| {
-                let (expected, found) = ("records that do not overlap", "overlapping ones");
-                self.damage(
-                    RING_OFFSET + place,
-                    "log records".into(),
-                    expected.into(),
-                    found.into(),
-                )
-            })?;
-            if let Some(later) = self.record_at(anchor, position, anchor.capacity) {
-                self.refuse_later(anchor, state, &later)?;
-            }
+            position += range.end - range.start;
         }
         Ok(())
+    }
+
+    /// Looks at what begins like a record, of which there can be `readable_bytes`.
+    fn refuse_lost(
+        &self,
+        anchor: &Anchor,
+        state: &State,
+        position: u64,
+        readable_bytes: &mut u64,
+    ) -> Result<()> {
+        let Some(bytes) = self.framed_bytes(anchor, position) else { return Ok(()) };
+        *readable_bytes = readable_bytes.checked_sub(bytes).ok_or_else(|| {
+            self.damage(
+                RING_OFFSET + (position - anchor.base) % anchor.capacity,
+                "log records".into(),
+                "records that do not overlap".into(),
+                "overlapping ones".into(),
+            )
+        })?;
+        match self.record_at(anchor, position, anchor.capacity) {
+            Some(later) => self.refuse_later(anchor, state, &later),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a whole record that proves that there was more than was found.
@@ -202,6 +234,7 @@ impl FoundRecord {
             position: self.body_position,
             sequence: self.sequence,
             count: self.count,
+            generation: self.generation,
             has_vertex_updates: self.has_vertex_updates,
         }
     }
@@ -256,12 +289,12 @@ mod tests {
         let body_crc = crc32c::crc32c_append(SALT, bytemuck::cast_slice(&[2u32, 2]));
         region.store_words(second + 40, &encode_commit(body_crc, &header, 2));
 
-        let log = EdgeLog::open(region.clone(), false, SALT).unwrap();
+        let log = EdgeLog::open(region.clone(), false, SALT, |_| None).unwrap();
         assert_eq!(sequences(&log), []);
         append(&log, &[(3, 3)]);
         assert_eq!(sequences(&log), [0]);
         log.advance_tail(1, Checkpoint::default()).unwrap();
-        let log = EdgeLog::open(region, false, SALT).unwrap();
+        let log = EdgeLog::open(region, false, SALT, |_| None).unwrap();
         assert_eq!(sequences(&log), []);
     }
 
@@ -270,11 +303,11 @@ mod tests {
         let (_volume, region) = new_region();
         let log = EdgeLog::create(region.clone(), 1024, false, SALT).unwrap();
         append(&log, &[(1, 1)]);
-        let log = EdgeLog::open(region.clone(), false, SALT).unwrap();
+        let log = EdgeLog::open(region.clone(), false, SALT, |_| None).unwrap();
         append(&log, &[(2, 2)]);
         let newest = log.state.lock().anchor.range();
         damage(&region, newest.start + 16);
-        let error = EdgeLog::open(region, false, SALT).err().expect("an error");
+        let error = EdgeLog::open(region, false, SALT, |_| None).err().expect("an error");
         assert!(error.to_string().contains("newest anchor"), "{error}");
     }
 
@@ -284,7 +317,7 @@ mod tests {
         let log = EdgeLog::create(region.clone(), 4096, false, SALT).unwrap();
         append(&log, &[(1, 1)]);
         region.shrink(RING_OFFSET + 48).unwrap();
-        let error = EdgeLog::open(region, false, SALT).err().expect("an error");
+        let error = EdgeLog::open(region, false, SALT, |_| None).err().expect("an error");
         assert!(matches!(error, Error::Corruption { offset: 8240, .. }), "{error}");
     }
 

@@ -102,6 +102,8 @@ pub(super) struct RegionImage {
     /// Hash of the name, for digests.
     key: u64,
     pub(super) bytes: Arc<Vec<u8>>,
+    /// Whether only a process that is killed leaves it.
+    pub(super) is_volatile: bool,
 }
 
 /// An aligned store of 4 or 8 bytes.
@@ -161,9 +163,10 @@ impl Files {
 }
 
 impl RegionImage {
-    pub(super) fn new(name: Arc<str>, len: u64) -> RegionImage {
+    /// Makes an empty region.
+    pub(super) fn new(name: Arc<str>, is_volatile: bool) -> RegionImage {
         let key = digest_name(&name);
-        RegionImage { name, key, bytes: Arc::new(vec![0; len as usize]) }
+        RegionImage { name, key, bytes: Arc::default(), is_volatile }
     }
 
     pub(super) fn key(&self) -> u64 {

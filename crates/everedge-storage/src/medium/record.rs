@@ -98,6 +98,14 @@ impl Recorder {
         // The visitor's break is the end of the enumeration, not an error.
         let _ = Replay::new(&recording.start, rule, visit).run(&recording);
     }
+
+    /// Calls `visit` with what a process leaves that is killed at any point of the trace, until
+    /// it breaks: all that was stored before. [`Volume::from_killed`] opens it.
+    pub fn images_of_kills(&self, visit: impl FnMut(&Image) -> ControlFlow<()>) {
+        let recording = lock(&self.trace.state).recording();
+        // The visitor's break is the end of the enumeration, not an error.
+        let _ = Replay::of_kills(&recording.start, visit).run(&recording);
+    }
 }
 
 impl Volume {
@@ -130,6 +138,7 @@ impl Volume {
         for patch in &image.patches {
             recorder.trace.store(patch.region, patch.offset, patch.bytes());
         }
+        lock(&recorder.trace.state).inherited = image.patches.len();
         Ok((volume, recorder))
     }
 }
@@ -141,7 +150,7 @@ pub(super) enum Event {
     Flush { region: u32, range: Range<u64>, thread: ThreadId },
     Drain { region: u32, thread: ThreadId },
     Fence { region: u32, thread: ThreadId },
-    Create { region: u32, name: Arc<str>, len: u64 },
+    Create { region: u32, name: Arc<str>, len: u64, is_volatile: bool },
     Resize { region: u32, len: u64 },
     Publish { name: Arc<str>, bytes: Arc<[u8]> },
     Remove { name: Arc<str> },
@@ -155,6 +164,8 @@ pub(super) struct Recording {
     pub(super) events: Vec<Event>,
     /// The bytes that `Event::Store` refers to.
     pub(super) data: Vec<u8>,
+    /// How many of the first events are stores of a process that was killed before.
+    pub(super) inherited: usize,
 }
 
 /// The trace of a volume, written by all its threads.
@@ -166,6 +177,7 @@ struct TraceState {
     start: Image,
     events: Vec<Event>,
     data: Vec<u8>,
+    inherited: usize,
     plant: Option<Plant>,
     failure: Option<Failure>,
 }
@@ -185,6 +197,7 @@ impl TraceState {
             start: self.start.clone(),
             events: self.events.clone(),
             data: self.data.clone(),
+            inherited: self.inherited,
         }
     }
 }
@@ -192,7 +205,8 @@ impl TraceState {
 impl Trace {
     fn new(start: Image) -> Trace {
         let (events, data) = (Vec::new(), Vec::new());
-        Trace { state: Mutex::new(TraceState { start, events, data, plant: None, failure: None }) }
+        let state = TraceState { start, events, data, inherited: 0, plant: None, failure: None };
+        Trace { state: Mutex::new(state) }
     }
 
     pub(super) fn push(&self, event: Event) {

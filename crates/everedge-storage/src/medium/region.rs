@@ -192,6 +192,23 @@ impl Region {
         Ok(())
     }
 
+    /// Adds memory of this process at the end, up to `len` bytes, whatever the region is otherwise.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if there is no memory or address space.
+    pub(crate) fn grow_in_memory(&self, len: u64) -> Result<()> {
+        let _resizing = lock(&self.backing.resize);
+        let old_len = self.len();
+        let (reserved_bytes, path) = (self.backing.map.reserved_bytes(), self.path());
+        if len > reserved_bytes {
+            let available_bytes = reserved_bytes - old_len;
+            let (path, needed_bytes) = (path.to_path_buf(), len - old_len);
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+        }
+        let extended = self.backing.map.extend_privately(len.max(old_len));
+        extended.map_err(|e| memory_error(path, e, len - old_len))
+    }
+
     /// Cuts the region to `len` bytes; a region that is short enough stays as it is.
     ///
     /// No one may hold `words` beyond `len`: on a file, touching them ends the process (SIGBUS).
@@ -306,6 +323,20 @@ impl Region {
             |word| *word,
             |pair| u64::from(pair[0]) | u64::from(pair[1]) << 32,
         );
+    }
+
+    /// Stores `count` words from the byte `offset` on, one by one.
+    ///
+    /// # Panics
+    /// As [`store_words`](Self::store_words).
+    #[inline]
+    pub(crate) fn store_each(&self, offset: u64, count: usize, words: impl Iterator<Item = u32>) {
+        if self.shared.observer.is_some() {
+            return self.store_words(offset, &words.take(count).collect::<Vec<u32>>());
+        }
+        for (to, word) in self.backing.map.words(offset, count).iter().zip(words) {
+            to.store(word, Ordering::Relaxed);
+        }
     }
 
     /// Tells the observer, if there is one.

@@ -27,6 +27,10 @@ type Unit = (u32, u64);
 pub(super) struct Replay<V> {
     crash: Crash<V>,
     rule: ImageRule,
+    /// Whether the process is killed, so that all that was stored stays, and not the power lost.
+    is_killed: bool,
+    /// Whether the process can be killed here: not before it lived.
+    is_visited: bool,
     kind: MediumKind,
     is_eadr: bool,
     unit_bytes: u64,
@@ -78,6 +82,27 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
     pub(super) fn new(start: &Image, rule: ImageRule, visit: V) -> Replay<V> {
         let mut durable = start.clone();
         durable.files = start.to_files();
+        Self::of(start, durable, rule, false, visit).without_volatile()
+    }
+
+    /// Replays for what a killed process leaves: one image at each point.
+    pub(super) fn of_kills(start: &Image, visit: V) -> Replay<V> {
+        let mut durable = start.clone();
+        durable.files = start.to_files();
+        Self::of(start, durable, ImageRule { point_images_max: 1, seed: 0 }, true, visit)
+    }
+
+    /// Forgets the regions that no loss of the power leaves.
+    fn without_volatile(mut self) -> Self {
+        let regions = &self.crash.durable.files.regions;
+        let names = regions.values().filter(|region| region.is_volatile);
+        for name in names.map(|region| region.name.clone()).collect::<Vec<_>>() {
+            self.crash.remove(&name);
+        }
+        self
+    }
+
+    fn of(start: &Image, mut durable: Image, rule: ImageRule, is_killed: bool, visit: V) -> Self {
         durable.patches.clear();
         (durable.point, durable.choice) = (0, 0);
         let lengths = durable.files.regions.iter().map(|(&number, region)| (number, region.len()));
@@ -86,6 +111,8 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
         Replay {
             crash: Crash { durable, visit },
             rule,
+            is_killed,
+            is_visited: true,
             kind,
             is_eadr: start.options().eadr,
             unit_bytes: if kind == MediumKind::File { SECTOR_BYTES } else { LINE_BYTES },
@@ -101,6 +128,7 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
             return ControlFlow::Continue(());
         }
         for (number, event) in recording.events.iter().enumerate() {
+            self.is_visited = !self.is_killed || number >= recording.inherited;
             self.step(number, event, &recording.data)?;
         }
         self.crash_here()
@@ -109,8 +137,18 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
     fn step(&mut self, number: usize, event: &Event, data: &[u8]) -> ControlFlow<()> {
         match event {
             Event::Store { region, offset, data: range } => {
-                for patch in Patch::split(*region, *offset, &data[range.clone()]) {
-                    self.store(number, patch)?;
+                let patches = Patch::split(*region, *offset, &data[range.clone()]);
+                match self.crash.durable.files.regions.get(region) {
+                    None => {}
+                    Some(region) if region.is_volatile => {
+                        patches.for_each(|patch| self.crash.persist(&patch));
+                        self.crash_here()?;
+                    }
+                    Some(_) => {
+                        for patch in patches {
+                            self.store(number, patch)?;
+                        }
+                    }
                 }
             }
             Event::Flush { region, range, thread } => self.flushed.push(Flushed {
@@ -149,7 +187,7 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
         }
         let unit = (patch.region, patch.offset / self.unit_bytes);
         self.waiting.entry(unit).or_default().push((event, patch));
-        ControlFlow::Continue(())
+        if self.is_killed { self.crash_here() } else { ControlFlow::Continue(()) }
     }
 
     fn mark(&mut self, mark: Mark) -> ControlFlow<()> {
@@ -158,7 +196,7 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
             Mark::Begin(operation) => marks.begun = operation,
             Mark::Acknowledged(operation) => {
                 marks.acknowledged = operation;
-                if self.is_eadr {
+                if self.is_eadr || self.is_killed {
                     return self.crash_here();
                 }
             }
@@ -198,8 +236,9 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
     /// Makes a durable change of names or lengths, which may be cut short halfway.
     fn change_file(&mut self, event: &Event) -> ControlFlow<()> {
         match event {
-            Event::Create { region, name, len } => {
-                let new = RegionImage::new(name.clone(), 0);
+            Event::Create { is_volatile: true, .. } if !self.is_killed => {}
+            Event::Create { region, name, len, is_volatile } => {
+                let new = RegionImage::new(name.clone(), *is_volatile);
                 if *len > 8 {
                     self.crash.put(*region, new.resized(len / 2 / 8 * 8));
                     self.crash_at_extremes()?;
@@ -237,6 +276,12 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
         let counts: Vec<usize> = lines.iter().map(|line| line.stores.len()).collect();
         let durable = &mut self.crash.durable;
         (durable.point, durable.choice) = (durable.point + 1, 0);
+        if self.is_killed && !self.is_visited {
+            return ControlFlow::Continue(());
+        }
+        if self.is_killed {
+            return self.crash.visit(&lines, &counts, None);
+        }
         let seed = scramble(self.rule.seed ^ scramble(durable.point));
         let mut choices = Choices::new(&counts, self.rule.point_images_max.max(2), seed);
         while let Some(choice) = choices.next() {
@@ -258,7 +303,9 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
     fn crash_at_extremes(&mut self) -> ControlFlow<()> {
         let lines = lines(&self.waiting, &self.crash.durable.files, self.unit_bytes);
         let all: Vec<usize> = lines.iter().map(|line| line.stores.len()).collect();
-        self.crash.visit(&lines, &vec![0; lines.len()], None)?;
+        if !self.is_killed {
+            self.crash.visit(&lines, &vec![0; lines.len()], None)?;
+        }
         self.crash.visit(&lines, &all, None)
     }
 }

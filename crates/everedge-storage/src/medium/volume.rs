@@ -218,6 +218,18 @@ impl Volume {
     /// # Panics
     /// If `len` is not a multiple of 8.
     pub fn create_region(&self, name: &str, len: u64) -> Result<Region> {
+        self.create_region_of(name, len, false)
+    }
+
+    /// Makes a region that outlives the process, but not a loss of the power.
+    ///
+    /// # Errors
+    /// As [`create_region`](Self::create_region).
+    pub(crate) fn create_volatile_region(&self, name: &str, len: u64) -> Result<Region> {
+        self.create_region_of(name, len, true)
+    }
+
+    fn create_region_of(&self, name: &str, len: u64, is_volatile: bool) -> Result<Region> {
         assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
         self.shared.check_writable()?;
         check_name(name)?;
@@ -228,7 +240,8 @@ impl Volume {
                 let region = self.shared.next_number();
                 let backing = Arc::new(Backing::anonymous(path, region, len)?);
                 memory.add(name, backing.clone())?;
-                self.shared.record(|| Event::Create { region, name: name.into(), len });
+                let name = name.into();
+                self.shared.record(|| Event::Create { region, name, len, is_volatile });
                 backing
             }
             Home::Directory(directory) => {
@@ -371,6 +384,11 @@ impl Volume {
     /// Returns how the volume was made or opened.
     pub fn options(&self) -> VolumeOptions {
         self.shared.options
+    }
+
+    /// Returns whether its files are in the memory of this process.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.shared.home, Home::Memory(_))
     }
 
     /// Returns what the volume is open for.

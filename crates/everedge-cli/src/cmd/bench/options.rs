@@ -208,6 +208,7 @@ impl Configuration {
             buffer_bytes_min: self.buffer_min,
             buffer_bytes_max: self.buffer_max,
             wide_buffer_bytes: self.wide_buffer,
+            ..adjacency()
         };
         GraphOptions {
             medium,

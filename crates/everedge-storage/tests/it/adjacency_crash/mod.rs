@@ -21,6 +21,7 @@ fn exploration(live: &Live, plant: Option<Plant>, images_max: u64) -> Exploratio
         plant,
         images_max,
         start: live.start.clone(),
+        kills: live.is_killed,
     }
 }
 
@@ -46,6 +47,20 @@ fn every_image_recovers_with_threads() {
         live.is_spread = true;
         let report = exploration(&live, None, images_max() / 10).check();
         println!("{}: {report:?} violations=0", live.name());
+    }
+}
+
+/// What a process leaves that is killed at any store, its segment included.
+#[test]
+fn every_kill_is_taken_over() {
+    for kind in [PMEM, MediumKind::File] {
+        let mut images = 0;
+        for mut live in shapes(kind, false) {
+            live.is_killed = true;
+            live.is_spread = live.name().len() % 2 == 0;
+            images += exploration(&live, None, images_max() * 3 / 10).check().images;
+        }
+        println!("adjacency {kind} killed: images={images} violations=0");
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Live {
     number: u64,
     /// Whether the vertices are in two shards, which other threads flush.
     pub(crate) is_spread: bool,
+    /// Whether it is killed, and leaves its segment, and not the power lost.
+    pub(crate) is_killed: bool,
     pub(crate) start: Start,
 }
 
@@ -63,7 +65,13 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                 ..GraphOptions::default()
             };
             let number = shapes.len() as u64;
-            shapes.push(Live { options, number, is_spread: false, start: Start::New });
+            shapes.push(Live {
+                options,
+                number,
+                is_spread: false,
+                is_killed: false,
+                start: Start::New,
+            });
         }
     }
     shapes
@@ -83,12 +91,13 @@ impl Live {
         let GraphOptions { medium, eadr, .. } = self.options;
         let eadr = if eadr { "-eadr" } else { "" };
         let spread = if self.is_spread { "-spread" } else { "" };
+        let kills = if self.is_killed { "-kills" } else { "" };
         let start = match self.start {
             Start::New => "",
             Start::PowerLoss(_) => "-twice",
             Start::Kill(_) => "-killed",
         };
-        format!("{medium}{eadr}{spread}{start}-{}", self.number)
+        format!("{medium}{eadr}{spread}{kills}{start}-{}", self.number)
     }
 
     fn options_of(&self, seed: u64) -> GraphOptions {
@@ -98,6 +107,10 @@ impl Live {
         GraphOptions {
             durability: durabilities[(turn % 3) as usize],
             // Names have no gaps, spread vertices do.
+            adjacency: AdjacencyOptions {
+                shared_memory: self.is_killed,
+                ..self.options.adjacency.clone()
+            },
             ids: if self.is_spread { IdKind::Dense } else { ids[(turn / 3 % 4) as usize] },
             ..self.options.clone()
         }

@@ -27,6 +27,8 @@ const POINT_IMAGES_MAX: u64 = 4096;
 const RECOVERY_SHARE: u64 = 16;
 /// The most images of one crash point of a recovery.
 const RECOVERY_POINT_IMAGES_MAX: u64 = 16;
+/// A recovery is killed at one store of so many.
+const KILL_SHARE: u64 = 7;
 /// The most images of a crash point after a call that failed.
 const FAILURE_POINT_IMAGES_MAX: u64 = 8;
 
@@ -91,6 +93,8 @@ pub(crate) struct Exploration<'a, S> {
     /// The distinct images to check.
     pub(crate) images_max: u64,
     pub(crate) start: Start,
+    /// Whether processes are killed, and not the power lost.
+    pub(crate) kills: bool,
 }
 
 /// What histories start from.
@@ -203,7 +207,7 @@ impl<S: Subject> Exploration<'_, S> {
         outcome.map_err(|e| format!("{} seed {seed}: the history fails: {e}", self.name))?;
         let mut seen = HashSet::new();
         let mut failure = None;
-        history.recorder.images(ImageRule { point_images_max, seed }, |image| {
+        self.images(&history.recorder, ImageRule { point_images_max, seed }, |image| {
             let (point, choice) = (image.point(), image.choice());
             let is_wanted = only.is_none_or(|place| (place.point, place.choice) == (point, choice));
             // What a kill left is promised only once it was opened.
@@ -228,6 +232,19 @@ impl<S: Subject> Exploration<'_, S> {
             }
         });
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Calls `visit` with what crashes leave of what `recorder` saw.
+    fn images(
+        &self,
+        recorder: &Recorder,
+        rule: ImageRule,
+        visit: impl FnMut(&Image) -> ControlFlow<()>,
+    ) {
+        match self.kills {
+            true => recorder.images_of_kills(visit),
+            false => recorder.images(rule, visit),
+        }
     }
 
     fn describe(&self, place: &Place, image: &Image, what: &str) -> String {
@@ -286,7 +303,11 @@ impl<S: Subject> Exploration<'_, S> {
     }
 
     fn open(&self, image: &Image) -> std::result::Result<(Volume, Recorder), String> {
-        let (volume, recorder) = Volume::from_image(image).map_err(|e| e.to_string())?;
+        let opened = match self.kills {
+            true => Volume::from_killed(image),
+            false => Volume::from_image(image),
+        };
+        let (volume, recorder) = opened.map_err(|e| e.to_string())?;
         self.plant_in(&recorder);
         Ok((volume, recorder))
     }
@@ -324,8 +345,10 @@ impl<S: Subject> Exploration<'_, S> {
         let rule = ImageRule { point_images_max: RECOVERY_POINT_IMAGES_MAX, seed: image.digest() };
         let mut seen = HashSet::new();
         let mut outcome = Ok(());
-        recorder.images(rule, |crashed| {
-            if !seen.insert(crashed.digest()) {
+        self.images(recorder, rule, |crashed| {
+            // A kill can come at each store: of those a share is enough.
+            let is_skipped = self.kills && !crashed.point().is_multiple_of(KILL_SHARE);
+            if is_skipped || !seen.insert(crashed.digest()) {
                 return ControlFlow::Continue(());
             }
             outcome = self.recover_again(crashed, state).map_err(|what| {

@@ -217,6 +217,7 @@ fn exploration(kind: MediumKind, eadr: bool, plant: Option<Plant>) -> Exploratio
         plant,
         images_max: images_max(),
         start: Start::New,
+        kills: false,
     }
 }
 

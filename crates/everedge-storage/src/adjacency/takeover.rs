@@ -1,0 +1,149 @@
+//! Opening after a kill: takes over what the process left in its segment.
+//!
+//! Shards whose records say whole are taken as they are. The others were changing when the process
+//! was killed: they are built again from their blocks and from what the log says of them, like
+//! all shards without a segment (`recovery.rs`), but blocks and log are read for them only. What
+//! was logged and not yet archived stays so. Anything that does not fit together makes the whole
+//! segment void, and the graph is recovered without it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use everedge_core::par;
+
+use super::archive::{Archive, Machinery};
+use super::block::{self, LINE_BYTES};
+use super::buffers::{Buffers, Pool};
+use super::list::List;
+use super::recovery;
+use super::segment::{Header, Record};
+use super::shard::{Shard, Tally};
+use super::space::{Space, UNIT_BYTES};
+use super::table::{Table, Tables};
+use crate::Result;
+use crate::medium::{Access, Site};
+
+/// Takes over the segment of `machinery`, whose header is `header`. Returns the archive and the
+/// number of shards that were built again.
+///
+/// # Errors
+/// If the medium fails, or there is no memory.
+pub(crate) fn take_over(
+    machinery: &mut Machinery,
+    header: &Header,
+    access: Access,
+) -> Result<Option<(Archive, usize)>> {
+    let segment = machinery.segment.clone();
+    let records: Vec<Option<Record>> =
+        (0..header.shard_count).map(|number| segment.record(number)).collect();
+    let shard_count = records.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    let records = &records[..shard_count];
+    let durable: Vec<Tally> = records
+        .iter()
+        .map(|record| record.as_ref().map_or(Tally::default(), |r| r.durable))
+        .collect();
+    let Some(used_tables) = tables_of(machinery, records) else { return Ok(None) };
+    if !is_counted_on(machinery, &durable) || !is_inside(machinery, header, records) {
+        return Ok(None);
+    }
+    machinery.tables = Tables::new(segment.clone(), &used_tables);
+    machinery.pool = Pool::new(segment.clone());
+    let Some(mut shards) = whole_shards(machinery, records) else { return Ok(None) };
+    let torn: Vec<usize> = (0..shard_count)
+        .filter(|&number| records[number].as_ref().is_some_and(|record| !record.is_whole))
+        .collect();
+    let blocks = machinery.places.blocks.clone();
+    machinery.space = Space::new(blocks.clone(), segment, header.next_unit, Vec::new());
+    if !torn.is_empty() {
+        let found = recovery::recover_some(machinery, header.next_unit as u32, &torn)?;
+        for (number, shard, counted_on) in found.shards {
+            if counted_on != durable[number] {
+                return Ok(None);
+            }
+            shards[number] = Arc::new(shard);
+        }
+        if access == Access::Write {
+            found.orphans.iter().for_each(|&place| block::wipe(&blocks, place));
+            blocks.drain(Site::Wipe)?;
+        }
+    }
+    let (next_sequence, epoch) =
+        (header.progress.next_sequence, recovery::epoch_of(machinery.log.checkpoint().0));
+    let mut archive = Archive::new(shards, durable, next_sequence, epoch);
+    (archive.is_dirty, archive.is_taken_over) = (true, true);
+    archive.replay_end = machinery.log.next_sequence();
+    if !torn.is_empty() {
+        let Some(mut records) = machinery.log.records_before(header.progress.position) else {
+            return Ok(None);
+        };
+        // The first that is left may be archived in part.
+        records.extend(machinery.log.untaken_records().into_iter().take(1));
+        archive.rebuild(machinery, &records, &torn)?;
+    }
+    Ok(Some((archive, torn.len())))
+}
+
+/// Returns the numbers of all tables in use, if no two shards have one in common.
+fn tables_of(machinery: &Machinery, records: &[Option<Record>]) -> Option<Vec<u32>> {
+    let list_count = machinery.options.list_count();
+    let whole = records.iter().flatten().filter(|record| record.is_whole);
+    let mut used: Vec<u32> = whole.flat_map(|record| record.tables(list_count)).copied().collect();
+    used.sort_unstable();
+    let is_one = |&number: &u32| Tables::is_table(&machinery.segment, number);
+    let is_distinct = used.windows(2).all(|pair| pair[0] < pair[1]);
+    (is_distinct && used.iter().all(is_one)).then_some(used)
+}
+
+fn is_counted_on(machinery: &Machinery, durable: &[Tally]) -> bool {
+    let mut sum = Tally::default();
+    durable.iter().for_each(|&tally| sum.merge(tally));
+    machinery.log.checkpoint().0.layout[..2] == [sum.block_count, sum.checksum_sum]
+}
+
+/// Whether every place in the block file that records name is inside of it.
+fn is_inside(machinery: &Machinery, header: &Header, records: &[Option<Record>]) -> bool {
+    let used_bytes = header.next_unit.saturating_mul(UNIT_BYTES);
+    let is_extent = |units: Range<u64>| units.start <= units.end && units.end <= header.next_unit;
+    let is_place = |place: u32| u64::from(place) * LINE_BYTES < used_bytes;
+    let mut whole = records.iter().flatten().filter(|record| record.is_whole);
+    (u64::from(recovery::FIRST_UNIT)..=space_units(machinery)).contains(&header.next_unit)
+        && whole.all(|record| is_extent(record.extent()) && record.runs().all(is_place))
+}
+
+fn space_units(machinery: &Machinery) -> u64 {
+    machinery.places.blocks.len() / UNIT_BYTES
+}
+
+/// Returns the shards whose records say whole, and empty ones for the others; none if rows and
+/// buffers do not belong together.
+fn whole_shards(machinery: &Machinery, records: &[Option<Record>]) -> Option<Vec<Arc<Shard>>> {
+    let empty: Arc<Shard> = Arc::default();
+    let numbered: Vec<(usize, &Option<Record>)> = records.iter().enumerate().collect();
+    let restored = par::map_chunks(&numbered, 1, |numbered| match numbered[0] {
+        (number, Some(record)) if record.is_whole => {
+            restore(machinery, number, record).map(|shard| Some(Arc::new(shard)))
+        }
+        _ => Some(None),
+    });
+    let mut shards = Vec::with_capacity(records.len());
+    for shard in restored {
+        shards.push(shard?.unwrap_or_else(|| Arc::clone(&empty)));
+    }
+    let lists = shards.iter().flat_map(|shard| &shard.lists);
+    machinery.pool.keep_only(lists.map(List::buffers)).then_some(shards)
+}
+
+fn restore(machinery: &Machinery, number: usize, record: &Record) -> Option<Shard> {
+    let end = machinery.places.blocks.len() / LINE_BYTES;
+    let list = |&table: &u32| {
+        let table = Table::restore(&machinery.tables, table);
+        if table.entries().any(|entry| u64::from(entry.head) >= end) {
+            return None;
+        }
+        let buffers = Buffers::restore(&machinery.pool, &machinery.plan, table.entries())?;
+        Some(List::restore(table, buffers))
+    };
+    let tables = record.tables(machinery.options.list_count());
+    let lists = tables.iter().map(list).collect::<Option<Vec<_>>>()?;
+    Some(record.shard(number, lists))
+}
