@@ -9,6 +9,7 @@ use everedge_storage::{
     Names, Phases, Result,
 };
 
+use crate::battery::naive;
 use crate::explorer::{History, Start, Subject};
 use crate::model::{Model, Picture, Random, Update, batch_of};
 
@@ -35,6 +36,7 @@ pub(crate) struct Store {
 pub(crate) struct Live {
     options: GraphOptions,
     number: u64,
+    is_naive: bool,
     /// Whether the vertices are in two shards, which other threads flush.
     pub(crate) is_spread: bool,
     pub(crate) start: Start,
@@ -63,7 +65,8 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                 ..GraphOptions::default()
             };
             let number = shapes.len() as u64;
-            shapes.push(Live { options, number, is_spread: false, start: Start::New });
+            let (is_naive, is_spread, start) = (false, false, Start::New);
+            shapes.push(Live { options, number, is_naive, is_spread, start });
         }
     }
     shapes
@@ -79,16 +82,22 @@ impl Live {
         Live { start, ..self.clone() }
     }
 
+    /// Returns the same graph with deletion and compaction the naive way.
+    pub(crate) fn naive(self) -> Live {
+        Live { options: naive(self.options), is_naive: true, ..self }
+    }
+
     pub(crate) fn name(&self) -> String {
         let GraphOptions { medium, eadr, .. } = self.options;
         let eadr = if eadr { "-eadr" } else { "" };
+        let naive = if self.is_naive { "-naive" } else { "" };
         let spread = if self.is_spread { "-spread" } else { "" };
         let start = match self.start {
             Start::New => "",
             Start::PowerLoss(_) => "-twice",
             Start::Kill(_) => "-killed",
         };
-        format!("{medium}{eadr}{spread}{start}-{}", self.number)
+        format!("{medium}{eadr}{naive}{spread}{start}-{}", self.number)
     }
 
     fn options_of(&self, seed: u64) -> GraphOptions {
