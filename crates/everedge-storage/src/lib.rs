@@ -9,8 +9,8 @@ pub mod medium;
 mod names;
 
 pub use adjacency::{
-    AdjacencyGraph, AdjacencyOptions, Changes, Compaction, Direction, Division, ListPart,
-    Neighbors, Phases, Recovery, Snapshot, Verification, WeightedNeighbors,
+    AdjacencyGraph, AdjacencyOptions, Changes, Compacting, Compaction, Deleting, Direction,
+    Division, ListPart, Neighbors, Phases, Recovery, Snapshot, Verification, WeightedNeighbors,
 };
 pub use batch::Batch;
 pub use error::{Error, Result};

@@ -54,7 +54,7 @@ pub struct Stats {
 /// What compaction did. Serializes to the keys of `everedge compact --json`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Compaction {
-    /// Runs that were written: one list of 256 vertices each.
+    /// Runs that were written: one list of 256 vertices each, or of one the naive way.
     pub runs: u64,
     /// Bytes of them.
     pub written_bytes: u64,

@@ -38,6 +38,6 @@ pub use everedge_io::{Column, Columns, Format, Generator};
 pub use everedge_storage::Error as StorageError;
 pub use everedge_storage::medium::{MediumKind, MeterReading};
 pub use everedge_storage::{
-    AdjacencyOptions, Batch, Changes, Division, Durability, ExternalId, GraphOptions, IdKind,
-    Layout, Phases, Recovery,
+    AdjacencyOptions, Batch, Changes, Compacting, Deleting, Division, Durability, ExternalId,
+    GraphOptions, IdKind, Layout, Phases, Recovery,
 };

@@ -1,6 +1,6 @@
 //! Options of the `adjacency` layout for a new graph: they change speed and space, no answer.
 
-use everedge::{AdjacencyOptions, Division, GraphOptions, Phases};
+use everedge::{AdjacencyOptions, Compacting, Deleting, Division, GraphOptions, Phases};
 
 /// How a new graph's `adjacency` layout works.
 #[derive(clap::Args)]
@@ -44,6 +44,18 @@ pub(crate) struct Tuning {
     #[arg(long)]
     no_shared_memory: bool,
 
+    /// How compaction works: in-runs, or naive, to compare with: list by list, each on new space
+    /// and with a fence of its own.
+    #[arg(long, value_name = "HOW", value_parser = super::parsed::<Compacting>,
+        default_value_t = AdjacencyOptions::default().compaction)]
+    compaction: Compacting,
+
+    /// How deletions find their edges: by-round, with one scan of a list for all of its updates
+    /// that are archived together, or naive, to compare with: a scan for each deletion.
+    #[arg(long, value_name = "HOW", value_parser = super::parsed::<Deleting>,
+        default_value_t = AdjacencyOptions::default().deletion)]
+    deletion: Deleting,
+
     /// Space set aside at creation beside the log, which is then made whole too.
     #[arg(long, value_name = "SIZE", value_parser = super::size, default_value = "0")]
     preallocate: u64,
@@ -64,6 +76,8 @@ impl Tuning {
                 buffer_bytes_max: self.buffer_max,
                 wide_buffer_bytes: self.wide_buffer,
                 shared_memory: !self.no_shared_memory,
+                compaction: self.compaction,
+                deletion: self.deletion,
             },
             ..options
         }

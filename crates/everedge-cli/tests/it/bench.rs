@@ -125,7 +125,22 @@ fn deletions_leave_exactly_the_other_edges() {
         assert_positive(row, &["acknowledged_per_second", "archived_per_second"]);
         assert_positive(row, &["disk_bytes_before", "disk_bytes_after"]);
         assert_positive(row, &["compact_seconds", "disk_bytes_compacted"]);
+        assert!(row["total_ratio"].is_null(), "there is one way only");
     }
+}
+
+#[test]
+fn naive_ways_delete_the_same_edges_and_are_compared() {
+    let ways = ["--deletion", "by-round,naive", "--compaction", "in-runs,naive"];
+    let words =
+        [&["delete", "--medium", "pmem", "--on", "1", "--batch", "100"][..], &ways].concat();
+    let found = Bench::new().json(&words);
+    let way = |row: &Value| format!("{} {}", row["deletion"], row["compaction"]).replace('"', "");
+    let seen: Vec<String> = rows(&found).iter().map(way).collect();
+    assert_eq!(seen, ["by-round in-runs", "by-round naive", "naive in-runs", "naive naive"]);
+    rows(&found).iter().for_each(|row| {
+        assert_positive(row, &["total_seconds", "total_ratio", "disk_ratio"]);
+    });
 }
 
 #[test]

@@ -113,6 +113,8 @@ impl Machinery {
             entry_words: self.options.entry_words(),
             simple: self.options.simple,
             directed: self.options.directed,
+            compaction: self.options.adjacency.compaction,
+            deletion: self.options.adjacency.deletion,
             replaying,
             first_sequence,
             weights,
@@ -345,6 +347,11 @@ impl Archive {
         self.retired.retire(replaced);
         self.retired.release(&machinery.space);
         Ok(())
+    }
+
+    /// Gives back what compaction replaced and no snapshot can read any more.
+    pub(crate) fn release(&mut self, machinery: &Machinery) {
+        self.retired.release(&machinery.space);
     }
 
     /// Returns what a snapshot holds on to.

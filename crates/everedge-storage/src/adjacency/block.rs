@@ -25,8 +25,10 @@ pub(crate) const NO_BLOCK: u32 = 0;
 const LINE_WORDS: usize = 16;
 const UNIT_WORDS: usize = UNIT_LINES as usize * LINE_WORDS;
 /// Lines of the largest block.
-const LINES_MAX: u32 = 64;
+pub(crate) const LINES_MAX: u32 = 64;
 const WORDS_MAX: usize = LINES_MAX as usize * LINE_WORDS;
+/// Words of entries of the largest block.
+pub(crate) const ENTRY_WORDS_MAX: usize = WORDS_MAX - HEADER_WORDS;
 const IN_LIST: u32 = 1 << 31;
 const ENTRY_WORDS_BITS: u32 = 11;
 const IS_VERTEX: u32 = 1 << (16 + ENTRY_WORDS_BITS);
@@ -45,7 +47,8 @@ pub(crate) struct BlockHeader {
     pub list: usize,
     /// The place of the block before this one, or [`NO_BLOCK`].
     pub previous: u32,
-    /// The low half of the sequence number of that block, or of the run.
+    /// The low half of the sequence number of that block, or of the run; of a list's first block
+    /// the number of the compaction that wrote it (`naive.rs`), or 0.
     pub previous_sequence: u32,
     /// Whether the list's part before this block is a run.
     pub after_run: bool,
@@ -61,6 +64,11 @@ impl BlockHeader {
     /// Returns how many lines the block takes.
     pub(crate) fn lines(&self) -> u32 {
         lines_for(self.entry_words)
+    }
+
+    /// Returns the number of the compaction that wrote it, if it is the first block of a list.
+    pub(crate) fn epoch(&self) -> Option<u32> {
+        (self.previous == NO_BLOCK && !self.after_run).then_some(self.previous_sequence)
     }
 
     fn encode(&self) -> [u32; HEADER_WORDS] {
@@ -86,7 +94,7 @@ impl BlockHeader {
             is_vertex: counts & IS_VERTEX != 0,
             after_run: counts & AFTER_RUN != 0,
         };
-        (counts < IS_RUN && header.entry_words <= WORDS_MAX - HEADER_WORDS).then_some(header)
+        (counts < IS_RUN && header.entry_words <= ENTRY_WORDS_MAX).then_some(header)
     }
 }
 

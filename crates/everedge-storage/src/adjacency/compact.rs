@@ -19,6 +19,8 @@ use std::sync::{Arc, Weak};
 
 use super::block::{self, NO_BLOCK, UNIT_LINES};
 use super::list::List;
+use super::naive::NewLists;
+use super::options::Compacting;
 use super::run::{self, RunHeader, SPAN};
 use super::shard::{Context, SHARD_SPAN, Shard, Tally};
 use super::space::Space;
@@ -29,7 +31,7 @@ use crate::medium::Site;
 /// What compaction did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
-    /// Runs that were written: a list of 256 vertices each.
+    /// Runs that were written: a list of 256 vertices each, or of one the naive way.
     pub runs: u64,
     /// Bytes of them.
     pub written_bytes: u64,
@@ -91,6 +93,8 @@ pub(crate) struct Stamp {
 /// The runs of one shard that do not count yet, and what they are to replace.
 pub(crate) struct NewRuns {
     runs: Vec<NewRun>,
+    /// What is written the naive way instead.
+    lists: NewLists,
     replaced: Vec<Range<u64>>,
     /// What the shard will have written.
     tally: Tally,
@@ -110,9 +114,15 @@ impl NewRuns {
         shard: &mut Arc<Shard>,
         durable: Tally,
     ) -> Result<Self> {
-        let mut new = Self { runs: Vec::new(), replaced: Vec::new(), tally: shard.tally, durable };
+        let mut new = Self {
+            runs: Vec::new(),
+            lists: NewLists::default(),
+            replaced: Vec::new(),
+            tally: shard.tally,
+            durable,
+        };
         let written = new.write_all(context, stamp, shard);
-        let owned = match new.runs.is_empty() {
+        let owned = match new.is_empty() {
             true => written,
             false => written.and_then(|()| Shard::own(shard).map(drop)),
         };
@@ -126,19 +136,24 @@ impl NewRuns {
 
     /// Whether nothing was to be done.
     pub(crate) fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.runs.is_empty() && self.lists.is_empty()
     }
 
     fn write_all(&mut self, context: &Context, stamp: Stamp, shard: &Shard) -> Result<()> {
         for list in 0..shard.lists.len() {
             for span in 0..SHARD_SPAN / SPAN {
-                if is_to_be_written(shard, list, span) {
+                if context.compaction == Compacting::Naive {
+                    self.replace(context, stamp, &shard.lists[list], span);
+                    let blocks = self.lists.write(context, stamp, shard, list, locals_of(span))?;
+                    self.tally.merge(blocks);
+                    self.durable.merge(blocks);
+                } else if is_to_be_written(shard, list, span) {
                     self.replace(context, stamp, &shard.lists[list], span);
                     self.write_run(context, stamp, shard, (list, span))?;
                 }
             }
         }
-        if !self.runs.is_empty() {
+        if !self.is_empty() {
             self.replaced.extend(shard.space.unused());
         }
         Ok(())
@@ -212,12 +227,13 @@ impl NewRuns {
             run::wipe(&context.places.blocks, run.units.start as u32 * UNIT_LINES);
             context.space.give_back([run.units]);
         }
+        context.space.give_back(joined(self.lists.undo(context)));
     }
 
     /// Makes the runs, which count from now on, the lists of `shard`. Returns the units that they
     /// replace, and adds to what was done.
     pub(crate) fn adopt(self, shard: &mut Shard, done: &mut Compaction) -> Vec<Range<u64>> {
-        if self.runs.is_empty() {
+        if self.is_empty() {
             return Vec::new();
         }
         for run in &self.runs {
@@ -229,7 +245,7 @@ impl NewRuns {
         done.runs += self.runs.len() as u64;
         shard.lists.iter_mut().for_each(|list| list.drop_buffers());
         shard.tally = self.tally;
-        shard.space = Default::default();
+        self.lists.adopt(shard, done);
         let replaced = joined(self.replaced);
         let units = replaced.iter().map(|units| units.end - units.start).sum::<u64>();
         done.freed_bytes += super::space::UNIT_BYTES * units;

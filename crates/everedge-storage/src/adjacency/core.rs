@@ -6,6 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::archive::{Archive, Machinery};
 use super::compact::Compaction;
+use super::options::Compacting;
 use crate::batch::Batch;
 use crate::log::Appended;
 use crate::manifest::{Durability, Manifest};
@@ -207,9 +208,15 @@ impl Core {
         let end = shards.end.min(shard_count);
         let group_len = (shard_count / COMPACT_SHARE).clamp(1, COMPACT_SHARDS_MAX);
         let mut done = Compaction::default();
+        let is_naive = self.machinery.options.adjacency.compaction == Compacting::Naive;
+        // Like a snapshot: nothing that is replaced is used again before the end.
+        let lease = is_naive.then(|| self.archive().lease());
         for first in (shards.start..end).step_by(group_len) {
             let mut archive = self.archive.lock();
             self.refuse_if_failed()?;
+            if is_naive {
+                self.flush_archive(&mut archive)?;
+            }
             let group = first..end.min(first + group_len);
             archive.compact(&self.machinery, group, &mut done).inspect_err(
                 |error| match error {
@@ -218,6 +225,8 @@ impl Core {
                 },
             )?;
         }
+        drop(lease);
+        self.archive().release(&self.machinery);
         self.flush_all()?;
         Ok(done)
     }

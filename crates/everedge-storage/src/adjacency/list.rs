@@ -292,7 +292,7 @@ impl List {
     }
 
     /// Returns the raw words of the list of `local` in pieces, the newest first.
-    fn pieces<'a>(
+    pub(crate) fn pieces<'a>(
         &'a self,
         places: &'a Places,
         local: usize,

@@ -40,6 +40,7 @@ mod core;
 mod deal;
 mod divide;
 mod list;
+mod naive;
 mod options;
 mod parts;
 mod phases;
@@ -63,7 +64,7 @@ use parking_lot::RwLock;
 
 pub use self::compact::Compaction;
 pub use self::deal::Division;
-pub use self::options::{AdjacencyOptions, Phases};
+pub use self::options::{AdjacencyOptions, Compacting, Deleting, Phases};
 pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::verify::Verification;

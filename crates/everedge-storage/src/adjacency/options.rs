@@ -44,6 +44,70 @@ impl FromStr for Phases {
     }
 }
 
+/// How lists lose what was deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compacting {
+    /// Changed lists of 256 vertices at a time become a run; what they replace is used again.
+    #[default]
+    InRuns,
+    /// To compare with: every list by itself, on new space, with a fence of its own.
+    Naive,
+}
+
+impl fmt::Display for Compacting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compacting::InRuns => "in-runs",
+            Compacting::Naive => "naive",
+        })
+    }
+}
+
+impl FromStr for Compacting {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "in-runs" => Ok(Compacting::InRuns),
+            "naive" => Ok(Compacting::Naive),
+            _ => Err(Error::invalid(format!("compaction is `in-runs` or `naive`, not `{text}`"))),
+        }
+    }
+}
+
+/// How deletions find their edges when they are archived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deleting {
+    /// One scan of a list for all of its updates in a round.
+    #[default]
+    ByRound,
+    /// To compare with: a scan for each deletion.
+    Naive,
+}
+
+impl fmt::Display for Deleting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Deleting::ByRound => "by-round",
+            Deleting::Naive => "naive",
+        })
+    }
+}
+
+impl FromStr for Deleting {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "by-round" => Ok(Deleting::ByRound),
+            "naive" => Ok(Deleting::Naive),
+            _ => Err(Error::invalid(format!("deletion is `by-round` or `naive`, not `{text}`"))),
+        }
+    }
+}
+
 /// The options of the `adjacency` layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -69,6 +133,10 @@ pub struct AdjacencyOptions {
     /// Whether lists and buffers lie in shared memory, which a killed process leaves to the next
     /// one, so that it need not rebuild them.
     pub shared_memory: bool,
+    /// How lists lose what was deleted.
+    pub compaction: Compacting,
+    /// How deletions find their edges.
+    pub deletion: Deleting,
 }
 
 impl Default for AdjacencyOptions {
@@ -83,6 +151,8 @@ impl Default for AdjacencyOptions {
             buffer_bytes_max: 256,
             wide_buffer_bytes: None,
             shared_memory: true,
+            compaction: Compacting::InRuns,
+            deletion: Deleting::ByRound,
         }
     }
 }

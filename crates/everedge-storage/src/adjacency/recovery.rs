@@ -125,7 +125,7 @@ pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
     });
     let mut by_shard = by_shard(blocks, runs);
     let linked = par::map_chunks_mut(&mut by_shard, 1, |index, pieces| {
-        link_shard(index, &mut pieces[0], machinery, tail_sequence)
+        link_shard(index, &mut pieces[0], machinery, (tail_sequence, epoch_of(checkpoint)))
     });
     let mut used_lines = vec![0u8; unit_count as usize];
     let empty: Arc<Shard> = Arc::default();
@@ -299,7 +299,8 @@ pub(crate) fn recover_some(
     );
     let mut some = SomeShards { shards: Vec::new(), orphans: Vec::new() };
     for &number in numbers {
-        let linked = link_shard(number, &mut by_shard[number], machinery, tail_sequence)?;
+        let known = (tail_sequence, epoch_of(checkpoint));
+        let linked = link_shard(number, &mut by_shard[number], machinery, known)?;
         some.orphans.extend(linked.orphans);
         some.shards.push((number, linked.shard, linked.durable));
     }
@@ -324,7 +325,7 @@ fn link_shard(
     index: usize,
     pieces: &mut Pieces,
     machinery: &Machinery,
-    tail_sequence: u64,
+    known: (u64, u32),
 ) -> Result<Linked> {
     let Machinery { options, places, .. } = machinery;
     let Pieces { blocks, runs } = pieces;
@@ -352,7 +353,7 @@ fn link_shard(
     for of_vertex in blocks.chunk_by(|a, b| a.header.vertex == b.header.vertex) {
         let mut newest: Option<&BlockHeader> = None;
         for of_list in of_vertex.chunk_by(|a, b| a.header.list == b.header.list) {
-            if let Some(head) = linked.link_list(of_list, machinery, tail_sequence)
+            if let Some(head) = linked.link_list(of_list, machinery, known)
                 && newest.is_none_or(|newest| newest.sequence <= head.sequence)
             {
                 newest = Some(head);
@@ -415,17 +416,20 @@ impl Linked {
     }
 
     /// Links one list's blocks, sorted by sequence number, to its run if it has one. Returns the
-    /// newest.
+    /// newest. The log's anchor knows the update and the compaction of these numbers.
     fn link_list<'a>(
         &mut self,
         blocks: &'a [Found],
         machinery: &Machinery,
-        tail_sequence: u64,
+        (tail_sequence, epoch): (u64, u32),
     ) -> Option<&'a BlockHeader> {
         let BlockHeader { vertex, list, .. } = blocks[0].header;
         let span = vertex as usize % SHARD_SPAN / SPAN;
         let run = self.shard.lists.get(list).map_or(NO_BLOCK, |lists| lists.spans[span].run);
         let base = (run != NO_BLOCK).then(|| run::sequence_of(&machinery.places.blocks, run));
+        // A list that was compacted by itself begins anew.
+        let epochs = blocks.iter().filter_map(|found| found.header.epoch());
+        let newest = epochs.filter(|&number| number <= epoch).max().unwrap_or(0);
         let mut head: Option<&Found> = None;
         for found in blocks {
             let header = &found.header;
@@ -434,7 +438,7 @@ impl Linked {
                 continue;
             }
             let follows = match (head, base) {
-                (None, None) => header.previous == NO_BLOCK && !header.after_run,
+                (None, None) => header.epoch() == Some(newest),
                 (None, Some(base)) => header.after_run && header.previous_sequence == base as u32,
                 (Some(head), _) => {
                     header.previous == head.place

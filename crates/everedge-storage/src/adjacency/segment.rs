@@ -114,6 +114,7 @@ pub(crate) struct Segment {
     pub buffers: Region,
     /// The anchor's counter in the header.
     anchor: Mutex<u64>,
+    has_begun: AtomicBool,
     is_removed: AtomicBool,
 }
 
@@ -185,8 +186,8 @@ impl Segment {
     }
 
     fn of(home: Home, access: Access, [index, tables, buffers]: [Region; 3]) -> Self {
-        let (anchor, is_removed) = (Mutex::new(0), AtomicBool::new(false));
-        Self { home, access, index, tables, buffers, anchor, is_removed }
+        let (has_begun, is_removed) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { home, access, index, tables, buffers, anchor: Mutex::new(0), has_begun, is_removed }
     }
 
     fn create_directory(path: &Path) -> Result<Self> {
@@ -244,20 +245,20 @@ impl Segment {
 
     /// From now on whoever finds the segment after a kill takes it over.
     pub(crate) fn begin(&self) {
+        self.has_begun.store(true, Ordering::Relaxed);
         self.store_after(at::STATE, WHOLE);
     }
 
     /// Runs `change`, which changes records and the log's anchor together: after a kill in
-    /// between nobody takes the segment over.
+    /// between, and after an error until the next change, nobody takes the segment over.
     pub(crate) fn change_together<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
-        if !self.is_shared() {
+        if !self.has_begun.load(Ordering::Relaxed) {
             return change();
         }
-        let state = self.load(at::STATE);
-        self.store(at::STATE, if state == VOID { VOID } else { CHANGING });
+        self.store(at::STATE, CHANGING);
         fence(Ordering::Release);
         let changed = change()?;
-        self.store_after(at::STATE, state);
+        self.store_after(at::STATE, WHOLE);
         Ok(changed)
     }
 

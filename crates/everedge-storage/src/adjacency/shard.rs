@@ -20,6 +20,7 @@ use super::block::{self, BlockHeader, NO_BLOCK};
 use super::buffers::{Plan, Pool};
 use super::divide::Part;
 use super::list::{List, Places, Spill};
+use super::options::{Compacting, Deleting};
 use super::run;
 use super::segment::Segment;
 use super::space::{ShardSpace, Space};
@@ -58,7 +59,7 @@ impl Update {
         self.0 as u32
     }
 
-    fn is_deletion(self) -> bool {
+    pub(crate) fn is_deletion(&self) -> bool {
         self.neighbor() & DELETION != 0
     }
 }
@@ -73,6 +74,8 @@ pub(crate) struct Context<'a> {
     pub entry_words: usize,
     pub simple: bool,
     pub directed: bool,
+    pub compaction: Compacting,
+    pub deletion: Deleting,
     /// Whether updates may be older than the blocks: after a crash.
     pub replaying: bool,
     /// The sequence number of the round's first update.
@@ -258,17 +261,33 @@ impl Shard {
         if list >= self.lists.len() {
             return Ok(());
         }
-        if context.simple || updates.iter().any(|update| update.is_deletion()) {
-            let resolved = self.resolve(context, list, local, updates);
-            self.append(context, list, local, &resolved)
-        } else {
-            self.lists[list].change(local, |entry| entry.degree += updates.len() as u32);
-            if list == 0 {
-                let loops = loops_in(updates, self.first_vertex + local as u32);
-                self.count_insertions(context, updates.len() as u64, loops);
-            }
-            self.append(context, list, local, updates)
+        if !context.simple && !updates.iter().any(Update::is_deletion) {
+            return self.append_insertions(context, list, local, updates);
         }
+        if context.deletion == Deleting::Naive {
+            return self.apply_each(context, list, local, updates);
+        }
+        let mut live: FxHashMap<VertexId, i64> =
+            updates.iter().map(|update| (update.neighbor() & !DELETION, 0)).collect();
+        self.lists[list].count_live(context.places, local, context.entry_words, &mut live);
+        let resolved = self.resolve(context, list, local, updates, live);
+        self.append(context, list, local, &resolved)
+    }
+
+    /// Appends insertions that need no look at the list.
+    pub(super) fn append_insertions(
+        &mut self,
+        context: &Context,
+        list: usize,
+        local: usize,
+        updates: &[Update],
+    ) -> Result<()> {
+        self.lists[list].change(local, |entry| entry.degree += updates.len() as u32);
+        if list == 0 {
+            let loops = loops_in(updates, self.first_vertex + local as u32);
+            self.count_insertions(context, updates.len() as u64, loops);
+        }
+        self.append(context, list, local, updates)
     }
 
     /// Makes an id a vertex, or ends it, by an update of the vertex itself.
@@ -363,16 +382,15 @@ impl Shard {
 
     /// Turns updates into entries: drops deletions that find no edge and, in a simple graph,
     /// insertions of an edge that is there (if it has a weight, the new one takes its place).
-    fn resolve(
+    /// `live` says how many edges the list holds to each neighbor that is named.
+    pub(super) fn resolve(
         &mut self,
         context: &Context,
         list: usize,
         local: usize,
         updates: &[Update],
+        mut live: FxHashMap<VertexId, i64>,
     ) -> Vec<Update> {
-        let mut live: FxHashMap<VertexId, i64> =
-            updates.iter().map(|update| (update.neighbor() & !DELETION, 0)).collect();
-        self.lists[list].count_live(context.places, local, context.entry_words, &mut live);
         let vertex = self.first_vertex + local as u32;
         let mut entries = Vec::with_capacity(updates.len());
         for &update in updates {
@@ -422,7 +440,7 @@ impl Shard {
 
     /// Appends entries to the buffer, which becomes a block whenever it is full. A new weight is
     /// two entries of one update: a block that ends between them is not yet complete up to it.
-    fn append(
+    pub(super) fn append(
         &mut self,
         context: &Context,
         list: usize,

@@ -5,8 +5,8 @@
 use everedge_core::{GraphView, MAX_VERTEX_ID};
 use everedge_storage::medium::{MediumKind, Volume, VolumeOptions};
 use everedge_storage::{
-    AdjacencyGraph, AdjacencyOptions, Batch, Division, Durability, Error, GraphOptions, Layout,
-    Manifest,
+    AdjacencyGraph, AdjacencyOptions, Batch, Compacting, Deleting, Division, Durability, Error,
+    GraphOptions, Layout, Manifest,
 };
 use tempfile::TempDir;
 
@@ -47,6 +47,21 @@ pub(crate) fn shapes(layout: Layout) -> Vec<GraphOptions> {
         });
     }
     shapes
+}
+
+/// The same, with deletion and compaction the naive way.
+pub(crate) fn naive(options: GraphOptions) -> GraphOptions {
+    let adjacency = AdjacencyOptions {
+        compaction: Compacting::Naive,
+        deletion: Deleting::Naive,
+        ..options.adjacency
+    };
+    GraphOptions { adjacency, ..options }
+}
+
+/// Every combination of what changes the semantics, and each the naive way.
+fn all_shapes(layout: Layout) -> impl Iterator<Item = GraphOptions> {
+    shapes(layout).into_iter().flat_map(|options| [options.clone(), naive(options)])
 }
 
 /// A graph in a directory of its own, closed or dropped and opened again at will.
@@ -91,7 +106,7 @@ impl Home {
 }
 
 pub(crate) fn random_updates_equal_the_model(layout: Layout) {
-    for (number, options) in shapes(layout).into_iter().enumerate() {
+    for (number, options) in all_shapes(layout).enumerate() {
         for delete_every in [0, 3] {
             run_beside_model(&options, 1000 + number as u64, delete_every);
         }
@@ -139,7 +154,7 @@ fn run_beside_model(options: &GraphOptions, seed: u64, delete_every: u64) {
 }
 
 pub(crate) fn deletions_are_counted(layout: Layout) {
-    for options in shapes(layout) {
+    for options in all_shapes(layout) {
         let home = Home::new(&options);
         let mut batch = Batch::new(options.weighted);
         for (u, v) in [(1, 2), (1, 2), (3, 3), (2, 5)] {
@@ -205,7 +220,12 @@ pub(crate) fn a_batch_larger_than_the_log_fits(layout: Layout) {
 }
 
 pub(crate) fn writers_and_readers_at_once(layout: Layout) {
-    let home = Home::new(&small(layout));
+    write_and_read_at_once(&small(layout));
+    write_and_read_at_once(&naive(small(layout)));
+}
+
+fn write_and_read_at_once(options: &GraphOptions) {
+    let home = Home::new(options);
     let graph = home.graph();
     std::thread::scope(|scope| {
         for writer in 0..3u32 {

@@ -8,5 +8,6 @@ mod damage;
 mod explorer;
 mod medium;
 mod model;
+mod naive;
 mod rounds;
 mod soak;

@@ -6,11 +6,11 @@ use anyhow::{Result, ensure};
 use everedge::{Batch, Edge, Graph};
 use serde::Serialize;
 
-use super::figures::{self, Row};
+use super::figures::{self, Row, number};
 use super::ingest;
-use super::options::{Common, Lists};
+use super::options::{Common, Configuration, Lists};
 use super::process::{self, Case, Task, Work};
-use super::table::{Column, Form, heading, table};
+use super::table::{self, Column, Form, heading, table};
 use crate::cmd::demo::plug::Random;
 use crate::output::Output;
 
@@ -18,11 +18,13 @@ use crate::output::Output;
 ///
 /// The whole graph is ingested and archived first. Then a share of its edges, chosen and shuffled
 /// by a seed, is deleted in batches. Time runs until all deletions are acknowledged, and on until
-/// they are archived. The graph must have exactly the other edges afterwards.
+/// they are archived. Then the graph is compacted. It must have exactly the other edges after both.
+/// Where several ways to delete or to compact are measured, ratios compare with the usual ways.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
-  everedge bench delete --scale 20 --share 0.04 --medium pmem,file --on 2")]
+Examples:
+  everedge bench delete --scale 20 --share 0.04 --medium pmem,file --on 2
+  everedge bench delete --medium pmem --on 2 --deletion by-round,naive --compaction in-runs,naive")]
 pub(super) struct Args {
     #[command(flatten)]
     common: Common,
@@ -43,14 +45,22 @@ pub(super) struct Args {
 pub(super) const SHARE: f64 = 0.04;
 pub(super) const SEED: u64 = 1;
 
-const COLUMNS: [Column; 7] = [
+const DISK_COMPACTED: &str = "disk_bytes_compacted";
+/// Options that ratios compare.
+const WAYS: [&str; 2] = ["compaction", "deletion"];
+
+const COLUMNS: [Column; 11] = [
     Column { key: "deleted", title: "deleted", form: Form::Count },
     Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
     Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
+    Column { key: "archived_seconds", title: "deleting", form: Form::Seconds },
+    Column { key: "compact_seconds", title: "compacting", form: Form::Seconds },
+    Column { key: "total_seconds", title: "total", form: Form::Seconds },
+    Column { key: "total_ratio", title: "to usual", form: Form::Ratio },
     Column { key: "disk_bytes_before", title: "disk before", form: Form::Bytes },
     Column { key: "disk_bytes_after", title: "after", form: Form::Bytes },
-    Column { key: "compact_seconds", title: "compaction", form: Form::Seconds },
-    Column { key: "disk_bytes_compacted", title: "compacted", form: Form::Bytes },
+    Column { key: DISK_COMPACTED, title: "compact", form: Form::Bytes },
+    Column { key: "disk_ratio", title: "to usual", form: Form::Ratio },
 ];
 
 /// The figures of the deletions in one process.
@@ -76,6 +86,8 @@ struct Figures {
 #[derive(Debug, Serialize)]
 struct Compaction {
     compact_seconds: f64,
+    /// Seconds of the deletions and of the compaction.
+    total_seconds: f64,
     disk_bytes_compacted: u64,
 }
 
@@ -84,7 +96,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<()> {
     let configurations = args.lists.configurations(&ingest::MEDIA)?;
     let case = |configuration| Case { work, configuration };
     let cases: Vec<Case> = configurations.into_iter().map(case).collect();
-    let rows = process::measure(&args.common, &cases, output)?;
+    let mut rows = process::measure(&args.common, &cases, output)?;
+    compare(&mut rows)?;
     output.print(&rows, |rows| {
         format!("{}\n\n{}", heading(&args.common, rows), table(rows, &[], &COLUMNS))
     })
@@ -114,7 +127,7 @@ pub(super) fn measure(task: &Task, share: f64, seed: u64) -> Result<Row> {
     let archived_seconds = start.elapsed().as_secs_f64();
     let disk_bytes_after = graph.stats()?.disk_bytes;
     check(&graph, total - deleted, "the deletions")?;
-    let compaction = compact(&graph)?;
+    let compaction = compact(&graph, archived_seconds)?;
     check(&graph, total - deleted, "the compaction")?;
     figures::row(&Figures {
         edges: total,
@@ -130,9 +143,38 @@ pub(super) fn measure(task: &Task, share: f64, seed: u64) -> Result<Row> {
 }
 
 /// Compacts the graph, and says what it takes on its medium then.
-fn compact(graph: &Graph) -> Result<Compaction> {
+fn compact(graph: &Graph, archived_seconds: f64) -> Result<Compaction> {
     let compact_seconds = graph.compact()?.seconds;
-    Ok(Compaction { compact_seconds, disk_bytes_compacted: graph.stats()?.disk_bytes })
+    Ok(Compaction {
+        compact_seconds,
+        total_seconds: archived_seconds + compact_seconds,
+        disk_bytes_compacted: graph.stats()?.disk_bytes,
+    })
+}
+
+/// Says of each row, if there are several ways, how much more time and space it takes than the
+/// row that has the usual ways and all else alike.
+fn compare(rows: &mut [Row]) -> Result<()> {
+    if !table::varied(rows).iter().any(|key| WAYS.contains(&key.as_str())) {
+        return Ok(());
+    }
+    let usual = figures::row(&Configuration::default())?;
+    let all = rows.to_vec();
+    for row in rows {
+        let is_usual = |other: &&Row| {
+            usual.iter().all(|(key, value)| match WAYS.contains(&key.as_str()) {
+                true => other.get(key) == Some(value),
+                false => other.get(key) == row.get(key),
+            })
+        };
+        let Some(base) = all.iter().find(is_usual) else { continue };
+        for (ratio, key) in [("total_ratio", "total_seconds"), ("disk_ratio", DISK_COMPACTED)] {
+            if let (Some(of), Some(to)) = (number(row, key), number(base, key)) {
+                row.insert(ratio.to_owned(), (of / to).into());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check(graph: &Graph, expected: u64, after: &str) -> Result<()> {
@@ -168,6 +210,25 @@ fn share(word: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ways_are_compared_with_the_usual_ones_on_the_same_medium() {
+        let row = |medium: &str, compaction: &str, seconds: f64| {
+            let mut row = figures::row(&Configuration::default()).unwrap();
+            row.insert("medium".into(), medium.into());
+            row.insert("compaction".into(), compaction.into());
+            row.insert("total_seconds".into(), seconds.into());
+            row
+        };
+        let mut rows =
+            [row("pmem", "in-runs", 2.0), row("pmem", "naive", 5.0), row("file", "naive", 1.0)];
+        compare(&mut rows).unwrap();
+        let ratios = rows.each_ref().map(|row| number(row, "total_ratio"));
+        assert_eq!(ratios, [Some(1.0), Some(2.5), None]);
+        let mut same = [row("pmem", "in-runs", 2.0), row("file", "in-runs", 3.0)];
+        compare(&mut same).unwrap();
+        assert!(same.iter().all(|row| !row.contains_key("total_ratio")));
+    }
 
     #[test]
     fn the_share_is_exact_and_no_edge_is_chosen_twice() {

@@ -77,9 +77,11 @@ pub(super) static ALL: [Experiment; 13] = [
         name: "15",
         title: "Deleting 4 % of the edges",
         words: "Edges chosen at random are deleted from the archived graph. A deletion is an \
-                update of its own. A compaction drops both, and writes what was in buffers too.",
+                update of its own. A compaction drops both, and writes what was in buffers too. The \
+                naive ways scan a list for each deletion, and write each list on new space.",
         points: |setting| {
             let mut points = bars(setting.media(&recovery::MEDIA));
+            points.push(setting.naive());
             let work = Work::Delete { share: delete::SHARE, seed: delete::SEED };
             points.iter_mut().for_each(|point| point.case.work = work);
             Ok(points)

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use everedge::{AdjacencyOptions, Division, Generator, GraphOptions, MediumKind, Phases};
+use everedge::{
+    AdjacencyOptions, Compacting, Deleting, Division, Generator, GraphOptions, MediumKind, Phases,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::cmd::{Medium, parsed, size};
@@ -101,6 +103,17 @@ pub(super) struct Lists {
         default_value = "4G")]
     buffer_pool: Vec<u64>,
 
+    /// How compaction works: in-runs, or naive: list by list, each on new space and with a fence of
+    /// its own, which takes long on a file.
+    #[arg(long, value_delimiter = ',', value_name = "HOW", value_parser = parsed::<Compacting>,
+        default_values_t = [adjacency().compaction])]
+    compaction: Vec<Compacting>,
+
+    /// How deletions find their edges: by-round, or naive: a scan for each deletion.
+    #[arg(long, value_delimiter = ',', value_name = "HOW", value_parser = parsed::<Deleting>,
+        default_values_t = [adjacency().deletion])]
+    deletion: Vec<Deleting>,
+
     /// Bytes set aside for blocks at creation, with K, M or G; then the log is made whole too.
     #[arg(long, value_delimiter = ',', value_name = "SIZE", value_parser = size,
         default_value = "0")]
@@ -130,6 +143,8 @@ impl Lists {
         all = vary(all, &self.buffer_max, |one, value| one.buffer_max = value);
         all = vary(all, &wide, |one, value| one.wide_buffer = value);
         all = vary(all, &self.buffer_pool, |one, value| one.buffer_pool = value);
+        all = vary(all, &self.deletion, |one, value| one.deletion = value);
+        all = vary(all, &self.compaction, |one, value| one.compaction = value);
         all = vary(all, &self.preallocate, |one, value| one.preallocate = value);
         all = vary(all, &self.threads, |one, value| one.threads = value);
         all.iter().try_for_each(Configuration::check)?;
@@ -167,6 +182,8 @@ pub(super) struct Configuration {
     /// None is what suits the medium.
     pub(super) wide_buffer: Option<u32>,
     pub(super) buffer_pool: u64,
+    pub(super) compaction: Compacting,
+    pub(super) deletion: Deleting,
     pub(super) preallocate: u64,
 }
 
@@ -186,6 +203,8 @@ impl Default for Configuration {
             buffer_max: adjacency.buffer_bytes_max,
             wide_buffer: adjacency.wide_buffer_bytes,
             buffer_pool: adjacency.buffer_pool_bytes,
+            compaction: adjacency.compaction,
+            deletion: adjacency.deletion,
             preallocate: 0,
         }
     }
@@ -208,6 +227,8 @@ impl Configuration {
             buffer_bytes_min: self.buffer_min,
             buffer_bytes_max: self.buffer_max,
             wide_buffer_bytes: self.wide_buffer,
+            compaction: self.compaction,
+            deletion: self.deletion,
             ..adjacency()
         };
         GraphOptions {

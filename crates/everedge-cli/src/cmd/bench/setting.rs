@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use everedge::Division;
+use everedge::{Compacting, Deleting, Division};
 
 use super::options::{Common, Configuration};
 use super::process::{Case, Work};
@@ -101,6 +101,13 @@ impl Setting<'_> {
         };
         let all = [Division::Fixed, Division::Dealt, Division::Stealing];
         all.into_iter().enumerate().map(point).collect()
+    }
+
+    /// Returns the base with deletion and compaction the naive way, on persistent memory.
+    pub(super) fn naive(&self) -> Point {
+        let (compaction, deletion) = (Compacting::Naive, Deleting::Naive);
+        let one = Configuration { compaction, deletion, ..self.base() };
+        ingest("pmem, naive".to_owned(), 2.0, "pmem, naive".to_owned(), one)
     }
 
     /// Returns points over the size of the pool, from a sixteenth of what is needed to twice it.

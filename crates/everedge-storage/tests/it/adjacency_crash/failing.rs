@@ -2,7 +2,7 @@
 
 use everedge_storage::medium::MediumKind;
 
-use super::subject::shapes;
+use super::subject::{Live, shapes};
 use super::{PMEM, exploration};
 
 const EIO: i32 = 5;
@@ -14,9 +14,14 @@ fn every_failing_call_leaves_a_prefix() {
     let failures = [(EIO, false), (EIO, true), (ENOSPC, false), (ENOSPC, true)];
     for (turn, (errno, forever)) in failures.into_iter().enumerate() {
         for kind in [PMEM, MediumKind::File] {
-            for live in shapes(kind, false).iter().skip(turn % 3).step_by(5) {
+            // Naive compaction takes space in which archiving then has to grow the file: if that
+            // fails for another reason than a full medium, nothing is shown any more.
+            let naive = shapes(kind, false).into_iter().map(Live::naive);
+            let naive = naive.filter(|_| errno == ENOSPC);
+            let all = shapes(kind, false).into_iter().chain(naive);
+            for live in all.skip(turn % 3).step_by(5) {
                 call_count +=
-                    exploration(live, None, 0).check_failing_calls(turn as u64, errno, forever);
+                    exploration(&live, None, 0).check_failing_calls(turn as u64, errno, forever);
             }
         }
     }

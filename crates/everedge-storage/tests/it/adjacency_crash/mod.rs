@@ -26,8 +26,12 @@ fn exploration(live: &Live, plant: Option<Plant>, images_max: u64) -> Exploratio
 }
 
 fn explore(kind: MediumKind, eadr: bool) {
+    explore_all(&format!("{kind} eadr={eadr}"), shapes(kind, eadr));
+}
+
+fn explore_all(name: &str, shapes: Vec<Live>) {
     let mut total = Report::default();
-    for live in shapes(kind, eadr) {
+    for live in shapes {
         let report = exploration(&live, None, images_max() * 6 / 10).check();
         total.histories += report.histories;
         total.images += report.images;
@@ -35,7 +39,7 @@ fn explore(kind: MediumKind, eadr: bool) {
     }
     let Report { histories, images, recovery_images } = total;
     println!(
-        "adjacency {kind} eadr={eadr}: images={images} recovery_images={recovery_images} \
+        "adjacency {name}: images={images} recovery_images={recovery_images} \
          histories={histories} violations=0"
     );
 }
@@ -43,7 +47,8 @@ fn explore(kind: MediumKind, eadr: bool) {
 /// Two shards, which other threads flush: histories are not the same in every run.
 #[test]
 fn every_image_recovers_with_threads() {
-    for mut live in shapes(PMEM, false).into_iter().step_by(5) {
+    let naive = shapes(PMEM, false).into_iter().map(Live::naive);
+    for mut live in shapes(PMEM, false).into_iter().chain(naive).step_by(5) {
         live.is_spread = true;
         let report = exploration(&live, None, images_max() / 10).check();
         println!("{}: {report:?} violations=0", live.name());
@@ -67,6 +72,14 @@ fn every_kill_is_taken_over() {
 #[test]
 fn every_image_recovers_on_pmem() {
     explore(PMEM, false);
+}
+
+#[test]
+fn every_image_recovers_the_naive_way() {
+    for kind in [PMEM, MediumKind::File] {
+        let naive = shapes(kind, false).into_iter().map(Live::naive).collect();
+        explore_all(&format!("{kind} naive"), naive);
+    }
 }
 
 #[test]

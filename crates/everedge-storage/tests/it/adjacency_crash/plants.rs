@@ -7,7 +7,7 @@ use everedge_storage::medium::{Image, ImageRule, MediumKind, Plant, Site, Volume
 
 use super::subject::{Live, Store, shapes};
 use super::{PMEM, exploration};
-use crate::explorer::{History, Start, Subject};
+use crate::explorer::{Exploration, History, Start, Subject};
 
 /// The images of each shape until a defect is found.
 const IMAGES_MAX: u64 = 1500;
@@ -131,6 +131,44 @@ fn kill(kind: MediumKind, plant: Option<Plant>, step: usize) -> Result<u64, Stri
     Ok(images)
 }
 
+/// Kills processes, takes over what they held, goes on, and cuts the power.
+fn take_over(kind: MediumKind, plant: Option<Plant>, step: u64) -> Result<u64, String> {
+    let mut images = 0;
+    for mut live in shapes(kind, false).into_iter().step_by(2) {
+        live.is_killed = true;
+        for start in segments(&live, step) {
+            let after = live.after(Start::Kill(start));
+            let exploration = Exploration { kills: false, ..exploration(&after, plant, 60) };
+            images += exploration.explore()?.images;
+        }
+    }
+    Ok(images)
+}
+
+/// Returns what processes leave that are killed at one store of `step`.
+fn segments(live: &Live, step: u64) -> Vec<Image> {
+    let options = live.options();
+    let (volume, recorder) = Volume::recorded(options.medium, options.eadr);
+    let mut history = History::new(recorder.clone());
+    live.run(0, &volume, &mut history).expect("a history");
+    let mut images = Vec::new();
+    recorder.images_of_kills(|image| {
+        if image.acknowledged() > 0 && image.point().is_multiple_of(step) {
+            images.push(image.clone());
+        }
+        ControlFlow::Continue(())
+    });
+    images
+}
+
+#[test]
+fn a_power_loss_after_a_takeover() {
+    for kind in [PMEM, MediumKind::File] {
+        let images = take_over(kind, None, 301).unwrap_or_else(|failure| panic!("{failure}"));
+        println!("adjacency taken over {kind}: images={images} violations=0");
+    }
+}
+
 #[test]
 fn a_power_loss_after_a_kill() {
     for kind in [PMEM, MediumKind::File] {
@@ -148,4 +186,5 @@ fn what_a_killed_process_left_unfenced_is_found() {
     }
     let plant = Plant::DropFlush(Site::BlocksFound);
     println!("{plant:?}: {:.150}", kill(PMEM, Some(plant), 1).expect_err("a defect"));
+    println!("{plant:?}: {:.150}", take_over(PMEM, Some(plant), 31).expect_err("a defect"));
 }

@@ -9,6 +9,7 @@ use everedge_storage::{
     Names, Phases, Result,
 };
 
+use crate::battery::naive;
 use crate::explorer::{History, Start, Subject};
 use crate::model::{Model, Picture, Random, Update, batch_of};
 
@@ -35,6 +36,7 @@ pub(crate) struct Store {
 pub(crate) struct Live {
     options: GraphOptions,
     number: u64,
+    is_naive: bool,
     /// Whether the vertices are in two shards, which other threads flush.
     pub(crate) is_spread: bool,
     /// Whether it is killed, and leaves its segment, and not the power lost.
@@ -68,6 +70,7 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
             shapes.push(Live {
                 options,
                 number,
+                is_naive: false,
                 is_spread: false,
                 is_killed: false,
                 start: Start::New,
@@ -87,9 +90,15 @@ impl Live {
         Live { start, ..self.clone() }
     }
 
+    /// Returns the same graph with deletion and compaction the naive way.
+    pub(crate) fn naive(self) -> Live {
+        Live { options: naive(self.options), is_naive: true, ..self }
+    }
+
     pub(crate) fn name(&self) -> String {
         let GraphOptions { medium, eadr, .. } = self.options;
         let eadr = if eadr { "-eadr" } else { "" };
+        let naive = if self.is_naive { "-naive" } else { "" };
         let spread = if self.is_spread { "-spread" } else { "" };
         let kills = if self.is_killed { "-kills" } else { "" };
         let start = match self.start {
@@ -97,7 +106,7 @@ impl Live {
             Start::PowerLoss(_) => "-twice",
             Start::Kill(_) => "-killed",
         };
-        format!("{medium}{eadr}{spread}{kills}{start}-{}", self.number)
+        format!("{medium}{eadr}{naive}{spread}{kills}{start}-{}", self.number)
     }
 
     fn options_of(&self, seed: u64) -> GraphOptions {
