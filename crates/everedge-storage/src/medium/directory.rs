@@ -6,6 +6,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -15,6 +16,8 @@ use super::file::{BackingFile, space_error};
 use crate::{Error, Result};
 
 const LOCK_NAME: &str = "lock";
+const LOCK_RETRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
 const TEMPORARY_SUFFIX: &str = ".tmp";
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
@@ -303,7 +306,16 @@ fn take_lock(lock: &OwnedFd, path: &Path, access: Access) -> Result<()> {
         Access::Read => FlockOperation::NonBlockingLockShared,
         Access::Write => FlockOperation::NonBlockingLockExclusive,
     };
-    match rustix::fs::flock(lock, operation) {
+    // A process that this one is starting has the lock too until it runs another program.
+    let mut taken = rustix::fs::flock(lock, operation);
+    for _ in 0..LOCK_RETRIES {
+        if taken != Err(Errno::WOULDBLOCK) {
+            break;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+        taken = rustix::fs::flock(lock, operation);
+    }
+    match taken {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
             return Err(Error::InUse { path: path.to_path_buf(), holder: holder(lock) });

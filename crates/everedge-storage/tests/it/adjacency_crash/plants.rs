@@ -153,7 +153,8 @@ fn segments(live: &Live, step: u64) -> Vec<Image> {
     live.run(0, &volume, &mut history).expect("a history");
     let mut images = Vec::new();
     recorder.images_of_kills(|image| {
-        if image.acknowledged() > 0 && image.point().is_multiple_of(step) {
+        // Names come before what uses them.
+        if image.acknowledged() > 2 && image.point().is_multiple_of(step) {
             images.push(image.clone());
         }
         ControlFlow::Continue(())
