@@ -172,7 +172,7 @@ mod tests {
         const STOPS_EARLY: bool = false;
 
         fn wants(&self, v: VertexId) -> bool {
-            v % 3 == 0
+            v.is_multiple_of(3)
         }
 
         fn visit(&mut self, _: VertexId, _: impl Iterator<Item = VertexId>) {}
@@ -189,7 +189,7 @@ mod tests {
                 assert!(expected.chain([None; 5]).take(ids.len()).eq(ahead));
                 found.extend(ids);
             }
-            assert!(range.clone().filter(|v| v % 3 == 0).eq(found), "{range:?}");
+            assert!(range.clone().filter(|v| v.is_multiple_of(3)).eq(found), "{range:?}");
         }
     }
 }

@@ -35,6 +35,9 @@
 mod archive;
 mod block;
 mod buffers;
+mod calls;
+#[cfg(test)]
+mod calls_model;
 mod compact;
 mod core;
 mod deal;
@@ -49,6 +52,7 @@ mod run;
 mod shard;
 mod snapshot;
 mod space;
+mod sync;
 mod verify;
 
 use std::sync::Arc;
