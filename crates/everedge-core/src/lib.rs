@@ -8,4 +8,4 @@ mod view;
 
 pub use bitmap::{AtomicBitmap, Bitmap};
 pub use csr::{Csr, CsrOptions};
-pub use view::{Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, WeightedView};
+pub use view::{Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, Wanted, WeightedView};

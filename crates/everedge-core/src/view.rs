@@ -47,14 +47,14 @@ pub trait GraphView: Sync {
 
     /// Shows `visitor` the in-neighbors of those ids of `range` that it wants, in ascending order.
     ///
-    /// As [`in_neighbors`](Self::in_neighbors) of each; ids that are no vertices may be left out. A layout whose lists lie one after the other
-    /// does with less work for each of them.
+    /// As [`in_neighbors`](Self::in_neighbors) of each; ids that are no vertices may be left out.
+    /// A layout whose lists lie one after the other does with less work for each of them.
     fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor)
     where
         Self: Sized,
     {
-        for v in range {
-            if visitor.wants(v) {
+        for part in Wanted::parts(range) {
+            for (v, _) in Wanted::of(part, visitor).iter(0) {
                 visitor.visit(v, self.in_neighbors(v));
             }
         }
@@ -86,11 +86,70 @@ pub trait GraphView: Sync {
 
 /// Is shown lists of neighbors, one after the other.
 pub trait ListVisitor {
-    /// Returns whether to be shown the list of `v`; asked just before.
+    /// Whether it seldom sees a list to its end. Then the beginnings of lists are worth loading
+    /// ahead; lists that are read whole, one after the other, the processor foresees better.
+    const STOPS_EARLY: bool;
+
+    /// Returns whether to be shown the list of `v`. Asked before the lists of some ids are shown:
+    /// what is seen of one of them does not change whether another is wanted.
     fn wants(&self, v: VertexId) -> bool;
 
     /// Sees the neighbors of `v`.
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>);
+}
+
+/// The ids of a range that a visitor wants.
+///
+/// They are found before the first list is shown: that takes no branch that depends on the id, and
+/// a layout can load lists into the cache some places ahead.
+#[derive(Debug)]
+pub struct Wanted {
+    /// The first id of the range.
+    first: VertexId,
+    /// How far after it each wanted id is; the first `count` are valid.
+    steps: [u8; Self::IDS_MAX],
+    count: usize,
+}
+
+impl Wanted {
+    /// How many ids a range may have.
+    pub const IDS_MAX: usize = 256;
+
+    /// Asks `visitor` for each id of `range`.
+    ///
+    /// # Panics
+    /// If the range has more than [`IDS_MAX`](Self::IDS_MAX) ids.
+    #[inline]
+    pub fn of(range: Range<VertexId>, visitor: &impl ListVisitor) -> Self {
+        assert!(range.len() <= Self::IDS_MAX, "{} ids", range.len());
+        let (first, mut steps, mut count) = (range.start, [0; Self::IDS_MAX], 0);
+        for v in range {
+            steps[count % Self::IDS_MAX] = (v - first) as u8;
+            count += usize::from(visitor.wants(v));
+        }
+        Self { first, steps, count }
+    }
+
+    /// Returns the wanted ids in ascending order, each with the one `places` after it.
+    #[inline]
+    pub fn iter(&self, places: usize) -> impl Iterator<Item = (VertexId, Option<VertexId>)> {
+        let steps = &self.steps[..self.count];
+        let id = |step: &u8| self.first + VertexId::from(*step);
+        let ahead = move |place: usize| steps.get(place + places).map(id);
+        steps.iter().enumerate().map(move |(place, step)| (id(step), ahead(place)))
+    }
+
+    /// Cuts `range` where an id is a multiple of [`IDS_MAX`](Self::IDS_MAX).
+    #[inline]
+    pub fn parts(range: Range<VertexId>) -> impl Iterator<Item = Range<VertexId>> {
+        let mut start = range.start;
+        std::iter::from_fn(move || {
+            let end = range.end.min((start | (Self::IDS_MAX as u32 - 1)).saturating_add(1));
+            let part = start..end;
+            start = end;
+            (!part.is_empty()).then_some(part)
+        })
+    }
 }
 
 /// A view whose edges carry a weight.
@@ -100,4 +159,37 @@ pub trait WeightedView: GraphView {
 
     /// Returns the source and weight of each edge that enters `v`.
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wants every third id.
+    struct Third;
+
+    impl ListVisitor for Third {
+        const STOPS_EARLY: bool = false;
+
+        fn wants(&self, v: VertexId) -> bool {
+            v.is_multiple_of(3)
+        }
+
+        fn visit(&mut self, _: VertexId, _: impl Iterator<Item = VertexId>) {}
+    }
+
+    #[test]
+    fn wanted_ids_of_all_parts_come_in_order_and_ahead() {
+        for range in [0..0, 5..6, 0..256, 250..260, 3..1000, u32::MAX - 300..u32::MAX] {
+            let mut found = Vec::new();
+            for part in Wanted::parts(range.clone()) {
+                let wanted = Wanted::of(part, &Third);
+                let (ids, ahead): (Vec<_>, Vec<_>) = wanted.iter(5).unzip();
+                let expected = ids.iter().copied().skip(5).map(Some);
+                assert!(expected.chain([None; 5]).take(ids.len()).eq(ahead));
+                found.extend(ids);
+            }
+            assert!(range.clone().filter(|v| v.is_multiple_of(3)).eq(found), "{range:?}");
+        }
+    }
 }

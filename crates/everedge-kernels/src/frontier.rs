@@ -184,6 +184,8 @@ struct Pull<'a, S> {
 }
 
 impl<S: EdgeStep> ListVisitor for Pull<'_, S> {
+    const STOPS_EARLY: bool = true;
+
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
         self.step.wants(v)

@@ -133,6 +133,8 @@ struct Pull<'a, V> {
 }
 
 impl<V: GraphView> ListVisitor for Pull<'_, V> {
+    const STOPS_EARLY: bool = false;
+
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
         self.view.is_vertex(v)

@@ -27,11 +27,11 @@ use crate::batch::DELETION;
 use crate::medium::{Region, prefetch};
 
 /// How many vertices after one that is read the next list is loaded into the cache.
-const READ_AHEAD: usize = 8;
+pub(crate) const READ_AHEAD: usize = 8;
 /// Words of a cache line.
 const LINE_WORDS: usize = 16;
 /// Lines of a buffer that are loaded into the cache ahead.
-const LINES_AHEAD: usize = 4;
+pub(crate) const LINES_AHEAD: usize = 4;
 
 /// Where lists lie: blocks on the medium, buffers in memory.
 #[derive(Clone)]
@@ -316,15 +316,28 @@ impl List {
     /// for one soon after it: the beginning of that one is loaded into the cache.
     #[inline(always)]
     pub(crate) fn chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
+        self.warm_chain(places, local + READ_AHEAD, LINES_AHEAD);
+        self.bare_chain(places, local)
+    }
+
+    /// Like [`Self::chain`], for a caller that loads lists ahead itself.
+    #[inline(always)]
+    pub(crate) fn bare_chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
         let region = &places.blocks;
-        if local + READ_AHEAD < SHARD_SPAN {
-            block::prefetch(region, self.entry(local + READ_AHEAD).head);
-            let words = self.buffered(&places.buffers, local + READ_AHEAD);
-            words.chunks(LINE_WORDS).take(LINES_AHEAD).for_each(prefetch);
-        }
         let words = self.buffered(&places.buffers, local).iter();
         let base = self.base(places, local);
         Chain { words, next: self.entry(local).head, base, region }
+    }
+
+    /// Starts loading the beginning of the list of `local`, if there is one, into the cache: its
+    /// newest block and so many lines of its buffer.
+    #[inline(always)]
+    pub(crate) fn warm_chain(&self, places: &Places, local: usize, lines: usize) {
+        if local < SHARD_SPAN {
+            block::prefetch(&places.blocks, self.entry(local).head);
+            let words = self.buffered(&places.buffers, local);
+            words.chunks(LINE_WORDS).take(lines).for_each(prefetch);
+        }
     }
 
     fn spilled(&self, local: usize) -> impl DoubleEndedIterator<Item = &Spill> {

@@ -35,6 +35,9 @@
 mod archive;
 mod block;
 mod buffers;
+mod calls;
+#[cfg(test)]
+mod calls_model;
 mod compact;
 mod core;
 mod deal;
@@ -51,6 +54,7 @@ mod segment;
 mod shard;
 mod snapshot;
 mod space;
+mod sync;
 mod table;
 mod takeover;
 mod verify;

@@ -2,19 +2,15 @@
 //!
 //! Source: XPGraph §3.4 (a logging thread that pauses when the log is full, and notifies when a
 //! threshold is reached). Difference: there any writer logs, and one thread drives archiving.
-//!
-//! # Invariants
-//! - T1: whoever finds enough to archive calls after it was logged, and a call that comes while
-//!   the thread archives makes it look once more: none is lost.
-//! - T2: a writer that waits checks what it waits for under the lock under which the thread, when
-//!   it has archived, announces that: no wake-up is lost.
+//! `calls.rs` says how they meet.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use everedge_core::par::{self, Threads};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
+use super::calls::Calls;
 use super::core::Core;
 use super::options::Phases;
 
@@ -23,20 +19,6 @@ pub(super) struct Archiver {
     core: Arc<Core>,
     calls: Arc<Calls>,
     thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// How writers and the thread meet.
-#[derive(Default)]
-struct Calls {
-    state: Mutex<State>,
-    called: Condvar,
-    archived: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    is_called: bool,
-    is_ending: bool,
 }
 
 impl Archiver {
@@ -50,12 +32,7 @@ impl Archiver {
         if phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread() {
             return self.core.archive_if_due();
         }
-        let mut state = self.calls.state.lock();
-        state.is_called = true;
-        self.calls.called.notify_one();
-        while self.core.is_far_behind() {
-            self.calls.archived.wait(&mut state);
-        }
+        self.calls.call(|| self.core.is_far_behind());
     }
 
     /// Returns whether the thread runs, starting it if it does not.
@@ -64,7 +41,10 @@ impl Archiver {
         if thread.is_none() {
             let (core, calls, threads) =
                 (self.core.clone(), self.calls.clone(), Threads::current());
-            let work = move || threads.enter(|| calls.answer(&core));
+            let work = move || {
+                let _watch = Watch { calls: &calls, core: &core };
+                threads.enter(|| calls.answer(|| core.archive_if_due()));
+            };
             // Where the system refuses a thread, writers archive themselves.
             *thread = thread::Builder::new().name("everedge archive".into()).spawn(work).ok();
         }
@@ -73,8 +53,7 @@ impl Archiver {
 
     /// Ends the thread, after what it is at. A panic of it goes on here.
     pub(super) fn end(&mut self) {
-        self.calls.state.lock().is_ending = true;
-        self.calls.called.notify_one();
+        self.calls.end();
         if let Some(thread) = self.thread.get_mut().take()
             && let Err(panic) = thread.join()
             && !thread::panicking()
@@ -100,29 +79,7 @@ impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.core.give_up("the archiving thread panicked");
-            let _announced = self.calls.state.lock();
-            self.calls.archived.notify_all();
-        }
-    }
-}
-
-impl Calls {
-    /// Archives whenever it is called, until it is to end.
-    fn answer(&self, core: &Core) {
-        let _watch = Watch { calls: self, core };
-        loop {
-            let mut state = self.state.lock();
-            while !state.is_called && !state.is_ending {
-                self.called.wait(&mut state);
-            }
-            if state.is_ending {
-                return;
-            }
-            state.is_called = false;
-            drop(state);
-            core.archive_if_due();
-            let _announced = self.state.lock();
-            self.archived.notify_all();
+            self.calls.announce();
         }
     }
 }

@@ -162,6 +162,12 @@ pub(crate) fn lists(region: &Region, place: u32) -> (&[AtomicU32], &[AtomicU32])
     (ends, region.words(offset + 4 * ENTRIES_START as u64, entry_words))
 }
 
+/// Starts loading where the lists of the run at `place` end into the cache.
+#[inline]
+pub(crate) fn prefetch_ends(region: &Region, place: u32) {
+    region.prefetch::<ENTRIES_START>(u64::from(place) * LINE_BYTES);
+}
+
 /// Returns the words of entries of the vertex number `index` of the run at `place`.
 #[inline]
 pub(crate) fn len(region: &Region, place: u32, index: usize) -> u32 {

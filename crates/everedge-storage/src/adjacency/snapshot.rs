@@ -9,15 +9,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::vec;
 
-use everedge_core::{Edge, GraphView, ListVisitor, VertexId, WeightedView};
+use everedge_core::{Edge, GraphView, ListVisitor, VertexId, Wanted, WeightedView};
 
 use super::archive::Archive;
 use super::block::NO_BLOCK;
 use super::compact::Lease;
-use super::list::{Chain, List, Places, Span};
+use super::list::{Chain, LINES_AHEAD, List, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
 use super::shard::{SHARD_SPAN, Shard};
 use crate::manifest::GraphOptions;
+use crate::medium::prefetch;
+
+/// How many lists after one that is seen the next one in a run is loaded into the cache.
+const RUN_READ_AHEAD: usize = 16;
+
+// What `Wanted` is cut into are parts of spans.
+const _: () = assert!(SPAN == Wanted::IDS_MAX);
 
 /// A frozen view of a live graph.
 pub struct Snapshot {
@@ -131,7 +138,10 @@ impl Snapshot {
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
         let words = match (self.pure_run(v, list), self.list(v, list)) {
             (Some(place), _) => Chain::of_run(&self.places, place, v as usize % SPAN),
-            (None, Some(list)) => return self.neighbors_in(list, v),
+            (None, Some(list)) => {
+                list.warm_chain(&self.places, local(v) + READ_AHEAD, LINES_AHEAD);
+                return self.neighbors_in(list, v);
+            }
             (None, None) => Chain::empty(&self.places),
         };
         Neighbors { words, weighted: self.weighted, live: None }
@@ -141,7 +151,7 @@ impl Snapshot {
     #[inline(always)]
     fn neighbors_in<'a>(&'a self, list: &'a List, v: VertexId) -> Neighbors<'a> {
         let (words, live) = match list.entry(local(v)).is_plain() {
-            true => (list.chain(&self.places, local(v)), None),
+            true => (list.bare_chain(&self.places, local(v)), None),
             false => (Chain::empty(&self.places), Some(self.live_neighbors(v, list))),
         };
         Neighbors { words, weighted: self.weighted, live }
@@ -154,20 +164,47 @@ impl Snapshot {
 
     /// Shows the lists of a part of a run.
     #[inline]
-    fn visit_run(&self, place: u32, range: Range<VertexId>, visitor: &mut impl ListVisitor) {
+    fn visit_run<V: ListVisitor>(&self, place: u32, range: Range<VertexId>, visitor: &mut V) {
         let (ends, entries) = run::lists(&self.places.blocks, place);
-        let first = range.start as usize % SPAN;
-        let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) as usize };
-        for (v, end) in range.zip(&ends[first..]) {
-            let end = end.load(Relaxed) as usize;
-            if visitor.wants(v) {
-                let words = entries[start..end].iter();
-                match self.weighted {
-                    false => visitor.visit(v, words.map(|word| word.load(Relaxed))),
-                    true => visitor.visit(v, words.step_by(2).map(|word| word.load(Relaxed))),
-                }
+        let wanted = Wanted::of(range, visitor);
+        let start_of = |index: usize| match index {
+            0 => 0,
+            _ => ends[index - 1].load(Relaxed) as usize,
+        };
+        for (v, ahead) in wanted.iter(RUN_READ_AHEAD) {
+            if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
+                prefetch(&entries[start_of(ahead as usize % SPAN)..]);
             }
-            start = end;
+            let index = v as usize % SPAN;
+            let words = entries[start_of(index)..ends[index].load(Relaxed) as usize].iter();
+            match self.weighted {
+                false => visitor.visit(v, words.map(|word| word.load(Relaxed))),
+                true => visitor.visit(v, words.step_by(2).map(|word| word.load(Relaxed))),
+            }
+        }
+    }
+
+    /// Shows lists of one shard, some of which are more than their part of a run.
+    #[inline]
+    fn visit_list<V: ListVisitor>(&self, list: &List, range: Range<VertexId>, visitor: &mut V) {
+        let has_run = list.spans[local(range.start) / SPAN].run != NO_BLOCK;
+        let wanted = Wanted::of(range, visitor);
+        for (v, ahead) in wanted.iter(READ_AHEAD) {
+            if let Some(ahead) = ahead {
+                list.warm_chain(
+                    &self.places,
+                    local(ahead),
+                    if V::STOPS_EARLY { 1 } else { LINES_AHEAD },
+                );
+            }
+            let entry = list.entry(local(v));
+            // Most lists of a graph that was never compacted: the short ones.
+            if entry.is_plain() && entry.head == NO_BLOCK && !has_run && !self.weighted {
+                let words = list.buffered(&self.places.buffers, local(v)).iter();
+                visitor.visit(v, words.map(|word| word.load(Relaxed)));
+            } else {
+                visitor.visit(v, self.neighbors_in(list, v));
+            }
         }
     }
 
@@ -224,7 +261,7 @@ impl GraphView for Snapshot {
     }
 
     fn for_each_out_degree(&self, range: Range<VertexId>, mut f: impl FnMut(VertexId, u32)) {
-        for part in spans(range) {
+        for part in Wanted::parts(range) {
             let first = part.start as usize % SPAN;
             match (self.pure_run(part.start, 0), self.list(part.start, 0)) {
                 (Some(place), _) => {
@@ -247,16 +284,15 @@ impl GraphView for Snapshot {
 
     fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor) {
         let list = self.in_list();
-        for part in spans(range) {
+        for part in Wanted::parts(range) {
             match (self.pure_run(part.start, list), self.list(part.start, list)) {
-                (Some(place), _) => self.visit_run(place, part, visitor),
-                (None, Some(list)) => {
-                    for v in part {
-                        if visitor.wants(v) {
-                            visitor.visit(v, self.neighbors_in(list, v));
-                        }
+                (Some(place), _) => {
+                    if let Some(next) = self.pure_run(part.end, list) {
+                        run::prefetch_ends(&self.places.blocks, next);
                     }
+                    self.visit_run(place, part, visitor);
                 }
+                (None, Some(list)) => self.visit_list(list, part, visitor),
                 (None, None) => {}
             }
         }
@@ -337,17 +373,6 @@ impl Iterator for WeightedNeighbors<'_> {
     fn next(&mut self) -> Option<(VertexId, f32)> {
         self.0.next_weighted()
     }
-}
-
-/// Cuts a range where spans begin.
-fn spans(range: Range<VertexId>) -> impl Iterator<Item = Range<VertexId>> {
-    let mut start = range.start;
-    std::iter::from_fn(move || {
-        let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
-        let part = start..end;
-        start = end;
-        (!part.is_empty()).then_some(part)
-    })
 }
 
 fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<u32> {
