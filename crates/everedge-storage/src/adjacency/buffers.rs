@@ -140,9 +140,10 @@ impl Plan {
         words <= self.easy[class as usize].into()
     }
 
-    /// Whether a buffer of `class` that is full is flushed, not grown.
-    pub(crate) fn is_flushed(&self, class: u8) -> bool {
-        class >= self.flush
+    /// Whether a buffer of `class` with so many words has no room for an entry of `entry_words`
+    /// more and does not grow.
+    pub(crate) fn is_full(&self, class: u8, words: usize, entry_words: usize) -> bool {
+        class >= self.flush && words + entry_words > self.capacity(class)
     }
 }
 
@@ -204,7 +205,16 @@ impl Pool {
     /// Takes a chunk.
     fn take(&self) -> Result<u32> {
         let free = self.shared.lock().free.pop();
-        free.map_or_else(|| self.bulks.with(|bulk| self.cut(bulk)), Ok)
+        let Some(chunk) = free else { return self.bulks.with(|bulk| self.cut(bulk)) };
+        // It may have been left over by a process that never used it.
+        self.take_pages(chunk..chunk + 1)?;
+        Ok(chunk)
+    }
+
+    fn take_pages(&self, chunks: Range<u32>) -> Result<()> {
+        let Range { start, end } = chunks;
+        let range = u64::from(start) * CHUNK_BYTES..u64::from(end) * CHUNK_BYTES;
+        self.segment.take(self.region(), range)
     }
 
     fn cut(&self, bulk: &mut Bulk) -> Result<u32> {
@@ -225,8 +235,7 @@ impl Pool {
         if chunk >= bulk.populated {
             let used = chunk - bulk.first;
             let end = bulk.end.min(chunk + used.clamp(1, POPULATE_CHUNKS_MAX));
-            let range = u64::from(chunk) * CHUNK_BYTES..u64::from(end) * CHUNK_BYTES;
-            self.region().populate(range)?;
+            self.take_pages(chunk..end)?;
             bulk.populated = end;
         }
         bulk.next += 1;
@@ -476,7 +485,6 @@ impl Moved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::medium::Region;
 
     fn buffers() -> Buffers {
         Buffers::new(Pool::new(Segment::process().unwrap()))

@@ -141,90 +141,89 @@ impl List {
     }
 
     /// Appends insertions to the list of `local`, and counts them, if that makes its buffer neither
-    /// grow nor full.
-    #[inline]
-    pub(crate) fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> bool {
+    /// grow nor full. If it does, returns the row in which they are counted, and nothing else is
+    /// done.
+    // Always, like `fill`: a row is to pass in registers, not field by field through memory.
+    #[inline(always)]
+    pub(crate) fn append(
+        &mut self,
+        context: &Context,
+        local: usize,
+        updates: &[Update],
+    ) -> Option<Entry> {
         let mut entry = self.entry(local);
         entry.degree += updates.len() as u32;
         let end = entry.buffered as usize + updates.len() * context.entry_words;
-        let is_easy = context.plan.is_easy(entry.class, end);
-        if is_easy {
-            self.fill_entry(context, local, entry, updates);
-        } else {
-            self.table.set(local, entry);
+        if !context.plan.is_easy(entry.class, end) {
+            return Some(entry);
         }
-        is_easy
+        self.fill(context, local, entry, updates);
+        None
     }
 
-    /// Returns the words that the buffer of `local` can still take before it must be flushed,
-    /// after growing it for `wanted` more as far as its hierarchy goes.
+    /// Returns the words that the buffer of a row can still take before it must be flushed, after
+    /// growing it for `wanted` more as far as its hierarchy goes.
     ///
     /// # Errors
     /// `NoSpace` if there is no memory for it.
-    pub(crate) fn room(&mut self, context: &Context, local: usize, wanted: usize) -> Result<usize> {
-        let Entry { class, buffered, .. } = self.entry(local);
-        let class = context.plan.grown(class, buffered as usize + wanted);
-        self.change_class(context, local, class)?;
-        Ok(context.plan.capacity(class) - buffered as usize)
-    }
-
-    /// Whether the buffer of `local` has no room for another entry and cannot grow.
-    pub(crate) fn is_full(&self, context: &Context, local: usize) -> bool {
-        let Entry { class, buffered, .. } = self.entry(local);
-        let end = buffered as usize + context.entry_words;
-        context.plan.is_flushed(class) && end > context.plan.capacity(class)
+    pub(crate) fn room(
+        &mut self,
+        context: &Context,
+        entry: &mut Entry,
+        wanted: usize,
+    ) -> Result<usize> {
+        let buffered = entry.buffered as usize;
+        self.change_class(context, entry, context.plan.grown(entry.class, buffered + wanted))?;
+        Ok(context.plan.capacity(entry.class) - buffered)
     }
 
     /// Gives the empty buffer of a list of large degree more room.
     ///
     /// # Errors
     /// As [`Self::room`].
-    pub(crate) fn widen(&mut self, context: &Context, local: usize) -> Result<()> {
-        let Entry { class, degree, .. } = self.entry(local);
-        self.change_class(context, local, context.plan.widened(class, degree))
+    pub(crate) fn widen(&mut self, context: &Context, entry: &mut Entry) -> Result<()> {
+        self.change_class(context, entry, context.plan.widened(entry.class, entry.degree))
     }
 
-    fn change_class(&mut self, context: &Context, local: usize, class: u8) -> Result<()> {
-        let old = self.entry(local);
-        if old.class == class {
+    fn change_class(&mut self, context: &Context, entry: &mut Entry, class: u8) -> Result<()> {
+        if entry.class == class {
             return Ok(());
         }
         let buffer = self.buffers.take(class)?;
-        if old.class != 0 {
+        if entry.class != 0 {
             let region = &context.places.buffers;
-            let from = self.buffered(region, local);
+            let from = words_of(region, entry);
             let words = from.iter().map(|word| word.load(Relaxed));
             buffers::store(region, buffer, 0..from.len(), words);
-            self.buffers.give_back(old.buffer, old.class);
+            self.buffers.give_back(entry.buffer, entry.class);
         }
-        self.table.set(local, Entry { buffer, class, ..old });
+        (entry.buffer, entry.class) = (buffer, class);
         Ok(())
     }
 
-    /// Appends entries to the buffer of `local`, which has [`Self::room`] for them.
-    #[inline]
-    pub(crate) fn fill(&mut self, context: &Context, local: usize, updates: &[Update]) {
-        self.fill_entry(context, local, self.entry(local), updates);
-    }
-
-    /// Appends entries to the buffer of `local`, whose row is `entry` but for that.
-    #[inline]
-    fn fill_entry(&mut self, context: &Context, local: usize, entry: Entry, updates: &[Update]) {
+    /// Appends entries to the buffer of `local`, whose row is `entry` but for that and which has
+    /// [`Self::room`] for them. Returns the row.
+    #[inline(always)]
+    pub(crate) fn fill(
+        &mut self,
+        context: &Context,
+        local: usize,
+        entry: Entry,
+        updates: &[Update],
+    ) -> Entry {
         let used = entry.buffered as usize;
         let end = used + updates.len() * context.entry_words;
         self.spans[local / run::SPAN].is_pure = false;
         write_entries(context, updates, entry.buffer, used..end);
-        self.table.set(local, Entry { buffered: end as u16, ..entry });
+        let entry = Entry { buffered: end as u16, ..entry };
+        self.table.set(local, entry);
+        entry
     }
 
     /// Returns the buffered words of `local`, oldest first; buffers lie in `region`.
     #[inline]
     pub(crate) fn buffered<'a>(&self, region: &'a Region, local: usize) -> &'a [AtomicU32] {
-        let entry = self.entry(local);
-        match entry.buffered {
-            0 => &[],
-            words => buffers::words(region, entry.buffer, 0..words.into()),
-        }
+        words_of(region, &self.entry(local))
     }
 
     /// Makes the block at `place` the newest of `local`.
@@ -334,8 +333,9 @@ impl List {
     #[inline(always)]
     pub(crate) fn warm_chain(&self, places: &Places, local: usize, lines: usize) {
         if local < SHARD_SPAN {
-            block::prefetch(&places.blocks, self.entry(local).head);
-            let words = self.buffered(&places.buffers, local);
+            let entry = self.entry(local);
+            block::prefetch(&places.blocks, entry.head);
+            let words = words_of(&places.buffers, &entry);
             words.chunks(LINE_WORDS).take(lines).for_each(prefetch);
         }
     }
@@ -408,6 +408,15 @@ impl List {
             self.table.set_head_sequence(local, 0);
             self.spills.remove(&(local as u32));
         }
+    }
+}
+
+/// Returns the buffered words of a row.
+#[inline]
+fn words_of<'a>(region: &'a Region, entry: &Entry) -> &'a [AtomicU32] {
+    match entry.buffered {
+        0 => &[],
+        words => buffers::words(region, entry.buffer, 0..words.into()),
     }
 }
 

@@ -205,7 +205,7 @@ impl Shard {
             let found = holds(&self.lists[list], context, local, neighbor);
             let live = [(neighbor, i64::from(found))].into_iter().collect();
             let resolved = self.resolve(context, list, local, together, live);
-            self.append(context, list, local, &resolved)?;
+            self.append(context, list, (local, self.lists[list].entry(local)), &resolved)?;
         }
         Ok(())
     }

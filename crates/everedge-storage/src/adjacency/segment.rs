@@ -31,7 +31,7 @@ use super::run::SPAN;
 use super::shard::{BITMAP_WORDS, SHARD_SPAN, Shard, Tally};
 use super::space::ShardSpace;
 use crate::log::Progress;
-use crate::medium::{Access, MediumKind, Region, Volume, VolumeOptions};
+use crate::medium::{Access, MediumKind, Region, Volume};
 use crate::{Error, Result};
 
 /// Where systems keep shared memory.
@@ -159,9 +159,7 @@ impl Segment {
         let (home, files) = match place_of(volume, log, salt)? {
             Place::Within => (Home::Within(volume.clone()), volume.clone()),
             Place::Directory(path) => {
-                let options = VolumeOptions::new(MediumKind::Pmem { emulated: true });
-                let files =
-                    is_ours(&path).then(|| Volume::open(&path, options, volume.access()))?;
+                let files = is_ours(&path).then(|| Volume::open_shared(&path, volume.access()))?;
                 let files = files.ok()?;
                 (Home::Shared(files.clone()), files)
             }
@@ -198,8 +196,7 @@ impl Segment {
                 Error::Io { path, operation, source }
             })?;
         }
-        let options = VolumeOptions::new(MediumKind::Pmem { emulated: true });
-        let volume = Volume::create(path, options)?;
+        let volume = Volume::create_shared(path)?;
         Self::create_in(&volume, Home::Shared(volume.clone()))
     }
 
@@ -208,8 +205,8 @@ impl Segment {
         !matches!(self.home, Home::Process)
     }
 
-    /// Grows one of its regions. If that cannot be done in shared memory, the rest is
-    /// memory of the process, and nobody takes the segment over.
+    /// Grows one of its regions; what is new must be taken before it is touched. If that cannot be
+    /// done in shared memory, the rest is memory of the process, and nobody takes the segment over.
     ///
     /// # Errors
     /// `NoSpace` if there is no memory at all.
@@ -217,7 +214,21 @@ impl Segment {
         match region.grow(len) {
             Err(_) if self.is_shared() => {
                 self.give_up();
-                region.grow_in_memory(len)
+                region.replace_in_memory(region.len()..len)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Takes the pages of a range of one of its regions, whose content may be lost.
+    ///
+    /// # Errors
+    /// As [`Self::grow`].
+    pub(crate) fn take(&self, region: &Region, range: Range<u64>) -> Result<()> {
+        match region.populate(range.clone()) {
+            Err(_) if self.is_shared() => {
+                self.give_up();
+                region.replace_in_memory(range)
             }
             outcome => outcome,
         }
@@ -232,8 +243,10 @@ impl Segment {
         if needed <= self.index.len() || !self.is_shared() {
             return Ok(());
         }
-        let step = GROWTH_RECORDS * RECORD_BYTES;
-        self.grow(&self.index, RECORDS_START + (needed - RECORDS_START).next_multiple_of(step))
+        let (old_len, step) = (self.index.len(), GROWTH_RECORDS * RECORD_BYTES);
+        let len = RECORDS_START + (needed - RECORDS_START).next_multiple_of(step);
+        self.grow(&self.index, len)?;
+        self.take(&self.index, old_len..len)
     }
 
     /// From now on nobody takes the segment over.

@@ -24,7 +24,7 @@ use super::options::{Compacting, Deleting};
 use super::run;
 use super::segment::Segment;
 use super::space::{ShardSpace, Space};
-use super::table::Tables;
+use super::table::{Entry, Tables};
 use crate::batch::DELETION;
 use crate::medium::Site;
 use crate::{Error, Result};
@@ -226,8 +226,8 @@ impl Shard {
             let lists = &mut self.lists[list];
             lists.warm(context, part.local(run + WARM_AHEAD));
             loops += loops_in(updates, self.first_vertex + local as u32);
-            if !lists.append(context, local, updates) {
-                self.append(context, list, local, updates)?;
+            if let Some(entry) = lists.append(context, local, updates) {
+                self.append(context, list, (local, entry), updates)?;
             }
         }
         if list == 0 {
@@ -271,7 +271,7 @@ impl Shard {
             updates.iter().map(|update| (update.neighbor() & !DELETION, 0)).collect();
         self.lists[list].count_live(context.places, local, context.entry_words, &mut live);
         let resolved = self.resolve(context, list, local, updates, live);
-        self.append(context, list, local, &resolved)
+        self.append(context, list, (local, self.lists[list].entry(local)), &resolved)
     }
 
     /// Appends insertions that need no look at the list.
@@ -282,12 +282,14 @@ impl Shard {
         local: usize,
         updates: &[Update],
     ) -> Result<()> {
-        self.lists[list].change(local, |entry| entry.degree += updates.len() as u32);
         if list == 0 {
             let loops = loops_in(updates, self.first_vertex + local as u32);
             self.count_insertions(context, updates.len() as u64, loops);
         }
-        self.append(context, list, local, updates)
+        match self.lists[list].append(context, local, updates) {
+            Some(entry) => self.append(context, list, (local, entry), updates),
+            None => Ok(()),
+        }
     }
 
     /// Makes an id a vertex, or ends it, by an update of the vertex itself.
@@ -438,24 +440,25 @@ impl Shard {
         }
     }
 
-    /// Appends entries to the buffer, which becomes a block whenever it is full. A new weight is
-    /// two entries of one update: a block that ends between them is not yet complete up to it.
+    /// Appends entries to the buffer of a vertex, whose row is given, and which becomes a block
+    /// whenever it is full. A new weight is two entries of one update: a block that ends between
+    /// them is not yet complete up to it.
     pub(super) fn append(
         &mut self,
         context: &Context,
         list: usize,
-        local: usize,
+        (local, mut entry): (usize, Entry),
         entries: &[Update],
     ) -> Result<()> {
-        let entry_words = context.entry_words;
+        let Context { entry_words, plan, .. } = *context;
         let mut rest = entries;
         while !rest.is_empty() {
             let lists = &mut self.lists[list];
-            let room = lists.room(context, local, rest.len() * entry_words)?;
+            let room = lists.room(context, &mut entry, rest.len() * entry_words)?;
             let (now, later) = rest.split_at(rest.len().min(room / entry_words));
-            lists.fill(context, local, now);
+            entry = lists.fill(context, local, entry, now);
             if let Some(last) = now.last()
-                && lists.is_full(context, local)
+                && plan.is_full(entry.class, entry.buffered.into(), entry_words)
             {
                 let is_cut = later.first().is_some_and(|next| next.index() == last.index());
                 let sequence = context.sequence(*last) - u64::from(is_cut);
@@ -464,7 +467,10 @@ impl Shard {
                     Err(Error::NoSpace { .. }) => {}
                     outcome => outcome?,
                 }
-                self.lists[list].widen(context, local)?;
+                let lists = &mut self.lists[list];
+                entry = lists.entry(local);
+                lists.widen(context, &mut entry)?;
+                lists.table.set(local, entry);
             }
             rest = later;
         }

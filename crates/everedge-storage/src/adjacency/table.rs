@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use super::segment::Segment;
 use super::shard::SHARD_SPAN;
 use crate::Result;
+use crate::medium::Region;
 
 const ROW_BYTES: u64 = 16;
 const ROW_WORDS: usize = ROW_BYTES as usize / 4;
@@ -54,7 +55,7 @@ impl Entry {
         !(self.has_tombstones | self.has_spills)
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(row: &[AtomicU32]) -> Self {
         let counts = row[3].load(Relaxed);
         Self {
@@ -68,13 +69,14 @@ impl Entry {
         }
     }
 
-    #[inline]
-    fn words(&self) -> [u32; ROW_WORDS] {
+    #[inline(always)]
+    fn row(&self) -> [u64; 2] {
         let counts = u32::from(self.buffered)
             | u32::from(self.class) << 16
-            | if self.has_tombstones { HAS_TOMBSTONES } else { 0 }
-            | if self.has_spills { HAS_SPILLS } else { 0 };
-        [self.head, self.degree, self.buffer, counts]
+            | u32::from(self.has_tombstones) << HAS_TOMBSTONES.trailing_zeros()
+            | u32::from(self.has_spills) << HAS_SPILLS.trailing_zeros();
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        [pair(self.head, self.degree), pair(self.buffer, counts)]
     }
 }
 
@@ -112,18 +114,19 @@ impl Tables {
         let mut state = self.state.lock();
         if let Some(number) = state.free.pop() {
             drop(state);
+            // It may have been left over by a process that never used it.
+            self.segment.take(region, offset_of(number)..offset_of(number + 1))?;
             region.store_words(offset_of(number), &[0; TABLE_WORDS]);
             return Ok(number);
         }
         let number = state.next;
-        let start = offset_of(number);
-        if start + TABLE_BYTES > region.len() {
+        if offset_of(number + 1) > region.len() {
             let ahead = (number / 4).clamp(*GROWTH_TABLES.start(), *GROWTH_TABLES.end());
             self.segment.grow(region, offset_of(number + ahead))?;
         }
         state.next += 1;
         drop(state);
-        region.populate(start..start + TABLE_BYTES)?;
+        self.segment.take(region, offset_of(number)..offset_of(number + 1))?;
         Ok(number)
     }
 }
@@ -136,6 +139,8 @@ fn offset_of(number: u32) -> u64 {
 pub(crate) struct Table {
     tables: Arc<Tables>,
     number: u32,
+    /// Where tables lie: close at hand.
+    region: Region,
 }
 
 impl Table {
@@ -144,12 +149,12 @@ impl Table {
     /// # Errors
     /// `NoSpace` if there is no memory.
     pub(crate) fn new(tables: &Arc<Tables>) -> Result<Self> {
-        Ok(Self { tables: tables.clone(), number: tables.take()? })
+        Ok(Self::restore(tables, tables.take()?))
     }
 
     /// Returns the table number `number`, which is in use.
     pub(crate) fn restore(tables: &Arc<Tables>, number: u32) -> Self {
-        Self { tables: tables.clone(), number }
+        Self { tables: tables.clone(), number, region: tables.segment.tables.clone() }
     }
 
     /// Returns its number in the segment.
@@ -163,41 +168,40 @@ impl Table {
     /// As [`Self::new`].
     pub(crate) fn copy(&self) -> Result<Self> {
         let copy = Self::new(&self.tables)?;
-        let region = &self.tables.segment.tables;
-        let words = region.words(offset_of(self.number), TABLE_WORDS);
+        let words = self.region.words(offset_of(self.number), TABLE_WORDS);
         let words: Vec<u32> = words.iter().map(|word| word.load(Relaxed)).collect();
-        region.store_words(offset_of(copy.number), &words);
+        self.region.store_words(offset_of(copy.number), &words);
         Ok(copy)
     }
 
     /// Returns the row of `local`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn entry(&self, local: usize) -> Entry {
         let offset = offset_of(self.number) + local as u64 * ROW_BYTES;
-        Entry::load(self.tables.segment.tables.words(offset, ROW_WORDS))
+        Entry::load(self.region.words(offset, ROW_WORDS))
     }
 
     /// Returns all rows in order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
-        let rows = self.tables.segment.tables.words(offset_of(self.number), TABLE_WORDS);
+        let rows = self.region.words(offset_of(self.number), TABLE_WORDS);
         rows[..SHARD_SPAN * ROW_WORDS].chunks_exact(ROW_WORDS).map(Entry::load)
     }
 
     /// Changes the row of `local`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn set(&mut self, local: usize, entry: Entry) {
         let offset = offset_of(self.number) + local as u64 * ROW_BYTES;
-        self.tables.segment.tables.store_words(offset, &entry.words());
+        self.region.store_pair(offset, entry.row());
     }
 
     /// Returns the low half of the sequence number of the newest block of `local`.
     pub(crate) fn head_sequence(&self, local: usize) -> u32 {
-        self.tables.segment.tables.words(self.sequence_offset(local), 1)[0].load(Relaxed)
+        self.region.words(self.sequence_offset(local), 1)[0].load(Relaxed)
     }
 
     /// Changes it.
     pub(crate) fn set_head_sequence(&mut self, local: usize, sequence: u32) {
-        self.tables.segment.tables.store_words(self.sequence_offset(local), &[sequence]);
+        self.region.store_words(self.sequence_offset(local), &[sequence]);
     }
 
     fn sequence_offset(&self, local: usize) -> u64 {

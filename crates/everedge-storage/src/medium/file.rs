@@ -72,7 +72,7 @@ impl BackingFile {
         Ok(())
     }
 
-    /// Cuts the file to `len` bytes.
+    /// Cuts the file to `len` bytes, or makes it longer without taking space.
     pub(super) fn truncate(&self, len: u64) -> Result<()> {
         rustix::fs::ftruncate(&self.fd, len).map_err(|e| Error::io(&self.path, "truncate", e))
     }
@@ -117,8 +117,10 @@ pub(super) fn space_error(
 
 /// Turns a refused mapping or population into a lack of memory.
 pub(super) fn memory_error(path: &Path, source: io::Error, needed_bytes: u64) -> Error {
+    // A page that cannot be had faults: shared memory is full.
+    let is_fault = source.raw_os_error() == Some(Errno::FAULT.raw_os_error());
     match source.kind() {
-        io::ErrorKind::OutOfMemory => {
+        kind if kind == io::ErrorKind::OutOfMemory || is_fault => {
             Error::NoSpace { path: path.to_path_buf(), needed_bytes, available_bytes: 0 }
         }
         _ => Error::Io { path: path.to_path_buf(), operation: "map", source },

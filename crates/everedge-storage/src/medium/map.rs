@@ -22,7 +22,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 /// The unit in which a cache writes back.
 pub(super) const CACHE_LINE_BYTES: u64 = 64;
-const PAGE_BYTES: u64 = 4096;
+pub(super) const PAGE_BYTES: u64 = 4096;
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
 
 /// What a mapping shows.
@@ -83,18 +83,20 @@ impl Map {
         self.len.store(len, Ordering::Release);
     }
 
-    /// Puts memory behind the end of a private file, so that `len` bytes may be touched.
-    pub(super) fn extend_privately(&self, len: u64) -> io::Result<()> {
-        let start = self.len().next_multiple_of(PAGE_BYTES);
-        let end = len.next_multiple_of(PAGE_BYTES);
-        assert!(end <= self.reserved_bytes, "{len} bytes are more than are reserved");
-        if start < end {
+    /// Puts memory in the place of what is mapped of a range of whole pages. More bytes may be
+    /// touched then, if it ends beyond those that might.
+    pub(super) fn replace(&self, range: Range<u64>) -> io::Result<()> {
+        let Range { start, end } = range;
+        let page_end = end.next_multiple_of(PAGE_BYTES);
+        assert!(start.is_multiple_of(PAGE_BYTES), "{start} is inside of a page");
+        assert!(page_end <= self.reserved_bytes, "{end} bytes are more than are reserved");
+        if start < page_end {
             // SAFETY: in bounds of the mapping by the assertion (M1).
             let address = unsafe { self.base.add(start as usize) };
             let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-            map_anonymous(address.as_ptr().cast(), end - start, flags)?;
+            map_anonymous(address.as_ptr().cast(), page_end - start, flags)?;
         }
-        self.set_len(len);
+        self.set_len(end.max(self.len()));
         Ok(())
     }
 
@@ -142,15 +144,15 @@ impl Map {
     /// Takes the page faults of a range now, in huge pages where it is long enough.
     ///
     /// The pages become dirty, so this is for memory only, never for a file on a disk. A kernel
-    /// older than 5.14 takes the faults one by one instead.
-    pub(super) fn populate(&self, range: Range<u64>) -> io::Result<()> {
+    /// older than 5.14 takes the faults one by one instead; then this returns false.
+    pub(super) fn populate(&self, range: Range<u64>) -> io::Result<bool> {
         if range.end - range.start >= HUGE_PAGE_BYTES {
             // Advice that a file system may not take; small pages serve as well.
             let _ = self.advise(&range, Advice::LinuxHugepage);
         }
         match self.advise(&range, Advice::LinuxPopulateWrite) {
-            Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            result => result,
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(false),
+            result => result.map(|()| true),
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::file::{BackingFile, memory_error};
-use super::map::{Map, Source, store_fence};
+use super::map::{Map, PAGE_BYTES, Source, store_fence};
 use super::observer::Observer;
 use super::record::Event;
 use super::volume::Shared;
@@ -179,12 +179,15 @@ impl Region {
             return Err(Error::NoSpace { path, needed_bytes, available_bytes });
         }
         if self.shared.access == Access::Read {
-            let extended = self.backing.map.extend_privately(len);
+            let extended = self.backing.map.replace(old_len.next_multiple_of(PAGE_BYTES)..len);
             return extended.map_err(|e| memory_error(self.path(), e, len - old_len));
         }
         self.shared.next_call(self.path(), "allocate")?;
         if let Some(file) = &self.backing.file {
-            file.allocate(old_len..len)?;
+            match self.shared.options.kind {
+                MediumKind::Dram => file.truncate(len)?,
+                _ => file.allocate(old_len..len)?,
+            }
             self.sync_all(file)?;
         }
         self.backing.map.set_len(len);
@@ -192,21 +195,22 @@ impl Region {
         Ok(())
     }
 
-    /// Adds memory of this process at the end, up to `len` bytes, whatever the region is otherwise.
+    /// Puts memory of this process in the place of a range of pages, whatever the region is
+    /// otherwise; what was there is gone. The region is as long as that if it was shorter.
     ///
     /// # Errors
     /// [`Error::NoSpace`] if there is no memory or address space.
-    pub(crate) fn grow_in_memory(&self, len: u64) -> Result<()> {
+    pub(crate) fn replace_in_memory(&self, range: Range<u64>) -> Result<()> {
         let _resizing = lock(&self.backing.resize);
-        let old_len = self.len();
-        let (reserved_bytes, path) = (self.backing.map.reserved_bytes(), self.path());
-        if len > reserved_bytes {
-            let available_bytes = reserved_bytes - old_len;
-            let (path, needed_bytes) = (path.to_path_buf(), len - old_len);
+        let reserved_bytes = self.backing.map.reserved_bytes();
+        let needed_bytes = range.end - range.start;
+        if range.end > reserved_bytes {
+            let available_bytes = reserved_bytes.saturating_sub(range.start);
+            let path = self.path().to_path_buf();
             return Err(Error::NoSpace { path, needed_bytes, available_bytes });
         }
-        let extended = self.backing.map.extend_privately(len.max(old_len));
-        extended.map_err(|e| memory_error(path, e, len - old_len))
+        let replaced = self.backing.map.replace(range);
+        replaced.map_err(|e| memory_error(self.path(), e, needed_bytes))
     }
 
     /// Cuts the region to `len` bytes; a region that is short enough stays as it is.
@@ -257,8 +261,18 @@ impl Region {
             return Ok(());
         }
         let needed_bytes = range.end - range.start;
-        let populated = self.backing.map.populate(range);
-        populated.map_err(|e| memory_error(self.path(), e, needed_bytes))
+        let populated = self.backing.map.populate(range.clone());
+        match (populated.map_err(|e| memory_error(self.path(), e, needed_bytes))?, self.file()) {
+            // An old kernel: without its page, a store to shared memory could end the process.
+            (false, Some(file)) if self.shared.options.kind == MediumKind::Dram => {
+                file.allocate(range)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn file(&self) -> Option<&BackingFile> {
+        self.backing.file.as_ref()
     }
 
     fn sync_all(&self, file: &BackingFile) -> Result<()> {
@@ -323,6 +337,21 @@ impl Region {
             |word| *word,
             |pair| u64::from(pair[0]) | u64::from(pair[1]) << 32,
         );
+    }
+
+    /// Stores two double words from the byte `offset` on, each at once.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 8 or they end beyond the region.
+    #[inline(always)]
+    pub(crate) fn store_pair(&self, offset: u64, pair: [u64; 2]) {
+        self.observe(|o, region| {
+            let bytes: Vec<u8> = pair.iter().flat_map(|word| word.to_le_bytes()).collect();
+            o.store(region, offset, &bytes);
+        });
+        let words = self.backing.map.double_words(offset, 2);
+        words[0].store(pair[0], Ordering::Relaxed);
+        words[1].store(pair[1], Ordering::Relaxed);
     }
 
     /// Stores `count` words from the byte `offset` on, one by one.

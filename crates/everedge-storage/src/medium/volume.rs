@@ -179,6 +179,27 @@ impl Volume {
         Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
     }
 
+    /// Makes a directory of files in shared memory, which outlive the process but no loss of the
+    /// power. [`Region::populate`] takes their pages, and must have before these are touched.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub(crate) fn create_shared(path: &Path) -> Result<Volume> {
+        let home = Home::Directory(Directory::create(path)?);
+        let options = VolumeOptions::new(MediumKind::Dram);
+        Ok(Volume { shared: Arc::new(Shared::new(options, Access::Write, home)) })
+    }
+
+    /// Opens what [`create_shared`](Self::create_shared) made.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_shared(path: &Path, access: Access) -> Result<Volume> {
+        let home = Home::Directory(Directory::open(path, access)?);
+        let options = VolumeOptions::new(MediumKind::Dram);
+        Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
+    }
+
     /// Makes an empty volume in memory.
     pub(super) fn in_memory(
         path: &Path,
