@@ -59,7 +59,6 @@ mod table;
 mod takeover;
 mod verify;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -150,7 +149,6 @@ impl AdjacencyGraph {
         let options = &manifest.options;
         options.adjacency.plan(options)?;
         let log_region = volume.create_region(LOG, RING_OFFSET)?;
-        let log_path = log_region.path().to_owned();
         let log =
             EdgeLog::create(log_region, options.log_bytes, options.weighted, manifest.salt())?;
         let blocks = volume.create_region(BLOCKS, space::UNIT_BYTES)?;
@@ -164,7 +162,7 @@ impl AdjacencyGraph {
             blocks.populate(0..blocks.len())?;
         }
         manifest.publish(&volume)?;
-        let segment = new_segment(&volume, &manifest, &log_path)?;
+        let segment = new_segment(&volume, &manifest)?;
         let machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let archive = Archive::new(Vec::new(), Vec::new(), 0, 0);
         let core = Core::new(volume, manifest, machinery, archive);
@@ -199,8 +197,7 @@ impl AdjacencyGraph {
     ) -> Result<Option<(Core, Recovery)>> {
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let wanted = manifest.options.adjacency.shared_memory;
-        let Some(segment) = wanted.then(|| Segment::find(volume, log.path(), salt)).flatten()
-        else {
+        let Some(segment) = wanted.then(|| Segment::find(volume, LOG, salt)).flatten() else {
             return Ok(None);
         };
         let mut header = None;
@@ -225,7 +222,7 @@ impl AdjacencyGraph {
         manifest: Manifest,
         [log, blocks]: [Region; 2],
     ) -> Result<(Core, Recovery)> {
-        let segment = new_segment(&volume, &manifest, log.path())?;
+        let segment = new_segment(&volume, &manifest)?;
         let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt(), |_| None)?;
         let mut machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let mut recovered = recovery::recover(&machinery)?;
@@ -411,10 +408,10 @@ impl AdjacencyGraph {
 }
 
 /// Returns an empty segment for a graph that is open for writing, one of this process otherwise.
-fn new_segment(volume: &Volume, manifest: &Manifest, log: &Path) -> Result<Arc<Segment>> {
+fn new_segment(volume: &Volume, manifest: &Manifest) -> Result<Arc<Segment>> {
     let is_shared = manifest.options.adjacency.shared_memory && volume.access() == Access::Write;
     match is_shared {
-        true => Segment::create(volume, log, manifest.salt()),
+        true => Segment::create(volume, LOG, manifest.salt()),
         false => Segment::process(),
     }
 }

@@ -30,9 +30,9 @@ use super::list::{List, Span};
 use super::run::SPAN;
 use super::shard::{BITMAP_WORDS, SHARD_SPAN, Shard, Tally};
 use super::space::ShardSpace;
+use crate::Result;
 use crate::log::Progress;
 use crate::medium::{Access, MediumKind, Region, Volume};
-use crate::{Error, Result};
 
 /// Where systems keep shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -134,7 +134,7 @@ impl Segment {
     ///
     /// # Errors
     /// As [`Self::process`].
-    pub(crate) fn create(volume: &Volume, log: &Path, salt: u32) -> Result<Arc<Self>> {
+    pub(crate) fn create(volume: &Volume, log: &str, salt: u32) -> Result<Arc<Self>> {
         let created = match place_of(volume, log, salt) {
             Some(Place::Within) => {
                 remove_from(volume);
@@ -155,12 +155,11 @@ impl Segment {
     }
 
     /// Finds the segment that a killed process left of the graph on `volume`.
-    pub(crate) fn find(volume: &Volume, log: &Path, salt: u32) -> Option<Arc<Self>> {
+    pub(crate) fn find(volume: &Volume, log: &str, salt: u32) -> Option<Arc<Self>> {
         let (home, files) = match place_of(volume, log, salt)? {
             Place::Within => (Home::Within(volume.clone()), volume.clone()),
             Place::Directory(path) => {
-                let files = is_ours(&path).then(|| Volume::open_shared(&path, volume.access()))?;
-                let files = files.ok()?;
+                let files = Volume::open_shared(&path, volume.access()).ok()??;
                 (Home::Shared(files.clone()), files)
             }
         };
@@ -189,13 +188,6 @@ impl Segment {
     }
 
     fn create_directory(path: &Path) -> Result<Self> {
-        if is_ours(path) {
-            // The lock of the graph is held, so that nobody writes into it.
-            std::fs::remove_dir_all(path).map_err(|source| {
-                let (path, operation) = (path.to_owned(), "remove directory");
-                Error::Io { path, operation, source }
-            })?;
-        }
         let volume = Volume::create_shared(path)?;
         Self::create_in(&volume, Home::Shared(volume.clone()))
     }
@@ -385,7 +377,7 @@ impl Segment {
         let durable =
             Tally { block_count: number(word::DURABLE), checksum_sum: number(word::DURABLE + 2) };
         let state = number(word::STATE);
-        (state != VOID).then(|| Record { is_whole: state == WHOLE, durable, words })
+        (state != VOID).then_some(Record { is_whole: state == WHOLE, durable, words })
     }
 
     /// Removes its files, for nobody will need them.
@@ -481,25 +473,18 @@ enum Place {
     Directory(PathBuf),
 }
 
-/// A graph is told by its log's file: a copy of a graph is another one.
-fn place_of(volume: &Volume, log: &Path, salt: u32) -> Option<Place> {
-    use std::os::unix::fs::MetadataExt;
+/// A graph is told by the file `log`: a copy of a graph is another one.
+fn place_of(volume: &Volume, log: &str, salt: u32) -> Option<Place> {
     if volume.options().kind == MediumKind::Dram {
         return None;
     }
-    if volume.is_in_memory() {
-        return Some(Place::Within);
+    match volume.identity(log).ok()? {
+        None => Some(Place::Within),
+        Some((device, file)) => {
+            let name = format!("everedge-{device:x}-{file:x}-{salt:08x}");
+            Some(Place::Directory(Path::new(SHARED_MEMORY).join(name)))
+        }
     }
-    let log = std::fs::metadata(log).ok()?;
-    let name = format!("everedge-{:x}-{:x}-{salt:08x}", log.dev(), log.ino());
-    Some(Place::Directory(Path::new(SHARED_MEMORY).join(name)))
-}
-
-/// Whether there is a directory that this user has made: others may make some of any name.
-fn is_ours(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::symlink_metadata(path)
-        .is_ok_and(|found| found.is_dir() && found.uid() == rustix::process::geteuid().as_raw())
 }
 
 fn remove_from(volume: &Volume) {

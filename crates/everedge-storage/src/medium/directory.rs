@@ -70,6 +70,32 @@ impl Directory {
         Ok(directory)
     }
 
+    /// Removes the directory and all files in it, if there is one and this user has made it.
+    pub(super) fn remove_own(path: &Path) -> Result<()> {
+        let Some(fd) = open_own(path)? else { return Ok(()) };
+        for name in names(&fd, path)? {
+            rustix::fs::unlinkat(&fd, &name, AtFlags::empty())
+                .map_err(|e| Error::io(&path.join(name), "remove", e))?;
+        }
+        rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)
+            .map_err(|e| Error::io(path, "remove directory", e))
+    }
+
+    /// Opens and locks the directory if there is one and this user has made it.
+    pub(super) fn open_own(path: &Path, access: Access) -> Result<Option<Directory>> {
+        match open_own(path)? {
+            Some(_) => Self::open(path, access).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns what tells the file `name` from all others of the system.
+    pub(super) fn identity(&self, name: &str) -> Result<(u64, u64)> {
+        let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|e| Error::io(&self.path.join(name), "examine", e))?;
+        Ok((stat.st_dev, stat.st_ino))
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -266,6 +292,17 @@ fn open_directory(path: &Path) -> Result<OwnedFd> {
         Errno::NOTDIR | Errno::LOOP => not_a_graph(path, "it is not a directory"),
         e => Error::io(path, "open", e),
     })
+}
+
+/// Opens a directory that this user has made: where everyone may, others can use any name.
+fn open_own(path: &Path) -> Result<Option<OwnedFd>> {
+    let fd = match open_directory(path) {
+        Ok(fd) => fd,
+        Err(Error::NotAGraph { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let stat = rustix::fs::fstat(&fd).map_err(|e| Error::io(path, "examine", e))?;
+    Ok((stat.st_uid == rustix::process::geteuid().as_raw()).then_some(fd))
 }
 
 /// Opens a regular file of the directory, never through a link and never waiting for a pipe.

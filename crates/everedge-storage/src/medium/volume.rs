@@ -180,24 +180,41 @@ impl Volume {
     }
 
     /// Makes a directory of files in shared memory, which outlive the process but no loss of the
-    /// power. [`Region::populate`] takes their pages, and must have before these are touched.
+    /// power, in place of an earlier one of this user. [`Region::populate`] takes their pages, and
+    /// must have before these are touched.
     ///
     /// # Errors
     /// As [`create`](Self::create).
     pub(crate) fn create_shared(path: &Path) -> Result<Volume> {
+        Directory::remove_own(path)?;
         let home = Home::Directory(Directory::create(path)?);
         let options = VolumeOptions::new(MediumKind::Dram);
         Ok(Volume { shared: Arc::new(Shared::new(options, Access::Write, home)) })
     }
 
-    /// Opens what [`create_shared`](Self::create_shared) made.
+    /// Opens what [`create_shared`](Self::create_shared) made for this user, if it did.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub(crate) fn open_shared(path: &Path, access: Access) -> Result<Volume> {
-        let home = Home::Directory(Directory::open(path, access)?);
+    pub(crate) fn open_shared(path: &Path, access: Access) -> Result<Option<Volume>> {
         let options = VolumeOptions::new(MediumKind::Dram);
-        Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
+        let volume = |directory| {
+            let home = Home::Directory(directory);
+            Volume { shared: Arc::new(Shared::new(options, access, home)) }
+        };
+        Ok(Directory::open_own(path, access)?.map(volume))
+    }
+
+    /// Returns what tells the file `name` from all others of the system; nothing of a file in the
+    /// memory of this process.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such file.
+    pub(crate) fn identity(&self, name: &str) -> Result<Option<(u64, u64)>> {
+        match &self.shared.home {
+            Home::Directory(directory) => directory.identity(name).map(Some),
+            Home::Memory(_) => Ok(None),
+        }
     }
 
     /// Makes an empty volume in memory.
@@ -405,11 +422,6 @@ impl Volume {
     /// Returns how the volume was made or opened.
     pub fn options(&self) -> VolumeOptions {
         self.shared.options
-    }
-
-    /// Returns whether its files are in the memory of this process.
-    pub(crate) fn is_in_memory(&self) -> bool {
-        matches!(self.shared.home, Home::Memory(_))
     }
 
     /// Returns what the volume is open for.
