@@ -50,6 +50,10 @@ pub(crate) struct Tuning {
         default_value_t = AdjacencyOptions::default().compaction)]
     compaction: Compacting,
 
+    /// Compact lists by themselves when so many percent of what they hold are deleted; 0: never.
+    #[arg(long, value_name = "PERCENT", default_value_t = AdjacencyOptions::default().compact_percent)]
+    compact_percent: u32,
+
     /// How deletions find their edges: by-round, with one scan of a list for all of its updates
     /// that are archived together, or naive, to compare with: a scan for each deletion.
     #[arg(long, value_name = "HOW", value_parser = super::parsed::<Deleting>,
@@ -78,6 +82,7 @@ impl Tuning {
                 shared_memory: !self.no_shared_memory,
                 compaction: self.compaction,
                 deletion: self.deletion,
+                compact_percent: self.compact_percent,
             },
             ..options
         }

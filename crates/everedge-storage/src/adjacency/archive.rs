@@ -354,6 +354,16 @@ impl Archive {
         self.retired.release(&machinery.space);
     }
 
+    /// Returns the first shards one after the other, at most `most`, of whose lists so many percent
+    /// are deleted.
+    pub(crate) fn worn(&self, percent: u32, most: usize) -> Option<Range<usize>> {
+        let is_worn = |shard: &Arc<Shard>| shard.is_worn(percent);
+        let first = self.shards.iter().position(is_worn)?;
+        let count =
+            self.shards[first..].iter().take(most).take_while(|shard| is_worn(shard)).count();
+        Some(first..first + count)
+    }
+
     /// Returns what a snapshot holds on to.
     pub(crate) fn lease(&self) -> Lease {
         self.retired.lease()

@@ -245,6 +245,7 @@ impl NewRuns {
         done.runs += self.runs.len() as u64;
         shard.lists.iter_mut().for_each(|list| list.drop_buffers());
         shard.tally = self.tally;
+        shard.tombstone_count = 0;
         self.lists.adopt(shard, done);
         let replaced = joined(self.replaced);
         let units = replaced.iter().map(|units| units.end - units.start).sum::<u64>();

@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::archive::{Archive, Machinery};
 use super::compact::Compaction;
-use super::options::Compacting;
+use super::options::{AdjacencyOptions, Compacting};
 use crate::batch::Batch;
 use crate::log::Appended;
 use crate::manifest::{Durability, Manifest};
@@ -148,6 +148,20 @@ impl Core {
     /// log. Later writes are refused.
     pub(super) fn archive_if_due(&self) {
         while self.is_due(1) && self.archive_once() {}
+        while self.compact_worn() {}
+    }
+
+    /// Compacts some shards of which much is deleted. Returns whether there were any.
+    fn compact_worn(&self) -> bool {
+        let AdjacencyOptions { compact_percent, compaction, .. } = self.machinery.options.adjacency;
+        let mut archive = self.archive.lock();
+        let Some(worn) = archive.worn(compact_percent, COMPACT_SHARDS_MAX) else { return false };
+        if compaction == Compacting::Naive || self.refuse_if_failed().is_err() {
+            return false;
+        }
+        let compacted = archive.compact(&self.machinery, worn, &mut Compaction::default());
+        // Without room for it, it can wait.
+        compacted.inspect_err(|error| self.fail_unless_full(error)).is_ok()
     }
 
     /// Returns whether it went well.
@@ -218,12 +232,9 @@ impl Core {
                 self.flush_archive(&mut archive)?;
             }
             let group = first..end.min(first + group_len);
-            archive.compact(&self.machinery, group, &mut done).inspect_err(
-                |error| match error {
-                    Error::NoSpace { .. } => {}
-                    error => self.fail(error),
-                },
-            )?;
+            archive
+                .compact(&self.machinery, group, &mut done)
+                .inspect_err(|error| self.fail_unless_full(error))?;
         }
         drop(lease);
         self.archive().release(&self.machinery);
@@ -260,12 +271,15 @@ impl Core {
         if archive.is_dirty {
             self.refuse_if_failed()?;
             self.machinery.space.make_room()?;
-            archive.flush_all(&self.machinery).inspect_err(|error| match error {
-                Error::NoSpace { .. } => {}
-                error => self.fail(error),
-            })?;
+            archive.flush_all(&self.machinery).inspect_err(|error| self.fail_unless_full(error))?;
         }
         Ok(())
+    }
+
+    fn fail_unless_full(&self, error: &Error) {
+        if !matches!(error, Error::NoSpace { .. }) {
+            self.fail(error);
+        }
     }
 
     fn fail(&self, error: &Error) {

@@ -137,6 +137,9 @@ pub struct AdjacencyOptions {
     pub compaction: Compacting,
     /// How deletions find their edges.
     pub deletion: Deleting,
+    /// Lists are compacted by themselves, those of 4,096 vertices at a time, when so many percent
+    /// of what they hold are deleted; 0 is never.
+    pub compact_percent: u32,
 }
 
 impl Default for AdjacencyOptions {
@@ -153,6 +156,7 @@ impl Default for AdjacencyOptions {
             shared_memory: true,
             compaction: Compacting::InRuns,
             deletion: Deleting::ByRound,
+            compact_percent: 25,
         }
     }
 }

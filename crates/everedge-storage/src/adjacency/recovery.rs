@@ -47,7 +47,7 @@ struct Found {
     degree: i32,
     /// Self-loops less their tombstones.
     loops: i32,
-    has_tombstones: bool,
+    tombstones: u32,
 }
 
 /// A valid run.
@@ -257,13 +257,13 @@ fn sum_up(
     checksum: u32,
     options: &GraphOptions,
 ) -> Found {
-    let mut found = Found { header, place, checksum, degree: 0, loops: 0, has_tombstones: false };
+    let mut found = Found { header, place, checksum, degree: 0, loops: 0, tombstones: 0 };
     let (entries, _) = block::entries(region, place);
     for word in entries.iter().step_by(options.entry_words()) {
         let word = word.load(Relaxed);
         let change = if word & DELETION == 0 { 1 } else { -1 };
         found.degree += change;
-        found.has_tombstones |= change < 0;
+        found.tombstones += u32::from(change < 0);
         if word & !DELETION == header.vertex {
             found.loops += change;
         }
@@ -459,6 +459,7 @@ impl Linked {
         let header = &found.header;
         self.places.push((found.place, header.lines()));
         self.shard.tally.add(found.checksum);
+        self.shard.tombstone_count += u64::from(found.tombstones);
         if header.sequence < tail_sequence {
             self.durable.add(found.checksum);
         } else {
@@ -470,7 +471,7 @@ impl Linked {
         list.spans[local / SPAN].is_pure = false;
         list.change(local, |entry| {
             entry.degree = entry.degree.wrapping_add_signed(found.degree);
-            entry.has_tombstones |= found.has_tombstones;
+            entry.has_tombstones |= found.tombstones > 0;
         });
         if header.list == 0 {
             self.shard.degree_sum = self.shard.degree_sum.wrapping_add_signed(found.degree.into());

@@ -323,6 +323,7 @@ impl Segment {
             extent.end,
             unit_count,
             shard.vertex_count.into(),
+            shard.tombstone_count,
         ]);
         words.extend(shard.lists.iter().map(|list| list.table.number()));
         self.index.store_words(offset_of(number) + 4 * word::COUNTS as u64, &words);
@@ -426,7 +427,7 @@ impl Record {
 
     /// Returns the numbers of the tables of so many lists.
     pub(crate) fn tables(&self, list_count: usize) -> &[u32] {
-        let first = word::COUNTS + 2 * 9;
+        let first = word::COUNTS + 2 * 10;
         &self.words[first..first + list_count]
     }
 
@@ -462,6 +463,7 @@ impl Record {
             tally: Tally { block_count: self.number(3), checksum_sum: self.number(4) },
             space: ShardSpace::restore(self.extent(), self.number(7)),
             vertex_count: self.number(8) as u32,
+            tombstone_count: self.number(9),
             outcome: Default::default(),
         }
     }

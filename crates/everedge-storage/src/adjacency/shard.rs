@@ -35,6 +35,8 @@ pub(crate) const SHARD_BITS: u32 = 12;
 pub(crate) const SHARD_SPAN: usize = 1 << SHARD_BITS;
 /// Lists are loaded into the cache so many vertices before they change.
 const WARM_AHEAD: usize = 24;
+/// Fewer tombstones in a shard are not worth a compaction.
+const TOMBSTONES_MIN: u64 = 1024;
 /// Words of a bit for each vertex of a shard.
 pub(crate) const BITMAP_WORDS: usize = SHARD_SPAN / 64;
 
@@ -128,6 +130,8 @@ pub(crate) struct Shard {
     pub vertex_count: u32,
     pub degree_sum: u64,
     pub loop_count: u64,
+    /// Tombstones in all lists.
+    pub tombstone_count: u64,
     pub space: ShardSpace,
     pub tally: Tally,
     pub outcome: Outcome,
@@ -191,6 +195,18 @@ impl Shard {
             space: self.space.clone(),
             ..*self
         })
+    }
+
+    /// Whether what was deleted is so many percent of what the lists hold: a tombstone stands for
+    /// two entries, itself and the one that it takes away.
+    pub(crate) fn is_worn(&self, percent: u32) -> bool {
+        if percent == 0 || self.tombstone_count < TOMBSTONES_MIN {
+            return false;
+        }
+        let degrees = |list: &List| list.table.entries().map(|entry| u64::from(entry.degree)).sum();
+        let live: u64 = self.lists.iter().map(|list| -> u64 { degrees(list) }).sum();
+        let deleted = 2 * self.tombstone_count;
+        100 * deleted >= u64::from(percent) * (live + deleted)
     }
 
     #[inline]
@@ -414,6 +430,7 @@ impl Shard {
                         entries.push(Update::new(neighbor | DELETION, update.index()));
                         entries.push(update);
                         self.lists[list].change(local, |entry| entry.has_tombstones = true);
+                        self.tombstone_count += 1;
                     }
                 }
                 (false, _) => {
@@ -432,6 +449,7 @@ impl Shard {
             entry.degree = entry.degree.wrapping_add_signed(change);
             entry.has_tombstones |= change < 0;
         });
+        self.tombstone_count += u64::from(change < 0);
         if list == 0 {
             self.degree_sum = self.degree_sum.wrapping_add_signed(change.into());
             if is_loop {

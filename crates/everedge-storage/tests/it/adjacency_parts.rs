@@ -1,16 +1,21 @@
 //! The graph view calls: each place of a list apart, and moving it on.
 
-use everedge_core::GraphView;
+use everedge_core::{Edge, GraphView};
 use everedge_storage::medium::{MediumKind, Volume, VolumeOptions};
 use everedge_storage::{
-    AdjacencyGraph, Compaction, Direction, GraphOptions, Layout, ListPart, Manifest,
+    AdjacencyGraph, AdjacencyOptions, Batch, Compaction, Direction, GraphOptions, Layout, ListPart,
+    Manifest, Phases,
 };
 
 use crate::battery::small;
 
 fn graph(directed: bool) -> AdjacencyGraph {
     let medium = MediumKind::Dram;
-    let options = GraphOptions { medium, directed, log_bytes: 1 << 20, ..small(Layout::Adjacency) };
+    graph_with(GraphOptions { medium, directed, log_bytes: 1 << 20, ..small(Layout::Adjacency) })
+}
+
+fn graph_with(options: GraphOptions) -> AdjacencyGraph {
+    let medium = options.medium;
     let volume = Volume::create("parts".as_ref(), VolumeOptions::new(medium)).expect("a volume");
     AdjacencyGraph::create(volume, Manifest::new(options)).expect("a graph")
 }
@@ -60,4 +65,28 @@ fn an_undirected_edge_is_at_both_ends_and_a_self_loop_at_one() {
     }
     graph.archive_all().unwrap();
     assert_eq!(graph.buffered_neighbors(2, Direction::In), part(&[1, 2], &[]));
+}
+
+#[test]
+fn lists_of_which_much_is_deleted_are_compacted_by_themselves() {
+    for (percent, is_compacted) in [(25, true), (0, false)] {
+        let graph = graph_with(GraphOptions {
+            adjacency: AdjacencyOptions {
+                archive_threshold: 1000,
+                phases: Phases::InTurn,
+                compact_percent: percent,
+                ..AdjacencyOptions::default()
+            },
+            medium: MediumKind::Dram,
+            ..GraphOptions::default()
+        });
+        let edges: Vec<Edge> = (0..9000).map(|i| (i % 90, 100 + i / 90)).collect();
+        graph.insert(&edges, None).unwrap();
+        graph.apply(&Batch::deletions(edges[..3000].iter().copied(), false).unwrap()).unwrap();
+        let part = graph.flushed_neighbors(0, Direction::Out);
+        let buffered = graph.buffered_neighbors(0, Direction::Out);
+        assert_eq!(part.deleted.is_empty() && buffered.deleted.is_empty(), is_compacted);
+        assert_eq!(graph.snapshot().unwrap().edge_count(), 6000);
+        assert!(graph.verify().unwrap().problems.is_empty());
+    }
 }
