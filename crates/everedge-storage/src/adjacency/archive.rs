@@ -258,14 +258,30 @@ impl Archive {
             machinery.space.flush_used(Site::BlocksFound);
         }
         machinery.space.region().fence(Site::Block)?;
-        segment.change_together(|| {
-            self.count_on(0..self.shards.len(), segment, |_, shard| shard.tally);
-            machinery.log.advance_tail(self.next_sequence, self.checkpoint())?;
-            segment.note_anchor(machinery.log.anchor_counter());
-            Ok(())
-        })?;
+        segment.change_together(|| self.move_tail(machinery, false))?;
+        segment.set_passed(false);
         self.is_dirty = false;
         self.retired.release(&machinery.space);
+        Ok(())
+    }
+
+    /// Frees the log though buffers are not flushed, for they outlive any crash.
+    ///
+    /// # Errors
+    /// If a fence fails.
+    pub(crate) fn pass_buffers(&mut self, machinery: &Machinery) -> Result<()> {
+        machinery.space.region().fence(Site::Block)?;
+        machinery.segment.set_passed(true);
+        self.move_tail(machinery, true)
+    }
+
+    /// Moves the log's tail to what is archived, and counts on all blocks.
+    fn move_tail(&mut self, machinery: &Machinery, is_passed: bool) -> Result<()> {
+        let Machinery { log, segment, .. } = machinery;
+        let tallies: Vec<Tally> = self.shards.iter().map(|shard| shard.tally).collect();
+        log.advance_tail(self.next_sequence, checkpoint(&tallies, self.epoch, is_passed))?;
+        self.count_on(0..tallies.len(), segment, |index, _| tallies[index]);
+        segment.note_anchor(log.anchor_counter());
         Ok(())
     }
 
@@ -295,6 +311,9 @@ impl Archive {
         shards: Range<usize>,
         done: &mut Compaction,
     ) -> Result<()> {
+        if machinery.segment.is_passed() {
+            self.flush_all(machinery)?;
+        }
         machinery.segment.change_together(|| self.compact_shards(machinery, shards, done))
     }
 
@@ -334,7 +353,7 @@ impl Archive {
         let segment = &machinery.segment;
         let first = shards.start;
         self.count_on(shards.clone(), segment, |index, _| written[index - first].durable);
-        machinery.log.change_checkpoint(self.checkpoint())?;
+        machinery.log.change_checkpoint(checkpoint(&self.durable, self.epoch, false))?;
         segment.note_anchor(machinery.log.anchor_counter());
         let mut replaced = Vec::new();
         for ((index, shard), new) in shards.clone().zip(&mut self.shards[shards]).zip(written) {
@@ -367,13 +386,6 @@ impl Archive {
     /// Returns what a snapshot holds on to.
     pub(crate) fn lease(&self) -> Lease {
         self.retired.lease()
-    }
-
-    /// Returns what must be found again after a crash.
-    fn checkpoint(&self) -> Checkpoint {
-        let mut durable = Tally::default();
-        self.durable.iter().for_each(|&tally| durable.merge(tally));
-        Checkpoint { layout: [durable.block_count, durable.checksum_sum, self.epoch.into()] }
     }
 
     /// Returns what the updates since opening have changed.
@@ -532,6 +544,15 @@ impl Archive {
         self.is_dirty = true;
         Ok(())
     }
+}
+
+/// Returns what must be found again after a crash; `is_passed` says that some of it is in buffers
+/// only.
+fn checkpoint(durable: &[Tally], epoch: u32, is_passed: bool) -> Checkpoint {
+    let mut sum = Tally::default();
+    durable.iter().for_each(|&tally| sum.merge(tally));
+    let flags = if is_passed { recovery::IS_PASSED } else { 0 };
+    Checkpoint { layout: [sum.block_count, sum.checksum_sum, u64::from(epoch) | flags] }
 }
 
 /// What a thread has while a round is archived.

@@ -30,10 +30,10 @@ pub(super) struct Core {
     failure: Mutex<Option<String>>,
 }
 
-/// Who lives to drop a graph leaves nothing of its memory, though snapshots may read it still.
+/// Snapshots may still read the segment's memory, but nobody will look for it.
 impl Drop for Core {
     fn drop(&mut self) {
-        self.machinery.segment.remove();
+        self.machinery.segment.abandon();
     }
 }
 
@@ -60,6 +60,7 @@ impl Core {
         if archive.next_sequence == log.checkpoint().1 {
             segment.note_progress(log.progress(&[], archive.next_sequence));
         }
+        self.machinery.space.publish();
         archive.publish(&self.machinery)?;
         segment.begin();
         Ok(())
@@ -119,7 +120,8 @@ impl Core {
                 Err(error) => return Err(error),
             };
             let was_empty = log.used_bytes() == 0;
-            self.flush_all()?;
+            self.refuse_if_failed()?;
+            self.free_log(&mut *self.settled()?)?;
             match full {
                 None if needed > log.capacity() => log.restart_ring(2 * needed)?,
                 None => {}
@@ -172,9 +174,11 @@ impl Core {
             return false;
         }
         let is_large = archive.buffer_bytes() > self.machinery.options.adjacency.buffer_pool_bytes;
-        if is_large || self.machinery.log.is_nearly_full() {
-            // On a full medium the buffers stay where they are.
+        // On a full medium the buffers stay where they are.
+        if is_large {
             let _flushed = self.flush_archive(&mut archive);
+        } else if self.machinery.log.is_nearly_full() {
+            let _freed = self.free_log(&mut archive);
         }
         true
     }
@@ -274,6 +278,17 @@ impl Core {
             archive.flush_all(&self.machinery).inspect_err(|error| self.fail_unless_full(error))?;
         }
         Ok(())
+    }
+
+    /// Frees the log of all that is archived: flushes all buffers, unless they outlive any crash.
+    fn free_log(&self, archive: &mut Archive) -> Result<()> {
+        match self.machinery.segment.can_be_passed() {
+            true => {
+                self.refuse_if_failed()?;
+                archive.pass_buffers(&self.machinery).inspect_err(|error| self.fail(error))
+            }
+            false => self.flush_archive(archive),
+        }
     }
 
     fn fail_unless_full(&self, error: &Error) {

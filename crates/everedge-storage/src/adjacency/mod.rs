@@ -138,7 +138,8 @@ pub struct AdjacencyGraph {
 
 impl AdjacencyGraph {
     /// Every file that a graph in this layout can have.
-    pub const FILES: [&str; 4] = [MANIFEST, NAMES, LOG, BLOCKS];
+    pub const FILES: [&str; 7] =
+        [MANIFEST, NAMES, LOG, BLOCKS, segment::INDEX, segment::TABLES, segment::BUFFERS];
 
     /// Creates an empty graph on an empty volume.
     ///
@@ -161,8 +162,8 @@ impl AdjacencyGraph {
             blocks.grow(space::UNIT_BYTES + bytes.next_multiple_of(space::UNIT_BYTES))?;
             blocks.populate(0..blocks.len())?;
         }
-        manifest.publish(&volume)?;
         let segment = new_segment(&volume, &manifest)?;
+        manifest.publish(&volume)?;
         let machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let archive = Archive::new(Vec::new(), Vec::new(), 0, 0);
         let core = Core::new(volume, manifest, machinery, archive);
@@ -196,10 +197,7 @@ impl AdjacencyGraph {
         [log, blocks]: [&Region; 2],
     ) -> Result<Option<(Core, Recovery)>> {
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
-        let wanted = manifest.options.adjacency.shared_memory;
-        let Some(segment) = wanted.then(|| Segment::find(volume, LOG, salt)).flatten() else {
-            return Ok(None);
-        };
+        let Some(segment) = Segment::find(volume, LOG, manifest) else { return Ok(None) };
         let mut header = None;
         let log = EdgeLog::open(log.clone(), weighted, salt, |anchor| {
             header = segment.header(anchor);
@@ -222,8 +220,9 @@ impl AdjacencyGraph {
         manifest: Manifest,
         [log, blocks]: [Region; 2],
     ) -> Result<(Core, Recovery)> {
-        let segment = new_segment(&volume, &manifest)?;
         let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt(), |_| None)?;
+        recovery::refuse_passed(&log, &blocks)?;
+        let segment = new_segment(&volume, &manifest)?;
         let mut machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let mut recovered = recovery::recover(&machinery)?;
         if volume.access() == Access::Write {
@@ -409,10 +408,9 @@ impl AdjacencyGraph {
 
 /// Returns an empty segment for a graph that is open for writing, one of this process otherwise.
 fn new_segment(volume: &Volume, manifest: &Manifest) -> Result<Arc<Segment>> {
-    let is_shared = manifest.options.adjacency.shared_memory && volume.access() == Access::Write;
-    match is_shared {
-        true => Segment::create(volume, LOG, manifest.salt()),
-        false => Segment::process(),
+    match volume.access() {
+        Access::Write => Segment::create(volume, LOG, manifest),
+        Access::Read => Segment::process(),
     }
 }
 

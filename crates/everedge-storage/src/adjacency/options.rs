@@ -133,6 +133,10 @@ pub struct AdjacencyOptions {
     /// Whether lists and buffers lie in shared memory, which a killed process leaves to the next
     /// one, so that it need not rebuild them.
     pub shared_memory: bool,
+    /// Whether memory and the processor's caches outlive a loss of the power (XPGraph-B). Then
+    /// lists lie with the graph, on persistent memory only, and the log may overwrite what is only
+    /// in their buffers.
+    pub battery: bool,
     /// How lists lose what was deleted.
     pub compaction: Compacting,
     /// How deletions find their edges.
@@ -154,6 +158,7 @@ impl Default for AdjacencyOptions {
             buffer_bytes_max: 256,
             wide_buffer_bytes: None,
             shared_memory: true,
+            battery: false,
             compaction: Compacting::InRuns,
             deletion: Deleting::ByRound,
             compact_percent: 25,
@@ -163,7 +168,15 @@ impl Default for AdjacencyOptions {
 
 impl AdjacencyOptions {
     /// Returns the plan of vertex buffers for a graph with these options.
+    ///
+    /// # Errors
+    /// `InvalidInput` if options contradict each other.
     pub(crate) fn plan(&self, graph: &GraphOptions) -> Result<Plan> {
+        if self.battery && !(graph.eadr && matches!(graph.medium, MediumKind::Pmem { .. })) {
+            return Err(Error::invalid(
+                "with a battery a graph lies on persistent memory with eADR, on no other medium",
+            ));
+        }
         let suitable = if graph.medium == MediumKind::File { 4096 } else { 256 };
         let wide = self.wide_buffer_bytes.unwrap_or(suitable.max(self.buffer_bytes_max));
         Plan::new(self.buffer_bytes_min..self.buffer_bytes_max, wide, graph.entry_words())

@@ -25,7 +25,7 @@ use super::run::{self, RunHeader, SPAN};
 use super::shard::{SHARD_SPAN, Shard, Tally};
 use super::space;
 use crate::batch::DELETION;
-use crate::log::Checkpoint;
+use crate::log::{Checkpoint, EdgeLog};
 use crate::manifest::GraphOptions;
 use crate::medium::{Region, Site};
 use crate::{Error, Result};
@@ -91,6 +91,31 @@ pub(crate) struct Recovered {
 /// Returns the number of the last compaction that counts.
 pub(crate) fn epoch_of(checkpoint: Checkpoint) -> u32 {
     checkpoint.layout[2] as u32
+}
+
+/// Marks a checkpoint before which updates may be in buffers only.
+pub(crate) const IS_PASSED: u64 = 1 << 63;
+
+/// Returns whether updates from before it may be in buffers only.
+pub(crate) fn is_passed(checkpoint: Checkpoint) -> bool {
+    checkpoint.layout[2] & IS_PASSED != 0
+}
+
+/// Refuses a graph of which a part was in buffers only, and those are not there.
+///
+/// # Errors
+/// `Corruption` if it is one.
+pub(crate) fn refuse_passed(log: &EdgeLog, blocks: &Region) -> Result<()> {
+    if !is_passed(log.checkpoint().0) {
+        return Ok(());
+    }
+    Err(Error::Corruption {
+        path: blocks.path().to_owned(),
+        offset: 0,
+        what: "what is in buffers only".into(),
+        expected: "the files `index`, `tables` and `buffers` beside it as they were left".into(),
+        found: "none that can be taken over".into(),
+    })
 }
 
 /// Reads every block.
@@ -269,6 +294,14 @@ fn sum_up(
         }
     }
     found
+}
+
+/// Returns the places of all whole blocks of some shards, by number in ascending order, in the
+/// first units.
+pub(crate) fn blocks_of(machinery: &Machinery, unit_count: u32, numbers: &[usize]) -> Vec<u32> {
+    let wants = |vertex: VertexId| numbers.binary_search(&(vertex as usize / SHARD_SPAN)).is_ok();
+    let pieces = find_pieces(&machinery.places.blocks, machinery, unit_count, &wants);
+    pieces.blocks.iter().map(|found| found.place).collect()
 }
 
 /// Some shards as their blocks tell it, each with what the log's anchor counts on.

@@ -9,6 +9,11 @@
 //! ```text
 //! index: header | a record a shard     tables: rows (table.rs)     buffers: chunks (buffers.rs)
 //! ```
+//! A record has two slots, one of which counts: a shard that has changed is written to the other.
+//!
+//! With a battery (XPGraph-B, §4.3) memory and caches outlive a power loss too. Then the segment
+//! lies with the graph, and the log's tail may pass what is in buffers only. From then on a shard
+//! is copied before it changes, so that the slot that counts stays true until the other one does.
 //!
 //! # Invariants
 //! - G1: a shard whose record says whole is in its record, tables and buffers all that the updates
@@ -16,7 +21,9 @@
 //! - G2: all shards together hold all updates before the header's progress; some may hold more.
 //! - G3: the header's anchor counter is that of the log's anchor, or the segment does not count:
 //!   someone else has written meanwhile.
-//! - G4: stores of a process that is killed are kept in their order; nothing here is flushed.
+//! - G4: once the log has passed what is in buffers only, every shard is in its record's slot what
+//!   G1 says, also one that is marked as changing; until all buffers are flushed.
+//! - G5: stores of a process that is killed are kept in their order; nothing here is flushed.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -27,24 +34,25 @@ use parking_lot::Mutex;
 
 use super::block::NO_BLOCK;
 use super::list::{List, Span};
+use super::options::AdjacencyOptions;
 use super::run::SPAN;
 use super::shard::{BITMAP_WORDS, SHARD_SPAN, Shard, Tally};
 use super::space::ShardSpace;
 use crate::Result;
 use crate::log::Progress;
+use crate::manifest::Manifest;
 use crate::medium::{Access, MediumKind, Region, Volume};
 
 /// Where systems keep shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
-const INDEX: &str = "index";
-const TABLES: &str = "tables";
-const BUFFERS: &str = "buffers";
+pub(super) const INDEX: &str = "index";
+pub(super) const TABLES: &str = "tables";
+pub(super) const BUFFERS: &str = "buffers";
 const MAGIC: u64 = u64::from_le_bytes(*b"EVSEGM01");
 const RECORDS_START: u64 = 4096;
-const RECORD_BYTES: u64 = 2048;
+const RECORD_BYTES: u64 = 4096;
 /// Records are made room for so many at a time.
 const GROWTH_RECORDS: u64 = 8;
-const LISTS_MAX: usize = 2;
 const SPANS: usize = SHARD_SPAN / SPAN;
 
 /// Where the header's fields lie.
@@ -63,17 +71,18 @@ mod at {
 mod word {
     use std::ops::Range;
 
+    /// The state, then which slot counts.
     pub(super) const STATE: usize = 0;
-    /// What was counted when the shard was whole.
-    pub(super) const COUNTS: usize = 2;
-    pub(super) const DURABLE: usize = 24;
+    pub(super) const DURABLE: usize = 4;
+    pub(super) const SLOTS: [usize; 2] = [16, 464];
+
+    // In a slot:
+    pub(super) const TABLES: usize = 20;
     pub(super) const SPANS: usize = 32;
     pub(super) const VERTICES: usize = 96;
     pub(super) const UNFLUSHED: Range<usize> = 224..352;
 }
 
-/// Nothing can be taken over.
-const VOID: u64 = 0;
 /// The records say the truth.
 const WHOLE: u64 = 1;
 /// Of the graph: several records and the log's anchor are being changed together.
@@ -87,6 +96,8 @@ enum Home {
     Within(Volume),
     /// In a directory of shared memory.
     Shared(Volume),
+    /// With the graph, on memory that outlives a power loss.
+    Kept(Volume),
 }
 
 /// What a segment that can be taken over says of the graph.
@@ -102,7 +113,8 @@ pub(crate) struct Record {
     /// Whether the rest of it says the truth, but for `durable`, which always does.
     pub is_whole: bool,
     pub durable: Tally,
-    words: Vec<u32>,
+    /// The slot that counts.
+    slot: Vec<u32>,
 }
 
 /// The memory of one graph's lists.
@@ -115,6 +127,8 @@ pub(crate) struct Segment {
     /// The anchor's counter in the header.
     anchor: Mutex<u64>,
     has_begun: AtomicBool,
+    is_passed: AtomicBool,
+    is_given_up: AtomicBool,
     is_removed: AtomicBool,
 }
 
@@ -133,31 +147,37 @@ impl Segment {
     /// other. Where there is no shared memory it does not outlive it.
     ///
     /// # Errors
-    /// As [`Self::process`].
-    pub(crate) fn create(volume: &Volume, log: &str, salt: u32) -> Result<Arc<Self>> {
-        let created = match place_of(volume, log, salt) {
-            Some(Place::Within) => {
+    /// As [`Self::process`]; with a battery, whatever the medium says.
+    pub(crate) fn create(volume: &Volume, log: &str, manifest: &Manifest) -> Result<Arc<Self>> {
+        let Some(place) = place_of(volume, log, manifest) else { return Self::process() };
+        let created = match &place {
+            Place::Within => {
                 remove_from(volume);
                 Self::create_in(volume, Home::Within(volume.clone()))
             }
-            Some(Place::Directory(path)) => Self::create_directory(&path),
-            None => return Self::process(),
+            Place::Directory(path) => Self::create_directory(path),
+            Place::WithGraph => {
+                remove_from(volume);
+                Self::create_in(volume, Home::Kept(volume.clone()))
+            }
         };
-        match created {
-            Ok(segment) => {
-                segment.index.store_words(at::GRAPH, &[salt, 0]);
+        match (created, place) {
+            (Ok(segment), _) => {
+                segment.index.store_words(at::GRAPH, &[manifest.salt(), 0]);
                 segment.store(at::MAGIC, MAGIC);
                 Ok(Arc::new(segment))
             }
+            (Err(error), Place::WithGraph) => Err(error),
             // Opening after a kill takes longer then; nothing else is different.
-            Err(_) => Self::process(),
+            (Err(_), _) => Self::process(),
         }
     }
 
     /// Finds the segment that a killed process left of the graph on `volume`.
-    pub(crate) fn find(volume: &Volume, log: &str, salt: u32) -> Option<Arc<Self>> {
-        let (home, files) = match place_of(volume, log, salt)? {
+    pub(crate) fn find(volume: &Volume, log: &str, manifest: &Manifest) -> Option<Arc<Self>> {
+        let (home, files) = match place_of(volume, log, manifest)? {
             Place::Within => (Home::Within(volume.clone()), volume.clone()),
+            Place::WithGraph => (Home::Kept(volume.clone()), volume.clone()),
             Place::Directory(path) => {
                 let files = Volume::open_shared(&path, volume.access()).ok()??;
                 (Home::Shared(files.clone()), files)
@@ -171,20 +191,32 @@ impl Segment {
         let segment = Self::of(home, volume.access(), [index, tables, buffers]);
         let is_of_graph = segment.index.len() >= RECORDS_START
             && segment.load(at::MAGIC) == MAGIC
-            && segment.load(at::GRAPH) as u32 == salt;
+            && segment.load(at::GRAPH) as u32 == manifest.salt();
         is_of_graph.then(|| Arc::new(segment))
     }
 
     fn create_in(volume: &Volume, home: Home) -> Result<Self> {
-        let index = volume.create_volatile_region(INDEX, RECORDS_START)?;
-        let tables = volume.create_volatile_region(TABLES, 0)?;
-        let buffers = volume.create_volatile_region(BUFFERS, 0)?;
-        Ok(Self::of(home, Access::Write, [index, tables, buffers]))
+        let region = |name, len| match &home {
+            Home::Kept(_) => volume.create_region(name, len),
+            _ => volume.create_volatile_region(name, len),
+        };
+        let regions = [region(INDEX, RECORDS_START)?, region(TABLES, 0)?, region(BUFFERS, 0)?];
+        Ok(Self::of(home, Access::Write, regions))
     }
 
     fn of(home: Home, access: Access, [index, tables, buffers]: [Region; 3]) -> Self {
-        let (has_begun, is_removed) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { home, access, index, tables, buffers, anchor: Mutex::new(0), has_begun, is_removed }
+        Self {
+            home,
+            access,
+            index,
+            tables,
+            buffers,
+            anchor: Mutex::new(0),
+            has_begun: AtomicBool::new(false),
+            is_passed: AtomicBool::new(false),
+            is_given_up: AtomicBool::new(false),
+            is_removed: AtomicBool::new(false),
+        }
     }
 
     fn create_directory(path: &Path) -> Result<Self> {
@@ -201,10 +233,10 @@ impl Segment {
     /// done in shared memory, the rest is memory of the process, and nobody takes the segment over.
     ///
     /// # Errors
-    /// `NoSpace` if there is no memory at all.
+    /// `NoSpace` if there is no memory at all, or the log has passed what is in buffers only.
     pub(crate) fn grow(&self, region: &Region, len: u64) -> Result<()> {
         match region.grow(len) {
-            Err(_) if self.is_shared() => {
+            Err(_) if self.is_shared() && !self.is_passed() => {
                 self.give_up();
                 region.replace_in_memory(region.len()..len)
             }
@@ -218,7 +250,7 @@ impl Segment {
     /// As [`Self::grow`].
     pub(crate) fn take(&self, region: &Region, range: Range<u64>) -> Result<()> {
         match region.populate(range.clone()) {
-            Err(_) if self.is_shared() => {
+            Err(_) if self.is_shared() && !self.is_passed() => {
                 self.give_up();
                 region.replace_in_memory(range)
             }
@@ -241,11 +273,27 @@ impl Segment {
         self.take(&self.index, old_len..len)
     }
 
-    /// From now on nobody takes the segment over.
+    /// From now on nobody takes the segment over, unless the log has passed it.
     pub(crate) fn give_up(&self) {
-        if self.is_shared() && self.index.len() >= RECORDS_START {
+        if !self.is_passed() {
+            self.is_given_up.store(true, Ordering::Relaxed);
             self.store(at::MAGIC, 0);
         }
+    }
+
+    /// Whether the log's tail may pass what is in buffers only.
+    pub(crate) fn can_be_passed(&self) -> bool {
+        matches!(self.home, Home::Kept(_)) && !self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    /// Whether it may have (G4).
+    pub(crate) fn is_passed(&self) -> bool {
+        self.is_passed.load(Ordering::Relaxed)
+    }
+
+    /// Says whether it may have: before it does, and after all buffers were flushed.
+    pub(crate) fn set_passed(&self, is_passed: bool) {
+        self.is_passed.store(is_passed, Ordering::Relaxed);
     }
 
     /// From now on whoever finds the segment after a kill takes it over.
@@ -255,9 +303,10 @@ impl Segment {
     }
 
     /// Runs `change`, which changes records and the log's anchor together: after a kill in
-    /// between, and after an error until the next change, nobody takes the segment over.
+    /// between, and after an error until the next change, nobody takes the segment over. If the log
+    /// has passed it, it can be taken over all the same: records come after the anchor.
     pub(crate) fn change_together<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
-        if !self.has_begun.load(Ordering::Relaxed) {
+        if !self.has_begun.load(Ordering::Relaxed) || self.is_passed() {
             return change();
         }
         self.store(at::STATE, CHANGING);
@@ -302,14 +351,15 @@ impl Segment {
     /// Marks the record of a shard that is about to change (G1).
     pub(crate) fn mark_changing(&self, shard: usize) {
         if self.is_shared() {
-            self.index.store_words(offset_of(shard), &[CHANGING as u32, 0]);
+            let slot = self.slot_of(shard) as u32;
+            self.index.store_words(offset_of(shard), &[CHANGING as u32, slot]);
             fence(Ordering::Release);
         }
     }
 
     /// Makes the record of a shard that has changed say what it is.
     pub(crate) fn mark_whole(&self, number: usize, shard: &Shard) {
-        if !self.is_shared() || shard.lists.iter().any(List::has_spills) {
+        if !self.is_shared() || shard.has_spills() {
             return;
         }
         let (extent, unit_count) = shard.space.parts();
@@ -325,18 +375,23 @@ impl Segment {
             shard.vertex_count.into(),
             shard.tombstone_count,
         ]);
+        debug_assert_eq!(words.len(), word::TABLES);
         words.extend(shard.lists.iter().map(|list| list.table.number()));
-        self.index.store_words(offset_of(number) + 4 * word::COUNTS as u64, &words);
-        words.clear();
+        words.resize(word::SPANS, 0);
         for list in &shard.lists {
             words.extend(list.spans.iter().flat_map(|span| [span.run, span.is_pure.into()]));
         }
-        words.resize(2 * SPANS * LISTS_MAX, 0);
+        words.resize(word::VERTICES, 0);
         words.extend(words_of(&shard.vertices));
         words.extend(words_of(&shard.unflushed));
-        self.index.store_words(offset_of(number) + 4 * word::SPANS as u64, &words);
+        let other = 1 - self.slot_of(number);
+        self.index.store_words(offset_of(number) + 4 * word::SLOTS[other] as u64, &words);
         fence(Ordering::Release);
-        self.index.store_words(offset_of(number), &[WHOLE as u32, 0]);
+        self.index.store_words(offset_of(number), &[WHOLE as u32, other as u32]);
+    }
+
+    fn slot_of(&self, shard: usize) -> usize {
+        (self.load(offset_of(shard)) >> 32) as usize % 2
     }
 
     /// Keeps what the log's anchor counts on of a shard.
@@ -347,9 +402,11 @@ impl Segment {
         }
     }
 
-    /// Returns what it says of the graph, if it can be taken over by who finds that anchor.
+    /// Returns what it says of the graph, if it can be taken over by who finds that anchor. What
+    /// lies with the graph is found by everyone who writes.
     pub(crate) fn header(&self, anchor: u64) -> Option<Header> {
-        let is_whole = self.load(at::STATE) == WHOLE && self.load(at::ANCHOR) == anchor;
+        let is_known = self.load(at::ANCHOR) == anchor || matches!(self.home, Home::Kept(_));
+        let is_whole = self.load(at::STATE) == WHOLE && is_known;
         let progress = at::PROGRESS[self.load(at::SELECTOR) as usize % 2];
         let number = |index: u64| self.load(progress + 8 * index);
         let header = Header {
@@ -368,17 +425,24 @@ impl Segment {
 
     /// Returns the record of a shard, if there is such a shard.
     pub(crate) fn record(&self, shard: usize) -> Option<Record> {
-        let words: Vec<u32> = self
-            .index
-            .words(offset_of(shard), RECORD_BYTES as usize / 4)
-            .iter()
-            .map(|word| word.load(Ordering::Relaxed))
-            .collect();
-        let number = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 32;
-        let durable =
-            Tally { block_count: number(word::DURABLE), checksum_sum: number(word::DURABLE + 2) };
-        let state = number(word::STATE);
-        (state != VOID).then_some(Record { is_whole: state == WHOLE, durable, words })
+        let words = |from: usize, count: usize| -> Vec<u32> {
+            let words = self.index.words(offset_of(shard) + 4 * from as u64, count);
+            words.iter().map(|word| word.load(Ordering::Relaxed)).collect()
+        };
+        let state = words(word::STATE, 1)[0];
+        let durable = words(word::DURABLE, 4);
+        let durable = Tally { block_count: number(&durable, 0), checksum_sum: number(&durable, 1) };
+        let slot = words(word::SLOTS[self.slot_of(shard)], word::UNFLUSHED.end);
+        let is_whole = u64::from(state) == WHOLE;
+        (state != 0).then_some(Record { is_whole, durable, slot })
+    }
+
+    /// Removes its files unless they lie with the graph: who lives to say so leaves nothing of its
+    /// memory.
+    pub(crate) fn abandon(&self) {
+        if !matches!(self.home, Home::Kept(_)) {
+            self.remove();
+        }
     }
 
     /// Removes its files, for nobody will need them.
@@ -389,6 +453,8 @@ impl Segment {
         match &self.home {
             Home::Process => {}
             Home::Within(volume) => remove_from(volume),
+            Home::Kept(volume) if !self.is_passed() => remove_from(volume),
+            Home::Kept(_) => {}
             // What stays is found by the next opening, or gone with the system's next start.
             Home::Shared(volume) => {
                 let _removed = volume.clone().remove_all(&[INDEX, TABLES, BUFFERS]);
@@ -415,25 +481,33 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        self.remove();
+        self.abandon();
     }
 }
 
 impl Record {
     fn number(&self, index: usize) -> u64 {
-        let low = word::COUNTS + 2 * index;
-        u64::from(self.words[low]) | u64::from(self.words[low + 1]) << 32
+        number(&self.slot, index)
+    }
+
+    /// Whether it ever said what the shard is.
+    pub(crate) fn has_slot(&self) -> bool {
+        self.number(0) > 0
+    }
+
+    /// Returns blocks and checksums of all its lists.
+    pub(crate) fn tally(&self) -> Tally {
+        Tally { block_count: self.number(3), checksum_sum: self.number(4) }
     }
 
     /// Returns the numbers of the tables of so many lists.
     pub(crate) fn tables(&self, list_count: usize) -> &[u32] {
-        let first = word::COUNTS + 2 * 10;
-        &self.words[first..first + list_count]
+        &self.slot[word::TABLES..word::TABLES + list_count]
     }
 
     /// Returns the places of the runs of its lists.
     pub(crate) fn runs(&self) -> impl Iterator<Item = u32> + '_ {
-        let spans = self.words[word::SPANS..word::VERTICES].chunks(2);
+        let spans = self.slot[word::SPANS..word::VERTICES].chunks(2);
         spans.map(|span| span[0]).filter(|&place| place != NO_BLOCK)
     }
 
@@ -444,7 +518,7 @@ impl Record {
 
     /// Returns the shard, with these lists, which say nothing of spans yet.
     pub(crate) fn shard(&self, number: usize, mut lists: Vec<List>) -> Shard {
-        for (list, spans) in lists.iter_mut().zip(self.words[word::SPANS..].chunks(2 * SPANS)) {
+        for (list, spans) in lists.iter_mut().zip(self.slot[word::SPANS..].chunks(2 * SPANS)) {
             let span = |words: &[u32]| Span { run: words[0], is_pure: words[1] == 1 };
             list.spans = spans.chunks(2).map(span).collect();
         }
@@ -455,12 +529,12 @@ impl Record {
         Shard {
             first_vertex: (number * SHARD_SPAN) as u32,
             lists,
-            vertices: bitmap(&self.words[word::VERTICES..]),
-            unflushed: bitmap(&self.words[word::UNFLUSHED]),
+            vertices: bitmap(&self.slot[word::VERTICES..]),
+            unflushed: bitmap(&self.slot[word::UNFLUSHED]),
             sequence: self.number(0),
             degree_sum: self.number(1),
             loop_count: self.number(2),
-            tally: Tally { block_count: self.number(3), checksum_sum: self.number(4) },
+            tally: self.tally(),
             space: ShardSpace::restore(self.extent(), self.number(7)),
             vertex_count: self.number(8) as u32,
             tombstone_count: self.number(9),
@@ -472,17 +546,23 @@ impl Record {
 /// Where a segment that outlives the process can lie.
 enum Place {
     Within,
+    WithGraph,
     Directory(PathBuf),
 }
 
 /// A graph is told by the file `log`: a copy of a graph is another one.
-fn place_of(volume: &Volume, log: &str, salt: u32) -> Option<Place> {
-    if volume.options().kind == MediumKind::Dram {
+fn place_of(volume: &Volume, log: &str, manifest: &Manifest) -> Option<Place> {
+    let AdjacencyOptions { shared_memory, battery, .. } = manifest.options.adjacency;
+    if battery {
+        return Some(Place::WithGraph);
+    }
+    if volume.options().kind == MediumKind::Dram || !shared_memory {
         return None;
     }
     match volume.identity(log).ok()? {
         None => Some(Place::Within),
         Some((device, file)) => {
+            let salt = manifest.salt();
             let name = format!("everedge-{device:x}-{file:x}-{salt:08x}");
             Some(Place::Directory(Path::new(SHARED_MEMORY).join(name)))
         }
@@ -499,6 +579,10 @@ fn remove_from(volume: &Volume) {
 
 fn offset_of(shard: usize) -> u64 {
     RECORDS_START + shard as u64 * RECORD_BYTES
+}
+
+fn number(words: &[u32], index: usize) -> u64 {
+    u64::from(words[2 * index]) | u64::from(words[2 * index + 1]) << 32
 }
 
 fn words_of(numbers: &[u64]) -> Vec<u32> {

@@ -23,7 +23,7 @@ use super::list::{List, Places, Spill};
 use super::options::{Compacting, Deleting};
 use super::run;
 use super::segment::Segment;
-use super::space::{ShardSpace, Space};
+use super::space::{ShardSpace, Space, UNIT_BYTES};
 use super::table::{Entry, Tables};
 use crate::batch::DELETION;
 use crate::medium::Site;
@@ -168,12 +168,35 @@ impl Shard {
         sequence: u64,
         change: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
-        segment.inspect(|segment| segment.mark_changing(index));
+        let Some(segment) = segment else {
+            let shard = Self::own(shared)?;
+            let changed = change(shard)?;
+            shard.sequence = sequence;
+            return Ok(changed);
+        };
+        // What is shared is copied, and what its record says stays true until the copy's does.
+        let kept = segment.is_passed().then(|| Arc::clone(shared));
+        segment.mark_changing(index);
         let shard = Self::own(shared)?;
         let changed = change(shard)?;
         shard.sequence = sequence;
-        segment.inspect(|segment| segment.mark_whole(index, shard));
+        match (shard.has_spills(), kept) {
+            (true, Some(kept)) => {
+                *shared = kept;
+                return Err(Error::NoSpace {
+                    path: segment.buffers.path().to_owned(),
+                    needed_bytes: UNIT_BYTES,
+                    available_bytes: 0,
+                });
+            }
+            _ => segment.mark_whole(index, shard),
+        }
         Ok(changed)
+    }
+
+    /// Whether some list was spilled.
+    pub(crate) fn has_spills(&self) -> bool {
+        self.lists.iter().any(List::has_spills)
     }
 
     /// Returns the shard for changing; one that is shared is copied first.

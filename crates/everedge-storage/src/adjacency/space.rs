@@ -64,7 +64,6 @@ impl Space {
         let mut units = FreeUnits::default();
         free.into_iter().for_each(|range| units.insert(range));
         let state = Mutex::new(State { next, free: units, populated });
-        segment.note_next_unit(next);
         Self { region, segment, state, is_full: AtomicBool::new(false) }
     }
 
@@ -162,6 +161,11 @@ impl Space {
     /// Returns the bytes of the file up to the last unit that was ever used.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.state.lock().next * UNIT_BYTES
+    }
+
+    /// Tells the segment which units were ever used.
+    pub(crate) fn publish(&self) {
+        self.segment.note_next_unit(self.state.lock().next);
     }
 
     /// Flushes every unit that was ever used.

@@ -5,14 +5,18 @@
 //! all shards without a segment (`recovery.rs`), but blocks and log are read for them only. What
 //! was logged and not yet archived stays so. Anything that does not fit together makes the whole
 //! segment void, and the graph is recovered without it.
+//!
+//! If the log has passed what is in buffers only (`segment.rs`, G4), shards that were changing are
+//! taken as they were before; blocks that were written meanwhile are wiped.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use everedge_core::par;
 
 use super::archive::{Archive, Machinery};
-use super::block::{self, LINE_BYTES};
+use super::block::{self, LINE_BYTES, NO_BLOCK};
 use super::buffers::{Buffers, Pool};
 use super::list::List;
 use super::recovery;
@@ -34,14 +38,27 @@ pub(crate) fn take_over(
     access: Access,
 ) -> Result<Option<(Archive, usize)>> {
     let segment = machinery.segment.clone();
-    let records: Vec<Option<Record>> =
+    let mut records: Vec<Option<Record>> =
         (0..header.shard_count).map(|number| segment.record(number)).collect();
     let shard_count = records.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-    let records = &records[..shard_count];
-    let durable: Vec<Tally> = records
-        .iter()
-        .map(|record| record.as_ref().map_or(Tally::default(), |r| r.durable))
+    records.truncate(shard_count);
+    let mut durable = tallies(&records, |record| record.durable);
+    let mut torn: Vec<usize> = (0..shard_count)
+        .filter(|&number| records[number].as_ref().is_some_and(|record| !record.is_whole))
         .collect();
+    let is_passed = recovery::is_passed(machinery.log.checkpoint().0);
+    if is_passed {
+        segment.set_passed(true);
+        for &number in &torn {
+            records[number] = records[number].take().filter(Record::has_slot);
+        }
+        records.iter_mut().flatten().for_each(|record| record.is_whole = true);
+        if !is_counted_on(machinery, &durable) {
+            // The anchor came first.
+            durable = tallies(&records, Record::tally);
+        }
+    }
+    let records = &records[..];
     let Some(used_tables) = tables_of(machinery, records) else { return Ok(None) };
     if !is_counted_on(machinery, &durable) || !is_inside(machinery, header, records) {
         return Ok(None);
@@ -49,11 +66,14 @@ pub(crate) fn take_over(
     machinery.tables = Tables::new(segment.clone(), &used_tables);
     machinery.pool = Pool::new(segment.clone());
     let Some(mut shards) = whole_shards(machinery, records) else { return Ok(None) };
-    let torn: Vec<usize> = (0..shard_count)
-        .filter(|&number| records[number].as_ref().is_some_and(|record| !record.is_whole))
-        .collect();
     let blocks = machinery.places.blocks.clone();
     machinery.space = Space::new(blocks.clone(), segment, header.next_unit, Vec::new());
+    if is_passed {
+        if access == Access::Write && !torn.is_empty() {
+            wipe_unlinked(machinery, header.next_unit as u32, &torn, &shards)?;
+        }
+        torn.clear();
+    }
     if !torn.is_empty() {
         let found = recovery::recover_some(machinery, header.next_unit as u32, &torn)?;
         for (number, shard, counted_on) in found.shards {
@@ -81,6 +101,35 @@ pub(crate) fn take_over(
         archive.rebuild(machinery, &records, &torn)?;
     }
     Ok(Some((archive, torn.len())))
+}
+
+fn tallies(records: &[Option<Record>], tally: impl Fn(&Record) -> Tally) -> Vec<Tally> {
+    records.iter().map(|record| record.as_ref().map_or(Tally::default(), &tally)).collect()
+}
+
+/// Wipes the blocks of some shards that belong to none of their lists.
+fn wipe_unlinked(
+    machinery: &Machinery,
+    unit_count: u32,
+    numbers: &[usize],
+    shards: &[Arc<Shard>],
+) -> Result<()> {
+    let region = &machinery.places.blocks;
+    let mut linked = HashSet::new();
+    for list in numbers.iter().flat_map(|&number| &shards[number].lists) {
+        for entry in list.table.entries() {
+            let mut place = entry.head;
+            while place != NO_BLOCK && linked.insert(place) {
+                place = block::entries(region, place).1;
+            }
+        }
+    }
+    for place in recovery::blocks_of(machinery, unit_count, numbers) {
+        if !linked.contains(&place) {
+            block::wipe(region, place);
+        }
+    }
+    region.drain(Site::Wipe)
 }
 
 /// Returns the numbers of all tables in use, if no two shards have one in common.

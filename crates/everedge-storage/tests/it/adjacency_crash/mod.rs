@@ -69,6 +69,18 @@ fn every_kill_is_taken_over() {
     }
 }
 
+/// What is in buffers only outlives the power, and the log's tail passes it.
+#[test]
+fn every_image_recovers_with_a_battery() {
+    let mut images = 0;
+    for mut live in shapes(PMEM, true) {
+        live.has_battery = true;
+        live.is_spread = live.name().len() % 2 == 0;
+        images += exploration(&live, None, images_max() * 3 / 10).check().images;
+    }
+    println!("adjacency {PMEM} battery: images={images} violations=0");
+}
+
 #[test]
 fn every_image_recovers_on_pmem() {
     explore(PMEM, false);

@@ -41,6 +41,8 @@ pub(crate) struct Live {
     pub(crate) is_spread: bool,
     /// Whether it is killed, and leaves its segment, and not the power lost.
     pub(crate) is_killed: bool,
+    /// Whether memory outlives the power.
+    pub(crate) has_battery: bool,
     pub(crate) start: Start,
 }
 
@@ -73,6 +75,7 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                 is_naive: false,
                 is_spread: false,
                 is_killed: false,
+                has_battery: false,
                 start: Start::New,
             });
         }
@@ -101,12 +104,13 @@ impl Live {
         let naive = if self.is_naive { "-naive" } else { "" };
         let spread = if self.is_spread { "-spread" } else { "" };
         let kills = if self.is_killed { "-kills" } else { "" };
+        let battery = if self.has_battery { "-battery" } else { "" };
         let start = match self.start {
             Start::New => "",
             Start::PowerLoss(_) => "-twice",
             Start::Kill(_) => "-killed",
         };
-        format!("{medium}{eadr}{naive}{spread}{kills}{start}-{}", self.number)
+        format!("{medium}{eadr}{naive}{spread}{kills}{battery}{start}-{}", self.number)
     }
 
     fn options_of(&self, seed: u64) -> GraphOptions {
@@ -118,6 +122,7 @@ impl Live {
             // Names have no gaps, spread vertices do.
             adjacency: AdjacencyOptions {
                 shared_memory: self.is_killed,
+                battery: self.has_battery,
                 ..self.options.adjacency.clone()
             },
             ids: if self.is_spread { IdKind::Dense } else { ids[(turn / 3 % 4) as usize] },
