@@ -44,6 +44,11 @@ pub(crate) struct Tuning {
     #[arg(long)]
     no_shared_memory: bool,
 
+    /// Memory and the processor's caches outlive a loss of the power: lists lie with the graph, and
+    /// the log may overwrite what is only in their buffers. Only with --medium pmem.
+    #[arg(long)]
+    battery: bool,
+
     /// How compaction works: in-runs, or naive, to compare with: list by list, each on new space
     /// and with a fence of its own.
     #[arg(long, value_name = "HOW", value_parser = super::parsed::<Compacting>,
@@ -70,6 +75,7 @@ impl Tuning {
     pub(crate) fn apply(&self, options: GraphOptions) -> GraphOptions {
         GraphOptions {
             preallocate_bytes: self.preallocate,
+            eadr: options.eadr || self.battery,
             adjacency: AdjacencyOptions {
                 archive_threshold: self.archive_threshold,
                 phases: self.phases,
@@ -80,6 +86,7 @@ impl Tuning {
                 buffer_bytes_max: self.buffer_max,
                 wide_buffer_bytes: self.wide_buffer,
                 shared_memory: !self.no_shared_memory,
+                battery: self.battery,
                 compaction: self.compaction,
                 deletion: self.deletion,
                 compact_percent: self.compact_percent,

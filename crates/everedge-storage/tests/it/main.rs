@@ -6,6 +6,7 @@ mod adjacency_parts;
 mod battery;
 mod damage;
 mod explorer;
+mod kept;
 mod medium;
 mod model;
 mod naive;
