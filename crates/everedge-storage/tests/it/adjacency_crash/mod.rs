@@ -26,13 +26,14 @@ fn exploration(live: &Live, plant: Option<Plant>, images_max: u64) -> Exploratio
 }
 
 fn explore(kind: MediumKind, eadr: bool) {
-    explore_all(&format!("{kind} eadr={eadr}"), shapes(kind, eadr));
+    explore_all(&format!("{kind} eadr={eadr}"), shapes(kind, eadr), images_max() * 6 / 10);
 }
 
-fn explore_all(name: &str, shapes: Vec<Live>) {
+/// Explores so many images of each shape.
+fn explore_all(name: &str, shapes: impl IntoIterator<Item = Live>, images_max: u64) {
     let mut total = Report::default();
     for live in shapes {
-        let report = exploration(&live, None, images_max() * 6 / 10).check();
+        let report = exploration(&live, None, images_max).check();
         total.histories += report.histories;
         total.images += report.images;
         total.recovery_images += report.recovery_images;
@@ -59,26 +60,20 @@ fn every_image_recovers_with_threads() {
 #[test]
 fn every_kill_is_taken_over() {
     for kind in [PMEM, MediumKind::File] {
-        let mut images = 0;
-        for mut live in shapes(kind, false) {
-            live.is_killed = true;
-            live.is_spread = live.name().len() % 2 == 0;
-            images += exploration(&live, None, images_max() * 3 / 10).check().images;
-        }
-        println!("adjacency {kind} killed: images={images} violations=0");
+        let mut killed = shapes(kind, false);
+        killed.iter_mut().for_each(|live| live.is_killed = true);
+        killed.iter_mut().step_by(2).for_each(|live| live.is_spread = true);
+        explore_all(&format!("{kind} killed"), killed, images_max() / 10);
     }
 }
 
 /// What is in buffers only outlives the power, and the log's tail passes it.
 #[test]
 fn every_image_recovers_with_a_battery() {
-    let mut images = 0;
-    for mut live in shapes(PMEM, true) {
-        live.has_battery = true;
-        live.is_spread = live.name().len() % 2 == 0;
-        images += exploration(&live, None, images_max() * 3 / 10).check().images;
-    }
-    println!("adjacency {PMEM} battery: images={images} violations=0");
+    let mut kept = shapes(PMEM, true);
+    kept.iter_mut().for_each(|live| live.has_battery = true);
+    kept.iter_mut().step_by(2).for_each(|live| live.is_spread = true);
+    explore_all(&format!("{PMEM} battery"), kept, images_max() / 10);
 }
 
 #[test]
@@ -89,8 +84,8 @@ fn every_image_recovers_on_pmem() {
 #[test]
 fn every_image_recovers_the_naive_way() {
     for kind in [PMEM, MediumKind::File] {
-        let naive = shapes(kind, false).into_iter().map(Live::naive).collect();
-        explore_all(&format!("{kind} naive"), naive);
+        let naive = shapes(kind, false).into_iter().map(Live::naive);
+        explore_all(&format!("{kind} naive"), naive, images_max() / 10);
     }
 }
 

@@ -27,8 +27,8 @@ const POINT_IMAGES_MAX: u64 = 4096;
 const RECOVERY_SHARE: u64 = 16;
 /// The most images of one crash point of a recovery.
 const RECOVERY_POINT_IMAGES_MAX: u64 = 16;
-/// A recovery is killed at one store of so many.
-const KILL_SHARE: u64 = 7;
+/// Of the images of a long recovery about so many are checked.
+const RECOVERY_IMAGES: u64 = 200;
 /// The most images of a crash point after a call that failed.
 const FAILURE_POINT_IMAGES_MAX: u64 = 8;
 
@@ -343,11 +343,16 @@ impl<S: Subject> Exploration<'_, S> {
         state: Option<&S::State>,
     ) -> std::result::Result<u64, String> {
         let rule = ImageRule { point_images_max: RECOVERY_POINT_IMAGES_MAX, seed: image.digest() };
-        let mut seen = HashSet::new();
+        let (mut seen, mut count) = (HashSet::new(), 0u64);
+        self.images(recorder, rule, |_| {
+            count += 1;
+            ControlFlow::Continue(())
+        });
+        // Lists that are copied are thousands of stores, and a kill can come at each.
+        let share = (count / RECOVERY_IMAGES).max(1);
         let mut outcome = Ok(());
         self.images(recorder, rule, |crashed| {
-            // A kill can come at each store: of those a share is enough.
-            let is_skipped = self.kills && !crashed.point().is_multiple_of(KILL_SHARE);
+            let is_skipped = !(crashed.point() + crashed.choice()).is_multiple_of(share);
             if is_skipped || !seen.insert(crashed.digest()) {
                 return ControlFlow::Continue(());
             }
