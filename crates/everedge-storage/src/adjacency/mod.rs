@@ -204,11 +204,11 @@ impl AdjacencyGraph {
             return Ok(None);
         };
         let mut header = None;
-        let log = EdgeLog::open(log.clone(), weighted, salt, |anchor| {
+        let log = EdgeLog::open_after(log.clone(), weighted, salt, |anchor| {
             header = segment.header(anchor);
             header.as_ref().map(|header| header.progress)
         })?;
-        let Some(header) = header else { return Ok(None) };
+        let (Some(log), Some(header)) = (log, header) else { return Ok(None) };
         let mut machinery = Machinery::new(manifest, log, blocks.clone(), segment)?;
         let taken_over = takeover::take_over(&mut machinery, &header, volume.access())?;
         Ok(taken_over.map(|(archive, rebuilt_shards)| {
@@ -226,7 +226,7 @@ impl AdjacencyGraph {
         [log, blocks]: [Region; 2],
     ) -> Result<(Core, Recovery)> {
         let segment = new_segment(&volume, &manifest, log.path())?;
-        let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt(), |_| None)?;
+        let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt())?;
         let mut machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let mut recovered = recovery::recover(&machinery)?;
         if volume.access() == Access::Write {

@@ -25,11 +25,12 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use parking_lot::Mutex;
 
-use super::block::NO_BLOCK;
+use super::buffers::CHUNK_BYTES;
 use super::list::{List, Span};
 use super::run::SPAN;
 use super::shard::{BITMAP_WORDS, SHARD_SPAN, Shard, Tally};
 use super::space::ShardSpace;
+use super::table::TABLE_BYTES;
 use crate::log::Progress;
 use crate::medium::{Access, MediumKind, Region, Volume};
 use crate::{Error, Result};
@@ -66,6 +67,8 @@ mod word {
     pub(super) const STATE: usize = 0;
     /// What was counted when the shard was whole.
     pub(super) const COUNTS: usize = 2;
+    /// The checksum of counts, spans and bitmaps.
+    pub(super) const CHECKSUM: usize = 22;
     pub(super) const DURABLE: usize = 24;
     pub(super) const SPANS: usize = 32;
     pub(super) const VERTICES: usize = 96;
@@ -75,9 +78,9 @@ mod word {
 /// Nothing can be taken over.
 const VOID: u64 = 0;
 /// The records say the truth.
-const WHOLE: u64 = 1;
+const WHOLE: u64 = u32::from_le_bytes(*b"WHOL") as u64;
 /// Of the graph: several records and the log's anchor are being changed together.
-const CHANGING: u64 = 2;
+const CHANGING: u64 = u32::from_le_bytes(*b"CHNG") as u64;
 
 /// Where a process's memory of one graph is.
 enum Home {
@@ -170,7 +173,7 @@ impl Segment {
         };
         let (index, tables, buffers) = (region(INDEX)?, region(TABLES)?, region(BUFFERS)?);
         let segment = Self::of(home, volume.access(), [index, tables, buffers]);
-        let is_of_graph = segment.index.len() >= RECORDS_START
+        let is_of_graph = segment.has_whole_parts()
             && segment.load(at::MAGIC) == MAGIC
             && segment.load(at::GRAPH) as u32 == salt;
         is_of_graph.then(|| Arc::new(segment))
@@ -198,6 +201,16 @@ impl Segment {
         }
         let volume = Volume::create_shared(path)?;
         Self::create_in(&volume, Home::Shared(volume.clone()))
+    }
+
+    /// Whether its files are as long as they can be made, and those of the index can be read.
+    fn has_whole_parts(&self) -> bool {
+        let records_bytes = self.index.len().checked_sub(RECORDS_START);
+        records_bytes.is_some_and(|bytes| bytes.is_multiple_of(GROWTH_RECORDS * RECORD_BYTES))
+            && self.tables.len().is_multiple_of(TABLE_BYTES)
+            && self.buffers.len().is_multiple_of(CHUNK_BYTES)
+            // A process that was killed may not have taken all of its pages.
+            && self.index.populate(0..self.index.len()).is_ok()
     }
 
     /// Whether the process that comes after a kill can find it.
@@ -287,7 +300,7 @@ impl Segment {
     /// Keeps the first unit of the block file that was never used.
     pub(crate) fn note_next_unit(&self, unit: u64) {
         if self.is_shared() {
-            self.store(at::NEXT_UNIT, unit);
+            self.store(at::NEXT_UNIT, doubled(unit));
         }
     }
 
@@ -297,20 +310,23 @@ impl Segment {
             return;
         }
         let other = 1 - self.load(at::SELECTOR) % 2;
-        let numbers = [
+        let generation_and_commit =
+            u64::from(progress.generation) | u64::from(progress.commit) << 32;
+        let mut words = words_of(&[
             progress.position,
             progress.sequence,
-            progress.generation.into(),
+            generation_and_commit,
             progress.next_sequence,
-        ];
-        self.index.store_words(at::PROGRESS[other as usize], &words_of(&numbers));
+        ]);
+        words.push(checksum_of(0, &words, &[]));
+        self.index.store_words(at::PROGRESS[other as usize], &words);
         self.store_after(at::SELECTOR, other);
     }
 
     /// Marks the record of a shard that is about to change (G1).
     pub(crate) fn mark_changing(&self, shard: usize) {
         if self.is_shared() {
-            self.index.store_words(offset_of(shard), &[CHANGING as u32, 0]);
+            self.index.store_words(offset_of(shard), &words_of(&[CHANGING]));
             fence(Ordering::Release);
         }
     }
@@ -333,17 +349,19 @@ impl Segment {
             shard.vertex_count.into(),
         ]);
         words.extend(shard.lists.iter().map(|list| list.table.number()));
-        self.index.store_words(offset_of(number) + 4 * word::COUNTS as u64, &words);
-        words.clear();
+        words.resize(word::CHECKSUM - word::COUNTS, 0);
+        let mut lists = Vec::with_capacity(word::UNFLUSHED.end - word::SPANS);
         for list in &shard.lists {
-            words.extend(list.spans.iter().flat_map(|span| [span.run, span.is_pure.into()]));
+            lists.extend(list.spans.iter().flat_map(|span| [span.run, span.is_pure.into()]));
         }
-        words.resize(2 * SPANS * LISTS_MAX, 0);
-        words.extend(words_of(&shard.vertices));
-        words.extend(words_of(&shard.unflushed));
-        self.index.store_words(offset_of(number) + 4 * word::SPANS as u64, &words);
+        lists.resize(2 * SPANS * LISTS_MAX, 0);
+        lists.extend(words_of(&shard.vertices));
+        lists.extend(words_of(&shard.unflushed));
+        words.push(checksum_of(number, &words, &lists));
+        self.index.store_words(offset_of(number) + 4 * word::COUNTS as u64, &words);
+        self.index.store_words(offset_of(number) + 4 * word::SPANS as u64, &lists);
         fence(Ordering::Release);
-        self.index.store_words(offset_of(number), &[WHOLE as u32, 0]);
+        self.index.store_words(offset_of(number), &words_of(&[WHOLE]));
     }
 
     /// Keeps what the log's anchor counts on of a shard.
@@ -356,25 +374,31 @@ impl Segment {
 
     /// Returns what it says of the graph, if it can be taken over by who finds that anchor.
     pub(crate) fn header(&self, anchor: u64) -> Option<Header> {
-        let is_whole = self.load(at::STATE) == WHOLE && self.load(at::ANCHOR) == anchor;
         let progress = at::PROGRESS[self.load(at::SELECTOR) as usize % 2];
-        let number = |index: u64| self.load(progress + 8 * index);
+        let numbers: [u64; 5] = std::array::from_fn(|index| self.load(progress + 8 * index as u64));
+        let [position, sequence, generation_and_commit, next_sequence, checksum] = numbers;
+        let next_unit = self.load(at::NEXT_UNIT);
+        let is_whole = self.load(at::STATE) == WHOLE
+            && self.load(at::ANCHOR) == anchor
+            && checksum as u32 == checksum_of(0, &words_of(&numbers[..4]), &[])
+            && next_unit == doubled(next_unit & u64::from(u32::MAX));
         let header = Header {
             progress: Progress {
-                position: number(0),
-                sequence: number(1),
-                generation: number(2) as u32,
-                next_sequence: number(3),
+                position,
+                sequence,
+                generation: generation_and_commit as u32,
+                commit: (generation_and_commit >> 32) as u32,
+                next_sequence,
             },
-            next_unit: self.load(at::NEXT_UNIT),
+            next_unit: next_unit & u64::from(u32::MAX),
             shard_count: ((self.index.len() - RECORDS_START) / RECORD_BYTES) as usize,
         };
         *self.anchor.lock() = anchor;
         is_whole.then_some(header)
     }
 
-    /// Returns the record of a shard, if there is such a shard.
-    pub(crate) fn record(&self, shard: usize) -> Option<Record> {
+    /// Returns the record of a shard, if there is such a shard; nothing if it is damaged.
+    pub(crate) fn record(&self, shard: usize) -> Option<Option<Record>> {
         let words: Vec<u32> = self
             .index
             .words(offset_of(shard), RECORD_BYTES as usize / 4)
@@ -384,8 +408,17 @@ impl Segment {
         let number = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 32;
         let durable =
             Tally { block_count: number(word::DURABLE), checksum_sum: number(word::DURABLE + 2) };
-        let state = number(word::STATE);
-        (state != VOID).then(|| Record { is_whole: state == WHOLE, durable, words })
+        match number(word::STATE) {
+            VOID => words.iter().all(|&word| word == 0).then_some(None),
+            CHANGING => Some(Some(Record { is_whole: false, durable, words })),
+            WHOLE => {
+                let counts = &words[word::COUNTS..word::CHECKSUM];
+                let lists = &words[word::SPANS..word::UNFLUSHED.end];
+                let is_as_written = checksum_of(shard, counts, lists) == words[word::CHECKSUM];
+                is_as_written.then_some(Some(Record { is_whole: true, durable, words }))
+            }
+            _ => None,
+        }
     }
 
     /// Removes its files, for nobody will need them.
@@ -438,10 +471,14 @@ impl Record {
         &self.words[first..first + list_count]
     }
 
-    /// Returns the places of the runs of its lists.
-    pub(crate) fn runs(&self) -> impl Iterator<Item = u32> + '_ {
-        let spans = self.words[word::SPANS..word::VERTICES].chunks(2);
-        spans.map(|span| span[0]).filter(|&place| place != NO_BLOCK)
+    /// Returns the place of the run of a span of a list, or `NO_BLOCK`.
+    pub(crate) fn run(&self, list: usize, span: usize) -> u32 {
+        self.words[word::SPANS + 2 * (list * SPANS + span)]
+    }
+
+    /// Returns the sum of degrees in the first list.
+    pub(crate) fn degree_sum(&self) -> u64 {
+        self.number(1)
     }
 
     /// Returns the units that are taken and not yet used.
@@ -512,6 +549,17 @@ fn remove_from(volume: &Volume) {
 
 fn offset_of(shard: usize) -> u64 {
     RECORDS_START + shard as u64 * RECORD_BYTES
+}
+
+/// Returns the checksum of the record of a shard.
+fn checksum_of(shard: usize, counts: &[u32], lists: &[u32]) -> u32 {
+    let crc = crc32c::crc32c_append(shard as u32, bytemuck::cast_slice(counts));
+    crc32c::crc32c_append(crc, bytemuck::cast_slice(lists))
+}
+
+/// Returns a unit's number, and its complement.
+fn doubled(unit: u64) -> u64 {
+    unit | u64::from(!(unit as u32)) << 32
 }
 
 fn words_of(numbers: &[u64]) -> Vec<u32> {
