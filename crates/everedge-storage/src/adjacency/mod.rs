@@ -231,6 +231,10 @@ impl AdjacencyGraph {
         let mut recovered = recovery::recover(&machinery)?;
         if volume.access() == Access::Write {
             recovered.settle(&machinery.places.blocks)?;
+            if machinery.log.untaken().0 > 0 {
+                // Replay writes blocks of which a segment that is out of sight knows nothing (G3).
+                machinery.log.begin_writing()?;
+            }
         }
         let free_units = std::mem::take(&mut recovered.free_units);
         let (blocks, segment) = (machinery.places.blocks.clone(), machinery.segment.clone());
