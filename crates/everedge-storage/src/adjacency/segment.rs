@@ -200,7 +200,10 @@ impl Segment {
             })?;
         }
         let volume = Volume::create_shared(path)?;
-        Self::create_in(&volume, Home::Shared(volume.clone()))
+        Self::create_in(&volume, Home::Shared(volume.clone())).inspect_err(|_| {
+            // What stays is found by the next opening.
+            let _removed = volume.remove_all(&[INDEX, TABLES, BUFFERS]);
+        })
     }
 
     /// Whether its files are as long as they can be made, and those of the index can be read.
