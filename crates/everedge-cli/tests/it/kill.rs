@@ -9,6 +9,7 @@
 //! `EVEREDGE_KILLS` is the number of kills, 200 unless given.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -54,6 +55,8 @@ struct Victim {
     /// Lines that all processes wrote.
     acknowledged: u64,
     kills: u64,
+    /// How often a reader took lists over.
+    taken_over: u64,
     /// How long a process lives that is not killed.
     life: Duration,
 }
@@ -69,6 +72,7 @@ impl Victim {
             batches: 0,
             acknowledged: 0,
             kills: 0,
+            taken_over: 0,
             life: Duration::from_secs(60),
         };
         victim.play(Duration::from_secs(60), 1);
@@ -80,6 +84,7 @@ impl Victim {
         let said = self.ingest(delay);
         let acknowledged = said.lines().count() as u64;
         self.acknowledged += acknowledged;
+        assert!(self.shared_memory().len() <= 1);
         if round.is_multiple_of(ROUNDS_PER_WRITING_OPEN) {
             let graph = Graph::open(&self.directory, false).unwrap();
             self.check(&graph.snapshot().unwrap(), acknowledged, round);
@@ -88,8 +93,21 @@ impl Victim {
             graph.close().unwrap();
         } else {
             let graph = Graph::open_read_only(&self.directory).unwrap();
+            let other = Graph::open_read_only(&self.directory).unwrap();
+            assert_eq!(graph.recovery(), other.recovery(), "two readers find the same");
+            self.taken_over += u64::from(graph.recovery().taken_over_shards > 0);
             self.check(&graph.snapshot().unwrap(), acknowledged, round);
+            self.check(&other.snapshot().unwrap(), 0, round);
         }
+    }
+
+    /// Returns what the graph has in shared memory.
+    fn shared_memory(&self) -> Vec<String> {
+        let log = std::fs::metadata(self.directory.join("log")).unwrap();
+        let start = format!("everedge-{:x}-{:x}-", log.dev(), log.ino());
+        let Ok(entries) = std::fs::read_dir("/dev/shm") else { return Vec::new() };
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(&start)).collect()
     }
 
     /// Returns the whole lines that the process wrote: one for each batch.
@@ -177,8 +195,11 @@ fn killed_processes_lose_nothing_that_they_acknowledged() {
         let found = graph.verify().unwrap();
         assert!(found.ok, "{:?}", found.problems);
         graph.close().unwrap();
+        assert_eq!(victim.shared_memory(), [""; 0], "closed");
+        assert!(victim.taken_over > 0, "{}", victim.medium);
     }
+    let taken_over: u64 = victims.iter().map(|victim| victim.taken_over).sum();
     let kills: u64 = victims.iter().map(|victim| victim.kills).sum();
     let acknowledged: u64 = victims.iter().map(|victim| victim.acknowledged).sum();
-    println!("kills={kills} acknowledged_batches={acknowledged} lost=0");
+    println!("kills={kills} acknowledged_batches={acknowledged} lost=0 taken_over={taken_over}");
 }

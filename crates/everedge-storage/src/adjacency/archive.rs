@@ -344,6 +344,7 @@ impl Archive {
         }
         if let Some(error) = failed {
             written.iter_mut().for_each(|new| new.undo(&context));
+            self.publish_again(shards, &machinery.segment);
             return context.places.blocks.drain(Site::Wipe).and(Err(error));
         }
         if written.iter().all(NewRuns::is_empty) {
@@ -366,6 +367,18 @@ impl Archive {
         self.retired.retire(replaced);
         self.retired.release(&machinery.space);
         Ok(())
+    }
+
+    /// Makes the segment say where shards are now that were copied and did not change.
+    fn publish_again(&mut self, shards: Range<usize>, segment: &Segment) {
+        for (index, shard) in shards.clone().zip(&mut self.shards[shards]) {
+            if let Some(shard) = Arc::get_mut(shard)
+                && !shard.vertices.is_empty()
+            {
+                segment.mark_changing(index);
+                segment.mark_whole(index, shard);
+            }
+        }
     }
 
     /// Gives back what compaction replaced and no snapshot can read any more.

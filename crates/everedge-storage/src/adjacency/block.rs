@@ -169,6 +169,22 @@ pub(crate) fn vertex_of(region: &Region, place: u32) -> VertexId {
     region.words(u64::from(place) * LINE_BYTES + 4, 1)[0].load(Relaxed) & !IN_LIST
 }
 
+/// Whether a whole block of that list of `vertex` is said to be at `place`, which is inside of the
+/// region, complete up to the update whose number has this low half. Its checksum is not looked at.
+pub(crate) fn is_of(
+    region: &Region,
+    place: u32,
+    (vertex, list): (VertexId, usize),
+    sequence: u32,
+) -> bool {
+    let offset = u64::from(place) * LINE_BYTES;
+    let header = BlockHeader::decode(region.words(offset, HEADER_WORDS));
+    header.is_some_and(|header| {
+        (header.vertex, header.list, header.sequence as u32) == (vertex, list, sequence)
+            && offset + u64::from(header.lines()) * LINE_BYTES <= region.len()
+    })
+}
+
 /// Makes the block at `place` unreadable, so that it can never again be taken for one.
 pub(crate) fn wipe(region: &Region, place: u32) {
     let offset = u64::from(place) * LINE_BYTES;

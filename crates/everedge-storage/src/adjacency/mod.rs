@@ -199,11 +199,11 @@ impl AdjacencyGraph {
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let Some(segment) = Segment::find(volume, LOG, manifest) else { return Ok(None) };
         let mut header = None;
-        let log = EdgeLog::open(log.clone(), weighted, salt, |anchor| {
+        let log = EdgeLog::open_after(log.clone(), weighted, salt, |anchor| {
             header = segment.header(anchor);
             header.as_ref().map(|header| header.progress)
         })?;
-        let Some(header) = header else { return Ok(None) };
+        let (Some(log), Some(header)) = (log, header) else { return Ok(None) };
         let mut machinery = Machinery::new(manifest, log, blocks.clone(), segment)?;
         let taken_over = takeover::take_over(&mut machinery, &header, volume.access())?;
         Ok(taken_over.map(|(archive, rebuilt_shards)| {
@@ -220,13 +220,17 @@ impl AdjacencyGraph {
         manifest: Manifest,
         [log, blocks]: [Region; 2],
     ) -> Result<(Core, Recovery)> {
-        let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt(), |_| None)?;
+        let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt())?;
         recovery::refuse_passed(&log, &blocks)?;
         let segment = new_segment(&volume, &manifest)?;
         let mut machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let mut recovered = recovery::recover(&machinery)?;
         if volume.access() == Access::Write {
             recovered.settle(&machinery.places.blocks)?;
+            if machinery.log.untaken().0 > 0 {
+                // Replay writes blocks of which a segment that is out of sight knows nothing (G3).
+                machinery.log.begin_writing()?;
+            }
         }
         let free_units = std::mem::take(&mut recovered.free_units);
         let (blocks, segment) = (machinery.places.blocks.clone(), machinery.segment.clone());

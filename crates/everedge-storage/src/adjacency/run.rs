@@ -128,6 +128,20 @@ pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(RunHeader,
         .then_some((header, expected))
 }
 
+/// Whether a whole run of that list, from `first_vertex` on, is said to be at `place`. Its checksum
+/// is not looked at.
+pub(crate) fn is_of(region: &Region, place: u32, first_vertex: VertexId, list: usize) -> bool {
+    let offset = u64::from(place) * LINE_BYTES;
+    if offset + 4 * ENTRIES_START as u64 > region.len() {
+        return false;
+    }
+    let header = RunHeader::decode(region.words(offset, ENDS_START));
+    header.is_some_and(|header| {
+        (header.first_vertex, header.list) == (first_vertex, list)
+            && offset + header.units() * 4 * UNIT_WORDS as u64 <= region.len()
+    })
+}
+
 /// Returns the header of the run at `place`, which was checked before.
 pub(crate) fn header_of(region: &Region, place: u32) -> RunHeader {
     RunHeader::decode(region.words(u64::from(place) * LINE_BYTES, ENDS_START))

@@ -32,12 +32,13 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use parking_lot::Mutex;
 
-use super::block::NO_BLOCK;
+use super::buffers::CHUNK_BYTES;
 use super::list::{List, Span};
 use super::options::AdjacencyOptions;
 use super::run::SPAN;
 use super::shard::{BITMAP_WORDS, SHARD_SPAN, Shard, Tally};
 use super::space::ShardSpace;
+use super::table::TABLE_BYTES;
 use crate::Result;
 use crate::log::Progress;
 use crate::manifest::Manifest;
@@ -76,17 +77,19 @@ mod word {
     pub(super) const DURABLE: usize = 4;
     pub(super) const SLOTS: [usize; 2] = [16, 464];
 
-    // In a slot:
+    // In a slot, which begins with what was counted when the shard was whole:
     pub(super) const TABLES: usize = 20;
+    /// The checksum of all the rest.
+    pub(super) const CHECKSUM: usize = 22;
     pub(super) const SPANS: usize = 32;
     pub(super) const VERTICES: usize = 96;
     pub(super) const UNFLUSHED: Range<usize> = 224..352;
 }
 
 /// The records say the truth.
-const WHOLE: u64 = 1;
+const WHOLE: u64 = u32::from_le_bytes(*b"WHOL") as u64;
 /// Of the graph: several records and the log's anchor are being changed together.
-const CHANGING: u64 = 2;
+const CHANGING: u64 = u32::from_le_bytes(*b"CHNG") as u64;
 
 /// Where a process's memory of one graph is.
 enum Home {
@@ -189,7 +192,7 @@ impl Segment {
         };
         let (index, tables, buffers) = (region(INDEX)?, region(TABLES)?, region(BUFFERS)?);
         let segment = Self::of(home, volume.access(), [index, tables, buffers]);
-        let is_of_graph = segment.index.len() >= RECORDS_START
+        let is_of_graph = segment.has_whole_parts()
             && segment.load(at::MAGIC) == MAGIC
             && segment.load(at::GRAPH) as u32 == manifest.salt();
         is_of_graph.then(|| Arc::new(segment))
@@ -221,7 +224,20 @@ impl Segment {
 
     fn create_directory(path: &Path) -> Result<Self> {
         let volume = Volume::create_shared(path)?;
-        Self::create_in(&volume, Home::Shared(volume.clone()))
+        Self::create_in(&volume, Home::Shared(volume.clone())).inspect_err(|_| {
+            // What stays is found by the next opening.
+            let _removed = volume.remove_all(&[INDEX, TABLES, BUFFERS]);
+        })
+    }
+
+    /// Whether its files are as long as they can be made, and those of the index can be read.
+    fn has_whole_parts(&self) -> bool {
+        let records_bytes = self.index.len().checked_sub(RECORDS_START);
+        records_bytes.is_some_and(|bytes| bytes.is_multiple_of(GROWTH_RECORDS * RECORD_BYTES))
+            && self.tables.len().is_multiple_of(TABLE_BYTES)
+            && self.buffers.len().is_multiple_of(CHUNK_BYTES)
+            // A process that was killed may not have taken all of its pages.
+            && self.index.populate(0..self.index.len()).is_ok()
     }
 
     /// Whether the process that comes after a kill can find it.
@@ -328,7 +344,7 @@ impl Segment {
     /// Keeps the first unit of the block file that was never used.
     pub(crate) fn note_next_unit(&self, unit: u64) {
         if self.is_shared() {
-            self.store(at::NEXT_UNIT, unit);
+            self.store(at::NEXT_UNIT, doubled(unit));
         }
     }
 
@@ -338,13 +354,16 @@ impl Segment {
             return;
         }
         let other = 1 - self.load(at::SELECTOR) % 2;
-        let numbers = [
+        let generation_and_commit =
+            u64::from(progress.generation) | u64::from(progress.commit) << 32;
+        let mut words = words_of(&[
             progress.position,
             progress.sequence,
-            progress.generation.into(),
+            generation_and_commit,
             progress.next_sequence,
-        ];
-        self.index.store_words(at::PROGRESS[other as usize], &words_of(&numbers));
+        ]);
+        words.push(crc32c::crc32c(bytemuck::cast_slice(&words)));
+        self.index.store_words(at::PROGRESS[other as usize], &words);
         self.store_after(at::SELECTOR, other);
     }
 
@@ -384,6 +403,7 @@ impl Segment {
         words.resize(word::VERTICES, 0);
         words.extend(words_of(&shard.vertices));
         words.extend(words_of(&shard.unflushed));
+        words[word::CHECKSUM] = checksum_of(number, &words);
         let other = 1 - self.slot_of(number);
         self.index.store_words(offset_of(number) + 4 * word::SLOTS[other] as u64, &words);
         fence(Ordering::Release);
@@ -406,35 +426,51 @@ impl Segment {
     /// lies with the graph is found by everyone who writes.
     pub(crate) fn header(&self, anchor: u64) -> Option<Header> {
         let is_known = self.load(at::ANCHOR) == anchor || matches!(self.home, Home::Kept(_));
-        let is_whole = self.load(at::STATE) == WHOLE && is_known;
         let progress = at::PROGRESS[self.load(at::SELECTOR) as usize % 2];
-        let number = |index: u64| self.load(progress + 8 * index);
+        let numbers: [u64; 5] = std::array::from_fn(|index| self.load(progress + 8 * index as u64));
+        let [position, sequence, generation_and_commit, next_sequence, checksum] = numbers;
+        let next_unit = self.load(at::NEXT_UNIT);
+        let is_whole = self.load(at::STATE) == WHOLE
+            && is_known
+            && checksum as u32 == crc32c::crc32c(bytemuck::cast_slice(&numbers[..4]))
+            && next_unit == doubled(next_unit & u64::from(u32::MAX));
         let header = Header {
             progress: Progress {
-                position: number(0),
-                sequence: number(1),
-                generation: number(2) as u32,
-                next_sequence: number(3),
+                position,
+                sequence,
+                generation: generation_and_commit as u32,
+                commit: (generation_and_commit >> 32) as u32,
+                next_sequence,
             },
-            next_unit: self.load(at::NEXT_UNIT),
+            next_unit: next_unit & u64::from(u32::MAX),
             shard_count: ((self.index.len() - RECORDS_START) / RECORD_BYTES) as usize,
         };
         *self.anchor.lock() = anchor;
         is_whole.then_some(header)
     }
 
-    /// Returns the record of a shard, if there is such a shard.
-    pub(crate) fn record(&self, shard: usize) -> Option<Record> {
+    /// Returns the record of a shard, if there is such a shard; nothing if it is damaged.
+    pub(crate) fn record(&self, shard: usize) -> Option<Option<Record>> {
         let words = |from: usize, count: usize| -> Vec<u32> {
             let words = self.index.words(offset_of(shard) + 4 * from as u64, count);
             words.iter().map(|word| word.load(Ordering::Relaxed)).collect()
         };
-        let state = words(word::STATE, 1)[0];
+        let is_empty = |words: &[u32]| words.iter().all(|&word| word == 0);
+        let state = u64::from(words(word::STATE, 1)[0]);
         let durable = words(word::DURABLE, 4);
-        let durable = Tally { block_count: number(&durable, 0), checksum_sum: number(&durable, 1) };
         let slot = words(word::SLOTS[self.slot_of(shard)], word::UNFLUSHED.end);
-        let is_whole = u64::from(state) == WHOLE;
-        (state != 0).then_some(Record { is_whole, durable, slot })
+        let is_as_written = checksum_of(shard, &slot) == slot[word::CHECKSUM];
+        let record = || Record {
+            is_whole: state == WHOLE,
+            durable: Tally { block_count: number(&durable, 0), checksum_sum: number(&durable, 1) },
+            slot: slot.clone(),
+        };
+        match state {
+            0 => (is_empty(&durable) && is_empty(&slot)).then_some(None),
+            WHOLE => is_as_written.then(|| Some(record())),
+            CHANGING => (is_as_written || is_empty(&slot)).then(|| Some(record())),
+            _ => None,
+        }
     }
 
     /// Removes its files unless they lie with the graph: who lives to say so leaves nothing of its
@@ -505,10 +541,14 @@ impl Record {
         &self.slot[word::TABLES..word::TABLES + list_count]
     }
 
-    /// Returns the places of the runs of its lists.
-    pub(crate) fn runs(&self) -> impl Iterator<Item = u32> + '_ {
-        let spans = self.slot[word::SPANS..word::VERTICES].chunks(2);
-        spans.map(|span| span[0]).filter(|&place| place != NO_BLOCK)
+    /// Returns the place of the run of a span of a list, or `NO_BLOCK`.
+    pub(crate) fn run(&self, list: usize, span: usize) -> u32 {
+        self.slot[word::SPANS + 2 * (list * SPANS + span)]
+    }
+
+    /// Returns the sum of degrees in the first list.
+    pub(crate) fn degree_sum(&self) -> u64 {
+        self.number(1)
     }
 
     /// Returns the units that are taken and not yet used.
@@ -583,6 +623,17 @@ fn offset_of(shard: usize) -> u64 {
 
 fn number(words: &[u32], index: usize) -> u64 {
     u64::from(words[2 * index]) | u64::from(words[2 * index + 1]) << 32
+}
+
+/// Returns the checksum of the slot of a shard's record.
+fn checksum_of(shard: usize, slot: &[u32]) -> u32 {
+    let crc = crc32c::crc32c_append(shard as u32, bytemuck::cast_slice(&slot[..word::CHECKSUM]));
+    crc32c::crc32c_append(crc, bytemuck::cast_slice(&slot[word::CHECKSUM + 1..]))
+}
+
+/// Returns a unit's number, and its complement.
+fn doubled(unit: u64) -> u64 {
+    unit | u64::from(!(unit as u32)) << 32
 }
 
 fn words_of(numbers: &[u64]) -> Vec<u32> {

@@ -22,7 +22,7 @@ const ROW_BYTES: u64 = 16;
 const ROW_WORDS: usize = ROW_BYTES as usize / 4;
 const SEQUENCES_START: u64 = SHARD_SPAN as u64 * ROW_BYTES;
 /// Bytes of a table.
-const TABLE_BYTES: u64 = SEQUENCES_START + 4 * SHARD_SPAN as u64;
+pub(crate) const TABLE_BYTES: u64 = SEQUENCES_START + 4 * SHARD_SPAN as u64;
 const TABLE_WORDS: usize = TABLE_BYTES as usize / 4;
 /// The region grows by a quarter, but by so many tables at least and at most.
 const GROWTH_TABLES: RangeInclusive<u32> = 4..=64;

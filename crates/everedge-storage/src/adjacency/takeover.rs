@@ -16,14 +16,15 @@ use std::sync::Arc;
 use everedge_core::par;
 
 use super::archive::{Archive, Machinery};
-use super::block::{self, LINE_BYTES, NO_BLOCK};
+use super::block::{self, NO_BLOCK, UNIT_LINES};
 use super::buffers::{Buffers, Pool};
-use super::list::List;
+use super::list::{List, READ_AHEAD};
 use super::recovery;
+use super::run::{self, SPAN};
 use super::segment::{Header, Record};
-use super::shard::{Shard, Tally};
+use super::shard::{SHARD_SPAN, Shard, Tally};
 use super::space::{Space, UNIT_BYTES};
-use super::table::{Table, Tables};
+use super::table::{Entry, Table, Tables};
 use crate::Result;
 use crate::medium::{Access, Site};
 
@@ -38,8 +39,9 @@ pub(crate) fn take_over(
     access: Access,
 ) -> Result<Option<(Archive, usize)>> {
     let segment = machinery.segment.clone();
-    let mut records: Vec<Option<Record>> =
+    let records: Option<Vec<Option<Record>>> =
         (0..header.shard_count).map(|number| segment.record(number)).collect();
+    let Some(mut records) = records else { return Ok(None) };
     let shard_count = records.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
     records.truncate(shard_count);
     let mut durable = tallies(&records, |record| record.durable);
@@ -65,7 +67,7 @@ pub(crate) fn take_over(
     }
     machinery.tables = Tables::new(segment.clone(), &used_tables);
     machinery.pool = Pool::new(segment.clone());
-    let Some(mut shards) = whole_shards(machinery, records) else { return Ok(None) };
+    let Some(mut shards) = whole_shards(machinery, header, records) else { return Ok(None) };
     let blocks = machinery.places.blocks.clone();
     machinery.space = Space::new(blocks.clone(), segment, header.next_unit, Vec::new());
     if is_passed {
@@ -149,14 +151,12 @@ fn is_counted_on(machinery: &Machinery, durable: &[Tally]) -> bool {
     machinery.log.checkpoint().0.layout[..2] == [sum.block_count, sum.checksum_sum]
 }
 
-/// Whether every place in the block file that records name is inside of it.
+/// Whether all of the block file that records say is taken is inside of it.
 fn is_inside(machinery: &Machinery, header: &Header, records: &[Option<Record>]) -> bool {
-    let used_bytes = header.next_unit.saturating_mul(UNIT_BYTES);
     let is_extent = |units: Range<u64>| units.start <= units.end && units.end <= header.next_unit;
-    let is_place = |place: u32| u64::from(place) * LINE_BYTES < used_bytes;
     let mut whole = records.iter().flatten().filter(|record| record.is_whole);
     (u64::from(recovery::FIRST_UNIT)..=space_units(machinery)).contains(&header.next_unit)
-        && whole.all(|record| is_extent(record.extent()) && record.runs().all(is_place))
+        && whole.all(|record| is_extent(record.extent()))
 }
 
 fn space_units(machinery: &Machinery) -> u64 {
@@ -165,12 +165,16 @@ fn space_units(machinery: &Machinery) -> u64 {
 
 /// Returns the shards whose records say whole, and empty ones for the others; none if rows and
 /// buffers do not belong together.
-fn whole_shards(machinery: &Machinery, records: &[Option<Record>]) -> Option<Vec<Arc<Shard>>> {
+fn whole_shards(
+    machinery: &Machinery,
+    header: &Header,
+    records: &[Option<Record>],
+) -> Option<Vec<Arc<Shard>>> {
     let empty: Arc<Shard> = Arc::default();
     let numbered: Vec<(usize, &Option<Record>)> = records.iter().enumerate().collect();
     let restored = par::map_chunks(&numbered, 1, |numbered| match numbered[0] {
         (number, Some(record)) if record.is_whole => {
-            restore(machinery, number, record).map(|shard| Some(Arc::new(shard)))
+            restore(machinery, header, number, record).map(|shard| Some(Arc::new(shard)))
         }
         _ => Some(None),
     });
@@ -182,17 +186,67 @@ fn whole_shards(machinery: &Machinery, records: &[Option<Record>]) -> Option<Vec
     machinery.pool.keep_only(lists.map(List::buffers)).then_some(shards)
 }
 
-fn restore(machinery: &Machinery, number: usize, record: &Record) -> Option<Shard> {
-    let end = machinery.places.blocks.len() / LINE_BYTES;
-    let list = |&table: &u32| {
+fn restore(
+    machinery: &Machinery,
+    header: &Header,
+    number: usize,
+    record: &Record,
+) -> Option<Shard> {
+    let restored = |(list, &table): (usize, &u32)| {
         let table = Table::restore(&machinery.tables, table);
-        if table.entries().any(|entry| u64::from(entry.head) >= end) {
+        let is_sound = are_runs_there(machinery, record, number, list)
+            && are_rows_sound(machinery, header, record, (number, list), &table);
+        if !is_sound {
             return None;
         }
         let buffers = Buffers::restore(&machinery.pool, &machinery.plan, table.entries())?;
         Some(List::restore(table, buffers))
     };
     let tables = record.tables(machinery.options.list_count());
-    let lists = tables.iter().map(list).collect::<Option<Vec<_>>>()?;
+    let lists = tables.iter().enumerate().map(restored).collect::<Option<Vec<_>>>()?;
     Some(record.shard(number, lists))
+}
+
+fn are_runs_there(machinery: &Machinery, record: &Record, number: usize, list: usize) -> bool {
+    (0..SHARD_SPAN / SPAN).all(|span| {
+        let first_vertex = (number * SHARD_SPAN + span * SPAN) as u32;
+        let place = record.run(list, span);
+        place == NO_BLOCK || run::is_of(&machinery.places.blocks, place, first_vertex, list)
+    })
+}
+
+/// Whether the rows of a list can be what the process left: each newest block is there, and
+/// degrees are those of their buffers and add up, as far as that is seen without reading lists.
+fn are_rows_sound(
+    machinery: &Machinery,
+    header: &Header,
+    record: &Record,
+    (number, list): (usize, usize),
+    table: &Table,
+) -> bool {
+    let (blocks, entry_words) = (&machinery.places.blocks, machinery.options.entry_words());
+    let end = header.next_unit * u64::from(UNIT_LINES);
+    let mut degree_sum = 0;
+    let is_sound = |(local, entry): (usize, Entry)| {
+        degree_sum += u64::from(entry.degree);
+        block::prefetch(blocks, table.entry((local + READ_AHEAD).min(SHARD_SPAN - 1)).head);
+        let sequence = table.head_sequence(local);
+        let buffered = usize::from(entry.buffered);
+        let has_block = match entry.head {
+            NO_BLOCK => sequence == 0,
+            head => {
+                let vertex = (number * SHARD_SPAN + local) as u32;
+                u64::from(head) < end && block::is_of(blocks, head, (vertex, list), sequence)
+            }
+        };
+        let is_buffer = entry.head == NO_BLOCK && record.run(list, local / SPAN) == NO_BLOCK;
+        has_block
+            && !entry.has_spills
+            && buffered.is_multiple_of(entry_words)
+            && (!is_buffer
+                || entry.has_tombstones
+                || entry.degree as usize * entry_words == buffered)
+    };
+    let are_sound = table.entries().enumerate().all(is_sound);
+    are_sound && (list > 0 || degree_sum == record.degree_sum())
 }

@@ -97,6 +97,8 @@ pub(crate) struct Progress {
     pub sequence: u64,
     /// The generation of a record before it, or of it.
     pub generation: u32,
+    /// The checksum of the record before it, or 0 if there is none.
+    pub commit: u32,
     /// The first update that is not taken.
     pub next_sequence: u64,
 }
@@ -185,19 +187,41 @@ impl EdgeLog {
         self.change_anchor(&mut state, |anchor| anchor.allocated = allocated)
     }
 
-    /// Opens a log and finds every whole record after its tail. A killed process may have left
-    /// word of how far it had come with those: if `progress` returns it for the anchor's counter,
-    /// only records after that are read.
+    /// Opens a log and finds every whole record after its tail.
     ///
     /// # Errors
     /// `Corruption` if neither anchor is valid, if a durable record is damaged, or if the file
     /// was cut.
-    pub(crate) fn open(
+    pub(crate) fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
+        let log = Self::open_anchor(region, weighted, salt)?;
+        let first = log.progress(&[], 0);
+        log.find_records(first)?;
+        log.fence_found(first.position)?;
+        Ok(log)
+    }
+
+    /// Opens a log of which a killed process has left word how far it had come: `progress` returns
+    /// that for the anchor's counter. Only records after it are read. Returns nothing if it does
+    /// not fit the log.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn open_after(
         region: Region,
         weighted: bool,
         salt: u32,
         progress: impl FnOnce(u64) -> Option<Progress>,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
+        let log = Self::open_anchor(region, weighted, salt)?;
+        let anchor = log.state.lock().anchor;
+        let fits = |progress: &Progress| log.leads_to(&anchor, progress);
+        let Some(first) = progress(anchor.counter).filter(fits) else { return Ok(None) };
+        log.find_records(first)?;
+        log.fence_found(first.position)?;
+        Ok(Some(log))
+    }
+
+    fn open_anchor(region: Region, weighted: bool, salt: u32) -> Result<Self> {
         let anchor = Anchor::read_newest(&region, salt)?;
         let log = Self::with_anchor(region, weighted, salt, anchor);
         if log.allocated() < anchor.allocated {
@@ -208,18 +232,6 @@ impl EdgeLog {
                 format!("{} bytes", log.region.len()),
             ));
         }
-        let progress = progress(anchor.counter).filter(|progress| {
-            let (end, position) = (anchor.tail + anchor.capacity, progress.position);
-            (anchor.tail..=end).contains(&position) && progress.generation <= anchor.generation
-        });
-        let first = progress.unwrap_or(Progress {
-            position: anchor.tail,
-            sequence: anchor.tail_sequence,
-            generation: anchor.tail_generation,
-            next_sequence: anchor.tail_sequence,
-        });
-        log.find_records(first)?;
-        log.fence_found(first.position)?;
         Ok(log)
     }
 
@@ -258,7 +270,8 @@ impl EdgeLog {
         if records.is_empty() {
             let Anchor { tail, tail_sequence, tail_generation, .. } = self.state.lock().anchor;
             let (position, generation) = (tail, tail_generation);
-            return Progress { position, sequence: tail_sequence, generation, next_sequence };
+            let (sequence, commit) = (tail_sequence, 0);
+            return Progress { position, sequence, generation, commit, next_sequence };
         }
         let taken = records.partition_point(|record| record.end_sequence() <= next_sequence);
         let header_bytes = 4 * HEADER_WORDS as u64;
@@ -271,7 +284,9 @@ impl EdgeLog {
                 (last.position - header_bytes + bytes, last.end_sequence())
             }
         };
-        Progress { position, sequence, generation, next_sequence }
+        let anchor = self.state.lock().anchor;
+        let commit = self.commit_before(&anchor, position).map_or(0, |[_, crc, ..]| crc);
+        Progress { position, sequence, generation, commit, next_sequence }
     }
 
     /// Returns what the layout left at the last checkpoint, and the sequence number of then.

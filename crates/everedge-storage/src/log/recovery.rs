@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
 use super::{
-    COMMIT_WORDS, Durable, EdgeLog, HEADER_WORDS, Progress, RECORD_MAGIC, Record, State,
-    crc_of_shared, encode_commit, join, record_bytes,
+    COMMIT_MAGIC, COMMIT_WORDS, Durable, EdgeLog, HEADER_WORDS, Progress, RECORD_MAGIC, Record,
+    State, crc_of_shared, encode_commit, join, record_bytes,
 };
 use crate::medium::Site;
 use crate::{Error, Result};
@@ -33,6 +33,32 @@ impl EdgeLog {
         let (position, sequence) = (state.head, state.next_sequence);
         *self.durable.lock() = Durable { position, sequence };
         Ok(())
+    }
+
+    /// Whether the record before `progress` is there, so that this is not an older or another log.
+    pub(super) fn leads_to(&self, anchor: &Anchor, progress: &Progress) -> bool {
+        let Progress { position, sequence, .. } = *progress;
+        let is_inside = (anchor.tail..=anchor.tail + anchor.capacity).contains(&position)
+            && progress.generation <= anchor.generation
+            && progress.next_sequence >= sequence;
+        is_inside
+            && match self.commit_before(anchor, position) {
+                None => position == anchor.tail && sequence == anchor.tail_sequence,
+                Some([magic, crc, e0, e1]) => {
+                    magic == COMMIT_MAGIC && crc == progress.commit && join(e0, e1) == sequence
+                }
+            }
+    }
+
+    /// Returns the end of the record that ends at `position`, if that is after the tail.
+    pub(super) fn commit_before(
+        &self,
+        anchor: &Anchor,
+        position: u64,
+    ) -> Option<[u32; COMMIT_WORDS]> {
+        let bytes = 4 * COMMIT_WORDS as u64;
+        let start = position.checked_sub(bytes).filter(|&start| start >= anchor.tail)?;
+        self.read_array(anchor, start, bytes)
     }
 
     /// Returns the records from the tail to `end`, whose frames are looked at only, if they reach
@@ -289,12 +315,12 @@ mod tests {
         let body_crc = crc32c::crc32c_append(SALT, bytemuck::cast_slice(&[2u32, 2]));
         region.store_words(second + 40, &encode_commit(body_crc, &header, 2));
 
-        let log = EdgeLog::open(region.clone(), false, SALT, |_| None).unwrap();
+        let log = EdgeLog::open(region.clone(), false, SALT).unwrap();
         assert_eq!(sequences(&log), []);
         append(&log, &[(3, 3)]);
         assert_eq!(sequences(&log), [0]);
         log.advance_tail(1, Checkpoint::default()).unwrap();
-        let log = EdgeLog::open(region, false, SALT, |_| None).unwrap();
+        let log = EdgeLog::open(region, false, SALT).unwrap();
         assert_eq!(sequences(&log), []);
     }
 
@@ -303,11 +329,11 @@ mod tests {
         let (_volume, region) = new_region();
         let log = EdgeLog::create(region.clone(), 1024, false, SALT).unwrap();
         append(&log, &[(1, 1)]);
-        let log = EdgeLog::open(region.clone(), false, SALT, |_| None).unwrap();
+        let log = EdgeLog::open(region.clone(), false, SALT).unwrap();
         append(&log, &[(2, 2)]);
         let newest = log.state.lock().anchor.range();
         damage(&region, newest.start + 16);
-        let error = EdgeLog::open(region, false, SALT, |_| None).err().expect("an error");
+        let error = EdgeLog::open(region, false, SALT).err().expect("an error");
         assert!(error.to_string().contains("newest anchor"), "{error}");
     }
 
@@ -317,7 +343,7 @@ mod tests {
         let log = EdgeLog::create(region.clone(), 4096, false, SALT).unwrap();
         append(&log, &[(1, 1)]);
         region.shrink(RING_OFFSET + 48).unwrap();
-        let error = EdgeLog::open(region, false, SALT, |_| None).err().expect("an error");
+        let error = EdgeLog::open(region, false, SALT).err().expect("an error");
         assert!(matches!(error, Error::Corruption { offset: 8240, .. }), "{error}");
     }
 

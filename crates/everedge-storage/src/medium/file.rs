@@ -45,10 +45,7 @@ impl BackingFile {
         if len == 0 {
             return Ok(());
         }
-        let allocated = rustix::io::retry_on_intr(|| {
-            rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), range.start, len)
-        });
-        let allocated = match allocated {
+        let allocated = match self.take_space(&range) {
             Err(Errno::OPNOTSUPP) => self.write_zeros(range.clone()),
             result => result,
         };
@@ -57,6 +54,20 @@ impl BackingFile {
             // What was allocated before the error; a tail that stays is unused space.
             let _ = rustix::fs::ftruncate(&self.fd, range.start);
             error
+        })
+    }
+
+    /// Allocates `range`, which the file may already have, with what follows on it in use.
+    pub(super) fn allocate_inside(&self, range: Range<u64>) -> Result<()> {
+        let len = range.end - range.start;
+        self.take_space(&range)
+            .map_err(|e| space_error(&self.path, self.fd.as_fd(), "allocate", e, len))
+    }
+
+    fn take_space(&self, range: &Range<u64>) -> rustix::io::Result<()> {
+        let len = range.end - range.start;
+        rustix::io::retry_on_intr(|| {
+            rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), range.start, len)
         })
     }
 

@@ -256,8 +256,13 @@ impl Region {
     /// # Errors
     /// [`Error::NoSpace`] if memory has none.
     pub fn populate(&self, range: Range<u64>) -> Result<()> {
-        let is_memory = self.shared.options.kind != MediumKind::File;
-        if !is_memory || self.shared.access == Access::Read || range.is_empty() {
+        let is_wanted = match self.shared.options.kind {
+            MediumKind::File => false,
+            MediumKind::Pmem { .. } => self.shared.access == Access::Write,
+            // Who reads shared memory has pages of its own in the place of those it stores to.
+            MediumKind::Dram => true,
+        };
+        if !is_wanted || range.is_empty() {
             return Ok(());
         }
         let needed_bytes = range.end - range.start;
@@ -265,7 +270,7 @@ impl Region {
         match (populated.map_err(|e| memory_error(self.path(), e, needed_bytes))?, self.file()) {
             // An old kernel: without its page, a store to shared memory could end the process.
             (false, Some(file)) if self.shared.options.kind == MediumKind::Dram => {
-                file.allocate(range)
+                file.allocate_inside(range)
             }
             _ => Ok(()),
         }

@@ -11,4 +11,5 @@ mod medium;
 mod model;
 mod naive;
 mod rounds;
+mod segment;
 mod soak;
