@@ -59,6 +59,7 @@ fn what_the_log_has_passed_is_there_again() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "what someone does to the files of a graph")]
 fn without_its_files_the_graph_is_refused_and_they_stay() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("g");
