@@ -15,7 +15,7 @@ use super::deal::deal;
 use super::divide::{SIDES, Scattered, Scratch, Sorter};
 use super::list::Places;
 use super::options::AdjacencyOptions;
-use super::recovery;
+use super::recovery::{self, ShardSet};
 use super::round::{self, Round, Step};
 use super::segment::Segment;
 use super::shard::{Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
@@ -169,10 +169,14 @@ impl Archive {
     ) -> Result<()> {
         let segment = &*machinery.segment;
         let end = std::mem::replace(&mut self.next_sequence, machinery.log.checkpoint().1);
-        let wants = |shard: usize| numbers.binary_search(&shard).is_ok();
+        let wanted = ShardSet::of(numbers);
         (self.is_replaying, self.is_rebuilding) = (true, true);
         round::for_each_step(&machinery.log, records, self.next_sequence..end, |step| {
-            self.take_step(machinery, step, &wants)
+            let step = match step {
+                Step::Edges(round) => Step::Edges(round.select(&wanted)),
+                step => step,
+            };
+            self.take_step(machinery, step, &|shard| wanted.has(shard))
         })?;
         (self.is_replaying, self.is_rebuilding) = (false, false);
         self.next_sequence = end;

@@ -302,6 +302,7 @@ impl Buffers {
         let mut chunks: FxHashMap<u32, usize> = FxHashMap::default();
         let mut is_used: Vec<[u64; MASK_WORDS]> = Vec::new();
         let chunk_count = (pool.region().len() / CHUNK_BYTES) as u32;
+        let mut last = (u32::MAX, 0);
         for Entry { buffer, class, buffered, .. } in entries {
             if class == 0 {
                 if buffered > 0 {
@@ -317,10 +318,15 @@ impl Buffers {
             if !is_one {
                 return None;
             }
-            let place = *chunks.entry(chunk).or_insert_with(|| {
-                is_used.push([0; MASK_WORDS]);
-                is_used.len() - 1
-            });
+            // Lists that follow on one another mostly lie in one chunk.
+            if last.0 != chunk {
+                let place = *chunks.entry(chunk).or_insert_with(|| {
+                    is_used.push([0; MASK_WORDS]);
+                    is_used.len() - 1
+                });
+                last = (chunk, place);
+            }
+            let place = last.1;
             // The largest buffer has 256 steps: it and all larger than 64 take whole words.
             for step in (step..step + (1 << (class - 1))).step_by(64) {
                 let bits = (1u32 << (class - 1)).min(64);

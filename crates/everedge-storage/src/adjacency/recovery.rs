@@ -296,10 +296,37 @@ fn sum_up(
     found
 }
 
+/// Some shards, found by any of their vertices with one look.
+pub(crate) struct ShardSet(Box<[bool; SHARDS_MAX]>);
+
+/// As many shards as there can be.
+const SHARDS_MAX: usize = (DELETION as usize) / SHARD_SPAN;
+
+impl ShardSet {
+    pub(crate) fn of(numbers: &[usize]) -> Self {
+        let mut flags: Box<[bool; SHARDS_MAX]> =
+            vec![false; SHARDS_MAX].try_into().expect("a box of this length");
+        numbers.iter().for_each(|&number| flags[number] = true);
+        Self(flags)
+    }
+
+    /// Whether `vertex` is in one of them; a mark of a deletion is not looked at.
+    #[inline]
+    pub(crate) fn has_vertex(&self, vertex: VertexId) -> bool {
+        self.0[(vertex & !DELETION) as usize / SHARD_SPAN]
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, shard: usize) -> bool {
+        self.0[shard]
+    }
+}
+
 /// Returns the places of all whole blocks of some shards, by number in ascending order, in the
 /// first units.
 pub(crate) fn blocks_of(machinery: &Machinery, unit_count: u32, numbers: &[usize]) -> Vec<u32> {
-    let wants = |vertex: VertexId| numbers.binary_search(&(vertex as usize / SHARD_SPAN)).is_ok();
+    let wanted = ShardSet::of(numbers);
+    let wants = |vertex: VertexId| wanted.has_vertex(vertex);
     let pieces = find_pieces(&machinery.places.blocks, machinery, unit_count, &wants);
     pieces.blocks.iter().map(|found| found.place).collect()
 }
@@ -321,7 +348,8 @@ pub(crate) fn recover_some(
 ) -> Result<SomeShards> {
     let (region, log) = (&machinery.places.blocks, &machinery.log);
     let (checkpoint, tail_sequence) = log.checkpoint();
-    let wants = |vertex: VertexId| numbers.binary_search(&(vertex as usize / SHARD_SPAN)).is_ok();
+    let wanted = ShardSet::of(numbers);
+    let wants = |vertex: VertexId| wanted.has_vertex(vertex);
     let Pieces { blocks, mut runs } = find_pieces(region, machinery, unit_count, &wants);
     check_known(region, &blocks, &runs, log.next_sequence())?;
     runs.retain(|run| run.header.epoch <= epoch_of(checkpoint));

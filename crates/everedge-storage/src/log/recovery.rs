@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use everedge_core::par;
+
 use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
 use super::{
     COMMIT_MAGIC, COMMIT_WORDS, Durable, EdgeLog, HEADER_WORDS, Progress, RECORD_MAGIC, Record,
@@ -9,6 +11,10 @@ use super::{
 };
 use crate::medium::Site;
 use crate::{Error, Result};
+
+/// So much of the log is checked at a time, by threads that take so many records each.
+const CHECKED_BYTES: u64 = 64 << 20;
+const CHECKED_RECORDS: usize = 8;
 
 impl EdgeLog {
     /// Reads records from `first` on to the first that is not whole.
@@ -19,15 +25,19 @@ impl EdgeLog {
         state.head = first.position;
         state.next_sequence = first.sequence;
         let end = anchor.tail + anchor.capacity;
-        while let Some(found) = self.record_at(&anchor, state.head, end - state.head) {
-            self.refuse_later(&anchor, &state, &found)?;
-            if found.sequence != state.next_sequence || found.generation < generation {
-                break;
+        let mut records = self.whole_records(&anchor, state.head, end);
+        'records: while !records.is_empty() {
+            for found in records {
+                self.refuse_later(&anchor, &state, &found)?;
+                if found.sequence != state.next_sequence || found.generation < generation {
+                    break 'records;
+                }
+                generation = found.generation;
+                state.logged.push_back(found.record());
+                state.head = found.end;
+                state.next_sequence += u64::from(found.count);
             }
-            generation = found.generation;
-            state.logged.push_back(found.record());
-            state.head = found.end;
-            state.next_sequence += u64::from(found.count);
+            records = self.whole_records(&anchor, state.head, end);
         }
         self.refuse_lost_records(&anchor, &state)?;
         let (position, sequence) = (state.head, state.next_sequence);
@@ -172,6 +182,23 @@ impl EdgeLog {
         }
         let commit = self.read_array(anchor, found.end - 4 * COMMIT_WORDS as u64, available)?;
         Some((header, commit))
+    }
+
+    /// Returns some records from `position` on, one after the other, up to the first that is not
+    /// whole; their checksums are computed on all threads.
+    fn whole_records(&self, anchor: &Anchor, position: u64, end: u64) -> Vec<FoundRecord> {
+        let (mut positions, mut next) = (Vec::new(), position);
+        while next - position < CHECKED_BYTES
+            && let Some((header, _)) = self.frame_at(anchor, next, end - next)
+            && let Some(found) = FoundRecord::decode(&header, next, self.weighted)
+        {
+            positions.push(next);
+            next = found.end;
+        }
+        let read = |position: &u64| self.record_at(anchor, *position, end - position);
+        let read_all = |positions: &[u64]| positions.iter().map(read).collect::<Vec<_>>();
+        let found = par::map_chunks(&positions, CHECKED_RECORDS, read_all);
+        found.into_iter().flatten().map_while(|found| found).collect()
     }
 
     /// Reads the record at `position`, if a whole one of at most `available` bytes is there.
