@@ -133,6 +133,8 @@ pub(crate) struct Segment {
     is_passed: AtomicBool,
     is_given_up: AtomicBool,
     is_removed: AtomicBool,
+    /// The process whose files they are: not one that it forked.
+    owner: u32,
 }
 
 impl Segment {
@@ -219,6 +221,7 @@ impl Segment {
             is_passed: AtomicBool::new(false),
             is_given_up: AtomicBool::new(false),
             is_removed: AtomicBool::new(false),
+            owner: std::process::id(),
         }
     }
 
@@ -483,7 +486,8 @@ impl Segment {
 
     /// Removes its files, for nobody will need them.
     pub(crate) fn remove(&self) {
-        if self.access == Access::Read || self.is_removed.swap(true, Ordering::Relaxed) {
+        let is_ours = self.access == Access::Write && self.owner == std::process::id();
+        if !is_ours || self.is_removed.swap(true, Ordering::Relaxed) {
             return;
         }
         match &self.home {
