@@ -229,6 +229,8 @@ impl List {
     /// Makes the block at `place` the newest of `local`.
     pub(crate) fn link(&mut self, local: usize, place: u32, sequence: u64) {
         self.change(local, |entry| entry.head = place);
+        // Even a block without entries, which only says that a vertex is one, is not the run's.
+        self.spans[local / run::SPAN].is_pure = false;
         self.table.set_head_sequence(local, sequence as u32);
     }
 

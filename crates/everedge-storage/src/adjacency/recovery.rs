@@ -529,7 +529,6 @@ impl Linked {
         let local = header.vertex as usize % SHARD_SPAN;
         let list = &mut self.shard.lists[header.list];
         list.link(local, found.place, header.sequence);
-        list.spans[local / SPAN].is_pure = false;
         list.change(local, |entry| {
             entry.degree = entry.degree.wrapping_add_signed(found.degree);
             entry.has_tombstones |= found.tombstones > 0;
