@@ -233,12 +233,17 @@ impl Segment {
         })
     }
 
-    /// Whether its files are as long as they can be made, and those of the index can be read.
+    /// Whether its files are as long as they can be made, and those of the index can be read. A
+    /// file that lies with the graph may have been growing when the power went.
     fn has_whole_parts(&self) -> bool {
-        let records_bytes = self.index.len().checked_sub(RECORDS_START);
-        records_bytes.is_some_and(|bytes| bytes.is_multiple_of(GROWTH_RECORDS * RECORD_BYTES))
-            && self.tables.len().is_multiple_of(TABLE_BYTES)
-            && self.buffers.len().is_multiple_of(CHUNK_BYTES)
+        let parts = [
+            (self.index.len().wrapping_sub(RECORDS_START), GROWTH_RECORDS * RECORD_BYTES),
+            (self.tables.len(), TABLE_BYTES),
+            (self.buffers.len(), CHUNK_BYTES),
+        ];
+        let are_whole = parts.iter().all(|(len, part)| len.is_multiple_of(*part));
+        self.index.len() >= RECORDS_START
+            && (are_whole || matches!(self.home, Home::Kept(_)))
             // A process that was killed may not have taken all of its pages.
             && self.index.populate(0..self.index.len()).is_ok()
     }
