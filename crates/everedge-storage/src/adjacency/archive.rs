@@ -193,17 +193,25 @@ impl Archive {
     pub(crate) fn publish(&mut self, machinery: &Machinery) -> Result<()> {
         let Machinery { log, segment, .. } = machinery;
         segment.reserve(self.shards.len())?;
-        for (number, shard) in self.shards.iter_mut().enumerate() {
+        self.publish_shards(0..self.shards.len(), segment);
+        for (number, &durable) in self.durable.iter().enumerate() {
+            segment.note_durable(number, durable);
+        }
+        segment.note_anchor(log.anchor_counter());
+        Ok(())
+    }
+
+    /// Makes the segment say what some shards are, which hold all that is archived. Those that are
+    /// shared it says already.
+    fn publish_shards(&mut self, shards: Range<usize>, segment: &Segment) {
+        for (number, shard) in shards.clone().zip(&mut self.shards[shards]) {
             if let Some(shard) = Arc::get_mut(shard)
                 && !shard.vertices.is_empty()
             {
                 shard.sequence = shard.sequence.max(self.next_sequence);
                 segment.mark_whole(number, shard);
             }
-            segment.note_durable(number, self.durable[number]);
         }
-        segment.note_anchor(log.anchor_counter());
-        Ok(())
     }
 
     /// Archives every durable record of the log.
@@ -348,7 +356,8 @@ impl Archive {
         }
         if let Some(error) = failed {
             written.iter_mut().for_each(|new| new.undo(&context));
-            self.publish_again(shards, &machinery.segment);
+            // Some were copied for it.
+            self.publish_shards(shards, &machinery.segment);
             return context.places.blocks.drain(Site::Wipe).and(Err(error));
         }
         if written.iter().all(NewRuns::is_empty) {
@@ -371,18 +380,6 @@ impl Archive {
         self.retired.retire(replaced);
         self.retired.release(&machinery.space);
         Ok(())
-    }
-
-    /// Makes the segment say where shards are now that were copied and did not change.
-    fn publish_again(&mut self, shards: Range<usize>, segment: &Segment) {
-        for (index, shard) in shards.clone().zip(&mut self.shards[shards]) {
-            if let Some(shard) = Arc::get_mut(shard)
-                && !shard.vertices.is_empty()
-            {
-                segment.mark_changing(index);
-                segment.mark_whole(index, shard);
-            }
-        }
     }
 
     /// Gives back what compaction replaced and no snapshot can read any more.

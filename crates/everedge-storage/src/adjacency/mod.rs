@@ -21,7 +21,7 @@
 //! A batch: one log record, one fence. Archiving: two counting sorts, and one DRAM access for each
 //! list that a round changes; 58 neighbors (29 weighted) are flushed with one write of 256 bytes.
 //! A snapshot: the log's tail is archived, then one counter a shard; after it, each shard that
-//! changes is copied once. DRAM: 20 bytes a vertex and list, and the buffers.
+//! changes is copied once. Memory: 20 bytes a vertex and list, and the buffers.
 //!
 //! # Concurrency
 //! Any number of writers and readers. `writers` lets one caller keep the others out; the log
@@ -29,8 +29,9 @@
 //! `archive`, then those inside the log and the space.
 //!
 //! # Recovery
-//! On the medium: blocks and log. Rebuilt: everything else ([`recovery`]). Until the log's tail
-//! moves, blocks may be lost or torn in any order: the log still holds what they say.
+//! On the medium: blocks and log. Rebuilt: everything else ([`recovery`]), unless a killed process
+//! left it in shared memory ([`segment`], [`takeover`]). Until the log's tail moves, blocks may be
+//! lost or torn in any order: the log still holds what they say.
 
 mod archive;
 mod block;
@@ -171,7 +172,8 @@ impl AdjacencyGraph {
         Ok(Self::assemble(core, Recovery::default()))
     }
 
-    /// Opens a graph: reads its blocks and replays its log. Reading only, nothing is written.
+    /// Opens a graph: takes over what a killed process left of it in shared memory, or else reads
+    /// its blocks and replays its log. Reading only, nothing is written.
     ///
     /// # Errors
     /// `Corruption` if something that was durable is damaged; `NotAGraph` or `Version` if the
