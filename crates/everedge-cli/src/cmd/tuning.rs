@@ -1,6 +1,6 @@
 //! Options of the `adjacency` layout for a new graph: they change speed and space, no answer.
 
-use everedge::{AdjacencyOptions, Compacting, Deleting, Division, GraphOptions, Phases};
+use everedge::{AdjacencyOptions, Compacting, Deleting, Division, GraphOptions, Phases, Split};
 
 /// How a new graph's `adjacency` layout works.
 #[derive(clap::Args)]
@@ -23,6 +23,18 @@ pub(crate) struct Tuning {
     /// There is a range of vertices for 2^B of the updates that are archived together.
     #[arg(long, value_name = "B", default_value_t = AdjacencyOptions::default().division_bias)]
     division_bias: u32,
+
+    /// Sub-graphs, each with its own file of blocks, in the memory of one NUMA node and changed by
+    /// threads of that node: 1 to 8. A file can be moved to where that memory is, while the graph
+    /// is closed, and a symbolic link be put in its place.
+    #[arg(long, value_name = "P", default_value_t = AdjacencyOptions::default().sub_graphs)]
+    sub_graphs: u32,
+
+    /// What is divided among sub-graphs: vertices, or directions: out-lists in one, in-lists in
+    /// the other.
+    #[arg(long, value_name = "WHAT", value_parser = super::parsed::<Split>,
+        default_value_t = AdjacencyOptions::default().split)]
+    split: Split,
 
     /// The memory of vertex buffers from which all are flushed, with K, M or G.
     #[arg(long, value_name = "SIZE", value_parser = super::size, default_value = "4G")]
@@ -81,6 +93,8 @@ impl Tuning {
                 phases: self.phases,
                 division: self.division,
                 division_bias: self.division_bias,
+                sub_graphs: self.sub_graphs,
+                split: self.split,
                 buffer_pool_bytes: self.buffer_pool,
                 buffer_bytes_min: self.buffer_min,
                 buffer_bytes_max: self.buffer_max,

@@ -19,7 +19,7 @@ use super::recovery::{self, ShardSet};
 use super::round::{self, Round, Step};
 use super::segment::Segment;
 use super::shard::{Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
-use super::space::Space;
+use super::subgraphs::{Partition, SubGraphs};
 use super::table::Tables;
 use crate::batch::DELETION;
 use crate::log::{Checkpoint, EdgeLog, Record};
@@ -59,7 +59,7 @@ pub(crate) struct Archive {
 pub(crate) struct Machinery {
     pub options: GraphOptions,
     pub log: EdgeLog,
-    pub space: Space,
+    pub sub_graphs: SubGraphs,
     pub places: Places,
     pub plan: Plan,
     pub segment: Arc<Segment>,
@@ -76,16 +76,16 @@ impl Machinery {
     pub(crate) fn new(
         manifest: &Manifest,
         log: EdgeLog,
-        blocks: Region,
+        blocks: Arc<[Region]>,
         segment: Arc<Segment>,
     ) -> Result<Self> {
         let options = manifest.options.clone();
-        let places = Places { blocks: blocks.clone(), buffers: segment.buffers.clone() };
+        let partition = Partition::new(&options)?;
         Ok(Self {
             plan: options.adjacency.plan(&options)?,
             log,
-            space: Space::new(blocks, segment.clone(), recovery::FIRST_UNIT.into(), Vec::new()),
-            places,
+            sub_graphs: SubGraphs::new(partition, &blocks, &segment),
+            places: Places { blocks, buffers: segment.buffers.clone() },
             tables: Tables::new(segment.clone(), &[]),
             pool: Pool::new(segment.clone()),
             segment,
@@ -94,9 +94,9 @@ impl Machinery {
         })
     }
 
-    /// Returns where tables and buffers come from.
-    pub(crate) fn memory(&self) -> (&Arc<Tables>, &Arc<Pool>) {
-        (&self.tables, &self.pool)
+    /// Returns which lists lie where, and where tables and buffers come from.
+    pub(crate) fn memory(&self) -> (Partition, &Arc<Tables>, &Arc<Pool>) {
+        (self.sub_graphs.partition, &self.tables, &self.pool)
     }
 
     fn context<'a>(
@@ -106,7 +106,7 @@ impl Machinery {
         replaying: bool,
     ) -> Context<'a> {
         Context {
-            space: &self.space,
+            sub_graphs: &self.sub_graphs,
             places: &self.places,
             plan: &self.plan,
             salt: self.salt,
@@ -267,13 +267,13 @@ impl Archive {
         outcomes.into_iter().collect::<Result<()>>()?;
         if std::mem::take(&mut self.is_taken_over) {
             // Blocks of the killed process, which may be in caches only.
-            machinery.space.flush_used(Site::BlocksFound);
+            machinery.sub_graphs.flush_used(Site::BlocksFound);
         }
-        machinery.space.region().fence(Site::Block)?;
+        machinery.sub_graphs.fence(Site::Block)?;
         segment.change_together(|| self.move_tail(machinery, false))?;
         segment.set_passed(false);
         self.is_dirty = false;
-        self.retired.release(&machinery.space);
+        self.retired.release(&machinery.sub_graphs);
         Ok(())
     }
 
@@ -282,7 +282,7 @@ impl Archive {
     /// # Errors
     /// If a fence fails.
     pub(crate) fn pass_buffers(&mut self, machinery: &Machinery) -> Result<()> {
-        machinery.space.region().fence(Site::Block)?;
+        machinery.sub_graphs.fence(Site::Block)?;
         machinery.segment.set_passed(true);
         self.move_tail(machinery, true)
     }
@@ -335,7 +335,7 @@ impl Archive {
         shards: Range<usize>,
         done: &mut Compaction,
     ) -> Result<()> {
-        self.retired.release(&machinery.space);
+        self.retired.release(&machinery.sub_graphs);
         self.epoch += 1;
         let stamp = Stamp {
             epoch: self.epoch,
@@ -358,12 +358,12 @@ impl Archive {
             written.iter_mut().for_each(|new| new.undo(&context));
             // Some were copied for it.
             self.publish_shards(shards, &machinery.segment);
-            return context.places.blocks.drain(Site::Wipe).and(Err(error));
+            return context.sub_graphs.drain(Site::Wipe).and(Err(error));
         }
         if written.iter().all(NewRuns::is_empty) {
             return Ok(());
         }
-        machinery.places.blocks.fence(Site::Run)?;
+        machinery.sub_graphs.fence(Site::Run)?;
         let segment = &machinery.segment;
         let first = shards.start;
         self.count_on(shards.clone(), segment, |index, _| written[index - first].durable);
@@ -378,13 +378,13 @@ impl Archive {
             }
         }
         self.retired.retire(replaced);
-        self.retired.release(&machinery.space);
+        self.retired.release(&machinery.sub_graphs);
         Ok(())
     }
 
     /// Gives back what compaction replaced and no snapshot can read any more.
     pub(crate) fn release(&mut self, machinery: &Machinery) {
-        self.retired.release(&machinery.space);
+        self.retired.release(&machinery.sub_graphs);
     }
 
     /// Returns the first shards one after the other, at most `most`, of whose lists so many percent
@@ -545,7 +545,7 @@ impl Archive {
                     })
                 })?;
             }
-            match machinery.space.region().drain(Site::Block) {
+            match machinery.sub_graphs.drain(Site::Block) {
                 // Nothing is fenced any more; in memory the lists are whole all the same.
                 Err(Error::Poisoned { .. }) => Ok(()),
                 outcome => outcome,

@@ -23,7 +23,7 @@ use super::naive::NewLists;
 use super::options::Compacting;
 use super::run::{self, RunHeader, SPAN};
 use super::shard::{Context, SHARD_SPAN, Shard, Tally};
-use super::space::Space;
+use super::subgraphs::SubGraphs;
 use crate::Result;
 use crate::batch::DELETION;
 use crate::medium::Site;
@@ -39,6 +39,9 @@ pub struct Compaction {
     pub freed_bytes: u64,
 }
 
+/// Units of a sub-graph.
+pub(crate) type Units = (usize, Range<u64>);
+
 /// Keeps units that were freed since it was taken from being used again.
 #[derive(Clone, Default)]
 pub(crate) struct Lease(Arc<()>);
@@ -48,7 +51,7 @@ pub(crate) struct Lease(Arc<()>);
 pub(crate) struct Retired {
     lease: Lease,
     /// In the order of time.
-    waiting: VecDeque<(Weak<()>, Vec<Range<u64>>)>,
+    waiting: VecDeque<(Weak<()>, Vec<Units>)>,
 }
 
 impl Retired {
@@ -58,16 +61,16 @@ impl Retired {
     }
 
     /// Takes units that only snapshots from before now can still read.
-    pub(crate) fn retire(&mut self, units: Vec<Range<u64>>) {
+    pub(crate) fn retire(&mut self, units: Vec<Units>) {
         let last = std::mem::take(&mut self.lease);
         self.waiting.push_back((Arc::downgrade(&last.0), units));
     }
 
     /// Gives back what no snapshot can read any more (C2).
-    pub(crate) fn release(&mut self, space: &Space) {
+    pub(crate) fn release(&mut self, sub_graphs: &SubGraphs) {
         while self.waiting.front().is_some_and(|(lease, _)| lease.strong_count() == 0) {
             let (_, units) = self.waiting.pop_front().expect("there is a first one");
-            space.give_back(units);
+            sub_graphs.give_back(units);
         }
     }
 }
@@ -76,7 +79,7 @@ impl Retired {
 struct NewRun {
     list: usize,
     span: usize,
-    units: Range<u64>,
+    units: Units,
 }
 
 /// What the runs of one compaction have in common.
@@ -95,7 +98,7 @@ pub(crate) struct NewRuns {
     runs: Vec<NewRun>,
     /// What is written the naive way instead.
     lists: NewLists,
-    replaced: Vec<Range<u64>>,
+    replaced: Vec<Units>,
     /// What the shard will have written.
     tally: Tally,
     /// The part of it that the log's anchor counts on.
@@ -128,9 +131,9 @@ impl NewRuns {
         };
         if let Err(error) = owned {
             new.undo(context);
-            return context.places.blocks.drain(Site::Wipe).and(Err(error));
+            return context.sub_graphs.drain(Site::Wipe).and(Err(error));
         }
-        context.places.blocks.drain(Site::Run)?;
+        context.sub_graphs.drain(Site::Run)?;
         Ok(new)
     }
 
@@ -154,14 +157,17 @@ impl NewRuns {
             }
         }
         if !self.is_empty() {
-            self.replaced.extend(shard.space.unused());
+            let of_slots = context.sub_graphs.partition.of_slots(shard.number());
+            for (sub_graph, space) in of_slots.into_iter().zip(&shard.spaces) {
+                self.replaced.extend(space.unused().map(|units| (sub_graph, units)));
+            }
         }
         Ok(())
     }
 
     /// Notes what the new run of a span is to replace.
     fn replace(&mut self, context: &Context, stamp: Stamp, lists: &List, span: usize) {
-        let region = &context.places.blocks;
+        let region = lists.blocks(context.places);
         for local in locals_of(span) {
             let mut place = lists.entry(local).head;
             while place != NO_BLOCK {
@@ -169,7 +175,8 @@ impl NewRuns {
                 self.remove(block::checksum_of(region, place), is_durable);
                 let (entries, previous) = block::entries(region, place);
                 let end = place + block::lines_for(entries.len());
-                self.replaced.push((place / UNIT_LINES).into()..end.div_ceil(UNIT_LINES).into());
+                let units = (place / UNIT_LINES).into()..end.div_ceil(UNIT_LINES).into();
+                self.replaced.push((lists.sub_graph, units));
                 place = previous;
             }
         }
@@ -177,7 +184,8 @@ impl NewRuns {
         if run != NO_BLOCK {
             self.remove(run::checksum_of(region, run), true);
             let start = u64::from(run / UNIT_LINES);
-            self.replaced.push(start..start + run::header_of(region, run).units());
+            let units = start..start + run::header_of(region, run).units();
+            self.replaced.push((lists.sub_graph, units));
         }
     }
 
@@ -195,11 +203,12 @@ impl NewRuns {
         shard: &Shard,
         (list, span): (usize, usize),
     ) -> Result<()> {
+        let lists = &shard.lists[list];
         let mut sorter = LiveSorter::default();
         let (mut ends, mut entries) = ([0; SPAN], Vec::new());
         for (local, end) in locals_of(span).zip(&mut ends) {
             sorter.words.clear();
-            shard.lists[list].gather(context.places, local, &mut sorter.words);
+            lists.gather(context.places, local, &mut sorter.words);
             sorter.append_live(context.entry_words, &mut entries);
             *end = entries.len() as u32;
         }
@@ -211,36 +220,39 @@ impl NewRuns {
             entry_words: entries.len() as u32,
             vertices: vertices_of(shard, span),
         };
-        let units = context.space.take_units(header.units(), header.units())?;
+        let space = context.sub_graphs.space(lists.sub_graph);
+        let units = space.take_units(header.units(), header.units())?;
         let place = units.start as u32 * UNIT_LINES;
-        let region = &context.places.blocks;
+        let region = lists.blocks(context.places);
         let checksum = run::write(region, context.salt, place, &header, (&ends, &entries));
         self.tally.add(checksum);
         self.durable.add(checksum);
-        self.runs.push(NewRun { list, span, units });
+        self.runs.push(NewRun { list, span, units: (lists.sub_graph, units) });
         Ok(())
     }
 
     /// Wipes what was written and gives its units back.
     pub(crate) fn undo(&mut self, context: &Context) {
         for run in self.runs.drain(..) {
-            run::wipe(&context.places.blocks, run.units.start as u32 * UNIT_LINES);
-            context.space.give_back([run.units]);
+            let (sub_graph, units) = run.units;
+            run::wipe(&context.places.blocks[sub_graph], units.start as u32 * UNIT_LINES);
+            context.sub_graphs.give_back([(sub_graph, units)]);
         }
-        context.space.give_back(joined(self.lists.undo(context)));
+        context.sub_graphs.give_back(joined(self.lists.undo(context)));
     }
 
     /// Makes the runs, which count from now on, the lists of `shard`. Returns the units that they
     /// replace, and adds to what was done.
-    pub(crate) fn adopt(self, shard: &mut Shard, done: &mut Compaction) -> Vec<Range<u64>> {
+    pub(crate) fn adopt(self, shard: &mut Shard, done: &mut Compaction) -> Vec<Units> {
         if self.is_empty() {
             return Vec::new();
         }
         for run in &self.runs {
-            shard.lists[run.list].adopt_run(run.span, run.units.start as u32 * UNIT_LINES);
+            let (_, units) = &run.units;
+            shard.lists[run.list].adopt_run(run.span, units.start as u32 * UNIT_LINES);
             let first = run.span * SPAN / 64;
             shard.unflushed[first..first + SPAN / 64].fill(0);
-            done.written_bytes += super::space::UNIT_BYTES * (run.units.end - run.units.start);
+            done.written_bytes += super::space::UNIT_BYTES * (units.end - units.start);
         }
         done.runs += self.runs.len() as u64;
         shard.lists.iter_mut().for_each(|list| list.drop_buffers());
@@ -248,7 +260,7 @@ impl NewRuns {
         shard.tombstone_count = 0;
         self.lists.adopt(shard, done);
         let replaced = joined(self.replaced);
-        let units = replaced.iter().map(|units| units.end - units.start).sum::<u64>();
+        let units = replaced.iter().map(|(_, units)| units.end - units.start).sum::<u64>();
         done.freed_bytes += super::space::UNIT_BYTES * units;
         replaced
     }
@@ -273,14 +285,16 @@ fn vertices_of(shard: &Shard, span: usize) -> [u32; run::VERTEX_WORDS] {
 }
 
 /// Sorts ranges, and joins those that touch or overlap: several blocks lie in one unit.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.retain(|range| !range.is_empty());
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
+fn joined(mut units: Vec<Units>) -> Vec<Units> {
+    units.retain(|(_, range)| !range.is_empty());
+    units.sort_unstable_by_key(|(sub_graph, range)| (*sub_graph, range.start));
+    let mut joined: Vec<Units> = Vec::new();
+    for (sub_graph, range) in units {
         match joined.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => joined.push(range),
+            Some((same, last)) if *same == sub_graph && range.start <= last.end => {
+                last.end = last.end.max(range.end);
+            }
+            _ => joined.push((sub_graph, range)),
         }
     }
     joined
@@ -344,6 +358,8 @@ mod tests {
 
     #[test]
     fn ranges_are_joined() {
-        assert_eq!(joined(vec![5..6, 1..2, 2..4, 5..7, 9..9, 3..4]), [1..4, 5..7]);
+        let in_first = [5..6, 1..2, 2..4, 5..7, 9..9, 3..4].map(|range| (0, range));
+        let units = [vec![(1, 4..5)], in_first.to_vec()].concat();
+        assert_eq!(joined(units), [(0, 1..4), (0, 5..7), (1, 4..5)]);
     }
 }

@@ -60,7 +60,7 @@ impl Core {
         if archive.next_sequence == log.checkpoint().1 {
             segment.note_progress(log.progress(&[], archive.next_sequence));
         }
-        self.machinery.space.publish();
+        self.machinery.sub_graphs.publish();
         archive.publish(&self.machinery)?;
         segment.begin();
         Ok(())
@@ -76,7 +76,7 @@ impl Core {
         self.check_batch(batch)?;
         self.machinery.log.begin_writing()?;
         if !batch.only_takes_away() {
-            self.machinery.space.make_room()?;
+            self.machinery.sub_graphs.make_room()?;
         }
         let position = self.append(batch)?;
         self.machinery.segment.note_anchor(self.machinery.log.anchor_counter());
@@ -217,7 +217,7 @@ impl Core {
         self.check_writable()?;
         self.refuse_if_failed()?;
         self.machinery.log.begin_writing()?;
-        match self.machinery.space.make_room() {
+        match self.machinery.sub_graphs.make_room() {
             // What is free already may do.
             Ok(()) | Err(Error::NoSpace { .. }) => {}
             Err(error) => return Err(error),
@@ -248,7 +248,7 @@ impl Core {
 
     /// Flushes all buffers, empties the log and gives unused space back.
     pub(super) fn close(&self) -> Result<()> {
-        let Machinery { log, space, options, segment, .. } = &self.machinery;
+        let Machinery { log, sub_graphs, options, segment, .. } = &self.machinery;
         if self.volume.access() == Access::Read || log.is_untouched() {
             return Ok(());
         }
@@ -260,11 +260,7 @@ impl Core {
         }
         segment.remove();
         log.restart_ring(options.log_bytes)?;
-        let used = space.used_bytes().next_multiple_of(4096);
-        if used < space.region().len() {
-            space.region().shrink(used)?;
-        }
-        Ok(())
+        sub_graphs.shrink()
     }
 
     fn take_all(&self, archive: &mut Archive) -> Result<()> {
@@ -274,7 +270,7 @@ impl Core {
     fn flush_archive(&self, archive: &mut Archive) -> Result<()> {
         if archive.is_dirty {
             self.refuse_if_failed()?;
-            self.machinery.space.make_room()?;
+            self.machinery.sub_graphs.make_room()?;
             archive.flush_all(&self.machinery).inspect_err(|error| self.fail_unless_full(error))?;
         }
         Ok(())

@@ -36,7 +36,8 @@ pub(crate) const LINES_AHEAD: usize = 4;
 /// Where lists lie: blocks on the medium, buffers in memory.
 #[derive(Clone)]
 pub(crate) struct Places {
-    pub blocks: Region,
+    /// By sub-graph.
+    pub blocks: Arc<[Region]>,
     pub buffers: Region,
 }
 
@@ -66,6 +67,8 @@ impl Spill {
 
 /// Neighbors of one direction for the vertices of one shard.
 pub(crate) struct List {
+    /// Where its blocks lie.
+    pub sub_graph: usize,
     pub table: Table,
     /// By local vertex over [`run::SPAN`].
     pub spans: Vec<Span>,
@@ -79,14 +82,14 @@ impl List {
     ///
     /// # Errors
     /// `NoSpace` if there is no memory for them.
-    pub(crate) fn new(tables: &Arc<Tables>, pool: &Arc<Pool>) -> Result<Self> {
-        Ok(Self::restore(Table::new(tables)?, Buffers::new(pool.clone())))
+    pub(crate) fn new(sub_graph: usize, tables: &Arc<Tables>, pool: &Arc<Pool>) -> Result<Self> {
+        Ok(Self::restore(sub_graph, Table::new(tables)?, Buffers::new(pool.clone())))
     }
 
     /// Returns the lists that a table and its buffers are, with no run yet.
-    pub(crate) fn restore(table: Table, buffers: Buffers) -> Self {
+    pub(crate) fn restore(sub_graph: usize, table: Table, buffers: Buffers) -> Self {
         let spans = vec![Span::default(); SHARD_SPAN / run::SPAN];
-        Self { table, spans, buffers, spills: FxHashMap::default() }
+        Self { sub_graph, table, spans, buffers, spills: FxHashMap::default() }
     }
 
     /// Returns a copy that changes by itself.
@@ -105,7 +108,13 @@ impl List {
         let copy_all =
             |(&local, spills): (&u32, &Vec<Spill>)| (local, spills.iter().map(copy).collect());
         let spills = self.spills.iter().map(copy_all).collect();
-        Ok(Self { table, spans: self.spans.clone(), buffers, spills })
+        Ok(Self { sub_graph: self.sub_graph, table, spans: self.spans.clone(), buffers, spills })
+    }
+
+    /// Returns the file that its blocks lie in.
+    #[inline]
+    pub(crate) fn blocks<'a>(&self, places: &'a Places) -> &'a Region {
+        &places.blocks[self.sub_graph]
     }
 
     /// Returns the row of `local`.
@@ -309,7 +318,7 @@ impl List {
     pub(crate) fn base<'a>(&self, places: &'a Places, local: usize) -> &'a [AtomicU32] {
         match self.spans[local / run::SPAN].run {
             NO_BLOCK => &[],
-            place => run::entries(&places.blocks, place, local % run::SPAN),
+            place => run::entries(self.blocks(places), place, local % run::SPAN),
         }
     }
 
@@ -324,7 +333,7 @@ impl List {
     /// Like [`Self::chain`], for a caller that loads lists ahead itself.
     #[inline(always)]
     pub(crate) fn bare_chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
-        let region = &places.blocks;
+        let region = self.blocks(places);
         let words = self.buffered(&places.buffers, local).iter();
         let base = self.base(places, local);
         Chain { words, next: self.entry(local).head, base, region }
@@ -336,7 +345,7 @@ impl List {
     pub(crate) fn warm_chain(&self, places: &Places, local: usize, lines: usize) {
         if local < SHARD_SPAN {
             let entry = self.entry(local);
-            block::prefetch(&places.blocks, entry.head);
+            block::prefetch(self.blocks(places), entry.head);
             let words = words_of(&places.buffers, &entry);
             words.chunks(LINE_WORDS).take(lines).for_each(prefetch);
         }
@@ -448,15 +457,14 @@ pub(crate) struct Chain<'a> {
 impl<'a> Chain<'a> {
     /// Returns the list of the vertex number `index` of the run at `place`, if that is all of it.
     #[inline]
-    pub(crate) fn of_run(places: &'a Places, place: u32, index: usize) -> Self {
-        let region = &places.blocks;
+    pub(crate) fn of_run(region: &'a Region, place: u32, index: usize) -> Self {
         Self { words: run::entries(region, place, index).iter(), next: NO_BLOCK, base: &[], region }
     }
 
     /// Returns a list without words.
     #[inline]
-    pub(crate) fn empty(places: &'a Places) -> Self {
-        Self { words: [].iter(), next: NO_BLOCK, base: &[], region: &places.blocks }
+    pub(crate) fn empty(region: &'a Region) -> Self {
+        Self { words: [].iter(), next: NO_BLOCK, base: &[], region }
     }
 
     /// Returns the entries of the next block, or of the run after the last, if there is one.

@@ -55,13 +55,13 @@ mod segment;
 mod shard;
 mod snapshot;
 mod space;
+mod subgraphs;
 mod sync;
 mod table;
 mod takeover;
 mod verify;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::{Edge, VertexId};
 use parking_lot::RwLock;
@@ -71,25 +71,22 @@ pub use self::deal::Division;
 pub use self::options::{AdjacencyOptions, Compacting, Deleting, Phases};
 pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
+pub use self::subgraphs::Split;
 pub use self::verify::Verification;
 
 use self::archive::{Archive, Machinery};
 use self::core::Core;
 use self::phases::Archiver;
 use self::segment::Segment;
-use self::space::Space;
+use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX, SubGraphs};
+use crate::Result;
 use crate::batch::Batch;
 use crate::log::{EdgeLog, RING_OFFSET};
 use crate::manifest::{MANIFEST, Manifest};
-use crate::medium::{Access, Region, Site, Volume};
+use crate::medium::{Access, Region, Volume};
 use crate::names::NAMES;
-use crate::{Error, Result};
 
 const LOG: &str = "log";
-const BLOCKS: &str = "blocks";
-const BLOCKS_MAGIC: u32 = u32::from_le_bytes(*b"BLKS");
-const BLOCKS_VERSION: u32 = 2;
-const BLOCKS_HEADER_WORDS: usize = 4;
 
 /// What updates have changed since a graph was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,8 +136,11 @@ pub struct AdjacencyGraph {
 
 impl AdjacencyGraph {
     /// Every file that a graph in this layout can have.
-    pub const FILES: [&str; 7] =
-        [MANIFEST, NAMES, LOG, BLOCKS, segment::INDEX, segment::TABLES, segment::BUFFERS];
+    pub const FILES: [&str; 6 + SUB_GRAPHS_MAX] = {
+        let [b0, b1, b2, b3, b4, b5, b6, b7] = BLOCKS;
+        let [index, tables, buffers] = [segment::INDEX, segment::TABLES, segment::BUFFERS];
+        [MANIFEST, NAMES, LOG, b0, b1, b2, b3, b4, b5, b6, b7, index, tables, buffers]
+    };
 
     /// Creates an empty graph on an empty volume.
     ///
@@ -150,18 +150,13 @@ impl AdjacencyGraph {
     pub fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
         let options = &manifest.options;
         options.adjacency.plan(options)?;
+        Partition::new(options)?;
         let log_region = volume.create_region(LOG, RING_OFFSET)?;
         let log =
             EdgeLog::create(log_region, options.log_bytes, options.weighted, manifest.salt())?;
-        let blocks = volume.create_region(BLOCKS, space::UNIT_BYTES)?;
-        blocks.store_words(0, &blocks_header(manifest.salt()));
-        blocks.flush(Site::BlocksHeader, 0..4 * BLOCKS_HEADER_WORDS as u64);
-        blocks.fence(Site::BlocksHeader)?;
+        let blocks = subgraphs::create_files(&volume, &manifest)?;
         if options.preallocate_bytes > 0 {
             log.preallocate()?;
-            let bytes = options.preallocate_bytes.min(space::FILE_BYTES_MAX - space::UNIT_BYTES);
-            blocks.grow(space::UNIT_BYTES + bytes.next_multiple_of(space::UNIT_BYTES))?;
-            blocks.populate(0..blocks.len())?;
         }
         let segment = new_segment(&volume, &manifest)?;
         manifest.publish(&volume)?;
@@ -180,13 +175,11 @@ impl AdjacencyGraph {
     /// directory holds something else.
     pub fn open(volume: Volume) -> Result<Self> {
         let manifest = Manifest::read(&volume)?;
-        let salt = manifest.salt();
         let log = volume.open_region(LOG)?;
-        let blocks = volume.open_region(BLOCKS)?;
-        check_blocks_header(&blocks, salt)?;
-        let (core, recovery) = match Self::take_over(&volume, &manifest, [&log, &blocks])? {
+        let blocks = subgraphs::open_files(&volume, &manifest)?;
+        let (core, recovery) = match Self::take_over(&volume, &manifest, (&log, &blocks))? {
             Some(taken_over) => taken_over,
-            None => Self::recover(volume, manifest, [log, blocks])?,
+            None => Self::recover(volume, manifest, (log, blocks))?,
         };
         core.begin_segment()?;
         Ok(Self::assemble(core, recovery))
@@ -196,7 +189,7 @@ impl AdjacencyGraph {
     fn take_over(
         volume: &Volume,
         manifest: &Manifest,
-        [log, blocks]: [&Region; 2],
+        (log, blocks): (&Region, &Arc<[Region]>),
     ) -> Result<Option<(Core, Recovery)>> {
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let Some(segment) = Segment::find(volume, LOG, manifest) else { return Ok(None) };
@@ -220,13 +213,13 @@ impl AdjacencyGraph {
     fn recover(
         volume: Volume,
         manifest: Manifest,
-        [log, blocks]: [Region; 2],
+        (log, blocks): (Region, Arc<[Region]>),
     ) -> Result<(Core, Recovery)> {
         let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt())?;
-        recovery::refuse_passed(&log, &blocks)?;
+        recovery::refuse_passed(&log, &blocks[0])?;
         let segment = new_segment(&volume, &manifest)?;
         let mut machinery = Machinery::new(&manifest, log, blocks, segment)?;
-        let mut recovered = recovery::recover(&machinery)?;
+        let recovered = recovery::recover(&machinery)?;
         if volume.access() == Access::Write {
             recovered.settle(&machinery.places.blocks)?;
             if machinery.log.untaken().0 > 0 {
@@ -234,11 +227,12 @@ impl AdjacencyGraph {
                 machinery.log.begin_writing()?;
             }
         }
-        let free_units = std::mem::take(&mut recovered.free_units);
-        let (blocks, segment) = (machinery.places.blocks.clone(), machinery.segment.clone());
-        machinery.space = Space::new(blocks, segment, recovered.next_unit, free_units);
+        let used = recovered.used_units();
+        let partition = machinery.sub_graphs.partition;
+        let (blocks, segment) = (&machinery.places.blocks, &machinery.segment);
+        machinery.sub_graphs = SubGraphs::with_used(partition, blocks, segment, used);
         let (replayed_batches, replayed_updates) = machinery.log.untaken();
-        let orphaned_blocks = recovered.orphans.len() as u64;
+        let orphaned_blocks = recovered.orphan_count() as u64;
         let (checkpoint, next_sequence) = machinery.log.checkpoint();
         let epoch = recovery::epoch_of(checkpoint);
         let archive = Archive::new(recovered.shards, recovered.durable, next_sequence, epoch);
@@ -418,28 +412,4 @@ fn new_segment(volume: &Volume, manifest: &Manifest) -> Result<Arc<Segment>> {
         Access::Write => Segment::create(volume, LOG, manifest),
         Access::Read => Segment::process(),
     }
-}
-
-fn blocks_header(salt: u32) -> [u32; BLOCKS_HEADER_WORDS] {
-    let words = [BLOCKS_MAGIC, BLOCKS_VERSION, salt];
-    let checksum = crc32c::crc32c_append(salt, bytemuck::cast_slice(&words));
-    [words[0], words[1], words[2], checksum]
-}
-
-fn check_blocks_header(region: &Region, salt: u32) -> Result<()> {
-    let damaged = |found: String| Error::Corruption {
-        path: region.path().to_owned(),
-        offset: 0,
-        what: "the header of the block file".into(),
-        expected: format!("version {BLOCKS_VERSION} of graph {salt:08x}"),
-        found,
-    };
-    if region.len() < space::UNIT_BYTES {
-        return Err(damaged(format!("{} bytes", region.len())));
-    }
-    let words: Vec<u32> =
-        region.words(0, BLOCKS_HEADER_WORDS).iter().map(|word| word.load(Relaxed)).collect();
-    let expected = blocks_header(salt);
-    // Every word is known, the checksum too, so that there is nothing to compute.
-    if words == expected { Ok(()) } else { Err(damaged(format!("{words:08x?}"))) }
 }

@@ -29,10 +29,11 @@ use everedge_core::VertexId;
 
 use super::block::{self, BlockHeader, ENTRY_WORDS_MAX, LINE_BYTES, LINES_MAX, NO_BLOCK};
 use super::block::{UNIT_LINES, lines_for};
-use super::compact::{Compaction, Stamp};
+use super::compact::{Compaction, Stamp, Units};
 use super::list::List;
 use super::shard::{Context, Shard, Tally, Update};
 use super::space::ShardSpace;
+use super::subgraphs::SHARD_SPACES;
 use crate::Result;
 use crate::batch::DELETION;
 use crate::medium::Site;
@@ -41,7 +42,9 @@ use crate::medium::Site;
 #[derive(Default)]
 pub(crate) struct NewLists {
     lists: Vec<NewList>,
-    space: ShardSpace,
+    /// One for each sub-graph, which `of_slots` names.
+    spaces: [ShardSpace; SHARD_SPACES],
+    of_slots: [usize; SHARD_SPACES],
     /// They are complete up to and including the update of this number.
     sequence: u64,
 }
@@ -49,6 +52,7 @@ pub(crate) struct NewLists {
 /// One of them: blocks of the largest size, and a last one.
 struct NewList {
     list: usize,
+    sub_graph: usize,
     local: usize,
     place: u32,
     lines: u32,
@@ -59,9 +63,9 @@ impl NewList {
         (self.place..self.place + self.lines).step_by(LINES_MAX as usize)
     }
 
-    fn units(&self) -> Range<u64> {
+    fn units(&self) -> Units {
         let end = (self.place + self.lines).div_ceil(UNIT_LINES);
-        u64::from(self.place / UNIT_LINES)..u64::from(end)
+        (self.sub_graph, u64::from(self.place / UNIT_LINES)..u64::from(end))
     }
 }
 
@@ -87,42 +91,58 @@ impl NewLists {
         debug_assert!(stamp.sequence < stamp.tail_sequence || shard.tally == Tally::default());
         self.sequence = stamp.sequence;
         let (mut tally, mut words) = (Tally::default(), Vec::new());
-        for local in locals.filter(|&local| shard.lists[list].entry(local).head != NO_BLOCK) {
-            let entry_count = shard.lists[list].entry(local).degree as usize;
-            let (place, lines) = self.allocate(context, entry_count * context.entry_words)?;
-            let new = NewList { list, local, place, lines };
-            move_live(&shard.lists[list], context, local, &mut words);
+        self.of_slots = context.sub_graphs.partition.of_slots(shard.number());
+        let from = &shard.lists[list];
+        let sub_graph = from.sub_graph;
+        for local in locals.filter(|&local| from.entry(local).head != NO_BLOCK) {
+            let entry_count = from.entry(local).degree as usize;
+            let words_needed = entry_count * context.entry_words;
+            let (place, lines) = self.allocate(context, (sub_graph, list), words_needed)?;
+            let new = NewList { list, sub_graph, local, place, lines };
+            move_live(from, context, local, &mut words);
             debug_assert_eq!(words.len(), entry_count * context.entry_words);
             write_blocks(context, stamp, shard, &new, &words, &mut tally);
             self.lists.push(new);
-            context.places.blocks.fence(Site::Run)?;
+            context.places.blocks[sub_graph].fence(Site::Run)?;
         }
         Ok(tally)
     }
 
     /// Returns the place of consecutive lines for a list of so many words.
-    fn allocate(&mut self, context: &Context, words: usize) -> Result<(u32, u32)> {
+    fn allocate(
+        &mut self,
+        context: &Context,
+        (sub_graph, list): (usize, usize),
+        words: usize,
+    ) -> Result<(u32, u32)> {
+        let space = context.sub_graphs.space(sub_graph);
+        let own = &mut self.spaces[context.sub_graphs.partition.slot(list)];
         if words <= ENTRY_WORDS_MAX {
             let lines = lines_for(words);
-            return Ok((self.space.take(context.space, lines)?, lines));
+            return Ok((own.take(space, lines)?, lines));
         }
         let whole = (words - 1) / ENTRY_WORDS_MAX;
         let lines = whole as u32 * LINES_MAX + lines_for(words - whole * ENTRY_WORDS_MAX);
         let unit_count = u64::from(lines.div_ceil(UNIT_LINES));
-        let units = context.space.take_units(unit_count, unit_count)?;
+        let units = space.take_units(unit_count, unit_count)?;
         let place = units.start as u32 * UNIT_LINES;
-        self.space.adopt_units(unit_count);
-        self.space.give_back(place + lines, unit_count as u32 * UNIT_LINES - lines);
+        own.adopt_units(unit_count);
+        own.give_back(place + lines, unit_count as u32 * UNIT_LINES - lines);
         Ok((place, lines))
     }
 
     /// Wipes what was written. Returns its units.
-    pub(crate) fn undo(&mut self, context: &Context) -> Vec<Range<u64>> {
-        for new in &self.lists {
-            new.blocks().for_each(|place| block::wipe(&context.places.blocks, place));
+    pub(crate) fn undo(&mut self, context: &Context) -> Vec<Units> {
+        let mut units = Vec::new();
+        for new in self.lists.drain(..) {
+            let region = &context.places.blocks[new.sub_graph];
+            new.blocks().for_each(|place| block::wipe(region, place));
+            units.push(new.units());
         }
-        let space = std::mem::take(&mut self.space);
-        self.lists.drain(..).map(|new| new.units()).chain(space.unused()).collect()
+        for (sub_graph, space) in self.of_slots.into_iter().zip(std::mem::take(&mut self.spaces)) {
+            units.extend(space.unused().map(|units| (sub_graph, units)));
+        }
+        units
     }
 
     /// Makes the lists, which count from now on, those of `shard`, and adds to what was done.
@@ -135,7 +155,7 @@ impl NewLists {
             done.written_bytes += u64::from(new.lines) * LINE_BYTES;
         }
         done.runs += self.lists.len() as u64;
-        shard.space = self.space;
+        shard.spaces = self.spaces;
     }
 }
 
@@ -179,7 +199,7 @@ fn write_blocks(
             entry_words: entries.len(),
             is_vertex: shard.is_vertex(new.local),
         };
-        let region = &context.places.blocks;
+        let region = &context.places.blocks[new.sub_graph];
         tally.add(block::write(region, context.salt, place, &header, entries));
         (previous, previous_sequence) = (place, stamp.sequence as u32);
     }

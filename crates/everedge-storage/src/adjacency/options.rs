@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::buffers::Plan;
 use super::deal::Division;
+use super::subgraphs::Split;
 use crate::manifest::GraphOptions;
 use crate::medium::MediumKind;
 use crate::{Error, Result};
@@ -120,6 +121,11 @@ pub struct AdjacencyOptions {
     pub division: Division,
     /// A round has a range of vertices for 2^b of its updates: b.
     pub division_bias: u32,
+    /// How many sub-graphs, each with its own file of blocks, in the memory of one NUMA node: 1
+    /// to 8.
+    pub sub_graphs: u32,
+    /// What is divided among them.
+    pub split: Split,
     /// Bytes of vertex buffers from which all are flushed.
     pub buffer_pool_bytes: u64,
     /// Bytes of a vertex's first buffer: a power of two from 16 on.
@@ -153,6 +159,8 @@ impl Default for AdjacencyOptions {
             phases: Phases::Overlapped,
             division: Division::Stealing,
             division_bias: 4,
+            sub_graphs: 1,
+            split: Split::Vertices,
             buffer_pool_bytes: 4 << 30,
             buffer_bytes_min: 16,
             buffer_bytes_max: 256,

@@ -23,7 +23,8 @@ use super::block::{self, BlockHeader, LINE_BYTES, NO_BLOCK, UNIT_LINES};
 use super::list::{Places, Span};
 use super::run::{self, RunHeader, SPAN};
 use super::shard::{SHARD_SPAN, Shard, Tally};
-use super::space;
+use super::space::{self, ShardSpace};
+use super::subgraphs::SHARD_SPACES;
 use crate::batch::DELETION;
 use crate::log::{Checkpoint, EdgeLog};
 use crate::manifest::GraphOptions;
@@ -58,7 +59,19 @@ struct FoundRun {
     checksum: u32,
 }
 
+impl Found {
+    fn sub_graph(&self, machinery: &Machinery) -> usize {
+        let shard = self.header.vertex as usize / SHARD_SPAN;
+        machinery.sub_graphs.partition.sub_graph(shard, self.header.list)
+    }
+}
+
 impl FoundRun {
+    fn sub_graph(&self, machinery: &Machinery) -> usize {
+        let shard = self.header.first_vertex as usize / SHARD_SPAN;
+        machinery.sub_graphs.partition.sub_graph(shard, self.header.list)
+    }
+
     fn units(&self) -> Range<u32> {
         let first = self.place / UNIT_LINES;
         first..first + self.header.units() as u32
@@ -77,11 +90,15 @@ pub(crate) struct Recovered {
     pub shards: Vec<Arc<Shard>>,
     /// By shard: what the log's anchor counts on.
     pub durable: Vec<Tally>,
-    /// The first unit never used.
-    pub next_unit: u64,
-    pub free_units: Vec<Range<u64>>,
+    files: Vec<RecoveredFile>,
+}
+
+/// The file of a sub-graph.
+struct RecoveredFile {
+    /// By unit, a bit for each line that is in use.
+    used_lines: Vec<u8>,
     /// Places of valid blocks that belong to no whole chain.
-    pub orphans: Vec<u32>,
+    orphans: Vec<u32>,
     /// Places of runs that do not count.
     uncounted_runs: Vec<u32>,
     /// Place and lines of blocks in use that were written after the checkpoint.
@@ -124,27 +141,17 @@ pub(crate) fn refuse_passed(log: &EdgeLog, blocks: &Region) -> Result<()> {
 /// `Corruption` if a block that was durable at `checkpoint` is missing or damaged, or if one says
 /// what the log does not know.
 pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
-    let (region, log) = (&machinery.places.blocks, &machinery.log);
+    let (regions, log) = (&machinery.places.blocks, &machinery.log);
     let (checkpoint, tail_sequence) = log.checkpoint();
-    check_size(region)?;
-    let unit_count = (region.len() / space::UNIT_BYTES) as u32;
-    let Pieces { blocks, mut runs } = find_pieces(region, machinery, unit_count, &|_| true);
-    check_known(region, &blocks, &runs, log.next_sequence())?;
-    // A file that was cut may end inside the last unit.
-    let unit_count = region.len().div_ceil(space::UNIT_BYTES);
-    let mut recovered = Recovered {
-        shards: Vec::new(),
-        durable: Vec::new(),
-        next_unit: FIRST_UNIT.into(),
-        free_units: Vec::new(),
-        orphans: Vec::new(),
-        uncounted_runs: Vec::new(),
-        unsettled: Vec::new(),
-    };
+    regions.iter().try_for_each(check_size)?;
+    let unit_counts = regions.iter().map(|region| region.len() / space::UNIT_BYTES);
+    let Pieces { blocks, mut runs } = find_pieces(machinery, unit_counts, &|_| true);
+    check_known(machinery, &blocks, &runs)?;
+    let mut files: Vec<RecoveredFile> = regions.iter().map(RecoveredFile::new).collect();
     runs.retain(|run| {
         let counts = run.header.epoch <= epoch_of(checkpoint);
         if !counts {
-            recovered.uncounted_runs.push(run.place);
+            files[run.sub_graph(machinery)].uncounted_runs.push(run.place);
         }
         counts
     });
@@ -152,28 +159,21 @@ pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
     let linked = par::map_chunks_mut(&mut by_shard, 1, |index, pieces| {
         link_shard(index, &mut pieces[0], machinery, (tail_sequence, epoch_of(checkpoint)))
     });
-    let mut used_lines = vec![0u8; unit_count as usize];
+    let mut recovered = Recovered { shards: Vec::new(), durable: Vec::new(), files };
     let empty: Arc<Shard> = Arc::default();
-    for linked in linked {
+    for (number, linked) in linked.into_iter().enumerate() {
         let linked = linked?;
         recovered.durable.push(linked.durable);
-        recovered.orphans.extend(linked.orphans);
-        recovered.unsettled.extend(linked.unsettled);
-        for &(place, lines) in &linked.places {
-            for line in place..place + lines {
-                used_lines[(line / UNIT_LINES) as usize] |= 1 << (line % UNIT_LINES);
-            }
-        }
-        for units in linked.run_units {
-            used_lines[units.start as usize..units.end as usize].fill(ALL_LINES);
+        let of_slots = machinery.sub_graphs.partition.of_slots(number);
+        for (sub_graph, parts) in of_slots.into_iter().zip(linked.parts) {
+            recovered.files[sub_graph].add(parts);
         }
         let shard = if linked.is_empty { Arc::clone(&empty) } else { Arc::new(linked.shard) };
         recovered.shards.push(shard);
     }
     let mut durable = Tally::default();
     recovered.durable.iter().for_each(|&tally| durable.merge(tally));
-    check_durable(region, checkpoint, durable)?;
-    recovered.claim_space(&used_lines);
+    check_durable(&regions[0], checkpoint, durable)?;
     Ok(recovered)
 }
 
@@ -195,27 +195,49 @@ fn by_shard(blocks: Vec<Found>, runs: Vec<FoundRun>) -> Vec<Pieces> {
     by_shard
 }
 
-impl Recovered {
-    /// Gives rests of used units to the shards that use them, and finds the units that are free.
-    fn claim_space(&mut self, used_lines: &[u8]) {
-        let last_used = used_lines.iter().rposition(|&lines| lines != 0);
-        self.next_unit = last_used.map_or(FIRST_UNIT.into(), |unit| unit as u64 + 1);
-        for unit in u64::from(FIRST_UNIT)..self.next_unit {
-            if used_lines[unit as usize] == 0 {
-                match self.free_units.last_mut() {
-                    Some(range) if range.end == unit => range.end += 1,
-                    _ => self.free_units.push(unit..unit + 1),
-                }
-            }
+impl RecoveredFile {
+    fn new(region: &Region) -> Self {
+        // A file that was cut may end inside the last unit.
+        let unit_count = region.len().div_ceil(space::UNIT_BYTES);
+        Self {
+            used_lines: vec![0; unit_count as usize],
+            orphans: Vec::new(),
+            uncounted_runs: Vec::new(),
+            unsettled: Vec::new(),
         }
     }
 
-    /// Wipes the orphans, and hands over to the next fence what the checkpoint after it counts on:
-    /// that no later block can be taken for the predecessor of an orphan, and that the blocks in
-    /// use are durable, even if the process that wrote them was killed before its own fence.
-    ///
-    /// Until the log's tail moves an orphan does no harm: what it says follows from the log.
-    pub(crate) fn settle(&self, region: &Region) -> Result<()> {
+    /// Adds what one shard has in it.
+    fn add(&mut self, parts: LinkedParts) {
+        self.orphans.extend(parts.orphans);
+        self.unsettled.extend(parts.unsettled);
+        for (place, lines) in parts.places {
+            for line in place..place + lines {
+                self.used_lines[(line / UNIT_LINES) as usize] |= 1 << (line % UNIT_LINES);
+            }
+        }
+        for units in parts.run_units {
+            self.used_lines[units.start as usize..units.end as usize].fill(ALL_LINES);
+        }
+    }
+
+    /// Returns the first unit never used, and the free ones before it.
+    fn used_units(&self) -> (u64, Vec<Range<u64>>) {
+        let last_used = self.used_lines.iter().rposition(|&lines| lines != 0);
+        let next = last_used.map_or(FIRST_UNIT.into(), |unit| unit as u64 + 1);
+        let mut free: Vec<Range<u64>> = Vec::new();
+        for unit in u64::from(FIRST_UNIT)..next {
+            if self.used_lines[unit as usize] == 0 {
+                match free.last_mut() {
+                    Some(range) if range.end == unit => range.end += 1,
+                    _ => free.push(unit..unit + 1),
+                }
+            }
+        }
+        (next, free)
+    }
+
+    fn settle(&self, region: &Region) -> Result<()> {
         for &(place, lines) in &self.unsettled {
             let offset = u64::from(place) * LINE_BYTES;
             region.flush(Site::BlocksFound, offset..offset + u64::from(lines) * LINE_BYTES);
@@ -226,8 +248,48 @@ impl Recovered {
     }
 }
 
-/// Finds the blocks and runs of those vertices that are wanted, in the first units.
+impl Recovered {
+    /// Returns for each sub-graph the first unit never used, and the free ones before it.
+    pub(crate) fn used_units(&self) -> Vec<(u64, Vec<Range<u64>>)> {
+        self.files.iter().map(RecoveredFile::used_units).collect()
+    }
+
+    /// Returns how many valid blocks belong to no whole chain.
+    pub(crate) fn orphan_count(&self) -> usize {
+        self.files.iter().map(|file| file.orphans.len()).sum()
+    }
+
+    /// Wipes the orphans, and hands over to the next fence what the checkpoint after it counts on:
+    /// that no later block can be taken for the predecessor of an orphan, and that the blocks in
+    /// use are durable, even if the process that wrote them was killed before its own fence.
+    ///
+    /// Until the log's tail moves an orphan does no harm: what it says follows from the log.
+    pub(crate) fn settle(&self, regions: &[Region]) -> Result<()> {
+        self.files.iter().zip(regions).try_for_each(|(file, region)| file.settle(region))
+    }
+}
+
+/// Finds the blocks and runs of those vertices that are wanted, in the first units of each file.
 fn find_pieces(
+    machinery: &Machinery,
+    unit_counts: impl Iterator<Item = u64>,
+    wants: &(impl Fn(VertexId) -> bool + Sync),
+) -> Pieces {
+    let mut all = Pieces::default();
+    for (number, (region, unit_count)) in
+        machinery.places.blocks.iter().zip(unit_counts).enumerate()
+    {
+        let pieces = find_pieces_in(region, machinery, unit_count as u32, wants);
+        // What says of itself that it belongs into another file is as good as damaged.
+        let blocks = pieces.blocks.into_iter();
+        all.blocks.extend(blocks.filter(|found| found.sub_graph(machinery) == number));
+        let runs = pieces.runs.into_iter();
+        all.runs.extend(runs.filter(|found| found.sub_graph(machinery) == number));
+    }
+    all
+}
+
+fn find_pieces_in(
     region: &Region,
     machinery: &Machinery,
     unit_count: u32,
@@ -323,35 +385,40 @@ impl ShardSet {
 }
 
 /// Returns the places of all whole blocks of some shards, by number in ascending order, in the
-/// first units.
-pub(crate) fn blocks_of(machinery: &Machinery, unit_count: u32, numbers: &[usize]) -> Vec<u32> {
+/// first units of each file, with the sub-graph that they are in.
+pub(crate) fn blocks_of(
+    machinery: &Machinery,
+    unit_counts: &[u64],
+    numbers: &[usize],
+) -> Vec<(usize, u32)> {
     let wanted = ShardSet::of(numbers);
     let wants = |vertex: VertexId| wanted.has_vertex(vertex);
-    let pieces = find_pieces(&machinery.places.blocks, machinery, unit_count, &wants);
-    pieces.blocks.iter().map(|found| found.place).collect()
+    let pieces = find_pieces(machinery, unit_counts.iter().copied(), &wants);
+    pieces.blocks.iter().map(|found| (found.sub_graph(machinery), found.place)).collect()
 }
 
 /// Some shards as their blocks tell it, each with what the log's anchor counts on.
 pub(crate) struct SomeShards {
     pub shards: Vec<(usize, Shard, Tally)>,
-    pub orphans: Vec<u32>,
+    /// Of each: the sub-graph and the place.
+    pub orphans: Vec<(usize, u32)>,
 }
 
-/// Reads the blocks of some shards, by number in ascending order, in the first units.
+/// Reads the blocks of some shards, by number in ascending order, in the first units of each file.
 ///
 /// # Errors
 /// `Corruption` if one says what the log does not know.
 pub(crate) fn recover_some(
     machinery: &Machinery,
-    unit_count: u32,
+    unit_counts: &[u64],
     numbers: &[usize],
 ) -> Result<SomeShards> {
-    let (region, log) = (&machinery.places.blocks, &machinery.log);
-    let (checkpoint, tail_sequence) = log.checkpoint();
+    let (checkpoint, tail_sequence) = machinery.log.checkpoint();
     let wanted = ShardSet::of(numbers);
     let wants = |vertex: VertexId| wanted.has_vertex(vertex);
-    let Pieces { blocks, mut runs } = find_pieces(region, machinery, unit_count, &wants);
-    check_known(region, &blocks, &runs, log.next_sequence())?;
+    let unit_counts = unit_counts.iter().copied();
+    let Pieces { blocks, mut runs } = find_pieces(machinery, unit_counts, &wants);
+    check_known(machinery, &blocks, &runs)?;
     runs.retain(|run| run.header.epoch <= epoch_of(checkpoint));
     let mut by_shard = by_shard(blocks, runs);
     by_shard.resize_with(
@@ -362,7 +429,10 @@ pub(crate) fn recover_some(
     for &number in numbers {
         let known = (tail_sequence, epoch_of(checkpoint));
         let linked = link_shard(number, &mut by_shard[number], machinery, known)?;
-        some.orphans.extend(linked.orphans);
+        let of_slots = machinery.sub_graphs.partition.of_slots(number);
+        for (sub_graph, parts) in of_slots.into_iter().zip(linked.parts) {
+            some.orphans.extend(parts.orphans.into_iter().map(|place| (sub_graph, place)));
+        }
         some.shards.push((number, linked.shard, linked.durable));
     }
     Ok(some)
@@ -373,13 +443,20 @@ pub(crate) fn recover_some(
 struct Linked {
     shard: Shard,
     is_empty: bool,
+    /// One for each sub-graph that it is in.
+    parts: [LinkedParts; SHARD_SPACES],
+    durable: Tally,
+}
+
+/// What a shard has in one file.
+#[derive(Default)]
+struct LinkedParts {
     /// Place and lines of every block that is in use.
     places: Vec<(u32, u32)>,
     /// Units of every run that is in use.
     run_units: Vec<Range<u32>>,
     orphans: Vec<u32>,
     unsettled: Vec<(u32, u32)>,
-    durable: Tally,
 }
 
 fn link_shard(
@@ -403,7 +480,7 @@ fn link_shard(
         if let [.., newest] = of_span
             && newest.header.list < options.list_count()
         {
-            linked.adopt_run(newest, places, options);
+            linked.adopt_run(newest, machinery);
         }
     }
     linked.restore_vertices_of_runs(places);
@@ -427,21 +504,26 @@ fn link_shard(
             }
         }
     }
-    linked.give_rests_back();
+    for (parts, space) in linked.parts.iter_mut().zip(&mut linked.shard.spaces) {
+        parts.give_rests_back(space);
+    }
     Ok(linked)
 }
 
 impl Linked {
-    fn adopt_run(&mut self, run: &FoundRun, places: &Places, options: &GraphOptions) {
+    fn adopt_run(&mut self, run: &FoundRun, machinery: &Machinery) {
         let FoundRun { header, place, checksum } = run;
-        self.run_units.push(run.units());
+        let options = &machinery.options;
+        let region = &machinery.places.blocks[run.sub_graph(machinery)];
+        let slot = machinery.sub_graphs.partition.slot(header.list);
+        self.parts[slot].run_units.push(run.units());
         self.shard.tally.add(*checksum);
         self.durable.add(*checksum);
         let first = header.first_vertex as usize % SHARD_SPAN;
         let list = &mut self.shard.lists[header.list];
         list.spans[first / SPAN] = Span { run: *place, is_pure: true };
         for index in 0..SPAN {
-            let entries = run::entries(&places.blocks, *place, index);
+            let entries = run::entries(region, *place, index);
             let degree = entries.len() / options.entry_words();
             list.change(first + index, |entry| entry.degree = degree as u32);
             if header.list == 0 {
@@ -457,10 +539,10 @@ impl Linked {
     /// Of the runs of a span, one a list, the newest says which ids are vertices.
     fn restore_vertices_of_runs(&mut self, places: &Places) {
         for span in 0..SHARD_SPAN / SPAN {
-            let runs = self.shard.lists.iter().map(|list| list.spans[span].run);
+            let runs = self.shard.lists.iter().map(|list| (list, list.spans[span].run));
             let headers = runs
-                .filter(|&place| place != NO_BLOCK)
-                .map(|place| run::header_of(&places.blocks, place));
+                .filter(|&(_, place)| place != NO_BLOCK)
+                .map(|(list, place)| run::header_of(list.blocks(places), place));
             if let Some(newest) = headers.max_by_key(|header| header.sequence) {
                 for index in 0..SPAN {
                     self.shard.restore_vertex(span * SPAN + index, newest.is_vertex(index));
@@ -471,9 +553,9 @@ impl Linked {
 
     /// Returns the sequence number of the newest run that says whether `local` is a vertex.
     fn run_sequence(&self, places: &Places, local: usize) -> Option<u64> {
-        let runs = self.shard.lists.iter().map(|list| list.spans[local / SPAN].run);
-        let counting = runs.filter(|&place| place != NO_BLOCK);
-        counting.map(|place| run::sequence_of(&places.blocks, place)).max()
+        let runs = self.shard.lists.iter().map(|list| (list, list.spans[local / SPAN].run));
+        let counting = runs.filter(|&(_, place)| place != NO_BLOCK);
+        counting.map(|(list, place)| run::sequence_of(list.blocks(places), place)).max()
     }
 
     /// Links one list's blocks, sorted by sequence number, to its run if it has one. Returns the
@@ -487,7 +569,9 @@ impl Linked {
         let BlockHeader { vertex, list, .. } = blocks[0].header;
         let span = vertex as usize % SHARD_SPAN / SPAN;
         let run = self.shard.lists.get(list).map_or(NO_BLOCK, |lists| lists.spans[span].run);
-        let base = (run != NO_BLOCK).then(|| run::sequence_of(&machinery.places.blocks, run));
+        let region = &machinery.places.blocks[blocks[0].sub_graph(machinery)];
+        let slot = machinery.sub_graphs.partition.slot(list);
+        let base = (run != NO_BLOCK).then(|| run::sequence_of(region, run));
         // A list that was compacted by itself begins anew.
         let epochs = blocks.iter().filter_map(|found| found.header.epoch());
         let newest = epochs.filter(|&number| number <= epoch).max().unwrap_or(0);
@@ -507,24 +591,24 @@ impl Linked {
                 }
             };
             if !follows || header.list >= machinery.options.list_count() {
-                self.orphans.push(found.place);
+                self.parts[slot].orphans.push(found.place);
                 continue;
             }
-            self.adopt(found, tail_sequence);
+            self.adopt(found, slot, tail_sequence);
             head = Some(found);
         }
         head.map(|found| &found.header)
     }
 
-    fn adopt(&mut self, found: &Found, tail_sequence: u64) {
+    fn adopt(&mut self, found: &Found, slot: usize, tail_sequence: u64) {
         let header = &found.header;
-        self.places.push((found.place, header.lines()));
+        self.parts[slot].places.push((found.place, header.lines()));
         self.shard.tally.add(found.checksum);
         self.shard.tombstone_count += u64::from(found.tombstones);
         if header.sequence < tail_sequence {
             self.durable.add(found.checksum);
         } else {
-            self.unsettled.push((found.place, header.lines()));
+            self.parts[slot].unsettled.push((found.place, header.lines()));
         }
         let local = header.vertex as usize % SHARD_SPAN;
         let list = &mut self.shard.lists[header.list];
@@ -538,25 +622,27 @@ impl Linked {
             self.shard.loop_count = self.shard.loop_count.wrapping_add_signed(found.loops.into());
         }
     }
+}
 
-    /// Finds the free lines in the units that this shard uses.
-    fn give_rests_back(&mut self) {
+impl LinkedParts {
+    /// Gives the free lines in the units that the shard uses to its space.
+    fn give_rests_back(&mut self, space: &mut ShardSpace) {
         self.places.sort_unstable();
         let mut next = 0;
         for &(place, lines) in &self.places {
             let unit_start = place / UNIT_LINES * UNIT_LINES;
             if next <= unit_start {
                 let end = u32::next_multiple_of(next, UNIT_LINES);
-                self.shard.space.give_back(next, end - next);
+                space.give_back(next, end - next);
                 next = unit_start;
             }
-            self.shard.space.give_back(next, place - next);
+            space.give_back(next, place - next);
             let units = (place + lines).div_ceil(UNIT_LINES) - next.div_ceil(UNIT_LINES);
-            self.shard.space.adopt_units(units.into());
+            space.adopt_units(units.into());
             next = place + lines;
         }
         let end = next.next_multiple_of(UNIT_LINES);
-        self.shard.space.give_back(next, end - next);
+        space.give_back(next, end - next);
     }
 }
 
@@ -574,18 +660,17 @@ fn check_size(region: &Region) -> Result<()> {
 }
 
 /// A block holds only updates that were durable in the log before.
-fn check_known(
-    region: &Region,
-    blocks: &[Found],
-    runs: &[FoundRun],
-    next_sequence: u64,
-) -> Result<()> {
-    let of_blocks = blocks.iter().map(|found| (found.header.sequence, found.place));
-    let of_runs = runs.iter().map(|found| (found.header.sequence, found.place));
-    match of_blocks.chain(of_runs).find(|&(sequence, _)| sequence >= next_sequence) {
+fn check_known(machinery: &Machinery, blocks: &[Found], runs: &[FoundRun]) -> Result<()> {
+    let next_sequence = machinery.log.next_sequence();
+    let block = blocks.iter().find(|found| found.header.sequence >= next_sequence);
+    let run = || runs.iter().find(|found| found.header.sequence >= next_sequence);
+    let unknown = block
+        .map(|found| (found.header.sequence, found.place, found.sub_graph(machinery)))
+        .or_else(|| run().map(|run| (run.header.sequence, run.place, run.sub_graph(machinery))));
+    match unknown {
         None => Ok(()),
-        Some((sequence, place)) => Err(Error::Corruption {
-            path: region.path().to_owned(),
+        Some((sequence, place, sub_graph)) => Err(Error::Corruption {
+            path: machinery.places.blocks[sub_graph].path().to_owned(),
             offset: u64::from(place) * LINE_BYTES,
             what: "the log, by a block that says more".into(),
             expected: format!("update {sequence}"),

@@ -38,6 +38,7 @@ use super::options::AdjacencyOptions;
 use super::run::SPAN;
 use super::shard::{BITMAP_WORDS, SHARD_SPAN, Shard, Tally};
 use super::space::ShardSpace;
+use super::subgraphs::{SHARD_SPACES, SUB_GRAPHS_MAX};
 use super::table::TABLE_BYTES;
 use crate::Result;
 use crate::log::Progress;
@@ -49,7 +50,7 @@ const SHARED_MEMORY: &str = "/dev/shm";
 pub(super) const INDEX: &str = "index";
 pub(super) const TABLES: &str = "tables";
 pub(super) const BUFFERS: &str = "buffers";
-const MAGIC: u64 = u64::from_le_bytes(*b"EVSEGM01");
+const MAGIC: u64 = u64::from_le_bytes(*b"EVSEGM02");
 const RECORDS_START: u64 = 4096;
 const RECORD_BYTES: u64 = 4096;
 /// Records are made room for so many at a time.
@@ -62,15 +63,18 @@ mod at {
     pub(super) const GRAPH: u64 = 8;
     pub(super) const STATE: u64 = 16;
     pub(super) const ANCHOR: u64 = 24;
-    pub(super) const NEXT_UNIT: u64 = 32;
     /// Which of the two progresses counts.
     pub(super) const SELECTOR: u64 = 40;
     pub(super) const PROGRESS: [u64; 2] = [64, 128];
+    /// By sub-graph.
+    pub(super) const NEXT_UNITS: u64 = 192;
 }
 
 /// Where a record's fields lie, in words.
 mod word {
     use std::ops::Range;
+
+    use super::SHARD_SPACES;
 
     /// The state, then which slot counts.
     pub(super) const STATE: usize = 0;
@@ -81,6 +85,8 @@ mod word {
     pub(super) const TABLES: usize = 20;
     /// The checksum of all the rest.
     pub(super) const CHECKSUM: usize = 22;
+    /// Of each space: what is taken and not yet used, and the number of units.
+    pub(super) const SPACES: [usize; SHARD_SPACES] = [10, 24];
     pub(super) const SPANS: usize = 32;
     pub(super) const VERTICES: usize = 96;
     pub(super) const UNFLUSHED: Range<usize> = 224..352;
@@ -107,7 +113,8 @@ enum Home {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub progress: Progress,
-    pub next_unit: u64,
+    /// By sub-graph: the first unit of its file that was never used.
+    pub next_units: [u64; SUB_GRAPHS_MAX],
     pub shard_count: usize,
 }
 
@@ -349,10 +356,10 @@ impl Segment {
         }
     }
 
-    /// Keeps the first unit of the block file that was never used.
-    pub(crate) fn note_next_unit(&self, unit: u64) {
+    /// Keeps the first unit of a sub-graph's file that was never used.
+    pub(crate) fn note_next_unit(&self, sub_graph: usize, unit: u64) {
         if self.is_shared() {
-            self.store(at::NEXT_UNIT, doubled(unit));
+            self.store(at::NEXT_UNITS + 8 * sub_graph as u64, doubled(unit));
         }
     }
 
@@ -389,22 +396,26 @@ impl Segment {
         if !self.is_shared() || shard.has_spills() {
             return;
         }
-        let (extent, unit_count) = shard.space.parts();
         let mut words = words_of(&[
             shard.sequence,
             shard.degree_sum,
             shard.loop_count,
             shard.tally.block_count,
             shard.tally.checksum_sum,
-            extent.start,
-            extent.end,
-            unit_count,
+            0,
+            0,
+            0,
             shard.vertex_count.into(),
             shard.tombstone_count,
         ]);
         debug_assert_eq!(words.len(), word::TABLES);
         words.extend(shard.lists.iter().map(|list| list.table.number()));
         words.resize(word::SPANS, 0);
+        for (space, at) in shard.spaces.iter().zip(word::SPACES) {
+            let (extent, unit_count) = space.parts();
+            let numbers = words_of(&[extent.start, extent.end, unit_count]);
+            words[at..at + numbers.len()].copy_from_slice(&numbers);
+        }
         for list in &shard.lists {
             words.extend(list.spans.iter().flat_map(|span| [span.run, span.is_pure.into()]));
         }
@@ -437,11 +448,13 @@ impl Segment {
         let progress = at::PROGRESS[self.load(at::SELECTOR) as usize % 2];
         let numbers: [u64; 5] = std::array::from_fn(|index| self.load(progress + 8 * index as u64));
         let [position, sequence, generation_and_commit, next_sequence, checksum] = numbers;
-        let next_unit = self.load(at::NEXT_UNIT);
+        let next_units: [u64; SUB_GRAPHS_MAX] =
+            std::array::from_fn(|number| self.load(at::NEXT_UNITS + 8 * number as u64));
+        let unit_of = |doubled: u64| doubled & u64::from(u32::MAX);
         let is_whole = self.load(at::STATE) == WHOLE
             && is_known
             && checksum as u32 == crc32c::crc32c(bytemuck::cast_slice(&numbers[..4]))
-            && next_unit == doubled(next_unit & u64::from(u32::MAX));
+            && next_units.iter().all(|&unit| unit == 0 || unit == doubled(unit_of(unit)));
         let header = Header {
             progress: Progress {
                 position,
@@ -450,7 +463,7 @@ impl Segment {
                 commit: (generation_and_commit >> 32) as u32,
                 next_sequence,
             },
-            next_unit: next_unit & u64::from(u32::MAX),
+            next_units: next_units.map(unit_of),
             shard_count: ((self.index.len() - RECORDS_START) / RECORD_BYTES) as usize,
         };
         *self.anchor.lock() = anchor;
@@ -560,9 +573,16 @@ impl Record {
         self.number(1)
     }
 
-    /// Returns the units that are taken and not yet used.
-    pub(crate) fn extent(&self) -> Range<u64> {
-        self.number(5)..self.number(6)
+    /// Returns the units of each space that are taken and not yet used.
+    pub(crate) fn extents(&self) -> [Range<u64>; SHARD_SPACES] {
+        word::SPACES.map(|at| number(&self.slot[at..], 0)..number(&self.slot[at..], 1))
+    }
+
+    fn spaces(&self) -> [ShardSpace; SHARD_SPACES] {
+        word::SPACES.map(|at| {
+            let number = |index: usize| number(&self.slot[at..], index);
+            ShardSpace::restore(number(0)..number(1), number(2))
+        })
     }
 
     /// Returns the shard, with these lists, which say nothing of spans yet.
@@ -584,7 +604,7 @@ impl Record {
             degree_sum: self.number(1),
             loop_count: self.number(2),
             tally: self.tally(),
-            space: ShardSpace::restore(self.extent(), self.number(7)),
+            spaces: self.spaces(),
             vertex_count: self.number(8) as u32,
             tombstone_count: self.number(9),
             outcome: Default::default(),

@@ -23,7 +23,8 @@ use super::list::{List, Places, Spill};
 use super::options::{Compacting, Deleting};
 use super::run;
 use super::segment::Segment;
-use super::space::{ShardSpace, Space, UNIT_BYTES};
+use super::space::{ShardSpace, UNIT_BYTES};
+use super::subgraphs::{Partition, SHARD_SPACES, SubGraphs};
 use super::table::{Entry, Tables};
 use crate::batch::DELETION;
 use crate::medium::Site;
@@ -68,7 +69,7 @@ impl Update {
 
 /// What a shard needs to know to take updates.
 pub(crate) struct Context<'a> {
-    pub space: &'a Space,
+    pub sub_graphs: &'a SubGraphs,
     pub places: &'a Places,
     pub plan: &'a Plan,
     pub salt: u32,
@@ -132,7 +133,8 @@ pub(crate) struct Shard {
     pub loop_count: u64,
     /// Tombstones in all lists.
     pub tombstone_count: u64,
-    pub space: ShardSpace,
+    /// One for each sub-graph that it is in.
+    pub spaces: [ShardSpace; SHARD_SPACES],
     pub tally: Tally,
     pub outcome: Outcome,
 }
@@ -146,10 +148,11 @@ impl Shard {
         &mut self,
         index: usize,
         list_count: usize,
-        (tables, pool): (&Arc<Tables>, &Arc<Pool>),
+        (partition, tables, pool): (Partition, &Arc<Tables>, &Arc<Pool>),
     ) -> Result<()> {
         if self.vertices.is_empty() {
-            self.lists = (0..list_count).map(|_| List::new(tables, pool)).collect::<Result<_>>()?;
+            let list = |list| List::new(partition.sub_graph(index, list), tables, pool);
+            self.lists = (0..list_count).map(list).collect::<Result<_>>()?;
             self.first_vertex = (index * SHARD_SPAN) as u32;
             self.vertices = vec![0; BITMAP_WORDS];
             self.unflushed = vec![0; BITMAP_WORDS];
@@ -215,7 +218,7 @@ impl Shard {
             lists: self.lists.iter().map(List::copy).collect::<Result<_>>()?,
             vertices: self.vertices.clone(),
             unflushed: self.unflushed.clone(),
-            space: self.space.clone(),
+            spaces: self.spaces.clone(),
             ..*self
         })
     }
@@ -230,6 +233,11 @@ impl Shard {
         let live: u64 = self.lists.iter().map(|list| -> u64 { degrees(list) }).sum();
         let deleted = 2 * self.tombstone_count;
         100 * deleted >= u64::from(percent) * (live + deleted)
+    }
+
+    /// Returns its number.
+    pub(crate) fn number(&self) -> usize {
+        self.first_vertex as usize / SHARD_SPAN
     }
 
     #[inline]
@@ -355,7 +363,7 @@ impl Shard {
                 self.flush(context, 0, local, sequence)?;
             }
         }
-        context.space.region().drain(Site::Block)
+        context.sub_graphs.drain(Site::Block)
     }
 
     /// Returns whether [`Self::flush_all`] has something to do.
@@ -372,7 +380,8 @@ impl Shard {
 
     /// The sequence number up to which a list is complete in its blocks.
     fn complete_through(&self, context: &Context, list: usize, local: usize) -> Option<u64> {
-        let (list, blocks) = (self.lists.get(list)?, &context.places.blocks);
+        let list = self.lists.get(list)?;
+        let blocks = list.blocks(context.places);
         match (list.entry(local).head, list.spans[local / run::SPAN].run) {
             (NO_BLOCK, NO_BLOCK) => None,
             (NO_BLOCK, place) => Some(run::sequence_of(blocks, place)),
@@ -555,6 +564,7 @@ impl Shard {
         words: &[AtomicU32],
     ) -> Result<()> {
         let lists = &mut self.lists[list];
+        let blocks = lists.blocks(context.places);
         let (previous, base) = (lists.entry(local).head, lists.spans[local / run::SPAN].run);
         let after_run = previous == NO_BLOCK && base != NO_BLOCK;
         let header = BlockHeader {
@@ -562,7 +572,7 @@ impl Shard {
             list,
             previous,
             previous_sequence: match after_run {
-                true => run::sequence_of(&context.places.blocks, base) as u32,
+                true => run::sequence_of(blocks, base) as u32,
                 false => lists.table.head_sequence(local),
             },
             after_run,
@@ -570,8 +580,10 @@ impl Shard {
             entry_words: words.len(),
             is_vertex: self.vertices[local / 64] >> (local % 64) & 1 == 1,
         };
-        let place = self.space.take(context.space, header.lines())?;
-        let checksum = block::write(context.space.region(), context.salt, place, &header, words);
+        let space = context.sub_graphs.space(lists.sub_graph);
+        let own = &mut self.spaces[context.sub_graphs.partition.slot(list)];
+        let place = own.take(space, header.lines())?;
+        let checksum = block::write(blocks, context.salt, place, &header, words);
         self.tally.add(checksum);
         lists.link(local, place, sequence);
         self.unflushed[local / 64] &= !(1 << (local % 64));

@@ -18,7 +18,7 @@ use super::list::{Chain, LINES_AHEAD, List, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
 use super::shard::{SHARD_SPAN, Shard};
 use crate::manifest::GraphOptions;
-use crate::medium::prefetch;
+use crate::medium::{Region, prefetch};
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
 const RUN_READ_AHEAD: usize = 16;
@@ -26,13 +26,21 @@ const RUN_READ_AHEAD: usize = 16;
 // What `Wanted` is cut into are parts of spans.
 const _: () = assert!(SPAN == Wanted::IDS_MAX);
 
+/// A run that is all of the lists of its vertices.
+#[derive(Clone, Copy)]
+struct PureRun {
+    /// Where it lies in the file of its sub-graph, or [`NO_BLOCK`].
+    place: u32,
+    sub_graph: u32,
+}
+
 /// A frozen view of a live graph.
 pub struct Snapshot {
     shards: Vec<Arc<Shard>>,
     places: Places,
-    /// By list, by id over [`SPAN`]: the place of the run that is all of a span's lists, or
-    /// [`NO_BLOCK`]. What is asked for most is so found with one look.
-    pure_runs: Vec<Vec<u32>>,
+    /// By list, by id over [`SPAN`]: the run that is all of a span's lists. What is asked for most
+    /// is so found with one look.
+    pure_runs: Vec<Vec<PureRun>>,
     /// Keeps the blocks that it reads from being used again.
     _lease: Lease,
     vertex_bound: u32,
@@ -120,8 +128,8 @@ impl Snapshot {
     fn degree(&self, v: VertexId, list: usize) -> u32 {
         match self.pure_run(v, list) {
             // Close to the entries, which are likely to be asked for next.
-            Some(place) => {
-                let words = run::len(&self.places.blocks, place, v as usize % SPAN);
+            Some(run) => {
+                let words = run::len(self.blocks(run), run.place, v as usize % SPAN);
                 words >> u32::from(self.weighted)
             }
             None => self.list(v, list).map_or(0, |list| list.entry(local(v)).degree),
@@ -129,20 +137,25 @@ impl Snapshot {
     }
 
     #[inline]
-    fn pure_run(&self, v: VertexId, list: usize) -> Option<u32> {
-        self.pure_runs[list].get(v as usize / SPAN).copied().filter(|&place| place != NO_BLOCK)
+    fn pure_run(&self, v: VertexId, list: usize) -> Option<PureRun> {
+        self.pure_runs[list].get(v as usize / SPAN).copied().filter(|run| run.place != NO_BLOCK)
+    }
+
+    #[inline]
+    fn blocks(&self, run: PureRun) -> &Region {
+        &self.places.blocks[run.sub_graph as usize]
     }
 
     // Always: what it returns is taken apart at once, if it need not pass through memory.
     #[inline(always)]
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
         let words = match (self.pure_run(v, list), self.list(v, list)) {
-            (Some(place), _) => Chain::of_run(&self.places, place, v as usize % SPAN),
+            (Some(run), _) => Chain::of_run(self.blocks(run), run.place, v as usize % SPAN),
             (None, Some(list)) => {
                 list.warm_chain(&self.places, local(v) + READ_AHEAD, LINES_AHEAD);
                 return self.neighbors_in(list, v);
             }
-            (None, None) => Chain::empty(&self.places),
+            (None, None) => Chain::empty(&self.places.blocks[0]),
         };
         Neighbors { words, weighted: self.weighted, live: None }
     }
@@ -152,7 +165,7 @@ impl Snapshot {
     fn neighbors_in<'a>(&'a self, list: &'a List, v: VertexId) -> Neighbors<'a> {
         let (words, live) = match list.entry(local(v)).is_plain() {
             true => (list.bare_chain(&self.places, local(v)), None),
-            false => (Chain::empty(&self.places), Some(self.live_neighbors(v, list))),
+            false => (Chain::empty(list.blocks(&self.places)), Some(self.live_neighbors(v, list))),
         };
         Neighbors { words, weighted: self.weighted, live }
     }
@@ -164,8 +177,8 @@ impl Snapshot {
 
     /// Shows the lists of a part of a run.
     #[inline]
-    fn visit_run<V: ListVisitor>(&self, place: u32, range: Range<VertexId>, visitor: &mut V) {
-        let (ends, entries) = run::lists(&self.places.blocks, place);
+    fn visit_run<V: ListVisitor>(&self, run: PureRun, range: Range<VertexId>, visitor: &mut V) {
+        let (ends, entries) = run::lists(self.blocks(run), run.place);
         let wanted = Wanted::of(range, visitor);
         let start_of = |index: usize| match index {
             0 => 0,
@@ -264,8 +277,8 @@ impl GraphView for Snapshot {
         for part in Wanted::parts(range) {
             let first = part.start as usize % SPAN;
             match (self.pure_run(part.start, 0), self.list(part.start, 0)) {
-                (Some(place), _) => {
-                    let (ends, _) = run::lists(&self.places.blocks, place);
+                (Some(run), _) => {
+                    let (ends, _) = run::lists(self.blocks(run), run.place);
                     let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) };
                     for (v, end) in part.zip(&ends[first..]) {
                         let end = end.load(Relaxed);
@@ -286,11 +299,11 @@ impl GraphView for Snapshot {
         let list = self.in_list();
         for part in Wanted::parts(range) {
             match (self.pure_run(part.start, list), self.list(part.start, list)) {
-                (Some(place), _) => {
+                (Some(run), _) => {
                     if let Some(next) = self.pure_run(part.end, list) {
-                        run::prefetch_ends(&self.places.blocks, next);
+                        run::prefetch_ends(self.blocks(next), next.place);
                     }
-                    self.visit_run(place, part, visitor);
+                    self.visit_run(run, part, visitor);
                 }
                 (None, Some(list)) => self.visit_list(list, part, visitor),
                 (None, None) => {}
@@ -375,15 +388,20 @@ impl Iterator for WeightedNeighbors<'_> {
     }
 }
 
-fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<u32> {
+fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<PureRun> {
+    let none = PureRun { place: NO_BLOCK, sub_graph: 0 };
     let mut runs = Vec::with_capacity(shards.len() * SHARD_SPAN / SPAN);
     for shard in shards {
         match shard.lists.get(list) {
             Some(lists) => {
-                let pure = |span: &Span| if span.is_pure { span.run } else { NO_BLOCK };
+                let sub_graph = lists.sub_graph as u32;
+                let pure = |span: &Span| match span.is_pure {
+                    true => PureRun { place: span.run, sub_graph },
+                    false => none,
+                };
                 runs.extend(lists.spans.iter().map(pure));
             }
-            None => runs.resize(runs.len() + SHARD_SPAN / SPAN, NO_BLOCK),
+            None => runs.resize(runs.len() + SHARD_SPAN / SPAN, none),
         }
     }
     runs

@@ -1,4 +1,4 @@
-//! Room for adjacency blocks: units of 256 bytes from one file, handed to shards in extents.
+//! Room for adjacency blocks: units of 256 bytes of a sub-graph's file, handed to shards in extents.
 //!
 //! The file grows when blocks need room and not before: what a batch needs in order to be safe is
 //! room in the log. A block that finds none stays in memory (`list.rs`), and the log keeps what it
@@ -33,8 +33,10 @@ pub(crate) const FILE_BYTES_MAX: u64 = LINE_BYTES << 32;
 /// Page faults are taken for so many units at a time.
 const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
 
-/// The units of the block file.
+/// The units of one block file.
 pub(crate) struct Space {
+    /// The sub-graph whose it is.
+    number: usize,
     region: Region,
     segment: Arc<Segment>,
     state: Mutex<State>,
@@ -54,6 +56,7 @@ struct State {
 impl Space {
     /// Returns the space in which the units `used..` are unused and those of `free` are free.
     pub(crate) fn new(
+        number: usize,
         region: Region,
         segment: Arc<Segment>,
         next: u64,
@@ -64,7 +67,7 @@ impl Space {
         let mut units = FreeUnits::default();
         free.into_iter().for_each(|range| units.insert(range));
         let state = Mutex::new(State { next, free: units, populated });
-        Self { region, segment, state, is_full: AtomicBool::new(false) }
+        Self { number, region, segment, state, is_full: AtomicBool::new(false) }
     }
 
     /// After a block found no room: makes some, if there is some now.
@@ -135,7 +138,7 @@ impl Space {
         let total = self.total();
         let taken = state.next..total.min(state.next + wanted);
         state.next = taken.end;
-        self.segment.note_next_unit(state.next);
+        self.segment.note_next_unit(self.number, state.next);
         if state.next > state.populated {
             let end = total.min(state.next + POPULATE_UNITS);
             let untouched = std::mem::replace(&mut state.populated, end)..end;
@@ -154,7 +157,7 @@ impl Space {
         let next = state.next;
         if let Some(start) = state.free.take_last(next) {
             state.next = start;
-            self.segment.note_next_unit(start);
+            self.segment.note_next_unit(self.number, start);
         }
     }
 
@@ -165,7 +168,7 @@ impl Space {
 
     /// Tells the segment which units were ever used.
     pub(crate) fn publish(&self) {
-        self.segment.note_next_unit(self.state.lock().next);
+        self.segment.note_next_unit(self.number, self.state.lock().next);
     }
 
     /// Flushes every unit that was ever used.

@@ -23,10 +23,11 @@ use super::recovery;
 use super::run::{self, SPAN};
 use super::segment::{Header, Record};
 use super::shard::{SHARD_SPAN, Shard, Tally};
-use super::space::{Space, UNIT_BYTES};
+use super::space::UNIT_BYTES;
+use super::subgraphs::SubGraphs;
 use super::table::{Entry, Table, Tables};
 use crate::Result;
-use crate::medium::{Access, Site};
+use crate::medium::{Access, Region, Site};
 
 /// Takes over the segment of `machinery`, whose header is `header`. Returns the archive and the
 /// number of shards that were built again.
@@ -69,15 +70,18 @@ pub(crate) fn take_over(
     machinery.pool = Pool::new(segment.clone());
     let Some(mut shards) = whole_shards(machinery, header, records) else { return Ok(None) };
     let blocks = machinery.places.blocks.clone();
-    machinery.space = Space::new(blocks.clone(), segment, header.next_unit, Vec::new());
+    let unit_counts = &header.next_units[..blocks.len()];
+    let used = unit_counts.iter().map(|&next| (next, Vec::new())).collect();
+    machinery.sub_graphs =
+        SubGraphs::with_used(machinery.sub_graphs.partition, &blocks, &segment, used);
     if is_passed {
         if access == Access::Write && !torn.is_empty() {
-            wipe_unlinked(machinery, header.next_unit as u32, &torn, &shards)?;
+            wipe_unlinked(machinery, unit_counts, &torn, &shards)?;
         }
         torn.clear();
     }
     if !torn.is_empty() {
-        let found = recovery::recover_some(machinery, header.next_unit as u32, &torn)?;
+        let found = recovery::recover_some(machinery, unit_counts, &torn)?;
         for (number, shard, counted_on) in found.shards {
             if counted_on != durable[number] {
                 return Ok(None);
@@ -85,8 +89,10 @@ pub(crate) fn take_over(
             shards[number] = Arc::new(shard);
         }
         if access == Access::Write {
-            found.orphans.iter().for_each(|&place| block::wipe(&blocks, place));
-            blocks.drain(Site::Wipe)?;
+            for &(sub_graph, place) in &found.orphans {
+                block::wipe(&blocks[sub_graph], place);
+            }
+            machinery.sub_graphs.drain(Site::Wipe)?;
         }
     }
     let (next_sequence, epoch) =
@@ -112,26 +118,25 @@ fn tallies(records: &[Option<Record>], tally: impl Fn(&Record) -> Tally) -> Vec<
 /// Wipes the blocks of some shards that belong to none of their lists.
 fn wipe_unlinked(
     machinery: &Machinery,
-    unit_count: u32,
+    unit_counts: &[u64],
     numbers: &[usize],
     shards: &[Arc<Shard>],
 ) -> Result<()> {
-    let region = &machinery.places.blocks;
     let mut linked = HashSet::new();
     for list in numbers.iter().flat_map(|&number| &shards[number].lists) {
         for entry in list.table.entries() {
             let mut place = entry.head;
-            while place != NO_BLOCK && linked.insert(place) {
-                place = block::entries(region, place).1;
+            while place != NO_BLOCK && linked.insert((list.sub_graph, place)) {
+                place = block::entries(list.blocks(&machinery.places), place).1;
             }
         }
     }
-    for place in recovery::blocks_of(machinery, unit_count, numbers) {
-        if !linked.contains(&place) {
-            block::wipe(region, place);
+    for (sub_graph, place) in recovery::blocks_of(machinery, unit_counts, numbers) {
+        if !linked.contains(&(sub_graph, place)) {
+            block::wipe(&machinery.places.blocks[sub_graph], place);
         }
     }
-    region.drain(Site::Wipe)
+    machinery.sub_graphs.drain(Site::Wipe)
 }
 
 /// Returns the numbers of all tables in use, if no two shards have one in common.
@@ -151,16 +156,24 @@ fn is_counted_on(machinery: &Machinery, durable: &[Tally]) -> bool {
     machinery.log.checkpoint().0.layout[..2] == [sum.block_count, sum.checksum_sum]
 }
 
-/// Whether all of the block file that records say is taken is inside of it.
+/// Whether all of the block files that records say is taken is inside of them.
 fn is_inside(machinery: &Machinery, header: &Header, records: &[Option<Record>]) -> bool {
-    let is_extent = |units: Range<u64>| units.start <= units.end && units.end <= header.next_unit;
-    let mut whole = records.iter().flatten().filter(|record| record.is_whole);
-    (u64::from(recovery::FIRST_UNIT)..=space_units(machinery)).contains(&header.next_unit)
-        && whole.all(|record| is_extent(record.extent()))
-}
-
-fn space_units(machinery: &Machinery) -> u64 {
-    machinery.places.blocks.len() / UNIT_BYTES
+    let partition = machinery.sub_graphs.partition;
+    let mut files = machinery.places.blocks.iter().zip(header.next_units);
+    let is_file = |(region, next): (&Region, u64)| {
+        (u64::from(recovery::FIRST_UNIT)..=region.len() / UNIT_BYTES).contains(&next)
+    };
+    let is_extent = |(sub_graph, units): (usize, Range<u64>)| {
+        let end = if units.is_empty() { units.start } else { header.next_units[sub_graph] };
+        units.start <= units.end && units.end <= end
+    };
+    let are_extents = |(number, record): (usize, &Option<Record>)| match record {
+        Some(record) if record.is_whole => {
+            partition.of_slots(number).into_iter().zip(record.extents()).all(is_extent)
+        }
+        _ => true,
+    };
+    files.all(is_file) && records.iter().enumerate().all(are_extents)
 }
 
 /// Returns the shards whose records say whole, and empty ones for the others; none if rows and
@@ -194,13 +207,14 @@ fn restore(
 ) -> Option<Shard> {
     let restored = |(list, &table): (usize, &u32)| {
         let table = Table::restore(&machinery.tables, table);
+        let sub_graph = machinery.sub_graphs.partition.sub_graph(number, list);
         let is_sound = are_runs_there(machinery, record, number, list)
             && are_rows_sound(machinery, header, record, (number, list), &table);
         if !is_sound {
             return None;
         }
         let buffers = Buffers::restore(&machinery.pool, &machinery.plan, table.entries())?;
-        Some(List::restore(table, buffers))
+        Some(List::restore(sub_graph, table, buffers))
     };
     let tables = record.tables(machinery.options.list_count());
     let lists = tables.iter().enumerate().map(restored).collect::<Option<Vec<_>>>()?;
@@ -208,10 +222,12 @@ fn restore(
 }
 
 fn are_runs_there(machinery: &Machinery, record: &Record, number: usize, list: usize) -> bool {
+    let sub_graph = machinery.sub_graphs.partition.sub_graph(number, list);
+    let region = &machinery.places.blocks[sub_graph];
     (0..SHARD_SPAN / SPAN).all(|span| {
         let first_vertex = (number * SHARD_SPAN + span * SPAN) as u32;
         let place = record.run(list, span);
-        place == NO_BLOCK || run::is_of(&machinery.places.blocks, place, first_vertex, list)
+        place == NO_BLOCK || run::is_of(region, place, first_vertex, list)
     })
 }
 
@@ -224,8 +240,10 @@ fn are_rows_sound(
     (number, list): (usize, usize),
     table: &Table,
 ) -> bool {
-    let (blocks, entry_words) = (&machinery.places.blocks, machinery.options.entry_words());
-    let end = header.next_unit * u64::from(UNIT_LINES);
+    let sub_graph = machinery.sub_graphs.partition.sub_graph(number, list);
+    let (blocks, entry_words) =
+        (&machinery.places.blocks[sub_graph], machinery.options.entry_words());
+    let end = header.next_units[sub_graph] * u64::from(UNIT_LINES);
     let mut degree_sum = 0;
     let is_sound = |(local, entry): (usize, Entry)| {
         degree_sum += u64::from(entry.degree);

@@ -56,7 +56,8 @@ impl AdjacencyGraph {
             self.verify_runs(shard.first_vertex, number, list, &mut tally, report);
             for (local, entry) in list.table.entries().enumerate() {
                 let vertex = shard.first_vertex + local as u32;
-                let is_whole = self.verify_chain(vertex, number, entry.head, &mut tally, report);
+                let is_whole =
+                    self.verify_chain(vertex, number, (list, entry.head), &mut tally, report);
                 if !is_whole {
                     continue;
                 }
@@ -90,7 +91,8 @@ impl AdjacencyGraph {
         tally: &mut Tally,
         report: &mut Verification,
     ) {
-        let (region, salt) = (&self.core.machinery.places.blocks, self.manifest().salt());
+        let region = list.blocks(&self.core.machinery.places);
+        let salt = self.manifest().salt();
         let firsts = (first_vertex..).step_by(SPAN);
         for (first, span) in firsts.zip(&list.spans).filter(|(_, span)| span.run != NO_BLOCK) {
             let found = run::read(region, salt, span.run)
@@ -114,19 +116,20 @@ impl AdjacencyGraph {
     fn verify_chain(
         &self,
         vertex: VertexId,
-        list: usize,
-        head: u32,
+        number: usize,
+        (list, head): (&List, u32),
         tally: &mut Tally,
         report: &mut Verification,
     ) -> bool {
-        let (region, salt) = (&self.core.machinery.places.blocks, self.manifest().salt());
+        let region = list.blocks(&self.core.machinery.places);
+        let salt = self.manifest().salt();
         let mut place = head;
         while place != NO_BLOCK {
             let found = block::read(region, salt, place)
-                .filter(|(header, _)| (header.vertex, header.list) == (vertex, list));
+                .filter(|(header, _)| (header.vertex, header.list) == (vertex, number));
             report.check(found.is_some(), || {
                 format!(
-                    "{} at offset {}: no valid block of vertex {vertex}, list {list}",
+                    "{} at offset {}: no valid block of vertex {vertex}, list {number}",
                     region.path().display(),
                     u64::from(place) * block::LINE_BYTES
                 )

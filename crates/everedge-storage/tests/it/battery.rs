@@ -6,7 +6,7 @@ use everedge_core::{GraphView, MAX_VERTEX_ID};
 use everedge_storage::medium::{MediumKind, Volume, VolumeOptions};
 use everedge_storage::{
     AdjacencyGraph, AdjacencyOptions, Batch, Compacting, Deleting, Division, Durability, Error,
-    GraphOptions, Layout, Manifest,
+    GraphOptions, Layout, Manifest, Split,
 };
 use tempfile::TempDir;
 
@@ -59,9 +59,23 @@ pub(crate) fn naive(options: GraphOptions) -> GraphOptions {
     GraphOptions { adjacency, ..options }
 }
 
-/// Every combination of what changes the semantics, and each the naive way.
+/// The same in sub-graphs: out-lists in one and in-lists in another, where there are both, or every
+/// third shard in one.
+pub(crate) fn split(options: GraphOptions) -> GraphOptions {
+    let (sub_graphs, split) = match options.directed && options.in_neighbors {
+        true => (2, Split::Directions),
+        false => (3, Split::Vertices),
+    };
+    GraphOptions {
+        adjacency: AdjacencyOptions { sub_graphs, split, ..options.adjacency },
+        ..options
+    }
+}
+
+/// Every combination of what changes the semantics, each the naive way too, and in sub-graphs.
 fn all_shapes(layout: Layout) -> impl Iterator<Item = GraphOptions> {
-    shapes(layout).into_iter().flat_map(|options| [options.clone(), naive(options)])
+    let ways = |options: GraphOptions| [options.clone(), naive(options.clone()), split(options)];
+    shapes(layout).into_iter().flat_map(ways)
 }
 
 /// A graph in a directory of its own, closed or dropped and opened again at will.

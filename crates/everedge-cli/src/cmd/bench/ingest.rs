@@ -1,5 +1,7 @@
 //! `everedge bench ingest`: batches of edges into an empty graph, every batch acknowledged.
 
+use std::fs::DirEntry;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
@@ -184,10 +186,13 @@ pub(super) fn take(graph: &Graph, edges: &[Edge], batch: usize) -> Result<Times>
 
 /// Looks which part takes how much while `edges` are still in memory.
 fn memory(task: &Task, graph: &Graph, edges: &[Edge]) -> Memory {
-    let on_medium = |file: &str| {
-        // A file has no more blocks of 512 bytes than it uses.
-        let found = std::fs::metadata(task.graph.join(file));
-        found.ok().map(|found| found.blocks() * 512)
+    // A file has no more blocks of 512 bytes than it uses.
+    let used = |file: DirEntry| file.metadata().map_or(0, |found| found.blocks() * 512);
+    let on_medium = |prefix: &str| {
+        let files = std::fs::read_dir(&task.graph).ok()?.flatten();
+        let wanted =
+            files.filter(|file| file.file_name().as_bytes().starts_with(prefix.as_bytes()));
+        wanted.map(used).reduce(|sum, bytes| sum + bytes)
     };
     let process_bytes = status_bytes("RssAnon:").saturating_sub(size_of_val(edges) as u64);
     let buffer_bytes = buffer_bytes(graph);

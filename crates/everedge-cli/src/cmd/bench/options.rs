@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use everedge::{
     AdjacencyOptions, Compacting, Deleting, Division, Generator, GraphOptions, MediumKind, Phases,
+    Split,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,16 @@ pub(super) struct Lists {
         default_values_t = [adjacency().division_bias])]
     division_bias: Vec<u32>,
 
+    /// Sub-graphs, each with its own file of blocks.
+    #[arg(long, value_delimiter = ',', value_name = "P",
+        default_values_t = [adjacency().sub_graphs])]
+    sub_graphs: Vec<u32>,
+
+    /// What is divided among sub-graphs: vertices or directions.
+    #[arg(long, value_delimiter = ',', value_name = "WHAT", value_parser = parsed::<Split>,
+        default_values_t = [adjacency().split])]
+    split: Vec<Split>,
+
     /// Bytes of a vertex's first buffer: a power of two from 16 on.
     #[arg(long, value_delimiter = ',', value_name = "BYTES",
         default_values_t = [adjacency().buffer_bytes_min])]
@@ -139,6 +150,8 @@ impl Lists {
         all = vary(all, &self.phases, |one, value| one.phases = value);
         all = vary(all, &self.division, |one, value| one.division = value);
         all = vary(all, &self.division_bias, |one, value| one.division_bias = value);
+        all = vary(all, &self.sub_graphs, |one, value| one.sub_graphs = value);
+        all = vary(all, &self.split, |one, value| one.split = value);
         all = vary(all, &self.buffer_min, |one, value| one.buffer_min = value);
         all = vary(all, &self.buffer_max, |one, value| one.buffer_max = value);
         all = vary(all, &wide, |one, value| one.wide_buffer = value);
@@ -177,6 +190,8 @@ pub(super) struct Configuration {
     pub(super) phases: Phases,
     pub(super) division: Division,
     pub(super) division_bias: u32,
+    pub(super) sub_graphs: u32,
+    pub(super) split: Split,
     pub(super) buffer_min: u32,
     pub(super) buffer_max: u32,
     /// None is what suits the medium.
@@ -199,6 +214,8 @@ impl Default for Configuration {
             phases: adjacency.phases,
             division: adjacency.division,
             division_bias: adjacency.division_bias,
+            sub_graphs: adjacency.sub_graphs,
+            split: adjacency.split,
             buffer_min: adjacency.buffer_bytes_min,
             buffer_max: adjacency.buffer_bytes_max,
             wide_buffer: adjacency.wide_buffer_bytes,
@@ -223,6 +240,8 @@ impl Configuration {
             phases: self.phases,
             division: self.division,
             division_bias: self.division_bias,
+            sub_graphs: self.sub_graphs,
+            split: self.split,
             buffer_pool_bytes: self.buffer_pool,
             buffer_bytes_min: self.buffer_min,
             buffer_bytes_max: self.buffer_max,

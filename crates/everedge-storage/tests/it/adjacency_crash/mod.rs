@@ -76,6 +76,16 @@ fn every_image_recovers_with_a_battery() {
     explore_all(&format!("{PMEM} battery"), kept, images_max() / 10);
 }
 
+/// Blocks in two files and more, each with its own fences; half of the graphs are killed.
+#[test]
+fn every_image_recovers_with_sub_graphs() {
+    for kind in [PMEM, MediumKind::File] {
+        let mut split: Vec<Live> = shapes(kind, false).into_iter().map(Live::split).collect();
+        split.iter_mut().step_by(2).for_each(|live| live.is_killed = true);
+        explore_all(&format!("{kind} sub-graphs"), split, images_max() / 10);
+    }
+}
+
 #[test]
 fn every_image_recovers_on_pmem() {
     explore(PMEM, false);

@@ -9,7 +9,7 @@ use everedge_storage::{
     Names, Phases, Result,
 };
 
-use crate::battery::naive;
+use crate::battery::{naive, split};
 use crate::explorer::{History, Start, Subject};
 use crate::model::{Model, Picture, Random, Update, batch_of};
 
@@ -43,6 +43,8 @@ pub(crate) struct Live {
     pub(crate) is_killed: bool,
     /// Whether memory outlives the power.
     pub(crate) has_battery: bool,
+    /// Whether it has sub-graphs.
+    pub(crate) is_split: bool,
     pub(crate) start: Start,
 }
 
@@ -76,6 +78,7 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                 is_spread: false,
                 is_killed: false,
                 has_battery: false,
+                is_split: false,
                 start: Start::New,
             });
         }
@@ -98,6 +101,11 @@ impl Live {
         Live { options: naive(self.options), is_naive: true, ..self }
     }
 
+    /// Returns the same graph in sub-graphs, both of which its vertices are in.
+    pub(crate) fn split(self) -> Live {
+        Live { options: split(self.options), is_split: true, is_spread: true, ..self }
+    }
+
     pub(crate) fn name(&self) -> String {
         let GraphOptions { medium, eadr, .. } = self.options;
         let eadr = if eadr { "-eadr" } else { "" };
@@ -105,12 +113,13 @@ impl Live {
         let spread = if self.is_spread { "-spread" } else { "" };
         let kills = if self.is_killed { "-kills" } else { "" };
         let battery = if self.has_battery { "-battery" } else { "" };
+        let split = if self.is_split { "-split" } else { "" };
         let start = match self.start {
             Start::New => "",
             Start::PowerLoss(_) => "-twice",
             Start::Kill(_) => "-killed",
         };
-        format!("{medium}{eadr}{naive}{spread}{kills}{battery}{start}-{}", self.number)
+        format!("{medium}{eadr}{naive}{spread}{kills}{battery}{split}{start}-{}", self.number)
     }
 
     fn options_of(&self, seed: u64) -> GraphOptions {

@@ -1,0 +1,275 @@
+//! Sub-graphs: the files of blocks, and which lists lie in which.
+//!
+//! Source: XPGraph §4.2 (NUMA-aware segregated graph storing): P sub-graphs, each in the memory of
+//! one node; or out-lists in that of one and in-lists in that of another.
+//! Difference: the paper deals out vertices one by one, v mod P. Here shards are dealt out, so that
+//! runs stay pieces of a CSR, and all ids of a range that a thread takes lie on one node.
+//!
+//! # Invariants
+//! - B1: blocks and runs of a list lie in the file of its sub-graph; places count lines in there.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use serde::{Deserialize, Serialize};
+
+use super::recovery::FIRST_UNIT;
+use super::segment::Segment;
+use super::space::{FILE_BYTES_MAX, Space, UNIT_BYTES};
+use crate::manifest::{GraphOptions, Manifest};
+use crate::medium::{Region, Site, Volume};
+use crate::{Error, Result};
+
+/// The most sub-graphs that a graph can have.
+pub(crate) const SUB_GRAPHS_MAX: usize = 8;
+/// Spaces of a shard: its two lists may lie in two sub-graphs.
+pub(crate) const SHARD_SPACES: usize = 2;
+/// The file of each sub-graph.
+pub(crate) const BLOCKS: [&str; SUB_GRAPHS_MAX] =
+    ["blocks", "blocks.1", "blocks.2", "blocks.3", "blocks.4", "blocks.5", "blocks.6", "blocks.7"];
+
+const MAGIC: u32 = u32::from_le_bytes(*b"BLKS");
+const VERSION: u32 = 2;
+const HEADER_WORDS: usize = 4;
+
+/// What is divided among sub-graphs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Split {
+    /// Vertices, with all their lists, 4,096 consecutive ones at a time.
+    #[default]
+    Vertices,
+    /// Lists: those of out-neighbors lie in one sub-graph, those of in-neighbors in another.
+    Directions,
+}
+
+impl fmt::Display for Split {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Split::Vertices => "vertices",
+            Split::Directions => "directions",
+        })
+    }
+}
+
+impl FromStr for Split {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "vertices" => Ok(Split::Vertices),
+            "directions" => Ok(Split::Directions),
+            _ => Err(Error::invalid(format!(
+                "a graph is split by `vertices` or by `directions`, not by `{text}`"
+            ))),
+        }
+    }
+}
+
+/// Which lists lie in which sub-graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Partition {
+    count: usize,
+    split: Split,
+}
+
+impl Partition {
+    /// Returns the partition of a graph with these options.
+    ///
+    /// # Errors
+    /// `InvalidInput` if there can be no such one.
+    pub(crate) fn new(options: &GraphOptions) -> Result<Self> {
+        let (count, split) = (options.adjacency.sub_graphs as usize, options.adjacency.split);
+        if !(1..=SUB_GRAPHS_MAX).contains(&count) {
+            let what = format!("a graph has 1 to {SUB_GRAPHS_MAX} sub-graphs, not {count}");
+            return Err(Error::InvalidInput { what });
+        }
+        if split == Split::Directions && (count, options.list_count()) != (2, 2) {
+            return Err(Error::invalid(
+                "split by directions a graph has 2 sub-graphs, is directed and keeps in-neighbors",
+            ));
+        }
+        Ok(Self { count, split })
+    }
+
+    /// Returns the sub-graph of a list of the shard number `shard`.
+    #[inline]
+    pub(crate) fn sub_graph(self, shard: usize, list: usize) -> usize {
+        match self.split {
+            Split::Vertices => shard % self.count,
+            Split::Directions => list,
+        }
+    }
+
+    /// Returns which of its spaces a shard has for a list: one for each sub-graph that it is in.
+    #[inline]
+    pub(crate) fn slot(self, list: usize) -> usize {
+        match self.split {
+            Split::Vertices => 0,
+            Split::Directions => list,
+        }
+    }
+
+    /// Returns the sub-graph of each space of the shard number `shard`.
+    pub(crate) fn of_slots(self, shard: usize) -> [usize; SHARD_SPACES] {
+        std::array::from_fn(|slot| self.sub_graph(shard, slot))
+    }
+}
+
+/// The space of all sub-graphs.
+pub(crate) struct SubGraphs {
+    pub partition: Partition,
+    spaces: Vec<Space>,
+}
+
+impl SubGraphs {
+    /// Returns empty sub-graphs in these files, one for each.
+    pub(crate) fn new(partition: Partition, files: &[Region], segment: &Arc<Segment>) -> Self {
+        let unused = vec![(FIRST_UNIT.into(), Vec::new()); files.len()];
+        Self::with_used(partition, files, segment, unused)
+    }
+
+    /// Returns sub-graphs of which units are used: for each the first that never was, and free ones
+    /// before it.
+    pub(crate) fn with_used(
+        partition: Partition,
+        files: &[Region],
+        segment: &Arc<Segment>,
+        used: Vec<(u64, Vec<Range<u64>>)>,
+    ) -> Self {
+        let space = |(number, (region, (next, free)))| {
+            Space::new(number, Region::clone(region), segment.clone(), next, free)
+        };
+        let spaces = files.iter().zip(used).enumerate().map(space).collect();
+        Self { partition, spaces }
+    }
+
+    /// Returns the space of the sub-graph number `sub_graph`.
+    #[inline]
+    pub(crate) fn space(&self, sub_graph: usize) -> &Space {
+        &self.spaces[sub_graph]
+    }
+
+    /// After a block found no room: makes some, if there is some now.
+    ///
+    /// # Errors
+    /// `NoSpace` if a medium is still full.
+    pub(crate) fn make_room(&self) -> Result<()> {
+        self.spaces.iter().try_for_each(Space::make_room)
+    }
+
+    /// Takes units back that nobody reads any more, each of a sub-graph.
+    pub(crate) fn give_back(&self, units: impl IntoIterator<Item = (usize, Range<u64>)>) {
+        for (sub_graph, units) in units {
+            self.spaces[sub_graph].give_back([units]);
+        }
+    }
+
+    /// Hands this thread's flushes over to whoever fences next.
+    ///
+    /// # Errors
+    /// `Poisoned` after a failed fence.
+    pub(crate) fn drain(&self, site: Site) -> Result<()> {
+        self.spaces.iter().try_for_each(|space| space.region().drain(site))
+    }
+
+    /// Makes all that was flushed durable.
+    ///
+    /// # Errors
+    /// If a fence fails; it is not tried again.
+    pub(crate) fn fence(&self, site: Site) -> Result<()> {
+        self.spaces.iter().try_for_each(|space| space.region().fence(site))
+    }
+
+    /// Flushes every unit that was ever used.
+    pub(crate) fn flush_used(&self, site: Site) {
+        self.spaces.iter().for_each(|space| space.flush_used(site));
+    }
+
+    /// Tells the segment which units were ever used.
+    pub(crate) fn publish(&self) {
+        self.spaces.iter().for_each(Space::publish);
+    }
+
+    /// Gives the medium back what is past the last unit that was ever used.
+    ///
+    /// # Errors
+    /// If the medium fails.
+    pub(crate) fn shrink(&self) -> Result<()> {
+        for space in &self.spaces {
+            let used = space.used_bytes().next_multiple_of(4096);
+            if used < space.region().len() {
+                space.region().shrink(used)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the files of an empty graph.
+///
+/// # Errors
+/// If the medium fails.
+pub(crate) fn create_files(volume: &Volume, manifest: &Manifest) -> Result<Arc<[Region]>> {
+    let options = &manifest.options;
+    let create = |(number, name): (usize, &&str)| {
+        let region = volume.create_region(name, UNIT_BYTES)?;
+        region.store_words(0, &header(manifest.salt(), number));
+        region.flush(Site::BlocksHeader, 0..4 * HEADER_WORDS as u64);
+        region.fence(Site::BlocksHeader)?;
+        if options.preallocate_bytes > 0 {
+            let share = options.preallocate_bytes.div_ceil(options.adjacency.sub_graphs.into());
+            let bytes = share.min(FILE_BYTES_MAX - UNIT_BYTES).next_multiple_of(UNIT_BYTES);
+            region.grow(UNIT_BYTES + bytes)?;
+            region.populate(0..region.len())?;
+        }
+        Ok(region)
+    };
+    names(options).iter().enumerate().map(create).collect()
+}
+
+/// Opens the files of a graph.
+///
+/// # Errors
+/// `Corruption` if one is not what the manifest says; if the medium fails.
+pub(crate) fn open_files(volume: &Volume, manifest: &Manifest) -> Result<Arc<[Region]>> {
+    let open = |(number, name): (usize, &&str)| {
+        let region = volume.open_region(name)?;
+        check_header(&region, manifest.salt(), number)?;
+        Ok(region)
+    };
+    names(&manifest.options).iter().enumerate().map(open).collect()
+}
+
+fn names(options: &GraphOptions) -> &'static [&'static str] {
+    &BLOCKS[..(options.adjacency.sub_graphs as usize).clamp(1, SUB_GRAPHS_MAX)]
+}
+
+fn header(salt: u32, sub_graph: usize) -> [u32; HEADER_WORDS] {
+    let words = [MAGIC, VERSION | (sub_graph as u32) << 16, salt];
+    let checksum = crc32c::crc32c_append(salt, bytemuck::cast_slice(&words));
+    [words[0], words[1], words[2], checksum]
+}
+
+fn check_header(region: &Region, salt: u32, sub_graph: usize) -> Result<()> {
+    let damaged = |found: String| Error::Corruption {
+        path: region.path().to_owned(),
+        offset: 0,
+        what: "the header of the block file".into(),
+        expected: format!("version {VERSION}, sub-graph {sub_graph} of graph {salt:08x}"),
+        found,
+    };
+    if region.len() < UNIT_BYTES {
+        return Err(damaged(format!("{} bytes", region.len())));
+    }
+    let words: Vec<u32> =
+        region.words(0, HEADER_WORDS).iter().map(|word| word.load(Relaxed)).collect();
+    // Every word is known, the checksum too, so that there is nothing to compute.
+    match words == header(salt, sub_graph) {
+        true => Ok(()),
+        false => Err(damaged(format!("{words:08x?}"))),
+    }
+}
