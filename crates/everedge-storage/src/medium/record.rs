@@ -37,6 +37,8 @@ pub enum Plant {
     DropFlush(Site),
     /// Fences and drains at the site do nothing; what was flushed waits for a fence elsewhere.
     DropFence(Site),
+    /// The same of one region only, by number in the order in which they were made.
+    DropFenceOf(Site, u32),
     /// Every checksum at the site is found to match.
     SkipChecksum(Site),
 }
@@ -223,22 +225,24 @@ impl Trace {
 
     pub(super) fn flush(&self, region: u32, site: Site, range: Range<u64>) {
         let thread = thread::current().id();
-        self.push_unless(Plant::DropFlush(site), Event::Flush { region, range, thread });
+        self.push_unless(&[Plant::DropFlush(site)], Event::Flush { region, range, thread });
     }
 
     pub(super) fn drain(&self, region: u32, site: Site) {
         let thread = thread::current().id();
-        self.push_unless(Plant::DropFence(site), Event::Drain { region, thread });
+        let plants = [Plant::DropFence(site), Plant::DropFenceOf(site, region)];
+        self.push_unless(&plants, Event::Drain { region, thread });
     }
 
     pub(super) fn fence(&self, region: u32, site: Site) {
         let thread = thread::current().id();
-        self.push_unless(Plant::DropFence(site), Event::Fence { region, thread });
+        let plants = [Plant::DropFence(site), Plant::DropFenceOf(site, region)];
+        self.push_unless(&plants, Event::Fence { region, thread });
     }
 
-    fn push_unless(&self, plant: Plant, event: Event) {
+    fn push_unless(&self, plants: &[Plant], event: Event) {
         let mut state = lock(&self.state);
-        if state.plant != Some(plant) {
+        if state.plant.is_none_or(|plant| !plants.contains(&plant)) {
             state.events.push(event);
         }
     }

@@ -13,3 +13,4 @@ mod naive;
 mod rounds;
 mod segment;
 mod soak;
+mod sub_graphs;

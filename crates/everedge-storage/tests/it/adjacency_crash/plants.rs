@@ -39,6 +39,22 @@ fn dropped_flushes_and_fences_are_found() {
     }
 }
 
+/// The fences of one file of blocks are not those of the other.
+#[test]
+fn dropped_fences_of_one_sub_graph_are_found() {
+    const FILES: [u32; 2] = [1, 2];
+    for (site, kind) in [(Site::Block, PMEM), (Site::Run, PMEM), (Site::Block, MediumKind::File)] {
+        for file in FILES {
+            let plant = Plant::DropFenceOf(site, file);
+            let split = shapes(kind, false).into_iter().map(Live::split);
+            let found = split
+                .filter_map(|live| exploration(&live, Some(plant), IMAGES_MAX).explore().err())
+                .next();
+            println!("{plant:?} on {kind}: {:.90}", found.expect("a defect"));
+        }
+    }
+}
+
 /// Not those of runs: a torn one has an epoch that does not count, so that its checksum guards
 /// against damage only (`damage.rs`).
 #[test]
