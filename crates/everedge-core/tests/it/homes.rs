@@ -183,7 +183,7 @@ fn loops_without_homes_work_after_it_and_leave_the_caller_unbound() {
 }
 
 #[test]
-fn a_loop_inside_a_loop_runs_to_its_end() {
+fn a_loop_inside_a_loop_runs_to_its_end_and_moves_no_thread() {
     let Some(nodes) = Nodes::new(2) else { return };
     let homes = Some(&*nodes.homes);
     let inner = || par::map_ranges_at_home(homes, 20, 3, |_| 1, |range| range.len());
@@ -192,7 +192,11 @@ fn a_loop_inside_a_loop_runs_to_its_end() {
             let lengths = par::map_ranges(50, 1, |_| inner().iter().sum::<usize>());
             assert_eq!(lengths, [20; 50]);
             let home_of = |start| start as usize % 2;
-            let lengths = par::map_ranges_at_home(homes, 50, 1, home_of, |_| inner().len());
+            let lengths = par::map_ranges_at_home(homes, 50, 1, home_of, |range| {
+                let range_count = inner().len();
+                nodes.check_bound(home_of(range.start));
+                range_count
+            });
             assert_eq!(lengths, [7; 50]);
         })
         .unwrap();
