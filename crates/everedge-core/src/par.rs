@@ -231,7 +231,10 @@ pub fn map_tasks_at_home<T: Send, R: Send>(
     f: impl Fn(T) -> R + Sync + Send,
 ) -> Vec<R> {
     let Some(homes) = homes.filter(|_| is_outside()) else {
-        return on_threads(|| tasks.into_par_iter().with_max_len(1).map(f).collect());
+        return match tasks.len() {
+            1 => tasks.into_iter().map(f).collect(),
+            _ => on_threads(|| tasks.into_par_iter().with_max_len(1).map(f).collect()),
+        };
     };
     at_home(homes, tasks.into_iter().map(|task| (home_of(&task), task)), f)
 }

@@ -111,6 +111,7 @@ fn without_homes_the_calling_thread_runs_a_single_piece() {
     let run = |_| std::thread::current().id();
     assert_eq!(par::map_ranges_at_home(None, 5, 9, |_| 7, |_| run(())), [here]);
     assert_eq!(par::map_chunks_mut_at_home(None, &mut [0; 5], 9, |_| 7, |_, _| run(())), [here]);
+    assert_eq!(par::map_tasks_at_home(None, vec![()], |()| 7, run), [here]);
     assert_eq!(par::map_tasks_at_home(None, vec![1, 2, 3], |_| 7, |task| task), [1, 2, 3]);
 }
 
