@@ -51,8 +51,8 @@ pub fn one_hop_sample(view: &impl GraphView, count: usize, seed: u64) -> Vec<Ver
 
 /// Returns the sum of the ids of all out-neighbors of the vertices in `sample`, modulo 2^64.
 ///
-/// Cost: this is what a benchmark times; the queries run in parallel, and where lists lie on several
-/// NUMA nodes, they are first classified by node.
+/// Cost: this is what a benchmark times; the queries run in parallel, and where lists lie on
+/// several NUMA nodes, they are first classified by node.
 pub fn one_hop_sum(view: &impl GraphView, sample: &[VertexId]) -> u64 {
     let sums = map_sources(view, sample, GRAIN, |sources| {
         let neighbors = sources.iter().flat_map(|&v| view.out_neighbors(v));

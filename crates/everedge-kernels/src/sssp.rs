@@ -13,8 +13,8 @@
 //! Algorithms 2003; buckets of threads as in the GAP Benchmark Suite (Beamer 2015), their fusion
 //! after Zhang et al., "Optimizing Ordered Graph Algorithms with GraphIt", CGO 2020, §5.
 //! Differences: only the next 4096 buckets are kept apart and what lies beyond them is one *far*
-//! list, so that a wide range of weights does not ask for as many buckets. Where lists lie on several
-//! NUMA nodes, each is read at its home (XPGraph, ToS 2025, §4.2), and buckets are not fused.
+//! list, so that a wide range of weights does not ask for as many buckets. Where lists lie on
+//! several NUMA nodes, each is read at its home (XPGraph, ToS 2025, §4.2), and buckets are not fused.
 //!
 //! # Cost
 //! O(vertices + edges) expected for random weights and a good delta. 8 bytes for each id (the

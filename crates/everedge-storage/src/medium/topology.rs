@@ -130,19 +130,27 @@ mod tests {
     #[test]
     fn nodes_without_processors_for_this_process_are_left_out() {
         let system = described(&[
-            ("node10", "6-7\n"),
-            ("node2", "2-5\n"),
-            ("node3", "\n"),
             ("node0", "0-1\n"),
             ("node1", "8\n"),
+            ("node2", "2-5\n"),
+            ("node3", "\n"),
+            ("node10", "6-7\n"),
             ("nodes", "0"),
             ("node", "0"),
             ("cpu0", "0"),
         ]);
         std::fs::create_dir(system.path().join("node4")).unwrap();
-        let allowed = [0, 1, 3, 4, 6];
-        let found = nodes_below(system.path(), |cpu| allowed.contains(&cpu));
+        let found = nodes_below(system.path(), |cpu| [0, 1, 3, 4, 6].contains(&cpu));
         assert_eq!(found, [node(0, &[0, 1]), node(2, &[3, 4]), node(10, &[6])]);
+    }
+
+    #[test]
+    fn nodes_are_in_the_order_of_their_numbers() {
+        // Of so many, no file system lists the names so by chance.
+        let names: Vec<_> = (0..20).map(|i| format!("node{}", i * 7 % 20)).collect();
+        let system = described(&names.iter().map(|name| (&**name, "3")).collect::<Vec<_>>());
+        let expected: Vec<_> = (0..20).map(|number| node(number, &[3])).collect();
+        assert_eq!(nodes_below(system.path(), |_| true), expected);
     }
 
     #[test]
