@@ -1,11 +1,15 @@
 //! What every part of everedge shares: vertex ids, the view that a kernel reads, a plain CSR,
-//! bitmaps and parallel loops.
+//! bitmaps and parallel loops, which run near the memory that they read.
 
 mod bitmap;
 mod csr;
+mod homes;
 pub mod par;
 mod view;
 
 pub use bitmap::{AtomicBitmap, Bitmap};
 pub use csr::{Csr, CsrOptions};
-pub use view::{Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, Wanted, WeightedView};
+pub use homes::{HOME_SPAN, Homes};
+pub use view::{
+    Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, Wanted, WeightedView,
+};

@@ -4,6 +4,15 @@
 //! vertex of huge degree delays no more than its own piece. The cut depends on the grain alone
 //! and results come back in order: a sum over them is the same for any number of threads.
 //! A loop of one piece runs on the calling thread.
+//!
+//! Loops *at home* run each piece on a thread that is bound to the NUMA node where the lists of the
+//! piece lie: the threads of a node take its pieces, and none else. Without [`Homes`], or started
+//! by a thread of a pool, they are the loops of the same name. With homes every thread of the pool
+//! takes part, so none may wait for such a loop.
+//!
+//! Source of the loops at home: Wang et al., "XPGraph", ToS 2025, §4.2. Difference: the paper's
+//! classes of queries are divided among threads beforehand, here a node's threads take pieces when
+//! they are idle.
 
 use std::cell::RefCell;
 use std::io;
@@ -11,7 +20,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuilder};
+
+use crate::Homes;
 
 thread_local! {
     /// Where the loops of this thread run.
@@ -167,6 +178,106 @@ pub fn map_chunks_mut<T: Send, R: Send>(
 /// Calls `f` on every task, for work that the caller has cut itself.
 pub fn for_each_task<T: Send>(tasks: Vec<T>, f: impl Fn(T) + Sync + Send) {
     on_threads(|| tasks.into_par_iter().with_max_len(1).for_each(f));
+}
+
+/// Like [`map_ranges`]; each range runs at the home of its first index.
+///
+/// # Panics
+/// If `grain` is 0 or a home is not below the node count.
+pub fn map_ranges_at_home<R: Send>(
+    homes: Option<&Homes>,
+    bound: u32,
+    grain: u32,
+    home_of: impl Fn(u32) -> usize,
+    f: impl Fn(Range<u32>) -> R + Sync + Send,
+) -> Vec<R> {
+    let Some(homes) = homes.filter(|_| is_outside()) else {
+        return map_ranges(bound, grain, f);
+    };
+    let starts = (0..bound).step_by(grain as usize);
+    let tasks = starts.map(|start| (home_of(start), start..start.saturating_add(grain).min(bound)));
+    at_home(homes, tasks, f)
+}
+
+/// Like [`map_chunks_mut`]; each piece runs at the home of its first item, which `home_of` is asked
+/// for by index.
+///
+/// # Panics
+/// If `grain` is 0 or a home is not below the node count.
+pub fn map_chunks_mut_at_home<T: Send, R: Send>(
+    homes: Option<&Homes>,
+    items: &mut [T],
+    grain: usize,
+    home_of: impl Fn(usize) -> usize,
+    f: impl Fn(usize, &mut [T]) -> R + Sync + Send,
+) -> Vec<R> {
+    let Some(homes) = homes.filter(|_| is_outside()) else {
+        return map_chunks_mut(items, grain, f);
+    };
+    let chunks = items.chunks_mut(grain).enumerate().map(|(i, chunk)| (i * grain, chunk));
+    let tasks = chunks.map(|(first, chunk)| (home_of(first), (first, chunk)));
+    at_home(homes, tasks, |(first, chunk)| f(first, chunk))
+}
+
+/// Calls `f` on every task at the home of the task, for work that the caller has cut itself;
+/// returns the results in the order of the tasks.
+///
+/// # Panics
+/// If a home is not below the node count.
+pub fn map_tasks_at_home<T: Send, R: Send>(
+    homes: Option<&Homes>,
+    tasks: Vec<T>,
+    home_of: impl Fn(&T) -> usize,
+    f: impl Fn(T) -> R + Sync + Send,
+) -> Vec<R> {
+    let Some(homes) = homes.filter(|_| is_outside()) else {
+        return match tasks.len() {
+            1 => tasks.into_iter().map(f).collect(),
+            _ => on_threads(|| tasks.into_par_iter().with_max_len(1).map(f).collect()),
+        };
+    };
+    at_home(homes, tasks.into_iter().map(|task| (home_of(&task), task)), f)
+}
+
+/// Whether this is no thread of a pool. One that is cannot wait for the others: they may do so too.
+fn is_outside() -> bool {
+    rayon::current_thread_index().is_none()
+}
+
+/// Calls `f` on every task on a thread that is bound to the home beside it; returns the results in
+/// the order of the tasks.
+fn at_home<T: Send, R: Send>(
+    homes: &Homes,
+    tasks: impl Iterator<Item = (usize, T)>,
+    f: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let mut queues: Vec<_> = (0..homes.node_count()).map(|_| Vec::new()).collect();
+    for (place, (home, task)) in tasks.enumerate() {
+        queues[home].push((place, task));
+    }
+    if queues.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let queues: Vec<_> = queues.into_iter().map(|queue| Mutex::new(queue.into_iter())).collect();
+    // A panic of `f` is not under the lock.
+    let take = |node: usize| queues[node].lock().unwrap_or_else(PoisonError::into_inner).next();
+    let serve = |thread: BroadcastContext<'_>| {
+        let mut done = Vec::new();
+        for node in homes.served_by(thread.index(), thread.num_threads()) {
+            while let Some((place, task)) = take(node) {
+                homes.bind(node);
+                done.push((place, f(task)));
+            }
+        }
+        done
+    };
+    let done = match Threads::current().0 {
+        Some(pool) => pool.broadcast(serve),
+        None => rayon::broadcast(serve),
+    };
+    let mut done: Vec<_> = done.into_iter().flatten().collect();
+    done.sort_by_key(|&(place, _)| place);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// One value for each thread, kept between loops.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::Homes;
+
 /// Names a vertex and indexes arrays by vertex; at most [`MAX_VERTEX_ID`].
 pub type VertexId = u32;
 
@@ -10,6 +12,15 @@ pub const MAX_VERTEX_ID: VertexId = (1 << 31) - 1;
 
 /// An edge from its source to its destination.
 pub type Edge = (VertexId, VertexId);
+
+/// One end of the edges of a vertex. Of an undirected graph both are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Edges that leave it.
+    Out,
+    /// Edges that enter it.
+    In,
+}
 
 /// A frozen picture of a graph: the same answers until it is dropped.
 ///
@@ -68,6 +79,20 @@ pub trait GraphView: Sync {
         for v in range {
             f(v, self.out_degree(v));
         }
+    }
+
+    /// Returns the NUMA nodes that the lists lie on, if those are several: whoever reads many lists
+    /// then reads each on a thread of its node.
+    fn homes(&self) -> Option<&Homes> {
+        None
+    }
+
+    /// Returns the node where the out- or in-neighbors of `v` lie, below the node count of
+    /// [`homes`](Self::homes). It is the same for all ids of an aligned range of
+    /// [`HOME_SPAN`](crate::HOME_SPAN).
+    fn home(&self, v: VertexId, direction: Direction) -> usize {
+        let _ = (v, direction);
+        0
     }
 
     /// Calls `f(src, dst)` for every edge in ascending order of `src`; an edge of an undirected

@@ -10,16 +10,26 @@
 //! Breadth-First Search", SC 2012, §4 (when to switch), with the thresholds of the GAP Benchmark
 //! Suite (Beamer 2015). Differences: the degrees of a frontier are added up when it is used.
 //!
+//! Where lists lie on several NUMA nodes, each is read on a thread of its node: a pull by ranges of
+//! vertices, a push after its list was classified. Source: Wang et al., "XPGraph", ToS 2025, §4.2
+//! ("CPU-binding based graph querying").
+//!
 //! # Cost
 //! Push: the edges of the frontier. Pull: a bit test for every in-edge looked at, of all vertices.
-//! Memory: 4 bytes for each vertex of a list, or two bitmaps of one bit for each id.
+//! Memory: 4 bytes for each vertex of a list (8 if it is classified), or two bitmaps of one bit for
+//! each id.
 
-use everedge_core::{AtomicBitmap, Bitmap, GraphView, ListVisitor, VertexId, par};
+use everedge_core::{
+    AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par,
+};
 
 /// Vertices of a list in a piece of work: degrees vary by far, so pieces are small.
 const PUSH_GRAIN: usize = 64;
 /// Words of a bitmap in a piece of work; 1024 vertices, as in GAP.
 const PULL_GRAIN: usize = 16;
+const _: () = assert!((HOME_SPAN as usize).is_multiple_of(64 * PULL_GRAIN));
+/// Vertices of a list that are classified in one piece of work: that takes little a vertex.
+const CLASSIFIED_GRAIN: usize = 1 << 12;
 /// Push to pull when the frontier's out-edges are more than the unexplored ones divided by this.
 const ALPHA: u64 = 15;
 /// Pull to push when the frontier shrinks below the number of vertices divided by this.
@@ -51,19 +61,19 @@ enum Members {
     Dense(Bitmap),
 }
 
-/// Takes steps of a kernel that reaches each vertex once, and chooses their direction.
+/// Takes steps of a kernel that reaches each vertex once, and chooses how.
 #[derive(Debug)]
 pub(crate) struct EdgeMap<'v, V> {
     view: &'v V,
     /// Stored edge ends that no push has followed.
     edges_unexplored: u64,
-    direction: Direction,
+    traversal: Traversal,
     /// Size of the frontier before.
     last_count: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+enum Traversal {
     Push,
     Pull,
 }
@@ -110,7 +120,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         Self {
             view,
             edges_unexplored: view.edge_count() * ends_per_edge,
-            direction: Direction::Push,
+            traversal: Traversal::Push,
             last_count: 0,
         }
     }
@@ -118,19 +128,19 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     /// Takes `step` along the edges that leave `frontier`; returns the vertices that it reached.
     pub(crate) fn step(&mut self, frontier: Frontier, step: &impl EdgeStep) -> Frontier {
         let last_count = std::mem::replace(&mut self.last_count, frontier.count);
-        if self.direction == Direction::Pull {
+        if self.traversal == Traversal::Pull {
             let shrinks = frontier.count < last_count;
             if !shrinks || frontier.count > self.view.vertex_count() / BETA {
                 return self.pull(frontier, step);
             }
-            // After a pull one step is pushed in any case, or the direction could swing.
-            self.direction = Direction::Push;
+            // After a pull one step is pushed in any case, or the choice could swing.
+            self.traversal = Traversal::Push;
             return self.push(&frontier.into_list(), step);
         }
         let list = frontier.into_list();
         let edges = self.out_edge_count(&list);
         if edges > self.edges_unexplored / ALPHA {
-            self.direction = Direction::Pull;
+            self.traversal = Traversal::Pull;
             return self.pull(Frontier::from_list(list), step);
         }
         self.edges_unexplored -= edges;
@@ -144,7 +154,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     }
 
     fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
-        let reached = par::map_chunks(list, PUSH_GRAIN, |list| {
+        let reached = map_sources(self.view, list, PUSH_GRAIN, |list| {
             let mut reached = Vec::new();
             for &u in list {
                 // A fold: a layout knows where the pieces of its lists end.
@@ -163,15 +173,40 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let bound = self.view.vertex_bound();
         let frontier = frontier.into_bitmap(bound);
         let mut reached = Bitmap::new(bound);
-        let counts = par::map_chunks_mut(reached.words_mut(), PULL_GRAIN, |first, words| {
+        let home_of = |first| self.view.home(first as u32 * 64, Direction::In);
+        let words = reached.words_mut();
+        let pull_words = |first, words: &mut [u64]| {
             let start = first as u32 * 64;
             let end = start.saturating_add(words.len() as u32 * 64).min(bound);
             let mut pull = Pull { frontier: &frontier, step, start, words };
             self.view.visit_in_neighbors(start..end, &mut pull);
             pull.words.iter().map(|word| word.count_ones()).sum::<u32>()
-        });
+        };
+        let homes = self.view.homes();
+        let counts = par::map_chunks_mut_at_home(homes, words, PULL_GRAIN, home_of, pull_words);
         Frontier { members: Members::Dense(reached), count: counts.into_iter().sum() }
     }
+}
+
+/// Calls `f` on pieces of `list` of at most `grain` vertices, each at the home of their
+/// out-neighbors; returns the results in no particular order.
+pub(crate) fn map_sources<R: Send>(
+    view: &impl GraphView,
+    list: &[VertexId],
+    grain: usize,
+    f: impl Fn(&[VertexId]) -> R + Sync + Send,
+) -> Vec<R> {
+    let Some(homes) = view.homes() else {
+        return par::map_chunks(list, grain, f);
+    };
+    let classified = par::map_chunks(list, CLASSIFIED_GRAIN, |list| {
+        let mut by_home = vec![Vec::new(); homes.node_count()];
+        list.iter().for_each(|&v| by_home[view.home(v, Direction::Out)].push(v));
+        by_home
+    });
+    let lists = classified.iter().flat_map(|by_home| by_home.iter().enumerate());
+    let pieces = lists.flat_map(|(home, list)| list.chunks(grain).map(move |piece| (home, piece)));
+    par::map_tasks_at_home(Some(homes), pieces.collect(), |&(home, _)| home, |(_, piece)| f(piece))
 }
 
 /// Finds which vertices are reached from a member of the frontier.

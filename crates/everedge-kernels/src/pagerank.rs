@@ -11,20 +11,22 @@
 //! any number of threads.
 //!
 //! Source: Page et al., "The PageRank Citation Ranking", 1999; pull as in the GAP Benchmark Suite
-//! (Beamer 2015); dangling vertices as in LDBC Graphalytics. Differences from GAP: ranks of one
+//! (Beamer 2015); dangling vertices as in LDBC Graphalytics; pulled at the home of the in-edges as
+//! in XPGraph (ToS 2025, §4.2). Differences from GAP: ranks of one
 //! iteration are never mixed with those of the next, and they have 8 bytes.
 //!
 //! # Cost
 //! Each iteration reads every in-edge once, in order, and one quotient for it, at random.
 //! 16 bytes for each id: the result and the quotients.
 
-use everedge_core::{GraphView, ListVisitor, VertexId, par};
+use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par};
 
 use crate::error::require;
 use crate::{Error, Result};
 
 /// Vertices in a piece of work.
 const GRAIN: usize = 1 << 10;
+const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
 
 /// When [`pagerank`] stops, and its damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,12 +111,14 @@ fn iterate(view: &impl GraphView, damping: f64, rank: &mut [f64], quotient: &mut
     let dangling = divide(view, rank, quotient);
     let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
     let quotient = &*quotient;
-    let changes = par::map_chunks_mut(rank, GRAIN, |first, ranks| {
+    let home_of = |first| view.home(first as VertexId, Direction::In);
+    let pull_ranks = |first, ranks: &mut [f64]| {
         let range = first as VertexId..(first + ranks.len()) as VertexId;
         let mut pull = Pull { view, quotient, shared, damping, first, ranks, change: 0.0 };
         view.visit_in_neighbors(range, &mut pull);
         pull.change
-    });
+    };
+    let changes = par::map_chunks_mut_at_home(view.homes(), rank, GRAIN, home_of, pull_ranks);
     changes.into_iter().sum()
 }
 

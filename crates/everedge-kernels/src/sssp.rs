@@ -13,7 +13,8 @@
 //! Algorithms 2003; buckets of threads as in the GAP Benchmark Suite (Beamer 2015), their fusion
 //! after Zhang et al., "Optimizing Ordered Graph Algorithms with GraphIt", CGO 2020, §5.
 //! Differences: only the next 4096 buckets are kept apart and what lies beyond them is one *far*
-//! list, so that a wide range of weights does not ask for as many buckets.
+//! list, so that a wide range of weights does not ask for as many buckets. Where lists lie on
+//! several NUMA nodes, each is read at its home (XPGraph, ToS 2025, §4.2), and buckets are not fused.
 //!
 //! # Cost
 //! O(vertices + edges) expected for random weights and a good delta. 8 bytes for each id (the
@@ -25,6 +26,7 @@ use std::sync::{Mutex, PoisonError};
 use everedge_core::{VertexId, WeightedView, par};
 
 use crate::error::{check_vertex, require};
+use crate::frontier::map_sources;
 use crate::{Error, Result};
 
 /// Vertices in a piece of work.
@@ -193,14 +195,16 @@ pub fn sssp(view: &impl WeightedView, source: VertexId, config: &SsspConfig) -> 
 /// Relaxes the edges of all buckets in order, beginning with `source` alone in the first.
 fn empty_buckets(relaxation: &Relaxation<'_, impl WeightedView>, source: VertexId) {
     let mut threads = par::PerThread::new(Buckets::default);
+    // What falls into a thread's buckets lies anywhere.
+    let is_fused = relaxation.view.homes().is_none();
     let mut bucket = vec![source];
     let (mut first, mut idx) = (0, 0);
     while !bucket.is_empty() {
         let current = first + idx as u64;
-        par::map_chunks(&bucket, GRAIN, |vertices| {
+        map_sources(relaxation.view, &bucket, GRAIN, |vertices| {
             threads.with(|buckets| {
                 vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
-                while let Some(vertices) = buckets.take_few(idx) {
+                while is_fused && let Some(vertices) = buckets.take_few(idx) {
                     vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
                 }
             });

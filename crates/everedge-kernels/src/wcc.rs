@@ -8,7 +8,8 @@
 //!
 //! Source: Sutton, Ben-Nun and Barak, "Optimizing Parallel Graph Connectivity Computation via
 //! Subgraph Sampling", IPDPS 2018, figures 3 to 5. Differences: the sample that finds the most
-//! frequent component is spread evenly, so that the work is the same every time.
+//! frequent component is spread evenly, so that the work is the same every time. Lists are read at
+//! their home as in XPGraph (ToS 2025, §4.2).
 //!
 //! # Cost
 //! Two edges of each vertex, and all edges of those outside the largest component; O(edges) at
@@ -17,7 +18,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{GraphView, VertexId, par};
+use everedge_core::{Direction, GraphView, HOME_SPAN, VertexId, par};
 
 use crate::Result;
 use crate::error::require;
@@ -27,6 +28,7 @@ pub const NO_COMPONENT: VertexId = VertexId::MAX;
 
 /// Vertices in a piece of work.
 const GRAIN: u32 = 1 << 11;
+const _: () = assert!(HOME_SPAN.is_multiple_of(GRAIN));
 /// Neighbors of each vertex to link before the largest component is sought.
 const SAMPLED_NEIGHBORS: usize = 2;
 /// Vertices to look at when it is sought.
@@ -70,7 +72,7 @@ pub fn wcc(view: &impl GraphView) -> Wcc {
     let bound = view.vertex_bound();
     let component: Vec<_> = (0..bound).map(AtomicU32::new).collect();
     for round in 0..SAMPLED_NEIGHBORS {
-        for_each_vertex(bound, |u| {
+        for_each_list(view, Direction::Out, |u| {
             if let Some(v) = view.out_neighbors(u).nth(round) {
                 link(&component, u, v);
             }
@@ -78,15 +80,25 @@ pub fn wcc(view: &impl GraphView) -> Wcc {
         compress(&component);
     }
     let largest = most_frequent(view, &component);
-    for_each_vertex(bound, |u| {
-        if Some(component[u as usize].load(Relaxed)) == largest {
-            return;
-        }
-        view.out_neighbors(u).skip(SAMPLED_NEIGHBORS).for_each(|v| link(&component, u, v));
-        if view.is_directed() {
-            view.in_neighbors(u).for_each(|v| link(&component, u, v));
+    let is_outside = |u: VertexId| Some(component[u as usize].load(Relaxed)) != largest;
+    let link_in = |u| view.in_neighbors(u).for_each(|v| link(&component, u, v));
+    // The two lists of a vertex may have different homes.
+    let apart = view.is_directed() && view.homes().is_some();
+    for_each_list(view, Direction::Out, |u| {
+        if is_outside(u) {
+            view.out_neighbors(u).skip(SAMPLED_NEIGHBORS).for_each(|v| link(&component, u, v));
+            if view.is_directed() && !apart {
+                link_in(u);
+            }
         }
     });
+    if apart {
+        for_each_list(view, Direction::In, |u| {
+            if is_outside(u) {
+                link_in(u);
+            }
+        });
+    }
     compress(&component);
     let mut component: Vec<_> = component.into_iter().map(AtomicU32::into_inner).collect();
     par::map_chunks_mut(&mut component, GRAIN as usize, |first, roots| {
@@ -98,6 +110,13 @@ pub fn wcc(view: &impl GraphView) -> Wcc {
 
 fn for_each_vertex(bound: u32, f: impl Fn(VertexId) + Sync + Send) {
     par::for_each_range(bound, GRAIN, |range| range.for_each(&f));
+}
+
+/// Calls `f` on every id at the home of its list.
+fn for_each_list(view: &impl GraphView, direction: Direction, f: impl Fn(VertexId) + Sync + Send) {
+    let home_of = |start| view.home(start, direction);
+    let bound = view.vertex_bound();
+    par::map_ranges_at_home(view.homes(), bound, GRAIN, home_of, |range| range.for_each(&f));
 }
 
 /// Joins the trees of `u` and `v`.

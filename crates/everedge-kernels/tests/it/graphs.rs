@@ -38,9 +38,14 @@ impl Case {
 
 /// Calls `check` on every kind of graph, each on one thread and on four.
 pub(crate) fn for_each_case(check: impl Fn(&Case) + Sync) {
+    for_each_case_on(&[1, 4], check);
+}
+
+/// Calls `check` on every kind of graph, each on as many threads as the numbers say.
+pub(crate) fn for_each_case_on(thread_counts: &[usize], check: impl Fn(&Case) + Sync) {
     let mut cases = shapes();
     cases.extend(SEEDS.map(random));
-    for threads in [1, 4] {
+    for &threads in thread_counts {
         par::with_threads(threads, || {
             for case in &cases {
                 println!("{} on {threads} threads", case.name);

@@ -2,6 +2,7 @@
 
 mod bfs;
 mod graphs;
+mod homes;
 mod one_hop;
 mod pagerank;
 mod sssp;

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+pub use everedge_core::Direction;
 use everedge_core::VertexId;
 
 use super::AdjacencyGraph;
@@ -14,15 +15,6 @@ use super::round;
 use super::shard::SHARD_SPAN;
 use crate::Result;
 use crate::batch::{DELETION, VERTEX};
-
-/// One end of the edges of a vertex. Of an undirected graph both are the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Edges that leave it.
-    Out,
-    /// Edges that enter it.
-    In,
-}
 
 /// What one place holds of a vertex's list, each in the order of arrival.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -272,7 +272,7 @@ pub(super) fn check_size(path: &Path, len: u64, bytes_max: u64) -> Result<()> {
     })
 }
 
-fn names(fd: &OwnedFd, path: &Path) -> Result<Vec<String>> {
+pub(super) fn names(fd: &OwnedFd, path: &Path) -> Result<Vec<String>> {
     let failed = |e| Error::io(path, "list", e);
     let mut names = Vec::new();
     for entry in Dir::read_from(fd).map_err(failed)? {
@@ -285,7 +285,7 @@ fn names(fd: &OwnedFd, path: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn open_directory(path: &Path) -> Result<OwnedFd> {
+pub(super) fn open_directory(path: &Path) -> Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(|e| match e {
         Errno::NOENT => not_a_graph(path, "there is no such directory"),

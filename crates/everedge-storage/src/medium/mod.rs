@@ -43,6 +43,7 @@ mod record;
 mod region;
 mod replay;
 mod site;
+mod topology;
 mod volume;
 
 use std::fmt;
@@ -56,6 +57,7 @@ pub use meter::MeterReading;
 pub use record::{ImageRule, Mark, Plant, Recorder};
 pub use region::Region;
 pub use site::Site;
+pub use topology::{NumaNode, numa_nodes};
 pub use volume::{Volume, VolumeOptions};
 
 use crate::{Error, Result};
