@@ -18,7 +18,7 @@ use super::options::AdjacencyOptions;
 use super::recovery::{self, ShardSet};
 use super::round::{self, Round, Step};
 use super::segment::Segment;
-use super::shard::{Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
+use super::shard::{Change, Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
 use super::subgraphs::{Partition, SubGraphs};
 use super::table::Tables;
 use crate::batch::DELETION;
@@ -257,13 +257,16 @@ impl Archive {
         let sequence = self.next_sequence.saturating_sub(1);
         let context = machinery.context(0, &[], false);
         let (segment, next_sequence) = (&*machinery.segment, self.next_sequence);
-        let outcomes =
-            par::map_chunks_mut(&mut self.shards, 1, |index, shard| match &mut shard[0] {
-                shard if !shard.has_unflushed() => Ok(()),
-                shard => Shard::change(shard, (Some(segment), index), next_sequence, |shard| {
-                    shard.flush_all(&context, sequence)
-                }),
-            });
+        let nodes = &machinery.sub_graphs.nodes;
+        let home = |index| nodes.home(index, 0);
+        let flush = |index: usize, shard: &mut [Arc<Shard>]| match &mut shard[0] {
+            shard if !shard.has_unflushed() => Ok(()),
+            shard => Shard::change(shard, (Some(segment), index), next_sequence, |shard| {
+                shard.flush_all(&context, sequence)
+            }),
+        };
+        let shards = &mut self.shards[..];
+        let outcomes = par::map_chunks_mut_at_home(nodes.homes(), shards, 1, home, flush);
         outcomes.into_iter().collect::<Result<()>>()?;
         if std::mem::take(&mut self.is_taken_over) {
             // Blocks of the killed process, which may be in caches only.
@@ -344,9 +347,13 @@ impl Archive {
         };
         let context = machinery.context(0, &[], false);
         let durable = &self.durable;
-        let outcomes = par::map_chunks_mut(&mut self.shards[shards.clone()], 1, |index, shard| {
+        let nodes = &machinery.sub_graphs.nodes;
+        let home = |index| nodes.home(shards.start + index, 0);
+        let write = |index: usize, shard: &mut [Arc<Shard>]| {
             NewRuns::write(&context, stamp, &mut shard[0], durable[shards.start + index])
-        });
+        };
+        let group = &mut self.shards[shards.clone()];
+        let outcomes = par::map_chunks_mut_at_home(nodes.homes(), group, 1, home, write);
         let (mut written, mut failed) = (Vec::new(), None);
         for outcome in outcomes {
             match outcome {
@@ -489,18 +496,29 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns the shards that each task is to change, with their numbers.
+    /// Returns the shards that each task is to change; those of a task are of one node, unless their
+    /// lists are of two.
     fn tasks<'a>(
         &'a mut self,
-        machinery: &Machinery,
+        machinery: &'a Machinery,
         scattered: &Scattered,
-    ) -> Vec<Vec<(usize, &'a mut Arc<Shard>)>> {
+    ) -> Vec<Vec<Change<'a>>> {
+        let told = self.told(machinery);
         let AdjacencyOptions { division: how, division_bias, .. } = machinery.options.adjacency;
         let updates: Vec<u64> =
             (0..scattered.shard_count()).map(|shard| scattered.update_count(shard)).collect();
-        let dealt = deal(how, division_bias, &updates, par::thread_count());
+        let mut dealt = deal(how, division_bias, &updates, par::thread_count());
+        let nodes = &machinery.sub_graphs.nodes;
+        if let Some(homes) = nodes.homes().filter(|_| !nodes.divide_shards()) {
+            let of_node = |task: &[usize], node: usize| -> Vec<usize> {
+                task.iter().copied().filter(|&shard| nodes.home(shard, 0) == node).collect()
+            };
+            let parts = |task: Vec<usize>| (0..homes.node_count()).map(move |n| of_node(&task, n));
+            dealt = dealt.into_iter().flat_map(parts).filter(|task| !task.is_empty()).collect();
+        }
         let mut shards: Vec<_> = self.shards.iter_mut().map(Some).collect();
-        let mut take = |index: usize| (index, shards[index].take().expect("dealt once"));
+        let mut take =
+            |index: usize| Change::new(shards[index].take().expect("dealt once"), told, index);
         dealt.into_iter().map(|task| task.into_iter().map(&mut take).collect()).collect()
     }
 
@@ -530,30 +548,56 @@ impl Archive {
         let end = first + u64::from(round.len());
         let context = machinery.context(first, scattered.weights(), self.is_replaying(first));
         let mut workers = PerThread::new(Worker::default);
-        let told = self.told(machinery);
+        let nodes = &machinery.sub_graphs.nodes;
         let mut tasks = self.tasks(machinery, &scattered);
-        let outcomes = par::map_chunks_mut(&mut tasks, 1, |_, task| -> Result<()> {
-            for (index, shard) in &mut task[0] {
-                Shard::change(shard, (told, *index), end, |shard| {
-                    shard.materialize(*index, options.list_count(), machinery.memory())?;
-                    (0..SIDES).try_for_each(|side| {
+        // Where out-lists are of one node and in-lists of another, each does its half of the tasks,
+        // and then the half that the other one did.
+        let passes = if nodes.divide_shards() { SIDES } else { 1 };
+        let mut outcome = Ok(());
+        for pass in 0..passes {
+            let sides = |number: usize| match passes {
+                1 => 0..SIDES,
+                _ => (number + pass) % SIDES..(number + pass) % SIDES + 1,
+            };
+            let home =
+                |number: usize, task: &[Change]| nodes.home(task[0].index(), sides(number).start);
+            let homes_of: Vec<usize> =
+                tasks.iter().enumerate().map(|(number, task)| home(number, task)).collect();
+            let take = |number: usize, task: &mut [Vec<Change>]| -> Result<()> {
+                for change in &mut task[0] {
+                    if pass == 0 {
+                        let (index, memory) = (change.index(), machinery.memory());
+                        change.begin()?.materialize(index, options.list_count(), memory)?;
+                    }
+                    for side in sides(number) {
                         workers.with(|worker| {
-                            let part = worker.sorter.sort(&scattered, *index, side);
+                            let part = worker.sorter.sort(&scattered, change.index(), side);
                             worker.update_count += part.updates().len() as u64;
-                            shard.take(&context, side, &part)
-                        })
-                    })
-                })?;
+                            change.shard().take(&context, side, &part)
+                        })?;
+                    }
+                    if pass == passes - 1 {
+                        change.end(end)?;
+                    }
+                }
+                match machinery.sub_graphs.drain(Site::Block) {
+                    // Nothing is fenced any more; in memory the lists are whole all the same.
+                    Err(Error::Poisoned { .. }) => Ok(()),
+                    outcome => outcome,
+                }
+            };
+            let home_of = |number: usize| homes_of[number];
+            outcome = par::map_chunks_mut_at_home(nodes.homes(), &mut tasks, 1, home_of, take)
+                .into_iter()
+                .collect();
+            if outcome.is_err() {
+                break;
             }
-            match machinery.sub_graphs.drain(Site::Block) {
-                // Nothing is fenced any more; in memory the lists are whole all the same.
-                Err(Error::Poisoned { .. }) => Ok(()),
-                outcome => outcome,
-            }
-        });
+        }
+        drop(tasks);
         self.note_shares(workers.iter_mut().map(|worker| worker.update_count));
         self.scratch = scratch;
-        outcomes.into_iter().collect::<Result<()>>()?;
+        outcome?;
         self.next_sequence = end;
         self.is_dirty = true;
         Ok(())

@@ -78,7 +78,7 @@ use self::archive::{Archive, Machinery};
 use self::core::Core;
 use self::phases::Archiver;
 use self::segment::Segment;
-use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX, SubGraphs};
+use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::Result;
 use crate::batch::Batch;
 use crate::log::{EdgeLog, RING_OFFSET};
@@ -148,6 +148,12 @@ impl AdjacencyGraph {
     /// `NoSpace` or `Io` if the medium fails; the directory is then no graph. `InvalidInput` if
     /// options contradict each other.
     pub fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
+        let core = Self::create_core(volume, manifest)?;
+        core.begin_segment()?;
+        Ok(Self::assemble(core, Recovery::default()))
+    }
+
+    fn create_core(volume: Volume, manifest: Manifest) -> Result<Core> {
         let options = &manifest.options;
         options.adjacency.plan(options)?;
         Partition::new(options)?;
@@ -162,9 +168,7 @@ impl AdjacencyGraph {
         manifest.publish(&volume)?;
         let machinery = Machinery::new(&manifest, log, blocks, segment)?;
         let archive = Archive::new(Vec::new(), Vec::new(), 0, 0);
-        let core = Core::new(volume, manifest, machinery, archive);
-        core.begin_segment()?;
-        Ok(Self::assemble(core, Recovery::default()))
+        Ok(Core::new(volume, manifest, machinery, archive))
     }
 
     /// Opens a graph: takes over what a killed process left of it in shared memory, or else reads
@@ -228,9 +232,8 @@ impl AdjacencyGraph {
             }
         }
         let used = recovered.used_units();
-        let partition = machinery.sub_graphs.partition;
         let (blocks, segment) = (&machinery.places.blocks, &machinery.segment);
-        machinery.sub_graphs = SubGraphs::with_used(partition, blocks, segment, used);
+        machinery.sub_graphs.adopt(blocks, segment, used);
         let (replayed_batches, replayed_updates) = machinery.log.untaken();
         let orphaned_blocks = recovered.orphan_count() as u64;
         let (checkpoint, next_sequence) = machinery.log.checkpoint();
@@ -311,7 +314,7 @@ impl AdjacencyGraph {
     pub fn snapshot(&self) -> Result<Snapshot> {
         let archive = self.core.settled()?;
         let machinery = &self.core.machinery;
-        Ok(Snapshot::new(&archive, machinery.places.clone(), &machinery.options))
+        Ok(Snapshot::new(&archive, machinery))
     }
 
     /// Makes all that was applied durable, whatever the graph's durability.

@@ -171,29 +171,9 @@ impl Shard {
         sequence: u64,
         change: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
-        let Some(segment) = segment else {
-            let shard = Self::own(shared)?;
-            let changed = change(shard)?;
-            shard.sequence = sequence;
-            return Ok(changed);
-        };
-        // What is shared is copied, and what its record says stays true until the copy's does.
-        let kept = segment.is_passed().then(|| Arc::clone(shared));
-        segment.mark_changing(index);
-        let shard = Self::own(shared)?;
-        let changed = change(shard)?;
-        shard.sequence = sequence;
-        match (shard.has_spills(), kept) {
-            (true, Some(kept)) => {
-                *shared = kept;
-                return Err(Error::NoSpace {
-                    path: segment.buffers.path().to_owned(),
-                    needed_bytes: UNIT_BYTES,
-                    available_bytes: 0,
-                });
-            }
-            _ => segment.mark_whole(index, shard),
-        }
+        let mut steps = Change::new(shared, segment, index);
+        let changed = change(steps.begin()?)?;
+        steps.end(sequence)?;
         Ok(changed)
     }
 
@@ -587,6 +567,71 @@ impl Shard {
         self.tally.add(checksum);
         lists.link(local, place, sequence);
         self.unflushed[local / 64] &= !(1 << (local % 64));
+        Ok(())
+    }
+}
+
+/// A change of a shard, in steps.
+pub(crate) struct Change<'a> {
+    shared: &'a mut Arc<Shard>,
+    /// What is told of it.
+    segment: Option<&'a Segment>,
+    index: usize,
+    /// The shard as it was, if what its record says is to stay true until the change ends.
+    kept: Option<Arc<Shard>>,
+}
+
+impl<'a> Change<'a> {
+    /// Returns a change of the shard number `index` that has not begun.
+    pub(crate) fn new(
+        shared: &'a mut Arc<Shard>,
+        segment: Option<&'a Segment>,
+        index: usize,
+    ) -> Self {
+        Self { shared, segment, index, kept: None }
+    }
+
+    /// Returns the number of the shard.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Begins it: a shard that is shared is copied first. Returns the shard.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for the copy.
+    pub(crate) fn begin(&mut self) -> Result<&mut Shard> {
+        if let Some(segment) = self.segment {
+            self.kept = segment.is_passed().then(|| Arc::clone(self.shared));
+            segment.mark_changing(self.index);
+        }
+        Shard::own(self.shared)
+    }
+
+    /// Returns the shard that is being changed.
+    pub(crate) fn shard(&mut self) -> &mut Shard {
+        Arc::get_mut(self.shared).expect("what is being changed is not shared")
+    }
+
+    /// Ends it: the shard holds all updates before `sequence`.
+    ///
+    /// # Errors
+    /// `NoSpace` if something of the shard found no room, but must not be in memory only; the shard
+    /// is then as before.
+    pub(crate) fn end(&mut self, sequence: u64) -> Result<()> {
+        self.shard().sequence = sequence;
+        let Some(segment) = self.segment else { return Ok(()) };
+        if let Some(kept) = self.kept.take()
+            && self.shard().has_spills()
+        {
+            *self.shared = kept;
+            return Err(Error::NoSpace {
+                path: segment.buffers.path().to_owned(),
+                needed_bytes: UNIT_BYTES,
+                available_bytes: 0,
+            });
+        }
+        segment.mark_whole(self.index, self.shard());
         Ok(())
     }
 }

@@ -9,15 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::vec;
 
-use everedge_core::{Edge, GraphView, ListVisitor, VertexId, Wanted, WeightedView};
+use everedge_core::{
+    Direction, Edge, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, Wanted, WeightedView,
+};
 
-use super::archive::Archive;
+use super::archive::{Archive, Machinery};
 use super::block::NO_BLOCK;
 use super::compact::Lease;
 use super::list::{Chain, LINES_AHEAD, List, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
 use super::shard::{SHARD_SPAN, Shard};
-use crate::manifest::GraphOptions;
+use super::subgraphs::Nodes;
 use crate::medium::{Region, prefetch};
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
@@ -25,6 +27,8 @@ const RUN_READ_AHEAD: usize = 16;
 
 // What `Wanted` is cut into are parts of spans.
 const _: () = assert!(SPAN == Wanted::IDS_MAX);
+// Lists of a range of ids with one home are those of a shard.
+const _: () = assert!(SHARD_SPAN == HOME_SPAN as usize);
 
 /// A run that is all of the lists of its vertices.
 #[derive(Clone, Copy)]
@@ -38,6 +42,7 @@ struct PureRun {
 pub struct Snapshot {
     shards: Vec<Arc<Shard>>,
     places: Places,
+    nodes: Nodes,
     /// By list, by id over [`SPAN`]: the run that is all of a span's lists. What is asked for most
     /// is so found with one look.
     pure_runs: Vec<Vec<PureRun>>,
@@ -53,7 +58,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(archive: &Archive, places: Places, options: &GraphOptions) -> Self {
+    pub(super) fn new(archive: &Archive, machinery: &Machinery) -> Self {
+        let options = &machinery.options;
         let shards = archive.shards.clone();
         let degree_sum: u64 = shards.iter().map(|shard| shard.degree_sum).sum();
         let loop_count: u64 = shards.iter().map(|shard| shard.loop_count).sum();
@@ -67,7 +73,8 @@ impl Snapshot {
             in_list: (!options.directed || options.in_neighbors).then(|| options.list_count() - 1),
             pure_runs: (0..options.list_count()).map(|list| pure_runs(&shards, list)).collect(),
             shards,
-            places,
+            places: machinery.places.clone(),
+            nodes: machinery.sub_graphs.nodes.clone(),
             _lease: archive.lease(),
         }
     }
@@ -271,6 +278,20 @@ impl GraphView for Snapshot {
     #[inline(always)]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.neighbors(v, self.in_list())
+    }
+
+    #[inline]
+    fn homes(&self) -> Option<&Homes> {
+        self.nodes.homes()
+    }
+
+    #[inline]
+    fn home(&self, v: VertexId, direction: Direction) -> usize {
+        let list = match direction {
+            Direction::Out => 0,
+            Direction::In => self.in_list(),
+        };
+        self.nodes.home(v as usize / SHARD_SPAN, list)
     }
 
     fn for_each_out_degree(&self, range: Range<VertexId>, mut f: impl FnMut(VertexId, u32)) {

@@ -14,13 +14,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use everedge_core::{Homes, par};
 use serde::{Deserialize, Serialize};
 
 use super::recovery::FIRST_UNIT;
 use super::segment::Segment;
 use super::space::{FILE_BYTES_MAX, Space, UNIT_BYTES};
 use crate::manifest::{GraphOptions, Manifest};
-use crate::medium::{Region, Site, Volume};
+use crate::medium::{Region, Site, Volume, numa_nodes};
 use crate::{Error, Result};
 
 /// The most sub-graphs that a graph can have.
@@ -119,32 +120,72 @@ impl Partition {
     }
 }
 
+/// Where the memory of sub-graphs is: number p in that of the p-th NUMA node, or of the one that
+/// comes around to p.
+#[derive(Clone)]
+pub(crate) struct Nodes {
+    partition: Partition,
+    homes: Option<Arc<Homes>>,
+}
+
+impl Nodes {
+    /// Looks at the system. On one node, or with one sub-graph, no thread is bound.
+    pub(crate) fn of_system(partition: Partition) -> Self {
+        let nodes = numa_nodes().into_iter().take(partition.count);
+        Self::new(partition, nodes.map(|node| node.cpus).collect())
+    }
+
+    fn new(partition: Partition, processors: Vec<Vec<usize>>) -> Self {
+        Self { partition, homes: Homes::new(processors) }
+    }
+
+    /// Returns the nodes that threads are bound to, if they are.
+    #[inline]
+    pub(crate) fn homes(&self) -> Option<&Homes> {
+        self.homes.as_deref()
+    }
+
+    /// Returns the node of a list of the shard number `shard`.
+    pub(crate) fn home(&self, shard: usize, list: usize) -> usize {
+        let node_count = self.homes().map_or(1, Homes::node_count);
+        self.partition.sub_graph(shard, list) % node_count
+    }
+
+    /// Whether the lists of a shard are changed by threads of different nodes.
+    pub(crate) fn divide_shards(&self) -> bool {
+        self.homes.is_some() && self.partition.split == Split::Directions
+    }
+}
+
 /// The space of all sub-graphs.
 pub(crate) struct SubGraphs {
     pub partition: Partition,
+    pub nodes: Nodes,
     spaces: Vec<Space>,
 }
 
 impl SubGraphs {
     /// Returns empty sub-graphs in these files, one for each.
     pub(crate) fn new(partition: Partition, files: &[Region], segment: &Arc<Segment>) -> Self {
+        let nodes = Nodes::of_system(partition);
+        let mut sub_graphs = Self { partition, nodes, spaces: Vec::new() };
         let unused = vec![(FIRST_UNIT.into(), Vec::new()); files.len()];
-        Self::with_used(partition, files, segment, unused)
+        sub_graphs.adopt(files, segment, unused);
+        sub_graphs
     }
 
-    /// Returns sub-graphs of which units are used: for each the first that never was, and free ones
+    /// Takes files of which units are used: of each the first that never was, and the free ones
     /// before it.
-    pub(crate) fn with_used(
-        partition: Partition,
+    pub(crate) fn adopt(
+        &mut self,
         files: &[Region],
         segment: &Arc<Segment>,
         used: Vec<(u64, Vec<Range<u64>>)>,
-    ) -> Self {
+    ) {
         let space = |(number, (region, (next, free)))| {
             Space::new(number, Region::clone(region), segment.clone(), next, free)
         };
-        let spaces = files.iter().zip(used).enumerate().map(space).collect();
-        Self { partition, spaces }
+        self.spaces = files.iter().zip(used).enumerate().map(space).collect();
     }
 
     /// Returns the space of the sub-graph number `sub_graph`.
@@ -224,11 +265,22 @@ pub(crate) fn create_files(volume: &Volume, manifest: &Manifest) -> Result<Arc<[
             let share = options.preallocate_bytes.div_ceil(options.adjacency.sub_graphs.into());
             let bytes = share.min(FILE_BYTES_MAX - UNIT_BYTES).next_multiple_of(UNIT_BYTES);
             region.grow(UNIT_BYTES + bytes)?;
-            region.populate(0..region.len())?;
         }
         Ok(region)
     };
-    names(options).iter().enumerate().map(create).collect()
+    let files: Arc<[Region]> =
+        names(options).iter().enumerate().map(create).collect::<Result<_>>()?;
+    if options.preallocate_bytes > 0 {
+        // Memory is that of the node on which it is first touched.
+        let nodes = Nodes::of_system(Partition::new(options)?);
+        let home = |&sub_graph: &usize| sub_graph % nodes.homes().map_or(1, Homes::node_count);
+        let populate = |sub_graph: usize| files[sub_graph].populate(0..files[sub_graph].len());
+        let sub_graphs = (0..files.len()).collect();
+        par::map_tasks_at_home(nodes.homes(), sub_graphs, home, populate)
+            .into_iter()
+            .collect::<Result<()>>()?;
+    }
+    Ok(files)
 }
 
 /// Opens the files of a graph.
@@ -271,5 +323,105 @@ fn check_header(region: &Region, salt: u32, sub_graph: usize) -> Result<()> {
     match words == header(salt, sub_graph) {
         true => Ok(()),
         false => Err(damaged(format!("{words:08x?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everedge_core::{Direction, Edge, GraphView};
+
+    use super::super::shard::SHARD_SPAN;
+    use super::super::{AdjacencyGraph, AdjacencyOptions, Recovery};
+    use super::*;
+    use crate::medium::{MediumKind, VolumeOptions};
+
+    /// Returns a graph in two sub-graphs, as if each of two processors were a node, if there are
+    /// two.
+    fn graph_on_two_nodes(split: Split) -> Option<AdjacencyGraph> {
+        let all: Vec<usize> = numa_nodes().into_iter().flat_map(|node| node.cpus).collect();
+        let &[first, second, ..] = &all[..] else {
+            println!("skipped: there is one processor only");
+            return None;
+        };
+        let adjacency = AdjacencyOptions { sub_graphs: 2, split, ..AdjacencyOptions::default() };
+        let medium = MediumKind::Dram;
+        let options = GraphOptions { medium, adjacency, ..GraphOptions::default() };
+        let volume = Volume::create("two nodes".as_ref(), VolumeOptions::new(medium)).unwrap();
+        let mut core = AdjacencyGraph::create_core(volume, Manifest::new(options)).unwrap();
+        let sub_graphs = &mut core.machinery.sub_graphs;
+        sub_graphs.nodes = Nodes::new(sub_graphs.partition, vec![vec![first], vec![second]]);
+        Some(AdjacencyGraph::assemble(core, Recovery::default()))
+    }
+
+    /// Returns edges among the vertices of some shards, in turn.
+    fn edges_in(shards: &[usize]) -> Vec<Edge> {
+        let place = |i: usize| (shards[i % shards.len()] * SHARD_SPAN + i % SHARD_SPAN) as u32;
+        (0..20_000).map(|i| (place(i), place(i + shards.len() * 7))).collect()
+    }
+
+    fn check(graph: &AdjacencyGraph, edges: &[Edge]) {
+        let snapshot = graph.snapshot().unwrap();
+        let mut found = Vec::new();
+        snapshot.for_each_edge(|u, v| found.push((u, v)));
+        let mut expected = edges.to_vec();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert!(found == expected);
+        assert_eq!(graph.verify().unwrap().problems, [""; 0]);
+    }
+
+    #[test]
+    fn a_sub_graph_is_changed_by_threads_of_its_node() {
+        par::with_threads(2, || {
+            let Some(graph) = graph_on_two_nodes(Split::Vertices) else { return };
+            let even = edges_in(&[0, 2]);
+            graph.insert(&even, None).unwrap();
+            graph.archive_all().unwrap();
+            assert_eq!(graph.thread_shares(), [2 * even.len() as u64, 0]);
+            let odd = edges_in(&[1, 3, 5]);
+            graph.insert(&odd, None).unwrap();
+            graph.archive_all().unwrap();
+            assert_eq!(graph.thread_shares(), [2 * even.len() as u64, 2 * odd.len() as u64]);
+            graph.compact().unwrap();
+            check(&graph, &[even, odd].concat());
+            let snapshot = graph.snapshot().unwrap();
+            let homes: Vec<usize> = (0..4)
+                .map(|shard| snapshot.home((shard * SHARD_SPAN) as u32, Direction::In))
+                .collect();
+            assert_eq!((homes, snapshot.homes().is_some()), (vec![0, 1, 0, 1], true));
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn out_lists_are_changed_by_one_node_and_in_lists_by_the_other() {
+        par::with_threads(2, || {
+            let Some(graph) = graph_on_two_nodes(Split::Directions) else { return };
+            let edges = edges_in(&[0, 1, 2, 3, 4]);
+            graph.insert(&edges, None).unwrap();
+            graph.archive_all().unwrap();
+            assert_eq!(graph.thread_shares(), [edges.len() as u64; 2]);
+            graph.flush_all().unwrap();
+            graph.delete(edges.iter().copied().step_by(2)).unwrap();
+            let left: Vec<Edge> = edges.iter().copied().skip(1).step_by(2).collect();
+            check(&graph, &left);
+            let snapshot = graph.snapshot().unwrap();
+            assert_eq!(snapshot.home(9, Direction::Out), 0);
+            assert_eq!(snapshot.home(9, Direction::In), 1);
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn on_one_node_no_thread_is_bound() {
+        let options = GraphOptions {
+            adjacency: AdjacencyOptions { sub_graphs: 4, ..AdjacencyOptions::default() },
+            ..GraphOptions::default()
+        };
+        let partition = Partition::new(&options).unwrap();
+        assert!(Nodes::new(partition, vec![vec![0, 1]]).homes().is_none());
+        assert!(!Nodes::new(partition, vec![vec![0, 1]]).divide_shards());
+        let of_shards: Vec<usize> = (0..6).map(|shard| partition.sub_graph(shard, 1)).collect();
+        assert_eq!(of_shards, [0, 1, 2, 3, 0, 1]);
     }
 }

@@ -24,7 +24,6 @@ use super::run::{self, SPAN};
 use super::segment::{Header, Record};
 use super::shard::{SHARD_SPAN, Shard, Tally};
 use super::space::UNIT_BYTES;
-use super::subgraphs::SubGraphs;
 use super::table::{Entry, Table, Tables};
 use crate::Result;
 use crate::medium::{Access, Region, Site};
@@ -72,8 +71,7 @@ pub(crate) fn take_over(
     let blocks = machinery.places.blocks.clone();
     let unit_counts = &header.next_units[..blocks.len()];
     let used = unit_counts.iter().map(|&next| (next, Vec::new())).collect();
-    machinery.sub_graphs =
-        SubGraphs::with_used(machinery.sub_graphs.partition, &blocks, &segment, used);
+    machinery.sub_graphs.adopt(&blocks, &segment, used);
     if is_passed {
         if access == Access::Write && !torn.is_empty() {
             wipe_unlinked(machinery, unit_counts, &torn, &shards)?;
