@@ -24,9 +24,8 @@ pub(crate) struct Tuning {
     #[arg(long, value_name = "B", default_value_t = AdjacencyOptions::default().division_bias)]
     division_bias: u32,
 
-    /// Sub-graphs, each with its own file of blocks, in the memory of one NUMA node and changed by
-    /// threads of that node: 1 to 8. A file can be moved to where that memory is, while the graph
-    /// is closed, and a symbolic link be put in its place.
+    /// Sub-graphs, each with its own file of blocks, in the memory of one NUMA node and changed and
+    /// read by threads of that node: 1 to 8.
     #[arg(long, value_name = "P", default_value_t = AdjacencyOptions::default().sub_graphs)]
     sub_graphs: u32,
 

@@ -113,8 +113,8 @@ fn lists_lie_where_the_split_says() {
 
 #[test]
 fn there_are_one_to_eight_and_two_for_directions() {
-    let directory = tempfile::tempdir().expect("a directory");
     let wrong = |options: GraphOptions| {
+        let directory = tempfile::tempdir().expect("a directory");
         let error = create(&directory.path().join("g"), &options).err().expect("refused");
         assert!(matches!(error, Error::InvalidInput { .. }), "{error}");
         assert!(error.to_string().contains("sub-graphs"), "{error}");
@@ -150,29 +150,4 @@ fn files_that_were_swapped_or_lost_are_named() {
     assert!(error.to_string().contains("blocks"), "{error}");
     std::fs::rename(&aside, &first).expect("renamed");
     assert_eq!(open(&path, &options).unwrap().snapshot().unwrap().edge_count(), 2);
-}
-
-/// The memory of another node is another directory: what stands for the file is a link.
-#[test]
-fn a_file_may_lie_elsewhere() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("g");
-    let options = GraphOptions {
-        medium: MediumKind::File,
-        ..in_sub_graphs(small(Layout::Adjacency), 2, Split::Directions)
-    };
-    let graph = create(&path, &options).expect("a graph");
-    graph.insert(&[(0, 1)], None).expect("inserted");
-    graph.close().expect("closed");
-    let elsewhere = directory.path().join("elsewhere");
-    std::fs::rename(path.join("blocks.1"), &elsewhere).expect("moved");
-    std::os::unix::fs::symlink(&elsewhere, path.join("blocks.1")).expect("a link");
-    let graph = open(&path, &options).expect("a graph");
-    let edges: Vec<_> = (0..2000).map(|i| (i, i + 1)).collect();
-    graph.insert(&edges, None).expect("inserted");
-    graph.close().expect("closed");
-    assert!(std::fs::symlink_metadata(path.join("blocks.1")).expect("a link").is_symlink());
-    assert!(std::fs::metadata(&elsewhere).expect("a file").len() > 100 * 1024);
-    let graph = open(&path, &options).expect("a graph");
-    assert_eq!(graph.snapshot().expect("a snapshot").edge_count(), 2001);
 }

@@ -82,7 +82,7 @@ fn every_image_recovers_with_sub_graphs() {
     for kind in [PMEM, MediumKind::File] {
         let mut split: Vec<Live> = shapes(kind, false).into_iter().map(Live::split).collect();
         split.iter_mut().step_by(2).for_each(|live| live.is_killed = true);
-        explore_all(&format!("{kind} sub-graphs"), split, images_max() / 10);
+        explore_all(&format!("{kind} sub-graphs"), split, images_max() / 20);
     }
 }
 
