@@ -12,7 +12,7 @@ use super::table::{Column, Form, heading, table};
 use crate::output::Output;
 
 /// How often each kernel runs in a process, on snapshot and CSR in turn.
-const RUNS: usize = 5;
+const RUNS: usize = 9;
 /// Iterations of PageRank.
 const ITERATIONS: u32 = 10;
 
@@ -106,9 +106,12 @@ fn seconds(snapshot: &View, csr: &View) -> Result<[f64; 4]> {
     ];
     let options = RunOptions { iterations: Some(ITERATIONS), ..RunOptions::default() };
     let mut times = [(); 4].map(|()| Vec::with_capacity(RUNS));
-    for _ in 0..RUNS {
-        for ((view, kernel), times) in runs.iter().zip(&mut times) {
-            times.push(view.run_unverified(*kernel, &options)?.seconds);
+    for round in 0..RUNS {
+        // Forth and back, for what runs before leaves its data in the caches.
+        for step in 0..runs.len() {
+            let number = if round % 2 == 0 { step } else { runs.len() - 1 - step };
+            let (view, kernel) = runs[number];
+            times[number].push(view.run_unverified(kernel, &options)?.seconds);
         }
     }
     Ok(times.map(|times| median(&times)))
