@@ -10,7 +10,8 @@ mod names;
 
 pub use adjacency::{
     AdjacencyGraph, AdjacencyOptions, Changes, Compacting, Compaction, Deleting, Direction,
-    Division, ListPart, Neighbors, Phases, Recovery, Snapshot, Verification, WeightedNeighbors,
+    Division, ListPart, Merging, Neighbors, Phases, Recovery, Snapshot, Verification,
+    WeightedNeighbors,
 };
 pub use batch::Batch;
 pub use error::{Error, Result};

@@ -44,6 +44,7 @@ mod core;
 mod deal;
 mod divide;
 mod list;
+mod merging;
 mod naive;
 mod options;
 mod parts;
@@ -68,7 +69,7 @@ use parking_lot::RwLock;
 
 pub use self::compact::Compaction;
 pub use self::deal::Division;
-pub use self::options::{AdjacencyOptions, Compacting, Deleting, Phases};
+pub use self::options::{AdjacencyOptions, Compacting, Deleting, Merging, Phases};
 pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::verify::Verification;
@@ -142,14 +143,16 @@ impl AdjacencyGraph {
     pub const FILES: [&str; 7] =
         [MANIFEST, NAMES, LOG, BLOCKS, segment::INDEX, segment::TABLES, segment::BUFFERS];
 
-    /// Creates an empty graph on an empty volume.
+    /// Creates an empty graph on an empty volume. Options that are left open are taken from medium
+    /// and device.
     ///
     /// # Errors
     /// `NoSpace` or `Io` if the medium fails; the directory is then no graph. `InvalidInput` if
     /// options contradict each other.
-    pub fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
+    pub fn create(volume: Volume, mut manifest: Manifest) -> Result<Self> {
+        manifest.options.adjacency.plan(&manifest.options)?;
+        manifest.options.adjacency.suit(&volume);
         let options = &manifest.options;
-        options.adjacency.plan(options)?;
         let log_region = volume.create_region(LOG, RING_OFFSET)?;
         let log =
             EdgeLog::create(log_region, options.log_bytes, options.weighted, manifest.salt())?;
