@@ -28,8 +28,8 @@ pub(super) const IO_THRESHOLD: u32 = 8;
 const UNITS_MIN: u64 = 4096 / UNIT_BYTES;
 /// What merging writes for what was written as blocks, at most (M1).
 const WRITTEN_RATIO_MAX: u64 = 2;
-/// Lists without a run are merged when those that have blocks have so many in the mean.
-const BLOCKS_MEAN_MIN: u64 = 2;
+/// Lists without a run are merged if that saves the reads of so many percent of their blocks.
+const SAVED_PERCENT_MIN: u64 = 25;
 
 impl AdjacencyOptions {
     /// Whether lists are merged while loops run on so many threads.
@@ -64,7 +64,8 @@ impl Shard {
         let chain_count = entries.filter(|entry| entry.head != NO_BLOCK).count() as u64;
         let has_runs =
             self.lists.iter().flat_map(|list| &list.spans).any(|span| span.run != NO_BLOCK);
-        chain_count > 0 && (has_runs || self.tally.block_count >= BLOCKS_MEAN_MIN * chain_count)
+        let saves = |blocks: u64| 100 * (blocks - chain_count) >= SAVED_PERCENT_MIN * blocks;
+        chain_count > 0 && (has_runs || saves(self.tally.block_count))
     }
 
     /// Returns the units of the runs that hold all lists.
@@ -79,5 +80,111 @@ impl Shard {
         };
         let spans = |list: usize| (0..SHARD_SPAN / SPAN).map(move |span| units(list, span));
         (0..self.lists.len()).flat_map(spans).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everedge_core::Edge;
+
+    use super::super::{AdjacencyGraph, Phases};
+    use super::*;
+    use crate::manifest::{GraphOptions, Manifest};
+    use crate::medium::{MediumKind, Volume};
+
+    fn options(merging: Merging) -> AdjacencyOptions {
+        AdjacencyOptions {
+            archive_threshold: 1,
+            phases: Phases::InTurn,
+            merging: Some(merging),
+            io_threshold: Some(4),
+            ..AdjacencyOptions::default()
+        }
+    }
+
+    fn graph(merging: Merging) -> AdjacencyGraph {
+        let options = GraphOptions {
+            medium: MediumKind::Dram,
+            adjacency: options(merging),
+            ..GraphOptions::default()
+        };
+        let volume = Volume::create("merging".as_ref(), options.volume(false)).unwrap();
+        AdjacencyGraph::create(volume, Manifest::new(options)).unwrap()
+    }
+
+    fn insert(graph: &AdjacencyGraph, edges: impl Iterator<Item = Edge>) {
+        graph.insert(&edges.collect::<Vec<_>>(), None).unwrap();
+    }
+
+    /// Returns the units of blocks of the first shard, and whether it is to be merged.
+    fn first_shard(graph: &AdjacencyGraph) -> (u64, bool) {
+        let archive = graph.core.archive();
+        (archive.shards[0].space.parts().1, archive.shards[0].is_fragmented(1))
+    }
+
+    #[test]
+    fn adaptive_merging_ends_at_the_threshold() {
+        let merges = |merging, threads| options(merging).merges(threads);
+        assert!((1..=32).all(|threads| merges(Merging::Always, threads)));
+        assert!(!(1..=32).any(|threads| merges(Merging::Never, threads)));
+        assert!(merges(Merging::Adaptive, 3) && !merges(Merging::Adaptive, 4));
+        let unknown = AdjacencyOptions { io_threshold: None, ..options(Merging::Adaptive) };
+        assert!(unknown.merges(7) && !unknown.merges(8));
+        let older = AdjacencyOptions { merging: None, ..options(Merging::Always) };
+        assert!(!older.merges(1));
+        let naive = AdjacencyOptions { compaction: Compacting::Naive, ..options(Merging::Always) };
+        assert!(!naive.merges(1));
+    }
+
+    #[test]
+    fn lists_of_one_block_each_are_left_alone() {
+        let graph = graph(Merging::Never);
+        for turn in 0..3 {
+            insert(&graph, (0..200).map(|v| (v, v + turn)));
+            graph.flush_all().unwrap();
+            let (units, is_fragmented) = first_shard(&graph);
+            assert!(units >= UNITS_MIN, "{units}");
+            assert_eq!(is_fragmented, turn > 0, "turn {turn}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_blocks_is_left_alone() {
+        let graph = graph(Merging::Never);
+        let mut units = 0;
+        while units < UNITS_MIN {
+            assert!(!first_shard_or_none(&graph), "{units} units");
+            insert(&graph, (0..58).map(|v| (0, v % 2)));
+            units = first_shard(&graph).0;
+        }
+        assert!(first_shard(&graph).1);
+    }
+
+    fn first_shard_or_none(graph: &AdjacencyGraph) -> bool {
+        let is_there = !graph.core.archive().shards.is_empty();
+        is_there && first_shard(graph).1
+    }
+
+    /// M1, and that it comes rarer and rarer.
+    #[test]
+    fn merging_writes_at_most_twice_what_blocks_take() {
+        let graph = graph(Merging::Never);
+        let (mut block_bytes, mut written_bytes, mut turns) = (0, 0, Vec::new());
+        for turn in 0..2000u32 {
+            let vertex = |i: u32| (turn * 37 + i * i) % 397;
+            insert(&graph, (0..400).map(|i| (vertex(i), vertex(i + 7))));
+            let (units, is_fragmented) = first_shard(&graph);
+            if is_fragmented {
+                let written = graph.compact().unwrap().written_bytes;
+                assert!(written <= 2 * units * UNIT_BYTES, "{written} bytes for {units} units");
+                assert_eq!(first_shard(&graph), (0, false));
+                block_bytes += units * UNIT_BYTES;
+                written_bytes += written;
+                turns.push(turn);
+            }
+        }
+        println!("{written_bytes} bytes merged for {block_bytes} of blocks, at {turns:?}");
+        let [.., before, second, last] = turns[..] else { panic!("{turns:?}") };
+        assert!(2 * (last - second) >= 3 * (second - before), "{turns:?}");
     }
 }

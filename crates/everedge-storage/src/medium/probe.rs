@@ -10,7 +10,7 @@
 //! together is worth it.
 //!
 //! # Cost
-//! 8 MiB are written and read again for 8 ms in each of up to ten turns, past the page cache. The
+//! 8 MiB are written and read again for 5 ms in each of up to ten turns, past the page cache. The
 //! file has no name, so nothing of it stays, whatever happens.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -31,7 +31,7 @@ const SEQUENTIAL_BYTES: usize = 128 << 10;
 const PARTS: usize = 16;
 /// What reads past the page cache ask of the memory that they go to, at most.
 const ALIGNMENT: usize = 4096;
-const TURN: Duration = Duration::from_millis(8);
+const TURN: Duration = Duration::from_millis(5);
 
 /// Where the reads of one turn go.
 #[derive(Clone, Copy)]
