@@ -64,8 +64,8 @@ impl Shard {
         let chain_count = entries.filter(|entry| entry.head != NO_BLOCK).count() as u64;
         let has_runs =
             self.lists.iter().flat_map(|list| &list.spans).any(|span| span.run != NO_BLOCK);
-        let saves = |blocks: u64| 100 * (blocks - chain_count) >= SAVED_PERCENT_MIN * blocks;
-        chain_count > 0 && (has_runs || saves(self.tally.block_count))
+        let saves = 100 * chain_count <= (100 - SAVED_PERCENT_MIN) * self.tally.block_count;
+        chain_count > 0 && (has_runs || saves)
     }
 
     /// Returns the units of the runs that hold all lists.
