@@ -102,15 +102,19 @@ fn options_reach_the_graph_and_the_table() {
         "1M,2M",
         "--preallocate",
         "0,1M",
+        "--merging",
+        "never,adaptive",
+        "--io-threshold",
+        "2",
         "--archive-threshold",
         "1024",
     ]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let table = String::from_utf8(output.stdout).unwrap();
-    for word in ["buffer min", "buffer max", "buffer pool", "preallocate", "1.00 MiB"] {
+    for word in ["buffer min", "buffer max", "buffer pool", "preallocate", "1.00 MiB", "adaptive"] {
         assert!(table.contains(word), "{word} is not in\n{table}");
     }
-    for word in ["wide buffer", "archive threshold", "threads  ", "media"] {
+    for word in ["wide buffer", "io threshold", "archive threshold", "threads  ", "media"] {
         assert!(!table.contains(word), "{word} is in\n{table}");
     }
     assert_eq!(table.lines().count(), 2 + 1 + 16);

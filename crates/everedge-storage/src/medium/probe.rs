@@ -23,7 +23,7 @@ use rustix::io::{Errno, Result};
 /// The numbers of threads that are tried.
 const CONCURRENCIES: [u32; 5] = [1, 2, 4, 8, 16];
 /// The threshold of a device whose random reads are far slower with all of them.
-pub(crate) const IO_THRESHOLD_MAX: u32 = 17;
+const IO_THRESHOLD_MAX: u32 = 17;
 const FILE_BYTES: usize = 8 << 20;
 /// What the page cache reads ahead.
 const SEQUENTIAL_BYTES: usize = 128 << 10;
