@@ -117,7 +117,7 @@ fn options_reach_the_graph_and_the_table() {
     for word in ["wide buffer", "io threshold", "archive threshold", "threads  ", "media"] {
         assert!(!table.contains(word), "{word} is in\n{table}");
     }
-    assert_eq!(table.lines().count(), 2 + 1 + 16);
+    assert_eq!(table.lines().count(), 2 + 1 + 32);
 }
 
 #[test]

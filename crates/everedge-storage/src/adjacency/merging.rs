@@ -2,9 +2,9 @@
 //!
 //! Source: XPGraph §4.3 (XPGraph-S): while the I/O concurrency is low, random reads are far slower
 //! than sequential ones, and the adjacency lists of a vertex are merged into a large one; while it
-//! is high they are left alone. Differences: merging is compaction (`compact.rs`), so a crash leaves
-//! the old lists or the new ones, and the lists of 4,096 vertices are merged together, by the
-//! archiving thread and not when one of them is queried. The I/O concurrency is the number of
+//! is high they are left alone. Differences: merging is compaction (`compact.rs`), so a crash
+//! leaves the old lists or the new ones, and the lists of 4,096 vertices are merged together, by
+//! the archiving thread and not when one of them is queried. The I/O concurrency is the number of
 //! threads that loops run on: what reads lists are loops.
 //!
 //! # Invariants
