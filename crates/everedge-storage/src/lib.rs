@@ -10,7 +10,7 @@ mod names;
 
 pub use adjacency::{
     AdjacencyGraph, AdjacencyOptions, Changes, Compacting, Compaction, Deleting, Direction,
-    Division, ListPart, Neighbors, Phases, Recovery, Snapshot, Split, Verification,
+    Division, ListPart, Merging, Neighbors, Phases, Recovery, Snapshot, Split, Verification,
     WeightedNeighbors,
 };
 pub use batch::Batch;

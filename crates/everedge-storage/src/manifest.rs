@@ -278,6 +278,14 @@ mod tests {
     }
 
     #[test]
+    fn options_that_an_older_graph_does_not_know_are_left_open() {
+        let text = Manifest::new(GraphOptions::default()).encode().unwrap();
+        assert!(!text.contains("merging") && !text.contains("io_threshold"), "{text}");
+        let manifest = Manifest::decode(text.as_bytes(), Path::new("m")).unwrap();
+        assert_eq!(manifest.options, GraphOptions::default());
+    }
+
+    #[test]
     fn any_flipped_byte_is_an_error() {
         let text = Manifest::new(GraphOptions::default()).encode().unwrap();
         for index in 0..text.len() {

@@ -1,6 +1,8 @@
 //! Options of the `adjacency` layout for a new graph: they change speed and space, no answer.
 
-use everedge::{AdjacencyOptions, Compacting, Deleting, Division, GraphOptions, Phases, Split};
+use everedge::{
+    AdjacencyOptions, Compacting, Deleting, Division, GraphOptions, Merging, Phases, Split,
+};
 
 /// How a new graph's `adjacency` layout works.
 #[derive(clap::Args)]
@@ -47,7 +49,8 @@ pub(crate) struct Tuning {
     #[arg(long, value_name = "BYTES", default_value_t = AdjacencyOptions::default().buffer_bytes_max)]
     buffer_max: u32,
 
-    /// Bytes of the buffers of vertices of large degree [default: 4096 on a file, else 256].
+    /// Bytes of the buffers of vertices of large degree [default: on a file the block of its file
+    /// system, up to 4096; else 256].
     #[arg(long, value_name = "BYTES")]
     wide_buffer: Option<u32>,
 
@@ -69,6 +72,18 @@ pub(crate) struct Tuning {
     /// Compact lists by themselves when so many percent of what they hold are deleted; 0: never.
     #[arg(long, value_name = "PERCENT", default_value_t = AdjacencyOptions::default().compact_percent)]
     compact_percent: u32,
+
+    /// When lists that came in pieces are written anew as one by themselves: never, always, or
+    /// adaptive: while threads are fewer than the threshold [default: adaptive on a file, else
+    /// never].
+    #[arg(long, value_name = "WHEN", value_parser = super::parsed::<Merging>)]
+    merging: Option<Merging>,
+
+    /// The number of threads from which adaptive merging leaves lists alone [default: measured when
+    /// the graph is created: at which the device's random reads are half as fast as sequential
+    /// ones].
+    #[arg(long, value_name = "N")]
+    io_threshold: Option<u32>,
 
     /// How deletions find their edges: by-round, with one scan of a list for all of its updates
     /// that are archived together, or naive, to compare with: a scan for each deletion.
@@ -103,6 +118,8 @@ impl Tuning {
                 compaction: self.compaction,
                 deletion: self.deletion,
                 compact_percent: self.compact_percent,
+                merging: self.merging,
+                io_threshold: self.io_threshold,
             },
             ..options
         }

@@ -102,18 +102,22 @@ fn options_reach_the_graph_and_the_table() {
         "1M,2M",
         "--preallocate",
         "0,1M",
+        "--merging",
+        "never,adaptive",
+        "--io-threshold",
+        "2",
         "--archive-threshold",
         "1024",
     ]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let table = String::from_utf8(output.stdout).unwrap();
-    for word in ["buffer min", "buffer max", "buffer pool", "preallocate", "1.00 MiB"] {
+    for word in ["buffer min", "buffer max", "buffer pool", "preallocate", "1.00 MiB", "adaptive"] {
         assert!(table.contains(word), "{word} is not in\n{table}");
     }
-    for word in ["wide buffer", "archive threshold", "threads  ", "media"] {
+    for word in ["wide buffer", "io threshold", "archive threshold", "threads  ", "media"] {
         assert!(!table.contains(word), "{word} is in\n{table}");
     }
-    assert_eq!(table.lines().count(), 2 + 1 + 16);
+    assert_eq!(table.lines().count(), 2 + 1 + 32);
 }
 
 #[test]
@@ -174,7 +178,7 @@ fn the_report_of_the_paper_has_a_plot_for_each_figure() {
     let figures = found["figures"].as_array().unwrap();
     let names: Vec<&str> = figures.iter().map(|one| one["figure"].as_str().unwrap()).collect();
     let expected =
-        ["12", "13", "15", "17", "19", "20", "21", "22", "25", "26", "27", "28", "table-3"];
+        ["12", "13", "15", "17", "19", "20", "21", "22", "24", "25", "26", "27", "28", "table-3"];
     assert_eq!(names, expected);
     assert!(figures.iter().all(|one| !rows(&one["rows"]).is_empty()));
     assert!(rows(&figures[3]["rows"]).iter().all(|row| row["edges_lost"] == 0));

@@ -394,13 +394,15 @@ impl Archive {
         self.retired.release(&machinery.sub_graphs);
     }
 
-    /// Returns the first shards one after the other, at most `most`, of whose lists so many percent
-    /// are deleted.
-    pub(crate) fn worn(&self, percent: u32, most: usize) -> Option<Range<usize>> {
-        let is_worn = |shard: &Arc<Shard>| shard.is_worn(percent);
-        let first = self.shards.iter().position(is_worn)?;
+    /// Returns the first shards one after the other, at most `most`, that are due.
+    pub(crate) fn first_due(
+        &self,
+        most: usize,
+        is_due: impl Fn(&Shard) -> bool,
+    ) -> Option<Range<usize>> {
+        let first = self.shards.iter().position(|shard| is_due(shard))?;
         let count =
-            self.shards[first..].iter().take(most).take_while(|shard| is_worn(shard)).count();
+            self.shards[first..].iter().take(most).take_while(|shard| is_due(shard)).count();
         Some(first..first + count)
     }
 

@@ -267,13 +267,14 @@ impl NewRuns {
 }
 
 /// Whether a span is not yet one run and nothing else.
-fn is_to_be_written(shard: &Shard, list: usize, span: usize) -> bool {
+pub(super) fn is_to_be_written(shard: &Shard, list: usize, span: usize) -> bool {
     let words = span * SPAN / 64..(span + 1) * SPAN / 64;
     let has_new_vertices = list == 0 && shard.unflushed[words].iter().any(|&word| word != 0);
     has_new_vertices || locals_of(span).any(|local| shard.lists[list].is_changed(local))
 }
 
-fn locals_of(span: usize) -> Range<usize> {
+/// Returns the vertices of a span.
+pub(super) fn locals_of(span: usize) -> Range<usize> {
     span * SPAN..(span + 1) * SPAN
 }
 

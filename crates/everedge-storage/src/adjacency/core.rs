@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use everedge_core::par;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::archive::{Archive, Machinery};
 use super::compact::Compaction;
 use super::options::{AdjacencyOptions, Compacting};
+use super::shard::Shard;
 use crate::batch::Batch;
 use crate::log::Appended;
 use crate::manifest::{Durability, Manifest};
@@ -151,17 +153,32 @@ impl Core {
     pub(super) fn archive_if_due(&self) {
         while self.is_due(1) && self.archive_once() {}
         while self.compact_worn() {}
+        // Writers may wait for archiving, nobody for merging.
+        while !self.is_due(1) && self.merge() {}
     }
 
     /// Compacts some shards of which much is deleted. Returns whether there were any.
     fn compact_worn(&self) -> bool {
         let AdjacencyOptions { compact_percent, compaction, .. } = self.machinery.options.adjacency;
+        compaction != Compacting::Naive && self.compact_due(|shard| shard.is_worn(compact_percent))
+    }
+
+    /// Merges the lists of some shards that are in many pieces. Returns whether there were any.
+    fn merge(&self) -> bool {
+        let options = &self.machinery.options;
+        let entry_words = options.entry_words();
+        options.adjacency.merges(par::thread_count())
+            && self.compact_due(|shard| shard.is_fragmented(entry_words))
+    }
+
+    /// Compacts the first shards that are due. Returns whether there were any.
+    fn compact_due(&self, is_due: impl Fn(&Shard) -> bool) -> bool {
         let mut archive = self.archive.lock();
-        let Some(worn) = archive.worn(compact_percent, COMPACT_SHARDS_MAX) else { return false };
-        if compaction == Compacting::Naive || self.refuse_if_failed().is_err() {
+        let Some(due) = archive.first_due(COMPACT_SHARDS_MAX, is_due) else { return false };
+        if self.refuse_if_failed().is_err() {
             return false;
         }
-        let compacted = archive.compact(&self.machinery, worn, &mut Compaction::default());
+        let compacted = archive.compact(&self.machinery, due, &mut Compaction::default());
         // Without room for it, it can wait.
         compacted.inspect_err(|error| self.fail_unless_full(error)).is_ok()
     }

@@ -44,6 +44,7 @@ mod core;
 mod deal;
 mod divide;
 mod list;
+mod merging;
 mod naive;
 mod options;
 mod parts;
@@ -68,7 +69,7 @@ use parking_lot::RwLock;
 
 pub use self::compact::Compaction;
 pub use self::deal::Division;
-pub use self::options::{AdjacencyOptions, Compacting, Deleting, Phases};
+pub use self::options::{AdjacencyOptions, Compacting, Deleting, Merging, Phases};
 pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::subgraphs::Split;
@@ -142,7 +143,8 @@ impl AdjacencyGraph {
         [MANIFEST, NAMES, LOG, b0, b1, b2, b3, b4, b5, b6, b7, index, tables, buffers]
     };
 
-    /// Creates an empty graph on an empty volume.
+    /// Creates an empty graph on an empty volume. Options that are left open are taken from medium
+    /// and device.
     ///
     /// # Errors
     /// `NoSpace` or `Io` if the medium fails; the directory is then no graph. `InvalidInput` if
@@ -153,10 +155,11 @@ impl AdjacencyGraph {
         Ok(Self::assemble(core, Recovery::default()))
     }
 
-    fn create_core(volume: Volume, manifest: Manifest) -> Result<Core> {
+    fn create_core(volume: Volume, mut manifest: Manifest) -> Result<Core> {
+        manifest.options.adjacency.plan(&manifest.options)?;
+        Partition::new(&manifest.options)?;
+        manifest.options.adjacency.suit(&volume);
         let options = &manifest.options;
-        options.adjacency.plan(options)?;
-        Partition::new(options)?;
         let log_region = volume.create_region(LOG, RING_OFFSET)?;
         let log =
             EdgeLog::create(log_region, options.log_bytes, options.weighted, manifest.salt())?;

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::buffers::Plan;
 use super::deal::Division;
+use super::merging::IO_THRESHOLD;
 use super::subgraphs::Split;
 use crate::manifest::GraphOptions;
-use crate::medium::MediumKind;
+use crate::medium::{MediumKind, Volume};
 use crate::{Error, Result};
 
 /// Whether logging goes on while updates are archived.
@@ -109,6 +110,43 @@ impl FromStr for Deleting {
     }
 }
 
+/// When the blocks of a vertex become one contiguous list by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Merging {
+    /// Only when the graph is compacted.
+    Never,
+    /// To compare with: however many threads read.
+    Always,
+    /// While the I/O concurrency, the number of threads for loops, is below the threshold.
+    Adaptive,
+}
+
+impl fmt::Display for Merging {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Merging::Never => "never",
+            Merging::Always => "always",
+            Merging::Adaptive => "adaptive",
+        })
+    }
+}
+
+impl FromStr for Merging {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "never" => Ok(Merging::Never),
+            "always" => Ok(Merging::Always),
+            "adaptive" => Ok(Merging::Adaptive),
+            _ => Err(Error::invalid(format!(
+                "merging is `never`, `always` or `adaptive`, not `{text}`"
+            ))),
+        }
+    }
+}
+
 /// The options of the `adjacency` layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -134,7 +172,8 @@ pub struct AdjacencyOptions {
     /// have this size.
     pub buffer_bytes_max: u32,
     /// Bytes of the buffers of vertices whose degree makes that less than a quarter of their
-    /// list: up to 4,096. None is what suits the medium: 4,096 for a file, 256 elsewhere.
+    /// list: up to 4,096. None is what suits the medium: for a file the block of its file system,
+    /// from 256 bytes to 4,096; 256 elsewhere.
     pub wide_buffer_bytes: Option<u32>,
     /// Whether lists and buffers lie in shared memory, which a killed process leaves to the next
     /// one, so that it need not rebuild them.
@@ -150,6 +189,13 @@ pub struct AdjacencyOptions {
     /// Lists are compacted by themselves, those of 4,096 vertices at a time, when so many percent
     /// of what they hold are deleted; 0 is never.
     pub compact_percent: u32,
+    /// When lists are merged. None is what suits the medium: adaptive on a file, never elsewhere.
+    pub merging: Option<Merging>,
+    /// The number of threads from which adaptive merging leaves lists alone. None is what the
+    /// device is measured to need: the smallest of 1, 2, 4, 8 and 16 threads at which random reads
+    /// bring half as many bytes a second as sequential ones, or 17; 8 where that cannot be
+    /// measured.
+    pub io_threshold: Option<u32>,
 }
 
 impl Default for AdjacencyOptions {
@@ -170,6 +216,8 @@ impl Default for AdjacencyOptions {
             compaction: Compacting::InRuns,
             deletion: Deleting::ByRound,
             compact_percent: 25,
+            merging: None,
+            io_threshold: None,
         }
     }
 }
@@ -188,5 +236,18 @@ impl AdjacencyOptions {
         let suitable = if graph.medium == MediumKind::File { 4096 } else { 256 };
         let wide = self.wide_buffer_bytes.unwrap_or(suitable.max(self.buffer_bytes_max));
         Plan::new(self.buffer_bytes_min..self.buffer_bytes_max, wide, graph.entry_words())
+    }
+
+    /// Chooses what is left open as it suits the medium and, on a file, the device, so that the
+    /// graph keeps it wherever its files go.
+    pub(crate) fn suit(&mut self, volume: &Volume) {
+        let is_file = volume.options().kind == MediumKind::File;
+        let granularity = if is_file { volume.granularity() } else { 256 };
+        self.wide_buffer_bytes.get_or_insert(granularity.max(self.buffer_bytes_max));
+        let suitable = if is_file { Merging::Adaptive } else { Merging::Never };
+        if *self.merging.get_or_insert(suitable) == Merging::Adaptive {
+            let measured = || is_file.then(|| volume.measure_io_threshold()).flatten();
+            self.io_threshold.get_or_insert_with(|| measured().unwrap_or(IO_THRESHOLD));
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! what is not a regular file is refused after opening it without waiting for it.
 //! A rename is durable when the call returns; a new file and a removal are after `sync`.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -98,6 +98,16 @@ impl Directory {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Returns the bytes in which the file system prefers to be read and written, if it says so.
+    pub(super) fn block_bytes(&self) -> Option<u32> {
+        let stat = rustix::fs::fstat(&self.fd).ok()?;
+        u32::try_from(stat.st_blksize).ok().filter(|&bytes| bytes > 0)
     }
 
     /// Makes the file `name` with `len` allocated bytes, not yet synced.

@@ -39,6 +39,7 @@ mod map;
 mod memory;
 mod meter;
 mod observer;
+mod probe;
 mod record;
 mod region;
 mod replay;

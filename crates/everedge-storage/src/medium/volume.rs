@@ -11,10 +11,16 @@ use super::map::WriteBack;
 use super::memory::Memory;
 use super::meter::{Meter, MeterReading};
 use super::observer::Observer;
+use super::probe;
 use super::record::{Event, Trace};
 use super::region::{Backing, Region};
 use super::{Access, MediumKind};
 use crate::{Error, Result};
+
+/// The device's granularity is not taken to be smaller than a unit of persistent memory, nor larger
+/// than a page.
+const GRANULARITY_MIN: u32 = 256;
+const GRANULARITY_MAX: u32 = 4096;
 
 /// How a volume is made or opened.
 #[derive(Clone, Copy, Debug)]
@@ -411,6 +417,28 @@ impl Volume {
         match &self.shared.home {
             Home::Directory(directory) => directory.disk_bytes(),
             Home::Memory(memory) => Ok(memory.bytes()),
+        }
+    }
+
+    /// Returns the bytes in which the device is best read and written: the block of the file
+    /// system, as a power of two from 256 to 4,096.
+    pub(crate) fn granularity(&self) -> u32 {
+        let block_bytes = match &self.shared.home {
+            Home::Directory(directory) => directory.block_bytes(),
+            Home::Memory(_) => None,
+        };
+        let bytes = block_bytes.unwrap_or(GRANULARITY_MAX).clamp(GRANULARITY_MIN, GRANULARITY_MAX);
+        1 << bytes.ilog2()
+    }
+
+    /// Measures at which number of threads random reads of the device are no longer far slower than
+    /// sequential ones (`probe.rs`). Returns nothing where that cannot be measured.
+    pub(crate) fn measure_io_threshold(&self) -> Option<u32> {
+        match &self.shared.home {
+            Home::Directory(directory) => {
+                probe::io_threshold(directory.fd(), self.granularity()).ok()
+            }
+            Home::Memory(_) => None,
         }
     }
 

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use everedge_core::VertexId;
 use everedge_storage::medium::{Access, MediumKind, Volume};
-use everedge_storage::{AdjacencyGraph, AdjacencyOptions, Error, GraphOptions, Layout, Manifest};
+use everedge_storage::{
+    AdjacencyGraph, AdjacencyOptions, Error, GraphOptions, Layout, Manifest, Merging,
+};
 
 use crate::battery::shapes;
 use crate::medium::SmallFileSystem;
@@ -111,6 +113,7 @@ fn a_full_medium_keeps_what_was_acknowledged() {
             adjacency: AdjacencyOptions {
                 archive_threshold: 1000,
                 buffer_pool_bytes: 1 << 19,
+                merging: Some(Merging::Always),
                 ..AdjacencyOptions::default()
             },
             ..shape

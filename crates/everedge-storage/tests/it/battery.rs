@@ -6,7 +6,7 @@ use everedge_core::{GraphView, MAX_VERTEX_ID};
 use everedge_storage::medium::{MediumKind, Volume, VolumeOptions};
 use everedge_storage::{
     AdjacencyGraph, AdjacencyOptions, Batch, Compacting, Deleting, Division, Durability, Error,
-    GraphOptions, Layout, Manifest, Split,
+    GraphOptions, Layout, Manifest, Merging, Split,
 };
 use tempfile::TempDir;
 
@@ -20,6 +20,7 @@ pub(crate) fn small(layout: Layout) -> GraphOptions {
         adjacency: AdjacencyOptions {
             archive_threshold: 24,
             buffer_pool_bytes: 1 << 16,
+            merging: Some(Merging::Always),
             ..AdjacencyOptions::default()
         },
         ..GraphOptions::default()

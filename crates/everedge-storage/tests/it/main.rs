@@ -8,6 +8,7 @@ mod damage;
 mod explorer;
 mod kept;
 mod medium;
+mod merging;
 mod model;
 mod naive;
 mod rounds;

@@ -47,7 +47,7 @@ const MEMORY: Column =
     Column { key: "process_bytes", title: "memory beside the medium", form: Form::Bytes };
 
 /// All experiments, in the order of the paper.
-pub(super) static ALL: [Experiment; 13] = [
+pub(super) static ALL: [Experiment; 14] = [
     Experiment {
         name: "12",
         title: "Ingest on three media",
@@ -158,6 +158,20 @@ pub(super) static ALL: [Experiment; 13] = [
             form: Form::Ratio,
         }],
         plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "24",
+        title: "Merging by I/O concurrency",
+        words: "Kernels on a file, and the ingest before, with more threads: lists are never \
+                merged, always, or while the threads are fewer than what the device was measured \
+                to need.",
+        points: |setting| Ok(setting.mergings()),
+        shown: &[
+            Column { key: "bfs_seconds", title: "BFS", form: Form::Seconds },
+            Column { key: "pagerank_seconds", title: "PageRank", form: Form::Seconds },
+            ARCHIVED,
+        ],
+        plot: PlotKind::Lines("threads"),
     },
     Experiment {
         name: "25",

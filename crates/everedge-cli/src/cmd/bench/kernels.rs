@@ -59,6 +59,9 @@ struct Figures {
     /// The same after compaction.
     compact_bfs_ratio: f64,
     compact_pagerank_ratio: f64,
+    /// The number of threads from which lists were left alone, given or measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    io_threshold: Option<u32>,
 }
 
 pub(super) fn run(args: &Args, output: Output) -> Result<()> {
@@ -93,6 +96,7 @@ pub(super) fn measure(task: &Task) -> Result<Row> {
         pagerank_seconds: pagerank,
         compact_bfs_ratio: compact_bfs / bfs_csr_again,
         compact_pagerank_ratio: compact_pagerank / pagerank_csr_again,
+        io_threshold: graph.options().adjacency.io_threshold,
     })
 }
 

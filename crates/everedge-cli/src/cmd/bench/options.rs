@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use everedge::{
-    AdjacencyOptions, Compacting, Deleting, Division, Generator, GraphOptions, MediumKind, Phases,
-    Split,
+    AdjacencyOptions, Compacting, Deleting, Division, Generator, GraphOptions, MediumKind, Merging,
+    Phases, Split,
 };
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +120,15 @@ pub(super) struct Lists {
         default_values_t = [adjacency().compaction])]
     compaction: Vec<Compacting>,
 
+    /// When lists are merged by themselves: never, always or adaptive [default: what suits the
+    /// medium].
+    #[arg(long, value_delimiter = ',', value_name = "WHEN", value_parser = parsed::<Merging>)]
+    merging: Vec<Merging>,
+
+    /// The numbers of threads from which adaptive merging leaves lists alone [default: measured].
+    #[arg(long, value_delimiter = ',', value_name = "N")]
+    io_threshold: Vec<u32>,
+
     /// How deletions find their edges: by-round, or naive: a scan for each deletion.
     #[arg(long, value_delimiter = ',', value_name = "HOW", value_parser = parsed::<Deleting>,
         default_values_t = [adjacency().deletion])]
@@ -138,10 +147,6 @@ impl Lists {
     /// If a combination makes no sense.
     pub(super) fn configurations(&self, media: &[Medium]) -> Result<Vec<Configuration>> {
         let media = if self.medium.is_empty() { media } else { &self.medium };
-        let wide: Vec<Option<u32>> = match self.wide_buffer.is_empty() {
-            true => vec![None],
-            false => self.wide_buffer.iter().copied().map(Some).collect(),
-        };
         let mut all = vec![Configuration::default()];
         all = vary(all, &self.scale, |one, value| one.scale = value);
         all = vary(all, media, |one, value| one.medium = value);
@@ -154,14 +159,24 @@ impl Lists {
         all = vary(all, &self.split, |one, value| one.split = value);
         all = vary(all, &self.buffer_min, |one, value| one.buffer_min = value);
         all = vary(all, &self.buffer_max, |one, value| one.buffer_max = value);
-        all = vary(all, &wide, |one, value| one.wide_buffer = value);
+        all = vary(all, &or_open(&self.wide_buffer), |one, value| one.wide_buffer = value);
         all = vary(all, &self.buffer_pool, |one, value| one.buffer_pool = value);
         all = vary(all, &self.deletion, |one, value| one.deletion = value);
         all = vary(all, &self.compaction, |one, value| one.compaction = value);
+        all = vary(all, &or_open(&self.merging), |one, value| one.merging = value);
+        all = vary(all, &or_open(&self.io_threshold), |one, value| one.io_threshold = value);
         all = vary(all, &self.preallocate, |one, value| one.preallocate = value);
         all = vary(all, &self.threads, |one, value| one.threads = value);
         all.iter().try_for_each(Configuration::check)?;
         Ok(all)
+    }
+}
+
+/// Returns the values that were given, or that the option is left open.
+fn or_open<T: Copy>(values: &[T]) -> Vec<Option<T>> {
+    match values {
+        [] => vec![None],
+        values => values.iter().copied().map(Some).collect(),
     }
 }
 
@@ -199,6 +214,9 @@ pub(super) struct Configuration {
     pub(super) buffer_pool: u64,
     pub(super) compaction: Compacting,
     pub(super) deletion: Deleting,
+    /// None is what suits the medium, here and below.
+    pub(super) merging: Option<Merging>,
+    pub(super) io_threshold: Option<u32>,
     pub(super) preallocate: u64,
 }
 
@@ -222,6 +240,8 @@ impl Default for Configuration {
             buffer_pool: adjacency.buffer_pool_bytes,
             compaction: adjacency.compaction,
             deletion: adjacency.deletion,
+            merging: adjacency.merging,
+            io_threshold: adjacency.io_threshold,
             preallocate: 0,
         }
     }
@@ -248,6 +268,8 @@ impl Configuration {
             wide_buffer_bytes: self.wide_buffer,
             compaction: self.compaction,
             deletion: self.deletion,
+            merging: self.merging,
+            io_threshold: self.io_threshold,
             ..adjacency()
         };
         GraphOptions {

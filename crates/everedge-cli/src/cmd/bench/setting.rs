@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use everedge::{Compacting, Deleting, Division};
+use everedge::{Compacting, Deleting, Division, Merging};
 
 use super::options::{Common, Configuration};
 use super::process::{Case, Work};
@@ -108,6 +108,30 @@ impl Setting<'_> {
         let (compaction, deletion) = (Compacting::Naive, Deleting::Naive);
         let one = Configuration { compaction, deletion, ..self.base() };
         ingest("pmem, naive".to_owned(), 2.0, "pmem, naive".to_owned(), one)
+    }
+
+    /// Returns kernels over numbers of threads on a file, a line for each way to merge. Archived is
+    /// from as few updates on as in the paper: lists are merged between two rounds.
+    pub(super) fn mergings(&self) -> Vec<Point> {
+        let all = [Merging::Never, Merging::Always, Merging::Adaptive];
+        let points = |merging: Merging| {
+            self.threads.iter().map(move |&threads| {
+                let configuration = Configuration {
+                    medium: Medium::File,
+                    merging: Some(merging),
+                    archive_threshold: 1 << 16,
+                    threads,
+                    ..self.base()
+                };
+                Point {
+                    series: merging.to_string(),
+                    x: threads as f64,
+                    label: threads.to_string(),
+                    case: Case { work: Work::Kernels, configuration },
+                }
+            })
+        };
+        all.into_iter().flat_map(points).collect()
     }
 
     /// Returns points over the size of the pool, from a sixteenth of what is needed to twice it.

@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 
-    /// The numbers of threads of Figure 27; all others are measured with the largest.
+    /// The numbers of threads of Figures 24 and 27; all others are measured with the largest.
     #[arg(long = "on", value_delimiter = ',', default_value = "1,2", value_name = "N")]
     threads: Vec<usize>,
 

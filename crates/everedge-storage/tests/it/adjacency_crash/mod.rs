@@ -61,6 +61,7 @@ fn every_image_recovers_with_threads() {
 fn every_kill_is_taken_over() {
     for kind in [PMEM, MediumKind::File] {
         let mut killed = shapes(kind, false);
+        killed.extend(shapes(kind, false).into_iter().map(Live::merging).step_by(3));
         killed.iter_mut().for_each(|live| live.is_killed = true);
         killed.iter_mut().step_by(2).for_each(|live| live.is_spread = true);
         explore_all(&format!("{kind} killed"), killed, images_max() / 10);
@@ -96,6 +97,15 @@ fn every_image_recovers_the_naive_way() {
     for kind in [PMEM, MediumKind::File] {
         let naive = shapes(kind, false).into_iter().map(Live::naive);
         explore_all(&format!("{kind} naive"), naive, images_max() / 10);
+    }
+}
+
+#[test]
+fn every_image_recovers_while_lists_are_merged() {
+    for kind in [PMEM, MediumKind::File] {
+        let mut merging: Vec<Live> = shapes(kind, false).into_iter().map(Live::merging).collect();
+        merging.iter_mut().step_by(3).for_each(|live| live.is_spread = true);
+        explore_all(&format!("{kind} merging"), merging, images_max() / 10);
     }
 }
 

@@ -6,7 +6,7 @@ use everedge_core::{GraphView, VertexId};
 use everedge_storage::medium::{Image, MediumKind, Volume};
 use everedge_storage::{
     AdjacencyGraph, AdjacencyOptions, Durability, Error, GraphOptions, IdKind, MANIFEST, Manifest,
-    Names, Phases, Result,
+    Merging, Names, Phases, Result,
 };
 
 use crate::battery::{naive, split};
@@ -66,6 +66,7 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                     phases: Phases::InTurn,
                     // Half of the graphs flush all whenever they archive.
                     buffer_pool_bytes: [1200, 1 << 20][shapes.len() % 2],
+                    merging: Some(Merging::Never),
                     ..AdjacencyOptions::default()
                 },
                 ..GraphOptions::default()
@@ -106,10 +107,18 @@ impl Live {
         Live { options: split(self.options), is_split: true, is_spread: true, ..self }
     }
 
+    /// Returns the same graph with lists that are merged by themselves.
+    pub(crate) fn merging(mut self) -> Live {
+        self.options.adjacency.merging = Some(Merging::Always);
+        self
+    }
+
     pub(crate) fn name(&self) -> String {
         let GraphOptions { medium, eadr, .. } = self.options;
         let eadr = if eadr { "-eadr" } else { "" };
         let naive = if self.is_naive { "-naive" } else { "" };
+        let is_merging = self.options.adjacency.merging == Some(Merging::Always);
+        let merging = if is_merging { "-merging" } else { "" };
         let spread = if self.is_spread { "-spread" } else { "" };
         let kills = if self.is_killed { "-kills" } else { "" };
         let battery = if self.has_battery { "-battery" } else { "" };
@@ -119,7 +128,10 @@ impl Live {
             Start::PowerLoss(_) => "-twice",
             Start::Kill(_) => "-killed",
         };
-        format!("{medium}{eadr}{naive}{spread}{kills}{battery}{split}{start}-{}", self.number)
+        format!(
+            "{medium}{eadr}{naive}{merging}{spread}{kills}{battery}{split}{start}-{}",
+            self.number
+        )
     }
 
     fn options_of(&self, seed: u64) -> GraphOptions {
