@@ -128,6 +128,7 @@ fn there_are_one_to_eight_and_two_for_directions() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "what someone does to the files of a graph")]
 fn files_that_were_swapped_or_lost_are_named() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("g");
@@ -139,15 +140,16 @@ fn files_that_were_swapped_or_lost_are_named() {
     graph.insert(&[(0, 1), (1, 2)], None).expect("inserted");
     graph.close().expect("closed");
     let [first, second, aside] = ["blocks", "blocks.1", "aside"].map(|name| path.join(name));
-    std::fs::rename(&first, &aside).expect("renamed");
-    std::fs::rename(&second, &first).expect("renamed");
-    std::fs::rename(&aside, &second).expect("renamed");
+    let rename = |from: &Path, to: &Path| std::fs::rename(from, to).expect("renamed");
+    rename(&first, &aside);
+    rename(&second, &first);
+    rename(&aside, &second);
     let error = open(&path, &options).err().expect("swapped files are refused");
     assert!(error.to_string().contains("sub-graph 0"), "{error}");
-    std::fs::rename(&second, &aside).expect("renamed");
-    std::fs::rename(&first, &second).expect("renamed");
+    rename(&second, &aside);
+    rename(&first, &second);
     let error = open(&path, &options).err().expect("a lost file is refused");
     assert!(error.to_string().contains("blocks"), "{error}");
-    std::fs::rename(&aside, &first).expect("renamed");
+    rename(&aside, &first);
     assert_eq!(open(&path, &options).unwrap().snapshot().unwrap().edge_count(), 2);
 }
