@@ -203,3 +203,32 @@ fn killed_processes_lose_nothing_that_they_acknowledged() {
     let acknowledged: u64 = victims.iter().map(|victim| victim.acknowledged).sum();
     println!("kills={kills} acknowledged_batches={acknowledged} lost=0 taken_over={taken_over}");
 }
+
+/// Who kills a process and removes its graph leaves memory that belongs to nothing.
+#[test]
+fn memory_of_a_removed_graph_is_freed_by_the_next_one() {
+    let place = tempfile::tempdir().unwrap();
+    let mut victims = ["removed", "kept"].map(|name| {
+        let place = place.path().join(name);
+        std::fs::create_dir(&place).unwrap();
+        Victim::new(&place, MediumKind::File)
+    });
+    let names = victims.each_mut().map(|victim| {
+        for round in 0..100 {
+            victim.ingest(victim.life.mul_f64(0.3 + f64::from(round) / 200.0));
+            if let [name] = &victim.shared_memory()[..] {
+                return name.clone();
+            }
+        }
+        panic!("no killed process left its lists");
+    });
+    let is_there = |name: &String| Path::new("/dev/shm").join(name).exists();
+    std::fs::remove_dir_all(&victims[0].directory).unwrap();
+    assert_eq!(names.each_ref().map(is_there), [true, true]);
+    let options = GraphOptions { medium: MediumKind::File, ..GraphOptions::default() };
+    Graph::create(&place.path().join("next"), &options, false).unwrap().close().unwrap();
+    assert_eq!(names.each_ref().map(is_there), [false, true]);
+    let kept = Graph::open(&victims[1].directory, false).unwrap();
+    assert!(kept.recovery().taken_over_shards > 0);
+    kept.close().unwrap();
+}

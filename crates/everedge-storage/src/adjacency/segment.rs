@@ -25,7 +25,9 @@
 //!   G1 says, also one that is marked as changing; until all buffers are flushed.
 //! - G5: stores of a process that is killed are kept in their order; nothing here is flushed.
 
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
@@ -43,10 +45,13 @@ use super::table::TABLE_BYTES;
 use crate::Result;
 use crate::log::Progress;
 use crate::manifest::Manifest;
-use crate::medium::{Access, MediumKind, Region, Volume};
+use crate::medium::{Access, MediumKind, Region, Volume, identity_of};
 
 /// Where systems keep shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
+/// With what names there begin.
+const PREFIX: &str = "everedge-";
+const PATH_BYTES_MAX: usize = 3072;
 pub(super) const INDEX: &str = "index";
 pub(super) const TABLES: &str = "tables";
 pub(super) const BUFFERS: &str = "buffers";
@@ -68,6 +73,8 @@ mod at {
     pub(super) const PROGRESS: [u64; 2] = [64, 128];
     /// By sub-graph.
     pub(super) const NEXT_UNITS: u64 = 192;
+    /// The bytes of the path of the graph's log, after their number.
+    pub(super) const PATH: u64 = 256;
 }
 
 /// Where a record's fields lie, in words.
@@ -167,7 +174,10 @@ impl Segment {
                 remove_from(volume);
                 Self::create_in(volume, Home::Within(volume.clone()))
             }
-            Place::Directory(path) => Self::create_directory(path),
+            Place::Directory(path) => {
+                sweep();
+                Self::create_directory(path)
+            }
             Place::WithGraph => {
                 remove_from(volume);
                 Self::create_in(volume, Home::Kept(volume.clone()))
@@ -176,6 +186,7 @@ impl Segment {
         match (created, place) {
             (Ok(segment), _) => {
                 segment.index.store_words(at::GRAPH, &[manifest.salt(), 0]);
+                segment.note_path(volume.absolute_path(log));
                 segment.store(at::MAGIC, MAGIC);
                 Ok(Arc::new(segment))
             }
@@ -238,6 +249,18 @@ impl Segment {
             // What stays is found by the next opening.
             let _removed = volume.remove_all(&[INDEX, TABLES, BUFFERS]);
         })
+    }
+
+    /// Keeps where the graph's log is, so that it is seen when the graph was removed.
+    fn note_path(&self, log: Option<PathBuf>) {
+        let path = log.map(PathBuf::into_os_string).unwrap_or_default();
+        let bytes = path.as_bytes();
+        if bytes.len() <= PATH_BYTES_MAX {
+            let mut padded = bytes.to_vec();
+            padded.resize(bytes.len().next_multiple_of(4), 0);
+            self.index.store_words(at::PATH, &[bytes.len() as u32]);
+            self.index.store(at::PATH + 4, &padded);
+        }
     }
 
     /// Whether its files are as long as they can be made, and those of the index can be read. A
@@ -630,12 +653,44 @@ fn place_of(volume: &Volume, log: &str, manifest: &Manifest) -> Option<Place> {
     }
     match volume.identity(log).ok()? {
         None => Some(Place::Within),
-        Some((device, file)) => {
-            let salt = manifest.salt();
-            let name = format!("everedge-{device:x}-{file:x}-{salt:08x}");
+        Some(log) => {
+            let name = name_of(log, manifest.salt());
             Some(Place::Directory(Path::new(SHARED_MEMORY).join(name)))
         }
     }
+}
+
+/// Returns the name of what belongs to a graph, told by the file of its log.
+fn name_of((device, file): (u64, u64), salt: u32) -> String {
+    format!("{PREFIX}{device:x}-{file:x}-{salt:08x}")
+}
+
+/// Removes what killed processes left of graphs that were removed since.
+fn sweep() {
+    let files = [INDEX, TABLES, BUFFERS];
+    Volume::sweep_shared(Path::new(SHARED_MEMORY), PREFIX, &files, |files| {
+        is_left_over(files).unwrap_or(false)
+    });
+}
+
+/// Returns whether the graph of a segment is gone, if that can be said.
+fn is_left_over(files: &Volume) -> Option<bool> {
+    let index = files.open_region(INDEX).ok()?;
+    let word = |offset: u64| index.words(offset, 1)[0].load(Ordering::Relaxed);
+    let is_one = index.len() >= RECORDS_START
+        && index.populate(0..RECORDS_START).is_ok()
+        && index.load_u64(at::MAGIC) == MAGIC;
+    let len = if is_one { word(at::PATH) as usize } else { 0 };
+    if !(1..=PATH_BYTES_MAX).contains(&len) {
+        return None;
+    }
+    let words = index.words(at::PATH + 4, len.div_ceil(4));
+    let mut bytes: Vec<u8> =
+        words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+    bytes.truncate(len);
+    let log = identity_of(Path::new(OsStr::from_bytes(&bytes))).ok()?;
+    let name = log.map(|log| name_of(log, word(at::GRAPH)));
+    Some(name.is_none_or(|name| !files.path().ends_with(name)))
 }
 
 fn remove_from(volume: &Volume) {

@@ -42,7 +42,7 @@ impl Directory {
         let fd = open_directory(path)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
         let lock = open_file(&fd, path, LOCK_NAME, flags)?;
-        take_lock(&lock, path, Access::Write)?;
+        take_lock(&lock, path, Access::Write, LOCK_RETRIES)?;
         let access = Access::Write;
         let directory = Directory { path: path.to_path_buf(), fd, lock, access };
         directory.sync()?;
@@ -51,6 +51,18 @@ impl Directory {
 
     /// Opens and locks an existing directory; for writing, removes what a crash left half done.
     pub(super) fn open(path: &Path, access: Access) -> Result<Directory> {
+        Self::open_within(path, access, LOCK_RETRIES)
+    }
+
+    /// Opens and locks for writing a directory that this user has made and nobody uses now.
+    pub(super) fn open_free(path: &Path) -> Result<Option<Directory>> {
+        match open_own(path)? {
+            Some(_) => Self::open_within(path, Access::Write, 0).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn open_within(path: &Path, access: Access, lock_retries: u32) -> Result<Directory> {
         let fd = open_directory(path)?;
         let flags = match access {
             Access::Read => OFlags::RDONLY,
@@ -62,7 +74,7 @@ impl Directory {
             }
             e => e,
         })?;
-        take_lock(&lock, path, access)?;
+        take_lock(&lock, path, access, lock_retries)?;
         let directory = Directory { path: path.to_path_buf(), fd, lock, access };
         if access == Access::Write {
             directory.remove_temporaries()?;
@@ -94,6 +106,11 @@ impl Directory {
         let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(|e| Error::io(&self.path.join(name), "examine", e))?;
         Ok((stat.st_dev, stat.st_ino))
+    }
+
+    /// Returns the whole path, whatever the directory of the process.
+    pub(super) fn absolute_path(&self) -> Option<PathBuf> {
+        std::path::absolute(&self.path).ok()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -282,6 +299,26 @@ pub(super) fn check_size(path: &Path, len: u64, bytes_max: u64) -> Result<()> {
     })
 }
 
+/// Returns the paths in `parent` whose names begin so.
+pub(super) fn paths_with(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let names = open_directory(parent).and_then(|fd| names(&fd, parent)).unwrap_or_default();
+    let wanted = names.iter().filter(|name| name.starts_with(prefix));
+    wanted.map(|name| parent.join(name)).collect()
+}
+
+/// Returns what tells the file at `path` from all others of the system; nothing if it is certain
+/// that there is none.
+///
+/// # Errors
+/// If that cannot be said.
+pub(crate) fn identity_of(path: &Path) -> Result<Option<(u64, u64)>> {
+    match rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some((stat.st_dev, stat.st_ino))),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(e) => Err(Error::io(path, "examine", e)),
+    }
+}
+
 pub(super) fn names(fd: &OwnedFd, path: &Path) -> Result<Vec<String>> {
     let failed = |e| Error::io(path, "list", e);
     let mut names = Vec::new();
@@ -348,14 +385,14 @@ fn sync_parent(path: &Path) -> Result<()> {
 }
 
 /// Locks for one writer or several readers and, as the writer, leaves the process id in the file.
-fn take_lock(lock: &OwnedFd, path: &Path, access: Access) -> Result<()> {
+fn take_lock(lock: &OwnedFd, path: &Path, access: Access, retries: u32) -> Result<()> {
     let operation = match access {
         Access::Read => FlockOperation::NonBlockingLockShared,
         Access::Write => FlockOperation::NonBlockingLockExclusive,
     };
     // A process that this one is starting has the lock too until it runs another program.
     let mut taken = rustix::fs::flock(lock, operation);
-    for _ in 0..LOCK_RETRIES {
+    for _ in 0..retries {
         if taken != Err(Errno::WOULDBLOCK) {
             break;
         }

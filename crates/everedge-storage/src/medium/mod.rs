@@ -51,6 +51,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub(crate) use directory::identity_of;
 pub use directory::read_file;
 pub use image::Image;
 pub(crate) use map::prefetch;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::directory::{Directory, check_size};
+use super::directory::{Directory, check_size, paths_with};
 use super::file::BackingFile;
 use super::image::Image;
 use super::map::WriteBack;
@@ -193,9 +193,7 @@ impl Volume {
     /// As [`create`](Self::create).
     pub(crate) fn create_shared(path: &Path) -> Result<Volume> {
         Directory::remove_own(path)?;
-        let home = Home::Directory(Directory::create(path)?);
-        let options = VolumeOptions::new(MediumKind::Dram);
-        Ok(Volume { shared: Arc::new(Shared::new(options, Access::Write, home)) })
+        Ok(Self::shared_in(Directory::create(path)?, Access::Write))
     }
 
     /// Opens what [`create_shared`](Self::create_shared) made for this user, if it did.
@@ -203,12 +201,41 @@ impl Volume {
     /// # Errors
     /// As [`open`](Self::open).
     pub(crate) fn open_shared(path: &Path, access: Access) -> Result<Option<Volume>> {
+        let directory = Directory::open_own(path, access)?;
+        Ok(directory.map(|directory| Self::shared_in(directory, access)))
+    }
+
+    fn shared_in(directory: Directory, access: Access) -> Volume {
         let options = VolumeOptions::new(MediumKind::Dram);
-        let volume = |directory| {
-            let home = Home::Directory(directory);
-            Volume { shared: Arc::new(Shared::new(options, access, home)) }
-        };
-        Ok(Directory::open_own(path, access)?.map(volume))
+        let home = Home::Directory(directory);
+        Volume { shared: Arc::new(Shared::new(options, access, home)) }
+    }
+
+    /// Removes what killed processes of this user left of [`create_shared`](Self::create_shared) in
+    /// `parent` under names that begin with `prefix`, if `is_left_over` says so of it.
+    pub(crate) fn sweep_shared(
+        parent: &Path,
+        prefix: &str,
+        names: &[&str],
+        is_left_over: impl Fn(&Volume) -> bool,
+    ) {
+        for path in paths_with(parent, prefix) {
+            // What cannot be opened is in use, or somebody else removes it just now.
+            let Ok(Some(directory)) = Directory::open_free(&path) else { continue };
+            let volume = Self::shared_in(directory, Access::Write);
+            if is_left_over(&volume) {
+                let _removed = volume.remove_all(names);
+            }
+        }
+    }
+
+    /// Returns the whole path of the file `name`, whatever the directory of the process; nothing of
+    /// a file in the memory of this process.
+    pub(crate) fn absolute_path(&self, name: &str) -> Option<PathBuf> {
+        match &self.shared.home {
+            Home::Directory(directory) => Some(directory.absolute_path()?.join(name)),
+            Home::Memory(_) => None,
+        }
     }
 
     /// Returns what tells the file `name` from all others of the system; nothing of a file in the

@@ -16,7 +16,7 @@ const PMEM: MediumKind = MediumKind::Pmem { emulated: true };
 const ENOSPC: i32 = 28;
 /// The regions of a segment.
 const REGIONS: [&str; 3] = ["index", "tables", "buffers"];
-const HEADER_BYTES: u64 = 192;
+const HEADER_BYTES: u64 = 256;
 const PAGE_BYTES: u64 = 4096;
 /// Vertices of a shard, of which graphs here have several.
 const SHARD_SPAN: u32 = 4096;
