@@ -51,7 +51,7 @@ fn every_image_recovers_with_threads() {
     let naive = shapes(PMEM, false).into_iter().map(Live::naive);
     for mut live in shapes(PMEM, false).into_iter().chain(naive).step_by(5) {
         live.is_spread = true;
-        let report = exploration(&live, None, images_max() / 10).check();
+        let report = exploration(&live, None, images_max() / 20).check();
         println!("{}: {report:?} violations=0", live.name());
     }
 }
@@ -64,7 +64,7 @@ fn every_kill_is_taken_over() {
         killed.extend(shapes(kind, false).into_iter().map(Live::merging).step_by(3));
         killed.iter_mut().for_each(|live| live.is_killed = true);
         killed.iter_mut().step_by(2).for_each(|live| live.is_spread = true);
-        explore_all(&format!("{kind} killed"), killed, images_max() / 10);
+        explore_all(&format!("{kind} killed"), killed, images_max() / 20);
     }
 }
 
@@ -74,7 +74,7 @@ fn every_image_recovers_with_a_battery() {
     let mut kept = shapes(PMEM, true);
     kept.iter_mut().for_each(|live| live.has_battery = true);
     kept.iter_mut().step_by(2).for_each(|live| live.is_spread = true);
-    explore_all(&format!("{PMEM} battery"), kept, images_max() / 10);
+    explore_all(&format!("{PMEM} battery"), kept, images_max() / 20);
 }
 
 /// Blocks in two files and more, each with its own fences; half of the graphs are killed.
@@ -83,7 +83,7 @@ fn every_image_recovers_with_sub_graphs() {
     for kind in [PMEM, MediumKind::File] {
         let mut split: Vec<Live> = shapes(kind, false).into_iter().map(Live::split).collect();
         split.iter_mut().step_by(2).for_each(|live| live.is_killed = true);
-        explore_all(&format!("{kind} sub-graphs"), split, images_max() / 20);
+        explore_all(&format!("{kind} sub-graphs"), split, images_max() / 40);
     }
 }
 
@@ -96,7 +96,7 @@ fn every_image_recovers_on_pmem() {
 fn every_image_recovers_the_naive_way() {
     for kind in [PMEM, MediumKind::File] {
         let naive = shapes(kind, false).into_iter().map(Live::naive);
-        explore_all(&format!("{kind} naive"), naive, images_max() / 10);
+        explore_all(&format!("{kind} naive"), naive, images_max() / 20);
     }
 }
 
@@ -105,7 +105,7 @@ fn every_image_recovers_while_lists_are_merged() {
     for kind in [PMEM, MediumKind::File] {
         let mut merging: Vec<Live> = shapes(kind, false).into_iter().map(Live::merging).collect();
         merging.iter_mut().step_by(3).for_each(|live| live.is_spread = true);
-        explore_all(&format!("{kind} merging"), merging, images_max() / 10);
+        explore_all(&format!("{kind} merging"), merging, images_max() / 20);
     }
 }
 
