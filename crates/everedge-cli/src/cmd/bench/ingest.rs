@@ -3,6 +3,7 @@
 use std::fs::DirEntry;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -184,17 +185,29 @@ pub(super) fn take(graph: &Graph, edges: &[Edge], batch: usize) -> Result<Times>
     Ok(Times { acknowledged, archived })
 }
 
-/// Looks which part takes how much while `edges` are still in memory.
-fn memory(task: &Task, graph: &Graph, edges: &[Edge]) -> Memory {
+/// Returns the bytes of the files in a directory whose names begin so, if there are some.
+fn used_bytes(directory: &Path, prefix: &str) -> Option<u64> {
     // A file has no more blocks of 512 bytes than it uses.
     let used = |file: DirEntry| file.metadata().map_or(0, |found| found.blocks() * 512);
-    let on_medium = |prefix: &str| {
-        let files = std::fs::read_dir(&task.graph).ok()?.flatten();
-        let wanted =
-            files.filter(|file| file.file_name().as_bytes().starts_with(prefix.as_bytes()));
-        wanted.map(used).reduce(|sum, bytes| sum + bytes)
-    };
-    let process_bytes = status_bytes("RssAnon:").saturating_sub(size_of_val(edges) as u64);
+    let files = std::fs::read_dir(directory).ok()?.flatten();
+    let wanted = files.filter(|file| file.file_name().as_bytes().starts_with(prefix.as_bytes()));
+    wanted.map(used).reduce(|sum, bytes| sum + bytes)
+}
+
+/// Returns the bytes that the lists of a graph take in shared memory, if they are there.
+fn shared_bytes(graph: &Path) -> Option<u64> {
+    let log = std::fs::metadata(graph.join("log")).ok()?;
+    let prefix = format!("everedge-{:x}-{:x}-", log.dev(), log.ino());
+    let places = std::fs::read_dir("/dev/shm").ok()?.flatten();
+    let wanted = places.filter(|place| place.file_name().as_bytes().starts_with(prefix.as_bytes()));
+    wanted.filter_map(|place| used_bytes(&place.path(), "")).reduce(|sum, bytes| sum + bytes)
+}
+
+/// Looks which part takes how much while `edges` are still in memory.
+fn memory(task: &Task, graph: &Graph, edges: &[Edge]) -> Memory {
+    let on_medium = |prefix: &str| used_bytes(&task.graph, prefix);
+    let own_bytes = status_bytes("RssAnon:").saturating_sub(size_of_val(edges) as u64);
+    let process_bytes = own_bytes + shared_bytes(&task.graph).unwrap_or(0);
     let buffer_bytes = buffer_bytes(graph);
     Memory {
         log_bytes: on_medium("log"),
