@@ -7,6 +7,7 @@ mod log;
 mod manifest;
 pub mod medium;
 mod names;
+mod text_form;
 
 pub use adjacency::{
     AdjacencyGraph, AdjacencyOptions, Changes, Compacting, Compaction, Deleting, Direction,

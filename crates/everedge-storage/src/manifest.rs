@@ -3,14 +3,13 @@
 //! A small TOML text under a checksum, published as one whole file, last of all the files of a
 //! new graph: a directory without it is not a graph. `docs/format.md` §2.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::adjacency::AdjacencyOptions;
 use crate::medium::{MediumKind, Volume, VolumeOptions};
+use crate::text_form::text_form;
 use crate::{Error, Result};
 
 /// The file that makes a directory a graph.
@@ -52,29 +51,6 @@ pub enum Layout {
     /// Vertex-buffered adjacency lists (XPGraph).
     #[default]
     Adjacency,
-}
-
-macro_rules! text_form {
-    ($kind:ty, $what:literal, $($variant:path = $text:literal),+) => {
-        impl fmt::Display for $kind {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $($variant => $text),+ })
-            }
-        }
-
-        impl FromStr for $kind {
-            type Err = Error;
-
-            fn from_str(text: &str) -> Result<Self> {
-                match text {
-                    $($text => Ok($variant),)+
-                    _ => Err(Error::InvalidInput {
-                        what: format!(concat!("no ", $what, " is called `{}`; there is:", $(" ", $text),+), text),
-                    }),
-                }
-            }
-        }
-    };
 }
 
 text_form!(

@@ -550,53 +550,14 @@ impl Archive {
         let end = first + u64::from(round.len());
         let context = machinery.context(first, scattered.weights(), self.is_replaying(first));
         let mut workers = PerThread::new(Worker::default);
-        let nodes = &machinery.sub_graphs.nodes;
-        let mut tasks = self.tasks(machinery, &scattered);
-        // Where out-lists are of one node and in-lists of another, each does its half of the tasks,
-        // and then the half that the other one did.
-        let passes = if nodes.divide_shards() { SIDES } else { 1 };
-        let mut outcome = Ok(());
-        for pass in 0..passes {
-            let sides = |number: usize| match passes {
-                1 => 0..SIDES,
-                _ => (number + pass) % SIDES..(number + pass) % SIDES + 1,
-            };
-            let home =
-                |number: usize, task: &[Change]| nodes.home(task[0].index(), sides(number).start);
-            let homes_of: Vec<usize> =
-                tasks.iter().enumerate().map(|(number, task)| home(number, task)).collect();
-            let take = |number: usize, task: &mut [Vec<Change>]| -> Result<()> {
-                for change in &mut task[0] {
-                    if pass == 0 {
-                        let (index, memory) = (change.index(), machinery.memory());
-                        change.begin()?.materialize(index, options.list_count(), memory)?;
-                    }
-                    for side in sides(number) {
-                        workers.with(|worker| {
-                            let part = worker.sorter.sort(&scattered, change.index(), side);
-                            worker.update_count += part.updates().len() as u64;
-                            change.shard().take(&context, side, &part)
-                        })?;
-                    }
-                    if pass == passes - 1 {
-                        change.end(end)?;
-                    }
-                }
-                match machinery.sub_graphs.drain(Site::Block) {
-                    // Nothing is fenced any more; in memory the lists are whole all the same.
-                    Err(Error::Poisoned { .. }) => Ok(()),
-                    outcome => outcome,
-                }
-            };
-            let home_of = |number: usize| homes_of[number];
-            outcome = par::map_chunks_mut_at_home(nodes.homes(), &mut tasks, 1, home_of, take)
-                .into_iter()
-                .collect();
-            if outcome.is_err() {
-                break;
-            }
-        }
-        drop(tasks);
+        let outcome =
+            take_tasks(machinery, self.tasks(machinery, &scattered), end, |change, side| {
+                workers.with(|worker| {
+                    let part = worker.sorter.sort(&scattered, change.index(), side);
+                    worker.update_count += part.updates().len() as u64;
+                    change.shard().take(&context, side, &part)
+                })
+            });
         self.note_shares(workers.iter_mut().map(|worker| worker.update_count));
         self.scratch = scratch;
         outcome?;
@@ -604,6 +565,54 @@ impl Archive {
         self.is_dirty = true;
         Ok(())
     }
+}
+
+/// Changes the shards of all tasks, which hold all updates before `end` then; `take` does one side
+/// of a shard.
+///
+/// Where out-lists are of one node and in-lists of another there are two passes: each node does its
+/// side of half of the tasks, and then of the half that the other one did.
+fn take_tasks(
+    machinery: &Machinery,
+    mut tasks: Vec<Vec<Change>>,
+    end: u64,
+    take: impl Fn(&mut Change, usize) -> Result<()> + Sync,
+) -> Result<()> {
+    let Machinery { options, sub_graphs, .. } = machinery;
+    let nodes = &sub_graphs.nodes;
+    let passes = if nodes.divide_shards() { SIDES } else { 1 };
+    for pass in 0..passes {
+        let sides = |number: usize| match passes {
+            1 => 0..SIDES,
+            _ => (number + pass) % SIDES..(number + pass) % SIDES + 1,
+        };
+        let home = |(number, task): (usize, &Vec<Change>)| {
+            nodes.home(task[0].index(), sides(number).start)
+        };
+        let homes: Vec<usize> = tasks.iter().enumerate().map(home).collect();
+        let take_task = |number: usize, task: &mut [Vec<Change>]| -> Result<()> {
+            for change in &mut task[0] {
+                if pass == 0 {
+                    let (index, memory) = (change.index(), machinery.memory());
+                    change.begin()?.materialize(index, options.list_count(), memory)?;
+                }
+                sides(number).try_for_each(|side| take(change, side))?;
+                if pass == passes - 1 {
+                    change.end(end)?;
+                }
+            }
+            match sub_graphs.drain(Site::Block) {
+                // Nothing is fenced any more; in memory the lists are whole all the same.
+                Err(Error::Poisoned { .. }) => Ok(()),
+                outcome => outcome,
+            }
+        };
+        let home_of = |number: usize| homes[number];
+        par::map_chunks_mut_at_home(nodes.homes(), &mut tasks, 1, home_of, take_task)
+            .into_iter()
+            .collect::<Result<()>>()?;
+    }
+    Ok(())
 }
 
 /// Returns what must be found again after a crash; `is_passed` says that some of it is in buffers

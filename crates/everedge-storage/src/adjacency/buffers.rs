@@ -313,7 +313,8 @@ impl Buffers {
             let (chunk, step) = (buffer / CHUNK_STEPS, buffer % CHUNK_STEPS);
             let is_one = chunk < chunk_count
                 && plan.is_class(class)
-                && usize::from(buffered) <= plan.capacity(class)
+                // One that is full was flushed at once.
+                && plan.is_easy(class, buffered.into())
                 && step.is_multiple_of(1 << (class - 1));
             if !is_one {
                 return None;

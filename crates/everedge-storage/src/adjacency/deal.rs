@@ -6,12 +6,9 @@
 //! Differences: a range is at least one shard, which only one thread can change; and by default
 //! nothing is dealt, an idle thread takes the next range by itself.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::text_form::text_form;
 
 /// How a round is divided among threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,30 +23,13 @@ pub enum Division {
     Fixed,
 }
 
-impl fmt::Display for Division {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Division::Stealing => "stealing",
-            Division::Dealt => "dealt",
-            Division::Fixed => "fixed",
-        })
-    }
-}
-
-impl FromStr for Division {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "stealing" => Ok(Division::Stealing),
-            "dealt" => Ok(Division::Dealt),
-            "fixed" => Ok(Division::Fixed),
-            _ => Err(Error::invalid(format!(
-                "a division is `stealing`, `dealt` or `fixed`, not `{text}`"
-            ))),
-        }
-    }
-}
+text_form!(
+    Division,
+    "division",
+    Division::Stealing = "stealing",
+    Division::Dealt = "dealt",
+    Division::Fixed = "fixed"
+);
 
 /// Ranges of the fixed division.
 const FIXED_RANGES: usize = 256;

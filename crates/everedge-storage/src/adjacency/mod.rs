@@ -157,13 +157,13 @@ impl AdjacencyGraph {
 
     fn create_core(volume: Volume, mut manifest: Manifest) -> Result<Core> {
         manifest.options.adjacency.plan(&manifest.options)?;
-        Partition::new(&manifest.options)?;
+        let partition = Partition::new(&manifest.options)?;
         manifest.options.adjacency.suit(&volume);
         let options = &manifest.options;
         let log_region = volume.create_region(LOG, RING_OFFSET)?;
         let log =
             EdgeLog::create(log_region, options.log_bytes, options.weighted, manifest.salt())?;
-        let blocks = subgraphs::create_files(&volume, &manifest)?;
+        let blocks = subgraphs::create_files(&volume, &manifest, partition)?;
         if options.preallocate_bytes > 0 {
             log.preallocate()?;
         }
@@ -183,7 +183,8 @@ impl AdjacencyGraph {
     pub fn open(volume: Volume) -> Result<Self> {
         let manifest = Manifest::read(&volume)?;
         let log = volume.open_region(LOG)?;
-        let blocks = subgraphs::open_files(&volume, &manifest)?;
+        let partition = Partition::new(&manifest.options)?;
+        let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
         let (core, recovery) = match Self::take_over(&volume, &manifest, (&log, &blocks))? {
             Some(taken_over) => taken_over,
             None => Self::recover(volume, manifest, (log, blocks))?,

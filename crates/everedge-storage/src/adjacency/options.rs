@@ -1,8 +1,5 @@
 //! How the layout works: what changes speed and space, but never an answer.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::buffers::Plan;
@@ -11,6 +8,7 @@ use super::merging::IO_THRESHOLD;
 use super::subgraphs::Split;
 use crate::manifest::GraphOptions;
 use crate::medium::{MediumKind, Volume};
+use crate::text_form::text_form;
 use crate::{Error, Result};
 
 /// Whether logging goes on while updates are archived.
@@ -25,26 +23,12 @@ pub enum Phases {
     InTurn,
 }
 
-impl fmt::Display for Phases {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Phases::Overlapped => "overlapped",
-            Phases::InTurn => "in-turn",
-        })
-    }
-}
-
-impl FromStr for Phases {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "overlapped" => Ok(Phases::Overlapped),
-            "in-turn" => Ok(Phases::InTurn),
-            _ => Err(Error::invalid(format!("phases are `overlapped` or `in-turn`, not `{text}`"))),
-        }
-    }
-}
+text_form!(
+    Phases,
+    "way of the phases",
+    Phases::Overlapped = "overlapped",
+    Phases::InTurn = "in-turn"
+);
 
 /// How lists lose what was deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,26 +41,7 @@ pub enum Compacting {
     Naive,
 }
 
-impl fmt::Display for Compacting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Compacting::InRuns => "in-runs",
-            Compacting::Naive => "naive",
-        })
-    }
-}
-
-impl FromStr for Compacting {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "in-runs" => Ok(Compacting::InRuns),
-            "naive" => Ok(Compacting::Naive),
-            _ => Err(Error::invalid(format!("compaction is `in-runs` or `naive`, not `{text}`"))),
-        }
-    }
-}
+text_form!(Compacting, "compaction", Compacting::InRuns = "in-runs", Compacting::Naive = "naive");
 
 /// How deletions find their edges when they are archived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,26 +54,7 @@ pub enum Deleting {
     Naive,
 }
 
-impl fmt::Display for Deleting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Deleting::ByRound => "by-round",
-            Deleting::Naive => "naive",
-        })
-    }
-}
-
-impl FromStr for Deleting {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "by-round" => Ok(Deleting::ByRound),
-            "naive" => Ok(Deleting::Naive),
-            _ => Err(Error::invalid(format!("deletion is `by-round` or `naive`, not `{text}`"))),
-        }
-    }
-}
+text_form!(Deleting, "deletion", Deleting::ByRound = "by-round", Deleting::Naive = "naive");
 
 /// When the blocks of a vertex become one contiguous list by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,30 +68,13 @@ pub enum Merging {
     Adaptive,
 }
 
-impl fmt::Display for Merging {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Merging::Never => "never",
-            Merging::Always => "always",
-            Merging::Adaptive => "adaptive",
-        })
-    }
-}
-
-impl FromStr for Merging {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "never" => Ok(Merging::Never),
-            "always" => Ok(Merging::Always),
-            "adaptive" => Ok(Merging::Adaptive),
-            _ => Err(Error::invalid(format!(
-                "merging is `never`, `always` or `adaptive`, not `{text}`"
-            ))),
-        }
-    }
-}
+text_form!(
+    Merging,
+    "merging",
+    Merging::Never = "never",
+    Merging::Always = "always",
+    Merging::Adaptive = "adaptive"
+);
 
 /// The options of the `adjacency` layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -61,15 +61,13 @@ struct FoundRun {
 
 impl Found {
     fn sub_graph(&self, machinery: &Machinery) -> usize {
-        let shard = self.header.vertex as usize / SHARD_SPAN;
-        machinery.sub_graphs.partition.sub_graph(shard, self.header.list)
+        machinery.sub_graphs.partition.sub_graph_of(self.header.vertex, self.header.list)
     }
 }
 
 impl FoundRun {
     fn sub_graph(&self, machinery: &Machinery) -> usize {
-        let shard = self.header.first_vertex as usize / SHARD_SPAN;
-        machinery.sub_graphs.partition.sub_graph(shard, self.header.list)
+        machinery.sub_graphs.partition.sub_graph_of(self.header.first_vertex, self.header.list)
     }
 
     fn units(&self) -> Range<u32> {

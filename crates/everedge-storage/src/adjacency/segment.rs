@@ -55,12 +55,14 @@ const PATH_BYTES_MAX: usize = 3072;
 pub(super) const INDEX: &str = "index";
 pub(super) const TABLES: &str = "tables";
 pub(super) const BUFFERS: &str = "buffers";
-const MAGIC: u64 = u64::from_le_bytes(*b"EVSEGM02");
+const MAGIC: u64 = u64::from_le_bytes(*b"EVSEGM03");
 const RECORDS_START: u64 = 4096;
 const RECORD_BYTES: u64 = 4096;
 /// Records are made room for so many at a time.
 const GROWTH_RECORDS: u64 = 8;
 const SPANS: usize = SHARD_SPAN / SPAN;
+/// The first number of a record that is of its spaces, three of each.
+const SPACES_START: usize = 7;
 
 /// Where the header's fields lie.
 mod at {
@@ -81,19 +83,15 @@ mod at {
 mod word {
     use std::ops::Range;
 
-    use super::SHARD_SPACES;
-
     /// The state, then which slot counts.
     pub(super) const STATE: usize = 0;
     pub(super) const DURABLE: usize = 4;
     pub(super) const SLOTS: [usize; 2] = [16, 464];
 
     // In a slot, which begins with what was counted when the shard was whole:
-    pub(super) const TABLES: usize = 20;
+    pub(super) const TABLES: usize = 26;
     /// The checksum of all the rest.
-    pub(super) const CHECKSUM: usize = 22;
-    /// Of each space: what is taken and not yet used, and the number of units.
-    pub(super) const SPACES: [usize; SHARD_SPACES] = [10, 24];
+    pub(super) const CHECKSUM: usize = 28;
     pub(super) const SPANS: usize = 32;
     pub(super) const VERTICES: usize = 96;
     pub(super) const UNFLUSHED: Range<usize> = 224..352;
@@ -425,20 +423,15 @@ impl Segment {
             shard.loop_count,
             shard.tally.block_count,
             shard.tally.checksum_sum,
-            0,
-            0,
-            0,
             shard.vertex_count.into(),
             shard.tombstone_count,
         ]);
+        for (extent, unit_count) in shard.spaces.iter().map(ShardSpace::parts) {
+            words.extend(words_of(&[extent.start, extent.end, unit_count]));
+        }
         debug_assert_eq!(words.len(), word::TABLES);
         words.extend(shard.lists.iter().map(|list| list.table.number()));
         words.resize(word::SPANS, 0);
-        for (space, at) in shard.spaces.iter().zip(word::SPACES) {
-            let (extent, unit_count) = space.parts();
-            let numbers = words_of(&[extent.start, extent.end, unit_count]);
-            words[at..at + numbers.len()].copy_from_slice(&numbers);
-        }
         for list in &shard.lists {
             words.extend(list.spans.iter().flat_map(|span| [span.run, span.is_pure.into()]));
         }
@@ -598,13 +591,16 @@ impl Record {
 
     /// Returns the units of each space that are taken and not yet used.
     pub(crate) fn extents(&self) -> [Range<u64>; SHARD_SPACES] {
-        word::SPACES.map(|at| number(&self.slot[at..], 0)..number(&self.slot[at..], 1))
+        std::array::from_fn(|space| {
+            let first = SPACES_START + 3 * space;
+            self.number(first)..self.number(first + 1)
+        })
     }
 
     fn spaces(&self) -> [ShardSpace; SHARD_SPACES] {
-        word::SPACES.map(|at| {
-            let number = |index: usize| number(&self.slot[at..], index);
-            ShardSpace::restore(number(0)..number(1), number(2))
+        let mut unit_counts = (SPACES_START + 2..).step_by(3).map(|index| self.number(index));
+        self.extents().map(|extent| {
+            ShardSpace::restore(extent, unit_counts.next().expect("one for each extent"))
         })
     }
 
@@ -628,8 +624,8 @@ impl Record {
             loop_count: self.number(2),
             tally: self.tally(),
             spaces: self.spaces(),
-            vertex_count: self.number(8) as u32,
-            tombstone_count: self.number(9),
+            vertex_count: self.number(5) as u32,
+            tombstone_count: self.number(6),
             outcome: Default::default(),
         }
     }

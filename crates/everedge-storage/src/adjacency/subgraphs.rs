@@ -8,20 +8,20 @@
 //! # Invariants
 //! - B1: blocks and runs of a list lie in the file of its sub-graph; places count lines in there.
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::{Homes, par};
+use everedge_core::{Homes, VertexId, par};
 use serde::{Deserialize, Serialize};
 
 use super::recovery::FIRST_UNIT;
 use super::segment::Segment;
+use super::shard::SHARD_SPAN;
 use super::space::{FILE_BYTES_MAX, Space, UNIT_BYTES};
 use crate::manifest::{GraphOptions, Manifest};
 use crate::medium::{Region, Site, Volume, numa_nodes};
+use crate::text_form::text_form;
 use crate::{Error, Result};
 
 /// The most sub-graphs that a graph can have.
@@ -47,28 +47,7 @@ pub enum Split {
     Directions,
 }
 
-impl fmt::Display for Split {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Split::Vertices => "vertices",
-            Split::Directions => "directions",
-        })
-    }
-}
-
-impl FromStr for Split {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "vertices" => Ok(Split::Vertices),
-            "directions" => Ok(Split::Directions),
-            _ => Err(Error::invalid(format!(
-                "a graph is split by `vertices` or by `directions`, not by `{text}`"
-            ))),
-        }
-    }
-}
+text_form!(Split, "split", Split::Vertices = "vertices", Split::Directions = "directions");
 
 /// Which lists lie in which sub-graph.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +84,11 @@ impl Partition {
         }
     }
 
+    /// Returns the sub-graph of a list of `vertex`.
+    pub(crate) fn sub_graph_of(self, vertex: VertexId, list: usize) -> usize {
+        self.sub_graph(vertex as usize / SHARD_SPAN, list)
+    }
+
     /// Returns which of its spaces a shard has for a list: one for each sub-graph that it is in.
     #[inline]
     pub(crate) fn slot(self, list: usize) -> usize {
@@ -112,6 +96,10 @@ impl Partition {
             Split::Vertices => 0,
             Split::Directions => list,
         }
+    }
+
+    fn file_names(self) -> &'static [&'static str] {
+        &BLOCKS[..self.count]
     }
 
     /// Returns the sub-graph of each space of the shard number `shard`.
@@ -254,25 +242,29 @@ impl SubGraphs {
 ///
 /// # Errors
 /// If the medium fails.
-pub(crate) fn create_files(volume: &Volume, manifest: &Manifest) -> Result<Arc<[Region]>> {
-    let options = &manifest.options;
+pub(crate) fn create_files(
+    volume: &Volume,
+    manifest: &Manifest,
+    partition: Partition,
+) -> Result<Arc<[Region]>> {
+    let preallocate_bytes = manifest.options.preallocate_bytes;
     let create = |(number, name): (usize, &&str)| {
         let region = volume.create_region(name, UNIT_BYTES)?;
         region.store_words(0, &header(manifest.salt(), number));
         region.flush(Site::BlocksHeader, 0..4 * HEADER_WORDS as u64);
         region.fence(Site::BlocksHeader)?;
-        if options.preallocate_bytes > 0 {
-            let share = options.preallocate_bytes.div_ceil(options.adjacency.sub_graphs.into());
+        if preallocate_bytes > 0 {
+            let share = preallocate_bytes.div_ceil(partition.count as u64);
             let bytes = share.min(FILE_BYTES_MAX - UNIT_BYTES).next_multiple_of(UNIT_BYTES);
             region.grow(UNIT_BYTES + bytes)?;
         }
         Ok(region)
     };
     let files: Arc<[Region]> =
-        names(options).iter().enumerate().map(create).collect::<Result<_>>()?;
-    if options.preallocate_bytes > 0 {
+        partition.file_names().iter().enumerate().map(create).collect::<Result<_>>()?;
+    if preallocate_bytes > 0 {
         // Memory is that of the node on which it is first touched.
-        let nodes = Nodes::of_system(Partition::new(options)?);
+        let nodes = Nodes::of_system(partition);
         let home = |&sub_graph: &usize| sub_graph % nodes.homes().map_or(1, Homes::node_count);
         let populate = |sub_graph: usize| files[sub_graph].populate(0..files[sub_graph].len());
         let sub_graphs = (0..files.len()).collect();
@@ -287,17 +279,17 @@ pub(crate) fn create_files(volume: &Volume, manifest: &Manifest) -> Result<Arc<[
 ///
 /// # Errors
 /// `Corruption` if one is not what the manifest says; if the medium fails.
-pub(crate) fn open_files(volume: &Volume, manifest: &Manifest) -> Result<Arc<[Region]>> {
+pub(crate) fn open_files(
+    volume: &Volume,
+    manifest: &Manifest,
+    partition: Partition,
+) -> Result<Arc<[Region]>> {
     let open = |(number, name): (usize, &&str)| {
         let region = volume.open_region(name)?;
         check_header(&region, manifest.salt(), number)?;
         Ok(region)
     };
-    names(&manifest.options).iter().enumerate().map(open).collect()
-}
-
-fn names(options: &GraphOptions) -> &'static [&'static str] {
-    &BLOCKS[..(options.adjacency.sub_graphs as usize).clamp(1, SUB_GRAPHS_MAX)]
+    partition.file_names().iter().enumerate().map(open).collect()
 }
 
 fn header(salt: u32, sub_graph: usize) -> [u32; HEADER_WORDS] {
@@ -330,7 +322,6 @@ fn check_header(region: &Region, salt: u32, sub_graph: usize) -> Result<()> {
 mod tests {
     use everedge_core::{Direction, Edge, GraphView};
 
-    use super::super::shard::SHARD_SPAN;
     use super::super::{AdjacencyGraph, AdjacencyOptions, Recovery};
     use super::*;
     use crate::medium::{MediumKind, VolumeOptions};
