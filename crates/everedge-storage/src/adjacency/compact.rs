@@ -312,13 +312,34 @@ struct LiveSorter {
 
 impl LiveSorter {
     fn append_live(&mut self, entry_words: usize, entries: &mut Vec<u32>) {
-        let has_tombstones =
-            self.words.iter().step_by(entry_words).any(|word| word & DELETION != 0);
-        if entry_words == 1 && !has_tombstones {
+        match entry_words {
+            1 => self.append_neighbors(entries),
+            _ => self.append_weighted(entry_words, entries),
+        }
+    }
+
+    fn append_neighbors(&mut self, entries: &mut Vec<u32>) {
+        if self.words.iter().fold(0, |all, word| all | word) & DELETION == 0 {
             self.words.sort_unstable();
             entries.extend_from_slice(&self.words);
             return;
         }
+        // Sorted so, the tombstones of a neighbor follow on its entries, of which each takes one,
+        // whichever: an edge was there before it was deleted.
+        self.words.iter_mut().for_each(|word| *word = word.rotate_left(1));
+        self.words.sort_unstable();
+        let start = entries.len();
+        for word in &self.words {
+            let (neighbor, is_tombstone) = (word >> 1, word & 1 == 1);
+            if !is_tombstone {
+                entries.push(neighbor);
+            } else if entries.len() > start && entries.last() == Some(&neighbor) {
+                entries.pop();
+            }
+        }
+    }
+
+    fn append_weighted(&mut self, entry_words: usize, entries: &mut Vec<u32>) {
         let neighbors = self.words.iter().step_by(entry_words);
         let key = |(place, word): (u64, &u32)| u64::from(word & !DELETION) << 32 | place;
         self.keys.clear();

@@ -513,6 +513,23 @@ impl Iterator for Chain<'_> {
     }
 }
 
+/// The words of one piece of a list.
+pub(crate) struct Piece<'a>(pub slice::Iter<'a, AtomicU32>);
+
+impl Iterator for Piece<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        self.0.next().map(|word| word.load(Relaxed))
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, u32) -> B>(self, init: B, mut f: F) -> B {
+        fold_words(self.0.as_slice(), init, &mut f)
+    }
+}
+
 /// Folds one piece of a list, not inlined: there the compiler would keep what is folded in memory,
 /// for the sake of the calls between pieces.
 #[inline(never)]

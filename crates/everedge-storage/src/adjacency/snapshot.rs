@@ -16,7 +16,7 @@ use everedge_core::{
 use super::archive::{Archive, Machinery};
 use super::block::NO_BLOCK;
 use super::compact::Lease;
-use super::list::{Chain, LINES_AHEAD, List, Places, READ_AHEAD, Span};
+use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
 use super::shard::{SHARD_SPAN, Shard};
 use super::subgraphs::Nodes;
@@ -220,8 +220,7 @@ impl Snapshot {
             let entry = list.entry(local(v));
             // Most lists of a graph that was never compacted: the short ones.
             if entry.is_plain() && entry.head == NO_BLOCK && !has_run && !self.weighted {
-                let words = list.buffered(&self.places.buffers, local(v)).iter();
-                visitor.visit(v, words.map(|word| word.load(Relaxed)));
+                visitor.visit(v, Piece(list.buffered(&self.places.buffers, local(v)).iter()));
             } else {
                 visitor.visit(v, self.neighbors_in(list, v));
             }
