@@ -1,11 +1,17 @@
 //! What a person or a program sees: one JSON object, or lines; a progress bar; one line of error.
 
 use std::io::IsTerminal;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use everedge::Watch;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+
+/// How often a bar looks at the work that it shows.
+const BAR_EVERY: Duration = Duration::from_millis(100);
 
 /// How results are shown.
 #[derive(Args, Clone, Copy, Debug)]
@@ -49,6 +55,32 @@ impl Output {
     pub(crate) fn edge_bar(self, label: &str, total: u64) -> ProgressBar {
         let template = "{msg} {wide_bar} {human_pos}/{human_len} edges";
         self.shown(ProgressBar::new(total).with_style(style(template)), label)
+    }
+
+    /// Runs `work`, and shows on a terminal how far `watch` sees it when it takes long.
+    pub(crate) fn follow<R>(self, label: &str, watch: &Watch, work: impl FnOnce() -> R) -> R {
+        let spinner = ProgressBar::new_spinner().with_style(style("{msg} {spinner} {elapsed}"));
+        let bar = self.shown(spinner, label);
+        if bar.is_hidden() {
+            return work();
+        }
+        let (done, ended) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let ended = ended;
+                while ended.recv_timeout(BAR_EVERY) == Err(RecvTimeoutError::Timeout) {
+                    match watch.progress() {
+                        (0, _) => {}
+                        (steps, 0) => bar.set_message(format!("{label}, step {steps}")),
+                        (steps, total) => bar.set_message(format!("{label}, {steps} of {total}")),
+                    }
+                }
+                bar.finish_and_clear();
+            });
+            let result = work();
+            drop(done);
+            result
+        })
     }
 
     fn shown(self, bar: ProgressBar, label: &str) -> ProgressBar {

@@ -6,6 +6,7 @@ mod csr;
 mod homes;
 pub mod par;
 mod view;
+pub mod watch;
 
 pub use bitmap::{AtomicBitmap, Bitmap};
 pub use csr::{Csr, CsrOptions};

@@ -23,6 +23,7 @@ use rayon::prelude::*;
 use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuilder};
 
 use crate::Homes;
+use crate::watch::watched;
 
 thread_local! {
     /// Where the loops of this thread run.
@@ -132,6 +133,7 @@ pub fn map_ranges<R: Send>(
     grain: u32,
     f: impl Fn(Range<u32>) -> R + Sync + Send,
 ) -> Vec<R> {
+    let f = watched(f);
     let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
     match bound.div_ceil(grain) {
         1 => vec![f(0..bound)],
@@ -150,6 +152,7 @@ pub fn map_chunks<T: Sync, R: Send>(
     grain: usize,
     f: impl Fn(&[T]) -> R + Sync + Send,
 ) -> Vec<R> {
+    let f = watched(f);
     if (1..=grain).contains(&items.len()) {
         return vec![f(items)];
     }
@@ -166,17 +169,19 @@ pub fn map_chunks_mut<T: Send, R: Send>(
     grain: usize,
     f: impl Fn(usize, &mut [T]) -> R + Sync + Send,
 ) -> Vec<R> {
+    let f = watched(|(first, chunk): (usize, &mut [T])| f(first, chunk));
     if (1..=grain).contains(&items.len()) {
-        return vec![f(0, items)];
+        return vec![f((0, items))];
     }
     on_threads(|| {
         let chunks = items.par_chunks_mut(grain).with_max_len(1).enumerate();
-        chunks.map(|(i, chunk)| f(i * grain, chunk)).collect()
+        chunks.map(|(i, chunk)| f((i * grain, chunk))).collect()
     })
 }
 
 /// Calls `f` on every task, for work that the caller has cut itself.
 pub fn for_each_task<T: Send>(tasks: Vec<T>, f: impl Fn(T) + Sync + Send) {
+    let f = watched(f);
     on_threads(|| tasks.into_par_iter().with_max_len(1).for_each(f));
 }
 
@@ -196,7 +201,7 @@ pub fn map_ranges_at_home<R: Send>(
     };
     let starts = (0..bound).step_by(grain as usize);
     let tasks = starts.map(|start| (home_of(start), start..start.saturating_add(grain).min(bound)));
-    at_home(homes, tasks, f)
+    at_home(homes, tasks, watched(f))
 }
 
 /// Like [`map_chunks_mut`]; each piece runs at the home of its first item, which `home_of` is asked
@@ -216,7 +221,7 @@ pub fn map_chunks_mut_at_home<T: Send, R: Send>(
     };
     let chunks = items.chunks_mut(grain).enumerate().map(|(i, chunk)| (i * grain, chunk));
     let tasks = chunks.map(|(first, chunk)| (home_of(first), (first, chunk)));
-    at_home(homes, tasks, |(first, chunk)| f(first, chunk))
+    at_home(homes, tasks, watched(|(first, chunk): (usize, &mut [T])| f(first, chunk)))
 }
 
 /// Calls `f` on every task at the home of the task, for work that the caller has cut itself;
@@ -230,6 +235,7 @@ pub fn map_tasks_at_home<T: Send, R: Send>(
     home_of: impl Fn(&T) -> usize,
     f: impl Fn(T) -> R + Sync + Send,
 ) -> Vec<R> {
+    let f = watched(f);
     let Some(homes) = homes.filter(|_| is_outside()) else {
         return match tasks.len() {
             1 => tasks.into_iter().map(f).collect(),

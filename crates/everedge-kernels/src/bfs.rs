@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::{GraphView, VertexId};
 
 use crate::Result;
-use crate::error::{check_vertex, require};
+use crate::error::{check_vertex, ids, require};
 use crate::frontier::{EdgeMap, EdgeStep, Frontier};
 
 /// The depth of a vertex that no path from the source reaches, and of an id that is no vertex.
@@ -128,7 +128,7 @@ pub fn verify_bfs(view: &impl GraphView, source: VertexId, result: &Bfs) -> Resu
     require(depth.len() == bound as usize && parent.len() == bound as usize, &|| {
         format!("{} depths and {} parents for {bound} ids", depth.len(), parent.len())
     })?;
-    for v in 0..bound {
+    for v in ids(bound) {
         let (depth_v, parent_v) = (depth[v as usize], parent[v as usize]);
         require((depth_v == 0) == (v == source), &|| format!("{v} has depth {depth_v}"))?;
         if depth_v == UNREACHED {

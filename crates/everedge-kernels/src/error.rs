@@ -1,6 +1,6 @@
 //! What can go wrong with a kernel: its parameters, its input, or its answer.
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{GraphView, VertexId, watch};
 
 /// The result of a kernel or of its verifier.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -51,6 +51,15 @@ pub enum Error {
 /// Returns an error if `v` is not a vertex of `view`.
 pub(crate) fn check_vertex(view: &impl GraphView, v: VertexId) -> Result<()> {
     if view.is_vertex(v) { Ok(()) } else { Err(Error::NotAVertex { vertex: v }) }
+}
+
+/// Returns all ids below `bound`, for loops that take long: they can be cancelled on the way.
+pub(crate) fn ids(bound: u32) -> impl Iterator<Item = VertexId> {
+    (0..bound).inspect(|v| {
+        if v.is_multiple_of(1 << 12) {
+            watch::check()
+        }
+    })
 }
 
 /// Returns `WrongResult` with what `property` says unless `holds`.

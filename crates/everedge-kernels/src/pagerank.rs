@@ -19,7 +19,7 @@
 //! Each iteration reads every in-edge once, in order, and one quotient for it, at random.
 //! 16 bytes for each id: the result and the quotients.
 
-use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par};
+use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 
 use crate::error::require;
 use crate::{Error, Result};
@@ -102,6 +102,7 @@ pub fn pagerank(view: &impl GraphView, config: &PageRankConfig) -> Result<PageRa
     while result.iterations < config.iterations_max && result.change >= config.tolerance {
         result.change = iterate(view, config.damping, &mut result.rank, &mut quotient);
         result.iterations += 1;
+        watch::note(result.iterations.into(), config.iterations_max.into());
     }
     Ok(result)
 }

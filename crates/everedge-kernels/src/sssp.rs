@@ -23,7 +23,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use everedge_core::{VertexId, WeightedView, par};
+use everedge_core::{VertexId, WeightedView, par, watch};
 
 use crate::error::{check_vertex, require};
 use crate::frontier::map_sources;
@@ -284,6 +284,7 @@ pub fn verify_sssp(view: &impl WeightedView, source: VertexId, result: &Sssp) ->
     seen[source as usize] = true;
     let mut stack = vec![source];
     while let Some(u) = stack.pop() {
+        watch::check();
         for (v, weight) in view.out_edges(u) {
             let way = of(u) + f64::from(weight);
             require(of(v) <= way, &|| format!("{v} is at {}, but by {u} the way is {way}", of(v)))?;

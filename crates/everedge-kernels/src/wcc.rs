@@ -18,10 +18,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{Direction, GraphView, HOME_SPAN, VertexId, par};
+use everedge_core::{Direction, GraphView, HOME_SPAN, VertexId, par, watch};
 
 use crate::Result;
-use crate::error::require;
+use crate::error::{ids, require};
 
 /// The component of an id that is no vertex.
 pub const NO_COMPONENT: VertexId = VertexId::MAX;
@@ -174,7 +174,7 @@ pub fn verify_wcc(view: &impl GraphView, result: &Wcc) -> Result<()> {
     })?;
     let mut seen = vec![false; bound as usize];
     let mut stack = Vec::new();
-    for v in 0..bound {
+    for v in ids(bound) {
         let root = component[v as usize];
         if !view.is_vertex(v) {
             require(root == NO_COMPONENT, &|| format!("{v}, no vertex, is in {root}"))?;
@@ -189,6 +189,7 @@ pub fn verify_wcc(view: &impl GraphView, result: &Wcc) -> Result<()> {
         seen[v as usize] = true;
         stack.push(v);
         while let Some(u) = stack.pop() {
+            watch::check();
             for w in view.out_neighbors(u).chain(view.in_neighbors(u)) {
                 require(component[w as usize] == root, &|| {
                     format!("{u} in component {root} is a neighbor of {w} in another")

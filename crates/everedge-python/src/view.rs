@@ -1,12 +1,19 @@
 //! A frozen view as a class of Python.
 
-use everedge::{ExternalId, Kernel, RunOptions, Values, VertexId};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use everedge::{ExternalId, Kernel, Parameters, RunOptions, Values, VertexId, Watch};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::error::exception;
 use crate::handle::Handle;
+
+/// How often a kernel looks for signals.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 type Column<'py, T> = Bound<'py, PyArray1<T>>;
 
@@ -24,29 +31,30 @@ impl From<everedge::View> for View {
 
 #[pymethods]
 impl View {
-    /// Runs a kernel by name. Returns the report as JSON and the answer: by vertex up to
-    /// `vertex_bound`, or the neighbors of `one-hop`.
-    #[pyo3(signature = (kernel, *, source, iterations, tolerance, threads))]
+    /// Runs a kernel by name, told what `parameters` say, all as texts. Returns the report as JSON
+    /// and the answer: by vertex up to `vertex_bound`, or the neighbors of `one-hop`.
     fn run<'py>(
         &self,
         py: Python<'py>,
         kernel: &str,
-        source: Option<String>,
-        iterations: Option<u32>,
-        tolerance: Option<f64>,
+        parameters: Vec<(String, String)>,
         threads: usize,
     ) -> PyResult<(String, Bound<'py, PyAny>)> {
         let view = self.handle.get()?;
         let kernel: Kernel = kernel.parse().map_err(exception)?;
-        let options =
-            RunOptions { source, iterations, tolerance, threads, ..RunOptions::default() };
-        let report = py.detach(|| view.run(kernel, &options)).map_err(exception)?;
+        let mut told = Parameters::default();
+        for (name, text) in &parameters {
+            told.set(name, text).map_err(exception)?;
+        }
+        let options = RunOptions { threads, ..told.into() };
+        let run = || view.run(kernel, &options).map_err(exception);
+        let report = py.detach(|| until_signal(&options.watch, run))?;
         let text = json(&report);
         let values = match report.values {
             Values::Depth(values) | Values::Component(values) | Values::Neighbors(values) => {
                 values.into_pyarray(py).into_any()
             }
-            Values::Rank(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
+            Values::Score(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
         };
         Ok((text, values))
     }
@@ -159,6 +167,28 @@ impl View {
         let vertices = vertices.as_slice()?.to_vec();
         Ok(py.detach(|| vertices.into_iter().map(|v| unwrap(view.name_of(v))).collect()))
     }
+}
+
+/// Runs `work` on a thread of its own while this one runs the handlers of signals; cancels it and
+/// returns the exception if one raises it.
+fn until_signal<R: Send>(watch: &Watch, work: impl FnOnce() -> PyResult<R> + Send) -> PyResult<R> {
+    thread::scope(|scope| {
+        let (done, ended) = mpsc::channel::<()>();
+        let worker = scope.spawn(move || {
+            let _ended_when_dropped = done;
+            work()
+        });
+        let mut raised = Ok(());
+        while raised.is_ok() && ended.recv_timeout(SIGNALS_EVERY) == Err(RecvTimeoutError::Timeout)
+        {
+            raised = Python::attach(|py| py.check_signals());
+        }
+        if raised.is_err() {
+            watch.cancel();
+        }
+        let result = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        raised.and(result)
+    })
 }
 
 /// Returns a report as JSON.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,21 @@ def test_interrupt_ends_an_ingest_between_batches(path: Path, tmp_path: Path) ->
         signal.signal(signal.SIGINT, handler)
     assert graph.snapshot().num_edges in (300, 400)
     graph.close()
+
+
+def test_interrupt_ends_a_kernel_within_a_second() -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges(range(1000), range(1, 1001))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            graph.snapshot().pagerank(iterations=2**32 - 1)
+        assert time.monotonic() - start < 1.3
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert len(graph.snapshot().pagerank()) == 1001
 
 
 def test_closing_waits_for_nobody(tmp_path: Path) -> None:

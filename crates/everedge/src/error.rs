@@ -54,7 +54,7 @@ pub enum Error {
         source: Box<Error>,
     },
 
-    /// The progress callback asked to stop.
+    /// The progress callback asked to stop, or a watch was cancelled.
     #[error("interrupted")]
     Interrupted,
 }

@@ -15,24 +15,26 @@
 //! # Ok::<(), everedge::Error>(())
 //! ```
 
+mod answers;
 mod any_view;
 mod error;
 mod export;
-
 mod graph;
 mod ingest;
 mod input;
+mod kernel;
 mod run;
 mod values;
 
 pub use error::{Error, Result};
 pub use export::ExportReport;
-
 pub use graph::{Compaction, Graph, Stats, Verification, View};
 pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
-pub use run::{Kernel, RunOptions, RunReport, median, peak_rss_bytes};
+pub use kernel::{Kernel, Parameter, Parameters};
+pub use run::{RunOptions, RunReport, median, peak_rss_bytes};
 pub use values::Values;
 
+pub use everedge_core::watch::Watch;
 pub use everedge_core::{Csr, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
 pub use everedge_io::{Column, Columns, Format, Generator};
 pub use everedge_storage::Error as StorageError;

@@ -1,81 +1,23 @@
-//! Running kernels by name: parameters, timing, and answers in a fixed form.
+//! Running kernels by name: timing, and answers in a fixed form.
 
-use std::fmt;
-use std::str::FromStr;
-use std::time::Instant;
-
-use everedge_core::{GraphView, VertexId, par};
-use everedge_kernels as kernels;
-use everedge_kernels::{PageRankConfig, SsspConfig};
+use everedge_core::par;
+use everedge_core::watch::Watch;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::answers::Question;
 use crate::any_view::with_view;
+use crate::kernel::{Kernel, Parameters};
 use crate::{Error, Result, Values, View};
 
-/// A kernel by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kernel {
-    /// The out-neighbors of a source.
-    OneHop,
-    /// Breadth-first search from a source.
-    Bfs,
-    /// PageRank.
-    PageRank,
-    /// Weakly connected components.
-    Wcc,
-    /// Shortest paths from a source by weights; without weights every edge has length 1.
-    Sssp,
-}
-
-impl Kernel {
-    /// Every kernel.
-    pub const ALL: [Self; 5] = [Self::OneHop, Self::Bfs, Self::PageRank, Self::Wcc, Self::Sssp];
-
-    /// Returns the word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OneHop => "one-hop",
-            Self::Bfs => "bfs",
-            Self::PageRank => "pagerank",
-            Self::Wcc => "wcc",
-            Self::Sssp => "sssp",
-        }
-    }
-
-    /// Returns whether it starts from a source.
-    pub fn has_source(self) -> bool {
-        matches!(self, Self::OneHop | Self::Bfs | Self::Sssp)
-    }
-}
-
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Kernel {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|kernel| kernel.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::invalid(format!("no kernel is called `{text}`; there are {names}"))
-        })
-    }
-}
+/// How many leading vertices a result names unless told.
+const TOP: usize = 10;
 
 /// How a kernel runs.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// The name of the source; the vertex of largest out-degree (the smallest of them) if `None`.
-    pub source: Option<String>,
-    /// PageRank: how many iterations at most.
-    pub iterations: Option<u32>,
-    /// PageRank: ends when the ranks change by less in sum. Only one of the two given: the other
-    /// does not end it.
-    pub tolerance: Option<f64>,
+    /// What the kernel is told.
+    pub parameters: Parameters,
     /// How many leading vertices the result names; 10 if `None`.
     pub top: Option<usize>,
     /// How often it runs; once if 0.
@@ -84,6 +26,14 @@ pub struct RunOptions {
     pub threads: usize,
     /// Runs on a plain CSR copy, whose building is not timed.
     pub csr: bool,
+    /// Sees how far it is, and may cancel it.
+    pub watch: Watch,
+}
+
+impl From<Parameters> for RunOptions {
+    fn from(parameters: Parameters) -> Self {
+        Self { parameters, ..Self::default() }
+    }
 }
 
 /// What a run found. Serializes to the keys of `everedge run --json`.
@@ -118,7 +68,8 @@ impl View {
     /// Runs a kernel and verifies its answer.
     ///
     /// # Errors
-    /// `Kernel` if the source is no vertex or a parameter is out of range.
+    /// `InvalidInput` if the source is no vertex or the kernel lacks a parameter that is given,
+    /// `Kernel` if one is out of range, `Interrupted` if the watch was cancelled.
     pub fn run(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
         self.run_and_check(kernel, options, true)
     }
@@ -137,187 +88,49 @@ impl View {
         options: &RunOptions,
         verifies: bool,
     ) -> Result<RunReport> {
+        options.parameters.check(kernel)?;
         if (options.csr && !self.is_csr()) || !self.any.has_in_neighbors() {
             let options = RunOptions { csr: false, ..options.clone() };
             return self.to_csr().run_and_check(kernel, &options, verifies);
         }
-        let source = self.source(kernel, options)?;
+        let has_source = kernel.parameters().contains(&"source");
+        let source = has_source.then(|| self.source(options.parameters.source.as_deref()));
+        let source = source.transpose()?;
         let run = || {
-            let mut trials = Vec::new();
-            let mut answer = None;
-            for _ in 0..options.trials.max(1) {
-                let start = Instant::now();
-                answer = Some(self.answer(kernel, source, options)?);
-                trials.push(start.elapsed().as_secs_f64());
-            }
-            let answer = answer.ok_or_else(|| Error::invalid("no trial"))?;
-            if verifies {
-                self.verify_answer(&answer, source, options)?;
-            }
-            Ok::<_, Error>((answer, trials, par::thread_count()))
+            let answer = with_view!(&self.any, view => {
+                let question = Question {
+                    view,
+                    names: self,
+                    parameters: &options.parameters,
+                    top: options.top.unwrap_or(TOP),
+                    trials: options.trials,
+                    verifies,
+                };
+                question.answer(kernel, source)?
+            });
+            Ok::<_, Error>((answer, par::thread_count()))
         };
-        let (answer, trials, threads) = par::with_threads(options.threads, run)
-            .map_err(|e| Error::invalid(format!("cannot start threads: {e}")))??;
-        let iterations = match &answer {
-            Answer::PageRank(pagerank) => Some(pagerank.iterations),
-            _ => None,
-        };
+        let (answer, threads) = par::with_threads(options.threads, || options.watch.run(run))
+            .map_err(|e| Error::invalid(format!("cannot start threads: {e}")))?
+            .map_err(|_cancelled| Error::Interrupted)??;
         Ok(RunReport {
             kernel: kernel.name(),
             source: source.map(|v| self.json_name(v)),
             threads,
             open_seconds: self.open_time.as_secs_f64(),
-            seconds: median(&trials),
-            trials,
-            iterations,
+            seconds: median(&answer.trials),
+            trials: answer.trials,
+            iterations: answer.iterations,
             peak_rss_bytes: peak_rss_bytes(),
             read_bytes: 0,
-            result: self.summarize(&answer, options.top.unwrap_or(10)),
-            values: answer.into_values(),
+            result: answer.summary,
+            values: answer.values,
         })
     }
 
     fn is_csr(&self) -> bool {
         matches!(self.any, crate::any_view::AnyView::Csr(_))
     }
-
-    fn source(&self, kernel: Kernel, options: &RunOptions) -> Result<Option<VertexId>> {
-        if !kernel.has_source() {
-            return Ok(None);
-        }
-        if let Some(name) = &options.source {
-            return match self.find(name) {
-                Some(v) => Ok(Some(v)),
-                None => Err(Error::invalid(format!("vertex `{name}` is not in the graph"))),
-            };
-        }
-        let degrees = self.out_degrees();
-        let largest = with_view!(&self.any, view => {
-            (0..view.vertex_bound())
-                .filter(|&v| view.is_vertex(v))
-                .max_by_key(|&v| (degrees[v as usize], std::cmp::Reverse(v)))
-        });
-        largest.map(Some).ok_or_else(|| Error::invalid("the graph has no vertices"))
-    }
-
-    fn answer(
-        &self,
-        kernel: Kernel,
-        source: Option<VertexId>,
-        options: &RunOptions,
-    ) -> Result<Answer> {
-        let source = source.unwrap_or_default();
-        Ok(with_view!(&self.any, view => match kernel {
-            Kernel::OneHop => Answer::OneHop(kernels::one_hop(view, source)?),
-            Kernel::Bfs => Answer::Bfs(kernels::bfs(view, source)?),
-            Kernel::PageRank => {
-                Answer::PageRank(kernels::pagerank(view, &pagerank_config(options))?)
-            }
-            Kernel::Wcc => Answer::Wcc(kernels::wcc(view)),
-            Kernel::Sssp => Answer::Sssp(kernels::sssp(view, source, &SsspConfig::default())?),
-        }))
-    }
-
-    fn verify_answer(
-        &self,
-        answer: &Answer,
-        source: Option<VertexId>,
-        options: &RunOptions,
-    ) -> Result<()> {
-        let source = source.unwrap_or_default();
-        Ok(with_view!(&self.any, view => match answer {
-            Answer::OneHop(neighbors) => kernels::verify_one_hop(view, source, neighbors),
-            Answer::Bfs(bfs) => kernels::verify_bfs(view, source, bfs),
-            Answer::PageRank(pagerank) => {
-                kernels::verify_pagerank(view, &pagerank_config(options), pagerank)
-            }
-            Answer::Wcc(wcc) => kernels::verify_wcc(view, wcc),
-            Answer::Sssp(sssp) => kernels::verify_sssp(view, source, sssp),
-        })?)
-    }
-
-    fn summarize(&self, answer: &Answer, top: usize) -> Value {
-        match answer {
-            Answer::OneHop(neighbors) => {
-                let first: Vec<Value> =
-                    neighbors.iter().take(top).map(|&v| self.json_name(v)).collect();
-                json!({ "count": neighbors.len(), "neighbors": first })
-            }
-            Answer::Bfs(bfs) => json!({ "reached": bfs.reached_count(), "depth": bfs.depth_max() }),
-            Answer::PageRank(pagerank) => {
-                let leaders = leaders(&pagerank.rank, top);
-                let top: Vec<Value> = leaders
-                    .into_iter()
-                    .map(|v| json!([self.json_name(v), pagerank.rank[v as usize]]))
-                    .collect();
-                json!({ "sum": pagerank.rank.iter().sum::<f64>(), "top": top })
-            }
-            Answer::Wcc(wcc) => {
-                json!({ "components": wcc.component_count(), "largest": wcc.largest() })
-            }
-            Answer::Sssp(sssp) => {
-                json!({ "reached": sssp.reached_count(), "max": sssp.distance_max() })
-            }
-        }
-    }
-
-    fn json_name(&self, v: VertexId) -> Value {
-        match self.name_of(v) {
-            crate::ExternalId::Integer(id) => json!(id),
-            crate::ExternalId::Text(id) => json!(id),
-        }
-    }
-}
-
-/// A kernel's answer in its own form.
-enum Answer {
-    OneHop(Vec<VertexId>),
-    Bfs(kernels::Bfs),
-    PageRank(kernels::PageRank),
-    Wcc(kernels::Wcc),
-    Sssp(kernels::Sssp),
-}
-
-impl Answer {
-    fn into_values(self) -> Values {
-        match self {
-            Self::OneHop(neighbors) => Values::Neighbors(neighbors),
-            Self::Bfs(bfs) => Values::Depth(bfs.depth),
-            Self::PageRank(pagerank) => Values::Rank(pagerank.rank),
-            Self::Wcc(wcc) => Values::Component(wcc.component),
-            Self::Sssp(sssp) => Values::Distance(sssp.distance),
-        }
-    }
-}
-
-fn pagerank_config(options: &RunOptions) -> PageRankConfig {
-    let default = PageRankConfig::default();
-    match (options.iterations, options.tolerance) {
-        (None, None) => default,
-        (Some(iterations_max), None) => {
-            PageRankConfig { iterations_max, tolerance: 0.0, ..default }
-        }
-        (None, Some(tolerance)) => {
-            PageRankConfig { iterations_max: u32::MAX, tolerance, ..default }
-        }
-        (Some(iterations_max), Some(tolerance)) => {
-            PageRankConfig { iterations_max, tolerance, ..default }
-        }
-    }
-}
-
-/// The vertices of largest rank, the smaller id first among equals.
-fn leaders(rank: &[f64], count: usize) -> Vec<VertexId> {
-    let mut order: Vec<VertexId> = (0..rank.len() as u32).collect();
-    let by_rank =
-        |u: &VertexId, v: &VertexId| rank[*v as usize].total_cmp(&rank[*u as usize]).then(u.cmp(v));
-    if count < order.len() {
-        order.select_nth_unstable_by(count, by_rank);
-        order.truncate(count);
-    }
-    order.sort_unstable_by(by_rank);
-    order.retain(|&v| rank[v as usize] > 0.0);
-    order
 }
 
 /// Returns the median of some figures, of an even number the mean of the two in the middle.

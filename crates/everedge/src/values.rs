@@ -14,8 +14,8 @@ use crate::View;
 pub enum Values {
     /// Steps from the source; [`u32::MAX`] if unreached.
     Depth(Vec<u32>),
-    /// Ranks, which sum to 1.
-    Rank(Vec<f64>),
+    /// A number of each vertex, such as its rank.
+    Score(Vec<f64>),
     /// The smallest vertex of each vertex's component.
     Component(Vec<VertexId>),
     /// Lengths of shortest paths; infinite if unreached.
@@ -64,7 +64,7 @@ impl Values {
             Self::Neighbors(_) => writeln!(out),
             Self::Depth(depths) if depths[v] == UNREACHED => writeln!(out, " {}", i64::MAX),
             Self::Depth(depths) => writeln!(out, " {}", depths[v]),
-            Self::Rank(ranks) => writeln!(out, " {:e}", ranks[v]),
+            Self::Score(scores) => writeln!(out, " {:e}", scores[v]),
             Self::Distance(distances) if distances[v].is_infinite() => writeln!(out, " infinity"),
             Self::Distance(distances) => writeln!(out, " {:e}", distances[v]),
             Self::Component(components) => match (components[v], names) {

@@ -5,33 +5,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use everedge::{Graph, Kernel, RunOptions, RunReport};
+use clap::ArgMatches;
+use everedge::{Graph, Kernel, Parameters, RunOptions, RunReport, Watch};
 
 use crate::output::{Output, count, seconds};
 
-/// Run a kernel on a graph: one-hop, bfs, pagerank, wcc or sssp.
+/// Run a kernel on a graph.
 ///
 /// The answer is verified before it is shown.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The kernel.
-    #[arg(value_parser = super::parsed::<Kernel>)]
+    #[arg(value_parser = super::parsed::<Kernel>, help = kernels())]
     kernel: Kernel,
 
     /// The directory of the graph.
     graph: PathBuf,
 
-    /// Where to start; the vertex of largest out-degree unless given.
-    #[arg(long, value_name = "ID")]
-    source: Option<String>,
-
-    /// pagerank: the most iterations; 20 unless --tolerance is given.
-    #[arg(long, value_name = "N")]
-    iterations: Option<u32>,
-
-    /// pagerank: stop when an iteration changes all ranks by less in sum.
-    #[arg(long, value_name = "X")]
-    tolerance: Option<f64>,
+    #[command(flatten)]
+    told: Told,
 
     /// Write `id value` a line, in ascending order of ids.
     #[arg(long, value_name = "FILE")]
@@ -50,19 +42,66 @@ pub(crate) struct Args {
     csr: bool,
 }
 
+/// What the kernel is told: an option for each parameter that some kernel has.
+struct Told(Parameters);
+
+impl clap::FromArgMatches for Told {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut told = Self(Parameters::default());
+        told.update_from_arg_matches(matches)?;
+        Ok(told)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for parameter in Parameters::ALL {
+            if let Some(text) = matches.get_one::<String>(parameter.name) {
+                self.0.set(parameter.name, text).map_err(|error| {
+                    clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{error}\n"))
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl clap::Args for Told {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(Parameters::ALL.iter().map(|parameter| {
+            let kernels: Vec<&str> = parameter.kernels().map(Kernel::name).collect();
+            clap::Arg::new(parameter.name)
+                .long(parameter.name)
+                .value_name(parameter.value_name)
+                .allow_negative_numbers(true)
+                .help_heading("What the kernel is told")
+                .help(format!("{} [{}]", parameter.about.trim_end_matches('.'), kernels.join(", ")))
+        }))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Names every kernel and says what it finds.
+fn kernels() -> String {
+    let width = Kernel::ALL.iter().map(|kernel| kernel.name().len()).max().unwrap_or(0);
+    let line = |kernel: &Kernel| format!("\n  {:width$}  {}", kernel.name(), kernel.about());
+    format!("The kernel:{}", Kernel::ALL.iter().map(line).collect::<String>())
+}
+
 pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCode> {
     let graph = Graph::open_read_only(&args.graph)?;
     let options = RunOptions {
-        source: args.source.clone(),
-        iterations: args.iterations,
-        tolerance: args.tolerance,
+        parameters: args.told.0.clone(),
         top: Some(args.top),
         trials: args.trials,
         threads,
         csr: args.csr,
+        watch: Watch::new(),
     };
     let view = graph.snapshot()?;
-    let report = view.run(args.kernel, &options)?;
+    let run = || view.run(args.kernel, &options);
+    let report = output.follow(args.kernel.name(), &options.watch, run)?;
     if let Some(path) = &args.output {
         write_values(path, &view, &report)
             .with_context(|| format!("cannot write `{}`", path.display()))?;

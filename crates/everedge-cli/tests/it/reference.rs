@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use everedge::{Choices, Graph, GraphOptions, IngestOptions, Kernel, RunOptions};
+use everedge::{Choices, Graph, GraphOptions, IngestOptions, Kernel, Parameters};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -157,11 +157,15 @@ impl Library {
     }
 
     fn check(&self, kernel: Kernel, source: Option<&String>, expected: &str) {
-        let options = RunOptions { source: source.cloned(), ..RunOptions::default() };
+        let parameters = Parameters { source: source.cloned(), ..Parameters::default() };
         for (when, graph) in [("before", &self.before), ("after", &self.after)] {
             let view = graph.snapshot().unwrap();
             let mut text = Vec::new();
-            view.run(kernel, &options).unwrap().values.write(&view, &mut text).unwrap();
+            view.run(kernel, &parameters.clone().into())
+                .unwrap()
+                .values
+                .write(&view, &mut text)
+                .unwrap();
             assert!(text == expected.as_bytes(), "{kernel} {when} opening again");
         }
     }

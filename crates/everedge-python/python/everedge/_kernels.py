@@ -2,7 +2,7 @@
 
 Each answer is verified before it is returned. On a graph a kernel takes a snapshot of its own.
 `threads` is how many a kernel runs on; 0 is one a core. A source that is not given is the vertex
-of largest out-degree, the smallest of them. Kernels release the GIL; Ctrl-C waits for their end.
+of largest out-degree, the smallest of them. Kernels release the GIL; Ctrl-C ends them at once.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def pagerank(
     *,
     iterations: int | None = None,
     tolerance: float | None = None,
+    damping: float | None = None,
     threads: int = 0,
 ) -> Values[np.float64]:
     """Return the PageRank of each vertex; the ranks sum to 1.
@@ -41,7 +42,9 @@ def pagerank(
     0.541949
     """
     with graph._view() as view:
-        report, by_index = view._run("pagerank", threads, None, iterations, tolerance)
+        report, by_index = view._run(
+            "pagerank", threads, iterations=iterations, tolerance=tolerance, damping=damping
+        )
         return Values("pagerank", view._vertices, by_index, report)
 
 
@@ -59,13 +62,17 @@ def bfs(
     array([ 0,  1,  2, -1], dtype=int32)
     """
     with graph._view() as view:
-        report, by_index = view._run("bfs", threads, source)
+        report, by_index = view._run("bfs", threads, source=source)
         # Depths are below 2^31 and the mark for none has all bits set: -1 in two's complement.
         return Values("bfs", view._vertices, by_index.view(np.int32), report)
 
 
 def sssp(
-    graph: Graph | Snapshot, source: Id | None = None, *, threads: int = 0
+    graph: Graph | Snapshot,
+    source: Id | None = None,
+    *,
+    delta: float | None = None,
+    threads: int = 0,
 ) -> Values[np.float64]:
     """Return the length of the shortest path from `source` to each vertex; `inf` if there is none.
 
@@ -80,7 +87,7 @@ def sssp(
     {0: 0.0, 1: 1.5, 2: 3.0}
     """
     with graph._view() as view:
-        report, by_index = view._run("sssp", threads, source)
+        report, by_index = view._run("sssp", threads, source=source, delta=delta)
         return Values("sssp", view._vertices, by_index, report)
 
 
@@ -114,5 +121,5 @@ def one_hop(
     [1, 2]
     """
     with graph._view() as view:
-        _, neighbors = view._run("one-hop", threads, source)
+        _, neighbors = view._run("one-hop", threads, source=source)
         return view._names(neighbors)

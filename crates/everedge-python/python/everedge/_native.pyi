@@ -87,10 +87,7 @@ class View:
     def run(
         self,
         kernel: str,
-        *,
-        source: str | None,
-        iterations: int | None,
-        tolerance: float | None,
+        parameters: list[tuple[str, str]],
         threads: int,
     ) -> tuple[str, npt.NDArray[Any]]: ...
     def vertex_bound(self) -> int: ...

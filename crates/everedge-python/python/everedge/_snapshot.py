@@ -192,21 +192,11 @@ class Snapshot:
         return found
 
     def _run(
-        self,
-        kernel: str,
-        threads: int,
-        source: Id | None = None,
-        iterations: int | None = None,
-        tolerance: float | None = None,
+        self, kernel: str, threads: int, **parameters: Id | float | None
     ) -> tuple[RunReport, npt.NDArray[Any]]:
-        for what, value in (("threads", threads), ("iterations", iterations or 0)):
-            if not 0 <= value < 1 << 32:
-                raise InvalidInputError(f"{what}={value}: it must be from 0 to 2^32 - 1")
-        text, answer = self._native.run(
-            kernel,
-            source=None if source is None else word(source),
-            iterations=iterations,
-            tolerance=tolerance,
-            threads=threads,
-        )
+        if not 0 <= threads < 1 << 32:
+            raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
+        given = [(name, value) for name, value in parameters.items() if value is not None]
+        told = [(n, repr(float(v)) if isinstance(v, float) else word(v)) for n, v in given]
+        text, answer = self._native.run(kernel, told, threads)
         return RunReport(**json.loads(text)), answer

@@ -1,7 +1,7 @@
 //! `everedge bench kernels`: BFS and PageRank on a snapshot and on a CSR copy of it.
 
 use anyhow::Result;
-use everedge::{Kernel, RunOptions, View, median};
+use everedge::{Kernel, Parameters, RunOptions, View, median};
 use serde::Serialize;
 
 use super::figures::{self, Row};
@@ -102,20 +102,21 @@ pub(super) fn measure(task: &Task) -> Result<Row> {
 
 /// Returns the median seconds of BFS on the snapshot and on the CSR, then those of PageRank.
 fn seconds(snapshot: &View, csr: &View) -> Result<[f64; 4]> {
+    let iterations = Parameters { iterations: Some(ITERATIONS), ..Parameters::default() };
+    let (of_bfs, of_pagerank) = (RunOptions::default(), RunOptions::from(iterations));
     let runs = [
-        (snapshot, Kernel::Bfs),
-        (csr, Kernel::Bfs),
-        (snapshot, Kernel::PageRank),
-        (csr, Kernel::PageRank),
+        (snapshot, Kernel::Bfs, &of_bfs),
+        (csr, Kernel::Bfs, &of_bfs),
+        (snapshot, Kernel::PageRank, &of_pagerank),
+        (csr, Kernel::PageRank, &of_pagerank),
     ];
-    let options = RunOptions { iterations: Some(ITERATIONS), ..RunOptions::default() };
     let mut times = [(); 4].map(|()| Vec::with_capacity(RUNS));
     for round in 0..RUNS {
         // Forth and back, for what runs before leaves its data in the caches.
         for step in 0..runs.len() {
             let number = if round % 2 == 0 { step } else { runs.len() - 1 - step };
-            let (view, kernel) = runs[number];
-            times[number].push(view.run_unverified(kernel, &options)?.seconds);
+            let (view, kernel, options) = runs[number];
+            times[number].push(view.run_unverified(kernel, options)?.seconds);
         }
     }
     Ok(times.map(|times| median(&times)))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
 
 use anyhow::{Context, Result, bail};
-use everedge::{Kernel, RunOptions, Values, VertexId, View};
+use everedge::{Kernel, Parameters, RunOptions, Values, VertexId, View};
 
 use crate::report::{Count, Neighborhood, RankChange, Ranked, Reach, ReachLevel};
 
@@ -27,7 +27,7 @@ impl Ranking {
     /// Runs PageRank.
     pub(super) fn of(view: &View) -> Result<Self> {
         let values = view.run(Kernel::PageRank, &RunOptions::default())?.values;
-        let Values::Rank(scores) = values else { bail!("PageRank gave no ranks") };
+        let Values::Score(scores) = values else { bail!("PageRank gave no ranks") };
         let mut order = view.vertices();
         order.sort_by(|&u, &v| scores[v as usize].total_cmp(&scores[u as usize]).then(u.cmp(&v)));
         Ok(Self { scores, order })
@@ -99,8 +99,8 @@ fn counts(values: impl Iterator<Item = u64>) -> Vec<Count> {
 
 /// Returns what a breadth-first search from `source` meets at each depth.
 pub(super) fn reach(view: &View, source: &str, ranking: &Ranking) -> Result<Reach> {
-    let options = RunOptions { source: Some(source.to_owned()), ..RunOptions::default() };
-    let values = view.run(Kernel::Bfs, &options)?.values;
+    let from = Parameters { source: Some(source.to_owned()), ..Parameters::default() };
+    let values = view.run(Kernel::Bfs, &from.into())?.values;
     let Values::Depth(depths) = values else { bail!("no depths") };
     let mut levels: Vec<Vec<VertexId>> = Vec::new();
     for v in view.vertices() {

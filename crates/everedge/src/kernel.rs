@@ -1,0 +1,217 @@
+//! The kernels by name and what they are told: defined here once for the library, the command
+//! line and Python.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Error, Result};
+
+/// Defines the kernels: name, what it finds, the parameters that it has.
+macro_rules! kernels {
+    ($($(#[doc = $about:literal])+ $kernel:ident = $name:literal [$($parameter:ident),*];)+) => {
+        /// A kernel by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Kernel {
+            $($(#[doc = $about])+ $kernel,)+
+        }
+
+        impl Kernel {
+            /// Every kernel.
+            pub const ALL: &'static [Self] = &[$(Self::$kernel),+];
+
+            /// Returns the word for it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kernel => $name,)+
+                }
+            }
+
+            /// Returns what it finds, in a sentence.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Self::$kernel => concat!($($about),+).trim_ascii(),)+
+                }
+            }
+
+            /// Returns the names of the [`Parameters`] that it has.
+            pub fn parameters(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$kernel => &[$(stringify!($parameter)),*],)+
+                }
+            }
+        }
+    };
+}
+
+kernels! {
+    /// The out-neighbors of a source, parallel edges one by one.
+    OneHop = "one-hop" [source];
+    /// The number of edges on a shortest path from a source (breadth-first search).
+    Bfs = "bfs" [source];
+    /// PageRank: how often a random walk is at each vertex; the ranks sum to 1.
+    PageRank = "pagerank" [iterations, tolerance, damping];
+    /// Weakly connected components: edges count in both directions.
+    Wcc = "wcc" [];
+    /// The length of a shortest path from a source; without weights every edge has length 1.
+    Sssp = "sssp" [source, delta];
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.iter().copied().find(|kernel| kernel.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|kernel| kernel.name()).collect();
+            Error::invalid(format!("no kernel is called `{text}`; there are {}", names.join(", ")))
+        })
+    }
+}
+
+/// A parameter of kernels.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name: a field of [`Parameters`], an argument in Python, and with two dashes before it
+    /// an option of the command line.
+    pub name: &'static str,
+    /// What stands for its value in a usage line.
+    pub value_name: &'static str,
+    /// What it says, and what holds without it.
+    pub about: &'static str,
+}
+
+impl Parameter {
+    /// Returns the kernels that have it.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel> {
+        let name = self.name;
+        Kernel::ALL.iter().copied().filter(move |kernel| kernel.parameters().contains(&name))
+    }
+}
+
+/// What a parameter can be.
+trait Kind: FromStr {
+    /// In words.
+    const WORDS: &'static str;
+}
+
+impl Kind for String {
+    const WORDS: &'static str = "a text";
+}
+
+impl Kind for u32 {
+    const WORDS: &'static str = "a whole number below 2^32";
+}
+
+impl Kind for f64 {
+    const WORDS: &'static str = "a number";
+}
+
+fn parsed<T: Kind>(name: &str, text: &str) -> Result<T> {
+    let wrong = |_| Error::invalid(format!("{name}={text}: it must be {}", T::WORDS));
+    text.parse().map_err(wrong)
+}
+
+/// Defines the parameters: name, type, what stands for the value.
+macro_rules! parameters {
+    ($($(#[doc = $about:literal])+ $name:ident: $kind:ty = $value_name:literal;)+) => {
+        /// What a kernel is told. It refuses what is not among its
+        /// [`parameters`](Kernel::parameters).
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Parameters {
+            $($(#[doc = $about])+ pub $name: Option<$kind>,)+
+        }
+
+        impl Parameters {
+            /// Every parameter.
+            pub const ALL: &'static [Parameter] = &[$(Parameter {
+                name: stringify!($name),
+                value_name: $value_name,
+                about: concat!($($about),+).trim_ascii(),
+            }),+];
+
+            /// Sets the parameter `name` to what `text` says.
+            ///
+            /// # Errors
+            /// `InvalidInput` if there is none, or the text is no value of it.
+            pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
+                match name {
+                    $(stringify!($name) => self.$name = Some(parsed(name, text)?),)+
+                    _ => return Err(Error::invalid(format!("no parameter is called `{name}`"))),
+                }
+                Ok(())
+            }
+
+            /// Returns the names of those that are given.
+            fn given(&self) -> impl Iterator<Item = &'static str> {
+                [$(self.$name.is_some().then_some(stringify!($name))),+].into_iter().flatten()
+            }
+        }
+    };
+}
+
+parameters! {
+    /// Where to start; the vertex of largest out-degree (the smallest of them) unless given.
+    source: String = "ID";
+    /// The most iterations; 20 unless a tolerance is given.
+    iterations: u32 = "N";
+    /// Stop when an iteration changes all values by less than this in sum.
+    tolerance: f64 = "X";
+    /// The part of its rank that a vertex passes on along its edges, from 0 to 1; 0.85 unless
+    /// given.
+    damping: f64 = "X";
+    /// The width of a bucket of distances; chosen from a sample of the weights unless given. No
+    /// answer depends on it.
+    delta: f64 = "X";
+}
+
+impl Parameters {
+    /// Refuses what `kernel` does not have.
+    pub(crate) fn check(&self, kernel: Kernel) -> Result<()> {
+        match self.given().find(|name| !kernel.parameters().contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(Error::invalid(match kernel.parameters() {
+                [] => format!("{kernel} has no parameters, `{name}` is given"),
+                names => format!("{kernel} has no `{name}`, only {}", names.join(", ")),
+            })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_is_of_some_kernel_and_every_name_is_one() {
+        for parameter in Parameters::ALL {
+            assert!(parameter.kernels().next().is_some(), "{}", parameter.name);
+        }
+        for kernel in Kernel::ALL {
+            assert_eq!(kernel.name().parse::<Kernel>().unwrap(), *kernel);
+            assert!(kernel.about().ends_with('.'), "{kernel}");
+            for name in kernel.parameters() {
+                assert!(Parameters::ALL.iter().any(|parameter| parameter.name == *name), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_are_read_and_those_of_other_kernels_refused() {
+        let mut parameters = Parameters::default();
+        parameters.set("iterations", "7").unwrap();
+        assert_eq!(parameters, Parameters { iterations: Some(7), ..Parameters::default() });
+        for (name, text) in [("iterations", "-1"), ("tolerance", "much"), ("patience", "1")] {
+            let error = parameters.set(name, text).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
+        parameters.check(Kernel::PageRank).unwrap();
+        let error = parameters.check(Kernel::Bfs).unwrap_err().to_string();
+        assert!(error.contains("iterations") && error.contains("source"), "{error}");
+        assert!(parameters.check(Kernel::Wcc).unwrap_err().to_string().contains("no parameters"));
+    }
+}
