@@ -6,6 +6,7 @@
 //! [`par::with_threads`](everedge_core::par::with_threads) around the call, or all cores.
 
 mod bfs;
+mod delta_pagerank;
 mod error;
 mod frontier;
 pub mod naive;
@@ -15,6 +16,9 @@ mod sssp;
 mod wcc;
 
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
+pub use delta_pagerank::{
+    DeltaPageRank, DeltaPageRankConfig, delta_pagerank, verify_delta_pagerank,
+};
 pub use error::{Error, Result};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
 pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};

@@ -1,6 +1,7 @@
 //! Every kernel on small graphs of every kind: it verifies, and equals its naive twin.
 
 mod bfs;
+mod delta_pagerank;
 mod graphs;
 mod homes;
 mod one_hop;
