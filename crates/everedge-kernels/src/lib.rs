@@ -11,6 +11,8 @@ mod frontier;
 pub mod naive;
 mod one_hop;
 mod pagerank;
+mod reversed;
+mod scc;
 mod sssp;
 mod wcc;
 
@@ -18,5 +20,6 @@ pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
 pub use error::{Error, Result};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
 pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
+pub use scc::{Scc, SccConfig, scc, verify_scc};
 pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};
 pub use wcc::{NO_COMPONENT, Wcc, verify_wcc, wcc};

@@ -5,5 +5,6 @@ mod graphs;
 mod homes;
 mod one_hop;
 mod pagerank;
+mod scc;
 mod sssp;
 mod wcc;
