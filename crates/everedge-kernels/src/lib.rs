@@ -8,6 +8,7 @@
 mod bfs;
 mod error;
 mod frontier;
+mod kcore;
 pub mod naive;
 mod one_hop;
 mod pagerank;
@@ -18,6 +19,7 @@ mod wcc;
 
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
 pub use error::{Error, Result};
+pub use kcore::{Coreness, coreness, kcore, verify_coreness, verify_kcore};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
 pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
 pub use scc::{Scc, SccConfig, scc, verify_scc};

@@ -1,5 +1,7 @@
 //! Twins of the kernels that find dense, connected or central parts.
 
+use std::collections::BTreeSet;
+
 use everedge_core::{GraphView, VertexId};
 
 use crate::NO_COMPONENT;
@@ -45,4 +47,31 @@ fn reach(
         }
     }
     reached
+}
+
+/// Returns the coreness of [`coreness`](crate::coreness()), by taking away whatever has fewer than
+/// k neighbors, for every k.
+pub fn coreness(view: &impl GraphView) -> Vec<u32> {
+    let mut neighbors = vec![BTreeSet::new(); view.vertex_bound() as usize];
+    view.for_each_edge(|u, v| {
+        if u != v {
+            neighbors[u as usize].insert(v);
+            neighbors[v as usize].insert(u);
+        }
+    });
+    let mut coreness = vec![0; neighbors.len()];
+    let mut left: Vec<_> = (0..view.vertex_bound()).collect();
+    for k in 1.. {
+        while let Some(place) = left.iter().position(|&v| neighbors[v as usize].len() < k) {
+            let v = left.swap_remove(place);
+            coreness[v as usize] = k as u32 - 1;
+            for u in std::mem::take(&mut neighbors[v as usize]) {
+                neighbors[u as usize].remove(&v);
+            }
+        }
+        if left.is_empty() {
+            break;
+        }
+    }
+    coreness
 }

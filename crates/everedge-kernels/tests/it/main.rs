@@ -3,6 +3,7 @@
 mod bfs;
 mod graphs;
 mod homes;
+mod kcore;
 mod one_hop;
 mod pagerank;
 mod scc;
