@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use everedge_core::{GraphView, VertexId};
 
-use crate::NO_COMPONENT;
+use crate::{NO_COMPONENT, UNREACHED};
 
 /// Returns the components of [`scc`](crate::scc()): what each vertex reaches of those without a
 /// component, as far as it reaches the vertex.
@@ -74,4 +74,20 @@ pub fn coreness(view: &impl GraphView) -> Vec<u32> {
         }
     }
     coreness
+}
+
+/// Returns the radii of [`radii`](crate::radii()) for `sources`, by a search from each.
+///
+/// # Panics
+/// If a source is not below the bound.
+pub fn radii(view: &impl GraphView, sources: &[VertexId]) -> Vec<u32> {
+    let mut radius = vec![UNREACHED; view.vertex_bound() as usize];
+    for &source in sources {
+        for (radius, depth) in radius.iter_mut().zip(super::bfs(view, source)) {
+            if depth != UNREACHED && (*radius == UNREACHED || *radius < depth) {
+                *radius = depth;
+            }
+        }
+    }
+    radius
 }

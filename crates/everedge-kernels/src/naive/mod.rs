@@ -11,7 +11,7 @@ use everedge_core::{GraphView, VertexId, WeightedView};
 
 use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
 
-pub use cores::{coreness, scc};
+pub use cores::{coreness, radii, scc};
 
 /// Returns the depths of [`bfs`](crate::bfs()), by a queue.
 ///

@@ -6,6 +6,7 @@ mod homes;
 mod kcore;
 mod one_hop;
 mod pagerank;
+mod radii;
 mod scc;
 mod sssp;
 mod wcc;
