@@ -7,8 +7,8 @@
 //!
 //! The graph is taken as simple and undirected: neighbors are those over edges in either direction,
 //! each once, and never the vertex itself. No such copy of the graph is made. Every list is read
-//! twice, to count its neighbors and when its vertex is taken away, and each time a bitmap of the
-//! thread tells which neighbors were met before.
+//! twice, to count its neighbors and when its vertex is taken away, and a bitmap of the thread tells
+//! which neighbors were met before; the second time only if some were.
 //!
 //! Source: Batagelj and Zaveršnik, "An O(m) Algorithm for Cores Decomposition of Networks", 2003;
 //! in parallel as in Dasari, Desh and Zubair, "ParK: An Efficient Algorithm for k-core
@@ -18,13 +18,13 @@
 //!
 //! # Cost
 //! O(vertices + edges): every list twice, and for each level the vertices that are left, which over
-//! all levels is no more than the sum of the coreness of all vertices. 12 bytes for each id, a bit
-//! for each id and thread, and 4 bytes for each neighbor of the largest list of a thread. Lists are
-//! read wherever they lie.
+//! all levels is no more than the sum of the coreness of all vertices. 12 bytes and a bit for each
+//! id, a bit for each id and thread, and 4 bytes for each neighbor of the largest list of a thread.
+//! Lists are read wherever they lie.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{Bitmap, GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par};
 
 use crate::Result;
 use crate::error::require;
@@ -97,22 +97,30 @@ struct Peeling<'v, V> {
     view: &'v V,
     /// How many neighbors that are left each vertex has; of one that was taken away, the level.
     degree: Vec<AtomicU32>,
+    /// The vertices whose lists name every neighbor once and not themselves.
+    simple: AtomicBitmap,
     threads: par::PerThread<Neighbors>,
+    /// Whether there is one thread only, which need not lower degrees atomically.
+    is_alone: bool,
 }
 
 impl<'v, V: GraphView> Peeling<'v, V> {
     fn new(view: &'v V) -> Self {
         let bound = view.vertex_bound();
         let threads = par::PerThread::new(|| Neighbors::new(bound));
+        let simple = AtomicBitmap::new(bound);
         let mut degree: Vec<_> = (0..bound).map(|_| AtomicU32::new(0)).collect();
         par::map_chunks_mut(&mut degree, GRAIN, |first, degrees| {
             threads.with(|neighbors| {
                 for (v, degree) in (first as VertexId..).zip(degrees) {
                     *degree.get_mut() = neighbors.of(view, v, |_| true).len() as u32;
+                    if *degree.get_mut() == listed_degree(view, v) {
+                        simple.insert(v);
+                    }
                 }
             });
         });
-        Self { view, degree, threads }
+        Self { view, degree, simple, threads, is_alone: par::thread_count() == 1 }
     }
 
     fn vertices(&self) -> Vec<VertexId> {
@@ -151,14 +159,49 @@ impl<'v, V: GraphView> Peeling<'v, V> {
         while peeled.len() < FUSED_MAX
             && let Some(u) = peeled.pop()
         {
-            for &v in neighbors.of(self.view, u, |v| self.degree(v) > k) {
-                let lower = |degree| (degree > k).then(|| degree - 1);
-                if self.degree[v as usize].fetch_update(Relaxed, Relaxed, lower) == Ok(k + 1) {
+            let mut lower = |v| {
+                if self.lower(v, k) {
                     peeled.push(v);
                 }
+            };
+            if self.simple.contains(u) {
+                for_each_listed(self.view, u, lower);
+            } else {
+                let left = neighbors.of(self.view, u, |v| self.degree(v) > k);
+                left.iter().for_each(|&v| lower(v));
             }
         }
         peeled
+    }
+
+    /// Takes a neighbor from `v` if it has more than `k`; returns whether this call left it `k`.
+    #[inline]
+    fn lower(&self, v: VertexId, k: u32) -> bool {
+        let degree = self.degree(v);
+        if degree <= k {
+            return false;
+        }
+        let slot = &self.degree[v as usize];
+        if self.is_alone {
+            slot.store(degree - 1, Relaxed);
+            return degree - 1 == k;
+        }
+        let lower = |degree| (degree > k).then(|| degree - 1);
+        slot.fetch_update(Relaxed, Relaxed, lower) == Ok(k + 1)
+    }
+}
+
+/// Returns how many entries [`for_each_listed`] calls its function on.
+fn listed_degree(view: &impl GraphView, v: VertexId) -> u32 {
+    view.out_degree(v) + if view.is_directed() { view.in_degree(v) } else { 0 }
+}
+
+/// Calls `f` on the entries of the lists of `v`, of both directions.
+#[inline]
+fn for_each_listed(view: &impl GraphView, v: VertexId, mut f: impl FnMut(VertexId)) {
+    view.out_neighbors(v).for_each(&mut f);
+    if view.is_directed() {
+        view.in_neighbors(v).for_each(&mut f);
     }
 }
 
@@ -183,17 +226,13 @@ impl Neighbors {
     ) -> &[VertexId] {
         self.list.clear();
         let words = self.met.words_mut();
-        let mut meet = |u: VertexId| {
+        for_each_listed(view, v, |u| {
             let (word, bit) = (&mut words[u as usize / 64], 1 << (u % 64));
             if *word & bit == 0 && u != v && counts(u) {
                 *word |= bit;
                 self.list.push(u);
             }
-        };
-        view.out_neighbors(v).for_each(&mut meet);
-        if view.is_directed() {
-            view.in_neighbors(v).for_each(&mut meet);
-        }
+        });
         self.list.iter().for_each(|&u| words[u as usize / 64] = 0);
         &self.list
     }
