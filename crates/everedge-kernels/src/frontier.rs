@@ -8,7 +8,9 @@
 //! Source: Shun and Blelloch, "Ligra", PPoPP 2013, §3 and §4 (`edgeMap`, there with an update, an
 //! atomic update and a condition); Beamer, Asanović and Patterson, "Direction-Optimizing
 //! Breadth-First Search", SC 2012, §4 (when to switch), with the thresholds of the GAP Benchmark
-//! Suite (Beamer 2015). Differences: the degrees of a frontier are added up when it is used.
+//! Suite (Beamer 2015). A kernel that reaches vertices again has Ligra's rule: how many edges are
+//! unexplored then says nothing. Differences: the degrees of a frontier are added up when it is
+//! used.
 //!
 //! Where lists lie on several NUMA nodes, each is read on a thread of its node: a pull by ranges of
 //! vertices, a push after its list was classified. Source: Wang et al., "XPGraph", ToS 2025, §4.2
@@ -28,12 +30,16 @@ const PUSH_GRAIN: usize = 64;
 /// Words of a bitmap in a piece of work; 1024 vertices, as in GAP.
 const PULL_GRAIN: usize = 16;
 const _: () = assert!((HOME_SPAN as usize).is_multiple_of(64 * PULL_GRAIN));
-/// Vertices of a list that are classified in one piece of work: that takes little a vertex.
+/// Vertices in a piece of work that takes little a vertex, as to classify those of a list.
 const CLASSIFIED_GRAIN: usize = 1 << 12;
 /// Push to pull when the frontier's out-edges are more than the unexplored ones divided by this.
 const ALPHA: u64 = 15;
 /// Pull to push when the frontier shrinks below the number of vertices divided by this.
 const BETA: u32 = 18;
+
+/// Push to pull, if vertices are reached again, when the frontier and its out-edges are more than
+/// all edges divided by this.
+const GAMMA: u64 = 20;
 
 /// What a kernel does along an edge from `u`, in the frontier, to `v`.
 pub(crate) trait EdgeStep: Sync {
@@ -61,11 +67,13 @@ enum Members {
     Dense(Bitmap),
 }
 
-/// Takes steps of a kernel that reaches each vertex once, and chooses how.
+/// Takes steps of a kernel and chooses how.
 #[derive(Debug)]
 pub(crate) struct EdgeMap<'v, V> {
     view: &'v V,
-    /// Stored edge ends that no push has followed.
+    /// Whether a vertex may be reached in several steps.
+    reaches_again: bool,
+    /// Stored edge ends; without those that a push has followed, if vertices are reached once.
     edges_unexplored: u64,
     traversal: Traversal,
     /// Size of the frontier before.
@@ -93,6 +101,21 @@ impl Frontier {
         self.count == 0
     }
 
+    /// Calls `f` on every member.
+    pub(crate) fn for_each(&self, f: impl Fn(VertexId) + Sync + Send) {
+        match &self.members {
+            Members::Sparse(list) => {
+                par::map_chunks(list, CLASSIFIED_GRAIN, |list| list.iter().for_each(|&v| f(v)));
+            }
+            Members::Dense(bitmap) => {
+                let bound = bitmap.bound();
+                par::for_each_range(bound, CLASSIFIED_GRAIN as u32, |range| {
+                    range.filter(|&v| bitmap.contains(v)).for_each(&f);
+                });
+            }
+        }
+    }
+
     fn into_list(self) -> Vec<VertexId> {
         match self.members {
             Members::Sparse(list) => list,
@@ -115,18 +138,33 @@ impl Frontier {
 }
 
 impl<'v, V: GraphView> EdgeMap<'v, V> {
+    /// Returns the edge map of a kernel that reaches each vertex once.
     pub(crate) fn new(view: &'v V) -> Self {
         let ends_per_edge = if view.is_directed() { 1 } else { 2 };
         Self {
             view,
+            reaches_again: false,
             edges_unexplored: view.edge_count() * ends_per_edge,
             traversal: Traversal::Push,
             last_count: 0,
         }
     }
 
+    /// Returns the edge map of a kernel that may reach a vertex in several steps.
+    pub(crate) fn reaching_again(view: &'v V) -> Self {
+        Self { reaches_again: true, ..Self::new(view) }
+    }
+
     /// Takes `step` along the edges that leave `frontier`; returns the vertices that it reached.
     pub(crate) fn step(&mut self, frontier: Frontier, step: &impl EdgeStep) -> Frontier {
+        if self.reaches_again {
+            let list = frontier.into_list();
+            let work = list.len() as u64 + self.out_edge_count(&list);
+            return match work > self.edges_unexplored / GAMMA {
+                true => self.pull(Frontier::from_list(list), step),
+                false => self.push(&list, step),
+            };
+        }
         let last_count = std::mem::replace(&mut self.last_count, frontier.count);
         if self.traversal == Traversal::Pull {
             let shrinks = frontier.count < last_count;

@@ -9,9 +9,13 @@ mod bfs;
 mod delta_pagerank;
 mod error;
 mod frontier;
+mod kcore;
 pub mod naive;
 mod one_hop;
 mod pagerank;
+mod radii;
+mod reversed;
+mod scc;
 mod sssp;
 mod wcc;
 
@@ -20,7 +24,10 @@ pub use delta_pagerank::{
     DeltaPageRank, DeltaPageRankConfig, delta_pagerank, verify_delta_pagerank,
 };
 pub use error::{Error, Result};
+pub use kcore::{Coreness, coreness, kcore, verify_coreness, verify_kcore};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
 pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
+pub use radii::{Radii, RadiiConfig, radii, verify_radii};
+pub use scc::{Scc, SccConfig, scc, verify_scc};
 pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};
 pub use wcc::{NO_COMPONENT, Wcc, verify_wcc, wcc};

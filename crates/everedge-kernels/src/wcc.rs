@@ -45,17 +45,27 @@ pub struct Wcc {
 impl Wcc {
     /// Returns how many components there are.
     pub fn component_count(&self) -> u32 {
-        (0..).zip(&self.component).filter(|&(v, &root)| v == root).count() as u32
+        component_count(&self.component)
     }
 
     /// Returns how many vertices the largest component has. Needs 4 bytes for each id.
     pub fn largest(&self) -> u32 {
-        let mut vertex_counts = vec![0_u32; self.component.len()];
-        for &root in self.component.iter().filter(|&&root| root != NO_COMPONENT) {
-            vertex_counts[root as usize] += 1;
-        }
-        vertex_counts.into_iter().max().unwrap_or(0)
+        largest(&self.component)
     }
+}
+
+/// Returns how many vertices a component is named after.
+pub(crate) fn component_count(component: &[VertexId]) -> u32 {
+    (0..).zip(component).filter(|&(v, &root)| v == root).count() as u32
+}
+
+/// Returns how many vertices the largest component has.
+pub(crate) fn largest(component: &[VertexId]) -> u32 {
+    let mut vertex_counts = vec![0_u32; component.len()];
+    for &root in component.iter().filter(|&&root| root != NO_COMPONENT) {
+        vertex_counts[root as usize] += 1;
+    }
+    vertex_counts.into_iter().max().unwrap_or(0)
 }
 
 /// Finds the weakly connected components of `view`.

@@ -3,11 +3,15 @@
 //! For tests, here and in crates that bring views of their own. One thread, no cleverness; they
 //! read out-neighbors only, so that a view whose in-neighbors differ is found out.
 
+mod cores;
+
 use std::collections::VecDeque;
 
 use everedge_core::{GraphView, VertexId, WeightedView};
 
 use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
+
+pub use cores::{coreness, radii, scc};
 
 /// Returns the depths of [`bfs`](crate::bfs()), by a queue.
 ///
