@@ -10,8 +10,10 @@ mod error;
 mod frontier;
 pub mod naive;
 mod one_hop;
+mod oriented;
 mod pagerank;
 mod sssp;
+mod triangles;
 mod wcc;
 
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
@@ -19,4 +21,5 @@ pub use error::{Error, Result};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
 pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
 pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};
+pub use triangles::{Triangles, triangles, verify_triangles};
 pub use wcc::{NO_COMPONENT, Wcc, verify_wcc, wcc};

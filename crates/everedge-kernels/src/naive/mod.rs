@@ -9,6 +9,10 @@ use everedge_core::{GraphView, VertexId, WeightedView};
 
 use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
 
+mod triangles;
+
+pub use triangles::triangles;
+
 /// Returns the depths of [`bfs`](crate::bfs()), by a queue.
 ///
 /// # Panics

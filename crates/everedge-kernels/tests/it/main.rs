@@ -6,4 +6,5 @@ mod homes;
 mod one_hop;
 mod pagerank;
 mod sssp;
+mod triangles;
 mod wcc;
