@@ -8,6 +8,7 @@
 mod bfs;
 mod error;
 mod frontier;
+mod lcc;
 pub mod naive;
 mod one_hop;
 mod oriented;
@@ -18,6 +19,7 @@ mod wcc;
 
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
 pub use error::{Error, Result};
+pub use lcc::{Lcc, lcc, verify_lcc};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
 pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
 pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};

@@ -2,16 +2,12 @@
 //!
 //! Of the undirected simple graph: directions, self-loops and parallel edges are ignored. A
 //! triangle of ranks `u > v > w` (see [`oriented`](crate::oriented)) is found from `u`: for each
-//! `v` that it keeps, the `w` that both keep are counted. The members of `u` are marked with a bit
-//! each, and then whichever is shortest is gone through, without a branch for what is found:
-//! - the row of `v`, if it has one, word by word beside the marks;
-//! - what `u` keeps before `v`, a bit of the row of `v` for each;
-//! - the list of `v`, which is short if there is no row, a mark for each.
+//! `v` that it keeps, the `w` that both keep are counted.
 //!
 //! Source: Latapy, "Main-memory Triangle Computations for Very Large (Sparse (Power-Law)) Graphs",
 //! Theoretical Computer Science 2008 (*new-vertex-listing*, on lists by descending degree); in
 //! parallel as in Shun and Tangwongsan, "Multicore Triangle Computations Without Tuning", ICDE
-//! 2015. Differences: rows of bits, after LOTUS (PPoPP 2022).
+//! 2015. Differences: lists of hubs are rows of bits.
 //!
 //! # Cost
 //! O(edges^1.5) at worst, and a small part of it on skewed graphs. 8 bytes for each id, 4 for each
@@ -21,12 +17,10 @@ use everedge_core::{GraphView, VertexId, par};
 
 use crate::Result;
 use crate::error::require;
-use crate::oriented::{Order, Oriented, Rank, clear_all, contains, empty_row, insert_all};
+use crate::oriented::{Order, Oriented, Rank, clear_all, empty_row, insert_all};
 
 /// Ranks in a piece of work: those of hubs take long.
 const GRAIN: u32 = 64;
-/// Words of a row that are compared in the time of testing one bit.
-pub(crate) const WORDS_PER_TEST: usize = 2;
 
 /// What [`triangles`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,25 +57,11 @@ fn count_from(graph: &Oriented, u: Rank, marks: &mut [u64]) -> u64 {
         return 0;
     }
     insert_all(marks, list);
-    let counts = list.iter().enumerate().skip(1).map(|(place, &v)| {
-        let row = graph.row(v);
-        if row.is_empty() {
-            count(graph.list(v), marks)
-        } else if row.len() > WORDS_PER_TEST * place {
-            count(&list[..place], row)
-        } else {
-            let both = row.iter().zip(&*marks).map(|(a, b)| u64::from((a & b).count_ones()));
-            both.sum()
-        }
-    });
+    let places = list.iter().enumerate();
+    let counts = places.map(|(place, &v)| graph.count_common(v, &list[..place], marks));
     let count = counts.sum();
     clear_all(marks, list);
     count
-}
-
-/// Returns how many of `list` are in `row`.
-fn count(list: &[Rank], row: &[u64]) -> u64 {
-    list.iter().map(|&w| u64::from(contains(row, w))).sum()
 }
 
 /// Checks that `result` has the number of triangles of `view`.

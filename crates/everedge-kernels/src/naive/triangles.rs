@@ -16,6 +16,19 @@ pub fn triangles(view: &impl GraphView) -> u64 {
     count
 }
 
+/// Returns the coefficients of [`lcc`](crate::lcc()), by looking at all pairs of neighbors.
+pub fn lcc(view: &impl GraphView) -> Vec<f64> {
+    let mut edges = BTreeSet::new();
+    view.for_each_edge(|u, v| _ = edges.insert((u, v)));
+    let coefficient = |set: BTreeSet<VertexId>| {
+        let degree = set.len() as f64;
+        let pairs = set.iter().flat_map(|&u| set.iter().map(move |&v| (u, v)));
+        let edge_count = pairs.filter(|(u, v)| u != v && edges.contains(&(*u, *v))).count();
+        if set.len() < 2 { 0.0 } else { edge_count as f64 / (degree * (degree - 1.0)) }
+    };
+    neighbor_sets(view).into_iter().map(coefficient).collect()
+}
+
 /// Returns the neighbors of each vertex over edges either way, without itself.
 fn neighbor_sets(view: &impl GraphView) -> Vec<BTreeSet<VertexId>> {
     let mut sets = vec![BTreeSet::new(); view.vertex_bound() as usize];

@@ -3,6 +3,7 @@
 mod bfs;
 mod graphs;
 mod homes;
+mod lcc;
 mod one_hop;
 mod pagerank;
 mod sssp;
