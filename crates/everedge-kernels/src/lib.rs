@@ -6,6 +6,7 @@
 //! [`par::with_threads`](everedge_core::par::with_threads) around the call, or all cores.
 
 mod bfs;
+mod cdlp;
 mod error;
 mod frontier;
 mod lcc;
@@ -18,6 +19,7 @@ mod triangles;
 mod wcc;
 
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
+pub use cdlp::{Cdlp, CdlpConfig, NO_LABEL, cdlp, verify_cdlp};
 pub use error::{Error, Result};
 pub use lcc::{Lcc, lcc, verify_lcc};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};

@@ -11,7 +11,7 @@ use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
 
 mod triangles;
 
-pub use triangles::{lcc, triangles};
+pub use triangles::{cdlp, lcc, triangles};
 
 /// Returns the depths of [`bfs`](crate::bfs()), by a queue.
 ///

@@ -1,8 +1,10 @@
-//! Triangles and what is counted among neighbors.
+//! Triangles and what else is counted among neighbors.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use everedge_core::{GraphView, VertexId};
+
+use crate::{CdlpConfig, NO_LABEL};
 
 /// Returns the count of [`triangles`](crate::triangles()), by looking at all pairs of neighbors.
 pub fn triangles(view: &impl GraphView) -> u64 {
@@ -27,6 +29,32 @@ pub fn lcc(view: &impl GraphView) -> Vec<f64> {
         if set.len() < 2 { 0.0 } else { edge_count as f64 / (degree * (degree - 1.0)) }
     };
     neighbor_sets(view).into_iter().map(coefficient).collect()
+}
+
+/// Returns the labels of [`cdlp`](crate::cdlp()), by counting for each vertex all labels that come
+/// to it.
+///
+/// # Panics
+/// If there are fewer labels than ids.
+pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) -> Vec<u64> {
+    let initial = |v: VertexId| labels.map_or(u64::from(v), |labels| labels[v as usize]);
+    let initial_of = |v| if view.is_vertex(v) { initial(v) } else { NO_LABEL };
+    let mut label: Vec<_> = (0..view.vertex_bound()).map(initial_of).collect();
+    for _ in 0..config.iterations_max {
+        let mut counts = vec![BTreeMap::new(); label.len()];
+        view.for_each_edge(|u, v| {
+            *counts[u as usize].entry(label[v as usize]).or_insert(0) += 1;
+            if view.is_directed() {
+                *counts[v as usize].entry(label[u as usize]).or_insert(0) += 1;
+            }
+        });
+        for (label, counts) in label.iter_mut().zip(&counts) {
+            let most = counts.values().max();
+            let most_frequent = counts.iter().find(|&(_, count)| Some(count) == most);
+            *label = most_frequent.map_or(*label, |(&label, _)| label);
+        }
+    }
+    label
 }
 
 /// Returns the neighbors of each vertex over edges either way, without itself.

@@ -1,6 +1,7 @@
 //! Every kernel on small graphs of every kind: it verifies, and equals its naive twin.
 
 mod bfs;
+mod cdlp;
 mod graphs;
 mod homes;
 mod lcc;
