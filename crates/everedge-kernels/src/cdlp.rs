@@ -37,8 +37,6 @@ const GRAIN: usize = 1 << 8;
 const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
 /// Vertices of a list in a piece of work: degrees vary by far, so pieces are small.
 const LIST_GRAIN: usize = 64;
-/// Labels that are sorted to be counted; more are counted in a hash table.
-const SORTED_MAX: usize = 8;
 /// Neighbors are marked if their edges are fewer than all edges divided by this.
 const MARKED_PART: u64 = 4;
 
@@ -168,9 +166,7 @@ fn iterate(
         let looking = vertices.filter(|(v, _)| active.is_none_or(|active| active.contains(*v)));
         threads.with(|counter| {
             for (v, new) in looking {
-                counter.places.clear();
-                for_each_neighbor(view, v, |u| counter.places.push(old[u as usize]));
-                let place = counter.most_frequent().unwrap_or(*new);
+                let place = counter.take_places(view, v, old).most_frequent().unwrap_or(*new);
                 if mem::replace(new, place) != place {
                     changed.push(v);
                 }
@@ -179,14 +175,6 @@ fn iterate(
         changed
     });
     changed.concat()
-}
-
-/// Calls `f` on the neighbor at the other end of every edge of `v`.
-fn for_each_neighbor(view: &impl GraphView, v: VertexId, mut f: impl FnMut(VertexId)) {
-    view.out_neighbors(v).for_each(&mut f);
-    if view.is_directed() {
-        view.in_neighbors(v).for_each(&mut f);
-    }
 }
 
 /// Returns the neighbors of `changed`, unless finding them is as much work as looking at all.
@@ -202,7 +190,10 @@ fn neighbors_of_few(view: &impl GraphView, changed: &[VertexId]) -> Option<Bitma
     let marked = AtomicBitmap::new(view.vertex_bound());
     map_sources(view, changed, LIST_GRAIN, |list| {
         for &v in list {
-            for_each_neighbor(view, v, |u| _ = marked.insert(u));
+            view.out_neighbors(v).for_each(|u| _ = marked.insert(u));
+            if view.is_directed() {
+                view.in_neighbors(v).for_each(|u| _ = marked.insert(u));
+            }
         }
     });
     Some(marked.into())
@@ -219,23 +210,25 @@ struct Counter {
 }
 
 impl Counter {
-    /// Returns the most frequent label, of several the smallest, if there is a label. May sort
-    /// them.
-    fn most_frequent(&mut self) -> Option<Place> {
-        let &first = self.places.first()?;
-        if self.places.iter().all(|&place| place == first) {
-            Some(first)
-        } else if self.places.len() <= SORTED_MAX {
-            self.places.sort_unstable();
-            // The last of equals is returned, hence backwards.
-            let runs = self.places.chunk_by(|a, b| a == b).rev();
-            runs.max_by_key(|run| run.len()).map(|run| run[0])
-        } else {
-            Some(self.most_frequent_hashed())
+    /// Takes the `old` labels at the other ends of all edges of `v`.
+    fn take_places(&mut self, view: &impl GraphView, v: VertexId, old: &[Place]) -> &mut Self {
+        let label_of = |u| old[u as usize];
+        self.places.clear();
+        self.places.extend(view.out_neighbors(v).map(label_of));
+        if view.is_directed() {
+            self.places.extend(view.in_neighbors(v).map(label_of));
         }
+        self
     }
 
-    fn most_frequent_hashed(&mut self) -> Place {
+    /// Returns the most frequent label, of several the smallest, if there is a label.
+    fn most_frequent(&mut self) -> Option<Place> {
+        let &first = self.places.first()?;
+        let all_equal = self.places.iter().all(|&place| place == first);
+        Some(if all_equal { first } else { self.most_frequent_of_several() })
+    }
+
+    fn most_frequent_of_several(&mut self) -> Place {
         let slot_count = 2 * self.places.len().next_power_of_two();
         self.slots.clear();
         self.slots.resize(slot_count, 0);
@@ -303,8 +296,10 @@ pub fn verify_cdlp(
 
 /// Returns the label that `v` takes over.
 fn next_label(view: &impl GraphView, label: &[u64], v: VertexId) -> u64 {
-    let mut labels = Vec::new();
-    for_each_neighbor(view, v, |u| labels.push(label[u as usize]));
+    let mut labels: Vec<_> = view.out_neighbors(v).map(|u| label[u as usize]).collect();
+    if view.is_directed() {
+        labels.extend(view.in_neighbors(v).map(|u| label[u as usize]));
+    }
     labels.sort_unstable();
     let mut best = (0, label[v as usize]);
     for run in labels.chunk_by(|a, b| a == b) {
