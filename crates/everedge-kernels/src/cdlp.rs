@@ -85,7 +85,8 @@ type Place = u32;
 /// ```
 pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) -> Result<Cdlp> {
     check_labels(view, labels)?;
-    let mut old = initial_places(view, labels);
+    let sorted = labels.map(sorted);
+    let mut old = initial_places(view, labels.zip(sorted.as_deref()));
     let mut new = old.clone();
     let mut active = None;
     let mut iterations = 0;
@@ -99,7 +100,7 @@ pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) 
         active = neighbors_of_few(view, &changed);
     }
     drop(new);
-    Ok(Cdlp { label: labels_of(view, labels, &old), iterations })
+    Ok(Cdlp { label: labels_at(view, sorted.as_deref(), &old), iterations })
 }
 
 fn check_labels(view: &impl GraphView, labels: Option<&[u64]>) -> Result<()> {
@@ -121,12 +122,11 @@ fn sorted(labels: &[u64]) -> Vec<u64> {
     sorted
 }
 
-/// Returns the place of the initial label of each id.
-fn initial_places(view: &impl GraphView, labels: Option<&[u64]>) -> Vec<Place> {
-    let Some(labels) = labels else {
+/// Returns the place of the initial label of each id; `labels` are beside the sorted ones.
+fn initial_places(view: &impl GraphView, labels: Option<(&[u64], &[u64])>) -> Vec<Place> {
+    let Some((labels, sorted)) = labels else {
         return (0..view.vertex_bound()).collect();
     };
-    let sorted = sorted(labels);
     let mut places = vec![0; labels.len()];
     par::map_chunks_mut(&mut places, GRAIN, |first, places| {
         for (place, label) in places.iter_mut().zip(&labels[first..]) {
@@ -136,11 +136,9 @@ fn initial_places(view: &impl GraphView, labels: Option<&[u64]>) -> Vec<Place> {
     places
 }
 
-/// Returns the label at the place of each vertex.
-fn labels_of(view: &impl GraphView, labels: Option<&[u64]>, places: &[Place]) -> Vec<u64> {
-    let sorted = labels.map(sorted);
-    let label_at =
-        |place| sorted.as_ref().map_or(u64::from(place), |sorted| sorted[place as usize]);
+/// Returns the label of each vertex, which is at its place of the `sorted` ones.
+fn labels_at(view: &impl GraphView, sorted: Option<&[u64]>, places: &[Place]) -> Vec<u64> {
+    let label_at = |place| sorted.map_or(u64::from(place), |sorted| sorted[place as usize]);
     let mut label = vec![NO_LABEL; places.len()];
     par::map_chunks_mut(&mut label, GRAIN, |first, label| {
         let vertices = (first as VertexId..).zip(label).filter(|(v, _)| view.is_vertex(*v));

@@ -17,7 +17,7 @@
 //! # Cost
 //! As [`triangles`](crate::triangles()), and an addition for each triangle; for directed graphs
 //! what two vertices share is counted three times. 28 bytes for each id (the result among them), 4
-//! for each edge and at most 8 more where rows are, 5 for each id and thread; of a directed graph
+//! for each edge and at most 8 more where rows are, 4.3 for each id and thread; of a directed graph
 //! as much again for the edges both ways.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

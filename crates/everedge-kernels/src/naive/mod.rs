@@ -3,13 +3,13 @@
 //! For tests, here and in crates that bring views of their own. One thread, no cleverness; they
 //! read out-neighbors only, so that a view whose in-neighbors differ is found out.
 
+mod triangles;
+
 use std::collections::VecDeque;
 
 use everedge_core::{GraphView, VertexId, WeightedView};
 
 use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
-
-mod triangles;
 
 pub use triangles::{cdlp, lcc, triangles};
 
