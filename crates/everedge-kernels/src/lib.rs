@@ -6,28 +6,35 @@
 //! [`par::with_threads`](everedge_core::par::with_threads) around the call, or all cores.
 
 mod bfs;
+mod cdlp;
 mod delta_pagerank;
 mod error;
 mod frontier;
 mod kcore;
+mod lcc;
 pub mod naive;
 mod one_hop;
+mod oriented;
 mod pagerank;
 mod radii;
 mod reversed;
 mod scc;
 mod sssp;
+mod triangles;
 mod wcc;
 
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
+pub use cdlp::{Cdlp, CdlpConfig, NO_LABEL, cdlp, verify_cdlp};
 pub use delta_pagerank::{
     DeltaPageRank, DeltaPageRankConfig, delta_pagerank, verify_delta_pagerank,
 };
 pub use error::{Error, Result};
 pub use kcore::{Coreness, coreness, kcore, verify_coreness, verify_kcore};
+pub use lcc::{Lcc, lcc, verify_lcc};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
 pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
 pub use radii::{Radii, RadiiConfig, radii, verify_radii};
 pub use scc::{Scc, SccConfig, scc, verify_scc};
 pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};
+pub use triangles::{Triangles, triangles, verify_triangles};
 pub use wcc::{NO_COMPONENT, Wcc, verify_wcc, wcc};

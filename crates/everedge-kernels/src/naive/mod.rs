@@ -4,6 +4,7 @@
 //! read out-neighbors only, so that a view whose in-neighbors differ is found out.
 
 mod cores;
+mod triangles;
 
 use std::collections::VecDeque;
 
@@ -12,6 +13,7 @@ use everedge_core::{GraphView, VertexId, WeightedView};
 use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
 
 pub use cores::{coreness, radii, scc};
+pub use triangles::{cdlp, lcc, triangles};
 
 /// Returns the depths of [`bfs`](crate::bfs()), by a queue.
 ///

@@ -1,13 +1,16 @@
 //! Every kernel on small graphs of every kind: it verifies, and equals its naive twin.
 
 mod bfs;
+mod cdlp;
 mod delta_pagerank;
 mod graphs;
 mod homes;
 mod kcore;
+mod lcc;
 mod one_hop;
 mod pagerank;
 mod radii;
 mod scc;
 mod sssp;
+mod triangles;
 mod wcc;
