@@ -27,6 +27,13 @@ pub enum Error {
         weight: f32,
     },
 
+    /// More shortest paths than an `f64` can count join two vertices.
+    #[error("more than 1e308 shortest paths lead from vertex {from} to another one")]
+    TooManyPaths {
+        /// Where the paths begin.
+        from: VertexId,
+    },
+
     /// A parameter of a kernel is out of its range.
     #[error("{name} is {value}: it must be {expected}")]
     BadParameter {

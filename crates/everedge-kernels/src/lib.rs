@@ -5,6 +5,7 @@
 //! documented with each result. Kernels use the threads of
 //! [`par::with_threads`](everedge_core::par::with_threads) around the call, or all cores.
 
+mod bc;
 mod bfs;
 mod error;
 mod frontier;
@@ -14,6 +15,7 @@ mod pagerank;
 mod sssp;
 mod wcc;
 
+pub use bc::{Betweenness, BetweennessConfig, Sources, betweenness, verify_betweenness};
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
 pub use error::{Error, Result};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};

@@ -7,7 +7,7 @@
 //! The out-edges of the vertices that are asked for. [`one_hop_sample`] needs 4 bytes for each
 //! vertex that has neighbors.
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{Direction, GraphView, VertexId};
 
 use crate::Result;
 use crate::error::{check_vertex, require};
@@ -54,7 +54,7 @@ pub fn one_hop_sample(view: &impl GraphView, count: usize, seed: u64) -> Vec<Ver
 /// Cost: this is what a benchmark times; the queries run in parallel, and where lists lie on
 /// several NUMA nodes, they are first classified by node.
 pub fn one_hop_sum(view: &impl GraphView, sample: &[VertexId]) -> u64 {
-    let sums = map_sources(view, sample, GRAIN, |sources| {
+    let sums = map_sources(view, sample, Direction::Out, GRAIN, |sources| {
         let neighbors = sources.iter().flat_map(|&v| view.out_neighbors(v));
         neighbors.fold(0_u64, |sum, v| sum.wrapping_add(u64::from(v)))
     });
@@ -90,7 +90,7 @@ pub fn verify_one_hop(view: &impl GraphView, source: VertexId, result: &[VertexI
 /// The next number of a random stream.
 ///
 /// Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-fn split_mix(state: &mut u64) -> u64 {
+pub(crate) fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -23,7 +23,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use everedge_core::{VertexId, WeightedView, par};
+use everedge_core::{Direction, VertexId, WeightedView, par};
 
 use crate::error::{check_vertex, require};
 use crate::frontier::map_sources;
@@ -201,7 +201,7 @@ fn empty_buckets(relaxation: &Relaxation<'_, impl WeightedView>, source: VertexI
     let (mut first, mut idx) = (0, 0);
     while !bucket.is_empty() {
         let current = first + idx as u64;
-        map_sources(relaxation.view, &bucket, GRAIN, |vertices| {
+        map_sources(relaxation.view, &bucket, Direction::Out, GRAIN, |vertices| {
             threads.with(|buckets| {
                 vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
                 while is_fused && let Some(vertices) = buckets.take_few(idx) {

@@ -3,6 +3,10 @@
 //! For tests, here and in crates that bring views of their own. One thread, no cleverness; they
 //! read out-neighbors only, so that a view whose in-neighbors differ is found out.
 
+mod paths;
+
+pub use paths::betweenness;
+
 use std::collections::VecDeque;
 
 use everedge_core::{GraphView, VertexId, WeightedView};

@@ -1,5 +1,6 @@
 //! Every kernel on small graphs of every kind: it verifies, and equals its naive twin.
 
+mod bc;
 mod bfs;
 mod graphs;
 mod homes;
