@@ -5,7 +5,7 @@
 
 mod paths;
 
-pub use paths::betweenness;
+pub use paths::{betweenness, ssnp, sswp, viterbi};
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! Kernels about paths.
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{GraphView, VertexId, WeightedView};
 
 use super::bfs;
 use crate::UNREACHED;
@@ -38,4 +38,57 @@ pub fn betweenness(view: &impl GraphView, sources: &[VertexId]) -> Vec<f64> {
         }
     }
     score
+}
+
+/// Returns the widths of [`sswp`](crate::sswp()), by relaxing every edge until nothing
+/// changes. Weights must be numbers.
+///
+/// # Panics
+/// If `source` is not below the bound.
+pub fn sswp(view: &impl WeightedView, source: VertexId) -> Vec<f64> {
+    relaxed(view, source, [f64::INFINITY, f64::NEG_INFINITY], f64::min, |new, old| new > old)
+}
+
+/// Returns the largest weights of [`ssnp`](crate::ssnp()), like [`sswp`].
+///
+/// # Panics
+/// If `source` is not below the bound.
+pub fn ssnp(view: &impl WeightedView, source: VertexId) -> Vec<f64> {
+    relaxed(view, source, [f64::NEG_INFINITY, f64::INFINITY], f64::max, |new, old| new < old)
+}
+
+/// Returns the probabilities of [`viterbi`](crate::viterbi()), like [`sswp`]. Weights must be from
+/// 0 to 1.
+///
+/// # Panics
+/// If `source` is not below the bound.
+pub fn viterbi(view: &impl WeightedView, source: VertexId) -> Vec<f64> {
+    relaxed(view, source, [1.0, 0.0], |value, weight| value * weight, |new, old| new > old)
+}
+
+/// Relaxes every edge until nothing changes (Bellman and Ford), beginning with the values of the
+/// source and of all others.
+fn relaxed(
+    view: &impl WeightedView,
+    source: VertexId,
+    [identity, unreached]: [f64; 2],
+    extend: fn(f64, f64) -> f64,
+    is_better: fn(f64, f64) -> bool,
+) -> Vec<f64> {
+    let mut value = vec![unreached; view.vertex_bound() as usize];
+    value[source as usize] = identity;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for u in 0..view.vertex_bound() {
+            for (v, weight) in view.out_edges(u) {
+                let new = extend(value[u as usize], f64::from(weight));
+                if is_better(new, value[v as usize]) {
+                    value[v as usize] = new;
+                    changed = true;
+                }
+            }
+        }
+    }
+    value
 }

@@ -6,5 +6,8 @@ mod graphs;
 mod homes;
 mod one_hop;
 mod pagerank;
+mod ssnp;
 mod sssp;
+mod sswp;
+mod viterbi;
 mod wcc;
