@@ -16,6 +16,7 @@ mod pagerank;
 mod ssnp;
 mod sssp;
 mod sswp;
+mod two_hop;
 mod viterbi;
 mod wcc;
 
@@ -27,5 +28,6 @@ pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
 pub use ssnp::{Ssnp, ssnp, verify_ssnp};
 pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};
 pub use sswp::{Sswp, sswp, verify_sswp};
+pub use two_hop::{two_hop, two_hop_count, two_hop_sum, verify_two_hop};
 pub use viterbi::{Viterbi, verify_viterbi, viterbi};
 pub use wcc::{NO_COMPONENT, Wcc, verify_wcc, wcc};

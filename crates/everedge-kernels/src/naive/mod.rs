@@ -5,7 +5,7 @@
 
 mod paths;
 
-pub use paths::{betweenness, ssnp, sswp, viterbi};
+pub use paths::{betweenness, ssnp, sswp, two_hop, viterbi};
 
 use std::collections::VecDeque;
 

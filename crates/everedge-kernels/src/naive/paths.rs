@@ -1,5 +1,7 @@
 //! Kernels about paths.
 
+use std::collections::BTreeSet;
+
 use everedge_core::{GraphView, VertexId, WeightedView};
 
 use super::bfs;
@@ -91,4 +93,15 @@ fn relaxed(
         }
     }
     value
+}
+
+/// Returns the vertices of [`two_hop`](crate::two_hop()).
+pub fn two_hop(view: &impl GraphView, source: VertexId) -> Vec<VertexId> {
+    let mut reached = BTreeSet::new();
+    for v in view.out_neighbors(source) {
+        reached.insert(v);
+        reached.extend(view.out_neighbors(v));
+    }
+    reached.remove(&source);
+    reached.into_iter().collect()
 }

@@ -9,5 +9,6 @@ mod pagerank;
 mod ssnp;
 mod sssp;
 mod sswp;
+mod two_hop;
 mod viterbi;
 mod wcc;
