@@ -38,6 +38,10 @@ const GRAIN: usize = 64;
 const NEAR_BUCKETS: u64 = 4096;
 /// A thread empties the current bucket alone while it holds fewer vertices than this.
 const FUSED_MAX: usize = 1000;
+/// How finely [`octave_bucket`] cuts, a power of 2. Few vertices get better again within a bucket
+/// then; more buckets would mostly be emptied for nothing.
+const BUCKETS_PER_OCTAVE: u64 = 64;
+const _: () = assert!(BUCKETS_PER_OCTAVE.is_power_of_two());
 
 /// A kind of path: what its value is, and which is better.
 ///
@@ -268,13 +272,23 @@ pub(crate) fn verify_best_paths<A: PathAlgebra>(
     Ok(())
 }
 
+/// Returns a bucket for `key`, the bits of a number in either direction: the numbers between a power
+/// of 2 and the next are in [`BUCKETS_PER_OCTAVE`] buckets of equal width.
+#[inline]
+pub(crate) fn octave_bucket(key: u64) -> u64 {
+    // The sign, the exponent and the first bits behind it.
+    key >> (f64::MANTISSA_DIGITS - 1 - BUCKETS_PER_OCTAVE.ilog2())
+}
+
 /// Returns an integer of the same order as `number`, which is not NaN, and not negative zero.
+#[inline]
 pub(crate) fn ordered_bits(number: f64) -> u64 {
     let bits = number.to_bits();
     bits ^ if bits >> 63 == 0 { 1 << 63 } else { u64::MAX }
 }
 
 /// Returns the number that [`ordered_bits`] made `bits` of.
+#[inline]
 pub(crate) fn from_ordered_bits(bits: u64) -> f64 {
     f64::from_bits(bits ^ if bits >> 63 == 1 { 1 << 63 } else { u64::MAX })
 }

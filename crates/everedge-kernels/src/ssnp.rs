@@ -2,7 +2,7 @@
 //!
 //! What a path asks for is the largest of its weights, its *narrowness*. By delta-stepping, see
 //! [`best_paths`](crate::best_paths): keys are the bits of the largest weights, and buckets are
-//! powers of 2 of the weight, each cut into eight.
+//! the ranges between powers of 2, each cut into 64.
 //!
 //! Source: Vora, Gupta and Xu, "KickStarter", ASPLOS 2017 (the problem, there SSNP); Meyer and
 //! Sanders, "Δ-stepping", J. Algorithms 2003 (buckets). Differences: any weight that is a number; so
@@ -16,11 +16,8 @@ use everedge_core::{VertexId, WeightedView};
 
 use crate::Result;
 use crate::best_paths::{
-    PathAlgebra, best_paths, from_ordered_bits, ordered_bits, verify_best_paths,
+    PathAlgebra, best_paths, from_ordered_bits, octave_bucket, ordered_bits, verify_best_paths,
 };
-
-/// How many buckets hold the largest weights between a power of 2 and the next, as a power of 2.
-const BUCKETS_PER_OCTAVE_LOG2: u32 = 3;
 
 /// What [`ssnp`] found.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,8 +70,7 @@ impl PathAlgebra for LargestWeight {
 
     #[inline]
     fn bucket_of(&self, value: f64) -> u64 {
-        // The exponent and the first bits behind it.
-        Self::key(value) >> (f64::MANTISSA_DIGITS - 1 - BUCKETS_PER_OCTAVE_LOG2)
+        octave_bucket(Self::key(value))
     }
 }
 

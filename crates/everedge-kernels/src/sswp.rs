@@ -2,7 +2,7 @@
 //!
 //! What a path lets through is the smallest of its weights, its *width*. By delta-stepping, see
 //! [`best_paths`](crate::best_paths): keys are the bits of widths, inverted so that the widest is the
-//! smallest, and buckets are powers of 2 of the width, each cut into eight.
+//! smallest, and buckets are the ranges between powers of 2, each cut into 64.
 //!
 //! Source: Vora, Gupta and Xu, "KickStarter", ASPLOS 2017 (the problem, there SSWP); Meyer and
 //! Sanders, "Δ-stepping", J. Algorithms 2003 (buckets). Differences: any weight that is a number,
@@ -16,11 +16,8 @@ use everedge_core::{VertexId, WeightedView};
 
 use crate::Result;
 use crate::best_paths::{
-    PathAlgebra, best_paths, from_ordered_bits, ordered_bits, verify_best_paths,
+    PathAlgebra, best_paths, from_ordered_bits, octave_bucket, ordered_bits, verify_best_paths,
 };
-
-/// How many buckets hold the widths between a power of 2 and the next, as a power of 2.
-const BUCKETS_PER_OCTAVE_LOG2: u32 = 3;
 
 /// What [`sswp`] found.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,8 +67,7 @@ impl PathAlgebra for Width {
 
     #[inline]
     fn bucket_of(&self, value: f64) -> u64 {
-        // The exponent and the first bits behind it.
-        Self::key(value) >> (f64::MANTISSA_DIGITS - 1 - BUCKETS_PER_OCTAVE_LOG2)
+        octave_bucket(Self::key(value))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Weights are the probabilities of edges, and the most likely path is sought. By delta-stepping,
 //! see [`best_paths`](crate::best_paths): keys are the bits of probabilities, inverted so that the
-//! largest is the smallest, and buckets are powers of 2 of the probability, each cut into eight.
+//! largest is the smallest, and buckets are the ranges between powers of 2, each cut into 64.
 //!
 //! Source: Viterbi, "Error Bounds for Convolutional Codes and an Asymptotically Optimum Decoding
 //! Algorithm", IEEE Trans. Information Theory 1967; as a graph kernel in Vora, Gupta and Xu,
@@ -16,10 +16,7 @@
 use everedge_core::{VertexId, WeightedView};
 
 use crate::Result;
-use crate::best_paths::{PathAlgebra, best_paths, verify_best_paths};
-
-/// How many buckets hold the probabilitys between a power of 2 and the next, as a power of 2.
-const BUCKETS_PER_OCTAVE_LOG2: u32 = 3;
+use crate::best_paths::{PathAlgebra, best_paths, octave_bucket, verify_best_paths};
 
 /// What [`viterbi`] found.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,8 +66,7 @@ impl PathAlgebra for Probability {
 
     #[inline]
     fn bucket_of(&self, value: f64) -> u64 {
-        // The exponent and the first bits behind it.
-        Self::key(value) >> (f64::MANTISSA_DIGITS - 1 - BUCKETS_PER_OCTAVE_LOG2)
+        octave_bucket(Self::key(value))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Betweenness centrality.
 
-use everedge_core::GraphView;
+use everedge_core::{Csr, GraphView, par};
 use everedge_kernels::{
     Betweenness, BetweennessConfig, Error, Sources, betweenness, naive, verify_betweenness,
 };
 
-use crate::graphs::{for_each_case, graph};
+use crate::graphs::{Random, for_each_case, graph};
 
 /// Searches from all vertices of a case with at most this many.
 const EXACT_VERTICES_MAX: u32 = 100;
@@ -36,21 +36,30 @@ fn equals_the_naive_scores() {
     });
 }
 
+/// Some graphs have more paths than are counted exactly: 30 layers, each wide enough for several
+/// threads, with random edges to the next one.
 #[test]
 fn scores_do_not_depend_on_the_number_of_threads() {
-    let case_scores = |threads| {
-        let scores = std::sync::Mutex::new(Vec::new());
-        crate::graphs::for_each_case_on(&[threads], |case| {
-            let config = BetweennessConfig { sources: Sources::Sample { count: 3, seed: 1 } };
-            scores.lock().unwrap().push(betweenness(&case.graph, &config).unwrap().score);
-        });
-        scores.into_inner().unwrap()
+    const LAYER: u32 = 5000;
+    let mut random = Random(5);
+    let mut edges: Vec<_> = (0..LAYER).map(|v| (30 * LAYER, v, 1.0)).collect();
+    for start in (0..29).map(|layer| layer * LAYER) {
+        let edge = |_| (start + random.below(LAYER), start + LAYER + random.below(LAYER), 1.0);
+        edges.extend((0..5 * LAYER).map(edge));
+    }
+    let g = graph(true, &[], &edges);
+    let scores = |threads| {
+        par::with_threads(threads, || betweenness(&g, &given(&[30 * LAYER])).unwrap()).unwrap()
     };
-    assert_eq!(case_scores(1), case_scores(4));
+    let expected = scores(1);
+    assert_near(&expected.score, &naive::betweenness(&g, &expected.sources));
+    for threads in [2, 4, 4, 4, 4] {
+        assert_eq!(scores(threads), expected);
+    }
 }
 
 /// A row of diamonds, each with `width` ways: the number of paths grows by that factor.
-fn diamonds(count: u32, width: u32) -> everedge_core::Csr {
+fn diamonds(count: u32, width: u32) -> Csr {
     let mut edges = Vec::new();
     for start in (0..count).map(|i| i * (width + 1)) {
         for middle in start + 1..=start + width {
