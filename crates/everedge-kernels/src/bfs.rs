@@ -55,6 +55,8 @@ struct Visit<'a> {
 }
 
 impl EdgeStep for Visit<'_> {
+    const STOPS_EARLY: bool = true;
+
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
         self.parent[v as usize].load(Relaxed) == NO_PARENT
@@ -104,7 +106,7 @@ pub fn bfs(view: &impl GraphView, source: VertexId) -> Result<Bfs> {
     let mut frontier = Frontier::single(source);
     let mut visit = Visit { depth: &depth, parent: &parent, next_depth: 1 };
     while !frontier.is_empty() {
-        frontier = edge_map.step(frontier, &visit);
+        frontier = edge_map.step(&mut frontier, &visit);
         visit.next_depth += 1;
     }
     let plain = |array: Vec<AtomicU32>| array.into_iter().map(AtomicU32::into_inner).collect();

@@ -186,7 +186,7 @@ fn neighbors_of_few(view: &impl GraphView, changed: &[VertexId]) -> Option<Bitma
         return None;
     }
     let marked = AtomicBitmap::new(view.vertex_bound());
-    map_sources(view, changed, LIST_GRAIN, |list| {
+    map_sources(view, changed, Direction::Out, LIST_GRAIN, |list| {
         for &v in list {
             view.out_neighbors(v).for_each(|u| _ = marked.insert(u));
             if view.is_directed() {

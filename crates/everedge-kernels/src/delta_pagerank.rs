@@ -161,7 +161,7 @@ impl<V: GraphView> State<'_, V> {
 
     /// Passes on along the out-edges of `active`.
     fn push(&self, active: &[VertexId]) {
-        map_sources(self.view, active, PUSH_GRAIN, |active| {
+        map_sources(self.view, active, Direction::Out, PUSH_GRAIN, |active| {
             for &u in active {
                 let share = self.share.get(u);
                 self.view.out_neighbors(u).for_each(|v| self.residual.add(v, share));

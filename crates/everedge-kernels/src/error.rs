@@ -17,7 +17,7 @@ pub enum Error {
     },
 
     /// An edge has a weight that the kernel cannot use.
-    #[error("the edge {src} -> {dst} has weight {weight}: weights must be 0 or more")]
+    #[error("the edge {src} -> {dst} has weight {weight}: weights must be {expected}")]
     BadWeight {
         /// Where the edge begins.
         src: VertexId,
@@ -25,6 +25,15 @@ pub enum Error {
         dst: VertexId,
         /// Its weight.
         weight: f32,
+        /// The weights that the kernel can use.
+        expected: &'static str,
+    },
+
+    /// More shortest paths than an `f64` can count join two vertices.
+    #[error("more than 1e308 shortest paths lead from vertex {from} to another one")]
+    TooManyPaths {
+        /// Where the paths begin.
+        from: VertexId,
     },
 
     /// A parameter of a kernel is out of its range.

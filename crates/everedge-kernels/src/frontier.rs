@@ -34,6 +34,8 @@ const _: () = assert!((HOME_SPAN as usize).is_multiple_of(64 * PULL_GRAIN));
 const CLASSIFIED_GRAIN: usize = 1 << 12;
 /// Push to pull when the frontier's out-edges are more than the unexplored ones divided by this.
 const ALPHA: u64 = 15;
+/// The same for a pull that reads lists to their end.
+const ALPHA_WHOLE: u64 = 3;
 /// Pull to push when the frontier shrinks below the number of vertices divided by this.
 const BETA: u32 = 18;
 
@@ -43,6 +45,10 @@ const GAMMA: u64 = 20;
 
 /// What a kernel does along an edge from `u`, in the frontier, to `v`.
 pub(crate) trait EdgeStep: Sync {
+    /// Whether a pull is done with a vertex at the first member of the frontier, so that it reads
+    /// only a part of the edges.
+    const STOPS_EARLY: bool;
+
     /// Returns whether `v` is still to be reached.
     fn wants(&self, v: VertexId) -> bool;
 
@@ -116,23 +122,29 @@ impl Frontier {
         }
     }
 
-    fn into_list(self) -> Vec<VertexId> {
-        match self.members {
+    /// Returns the members; from now on they are kept as a list.
+    pub(crate) fn list(&mut self) -> &[VertexId] {
+        if let Members::Dense(bitmap) = &self.members {
+            self.members = Members::Sparse(bitmap.iter().collect());
+        }
+        match &self.members {
             Members::Sparse(list) => list,
-            Members::Dense(bitmap) => bitmap.iter().collect(),
+            Members::Dense(_) => unreachable!("it was made a list"),
         }
     }
 
-    fn into_bitmap(self, bound: u32) -> Bitmap {
-        match self.members {
-            Members::Sparse(list) => {
-                let bitmap = AtomicBitmap::new(bound);
-                par::map_chunks(&list, PUSH_GRAIN, |list| {
-                    list.iter().for_each(|&v| _ = bitmap.insert(v));
-                });
-                bitmap.into()
-            }
+    /// Returns the members; from now on they are kept as a bitmap.
+    fn bitmap(&mut self, bound: u32) -> &Bitmap {
+        if let Members::Sparse(list) = &self.members {
+            let bitmap = AtomicBitmap::new(bound);
+            par::map_chunks(list, PUSH_GRAIN, |list| {
+                list.iter().for_each(|&v| _ = bitmap.insert(v));
+            });
+            self.members = Members::Dense(bitmap.into());
+        }
+        match &self.members {
             Members::Dense(bitmap) => bitmap,
+            Members::Sparse(_) => unreachable!("it was made a bitmap"),
         }
     }
 }
@@ -156,13 +168,13 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     }
 
     /// Takes `step` along the edges that leave `frontier`; returns the vertices that it reached.
-    pub(crate) fn step(&mut self, frontier: Frontier, step: &impl EdgeStep) -> Frontier {
+    pub(crate) fn step<S: EdgeStep>(&mut self, frontier: &mut Frontier, step: &S) -> Frontier {
         if self.reaches_again {
-            let list = frontier.into_list();
-            let work = list.len() as u64 + self.out_edge_count(&list);
+            let list = frontier.list();
+            let work = list.len() as u64 + self.out_edge_count(list);
             return match work > self.edges_unexplored / GAMMA {
-                true => self.pull(Frontier::from_list(list), step),
-                false => self.push(&list, step),
+                true => self.pull(frontier, step),
+                false => self.push(frontier.list(), step),
             };
         }
         let last_count = std::mem::replace(&mut self.last_count, frontier.count);
@@ -173,16 +185,17 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             }
             // After a pull one step is pushed in any case, or the choice could swing.
             self.traversal = Traversal::Push;
-            return self.push(&frontier.into_list(), step);
+            return self.push(frontier.list(), step);
         }
-        let list = frontier.into_list();
-        let edges = self.out_edge_count(&list);
-        if edges > self.edges_unexplored / ALPHA {
+        let list = frontier.list();
+        let edges = self.out_edge_count(list);
+        let alpha = if S::STOPS_EARLY { ALPHA } else { ALPHA_WHOLE };
+        if edges > self.edges_unexplored / alpha {
             self.traversal = Traversal::Pull;
-            return self.pull(Frontier::from_list(list), step);
+            return self.pull(frontier, step);
         }
         self.edges_unexplored -= edges;
-        self.push(&list, step)
+        self.push(list, step)
     }
 
     fn out_edge_count(&self, list: &[VertexId]) -> u64 {
@@ -192,7 +205,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     }
 
     fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
-        let reached = map_sources(self.view, list, PUSH_GRAIN, |list| {
+        let reached = map_sources(self.view, list, Direction::Out, PUSH_GRAIN, |list| {
             let mut reached = Vec::new();
             for &u in list {
                 // A fold: a layout knows where the pieces of its lists end.
@@ -207,16 +220,16 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         Frontier::from_list(reached.concat())
     }
 
-    fn pull(&self, frontier: Frontier, step: &impl EdgeStep) -> Frontier {
+    fn pull(&self, frontier: &mut Frontier, step: &impl EdgeStep) -> Frontier {
         let bound = self.view.vertex_bound();
-        let frontier = frontier.into_bitmap(bound);
+        let frontier = frontier.bitmap(bound);
         let mut reached = Bitmap::new(bound);
         let home_of = |first| self.view.home(first as u32 * 64, Direction::In);
         let words = reached.words_mut();
         let pull_words = |first, words: &mut [u64]| {
             let start = first as u32 * 64;
             let end = start.saturating_add(words.len() as u32 * 64).min(bound);
-            let mut pull = Pull { frontier: &frontier, step, start, words };
+            let mut pull = Pull { frontier, step, start, words };
             self.view.visit_in_neighbors(start..end, &mut pull);
             pull.words.iter().map(|word| word.count_ones()).sum::<u32>()
         };
@@ -227,10 +240,11 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
 }
 
 /// Calls `f` on pieces of `list` of at most `grain` vertices, each at the home of their
-/// out-neighbors; returns the results in no particular order.
+/// out- or in-neighbors; returns the results in no particular order.
 pub(crate) fn map_sources<R: Send>(
     view: &impl GraphView,
     list: &[VertexId],
+    direction: Direction,
     grain: usize,
     f: impl Fn(&[VertexId]) -> R + Sync + Send,
 ) -> Vec<R> {
@@ -239,7 +253,7 @@ pub(crate) fn map_sources<R: Send>(
     };
     let classified = par::map_chunks(list, CLASSIFIED_GRAIN, |list| {
         let mut by_home = vec![Vec::new(); homes.node_count()];
-        list.iter().for_each(|&v| by_home[view.home(v, Direction::Out)].push(v));
+        list.iter().for_each(|&v| by_home[view.home(v, direction)].push(v));
         by_home
     });
     let lists = classified.iter().flat_map(|by_home| by_home.iter().enumerate());
@@ -257,7 +271,7 @@ struct Pull<'a, S> {
 }
 
 impl<S: EdgeStep> ListVisitor for Pull<'_, S> {
-    const STOPS_EARLY: bool = true;
+    const STOPS_EARLY: bool = S::STOPS_EARLY;
 
     #[inline]
     fn wants(&self, v: VertexId) -> bool {

@@ -5,6 +5,8 @@
 //! documented with each result. Kernels use the threads of
 //! [`par::with_threads`](everedge_core::par::with_threads) around the call, or all cores.
 
+mod bc;
+mod best_paths;
 mod bfs;
 mod cdlp;
 mod delta_pagerank;
@@ -19,10 +21,15 @@ mod pagerank;
 mod radii;
 mod reversed;
 mod scc;
+mod ssnp;
 mod sssp;
+mod sswp;
 mod triangles;
+mod two_hop;
+mod viterbi;
 mod wcc;
 
+pub use bc::{Betweenness, BetweennessConfig, Sources, betweenness, verify_betweenness};
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
 pub use cdlp::{Cdlp, CdlpConfig, NO_LABEL, cdlp, verify_cdlp};
 pub use delta_pagerank::{
@@ -35,6 +42,10 @@ pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
 pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
 pub use radii::{Radii, RadiiConfig, radii, verify_radii};
 pub use scc::{Scc, SccConfig, scc, verify_scc};
+pub use ssnp::{Ssnp, ssnp, verify_ssnp};
 pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};
+pub use sswp::{Sswp, sswp, verify_sswp};
 pub use triangles::{Triangles, triangles, verify_triangles};
+pub use two_hop::{two_hop, two_hop_count, two_hop_sum, verify_two_hop};
+pub use viterbi::{Viterbi, verify_viterbi, viterbi};
 pub use wcc::{NO_COMPONENT, Wcc, verify_wcc, wcc};

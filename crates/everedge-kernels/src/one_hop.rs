@@ -7,7 +7,7 @@
 //! The out-edges of the vertices that are asked for. [`one_hop_sample`] needs 4 bytes for each
 //! vertex that has neighbors.
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{Direction, GraphView, VertexId};
 
 use crate::Result;
 use crate::error::{check_vertex, require};
@@ -54,7 +54,7 @@ pub fn one_hop_sample(view: &impl GraphView, count: usize, seed: u64) -> Vec<Ver
 /// Cost: this is what a benchmark times; the queries run in parallel, and where lists lie on
 /// several NUMA nodes, they are first classified by node.
 pub fn one_hop_sum(view: &impl GraphView, sample: &[VertexId]) -> u64 {
-    let sums = map_sources(view, sample, GRAIN, |sources| {
+    let sums = map_sources(view, sample, Direction::Out, GRAIN, |sources| {
         let neighbors = sources.iter().flat_map(|&v| view.out_neighbors(v));
         neighbors.fold(0_u64, |sum, v| sum.wrapping_add(u64::from(v)))
     });

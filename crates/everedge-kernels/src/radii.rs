@@ -131,6 +131,8 @@ struct Pass<'a> {
 }
 
 impl EdgeStep for Pass<'_> {
+    const STOPS_EARLY: bool = false;
+
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
         self.search.next[v as usize].load(Relaxed) != self.all
@@ -173,7 +175,7 @@ impl Search {
             if frontier.is_empty() {
                 break;
             }
-            frontier = edge_map.step(frontier, &pass);
+            frontier = edge_map.step(&mut frontier, &pass);
         }
     }
 

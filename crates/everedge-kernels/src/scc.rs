@@ -29,7 +29,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{AtomicBitmap, GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, Direction, GraphView, VertexId, par};
 
 use crate::error::require;
 use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources};
@@ -127,6 +127,8 @@ struct Forward<'a, V> {
 }
 
 impl<V: GraphView> EdgeStep for Forward<'_, V> {
+    const STOPS_EARLY: bool = true;
+
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
         !self.reached.contains(v) && self.components.is_live(v)
@@ -151,6 +153,8 @@ struct Backward<'a, V> {
 }
 
 impl<V: GraphView> EdgeStep for Backward<'_, V> {
+    const STOPS_EARLY: bool = true;
+
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
         self.reached.contains(v) && self.components.is_live(v)
@@ -378,7 +382,7 @@ fn search(view: &impl GraphView, source: VertexId, step: &impl EdgeStep) {
     let mut edge_map = EdgeMap::new(view);
     let mut frontier = Frontier::single(source);
     while !frontier.is_empty() {
-        frontier = edge_map.step(frontier, step);
+        frontier = edge_map.step(&mut frontier, step);
     }
 }
 
@@ -390,7 +394,7 @@ fn spread(
     reach: impl Fn(VertexId, VertexId) -> bool + Sync + Send,
 ) {
     while !list.is_empty() {
-        let reached = map_sources(view, &list, GRAIN, |list| {
+        let reached = map_sources(view, &list, Direction::Out, GRAIN, |list| {
             let mut reached = Vec::new();
             for &u in list {
                 view.out_neighbors(u).for_each(|v| {

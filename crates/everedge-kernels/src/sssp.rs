@@ -1,40 +1,22 @@
 //! Single-source shortest paths: the smallest sum of weights on a path from a source.
 //!
-//! Delta-stepping keeps vertices in *buckets* by their tentative distance, `delta` wide, and
-//! empties the buckets in order. Edges of a bucket are *relaxed* in parallel: each may lower the
-//! distance of its end, which then goes into its new bucket, the same one if the weight is small.
-//! Every thread has its own buckets, and goes on alone with what falls into the current one while
-//! that is little.
-//!
-//! Distances are bits of `f64`: of numbers that are not negative, the bits have the same order as
-//! the numbers, so a relaxation is an atomic minimum of integers.
+//! Delta-stepping by [`best_paths`](crate::best_paths), with buckets that are `delta` wide. Keys are
+//! the bits of distances: of numbers that are not negative, the bits have the same order as the
+//! numbers.
 //!
 //! Source: Meyer and Sanders, "Δ-stepping: a parallelizable shortest path algorithm", J.
-//! Algorithms 2003; buckets of threads as in the GAP Benchmark Suite (Beamer 2015), their fusion
-//! after Zhang et al., "Optimizing Ordered Graph Algorithms with GraphIt", CGO 2020, §5.
-//! Differences: only the next 4096 buckets are kept apart and what lies beyond them is one *far*
-//! list, so that a wide range of weights does not ask for as many buckets. Where lists lie on
-//! several NUMA nodes, each is read at its home (XPGraph, ToS 2025, §4.2), and buckets are not fused.
+//! Algorithms 2003.
 //!
 //! # Cost
 //! O(vertices + edges) expected for random weights and a good delta. 8 bytes for each id (the
 //! result), and 4 for each vertex in a bucket; a vertex is in several if its distance was lowered.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use everedge_core::{VertexId, WeightedView};
 
-use everedge_core::{VertexId, WeightedView, par, watch};
-
-use crate::error::{check_vertex, require};
-use crate::frontier::map_sources;
+use crate::best_paths::{PathAlgebra, best_paths, verify_best_paths};
+use crate::error::check_vertex;
 use crate::{Error, Result};
 
-/// Vertices in a piece of work.
-const GRAIN: usize = 64;
-/// Buckets that are kept apart; the far list begins behind them.
-const NEAR_BUCKETS: u64 = 4096;
-/// A thread empties the current bucket alone while it holds fewer vertices than this.
-const FUSED_MAX: usize = 1000;
 /// Vertices whose weights [`default_delta`] looks at.
 const SAMPLED_VERTICES: u32 = 1024;
 /// Edges that it looks at for each of them.
@@ -68,81 +50,41 @@ impl Sssp {
     }
 }
 
-/// The buckets of one thread.
-#[derive(Default)]
-struct Buckets {
-    /// Bucket `first + i` at `i`, for the `first` that all threads share.
-    near: Vec<Vec<VertexId>>,
-    /// The vertices in buckets behind them.
-    far: Vec<VertexId>,
-}
-
-impl Buckets {
-    fn push(&mut self, v: VertexId, bucket: u64, first: u64) {
-        let idx = bucket - first;
-        if idx >= NEAR_BUCKETS {
-            self.far.push(v);
-            return;
-        }
-        let idx = idx as usize;
-        if idx >= self.near.len() {
-            self.near.resize_with(idx + 1, Vec::new);
-        }
-        self.near[idx].push(v);
-    }
-
-    /// Takes bucket `first + idx` if a thread should empty it alone.
-    fn take_few(&mut self, idx: usize) -> Option<Vec<VertexId>> {
-        let bucket = self.near.get_mut(idx)?;
-        (1..FUSED_MAX).contains(&bucket.len()).then(|| std::mem::take(bucket))
-    }
-}
-
-/// What relaxing an edge needs to know.
-struct Relaxation<'a, V> {
-    view: &'a V,
-    distance: &'a [AtomicU64],
+/// The length of paths, in buckets.
+struct Length {
     buckets_per_unit: f64,
-    /// The first edge, by its ends, that cannot be relaxed.
-    bad_edge: Mutex<Option<(VertexId, VertexId, f32)>>,
 }
 
-impl<V: WeightedView> Relaxation<'_, V> {
-    fn bucket_of(&self, distance: f64) -> u64 {
+impl PathAlgebra for Length {
+    const KERNEL: &'static str = "sssp";
+    const WEIGHTS: &'static str = "0 or more";
+    const IDENTITY: f64 = 0.0;
+    const UNREACHED: f64 = f64::INFINITY;
+
+    #[inline]
+    fn accepts(weight: f32) -> bool {
+        weight >= 0.0
+    }
+
+    #[inline]
+    fn extend(value: f64, weight: f32) -> f64 {
+        value + f64::from(weight)
+    }
+
+    #[inline]
+    fn key(value: f64) -> u64 {
+        value.to_bits()
+    }
+
+    #[inline]
+    fn value(key: u64) -> f64 {
+        f64::from_bits(key)
+    }
+
+    #[inline]
+    fn bucket_of(&self, value: f64) -> u64 {
         // Rounds down, and stops at the largest number: the last bucket may be wide.
-        (distance * self.buckets_per_unit) as u64
-    }
-
-    fn distance(&self, v: VertexId) -> f64 {
-        f64::from_bits(self.distance[v as usize].load(Relaxed))
-    }
-
-    /// Relaxes the edges that leave `u`, unless `u` is no longer in the bucket `current`.
-    fn relax(&self, u: VertexId, current: u64, first: u64, buckets: &mut Buckets) {
-        let distance = self.distance(u);
-        if self.bucket_of(distance) != current {
-            return;
-        }
-        for (v, weight) in self.view.out_edges(u) {
-            if weight.is_nan() || weight < 0.0 {
-                self.note_bad_edge(u, v, weight);
-                continue;
-            }
-            let new = distance + f64::from(weight);
-            let slot = &self.distance[v as usize];
-            let bits = new.to_bits();
-            if bits < slot.load(Relaxed) && bits < slot.fetch_min(bits, Relaxed) {
-                buckets.push(v, self.bucket_of(new), first);
-            }
-        }
-    }
-
-    #[cold]
-    fn note_bad_edge(&self, u: VertexId, v: VertexId, weight: f32) {
-        let mut bad_edge = self.bad_edge.lock().unwrap_or_else(PoisonError::into_inner);
-        if bad_edge.is_none_or(|(a, b, _)| (u, v) < (a, b)) {
-            *bad_edge = Some((u, v, weight));
-        }
+        (value * self.buckets_per_unit) as u64
     }
 }
 
@@ -174,77 +116,8 @@ pub fn sssp(view: &impl WeightedView, source: VertexId, config: &SsspConfig) -> 
         let expected = "a finite number above 0";
         return Err(Error::BadParameter { name: "delta", value: delta, expected });
     }
-    let infinity = f64::INFINITY.to_bits();
-    let distance: Vec<_> = (0..view.vertex_bound()).map(|_| AtomicU64::new(infinity)).collect();
-    distance[source as usize].store(0.0_f64.to_bits(), Relaxed);
-    let relaxation = Relaxation {
-        view,
-        distance: &distance,
-        buckets_per_unit: delta.recip(),
-        bad_edge: Mutex::new(None),
-    };
-    empty_buckets(&relaxation, source);
-    let bad_edge = relaxation.bad_edge.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some((src, dst, weight)) = bad_edge {
-        return Err(Error::BadWeight { src, dst, weight });
-    }
-    let plain = |bits: AtomicU64| f64::from_bits(bits.into_inner());
-    Ok(Sssp { distance: distance.into_iter().map(plain).collect() })
-}
-
-/// Relaxes the edges of all buckets in order, beginning with `source` alone in the first.
-fn empty_buckets(relaxation: &Relaxation<'_, impl WeightedView>, source: VertexId) {
-    let mut threads = par::PerThread::new(Buckets::default);
-    // What falls into a thread's buckets lies anywhere.
-    let is_fused = relaxation.view.homes().is_none();
-    let mut bucket = vec![source];
-    let (mut first, mut idx) = (0, 0);
-    while !bucket.is_empty() {
-        let current = first + idx as u64;
-        map_sources(relaxation.view, &bucket, GRAIN, |vertices| {
-            threads.with(|buckets| {
-                vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
-                while is_fused && let Some(vertices) = buckets.take_few(idx) {
-                    vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
-                }
-            });
-        });
-        bucket.clear();
-        let next_of = |buckets: &mut Buckets| {
-            (idx..buckets.near.len()).find(|&idx| !buckets.near[idx].is_empty())
-        };
-        idx = match threads.iter_mut().filter_map(next_of).min() {
-            Some(next) => next,
-            None => {
-                first = refill(relaxation, &mut threads, current);
-                0
-            }
-        };
-        for buckets in threads.iter_mut().filter(|buckets| idx < buckets.near.len()) {
-            bucket.append(&mut buckets.near[idx]);
-        }
-    }
-}
-
-/// Moves vertices from the far lists into near buckets, all of which are empty; returns what is
-/// now the first bucket. Vertices that were in one up to `last` are done.
-fn refill(
-    relaxation: &Relaxation<'_, impl WeightedView>,
-    threads: &mut par::PerThread<Buckets>,
-    last: u64,
-) -> u64 {
-    let bucket_of = |v| relaxation.bucket_of(relaxation.distance(v));
-    for buckets in threads.iter_mut() {
-        buckets.far.retain(|&v| bucket_of(v) > last);
-    }
-    let far = threads.iter_mut().flat_map(|buckets| &buckets.far);
-    let first = far.map(|&v| bucket_of(v)).min().unwrap_or(last);
-    for buckets in threads.iter_mut() {
-        for v in std::mem::take(&mut buckets.far) {
-            buckets.push(v, bucket_of(v), first);
-        }
-    }
-    first
+    let algebra = Length { buckets_per_unit: delta.recip() };
+    Ok(Sssp { distance: best_paths(view, source, &algebra)? })
 }
 
 /// Chooses the delta that [`sssp`] documents.
@@ -272,30 +145,5 @@ fn default_delta(view: &impl WeightedView) -> f64 {
 /// [`WrongResult`](Error::WrongResult) with the first property that does not hold;
 /// [`NotAVertex`](Error::NotAVertex) if `source` is not a vertex.
 pub fn verify_sssp(view: &impl WeightedView, source: VertexId, result: &Sssp) -> Result<()> {
-    check_vertex(view, source)?;
-    let require = |holds, property: &dyn Fn() -> String| require("sssp", holds, property);
-    let (distance, bound) = (&result.distance, view.vertex_bound());
-    require(distance.len() == bound as usize, &|| {
-        format!("{} distances for {bound} ids", distance.len())
-    })?;
-    let of = |v: VertexId| distance.get(v as usize).copied().unwrap_or(f64::INFINITY);
-    require(of(source) == 0.0, &|| format!("the source has distance {}", of(source)))?;
-    let mut seen = vec![false; bound as usize];
-    seen[source as usize] = true;
-    let mut stack = vec![source];
-    while let Some(u) = stack.pop() {
-        watch::check();
-        for (v, weight) in view.out_edges(u) {
-            let way = of(u) + f64::from(weight);
-            require(of(v) <= way, &|| format!("{v} is at {}, but by {u} the way is {way}", of(v)))?;
-            let on_path = way.is_finite() && of(v) == way;
-            if on_path && !std::mem::replace(&mut seen[v as usize], true) {
-                stack.push(v);
-            }
-        }
-    }
-    for v in (0..bound).filter(|&v| !seen[v as usize]) {
-        require(of(v) == f64::INFINITY, &|| format!("no path to {v} is as short as {}", of(v)))?;
-    }
-    Ok(())
+    verify_best_paths::<Length>(view, source, &result.distance)
 }

@@ -4,7 +4,10 @@
 //! read out-neighbors only, so that a view whose in-neighbors differ is found out.
 
 mod cores;
+mod paths;
 mod triangles;
+
+pub use paths::{betweenness, ssnp, sswp, two_hop, viterbi};
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! Small graphs of every kind that a kernel may meet.
 
-use everedge_core::{Csr, CsrOptions, Edge, GraphView, VertexId, par};
+use everedge_core::{Csr, CsrOptions, Edge, GraphView, VertexId, WeightedView, par};
 
 /// An edge with its weight.
 type WeightedEdge = (VertexId, VertexId, f32);
@@ -61,6 +61,18 @@ pub(crate) fn graph(directed: bool, declared: &[VertexId], edges: &[WeightedEdge
     let pairs: Vec<Edge> = edges.iter().map(|&(u, v, _)| (u, v)).collect();
     let weights: Vec<f32> = edges.iter().map(|&(_, _, weight)| weight).collect();
     Csr::from_edges(&pairs, Some(&weights), CsrOptions { directed, declared })
+}
+
+/// Returns `graph` with `new(weight)` in place of each weight.
+pub(crate) fn reweighted(graph: &Csr, new: impl Fn(f32) -> f32) -> Csr {
+    let vertices: Vec<_> = (0..graph.vertex_bound()).filter(|&v| graph.is_vertex(v)).collect();
+    let mut edges = Vec::new();
+    for &u in &vertices {
+        // An undirected edge is at both ends.
+        let own = graph.out_edges(u).filter(|&(v, _)| graph.is_directed() || u <= v);
+        edges.extend(own.map(|(v, weight)| (u, v, new(weight))));
+    }
+    self::graph(graph.is_directed(), &vertices, &edges)
 }
 
 /// Graphs that were thought of, directed and undirected.

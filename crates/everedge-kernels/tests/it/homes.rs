@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use everedge_core::{Csr, Direction, GraphView, HOME_SPAN, Homes, VertexId, WeightedView, par};
 use everedge_kernels::{
-    PageRankConfig, SsspConfig, bfs, one_hop_sum, pagerank, sssp, verify_bfs, wcc,
+    BetweennessConfig, PageRankConfig, Sources, SsspConfig, betweenness, bfs, one_hop_sum,
+    pagerank, sssp, sswp, verify_bfs, wcc,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -129,7 +130,10 @@ fn compare(graph: &Csr, sources: impl Iterator<Item = VertexId>) {
             // The default delta reads a sample of the lists from anywhere.
             let config = SsspConfig { delta: Some(20.0) };
             assert_eq!(sssp(&view, source, &config), sssp(graph, source, &config), "{split:?}");
+            assert_eq!(sswp(&view, source), sswp(graph, source), "{split:?}");
         }
+        let config = BetweennessConfig { sources: Sources::Given(sources.clone()) };
+        assert_eq!(betweenness(&view, &config), betweenness(graph, &config), "{split:?}");
         let config = PageRankConfig { iterations_max: 5, ..PageRankConfig::default() };
         assert_eq!(pagerank(&view, &config), pagerank(graph, &config), "{split:?}");
         assert_eq!(wcc(&view), wcc(graph), "{split:?}");

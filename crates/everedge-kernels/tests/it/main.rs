@@ -1,5 +1,6 @@
 //! Every kernel on small graphs of every kind: it verifies, and equals its naive twin.
 
+mod bc;
 mod bfs;
 mod cdlp;
 mod delta_pagerank;
@@ -11,6 +12,10 @@ mod one_hop;
 mod pagerank;
 mod radii;
 mod scc;
+mod ssnp;
 mod sssp;
+mod sswp;
 mod triangles;
+mod two_hop;
+mod viterbi;
 mod wcc;

@@ -40,7 +40,7 @@ fn goes_on_with_the_first_bucket_behind_the_near_ones() {
 fn refuses_weights_below_zero_that_it_meets() {
     let edges = [(0, 1, 1.0), (1, 2, -0.5), (1, 3, f32::NAN), (4, 0, -1.0), (0, 5, -0.0)];
     let g = graph(true, &[], &edges);
-    let expected = Error::BadWeight { src: 1, dst: 2, weight: -0.5 };
+    let expected = Error::BadWeight { src: 1, dst: 2, weight: -0.5, expected: "0 or more" };
     assert_eq!(sssp(&g, 0, &SsspConfig::default()), Err(expected));
     assert_eq!(sssp(&g, 5, &SsspConfig::default()).unwrap().reached_count(), 1);
 }

@@ -1,0 +1,370 @@
+//! Betweenness centrality: how many shortest paths lead over each vertex.
+//!
+//! The score of a vertex is the sum, over all pairs of a source and another vertex, of the part of
+//! the shortest paths between them that lead over it, their ends not counted:
+//! ```text
+//! score(v) = sum of paths(s, t over v) / paths(s, t)    over s in sources, t != s, v != s, t
+//! ```
+//! For each source, a breadth-first search counts the shortest paths to every vertex, level by
+//! level. Then the levels are gone through backwards. Each vertex has a *share*, what one path to
+//! it is worth: a part of the vertex itself as an end of paths, and the shares of its successors,
+//! the out-neighbors one level down. What leads over a vertex is as many shares as it has paths:
+//! ```text
+//! share(u) = 1 / paths(u) + sum of share(v)    over successors v
+//! score(u) += paths(u) * sum of share(v)
+//! ```
+//! Successors are not kept: the shares of even and of odd levels are in two arrays. When those of
+//! a level are added up, the array of the other levels holds something for no out-neighbor but the
+//! successors, since the levels above come later. So an edge takes one read and no comparison.
+//!
+//! Parallel edges make several paths. Scores are not normalized, and each pair of an undirected
+//! graph counts in both directions. They are the same for any number of threads: counts of paths
+//! are exact up to 2^53, and where there are more, they are added up once more in the order of the
+//! in-neighbors; everything else is added up in the order of out-neighbors and sources.
+//!
+//! Source: Brandes, "A Faster Algorithm for Betweenness Centrality", J. Mathematical Sociology
+//! 2001 (there with dependencies, here paths(u) * share(u) - 1); by levels as Madduri et al., "A
+//! Faster Parallel Algorithm and Efficient Multithreaded Implementations for Evaluating Betweenness
+//! Centrality on Massive Datasets", IPDPS 2009. Differences: shares instead of bits for successors;
+//! the search pulls where that reads fewer edges ([`frontier`](crate::frontier)). Lists are read at
+//! their home as in XPGraph (ToS 2025, §4.2).
+//!
+//! # Cost
+//! O(vertices + edges) that a source reaches, for each source. 36 bytes for each id: scores (the
+//! result), depths, paths and two arrays of shares; and 4 for each vertex that is reached.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use everedge_core::{Direction, GraphView, VertexId, par};
+
+use crate::error::{check_vertex, require};
+use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources};
+use crate::one_hop::{one_hop_sample, split_mix};
+use crate::{Error, Result, UNREACHED};
+
+/// Vertices in a piece of work.
+const GRAIN: usize = 64;
+/// Vertices in a piece of work that takes little a vertex.
+const LIGHT_GRAIN: usize = 1 << 12;
+/// Counts below this are exact in whatever order they are added up.
+const EXACT_COUNT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+
+/// Where the paths begin that [`betweenness`] looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Sources {
+    /// At every vertex: scores are exact.
+    #[default]
+    All,
+    /// At vertices that have out-neighbors, drawn as by [`one_hop_sample`]: as in the GAP
+    /// Benchmark Suite, each is as likely as any other and may be drawn more than once.
+    Sample {
+        /// How many are drawn.
+        count: usize,
+        /// The same seed draws the same ones.
+        seed: u64,
+    },
+    /// At these vertices; one that occurs twice counts twice.
+    Given(Vec<VertexId>),
+}
+
+/// What [`betweenness`] looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BetweennessConfig {
+    /// Where paths begin.
+    pub sources: Sources,
+}
+
+/// What [`betweenness`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Betweenness {
+    /// `[vertex_bound]`: the score of each vertex; 0 for an id that is no vertex.
+    pub score: Vec<f64>,
+    /// The vertices that paths begin at.
+    pub sources: Vec<VertexId>,
+}
+
+impl BetweennessConfig {
+    fn sources(&self, view: &impl GraphView) -> Result<Vec<VertexId>> {
+        match &self.sources {
+            Sources::All => Ok((0..view.vertex_bound()).filter(|&v| view.is_vertex(v)).collect()),
+            Sources::Sample { count, seed } => Ok(one_hop_sample(view, *count, *seed)),
+            Sources::Given(sources) => {
+                sources.iter().try_for_each(|&v| check_vertex(view, v))?;
+                Ok(sources.clone())
+            }
+        }
+    }
+}
+
+/// Numbers that many threads write, as their bits.
+struct Numbers(Vec<AtomicU64>);
+
+impl Numbers {
+    fn zeros(bound: u32) -> Self {
+        Self((0..bound).map(|_| AtomicU64::new(0.0_f64.to_bits())).collect())
+    }
+
+    #[inline]
+    fn get(&self, v: VertexId) -> f64 {
+        f64::from_bits(self.0[v as usize].load(Relaxed))
+    }
+
+    #[inline]
+    fn set(&self, v: VertexId, number: f64) {
+        self.0[v as usize].store(number.to_bits(), Relaxed);
+    }
+
+    /// Adds `number` while others may do so too; returns the sum.
+    #[inline]
+    fn add(&self, v: VertexId, number: f64) -> f64 {
+        let slot = &self.0[v as usize];
+        let mut bits = slot.load(Relaxed);
+        loop {
+            let sum = f64::from_bits(bits) + number;
+            match slot.compare_exchange_weak(bits, sum.to_bits(), Relaxed, Relaxed) {
+                Ok(_) => return sum,
+                Err(changed) => bits = changed,
+            }
+        }
+    }
+}
+
+/// Counts the paths to the vertices at one depth.
+struct Count<'a> {
+    depth: &'a [AtomicU32],
+    paths: &'a Numbers,
+    next_depth: u32,
+    /// Whether no count is so large that it depends on the order of the additions.
+    is_exact: AtomicBool,
+}
+
+impl EdgeStep for Count<'_> {
+    const STOPS_EARLY: bool = false;
+
+    #[inline]
+    fn wants(&self, v: VertexId) -> bool {
+        // Depths above the next one are those of vertices that were not reached.
+        self.depth[v as usize].load(Relaxed) >= self.next_depth
+    }
+
+    #[inline]
+    fn push(&self, u: VertexId, v: VertexId) -> bool {
+        let depth = &self.depth[v as usize];
+        let won = depth.load(Relaxed) == UNREACHED
+            && depth.compare_exchange(UNREACHED, self.next_depth, Relaxed, Relaxed).is_ok();
+        if self.paths.add(v, self.paths.get(u)) >= EXACT_COUNT {
+            self.is_exact.store(false, Relaxed);
+        }
+        won
+    }
+
+    #[inline]
+    fn pull(&self, u: VertexId, v: VertexId) -> bool {
+        self.depth[v as usize].store(self.next_depth, Relaxed);
+        self.paths.set(v, self.paths.get(v) + self.paths.get(u));
+        true
+    }
+}
+
+/// Adds up scores, source by source.
+struct Brandes<'v, V> {
+    view: &'v V,
+    score: Numbers,
+    /// Of the source at hand, as all that follows; [`UNREACHED`] between sources.
+    depth: Vec<AtomicU32>,
+    /// The number of shortest paths; 0 between sources.
+    paths: Numbers,
+    /// The shares of vertices at even and at odd depths; 0 between sources.
+    share: [Numbers; 2],
+}
+
+impl<'v, V: GraphView> Brandes<'v, V> {
+    fn new(view: &'v V) -> Self {
+        let bound = view.vertex_bound();
+        Self {
+            view,
+            score: Numbers::zeros(bound),
+            depth: (0..bound).map(|_| AtomicU32::new(UNREACHED)).collect(),
+            paths: Numbers::zeros(bound),
+            share: [Numbers::zeros(bound), Numbers::zeros(bound)],
+        }
+    }
+
+    /// Adds what the paths from `source` contribute to the scores.
+    fn add_paths_from(&self, source: VertexId) -> Result<()> {
+        let mut levels = self.count_paths(source);
+        let mut is_finite = true;
+        let deepest = levels.len() - 1;
+        for depth in (1..=deepest).rev() {
+            is_finite &= self.add_shares(levels[depth].list(), depth, depth < deepest);
+        }
+        levels.iter_mut().for_each(|level| self.forget(level.list()));
+        if is_finite { Ok(()) } else { Err(Error::TooManyPaths { from: source }) }
+    }
+
+    /// Counts the shortest paths from `source` to every vertex; returns the vertices at depth 0, 1
+    /// and so on.
+    fn count_paths(&self, source: VertexId) -> Vec<Frontier> {
+        self.depth[source as usize].store(0, Relaxed);
+        self.paths.set(source, 1.0);
+        let mut edge_map = EdgeMap::new(self.view);
+        let mut levels = Vec::new();
+        let mut level = Frontier::single(source);
+        while !level.is_empty() {
+            let count = Count {
+                depth: &self.depth,
+                paths: &self.paths,
+                next_depth: levels.len() as u32 + 1,
+                is_exact: AtomicBool::new(true),
+            };
+            let mut next = edge_map.step(&mut level, &count);
+            if !count.is_exact.into_inner() {
+                self.count_in_order(next.list());
+            }
+            levels.push(std::mem::replace(&mut level, next));
+        }
+        levels
+    }
+
+    /// Counts the paths to the vertices of `level` once more, each in the order of its in-neighbors.
+    fn count_in_order(&self, level: &[VertexId]) {
+        let depth = |v: VertexId| self.depth[v as usize].load(Relaxed);
+        map_sources(self.view, level, Direction::In, GRAIN, |vertices| {
+            for &v in vertices {
+                let before = self.view.in_neighbors(v).filter(|&u| depth(u) == depth(v) - 1);
+                self.paths.set(v, before.map(|u| self.paths.get(u)).sum());
+            }
+        });
+    }
+
+    /// Adds up the shares of the successors of a level, if it has any: they make the level's
+    /// shares and scores. Returns whether all scores are finite.
+    fn add_shares(&self, level: &[VertexId], depth: usize, has_successors: bool) -> bool {
+        let (share, below) = (&self.share[depth % 2], &self.share[(depth + 1) % 2]);
+        let are_finite = map_sources(self.view, level, Direction::Out, GRAIN, |vertices| {
+            let mut is_finite = true;
+            for &u in vertices {
+                let mut sum = 0.0;
+                if has_successors {
+                    self.view.out_neighbors(u).for_each(|v| sum += below.get(v));
+                }
+                let paths = self.paths.get(u);
+                share.set(u, paths.recip() + sum);
+                let score = self.score.get(u) + paths * sum;
+                self.score.set(u, score);
+                is_finite &= score.is_finite();
+            }
+            is_finite
+        });
+        are_finite.into_iter().all(|is_finite| is_finite)
+    }
+
+    /// Makes ready for the next source.
+    fn forget(&self, level: &[VertexId]) {
+        par::map_chunks(level, LIGHT_GRAIN, |vertices| {
+            for &v in vertices {
+                self.depth[v as usize].store(UNREACHED, Relaxed);
+                self.paths.set(v, 0.0);
+                self.share.iter().for_each(|share| share.set(v, 0.0));
+            }
+        });
+    }
+}
+
+/// Adds up, for the sources of `config`, what part of the shortest paths leads over each vertex of
+/// `view`, along the direction of its edges.
+///
+/// Source: Brandes 2001; see the module for what counts how.
+///
+/// Cost: for each source, the edges that it reaches at most twice. All vertices as sources take
+/// time quadratic in the graph; a sample of some hundred ranks the largest scores well.
+///
+/// # Errors
+/// [`NotAVertex`](Error::NotAVertex) if a given source is not a vertex,
+/// [`TooManyPaths`](Error::TooManyPaths) if the paths between two vertices cannot be counted.
+///
+/// # Example
+/// ```
+/// use everedge_core::{Csr, CsrOptions};
+/// use everedge_kernels::{BetweennessConfig, betweenness};
+///
+/// let g = Csr::from_edges(&[(0, 1), (1, 2), (2, 3)], None, CsrOptions::default());
+/// assert_eq!(betweenness(&g, &BetweennessConfig::default())?.score, [0.0, 4.0, 4.0, 0.0]);
+/// # Ok::<(), everedge_kernels::Error>(())
+/// ```
+pub fn betweenness(view: &impl GraphView, config: &BetweennessConfig) -> Result<Betweenness> {
+    let sources = config.sources(view)?;
+    let brandes = Brandes::new(view);
+    sources.iter().try_for_each(|&source| brandes.add_paths_from(source))?;
+    let plain = |bits: AtomicU64| f64::from_bits(bits.into_inner());
+    Ok(Betweenness { score: brandes.score.0.into_iter().map(plain).collect(), sources })
+}
+
+/// Checks that `result` has the betweenness of `view` for the sources of `config`.
+///
+/// It has if no score is negative, ids that paths cannot lead over have none, and the scores,
+/// weighted with a random number for each vertex, sum to what all shortest paths collect of these
+/// numbers on their way. That is found without scores: what paths to a vertex collect is the mean,
+/// by number of paths, of what they did up to the vertex before. A wrong score changes the sum,
+/// and is found if it is wrong by more than 10^-10 of the sum.
+/// Cost: a search from each source on one thread; 28 bytes for each id.
+///
+/// # Errors
+/// [`WrongResult`](Error::WrongResult) with the first property that does not hold; otherwise as
+/// [`betweenness`].
+pub fn verify_betweenness(
+    view: &impl GraphView,
+    config: &BetweennessConfig,
+    result: &Betweenness,
+) -> Result<()> {
+    /// What rounding may do to a sum, for a sum of 1.
+    const ROUNDING: f64 = 1e-10;
+    let require = |holds, property: &dyn Fn() -> String| require("betweenness", holds, property);
+    let (score, bound) = (&result.score, view.vertex_bound());
+    require(score.len() == bound as usize, &|| format!("{} scores for {bound} ids", score.len()))?;
+    let sources = config.sources(view)?;
+    require(result.sources == sources, &|| "paths begin at other vertices".to_string())?;
+    for (v, &score) in (0..).zip(score) {
+        let may_lead = view.out_degree(v) > 0 && view.in_degree(v) > 0;
+        let holds = if may_lead { score >= 0.0 } else { score == 0.0 };
+        require(holds, &|| format!("{v} has score {score}, paths over it possible: {may_lead}"))?;
+    }
+    let mut state = 0;
+    // From 1 to 2^31.
+    let toll: Vec<_> = (0..bound).map(|_| 1.0 + (split_mix(&mut state) >> 33) as f64).collect();
+    let sum: f64 = score.iter().zip(&toll).map(|(score, toll)| score * toll).sum();
+    let mut expected = 0.0;
+    for &source in &sources {
+        expected += collected(view, source, &toll);
+    }
+    require((sum - expected).abs() <= ROUNDING * expected, &|| {
+        format!("weighted scores sum to {sum}, shortest paths collect {expected}")
+    })
+}
+
+/// Returns the mean of what shortest paths from `source` to a vertex collect at the vertices
+/// between, added up for all vertices.
+fn collected(view: &impl GraphView, source: VertexId, toll: &[f64]) -> f64 {
+    let bound = view.vertex_bound() as usize;
+    let mut depth = vec![UNREACHED; bound];
+    let (mut paths, mut mean) = (vec![0.0; bound], vec![0.0; bound]);
+    (depth[source as usize], paths[source as usize]) = (0, 1.0);
+    let mut queue = vec![source];
+    let mut next = 0;
+    while let Some(&u) = queue.get(next) {
+        next += 1;
+        // Every path to it is known: the vertices before came earlier.
+        let passed = mean[u as usize] + if u == source { 0.0 } else { toll[u as usize] };
+        for v in view.out_neighbors(u).map(|v| v as usize) {
+            if depth[v] == UNREACHED {
+                depth[v] = depth[u as usize] + 1;
+                queue.push(v as VertexId);
+            }
+            if depth[v] == depth[u as usize] + 1 {
+                paths[v] += paths[u as usize];
+                mean[v] += (passed - mean[v]) * (paths[u as usize] / paths[v]);
+            }
+        }
+    }
+    mean.iter().sum()
+}

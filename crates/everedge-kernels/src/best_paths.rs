@@ -1,0 +1,295 @@
+//! Best paths from a source by delta-stepping, for every kind of path that gets no better by
+//! being longer.
+//!
+//! A [`PathAlgebra`] says what the value of a path is. Delta-stepping keeps vertices in *buckets* by
+//! the best value of a path to them that is known, and empties the buckets from the best to the
+//! worst. Edges of a bucket are *relaxed* in parallel: each may give its end a better value, which
+//! then goes into its new bucket, the same one if the value is little worse. Every thread has its
+//! own buckets, and goes on alone with what falls into the current one while that is little.
+//!
+//! Values are kept as *keys*: integers that have the order of the values, the best one first, so
+//! that a relaxation is an atomic minimum.
+//!
+//! Source: Meyer and Sanders, "Δ-stepping: a parallelizable shortest path algorithm", J.
+//! Algorithms 2003; buckets of threads as in the GAP Benchmark Suite (Beamer 2015), their fusion
+//! after Zhang et al., "Optimizing Ordered Graph Algorithms with GraphIt", CGO 2020, §5; other
+//! values than lengths after Mohri, "Semiring Frameworks and Algorithms for Shortest-Distance
+//! Problems", J. Automata, Languages and Combinatorics 2002.
+//! Differences: only the next 4096 buckets are kept apart and what lies beyond them is one *far*
+//! list, so that a wide range of weights does not ask for as many buckets. Where lists lie on
+//! several NUMA nodes, each is read at its home (XPGraph, ToS 2025, §4.2), and buckets are not fused.
+//!
+//! # Cost
+//! O(vertices + edges) expected for random weights and good buckets. 8 bytes for each id (the
+//! result), and 4 for each vertex in a bucket; a vertex is in several if its value got better.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use everedge_core::{Direction, VertexId, WeightedView, par, watch};
+
+use crate::error::{check_vertex, require};
+use crate::frontier::map_sources;
+use crate::{Error, Result};
+
+/// Vertices in a piece of work.
+const GRAIN: usize = 64;
+/// Buckets that are kept apart; the far list begins behind them.
+const NEAR_BUCKETS: u64 = 4096;
+/// A thread empties the current bucket alone while it holds fewer vertices than this.
+const FUSED_MAX: usize = 1000;
+/// How finely [`octave_bucket`] cuts, a power of 2. Few vertices get better again within a bucket
+/// then; more buckets would mostly be emptied for nothing.
+const BUCKETS_PER_OCTAVE: u64 = 64;
+const _: () = assert!(BUCKETS_PER_OCTAVE.is_power_of_two());
+
+/// A kind of path: what its value is, and which is better.
+///
+/// A path gets no better by one more edge, and of two paths the better one is not the worse of the
+/// two after the same edge.
+pub(crate) trait PathAlgebra: Sync {
+    /// The kernel's name.
+    const KERNEL: &'static str;
+    /// The weights that a path can have, in words.
+    const WEIGHTS: &'static str;
+    /// The value of the path that has no edge; none is better.
+    const IDENTITY: f64;
+    /// The value of no path; all others are better.
+    const UNREACHED: f64;
+
+    /// Returns whether a path can have an edge of this weight.
+    fn accepts(weight: f32) -> bool;
+
+    /// Returns the value of a path with one more edge.
+    fn extend(value: f64, weight: f32) -> f64;
+
+    /// Returns the key of `value`: the better, the smaller.
+    fn key(value: f64) -> u64;
+
+    /// Returns the value of `key`.
+    fn value(key: u64) -> f64;
+
+    /// Returns the bucket of a value; that of a better one is not larger.
+    fn bucket_of(&self, value: f64) -> u64;
+}
+
+/// The buckets of one thread.
+#[derive(Default)]
+struct Buckets {
+    /// Bucket `first + i` at `i`, for the `first` that all threads share.
+    near: Vec<Vec<VertexId>>,
+    /// The vertices in buckets behind them.
+    far: Vec<VertexId>,
+}
+
+impl Buckets {
+    fn push(&mut self, v: VertexId, bucket: u64, first: u64) {
+        let idx = bucket - first;
+        if idx >= NEAR_BUCKETS {
+            self.far.push(v);
+            return;
+        }
+        let idx = idx as usize;
+        if idx >= self.near.len() {
+            self.near.resize_with(idx + 1, Vec::new);
+        }
+        self.near[idx].push(v);
+    }
+
+    /// Takes bucket `first + idx` if a thread should empty it alone.
+    fn take_few(&mut self, idx: usize) -> Option<Vec<VertexId>> {
+        let bucket = self.near.get_mut(idx)?;
+        (1..FUSED_MAX).contains(&bucket.len()).then(|| std::mem::take(bucket))
+    }
+}
+
+/// What relaxing an edge needs to know.
+struct Relaxation<'a, V, A> {
+    view: &'a V,
+    algebra: &'a A,
+    /// The key of the best known path to each vertex.
+    best: &'a [AtomicU64],
+    /// The first edge, by its ends, that cannot be relaxed.
+    bad_edge: Mutex<Option<(VertexId, VertexId, f32)>>,
+}
+
+impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
+    fn bucket_of(&self, v: VertexId) -> u64 {
+        self.algebra.bucket_of(self.value(v))
+    }
+
+    fn value(&self, v: VertexId) -> f64 {
+        A::value(self.best[v as usize].load(Relaxed))
+    }
+
+    /// Relaxes the edges that leave `u`, unless `u` is no longer in the bucket `current`.
+    fn relax(&self, u: VertexId, current: u64, first: u64, buckets: &mut Buckets) {
+        let value = self.value(u);
+        if self.algebra.bucket_of(value) != current {
+            return;
+        }
+        for (v, weight) in self.view.out_edges(u) {
+            if !A::accepts(weight) {
+                self.note_bad_edge(u, v, weight);
+                continue;
+            }
+            let new = A::extend(value, weight);
+            let slot = &self.best[v as usize];
+            let key = A::key(new);
+            if key < slot.load(Relaxed) && key < slot.fetch_min(key, Relaxed) {
+                buckets.push(v, self.algebra.bucket_of(new), first);
+            }
+        }
+    }
+
+    #[cold]
+    fn note_bad_edge(&self, u: VertexId, v: VertexId, weight: f32) {
+        let mut bad_edge = self.bad_edge.lock().unwrap_or_else(PoisonError::into_inner);
+        if bad_edge.is_none_or(|(a, b, _)| (u, v) < (a, b)) {
+            *bad_edge = Some((u, v, weight));
+        }
+    }
+}
+
+/// Returns `[vertex_bound]`: the value of the best path of `view` from `source` to each vertex, along
+/// the direction of the edges.
+///
+/// # Errors
+/// [`NotAVertex`](Error::NotAVertex) if `source` is not a vertex, [`BadWeight`](Error::BadWeight) if
+/// an edge that leaves a reached vertex has a weight that is not accepted (the first such edge).
+pub(crate) fn best_paths<A: PathAlgebra>(
+    view: &impl WeightedView,
+    source: VertexId,
+    algebra: &A,
+) -> Result<Vec<f64>> {
+    check_vertex(view, source)?;
+    let unreached = A::key(A::UNREACHED);
+    let best: Vec<_> = (0..view.vertex_bound()).map(|_| AtomicU64::new(unreached)).collect();
+    best[source as usize].store(A::key(A::IDENTITY), Relaxed);
+    let relaxation = Relaxation { view, algebra, best: &best, bad_edge: Mutex::new(None) };
+    empty_buckets(&relaxation, source);
+    let bad_edge = relaxation.bad_edge.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some((src, dst, weight)) = bad_edge {
+        return Err(Error::BadWeight { src, dst, weight, expected: A::WEIGHTS });
+    }
+    Ok(best.into_iter().map(|key| A::value(key.into_inner())).collect())
+}
+
+/// Relaxes the edges of all buckets in order, beginning with `source` alone in the first.
+fn empty_buckets(
+    relaxation: &Relaxation<'_, impl WeightedView, impl PathAlgebra>,
+    source: VertexId,
+) {
+    let mut threads = par::PerThread::new(Buckets::default);
+    // What falls into a thread's buckets lies anywhere.
+    let is_fused = relaxation.view.homes().is_none();
+    let mut bucket = vec![source];
+    let (mut first, mut idx) = (relaxation.bucket_of(source), 0);
+    while !bucket.is_empty() {
+        let current = first + idx as u64;
+        map_sources(relaxation.view, &bucket, Direction::Out, GRAIN, |vertices| {
+            threads.with(|buckets| {
+                vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
+                while is_fused && let Some(vertices) = buckets.take_few(idx) {
+                    vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
+                }
+            });
+        });
+        bucket.clear();
+        let next_of = |buckets: &mut Buckets| {
+            (idx..buckets.near.len()).find(|&idx| !buckets.near[idx].is_empty())
+        };
+        idx = match threads.iter_mut().filter_map(next_of).min() {
+            Some(next) => next,
+            None => {
+                first = refill(relaxation, &mut threads, current);
+                0
+            }
+        };
+        for buckets in threads.iter_mut().filter(|buckets| idx < buckets.near.len()) {
+            bucket.append(&mut buckets.near[idx]);
+        }
+    }
+}
+
+/// Moves vertices from the far lists into near buckets, all of which are empty; returns what is
+/// now the first bucket. Vertices that were in one up to `last` are done.
+fn refill(
+    relaxation: &Relaxation<'_, impl WeightedView, impl PathAlgebra>,
+    threads: &mut par::PerThread<Buckets>,
+    last: u64,
+) -> u64 {
+    for buckets in threads.iter_mut() {
+        buckets.far.retain(|&v| relaxation.bucket_of(v) > last);
+    }
+    let far = threads.iter_mut().flat_map(|buckets| &buckets.far);
+    let first = far.map(|&v| relaxation.bucket_of(v)).min().unwrap_or(last);
+    for buckets in threads.iter_mut() {
+        for v in std::mem::take(&mut buckets.far) {
+            buckets.push(v, relaxation.bucket_of(v), first);
+        }
+    }
+    first
+}
+
+/// Checks that `values` are those of the best paths of `view` from `source`.
+///
+/// They are if the source has that of the path without edges, no edge makes a better path to its
+/// end, and every other vertex that has a value can be reached over edges that make, of the value
+/// of the one end, exactly that of the other. Cost: the edges of the reached vertices once, 5 bytes
+/// for each id.
+pub(crate) fn verify_best_paths<A: PathAlgebra>(
+    view: &impl WeightedView,
+    source: VertexId,
+    values: &[f64],
+) -> Result<()> {
+    check_vertex(view, source)?;
+    let require = |holds, property: &dyn Fn() -> String| require(A::KERNEL, holds, property);
+    let bound = view.vertex_bound();
+    require(values.len() == bound as usize, &|| {
+        format!("{} values for {bound} ids", values.len())
+    })?;
+    let of = |v: VertexId| values.get(v as usize).copied().unwrap_or(A::UNREACHED);
+    require(of(source) == A::IDENTITY, &|| format!("the source has the value {}", of(source)))?;
+    let mut seen = vec![false; bound as usize];
+    seen[source as usize] = true;
+    let mut stack = vec![source];
+    while let Some(u) = stack.pop() {
+        watch::check();
+        for (v, weight) in view.out_edges(u) {
+            let way = A::extend(of(u), weight);
+            require(A::key(of(v)) <= A::key(way), &|| {
+                format!("{v} has the value {}, but by {u} it is {way}", of(v))
+            })?;
+            let on_path = way != A::UNREACHED && of(v) == way;
+            if on_path && !std::mem::replace(&mut seen[v as usize], true) {
+                stack.push(v);
+            }
+        }
+    }
+    for v in (0..bound).filter(|&v| !seen[v as usize]) {
+        require(of(v) == A::UNREACHED, &|| format!("no path to {v} has the value {}", of(v)))?;
+    }
+    Ok(())
+}
+
+/// Returns a bucket for `key`, the bits of a number in either direction: the numbers between a power
+/// of 2 and the next are in [`BUCKETS_PER_OCTAVE`] buckets of equal width.
+#[inline]
+pub(crate) fn octave_bucket(key: u64) -> u64 {
+    // The sign, the exponent and the first bits behind it.
+    key >> (f64::MANTISSA_DIGITS - 1 - BUCKETS_PER_OCTAVE.ilog2())
+}
+
+/// Returns an integer of the same order as `number`, which is not NaN, and not negative zero.
+#[inline]
+pub(crate) fn ordered_bits(number: f64) -> u64 {
+    let bits = number.to_bits();
+    bits ^ if bits >> 63 == 0 { 1 << 63 } else { u64::MAX }
+}
+
+/// Returns the number that [`ordered_bits`] made `bits` of.
+#[inline]
+pub(crate) fn from_ordered_bits(bits: u64) -> f64 {
+    f64::from_bits(bits ^ if bits >> 63 == 1 { 1 << 63 } else { u64::MAX })
+}
