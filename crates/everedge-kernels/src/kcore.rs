@@ -18,7 +18,7 @@
 //!
 //! # Cost
 //! O(vertices + edges): every list twice, and for each level the vertices that are left, which over
-//! all levels is no more than the sum of the coreness of all vertices. 12 bytes and a bit for each
+//! all levels is no more than the sum of the coreness of all vertices. 16 bytes and a bit for each
 //! id, a bit for each id and thread, and 4 bytes for each neighbor of the largest list of a thread.
 //! Lists are read wherever they lie.
 
@@ -113,10 +113,11 @@ impl<'v, V: GraphView> Peeling<'v, V> {
         par::map_chunks_mut(&mut degree, GRAIN, |first, degrees| {
             threads.with(|neighbors| {
                 for (v, degree) in (first as VertexId..).zip(degrees) {
-                    *degree.get_mut() = neighbors.of(view, v, |_| true).len() as u32;
-                    if *degree.get_mut() == listed_degree(view, v) {
+                    let count = neighbors.of(view, v, |_| true).len() as u32;
+                    if u64::from(count) == listed_degree(view, v) {
                         simple.insert(v);
                     }
+                    *degree.get_mut() = count;
                 }
             });
         });
@@ -192,8 +193,9 @@ impl<'v, V: GraphView> Peeling<'v, V> {
 }
 
 /// Returns how many entries [`for_each_listed`] calls its function on.
-fn listed_degree(view: &impl GraphView, v: VertexId) -> u32 {
-    view.out_degree(v) + if view.is_directed() { view.in_degree(v) } else { 0 }
+fn listed_degree(view: &impl GraphView, v: VertexId) -> u64 {
+    let incoming = if view.is_directed() { view.in_degree(v) } else { 0 };
+    u64::from(view.out_degree(v)) + u64::from(incoming)
 }
 
 /// Calls `f` on the entries of the lists of `v`, of both directions.

@@ -109,6 +109,7 @@ fn draw(view: &impl GraphView, config: &RadiiConfig) -> Vec<VertexId> {
         vertices.swap(place, place + drawn as usize);
     }
     vertices.truncate(source_count);
+    vertices.shrink_to_fit();
     vertices.sort_unstable();
     vertices
 }
