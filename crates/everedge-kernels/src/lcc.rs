@@ -54,7 +54,7 @@ struct Scratch {
     marks: Vec<u64>,
     /// Those of them that edges lead to and from.
     mutual_marks: Vec<u64>,
-    /// What is to be added to the edge count of each member.
+    /// What is to be added to the edge count of each member: at most 2 for each other member.
     sums: Vec<u32>,
 }
 

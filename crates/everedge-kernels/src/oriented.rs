@@ -20,7 +20,8 @@
 //!
 //! # Cost
 //! Every list of the view is read once, and the part that is kept is sorted. 4 bytes for each edge
-//! and at most 8 for its row. 8 bytes for each id ([`Order`]), 4 more while it is made.
+//! and at most 8 for its row. 8 bytes for each id ([`Order`]); while it is made, 4 for each degree
+//! up to the largest.
 
 use everedge_core::{GraphView, VertexId, par};
 
