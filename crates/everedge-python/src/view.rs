@@ -32,7 +32,7 @@ impl From<everedge::View> for View {
 #[pymethods]
 impl View {
     /// Runs a kernel by name, told what `parameters` say, all as texts. Returns the report as JSON
-    /// and the answer: by vertex up to `vertex_bound`, or the neighbors of `one-hop`.
+    /// and the answer: by vertex up to `vertex_bound`, a list of vertices, or none.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -51,9 +51,12 @@ impl View {
         let report = py.detach(|| until_signal(&options.watch, run))?;
         let text = json(&report);
         let values = match report.values {
-            Values::Depth(values) | Values::Component(values) | Values::Neighbors(values) => {
-                values.into_pyarray(py).into_any()
-            }
+            Values::Depth(values)
+            | Values::Component(values)
+            | Values::Count(values)
+            | Values::Vertices(values) => values.into_pyarray(py).into_any(),
+            Values::Label(values) => values.into_pyarray(py).into_any(),
+            Values::None => py.None().into_bound(py),
             Values::Score(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
         };
         Ok((text, values))

@@ -4,11 +4,14 @@ use std::time::Instant;
 
 use everedge_core::{VertexId, WeightedView};
 use everedge_kernels as kernels;
-use everedge_kernels::{PageRankConfig, SsspConfig};
+use everedge_kernels::{
+    BetweennessConfig, CdlpConfig, DeltaPageRankConfig, NO_LABEL, PageRankConfig, RadiiConfig,
+    SccConfig, Sources, SsspConfig,
+};
 use serde_json::{Value, json};
 
 use crate::kernel::{Kernel, Parameters};
-use crate::{Error, Result, Values, View};
+use crate::{Error, ExternalId, IdKind, Result, Values, View};
 
 /// A kernel's answer.
 pub(crate) struct Answer {
@@ -36,13 +39,28 @@ pub(crate) struct Question<'a, V> {
 impl<V: WeightedView> Question<'_, V> {
     /// Runs `kernel`.
     pub(crate) fn answer(&self, kernel: Kernel, source: Option<VertexId>) -> Result<Answer> {
-        let source = source.unwrap_or_default();
+        let start = source.unwrap_or_default();
         match kernel {
-            Kernel::OneHop => self.one_hop(source),
-            Kernel::Bfs => self.bfs(source),
+            Kernel::OneHop => self.one_hop(start),
+            Kernel::TwoHop => self.two_hop(start),
+            Kernel::Bfs => self.bfs(start),
             Kernel::PageRank => self.pagerank(),
+            Kernel::DeltaPageRank => self.delta_pagerank(),
             Kernel::Wcc => self.wcc(),
-            Kernel::Sssp => self.sssp(source),
+            Kernel::Scc => self.scc(),
+            Kernel::Betweenness => self.betweenness(source),
+            Kernel::Sssp => self.sssp(start),
+            Kernel::Sswp => self.sswp(start),
+            Kernel::Ssnp => self.ssnp(start),
+            Kernel::Viterbi => self.viterbi(start),
+            Kernel::KCore => match self.parameters.k {
+                None => self.coreness(),
+                Some(k) => self.kcore(k),
+            },
+            Kernel::Radii => self.radii(),
+            Kernel::Triangles => self.triangles(),
+            Kernel::Lcc => self.lcc(),
+            Kernel::Cdlp => self.cdlp(),
         }
     }
 
@@ -51,10 +69,17 @@ impl<V: WeightedView> Question<'_, V> {
             || kernels::one_hop(self.view, source),
             |neighbors| kernels::verify_one_hop(self.view, source, neighbors),
         )?;
-        let first: Vec<Value> =
-            neighbors.iter().take(self.top).map(|&v| self.names.json_name(v)).collect();
-        let summary = json!({ "count": neighbors.len(), "neighbors": first });
-        Ok(Answer { summary, values: Values::Neighbors(neighbors), ..answer })
+        let summary = json!({ "count": neighbors.len(), "neighbors": self.first(&neighbors) });
+        Ok(Answer { summary, values: Values::Vertices(neighbors), ..answer })
+    }
+
+    fn two_hop(&self, source: VertexId) -> Result<Answer> {
+        let (vertices, answer) = self.solve(
+            || kernels::two_hop(self.view, source),
+            |vertices| kernels::verify_two_hop(self.view, source, vertices),
+        )?;
+        let summary = json!({ "count": vertices.len(), "vertices": self.first(&vertices) });
+        Ok(Answer { summary, values: Values::Vertices(vertices), ..answer })
     }
 
     fn bfs(&self, source: VertexId) -> Result<Answer> {
@@ -80,11 +105,60 @@ impl<V: WeightedView> Question<'_, V> {
         Ok(Answer { iterations, summary, values: Values::Score(pagerank.rank), ..answer })
     }
 
+    fn delta_pagerank(&self) -> Result<Answer> {
+        let default = DeltaPageRankConfig::default();
+        let config = DeltaPageRankConfig {
+            damping: self.parameters.damping.unwrap_or(default.damping),
+            tolerance: self.parameters.tolerance.unwrap_or(default.tolerance),
+        };
+        let (pagerank, answer) = self.solve(
+            || kernels::delta_pagerank(self.view, &config),
+            |pagerank| kernels::verify_delta_pagerank(self.view, &config, pagerank),
+        )?;
+        let summary = json!({
+            "sum": pagerank.rank.iter().sum::<f64>(),
+            "top": self.leaders(&pagerank.rank),
+        });
+        let iterations = Some(pagerank.iterations);
+        Ok(Answer { iterations, summary, values: Values::Score(pagerank.rank), ..answer })
+    }
+
     fn wcc(&self) -> Result<Answer> {
         let (wcc, answer) =
             self.solve(|| Ok(kernels::wcc(self.view)), |wcc| kernels::verify_wcc(self.view, wcc))?;
         let summary = json!({ "components": wcc.component_count(), "largest": wcc.largest() });
         Ok(Answer { summary, values: Values::Component(wcc.component), ..answer })
+    }
+
+    fn scc(&self) -> Result<Answer> {
+        let (scc, answer) = self.solve(
+            || Ok(kernels::scc(self.view, &SccConfig::default())),
+            |scc| kernels::verify_scc(self.view, scc),
+        )?;
+        let summary = json!({ "components": scc.component_count(), "largest": scc.largest() });
+        Ok(Answer { summary, values: Values::Component(scc.component), ..answer })
+    }
+
+    fn betweenness(&self, source: Option<VertexId>) -> Result<Answer> {
+        let Parameters { samples, seed, .. } = *self.parameters;
+        let sources = match (source, samples) {
+            (Some(source), None) => Sources::Given(vec![source]),
+            (None, Some(count)) => {
+                Sources::Sample { count: count as usize, seed: seed.unwrap_or_default() }
+            }
+            (None, None) => Sources::All,
+            (Some(_), Some(_)) => {
+                return Err(Error::invalid("bc starts at one source or at samples, not at both"));
+            }
+        };
+        let config = BetweennessConfig { sources };
+        let (betweenness, answer) = self.solve(
+            || kernels::betweenness(self.view, &config),
+            |betweenness| kernels::verify_betweenness(self.view, &config, betweenness),
+        )?;
+        let score = betweenness.score;
+        let summary = json!({ "sources": betweenness.sources.len(), "top": self.leaders(&score) });
+        Ok(Answer { summary, values: Values::Score(score), ..answer })
     }
 
     fn sssp(&self, source: VertexId) -> Result<Answer> {
@@ -95,6 +169,107 @@ impl<V: WeightedView> Question<'_, V> {
         )?;
         let summary = json!({ "reached": sssp.reached_count(), "max": sssp.distance_max() });
         Ok(Answer { summary, values: Values::Distance(sssp.distance), ..answer })
+    }
+
+    fn sswp(&self, source: VertexId) -> Result<Answer> {
+        let (sswp, answer) = self.solve(
+            || kernels::sswp(self.view, source),
+            |sswp| kernels::verify_sswp(self.view, source, sswp),
+        )?;
+        let summary = json!({ "reached": sswp.reached_count() });
+        Ok(Answer { summary, values: Values::Distance(sswp.width), ..answer })
+    }
+
+    fn ssnp(&self, source: VertexId) -> Result<Answer> {
+        let (ssnp, answer) = self.solve(
+            || kernels::ssnp(self.view, source),
+            |ssnp| kernels::verify_ssnp(self.view, source, ssnp),
+        )?;
+        let summary = json!({ "reached": ssnp.reached_count() });
+        Ok(Answer { summary, values: Values::Distance(ssnp.largest_weight), ..answer })
+    }
+
+    fn viterbi(&self, source: VertexId) -> Result<Answer> {
+        let (viterbi, answer) = self.solve(
+            || kernels::viterbi(self.view, source),
+            |viterbi| kernels::verify_viterbi(self.view, source, viterbi),
+        )?;
+        let summary = json!({ "reached": viterbi.reached_count() });
+        Ok(Answer { summary, values: Values::Score(viterbi.probability), ..answer })
+    }
+
+    fn coreness(&self) -> Result<Answer> {
+        let (coreness, answer) = self.solve(
+            || Ok(kernels::coreness(self.view)),
+            |coreness| kernels::verify_coreness(self.view, coreness),
+        )?;
+        let summary = json!({ "max": coreness.degeneracy() });
+        Ok(Answer { summary, values: Values::Count(coreness.coreness), ..answer })
+    }
+
+    fn kcore(&self, k: u32) -> Result<Answer> {
+        let (members, answer) = self.solve(
+            || Ok(kernels::kcore(self.view, k)),
+            |members| kernels::verify_kcore(self.view, k, members),
+        )?;
+        let summary = json!({ "count": members.len(), "vertices": self.first(&members) });
+        Ok(Answer { summary, values: Values::Vertices(members), ..answer })
+    }
+
+    fn radii(&self) -> Result<Answer> {
+        let default = RadiiConfig::default();
+        let Parameters { samples, seed, .. } = *self.parameters;
+        let config = RadiiConfig {
+            source_count: samples.unwrap_or(default.source_count),
+            seed: seed.unwrap_or(default.seed),
+        };
+        let (radii, answer) = self.solve(
+            || kernels::radii(self.view, &config),
+            |radii| kernels::verify_radii(self.view, &config, radii),
+        )?;
+        let summary = json!({ "sources": radii.sources.len(), "max": radii.diameter_min() });
+        Ok(Answer { summary, values: Values::Depth(radii.radius), ..answer })
+    }
+
+    fn triangles(&self) -> Result<Answer> {
+        let (triangles, answer) = self.solve(
+            || Ok(kernels::triangles(self.view)),
+            |triangles| kernels::verify_triangles(self.view, triangles),
+        )?;
+        Ok(Answer { summary: json!({ "count": triangles.count }), ..answer })
+    }
+
+    fn lcc(&self) -> Result<Answer> {
+        let (lcc, answer) =
+            self.solve(|| Ok(kernels::lcc(self.view)), |lcc| kernels::verify_lcc(self.view, lcc))?;
+        let sum: f64 = lcc.coefficient.iter().sum();
+        let mean = sum / f64::from(self.view.vertex_count().max(1));
+        Ok(Answer {
+            summary: json!({ "mean": mean }),
+            values: Values::Score(lcc.coefficient),
+            ..answer
+        })
+    }
+
+    fn cdlp(&self) -> Result<Answer> {
+        let default = CdlpConfig::default();
+        let iterations_max = self.parameters.iterations.unwrap_or(default.iterations_max);
+        let (config, labels) = (CdlpConfig { iterations_max }, self.names.labels());
+        let (cdlp, answer) = self.solve(
+            || kernels::cdlp(self.view, labels.as_deref(), &config),
+            |cdlp| kernels::verify_cdlp(self.view, labels.as_deref(), &config, cdlp),
+        )?;
+        let mut labels: Vec<u64> =
+            cdlp.label.iter().copied().filter(|&label| label != NO_LABEL).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        let (iterations, summary) = (Some(cdlp.iterations), json!({ "communities": labels.len() }));
+        Ok(Answer { iterations, summary, values: Values::Label(cdlp.label), ..answer })
+    }
+
+    /// The names of the first of `vertices`.
+    fn first(&self, vertices: &[VertexId]) -> Value {
+        vertices.iter().take(self.top).map(|&v| self.names.json_name(v)).collect()
     }
 
     /// Runs a kernel as often as asked for and verifies its last result. The answer that comes with
@@ -118,7 +293,7 @@ impl<V: WeightedView> Question<'_, V> {
         if self.verifies {
             verify(&result)?;
         }
-        let (summary, values) = (Value::Null, Values::Neighbors(Vec::new()));
+        let (summary, values) = (Value::Null, Values::None);
         Ok((result, Answer { trials, iterations: None, summary, values }))
     }
 
@@ -155,9 +330,19 @@ impl<V: WeightedView> Question<'_, V> {
 impl View {
     pub(crate) fn json_name(&self, v: VertexId) -> Value {
         match self.name_of(v) {
-            crate::ExternalId::Integer(id) => json!(id),
-            crate::ExternalId::Text(id) => json!(id),
+            ExternalId::Integer(id) => json!(id),
+            ExternalId::Text(id) => json!(id),
         }
+    }
+
+    /// Returns the label that each vertex has before labels are passed on: the id that the user gave
+    /// it, if that is a number that is not the vertex's.
+    fn labels(&self) -> Option<Vec<u64>> {
+        let label = |v| match self.name_of(v) {
+            ExternalId::Integer(id) => id,
+            ExternalId::Text(_) => v.into(),
+        };
+        (self.id_kind() == IdKind::Integer).then(|| (0..self.vertex_bound()).map(label).collect())
     }
 
     /// Returns the vertex of that name, or the one of largest out-degree, the smallest of them.

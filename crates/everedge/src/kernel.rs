@@ -46,14 +46,45 @@ macro_rules! kernels {
 kernels! {
     /// The out-neighbors of a source, parallel edges one by one.
     OneHop = "one-hop" [source];
+    /// The vertices one or two edges away from a source, each once and without the source.
+    TwoHop = "two-hop" [source];
     /// The number of edges on a shortest path from a source (breadth-first search).
     Bfs = "bfs" [source];
     /// PageRank: how often a random walk is at each vertex; the ranks sum to 1.
     PageRank = "pagerank" [iterations, tolerance, damping];
+    /// PageRank by passing on only what has changed, until it is within a tolerance of the limit.
+    DeltaPageRank = "delta-pagerank" [tolerance, damping];
     /// Weakly connected components: edges count in both directions.
     Wcc = "wcc" [];
+    /// Strongly connected components: each vertex reaches all others of its own.
+    Scc = "scc" [];
+    /// Betweenness centrality: how many shortest paths go through a vertex.
+    Betweenness = "bc" [source, samples, seed];
     /// The length of a shortest path from a source; without weights every edge has length 1.
     Sssp = "sssp" [source, delta];
+    /// The widest path from a source: its smallest weight is as large as can be.
+    Sswp = "sswp" [source];
+    /// The narrowest path from a source: its largest weight is as small as can be.
+    Ssnp = "ssnp" [source];
+    /// The most likely path from a source: the product of its weights, each from 0 to 1.
+    Viterbi = "viterbi" [source];
+    /// Coreness: the largest k so that a vertex is in the k-core; or the k-core of a given k.
+    KCore = "kcore" [k];
+    /// Radii: how far the farthest of some vertices is from which a vertex is reached.
+    Radii = "radii" [samples, seed];
+    /// The number of triangles, direction, self-loops and parallel edges left aside.
+    Triangles = "triangles" [];
+    /// Local clustering coefficient: which part of a vertex's neighbors are neighbors themselves.
+    Lcc = "lcc" [];
+    /// Communities by label propagation, as LDBC Graphalytics defines it.
+    Cdlp = "cdlp" [iterations];
+}
+
+impl Kernel {
+    /// Whether it begins at one vertex, also if none is named.
+    pub(crate) fn starts_at_one_vertex(self) -> bool {
+        self != Self::Betweenness && self.parameters().contains(&"source")
+    }
 }
 
 impl fmt::Display for Kernel {
@@ -107,6 +138,10 @@ impl Kind for u32 {
     const WORDS: &'static str = "a whole number below 2^32";
 }
 
+impl Kind for u64 {
+    const WORDS: &'static str = "a whole number below 2^64";
+}
+
 impl Kind for f64 {
     const WORDS: &'static str = "a number";
 }
@@ -155,11 +190,13 @@ macro_rules! parameters {
 }
 
 parameters! {
-    /// Where to start; the vertex of largest out-degree (the smallest of them) unless given.
+    /// Where to start; unless given, the vertex of largest out-degree (the smallest of them), for
+    /// bc every vertex.
     source: String = "ID";
-    /// The most iterations; 20 unless a tolerance is given.
+    /// The most iterations; for pagerank 20 unless a tolerance is given, for cdlp 10.
     iterations: u32 = "N";
-    /// Stop when an iteration changes all values by less than this in sum.
+    /// Stop when an iteration changes all ranks by less than this in sum; for delta-pagerank how
+    /// far they may be from the limit in sum. 0.0001 if nothing else ends it.
     tolerance: f64 = "X";
     /// The part of its rank that a vertex passes on along its edges, from 0 to 1; 0.85 unless
     /// given.
@@ -167,6 +204,12 @@ parameters! {
     /// The width of a bucket of distances; chosen from a sample of the weights unless given. No
     /// answer depends on it.
     delta: f64 = "X";
+    /// Which core to return instead of coreness.
+    k: u32 = "K";
+    /// How many vertices to draw as sources; for bc all unless given, for radii 64.
+    samples: u32 = "N";
+    /// Which vertices are drawn: the same seed draws the same ones.
+    seed: u64 = "S";
 }
 
 impl Parameters {

@@ -93,9 +93,9 @@ impl View {
             let options = RunOptions { csr: false, ..options.clone() };
             return self.to_csr().run_and_check(kernel, &options, verifies);
         }
-        let has_source = kernel.parameters().contains(&"source");
-        let source = has_source.then(|| self.source(options.parameters.source.as_deref()));
-        let source = source.transpose()?;
+        let named = options.parameters.source.as_deref();
+        let has_source = kernel.starts_at_one_vertex() || named.is_some();
+        let source = has_source.then(|| self.source(named)).transpose()?;
         let run = || {
             let answer = with_view!(&self.any, view => {
                 let question = Question {

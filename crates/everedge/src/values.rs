@@ -18,23 +18,30 @@ pub enum Values {
     Score(Vec<f64>),
     /// The smallest vertex of each vertex's component.
     Component(Vec<VertexId>),
-    /// Lengths of shortest paths; infinite if unreached.
+    /// Lengths, or other values, of the best paths; infinite if unreached.
     Distance(Vec<f64>),
-    /// A list of vertices, not indexed: the neighbors of one.
-    Neighbors(Vec<VertexId>),
+    /// A number of each vertex, such as its coreness.
+    Count(Vec<u32>),
+    /// A label of each vertex: an id that the user gave, or a vertex where ids are texts.
+    Label(Vec<u64>),
+    /// A list of vertices, not indexed.
+    Vertices(Vec<VertexId>),
+    /// The answer says nothing of single vertices.
+    None,
 }
 
 impl Values {
     /// Writes `id value` a line, as LDBC Graphalytics does: in ascending order of external ids,
     /// an unreached depth as 9223372036854775807, an unreached distance as `infinity`.
     ///
-    /// Neighbors are written as ids, one a line.
+    /// A list of vertices is written as ids, one a line; nothing if there are no values.
     ///
     /// # Errors
     /// If `out` fails.
     pub fn write(&self, view: &View, out: &mut impl Write) -> io::Result<()> {
         let mut ids = match self {
-            Self::Neighbors(neighbors) => neighbors.clone(),
+            Self::Vertices(vertices) => vertices.clone(),
+            Self::None => Vec::new(),
             _ => view.vertices(),
         };
         let names: Option<Vec<ExternalId>> = (view.id_kind() != crate::IdKind::Dense)
@@ -61,7 +68,14 @@ impl Values {
     ) -> io::Result<()> {
         let v = v as usize;
         match self {
-            Self::Neighbors(_) => writeln!(out),
+            Self::Vertices(_) | Self::None => writeln!(out),
+            Self::Count(counts) => writeln!(out, " {}", counts[v]),
+            Self::Label(labels) => match names {
+                Some(names) if matches!(names[v], ExternalId::Text(_)) => {
+                    writeln!(out, " {}", names[labels[v] as usize])
+                }
+                _ => writeln!(out, " {}", labels[v]),
+            },
             Self::Depth(depths) if depths[v] == UNREACHED => writeln!(out, " {}", i64::MAX),
             Self::Depth(depths) => writeln!(out, " {}", depths[v]),
             Self::Score(scores) => writeln!(out, " {:e}", scores[v]),

@@ -98,6 +98,13 @@ impl Home {
             .success();
         std::fs::read_to_string(output).unwrap()
     }
+
+    /// Runs a kernel by the command line. Returns its answer in short.
+    fn result(&self, kernel: &str) -> Value {
+        let output = everedge().args(["run", "--json", kernel]).arg(self.graph()).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["result"].clone()
+    }
 }
 
 #[test]
@@ -119,6 +126,22 @@ fn published_graphs_have_the_reference_answers() {
         assert_eq!(sha256(&wcc), *expected, "{}: wcc", dataset.name);
         let ranks = values(&home.run("pagerank", &["--tolerance", "1e-13"]));
         check_ranks(dataset.name, &ranks, &reference, &directory);
+        for (kernel, expected) in [
+            ("scc", &reference["scc"]["sha256_id_minid_lines"]),
+            ("kcore", &reference["kcore"]["sha256_id_core_lines"]),
+            ("cdlp", &reference["cdlp"]["sha256_id_label_lines"]),
+        ] {
+            if !expected.is_null() {
+                assert_eq!(sha256(&home.run(kernel, &[])), *expected, "{}: {kernel}", dataset.name);
+            }
+        }
+        let triangles = &home.result("triangles")["count"];
+        assert_eq!(*triangles, reference["triangles"]["count"], "{}: triangles", dataset.name);
+        let lcc = reference["lcc_avg_undirected"].as_f64();
+        if let Some(expected) = lcc.filter(|_| dataset.flags == UNDIRECTED) {
+            let found = home.result("lcc")["mean"].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-9, "{}: lcc {found}, {expected}", dataset.name);
+        }
         println!("{}: {} vertices as the reference", dataset.name, ranks.len());
     }
 }
@@ -257,13 +280,13 @@ fn graphalytics_examples_have_the_expected_outputs() {
     let folder = folder.join("ldbc-graphalytics/example-data-sets/graphs");
     let mut compared = 0;
     for kind in ["directed", "undirected"] {
-        for kernel in ["bfs", "pr", "sssp", "wcc"] {
+        for kernel in ["bfs", "cdlp", "lcc", "pr", "sssp", "wcc"] {
             for name in [format!("example-{kind}"), format!("test-{kernel}-{kind}")] {
                 compared += usize::from(check_graphalytics(&folder, &name, kernel));
             }
         }
     }
-    assert_eq!(compared, 16, "expected outputs compared");
+    assert_eq!(compared, 24, "expected outputs compared");
 }
 
 /// Compares one kernel's output on one example by the benchmark's rules. Returns whether the
@@ -287,7 +310,8 @@ fn check_graphalytics(folder: &Path, name: &str, kernel: &str) -> bool {
     let found = match kernel {
         "bfs" => home.run("bfs", &["--source", property("bfs.source-vertex").unwrap()]),
         "sssp" => home.run("sssp", &["--source", property("sssp.source-vertex").unwrap()]),
-        "wcc" => home.run("wcc", &[]),
+        "cdlp" => home.run("cdlp", &["--iterations", property("cdlp.max-iterations").unwrap()]),
+        "lcc" | "wcc" => home.run(kernel, &[]),
         // The file of this one example holds converged ranks, not those after its 14 iterations.
         _ if name == "test-pr-directed" => home.run("pagerank", &["--tolerance", "1e-14"]),
         _ => home.run("pagerank", &["--iterations", property("pr.num-iterations").unwrap()]),
@@ -297,7 +321,7 @@ fn check_graphalytics(folder: &Path, name: &str, kernel: &str) -> bool {
     for (id, expected) in expected {
         let found = found[&id];
         let tolerance = match kernel {
-            "sssp" => 1e-4 * expected.abs(),
+            "sssp" | "lcc" => 1e-4 * expected.abs(),
             "pr" => RANK_TOLERANCE,
             _ => 0.0,
         };
@@ -325,7 +349,7 @@ fn one_graph_in_six_formats_is_the_same_graph() {
 }
 
 #[test]
-fn matrices_have_the_published_component_counts() {
+fn matrices_have_the_published_counts() {
     let Some(folder) = data_folder() else { return };
     let golden = json(&folder.join("lagraph/lagraph-golden.json"));
     for (name, count) in golden["connected_components"].as_object().unwrap() {
@@ -333,6 +357,8 @@ fn matrices_have_the_published_component_counts() {
         let found: std::collections::BTreeSet<u64> =
             values(&home.run("wcc", &[])).values().map(|&label| label as u64).collect();
         assert_eq!(found.len() as u64, *count, "{name}: components");
+        let triangles = &home.result("triangles")["count"];
+        assert_eq!(*triangles, golden["triangle_count"][name], "{name}: triangles");
     }
 }
 
