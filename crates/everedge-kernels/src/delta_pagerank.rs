@@ -59,7 +59,7 @@ impl DeltaPageRankConfig {
         if !(0.0..1.0).contains(&self.damping) {
             return fail("damping", self.damping, "from 0 to below 1");
         }
-        if !(self.tolerance > 0.0) {
+        if self.tolerance.is_nan() || self.tolerance <= 0.0 {
             return fail("tolerance", self.tolerance, "above 0");
         }
         Ok(())

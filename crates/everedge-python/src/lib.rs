@@ -19,4 +19,6 @@ mod _native {
     use crate::graph::Graph;
     #[pymodule_export]
     use crate::view::View;
+    #[pymodule_export]
+    use crate::view::kernels;
 }

@@ -194,6 +194,12 @@ fn until_signal<R: Send>(watch: &Watch, work: impl FnOnce() -> PyResult<R> + Sen
     })
 }
 
+/// Returns the name of each kernel with those of its parameters.
+#[pyfunction]
+pub(crate) fn kernels() -> Vec<(&'static str, Vec<&'static str>)> {
+    Kernel::ALL.iter().map(|kernel| (kernel.name(), kernel.parameters().to_vec())).collect()
+}
+
 /// Returns a report as JSON.
 pub(crate) fn json(report: &impl Serialize) -> String {
     serde_json::to_string(report).expect("reports have text keys")

@@ -29,7 +29,25 @@ from everedge._errors import (
     VersionError,
 )
 from everedge._graph import Graph
-from everedge._kernels import bfs, one_hop, pagerank, sssp, wcc
+from everedge._kernels import (
+    bc,
+    bfs,
+    cdlp,
+    delta_pagerank,
+    kcore,
+    lcc,
+    one_hop,
+    pagerank,
+    radii,
+    scc,
+    ssnp,
+    sssp,
+    sswp,
+    triangles,
+    two_hop,
+    viterbi,
+    wcc,
+)
 from everedge._reports import (
     Changes,
     Compaction,
@@ -75,9 +93,21 @@ __all__ = [
     "Values",
     "Verification",
     "VersionError",
+    "bc",
     "bfs",
+    "cdlp",
+    "delta_pagerank",
+    "kcore",
+    "lcc",
     "one_hop",
     "pagerank",
+    "radii",
+    "scc",
+    "ssnp",
     "sssp",
+    "sswp",
+    "triangles",
+    "two_hop",
+    "viterbi",
     "wcc",
 ]

@@ -7,7 +7,7 @@ of largest out-degree, the smallest of them. Kernels release the GIL; Ctrl-C end
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -123,3 +123,285 @@ def one_hop(
     with graph._view() as view:
         _, neighbors = view._run("one-hop", threads, source=source)
         return view._names(neighbors)
+
+
+def two_hop(
+    graph: Graph | Snapshot,
+    source: Id | None = None,
+    *,
+    threads: int = 0,
+) -> npt.NDArray[Any]:
+    """Return the external ids of the vertices one or two edges away from `source`, each once.
+
+    Raises `InvalidInputError` if the source is not a vertex. Cost: the edges of two steps.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 1, 1, 2], [1, 2, 0, 3])
+    >>> everedge.two_hop(graph, 0).tolist()
+    [1, 2]
+    """
+    with graph._view() as view:
+        _, vertices = view._run("two-hop", threads, source=source)
+        return view._names(vertices)
+
+
+def delta_pagerank(
+    graph: Graph | Snapshot,
+    *,
+    tolerance: float | None = None,
+    damping: float | None = None,
+    threads: int = 0,
+) -> Values[np.float64]:
+    """Return the PageRank of each vertex, by passing on only what has changed.
+
+    The ranks are within `tolerance` of the limit, all differences added up; 0.0001 unless given.
+
+    Cost: each step reads the edges of the vertices that have changed, or all edges.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([1, 2, 3], [0, 0, 0])
+    >>> round(float(everedge.delta_pagerank(graph, tolerance=1e-9)[0]), 6)
+    0.541985
+    """
+    with graph._view() as view:
+        report, by_index = view._run("delta-pagerank", threads, tolerance=tolerance, damping=damping)
+        return Values("delta-pagerank", view._vertices, by_index, report)
+
+
+def scc(
+    graph: Graph | Snapshot,
+    *,
+    threads: int = 0,
+) -> Components:
+    """Return the strongly connected component of each vertex: each reaches all others of its own.
+
+    Cost: every edge a few times.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> everedge.scc(graph).top()
+    [(0, 3), (3, 1)]
+    """
+    with graph._view() as view:
+        report, by_index = view._run("scc", threads)
+        return Components("scc", view._vertices, by_index, report)
+
+
+def bc(
+    graph: Graph | Snapshot,
+    source: Id | None = None,
+    *,
+    samples: int | None = None,
+    seed: int | None = None,
+    threads: int = 0,
+) -> Values[np.float64]:
+    """Return the betweenness of each vertex: how many shortest paths go through it.
+
+    Of several shortest paths between two vertices each counts its part (Brandes). Paths begin at
+    every vertex, or at `source`, or at `samples` vertices that `seed` draws among those with
+    out-edges.
+
+    Cost: for each vertex that paths begin at, the edges that it reaches, twice.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 1, 4, 1], [1, 2, 1, 3])
+    >>> everedge.bc(graph).top(1)
+    [(1, 4.0)]
+    """
+    with graph._view() as view:
+        report, by_index = view._run("bc", threads, source=source, samples=samples, seed=seed)
+        return Values("bc", view._vertices, by_index, report)
+
+
+def sswp(
+    graph: Graph | Snapshot,
+    source: Id | None = None,
+    *,
+    threads: int = 0,
+) -> Values[np.float64]:
+    """Return the width of the widest path from `source` to each vertex: its smallest weight.
+
+    `inf` for the source itself and `-inf` where there is no path.
+
+    Raises `InvalidInputError` if the source is not a vertex.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram", weighted=True)
+    >>> graph.add_edges([0, 1, 0], [1, 2, 2], weight=[5, 3, 1])
+    >>> float(everedge.sswp(graph, source=0)[2])
+    3.0
+    """
+    with graph._view() as view:
+        report, by_index = view._run("sswp", threads, source=source)
+        return Values("sswp", view._vertices, by_index, report)
+
+
+def ssnp(
+    graph: Graph | Snapshot,
+    source: Id | None = None,
+    *,
+    threads: int = 0,
+) -> Values[np.float64]:
+    """Return the largest weight on the narrowest path from `source` to each vertex.
+
+    `-inf` for the source itself and `inf` where there is no path.
+
+    Raises `InvalidInputError` if the source is not a vertex.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram", weighted=True)
+    >>> graph.add_edges([0, 1, 0], [1, 2, 2], weight=[2, 3, 9])
+    >>> float(everedge.ssnp(graph, source=0)[2])
+    3.0
+    """
+    with graph._view() as view:
+        report, by_index = view._run("ssnp", threads, source=source)
+        return Values("ssnp", view._vertices, by_index, report)
+
+
+def viterbi(
+    graph: Graph | Snapshot,
+    source: Id | None = None,
+    *,
+    threads: int = 0,
+) -> Values[np.float64]:
+    """Return the probability of the most likely path from `source`: the product of its weights.
+
+    1 for the source itself and 0 where there is no path.
+
+    Raises `InvalidInputError` if the source is not a vertex, `KernelError` for a weight that is not
+    from 0 to 1.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram", weighted=True)
+    >>> graph.add_edges([0, 1, 0], [1, 2, 2], weight=[0.5, 0.5, 0.125])
+    >>> float(everedge.viterbi(graph, source=0)[2])
+    0.25
+    """
+    with graph._view() as view:
+        report, by_index = view._run("viterbi", threads, source=source)
+        return Values("viterbi", view._vertices, by_index, report)
+
+
+@overload
+def kcore(
+    graph: Graph | Snapshot, *, k: None = None, threads: int = 0
+) -> Values[np.uint32]: ...
+@overload
+def kcore(graph: Graph | Snapshot, *, k: int, threads: int = 0) -> npt.NDArray[Any]: ...
+def kcore(
+    graph: Graph | Snapshot, *, k: int | None = None, threads: int = 0
+) -> Values[np.uint32] | npt.NDArray[Any]:
+    """Return the coreness of each vertex, or the external ids of the `k`-core.
+
+    The k-core is the largest set of vertices that all have k neighbors in it; the coreness is the
+    largest k so that a vertex is in the k-core. Directions, self-loops and parallel edges are left
+    aside. Cost: every edge a few times.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> everedge.kcore(graph).values
+    array([2, 2, 2, 1], dtype=uint32)
+    >>> everedge.kcore(graph, k=2).tolist()
+    [0, 1, 2]
+    """
+    with graph._view() as view:
+        report, found = view._run("kcore", threads, k=k)
+        return view._names(found) if k is not None else Values("kcore", view._vertices, found, report)
+
+
+def radii(
+    graph: Graph | Snapshot,
+    *,
+    samples: int | None = None,
+    seed: int | None = None,
+    threads: int = 0,
+) -> Values[np.int32]:
+    """Return how far the farthest of some vertices is from which each vertex is reached.
+
+    `UNREACHED` (-1) where none of them leads to. Searches begin at `samples` vertices, 64 unless
+    given, that `seed` draws; at all of them the answer is the eccentricity, backwards.
+
+    Cost: every edge a few times for each 64 searches.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 1, 2], [1, 2, 3])
+    >>> everedge.radii(graph).values
+    array([0, 1, 2, 3], dtype=int32)
+    """
+    with graph._view() as view:
+        report, by_index = view._run("radii", threads, samples=samples, seed=seed)
+        return Values("radii", view._vertices, by_index.view(np.int32), report)
+
+
+def triangles(
+    graph: Graph | Snapshot,
+    *,
+    threads: int = 0,
+) -> int:
+    """Return the number of triangles; directions, self-loops and parallel edges are left aside.
+
+    Cost: at most edges to the power of 1.5.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> everedge.triangles(graph)
+    1
+    """
+    with graph._view() as view:
+        report, _ = view._run("triangles", threads)
+        return int(report.result["count"])
+
+
+def lcc(
+    graph: Graph | Snapshot,
+    *,
+    threads: int = 0,
+) -> Values[np.float64]:
+    """Return the local clustering coefficient of each vertex, as LDBC Graphalytics defines it.
+
+    The part of the pairs of its neighbors that have an edge; 0 with fewer than two neighbors.
+
+    Cost: as triangles.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> round(float(everedge.lcc(graph)[0]), 3)
+    0.5
+    """
+    with graph._view() as view:
+        report, by_index = view._run("lcc", threads)
+        return Values("lcc", view._vertices, by_index, report)
+
+
+def cdlp(
+    graph: Graph | Snapshot,
+    *,
+    iterations: int | None = None,
+    threads: int = 0,
+) -> Values[np.uint64]:
+    """Return the community of each vertex, by label propagation as LDBC Graphalytics defines it.
+
+    In each of `iterations` (10 unless given) a vertex takes the label that most of its neighbors
+    have, the smallest of several. The first labels are the ids, where ids are strings the numbers
+    of the vertices.
+
+    Cost: each iteration reads the edges of the vertices that see a change.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges([0, 1, 2, 5, 6, 7], [1, 2, 0, 6, 7, 5])
+    >>> everedge.cdlp(graph).values
+    array([0, 0, 0, 5, 5, 5], dtype=uint64)
+    """
+    with graph._view() as view:
+        report, by_index = view._run("cdlp", threads, iterations=iterations)
+        return Values("cdlp", view._vertices, by_index, report)

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Graph", "View"]
+__all__ = ["Graph", "View", "kernels"]
 
 @type_check_only
 class GraphOptions(TypedDict):
@@ -107,3 +107,5 @@ class View:
     def texts(self, vertices: npt.NDArray[np.uint32]) -> list[str]: ...
     def integers(self, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]: ...
     def close(self) -> None: ...
+
+def kernels() -> list[tuple[str, list[str]]]: ...

@@ -43,6 +43,18 @@ class Snapshot:
     sssp = _kernels.sssp
     wcc = _kernels.wcc
     one_hop = _kernels.one_hop
+    two_hop = _kernels.two_hop
+    delta_pagerank = _kernels.delta_pagerank
+    scc = _kernels.scc
+    bc = _kernels.bc
+    sswp = _kernels.sswp
+    ssnp = _kernels.ssnp
+    viterbi = _kernels.viterbi
+    kcore = _kernels.kcore
+    radii = _kernels.radii
+    triangles = _kernels.triangles
+    lcc = _kernels.lcc
+    cdlp = _kernels.cdlp
 
     def __init__(self, native: _native.View) -> None:
         self._native = native

@@ -1,0 +1,45 @@
+"""Every kernel of the engine is a function and a method, with the parameters that it has there."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import everedge
+from everedge import _native
+
+
+@pytest.mark.parametrize(("kernel", "parameters"), _native.kernels())
+def test_kernel_has_the_parameters_of_the_engine(kernel: str, parameters: list[str]) -> None:
+    name = kernel.replace("-", "_")
+    function = getattr(everedge, name)
+    assert getattr(everedge.Snapshot, name) is function
+    assert name in everedge.__all__
+    assert list(inspect.signature(function).parameters) == ["graph", *parameters, "threads"]
+
+
+@pytest.mark.parametrize(("kernel", "parameters"), _native.kernels())
+def test_kernel_answers_on_an_empty_graph_or_says_why(kernel: str, parameters: list[str]) -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    function = getattr(everedge, kernel.replace("-", "_"))
+    if "source" in parameters and kernel != "bc":
+        with pytest.raises(everedge.InvalidInputError, match="no vertices"):
+            function(graph)
+    else:
+        function(graph)
+
+
+def test_names_of_vertices_come_back() -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges(["a", "b", "c", "c", "x"], ["b", "c", "a", "d", "y"])
+    assert everedge.two_hop(graph, "a").tolist() == ["b", "c"]
+    assert sorted(everedge.kcore(graph, k=2).tolist()) == ["a", "b", "c"]
+    assert everedge.cdlp(graph)["a"] == everedge.cdlp(graph)["b"]
+    assert everedge.scc(graph).top(1) == [("a", 3)]
+    far = everedge.Graph("far", medium="dram", ids="map")
+    ids = [10**15, 10**15 + 7, 10**15 + 9]
+    far.add_edges(ids, ids[1:] + ids[:1])
+    assert everedge.cdlp(far).values.tolist() == [10**15] * 3
+    with pytest.raises(everedge.InvalidInputError, match="not at both"):
+        everedge.bc(graph, "a", samples=3)
