@@ -35,7 +35,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use everedge_core::{Direction, GraphView, VertexId, par};
+use everedge_core::{Direction, GraphView, VertexId, par, watch};
 
 use crate::error::{check_vertex, require};
 use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources};
@@ -295,7 +295,10 @@ impl<'v, V: GraphView> Brandes<'v, V> {
 pub fn betweenness(view: &impl GraphView, config: &BetweennessConfig) -> Result<Betweenness> {
     let sources = config.sources(view)?;
     let brandes = Brandes::new(view);
-    sources.iter().try_for_each(|&source| brandes.add_paths_from(source))?;
+    for (done, &source) in (0..).zip(&sources) {
+        watch::note(done, sources.len() as u64);
+        brandes.add_paths_from(source)?;
+    }
     let plain = |bits: AtomicU64| f64::from_bits(bits.into_inner());
     Ok(Betweenness { score: brandes.score.0.into_iter().map(plain).collect(), sources })
 }
@@ -352,6 +355,7 @@ fn collected(view: &impl GraphView, source: VertexId, toll: &[f64]) -> f64 {
     let mut queue = vec![source];
     let mut next = 0;
     while let Some(&u) = queue.get(next) {
+        watch::check();
         next += 1;
         // Every path to it is known: the vertices before came earlier.
         let passed = mean[u as usize] + if u == source { 0.0 } else { toll[u as usize] };

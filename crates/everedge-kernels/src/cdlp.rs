@@ -23,9 +23,9 @@
 
 use std::mem;
 
-use everedge_core::{AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, VertexId, par};
+use everedge_core::{AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, VertexId, par, watch};
 
-use crate::error::require;
+use crate::error::{ids, require};
 use crate::frontier::map_sources;
 use crate::{Error, Result};
 
@@ -92,6 +92,7 @@ pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) 
     let mut iterations = 0;
     while iterations < config.iterations_max {
         iterations += 1;
+        watch::note(iterations.into(), config.iterations_max.into());
         let changed = iterate(view, active.as_ref(), &old, &mut new);
         mem::swap(&mut old, &mut new);
         if changed.is_empty() {
@@ -278,7 +279,7 @@ pub fn verify_cdlp(
     })?;
     for _ in 0..result.iterations {
         require(!is_stable, &|| "an iteration more after one that changed nothing".into())?;
-        let new: Vec<_> = (0..bound).map(|v| next_label(view, &label, v)).collect();
+        let new: Vec<_> = ids(bound).map(|v| next_label(view, &label, v)).collect();
         is_stable = new == label;
         label = new;
     }

@@ -24,7 +24,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par, watch};
 
 use crate::Result;
 use crate::error::require;
@@ -335,6 +335,7 @@ impl<'v, V: GraphView> Check<'v, V> {
         let mut stack = list.to_vec();
         stack.retain(|&v| self.degree[v as usize] <= k);
         while let Some(u) = stack.pop() {
+            watch::check();
             self.taken.insert(u);
             for &v in self.neighbors.of(self.view, u, |v| !self.taken.contains(v)) {
                 self.degree[v as usize] -= 1;

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use everedge_core::{GraphView, VertexId, par};
 
 use crate::Result;
-use crate::error::require;
+use crate::error::{ids, require};
 use crate::oriented::{Order, Oriented, Rank, clear_all, empty_row, insert_all};
 use crate::triangles::simple_neighbors;
 
@@ -164,9 +164,9 @@ pub fn verify_lcc(view: &impl GraphView, result: &Lcc) -> Result<()> {
     require(coefficient.len() == bound as usize, &|| {
         format!("{} coefficients for {bound} ids", coefficient.len())
     })?;
-    let lists: Vec<_> = (0..bound).map(|v| simple_out_neighbors(view, v)).collect();
+    let lists: Vec<_> = ids(bound).map(|v| simple_out_neighbors(view, v)).collect();
     let mut is_neighbor = vec![false; bound as usize];
-    for v in 0..bound {
+    for v in ids(bound) {
         let neighbors = simple_neighbors(view, v);
         neighbors.iter().for_each(|&w| is_neighbor[w as usize] = true);
         let ends = neighbors.iter().flat_map(|&w| &lists[w as usize]);

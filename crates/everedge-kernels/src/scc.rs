@@ -29,7 +29,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{AtomicBitmap, Direction, GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, Direction, GraphView, VertexId, par, watch};
 
 use crate::error::require;
 use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources};
@@ -519,6 +519,7 @@ impl<'a> Members<'a> {
         let mut reached = vec![root];
         let mut next = 0;
         while let Some(&u) = reached.get(next) {
+            watch::check();
             next += 1;
             for v in neighbors(u).filter(|&v| self.component[v as usize] == root) {
                 if !std::mem::replace(&mut self.seen[v as usize], true) {

@@ -13,6 +13,8 @@
 //! O(edges^1.5) at worst, and a small part of it on skewed graphs. 8 bytes for each id, 4 for each
 //! edge and at most 8 more where rows are; a bit for each id and thread.
 
+use std::ops::Range;
+
 use everedge_core::{GraphView, VertexId, par};
 
 use crate::Result;
@@ -21,6 +23,9 @@ use crate::oriented::{Order, Oriented, Rank, clear_all, empty_row, insert_all};
 
 /// Ranks in a piece of work: those of hubs take long.
 const GRAIN: u32 = 64;
+
+/// Vertices in a piece of the verification.
+const VERIFIED_GRAIN: u32 = 1 << 8;
 
 /// What [`triangles`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +78,16 @@ fn count_from(graph: &Oriented, u: Rank, marks: &mut [u64]) -> u64 {
 /// # Errors
 /// [`WrongResult`](crate::Error::WrongResult) if it does not hold.
 pub fn verify_triangles(view: &impl GraphView, result: &Triangles) -> Result<()> {
-    let lists: Vec<_> = (0..view.vertex_bound()).map(|v| simple_neighbors(view, v)).collect();
-    let mut shared_count = 0;
-    for (u, list) in (0..).zip(&lists) {
-        for &v in list.iter().filter(|&&v| v < u) {
-            shared_count += shared(list, &lists[v as usize]).count() as u64;
-        }
-    }
+    let bound = view.vertex_bound();
+    let lists_of = |range: Range<u32>| range.map(|v| simple_neighbors(view, v)).collect::<Vec<_>>();
+    let lists = par::map_ranges(bound, VERIFIED_GRAIN, lists_of).concat();
+    let shared_by = |u: VertexId| -> u64 {
+        let list = &lists[u as usize];
+        let smaller = list.iter().filter(|&&v| v < u);
+        smaller.map(|&v| shared(list, &lists[v as usize]).count() as u64).sum()
+    };
+    let counts = par::map_ranges(bound, VERIFIED_GRAIN, |range| range.map(shared_by).sum::<u64>());
+    let shared_count: u64 = counts.into_iter().sum();
     require("triangles", shared_count == result.count * 3, || {
         format!("{} triangles, but edges are {shared_count} times a side of one", result.count)
     })
