@@ -18,7 +18,8 @@ pub enum Values {
     Score(Vec<f64>),
     /// The smallest vertex of each vertex's component.
     Component(Vec<VertexId>),
-    /// Lengths, or other values, of the best paths; infinite if unreached.
+    /// Lengths, or other values, of the best paths; infinite if unreached, with the other sign at
+    /// the source of widest and narrowest paths.
     Distance(Vec<f64>),
     /// A number of each vertex, such as its coreness.
     Count(Vec<u32>),
@@ -79,7 +80,9 @@ impl Values {
             Self::Depth(depths) if depths[v] == UNREACHED => writeln!(out, " {}", i64::MAX),
             Self::Depth(depths) => writeln!(out, " {}", depths[v]),
             Self::Score(scores) => writeln!(out, " {:e}", scores[v]),
-            Self::Distance(distances) if distances[v].is_infinite() => writeln!(out, " infinity"),
+            Self::Distance(distances) if distances[v].is_infinite() => {
+                writeln!(out, " {}infinity", if distances[v] < 0.0 { "-" } else { "" })
+            }
             Self::Distance(distances) => writeln!(out, " {:e}", distances[v]),
             Self::Component(components) => match (components[v], names) {
                 (NO_COMPONENT, _) => writeln!(out),
