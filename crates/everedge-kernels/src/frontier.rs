@@ -261,6 +261,23 @@ pub(crate) fn map_sources<R: Send>(
     par::map_tasks_at_home(Some(homes), pieces.collect(), |&(home, _)| home, |(_, piece)| f(piece))
 }
 
+/// Returns the vertices of `view`, ascending.
+pub(crate) fn vertices(view: &impl GraphView) -> Vec<VertexId> {
+    let vertices = par::map_ranges(view.vertex_bound(), CLASSIFIED_GRAIN as u32, |range| {
+        range.filter(|&v| view.is_vertex(v)).collect::<Vec<_>>()
+    });
+    vertices.concat()
+}
+
+/// Returns those of `list` for which `holds`, in the same order.
+pub(crate) fn filter(
+    list: &[VertexId],
+    holds: impl Fn(VertexId) -> bool + Sync + Send,
+) -> Vec<VertexId> {
+    let kept = |list: &[VertexId]| list.iter().copied().filter(|&v| holds(v)).collect::<Vec<_>>();
+    par::map_chunks(list, CLASSIFIED_GRAIN, kept).concat()
+}
+
 /// Finds which vertices are reached from a member of the frontier.
 struct Pull<'a, S> {
     frontier: &'a Bitmap,

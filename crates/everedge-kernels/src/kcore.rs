@@ -28,6 +28,7 @@ use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par, watch};
 
 use crate::Result;
 use crate::error::require;
+use crate::frontier::{filter, vertices};
 
 /// Vertices in a piece of work that reads their edges.
 const GRAIN: usize = 64;
@@ -65,7 +66,7 @@ impl Coreness {
 /// ```
 pub fn coreness(view: &impl GraphView) -> Coreness {
     let peeling = Peeling::new(view);
-    let mut left = peeling.vertices();
+    let mut left = vertices(view);
     while let Some(k) = peeling.degree_min(&left) {
         left = peeling.peel_level(&left, k);
     }
@@ -85,7 +86,7 @@ pub fn coreness(view: &impl GraphView) -> Coreness {
 /// ```
 pub fn kcore(view: &impl GraphView, k: u32) -> Vec<VertexId> {
     let peeling = Peeling::new(view);
-    let vertices = peeling.vertices();
+    let vertices = vertices(view);
     match k {
         0 => vertices,
         _ => peeling.peel_level(&vertices, k - 1),
@@ -122,13 +123,6 @@ impl<'v, V: GraphView> Peeling<'v, V> {
             });
         });
         Self { view, degree, simple, threads, is_alone: par::thread_count() == 1 }
-    }
-
-    fn vertices(&self) -> Vec<VertexId> {
-        let vertices = par::map_ranges(self.view.vertex_bound(), VERTEX_GRAIN as u32, |range| {
-            range.filter(|&v| self.view.is_vertex(v)).collect::<Vec<_>>()
-        });
-        vertices.concat()
     }
 
     #[inline]
@@ -238,12 +232,6 @@ impl Neighbors {
         self.list.iter().for_each(|&u| words[u as usize / 64] = 0);
         &self.list
     }
-}
-
-/// Returns those of `list` for which `holds`.
-fn filter(list: &[VertexId], holds: impl Fn(VertexId) -> bool + Sync + Send) -> Vec<VertexId> {
-    let kept = |list: &[VertexId]| list.iter().copied().filter(|&v| holds(v)).collect::<Vec<_>>();
-    par::map_chunks(list, VERTEX_GRAIN, kept).concat()
 }
 
 /// Checks that `result` has the coreness of every vertex of `view`.

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::{AtomicBitmap, Direction, GraphView, VertexId, par, watch};
 
 use crate::error::require;
-use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources};
+use crate::frontier::{EdgeMap, EdgeStep, Frontier, filter, map_sources, vertices};
 use crate::reversed::Reversed;
 use crate::wcc::{component_count, largest, wcc};
 use crate::{NO_COMPONENT, Result};
@@ -367,19 +367,6 @@ fn filled(bound: u32, value: u32) -> Vec<AtomicU32> {
 #[inline]
 fn load(array: &[AtomicU32], v: VertexId) -> u32 {
     array[v as usize].load(Relaxed)
-}
-
-fn vertices(view: &impl GraphView) -> Vec<VertexId> {
-    let vertices = par::map_ranges(view.vertex_bound(), VERTEX_GRAIN as u32, |range| {
-        range.filter(|&v| view.is_vertex(v)).collect::<Vec<_>>()
-    });
-    vertices.concat()
-}
-
-/// Returns those of `list` for which `holds`.
-fn filter(list: &[VertexId], holds: impl Fn(VertexId) -> bool + Sync + Send) -> Vec<VertexId> {
-    let kept = |list: &[VertexId]| list.iter().copied().filter(|&v| holds(v)).collect::<Vec<_>>();
-    par::map_chunks(list, VERTEX_GRAIN, kept).concat()
 }
 
 /// Takes `step` from `source` on until nothing more is reached.

@@ -97,12 +97,7 @@ impl<V: WeightedView> Question<'_, V> {
             || kernels::pagerank(self.view, &config),
             |pagerank| kernels::verify_pagerank(self.view, &config, pagerank),
         )?;
-        let summary = json!({
-            "sum": pagerank.rank.iter().sum::<f64>(),
-            "top": self.leaders(&pagerank.rank),
-        });
-        let iterations = Some(pagerank.iterations);
-        Ok(Answer { iterations, summary, values: Values::Score(pagerank.rank), ..answer })
+        Ok(self.ranked(answer, pagerank.rank, pagerank.iterations))
     }
 
     fn delta_pagerank(&self) -> Result<Answer> {
@@ -115,12 +110,12 @@ impl<V: WeightedView> Question<'_, V> {
             || kernels::delta_pagerank(self.view, &config),
             |pagerank| kernels::verify_delta_pagerank(self.view, &config, pagerank),
         )?;
-        let summary = json!({
-            "sum": pagerank.rank.iter().sum::<f64>(),
-            "top": self.leaders(&pagerank.rank),
-        });
-        let iterations = Some(pagerank.iterations);
-        Ok(Answer { iterations, summary, values: Values::Score(pagerank.rank), ..answer })
+        Ok(self.ranked(answer, pagerank.rank, pagerank.iterations))
+    }
+
+    fn ranked(&self, answer: Answer, rank: Vec<f64>, iterations: u32) -> Answer {
+        let summary = json!({ "sum": rank.iter().sum::<f64>(), "top": self.leaders(&rank) });
+        Answer { iterations: Some(iterations), summary, values: Values::Score(rank), ..answer }
     }
 
     fn wcc(&self) -> Result<Answer> {
