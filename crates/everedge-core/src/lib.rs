@@ -1,9 +1,10 @@
 //! What every part of everedge shares: vertex ids, the view that a kernel reads, a plain CSR,
-//! bitmaps and parallel loops, which run near the memory that they read.
+//! bitmaps, memory for large arrays, and parallel loops, which run near the memory that they read.
 
 mod bitmap;
 mod csr;
 mod homes;
+pub mod memory;
 pub mod par;
 mod view;
 pub mod watch;

@@ -22,8 +22,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuilder};
 
-use crate::Homes;
-use crate::watch::watched;
+use crate::watch::{carried, watched};
+use crate::{Homes, memory};
+
+/// Items in a piece of work that makes an array.
+const COLLECTED_GRAIN: usize = 1 << 14;
 
 thread_local! {
     /// Where the loops of this thread run.
@@ -83,6 +86,16 @@ fn on_threads<R: Send>(f: impl FnOnce() -> R + Send) -> R {
         Some(pool) if rayon::current_thread_index().is_none() => pool.install(f),
         _ => f(),
     }
+}
+
+/// Runs `f`, which starts many short loops, on one of the threads that loops run on: a loop that is
+/// started there begins at once. With `homes` it runs here, for only then loops go home.
+pub fn among_threads<R: Send>(homes: Option<&Homes>, f: impl FnOnce() -> R + Send) -> R {
+    if homes.is_some() {
+        return f();
+    }
+    let f = carried(f);
+    on_threads(|| rayon::scope(|_| f()))
 }
 
 /// Runs `a` and `b`, possibly at the same time.
@@ -177,6 +190,15 @@ pub fn map_chunks_mut<T: Send, R: Send>(
         let chunks = items.par_chunks_mut(grain).with_max_len(1).enumerate();
         chunks.map(|(i, chunk)| f((i * grain, chunk))).collect()
     })
+}
+
+/// Returns `f` of each index below `len`, in huge pages where they fit.
+pub fn collect<T: Send>(len: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    let mut items = memory::with_room(len);
+    on_threads(|| {
+        (0..len).into_par_iter().with_min_len(COLLECTED_GRAIN).map(f).collect_into_vec(&mut items)
+    });
+    items
 }
 
 /// Calls `f` on every task, for work that the caller has cut itself.

@@ -71,6 +71,12 @@ pub trait GraphView: Sync {
         }
     }
 
+    /// Starts loading what reading the out-neighbors of those `vertices` that are read next needs:
+    /// the first one's are read now, those of the others in their order. Changes no answer.
+    fn load_ahead(&self, vertices: &[VertexId]) {
+        let _ = vertices;
+    }
+
     /// Calls `f(v, out_degree(v))` for each id of `range`, in ascending order.
     fn for_each_out_degree(&self, range: Range<VertexId>, mut f: impl FnMut(VertexId, u32))
     where

@@ -112,6 +112,15 @@ pub(crate) fn watched<A, R>(f: impl Fn(A) -> R + Sync + Send) -> impl Fn(A) -> R
     }
 }
 
+/// Makes `f` work under what watches the calling thread, wherever it runs.
+pub(crate) fn carried<R>(f: impl FnOnce() -> R + Send) -> impl FnOnce() -> R + Send {
+    let watch = CURRENT.with_borrow(Clone::clone);
+    move || {
+        let _restore = Restore(CURRENT.replace(watch));
+        f()
+    }
+}
+
 /// Goes up to [`Watch::run`] without the message of a panic.
 #[cold]
 fn unwind() -> ! {

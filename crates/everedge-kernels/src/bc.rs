@@ -101,7 +101,7 @@ struct Numbers(Vec<AtomicU64>);
 
 impl Numbers {
     fn zeros(bound: u32) -> Self {
-        Self((0..bound).map(|_| AtomicU64::new(0.0_f64.to_bits())).collect())
+        Self(par::collect(bound as usize, |_| AtomicU64::new(0.0_f64.to_bits())))
     }
 
     #[inline]
@@ -184,7 +184,7 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         Self {
             view,
             score: Numbers::zeros(bound),
-            depth: (0..bound).map(|_| AtomicU32::new(UNREACHED)).collect(),
+            depth: par::collect(bound as usize, |_| AtomicU32::new(UNREACHED)),
             paths: Numbers::zeros(bound),
             share: [Numbers::zeros(bound), Numbers::zeros(bound)],
         }
@@ -243,7 +243,8 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         let (share, below) = (&self.share[depth % 2], &self.share[(depth + 1) % 2]);
         let are_finite = map_sources(self.view, level, Direction::Out, GRAIN, |vertices| {
             let mut is_finite = true;
-            for &u in vertices {
+            for (i, &u) in vertices.iter().enumerate() {
+                self.view.load_ahead(&vertices[i..]);
                 let mut sum = 0.0;
                 if has_successors {
                     self.view.out_neighbors(u).for_each(|v| sum += below.get(v));
@@ -297,7 +298,7 @@ pub fn betweenness(view: &impl GraphView, config: &BetweennessConfig) -> Result<
     let brandes = Brandes::new(view);
     for (done, &source) in (0..).zip(&sources) {
         watch::note(done, sources.len() as u64);
-        brandes.add_paths_from(source)?;
+        par::among_threads(view.homes(), || brandes.add_paths_from(source))?;
     }
     let plain = |bits: AtomicU64| f64::from_bits(bits.into_inner());
     Ok(Betweenness { score: brandes.score.0.into_iter().map(plain).collect(), sources })

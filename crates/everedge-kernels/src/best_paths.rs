@@ -26,7 +26,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use everedge_core::{Direction, VertexId, WeightedView, par, watch};
+use everedge_core::{AtomicBitmap, Direction, VertexId, WeightedView, memory, par, watch};
 
 use crate::error::{check_vertex, require};
 use crate::frontier::map_sources;
@@ -34,6 +34,10 @@ use crate::{Error, Result};
 
 /// Vertices in a piece of work.
 const GRAIN: usize = 64;
+/// How many edges later than it is found a better path is written down.
+const FOUND_AHEAD: usize = 32;
+/// How many vertices ahead the key of one is loaded.
+const KEYS_AHEAD: usize = 16;
 /// Buckets that are kept apart; the far list begins behind them.
 const NEAR_BUCKETS: u64 = 4096;
 /// A thread empties the current bucket alone while it holds fewer vertices than this.
@@ -80,6 +84,8 @@ struct Buckets {
     near: Vec<Vec<VertexId>>,
     /// The vertices in buckets behind them.
     far: Vec<VertexId>,
+    /// The vertices of the current bucket whose edges were relaxed.
+    relaxed: Vec<VertexId>,
 }
 
 impl Buckets {
@@ -109,6 +115,9 @@ struct Relaxation<'a, V, A> {
     algebra: &'a A,
     /// The key of the best known path to each vertex.
     best: &'a [AtomicU64],
+    /// The vertices of the buckets before the current one: no path to them gets better. Half of all
+    /// edges lead there, and a bit is more likely in a cache than a key.
+    done: AtomicBitmap,
     /// The first edge, by its ends, that cannot be relaxed.
     bad_edge: Mutex<Option<(VertexId, VertexId, f32)>>,
 }
@@ -122,23 +131,43 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
         A::value(self.best[v as usize].load(Relaxed))
     }
 
-    /// Relaxes the edges that leave `u`, unless `u` is no longer in the bucket `current`.
-    fn relax(&self, u: VertexId, current: u64, first: u64, buckets: &mut Buckets) {
-        let value = self.value(u);
-        if self.algebra.bucket_of(value) != current {
-            return;
-        }
-        for (v, weight) in self.view.out_edges(u) {
-            if !A::accepts(weight) {
-                self.note_bad_edge(u, v, weight);
+    /// Relaxes the edges that leave those of `vertices` that are still in the bucket `current`.
+    fn relax(&self, vertices: &[VertexId], current: u64, first: u64, buckets: &mut Buckets) {
+        // What was found lately: its keys are on their way into the cache.
+        let mut found = [(0, A::UNREACHED); FOUND_AHEAD];
+        let mut found_count = 0;
+        for (i, &u) in vertices.iter().enumerate() {
+            self.view.load_ahead(&vertices[i..]);
+            if let Some(&ahead) = vertices.get(i + KEYS_AHEAD) {
+                memory::prefetch(&self.best[ahead as usize..]);
+            }
+            let value = self.value(u);
+            if self.algebra.bucket_of(value) != current {
                 continue;
             }
-            let new = A::extend(value, weight);
-            let slot = &self.best[v as usize];
-            let key = A::key(new);
-            if key < slot.load(Relaxed) && key < slot.fetch_min(key, Relaxed) {
-                buckets.push(v, self.algebra.bucket_of(new), first);
+            buckets.relaxed.push(u);
+            for (v, weight) in self.view.out_edges(u) {
+                if !A::accepts(weight) {
+                    self.note_bad_edge(u, v, weight);
+                } else if !self.done.contains(v) {
+                    memory::prefetch(&self.best[v as usize..]);
+                    let place = &mut found[found_count % FOUND_AHEAD];
+                    let (v, value) = std::mem::replace(place, (v, A::extend(value, weight)));
+                    self.improve(v, value, first, buckets);
+                    found_count += 1;
+                }
             }
+        }
+        found.into_iter().for_each(|(v, value)| self.improve(v, value, first, buckets));
+    }
+
+    /// Gives `v` this value, if it is better.
+    #[inline]
+    fn improve(&self, v: VertexId, value: f64, first: u64, buckets: &mut Buckets) {
+        let slot = &self.best[v as usize];
+        let key = A::key(value);
+        if key < slot.load(Relaxed) && key < slot.fetch_min(key, Relaxed) {
+            buckets.push(v, self.algebra.bucket_of(value), first);
         }
     }
 
@@ -164,10 +193,12 @@ pub(crate) fn best_paths<A: PathAlgebra>(
 ) -> Result<Vec<f64>> {
     check_vertex(view, source)?;
     let unreached = A::key(A::UNREACHED);
-    let best: Vec<_> = (0..view.vertex_bound()).map(|_| AtomicU64::new(unreached)).collect();
+    let bound = view.vertex_bound();
+    let best = par::collect(bound as usize, |_| AtomicU64::new(unreached));
     best[source as usize].store(A::key(A::IDENTITY), Relaxed);
-    let relaxation = Relaxation { view, algebra, best: &best, bad_edge: Mutex::new(None) };
-    empty_buckets(&relaxation, source);
+    let (done, bad_edge) = (AtomicBitmap::new(bound), Mutex::new(None));
+    let relaxation = Relaxation { view, algebra, best: &best, done, bad_edge };
+    par::among_threads(view.homes(), || empty_buckets(&relaxation, source));
     let bad_edge = relaxation.bad_edge.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((src, dst, weight)) = bad_edge {
         return Err(Error::BadWeight { src, dst, weight, expected: A::WEIGHTS });
@@ -189,9 +220,9 @@ fn empty_buckets(
         let current = first + idx as u64;
         map_sources(relaxation.view, &bucket, Direction::Out, GRAIN, |vertices| {
             threads.with(|buckets| {
-                vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
+                relaxation.relax(vertices, current, first, buckets);
                 while is_fused && let Some(vertices) = buckets.take_few(idx) {
-                    vertices.iter().for_each(|&u| relaxation.relax(u, current, first, buckets));
+                    relaxation.relax(&vertices, current, first, buckets);
                 }
             });
         });
@@ -199,13 +230,20 @@ fn empty_buckets(
         let next_of = |buckets: &mut Buckets| {
             (idx..buckets.near.len()).find(|&idx| !buckets.near[idx].is_empty())
         };
-        idx = match threads.iter_mut().filter_map(next_of).min() {
+        let next = match threads.iter_mut().filter_map(next_of).min() {
             Some(next) => next,
             None => {
                 first = refill(relaxation, &mut threads, current);
                 0
             }
         };
+        if first + next as u64 != current {
+            let relaxed = threads.iter_mut().map(|buckets| std::mem::take(&mut buckets.relaxed));
+            par::for_each_task(relaxed.collect(), |relaxed: Vec<VertexId>| {
+                relaxed.into_iter().for_each(|v| _ = relaxation.done.insert(v));
+            });
+        }
+        idx = next;
         for buckets in threads.iter_mut().filter(|buckets| idx < buckets.near.len()) {
             bucket.append(&mut buckets.near[idx]);
         }

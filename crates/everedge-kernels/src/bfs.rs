@@ -13,7 +13,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{GraphView, VertexId, par};
 
 use crate::Result;
 use crate::error::{check_vertex, ids, require};
@@ -97,18 +97,20 @@ impl EdgeStep for Visit<'_> {
 pub fn bfs(view: &impl GraphView, source: VertexId) -> Result<Bfs> {
     check_vertex(view, source)?;
     let bound = view.vertex_bound() as usize;
-    let fill = |value| (0..bound).map(|_| AtomicU32::new(value)).collect::<Vec<_>>();
+    let fill = |value| par::collect(bound, |_| AtomicU32::new(value));
     let (depth, parent) = (fill(UNREACHED), fill(NO_PARENT));
     depth[source as usize].store(0, Relaxed);
     parent[source as usize].store(source, Relaxed);
 
-    let mut edge_map = EdgeMap::new(view);
-    let mut frontier = Frontier::single(source);
-    let mut visit = Visit { depth: &depth, parent: &parent, next_depth: 1 };
-    while !frontier.is_empty() {
-        frontier = edge_map.step(&mut frontier, &visit);
-        visit.next_depth += 1;
-    }
+    par::among_threads(view.homes(), || {
+        let mut edge_map = EdgeMap::new(view);
+        let mut frontier = Frontier::single(source);
+        let mut visit = Visit { depth: &depth, parent: &parent, next_depth: 1 };
+        while !frontier.is_empty() {
+            frontier = edge_map.step(&mut frontier, &visit);
+            visit.next_depth += 1;
+        }
+    });
     let plain = |array: Vec<AtomicU32>| array.into_iter().map(AtomicU32::into_inner).collect();
     Ok(Bfs { depth: plain(depth), parent: plain(parent) })
 }

@@ -207,7 +207,8 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
         let reached = map_sources(self.view, list, Direction::Out, PUSH_GRAIN, |list| {
             let mut reached = Vec::new();
-            for &u in list {
+            for (i, &u) in list.iter().enumerate() {
+                self.view.load_ahead(&list[i..]);
                 // A fold: a layout knows where the pieces of its lists end.
                 self.view.out_neighbors(u).for_each(|v| {
                     if step.wants(v) && step.push(u, v) {

@@ -66,10 +66,12 @@ impl Coreness {
 /// ```
 pub fn coreness(view: &impl GraphView) -> Coreness {
     let peeling = Peeling::new(view);
-    let mut left = vertices(view);
-    while let Some(k) = peeling.degree_min(&left) {
-        left = peeling.peel_level(&left, k);
-    }
+    par::among_threads(view.homes(), || {
+        let mut left = vertices(view);
+        while let Some(k) = peeling.degree_min(&left) {
+            left = peeling.peel_level(&left, k);
+        }
+    });
     Coreness { coreness: peeling.degree.into_iter().map(AtomicU32::into_inner).collect() }
 }
 

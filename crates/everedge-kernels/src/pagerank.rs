@@ -10,14 +10,17 @@
 //! threads write to the same place. Sums are taken in a fixed order: the result is the same for
 //! any number of threads.
 //!
+//! Quotients have 4 bytes unless a tolerance asks for more than these can say: they are what is read
+//! at random, and of these a cache holds twice as many. Ranks have 8.
+//!
 //! Source: Page et al., "The PageRank Citation Ranking", 1999; pull as in the GAP Benchmark Suite
 //! (Beamer 2015); dangling vertices as in LDBC Graphalytics; pulled at the home of the in-edges as
 //! in XPGraph (ToS 2025, §4.2). Differences from GAP: ranks of one
-//! iteration are never mixed with those of the next, and they have 8 bytes.
+//! iteration are never mixed with those of the next, and sums have 8 bytes.
 //!
 //! # Cost
 //! Each iteration reads every in-edge once, in order, and one quotient for it, at random.
-//! 16 bytes for each id: the result and the quotients.
+//! 12 bytes for each id: the result and the quotients; 16 with wide quotients.
 
 use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 
@@ -27,6 +30,9 @@ use crate::{Error, Result};
 /// Vertices in a piece of work.
 const GRAIN: usize = 1 << 10;
 const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
+/// The least tolerance but 0 that narrow quotients serve. They are rounded by up to 2^-24 of
+/// themselves, and so is what all ranks change together.
+const NARROW_TOLERANCE: f64 = 1e-6;
 
 /// When [`pagerank`] stops, and its damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +42,8 @@ pub struct PageRankConfig {
     /// Stop after this many iterations.
     pub iterations_max: u32,
     /// Stop when ranks change by less than this in an iteration, all changes added up; 0 never
-    /// stops early.
+    /// stops early. Below 10^-6, but not 0, ranks are computed in 8 bytes throughout; else each
+    /// iteration rounds what vertices pass on by up to 2^-24 of itself.
     pub tolerance: f64,
 }
 
@@ -70,6 +77,36 @@ impl PageRankConfig {
         }
         Ok(())
     }
+
+    fn is_narrow(&self) -> bool {
+        self.tolerance == 0.0 || self.tolerance >= NARROW_TOLERANCE
+    }
+}
+
+/// A rank divided by a degree, in as many bytes as suits.
+trait Quotient: Copy + Default + Send + Sync + Into<f64> {
+    /// What rounding may do to a sum of ranks.
+    const ROUNDING: f64;
+
+    fn of(quotient: f64) -> Self;
+}
+
+impl Quotient for f32 {
+    const ROUNDING: f64 = 1e-6;
+
+    #[inline]
+    fn of(quotient: f64) -> Self {
+        quotient as f32
+    }
+}
+
+impl Quotient for f64 {
+    const ROUNDING: f64 = 1e-9;
+
+    #[inline]
+    fn of(quotient: f64) -> Self {
+        quotient
+    }
 }
 
 /// Ranks the vertices of `view`, beginning with equal ranks.
@@ -91,24 +128,33 @@ impl PageRankConfig {
 /// ```
 pub fn pagerank(view: &impl GraphView, config: &PageRankConfig) -> Result<PageRank> {
     config.check()?;
+    Ok(match config.is_narrow() {
+        true => rank::<f32>(view, config),
+        false => rank::<f64>(view, config),
+    })
+}
+
+fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig) -> PageRank {
     let initial = 1.0 / f64::from(view.vertex_count());
-    let mut rank = vec![0.0; view.vertex_bound() as usize];
-    par::map_chunks_mut(&mut rank, GRAIN, |first, ranks| {
-        let vertices = (first as VertexId..).zip(ranks).filter(|(v, _)| view.is_vertex(*v));
-        vertices.for_each(|(_, rank)| *rank = initial);
-    });
+    let bound = view.vertex_bound() as usize;
+    let rank = par::collect(bound, |v| if view.is_vertex(v as VertexId) { initial } else { 0.0 });
     let mut result = PageRank { rank, iterations: 0, change: f64::INFINITY };
-    let mut quotient = vec![0.0; result.rank.len()];
+    let mut quotient = par::collect(bound, |_| Q::default());
     while result.iterations < config.iterations_max && result.change >= config.tolerance {
         result.change = iterate(view, config.damping, &mut result.rank, &mut quotient);
         result.iterations += 1;
         watch::note(result.iterations.into(), config.iterations_max.into());
     }
-    Ok(result)
+    result
 }
 
 /// Does one iteration on `rank`, with `quotient` as scratch space; returns the sum of all changes.
-fn iterate(view: &impl GraphView, damping: f64, rank: &mut [f64], quotient: &mut [f64]) -> f64 {
+fn iterate<Q: Quotient>(
+    view: &impl GraphView,
+    damping: f64,
+    rank: &mut [f64],
+    quotient: &mut [Q],
+) -> f64 {
     let dangling = divide(view, rank, quotient);
     let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
     let quotient = &*quotient;
@@ -124,9 +170,9 @@ fn iterate(view: &impl GraphView, damping: f64, rank: &mut [f64], quotient: &mut
 }
 
 /// Gives vertices their new rank.
-struct Pull<'a, V> {
+struct Pull<'a, V, Q> {
     view: &'a V,
-    quotient: &'a [f64],
+    quotient: &'a [Q],
     /// What every vertex gets.
     shared: f64,
     damping: f64,
@@ -137,7 +183,7 @@ struct Pull<'a, V> {
     change: f64,
 }
 
-impl<V: GraphView> ListVisitor for Pull<'_, V> {
+impl<V: GraphView, Q: Quotient> ListVisitor for Pull<'_, V, Q> {
     const STOPS_EARLY: bool = false;
 
     #[inline]
@@ -147,7 +193,7 @@ impl<V: GraphView> ListVisitor for Pull<'_, V> {
 
     #[inline]
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
-        let pulled: f64 = neighbors.map(|u| self.quotient[u as usize]).sum();
+        let pulled: f64 = neighbors.map(|u| self.quotient[u as usize].into()).sum();
         let rank = &mut self.ranks[v as usize - self.first];
         let new = self.shared + self.damping * pulled;
         self.change += (new - *rank).abs();
@@ -157,7 +203,7 @@ impl<V: GraphView> ListVisitor for Pull<'_, V> {
 
 /// Divides each rank by the out-degree into `quotient`; returns the sum of the ranks that have no
 /// out-edge to go.
-fn divide(view: &impl GraphView, rank: &[f64], quotient: &mut [f64]) -> f64 {
+fn divide<Q: Quotient>(view: &impl GraphView, rank: &[f64], quotient: &mut [Q]) -> f64 {
     let dangling = par::map_chunks_mut(quotient, GRAIN, |first, quotients| {
         let mut dangling = 0.0;
         let range = first as VertexId..(first + quotients.len()) as VertexId;
@@ -165,7 +211,7 @@ fn divide(view: &impl GraphView, rank: &[f64], quotient: &mut [f64]) -> f64 {
             let rank = rank[v as usize];
             match degree {
                 0 => dangling += rank,
-                degree => quotients[v as usize - first] = rank / f64::from(degree),
+                degree => quotients[v as usize - first] = Q::of(rank / f64::from(degree)),
             }
         });
         dangling
@@ -187,24 +233,30 @@ pub fn verify_pagerank(
     config: &PageRankConfig,
     result: &PageRank,
 ) -> Result<()> {
-    /// What rounding may do to a sum of ranks.
-    const ROUNDING: f64 = 1e-9;
     config.check()?;
+    match config.is_narrow() {
+        true => verify::<f32>(view, config.damping, result),
+        false => verify::<f64>(view, config.damping, result),
+    }
+}
+
+fn verify<Q: Quotient>(view: &impl GraphView, damping: f64, result: &PageRank) -> Result<()> {
     let require = |holds, property: &dyn Fn() -> String| require("pagerank", holds, property);
     let (rank, bound, vertex_count) = (&result.rank, view.vertex_bound(), view.vertex_count());
     require(rank.len() == bound as usize, &|| format!("{} ranks for {bound} ids", rank.len()))?;
     if vertex_count == 0 {
         return Ok(());
     }
-    let least = (1.0 - config.damping) / f64::from(vertex_count) * (1.0 - ROUNDING);
+    let least = (1.0 - damping) / f64::from(vertex_count) * (1.0 - Q::ROUNDING);
     for (v, &rank) in (0..).zip(rank) {
         let holds = if view.is_vertex(v) { rank >= least } else { rank == 0.0 };
         require(holds, &|| format!("{v} has rank {rank}, a vertex has at least {least}"))?;
     }
     let sum: f64 = rank.iter().sum();
-    require((sum - 1.0).abs() <= ROUNDING, &|| format!("ranks sum to {sum}"))?;
-    let change = iterate(view, config.damping, &mut rank.clone(), &mut vec![0.0; rank.len()]);
-    require(change <= config.damping * result.change + ROUNDING, &|| {
+    require((sum - 1.0).abs() <= Q::ROUNDING, &|| format!("ranks sum to {sum}"))?;
+    let mut quotient = vec![Q::default(); rank.len()];
+    let change = iterate(view, damping, &mut rank.clone(), &mut quotient);
+    require(change <= damping * result.change + Q::ROUNDING, &|| {
         format!("one more iteration changes ranks by {change}, the last one did {}", result.change)
     })
 }

@@ -86,15 +86,15 @@ pub fn radii(view: &impl GraphView, config: &RadiiConfig) -> Result<Radii> {
         let expected = "above 0";
         return Err(Error::BadParameter { name: "source_count", value: 0.0, expected });
     }
-    let bound = view.vertex_bound();
+    let bound = view.vertex_bound() as usize;
     let sources = draw(view, config);
     let search = Search {
-        reached_by: (0..bound).map(|_| AtomicU64::new(0)).collect(),
-        next: (0..bound).map(|_| AtomicU64::new(0)).collect(),
-        radius: (0..bound).map(|_| AtomicU32::new(UNREACHED)).collect(),
+        reached_by: par::collect(bound, |_| AtomicU64::new(0)),
+        next: par::collect(bound, |_| AtomicU64::new(0)),
+        radius: par::collect(bound, |_| AtomicU32::new(UNREACHED)),
     };
     for sources in sources.chunks(SOURCES_MAX) {
-        search.run(view, sources);
+        par::among_threads(view.homes(), || search.run(view, sources));
     }
     Ok(Radii { radius: search.radius.into_iter().map(AtomicU32::into_inner).collect(), sources })
 }

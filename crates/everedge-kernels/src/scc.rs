@@ -89,6 +89,10 @@ pub fn scc(view: &impl GraphView, config: &SccConfig) -> Scc {
     if !view.is_directed() {
         return Scc { component: wcc(view).component };
     }
+    par::among_threads(view.homes(), || components(view, config))
+}
+
+fn components(view: &impl GraphView, config: &SccConfig) -> Scc {
     let components = Components::new(view);
     let mut live = vertices(view);
     live = components.trim(live, |v| (view.in_degree(v), view.out_degree(v)));

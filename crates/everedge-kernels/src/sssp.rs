@@ -22,6 +22,11 @@ const SAMPLED_VERTICES: u32 = 1024;
 /// Edges that it looks at for each of them.
 const SAMPLED_EDGES: usize = 64;
 
+/// What [`default_delta`] multiplies with. Meyer and Sanders advise the mean weight over the degree for
+/// random weights; the square serves thin graphs, whose edges are seldom relaxed twice, as well:
+/// within a tenth of the best delta on roads of degree 2.5 and on graphs of degree 32.
+const DELTA: f64 = 20.0;
+
 /// How [`sssp`] works.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SsspConfig {
@@ -90,8 +95,8 @@ impl PathAlgebra for Length {
 
 /// Finds the shortest paths of `view` from `source` along the direction of its edges.
 ///
-/// Without a delta in `config`, it is the mean weight of a sample of the edges divided by the mean
-/// degree, as Meyer and Sanders advise for random weights; 1 if all weights of the sample are 0.
+/// Without a delta in `config`, it is 20 times the mean weight of a sample of the edges, divided by
+/// the square of the mean degree; 1 if all weights of the sample are 0.
 ///
 /// # Errors
 /// [`NotAVertex`](Error::NotAVertex) if `source` is not a vertex,
@@ -131,7 +136,7 @@ fn default_delta(view: &impl WeightedView) -> f64 {
         .fold((0.0, 0.0), |(sum, count), weight| (sum + f64::from(weight), count + 1.0));
     let ends_per_edge = if view.is_directed() { 1.0 } else { 2.0 };
     let degree = ends_per_edge * view.edge_count() as f64 / f64::from(view.vertex_count());
-    let delta = sum / count / degree.max(1.0);
+    let delta = DELTA * sum / count / degree.max(1.0).powi(2);
     if delta > 0.0 { delta } else { 1.0 }
 }
 

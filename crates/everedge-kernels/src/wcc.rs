@@ -18,7 +18,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{Direction, GraphView, HOME_SPAN, VertexId, par, watch};
+use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 
 use crate::Result;
 use crate::error::{ids, require};
@@ -80,32 +80,19 @@ pub(crate) fn largest(component: &[VertexId]) -> u32 {
 /// ```
 pub fn wcc(view: &impl GraphView) -> Wcc {
     let bound = view.vertex_bound();
-    let component: Vec<_> = (0..bound).map(AtomicU32::new).collect();
+    let component = par::collect(bound as usize, |v| AtomicU32::new(v as VertexId));
     for round in 0..SAMPLED_NEIGHBORS {
-        for_each_list(view, Direction::Out, |u| {
-            if let Some(v) = view.out_neighbors(u).nth(round) {
-                link(&component, u, v);
-            }
-        });
+        visit_lists(view, || Sample { component: &component, round });
         compress(&component);
     }
     let largest = most_frequent(view, &component);
-    let is_outside = |u: VertexId| Some(component[u as usize].load(Relaxed)) != largest;
-    let link_in = |u| view.in_neighbors(u).for_each(|v| link(&component, u, v));
-    // The two lists of a vertex may have different homes.
-    let apart = view.is_directed() && view.homes().is_some();
-    for_each_list(view, Direction::Out, |u| {
-        if is_outside(u) {
-            view.out_neighbors(u).skip(SAMPLED_NEIGHBORS).for_each(|v| link(&component, u, v));
-            if view.is_directed() && !apart {
-                link_in(u);
-            }
-        }
-    });
-    if apart {
-        for_each_list(view, Direction::In, |u| {
-            if is_outside(u) {
-                link_in(u);
+    visit_lists(view, || Rest { component: &component, largest });
+    if view.is_directed() {
+        let home_of = |start| view.home(start, Direction::Out);
+        par::map_ranges_at_home(view.homes(), bound, GRAIN, home_of, |range| {
+            let rest = Rest { component: &component, largest };
+            for u in range.filter(|&u| rest.wants(u)) {
+                view.out_neighbors(u).for_each(|v| link(&component, u, v));
             }
         });
     }
@@ -118,15 +105,55 @@ pub fn wcc(view: &impl GraphView) -> Wcc {
     Wcc { component }
 }
 
-fn for_each_vertex(bound: u32, f: impl Fn(VertexId) + Sync + Send) {
-    par::for_each_range(bound, GRAIN, |range| range.for_each(&f));
+/// Shows the in-neighbors of all ids to visitors, each at the home of its lists.
+fn visit_lists<V: ListVisitor>(view: &impl GraphView, visitor: impl Fn() -> V + Sync + Send) {
+    let home_of = |start| view.home(start, Direction::In);
+    par::map_ranges_at_home(view.homes(), view.vertex_bound(), GRAIN, home_of, |range| {
+        view.visit_in_neighbors(range, &mut visitor());
+    });
 }
 
-/// Calls `f` on every id at the home of its list.
-fn for_each_list(view: &impl GraphView, direction: Direction, f: impl Fn(VertexId) + Sync + Send) {
-    let home_of = |start| view.home(start, direction);
-    let bound = view.vertex_bound();
-    par::map_ranges_at_home(view.homes(), bound, GRAIN, home_of, |range| range.for_each(&f));
+/// Links a vertex with one neighbor.
+struct Sample<'a> {
+    component: &'a [AtomicU32],
+    /// How many neighbors before it are left out.
+    round: usize,
+}
+
+impl ListVisitor for Sample<'_> {
+    const STOPS_EARLY: bool = true;
+
+    #[inline]
+    fn wants(&self, _: VertexId) -> bool {
+        true
+    }
+
+    #[inline]
+    fn visit(&mut self, v: VertexId, mut neighbors: impl Iterator<Item = VertexId>) {
+        if let Some(u) = neighbors.nth(self.round) {
+            link(self.component, v, u);
+        }
+    }
+}
+
+/// Links the vertices outside the largest component with the neighbors that were not sampled.
+struct Rest<'a> {
+    component: &'a [AtomicU32],
+    largest: Option<VertexId>,
+}
+
+impl ListVisitor for Rest<'_> {
+    const STOPS_EARLY: bool = false;
+
+    #[inline]
+    fn wants(&self, v: VertexId) -> bool {
+        Some(self.component[v as usize].load(Relaxed)) != self.largest
+    }
+
+    #[inline]
+    fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        neighbors.skip(SAMPLED_NEIGHBORS).for_each(|u| link(self.component, v, u));
+    }
 }
 
 /// Joins the trees of `u` and `v`.
@@ -148,13 +175,18 @@ fn link(component: &[AtomicU32], u: VertexId, v: VertexId) {
 
 /// Lets every vertex point at its root.
 fn compress(component: &[AtomicU32]) {
-    for_each_vertex(component.len() as u32, |v| {
-        let of = |v: u32| component[v as usize].load(Relaxed);
-        let mut root = of(v);
-        while root != of(root) {
-            root = of(root);
+    let of = |v: u32| component[v as usize].load(Relaxed);
+    par::for_each_range(component.len() as u32, GRAIN, |range| {
+        for v in range {
+            let above = of(v);
+            let mut root = above;
+            while root != of(root) {
+                root = of(root);
+            }
+            if root != above {
+                component[v as usize].store(root, Relaxed);
+            }
         }
-        component[v as usize].store(root, Relaxed);
     });
 }
 

@@ -3,7 +3,10 @@
 use std::ops::Range;
 
 use super::{EDGE_GRAIN, VERTEX_GRAIN};
-use crate::{Edge, GraphView, VertexId, par};
+use crate::{Edge, GraphView, ListVisitor, VertexId, Wanted, memory, par};
+
+/// How many lists ahead the beginning of one is loaded.
+const READ_AHEAD: usize = 16;
 
 /// The neighbors of every vertex in one direction.
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ impl Adjacency {
     /// that needs no memory but the counters and gives one order, whatever the threads.
     pub(super) fn group(edges: &[Edge], weights: Option<&[f32]>, bound: u32, ends: Ends) -> Self {
         let thread_count = par::thread_count().min(edges.len() / EDGE_GRAIN + 1);
-        let mut offsets = vec![0_u64; bound as usize + 1];
+        let mut offsets = memory::filled(0_u64, bound as usize + 1);
         let run = (bound as usize).div_ceil(thread_count).max(1);
         par::map_chunks_mut(&mut offsets[1..], run, |first, counts| {
             for &edge in edges {
@@ -60,7 +63,7 @@ impl Adjacency {
         degree: impl Fn(VertexId) -> u32 + Sync + Send,
         edges: impl Fn(VertexId) -> I + Sync + Send,
     ) -> Self {
-        let mut offsets = vec![0_u64; view.vertex_bound() as usize + 1];
+        let mut offsets = memory::filled(0_u64, view.vertex_bound() as usize + 1);
         par::map_chunks_mut(&mut offsets[1..], VERTEX_GRAIN, |first, counts| {
             for (v, count) in (first as u32..).zip(counts) {
                 *count = u64::from(degree(v));
@@ -80,8 +83,8 @@ impl Adjacency {
             sum += *offset;
             *offset = sum;
         }
-        let weights = weighted.then(|| vec![0.0; sum as usize]);
-        Self { offsets, targets: vec![0; sum as usize], weights }
+        let weights = weighted.then(|| memory::filled(0.0, sum as usize));
+        Self { offsets, targets: memory::filled(0, sum as usize), weights }
     }
 
     /// Returns the offsets, and the arrays cut by vertex into parts of alike numbers of edges: at
@@ -131,6 +134,32 @@ impl Adjacency {
     #[inline]
     pub(super) fn neighbors(&self, v: VertexId) -> &[VertexId] {
         &self.targets[self.range(v)]
+    }
+
+    /// Shows the lists of those ids of `range` that `visitor` wants.
+    #[inline]
+    pub(super) fn visit<V: ListVisitor>(&self, range: Range<VertexId>, visitor: &mut V) {
+        for part in Wanted::parts(range) {
+            for (v, ahead) in Wanted::of(part, visitor).iter(READ_AHEAD) {
+                if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
+                    memory::prefetch(self.neighbors(ahead));
+                }
+                visitor.visit(v, self.neighbors(v).iter().copied());
+            }
+        }
+    }
+
+    /// Starts loading the beginning of a list some places after that of the first of `vertices`,
+    /// and further on where one lies.
+    #[inline]
+    pub(super) fn load_ahead(&self, vertices: &[VertexId]) {
+        if let Some(&v) = vertices.get(2 * READ_AHEAD) {
+            memory::prefetch(&self.offsets[v as usize..]);
+        }
+        if let Some(&v) = vertices.get(READ_AHEAD) {
+            memory::prefetch(self.neighbors(v));
+            memory::prefetch(self.weights(v).unwrap_or_default());
+        }
     }
 
     #[inline]

@@ -25,7 +25,9 @@
 
 mod adjacency;
 
-use crate::{Bitmap, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
+use std::ops::Range;
+
+use crate::{Bitmap, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, WeightedView, par};
 use adjacency::{Adjacency, Ends};
 
 /// Vertices in a piece of work that costs little a vertex.
@@ -211,6 +213,16 @@ impl GraphView for Csr {
     #[inline]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.incoming().neighbors(v).iter().copied()
+    }
+
+    #[inline]
+    fn load_ahead(&self, vertices: &[VertexId]) {
+        self.outgoing.load_ahead(vertices);
+    }
+
+    #[inline]
+    fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor) {
+        self.incoming().visit(range, visitor);
     }
 }
 

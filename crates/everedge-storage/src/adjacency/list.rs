@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
+use everedge_core::memory::prefetch;
 use rustc_hash::FxHashMap;
 
 use super::block::{self, NO_BLOCK};
@@ -24,7 +25,7 @@ use super::shard::{Context, SHARD_SPAN, Update};
 use super::table::{Entry, Table, Tables};
 use crate::Result;
 use crate::batch::DELETION;
-use crate::medium::{Region, prefetch};
+use crate::medium::Region;
 
 /// How many vertices after one that is read the next list is loaded into the cache.
 pub(crate) const READ_AHEAD: usize = 8;

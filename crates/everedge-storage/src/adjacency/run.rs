@@ -189,13 +189,24 @@ pub(crate) fn len(region: &Region, place: u32, index: usize) -> u32 {
     end - start
 }
 
+/// Starts loading where the list of the vertex number `index` lies into the cache.
+#[inline]
+pub(crate) fn prefetch_bounds(region: &Region, place: u32, index: usize) {
+    region.prefetch::<2>(bounds_offset(place, index));
+}
+
 #[inline]
 fn bounds(region: &Region, place: u32, index: usize) -> (u32, u32) {
-    // The word before the first end is one of bits.
-    let offset = u64::from(place) * LINE_BYTES + 4 * (ENDS_START + index - 1) as u64;
-    let words = region.words(offset, 2);
+    let words = region.words(bounds_offset(place, index), 2);
     let start = if index == 0 { 0 } else { words[0].load(Relaxed) };
     (start, words[1].load(Relaxed))
+}
+
+/// Where the end of the list before that of the vertex number `index` stands; its own follows.
+#[inline]
+fn bounds_offset(place: u32, index: usize) -> u64 {
+    // The word before the first end is one of bits.
+    u64::from(place) * LINE_BYTES + 4 * (ENDS_START + index - 1) as u64
 }
 
 /// Makes the run at `place` unreadable, so that it can never again be taken for one.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::vec;
 
+use everedge_core::memory::prefetch;
 use everedge_core::{
     Direction, Edge, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, Wanted, WeightedView,
 };
@@ -20,7 +21,7 @@ use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
 use super::shard::{SHARD_SPAN, Shard};
 use super::subgraphs::Nodes;
-use crate::medium::{Region, prefetch};
+use crate::medium::Region;
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
 const RUN_READ_AHEAD: usize = 16;
@@ -311,6 +312,30 @@ impl GraphView for Snapshot {
                     part.zip(entries).for_each(|(v, entry)| f(v, entry.degree));
                 }
                 (None, None) => part.for_each(|v| f(v, 0)),
+            }
+        }
+    }
+
+    #[inline]
+    fn load_ahead(&self, vertices: &[VertexId]) {
+        // Where a list lies is known only once its entry, or the end of the one before, is there.
+        if let Some(&v) = vertices.get(2 * READ_AHEAD) {
+            match (self.pure_run(v, 0), self.list(v, 0)) {
+                (Some(run), _) => {
+                    run::prefetch_bounds(self.blocks(run), run.place, v as usize % SPAN);
+                }
+                (None, Some(list)) => list.table.prefetch(local(v)),
+                (None, None) => {}
+            }
+        }
+        if let Some(&v) = vertices.get(READ_AHEAD) {
+            match (self.pure_run(v, 0), self.list(v, 0)) {
+                (Some(run), _) => {
+                    let (blocks, index) = (self.blocks(run), v as usize % SPAN);
+                    prefetch(run::entries(blocks, run.place, index));
+                }
+                (None, Some(list)) => list.warm_chain(&self.places, local(v), 1),
+                (None, None) => {}
             }
         }
     }

@@ -181,6 +181,12 @@ impl Table {
         Entry::load(self.region.words(offset, ROW_WORDS))
     }
 
+    /// Starts loading the row of `local` into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, local: usize) {
+        self.region.prefetch::<ROW_WORDS>(offset_of(self.number) + local as u64 * ROW_BYTES);
+    }
+
     /// Returns all rows in order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
         let rows = self.region.words(offset_of(self.number), TABLE_WORDS);

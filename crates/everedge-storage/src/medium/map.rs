@@ -18,6 +18,7 @@ use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use everedge_core::memory::prefetch;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 /// The unit in which a cache writes back.
@@ -307,17 +308,4 @@ pub(super) fn store_fence() {
     }
     #[cfg(not(target_arch = "x86_64"))]
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-}
-
-/// Starts loading the first cache line of `items`, if there are any.
-#[inline]
-pub(crate) fn prefetch<T>(items: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(first) = items.first() {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch has no effect but on the cache, and the address is of an item.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(first).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = items;
 }

@@ -1,0 +1,74 @@
+//! Large arrays: huge pages for what is read at random, and loading ahead.
+//!
+//! A page of 4 KiB covers so little that every read at random of an array of many megabytes looks
+//! up its address in memory too. The kernel gives pages of 2 MiB where it is asked for them before
+//! the first store, so an array asks when it is made.
+#![expect(unsafe_code, reason = "advice on memory, and prefetching: both leave its contents alone")]
+
+use std::mem::size_of_val;
+
+/// The size and alignment of a huge page on x86-64, and the usual one elsewhere.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// Returns an empty vector with room for `len` items, in huge pages where they fit.
+pub fn with_room<T>(len: usize) -> Vec<T> {
+    let mut items = Vec::with_capacity(len);
+    ask_for_huge_pages(items.spare_capacity_mut());
+    items
+}
+
+/// Returns `len` times `value`, in huge pages where they fit.
+pub fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
+    let mut items = with_room(len);
+    items.resize(len, value);
+    items
+}
+
+/// Asks for huge pages where `items` covers them whole. An answer is not needed: small pages serve
+/// as well.
+fn ask_for_huge_pages<T>(items: &mut [T]) {
+    let bytes = size_of_val(items);
+    let start = items.as_mut_ptr().cast::<u8>();
+    let skipped = start.align_offset(HUGE_PAGE_BYTES);
+    let len = bytes.saturating_sub(skipped) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    #[cfg(target_os = "linux")]
+    if len > 0 {
+        use rustix::mm::{Advice, madvise};
+        // SAFETY: the range lies in `items`, which is borrowed, and whole pages of it are named;
+        // this advice changes no byte.
+        let _ = unsafe { madvise(start.add(skipped).cast(), len, Advice::LinuxHugepage) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = len;
+}
+
+/// Starts loading the first cache line of `items`, if there are any.
+#[inline]
+pub fn prefetch<T>(items: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(first) = items.first() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch has no effect but on the cache, and the address is of an item.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(first).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = items;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_of_every_length_hold_what_they_are_filled_with() {
+        for len in [0, 1, 1000, HUGE_PAGE_BYTES / 4, HUGE_PAGE_BYTES + 5] {
+            assert_eq!(filled(7_u32, len), vec![7; len]);
+            let mut items = with_room::<u64>(len);
+            assert!(items.is_empty() && items.capacity() >= len);
+            items.extend(0..len as u64);
+            assert_eq!(items.last().copied(), (len as u64).checked_sub(1));
+            prefetch(&items);
+        }
+        ask_for_huge_pages::<()>(&mut [(); 10]);
+    }
+}
