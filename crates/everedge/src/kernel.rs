@@ -81,6 +81,11 @@ kernels! {
 }
 
 impl Kernel {
+    /// Whether its answer depends on the weights of edges.
+    pub fn reads_weights(self) -> bool {
+        matches!(self, Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi)
+    }
+
     /// Whether it begins at one vertex, also if none is named.
     pub(crate) fn starts_at_one_vertex(self) -> bool {
         self != Self::Betweenness && self.parameters().contains(&"source")

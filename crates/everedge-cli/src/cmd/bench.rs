@@ -4,7 +4,7 @@
 //! configurations take turns in each trial, so that a machine whose speed drifts is fair to all.
 //!
 //! `options` says what can be varied, `process` runs a measurement once more in a process,
-//! `place` is where its graph lies, `figures` and `table` make medians and tables of what they
+//! `place` is where its graph lies, `page` where a report is written, `figures` and `table` make medians and tables of what they
 //! print. `ingest`, `delete`, `recovery` and `kernels` are the measurements; `xpgraph` puts them
 //! together to the experiments of the paper that `experiments` lists, with points from `setting`.
 
@@ -14,6 +14,7 @@ mod figures;
 mod ingest;
 mod kernels;
 mod options;
+mod page;
 mod place;
 mod process;
 mod recovery;
@@ -31,7 +32,7 @@ use crate::output::Output;
 
 /// Measure this build on this machine.
 ///
-/// The graphs are Kronecker graphs, the same ones each time. Each measurement is a process of its
+/// The graphs are synthetic, the same ones each time. Each measurement is a process of its
 /// own; options that take a comma list are combined, and the combinations take turns, so that a
 /// machine whose speed drifts is fair to all of them. What is shown are medians. With --json it
 /// is one JSON value.
@@ -52,6 +53,7 @@ Examples:
   everedge bench ingest --scale 20 --medium pmem --archive-threshold 65536,8388608
   everedge bench delete --scale 20 --share 0.04
   everedge bench recovery --scale 20 --closed --early
+  everedge bench kernels --scale 20 --kernel bfs,pagerank --report kernels.html
   everedge bench xpgraph --scale 18 --report experiments.html";
 
 #[derive(Subcommand)]

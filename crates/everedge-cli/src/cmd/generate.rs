@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::Generator;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::output::{Output, count, seconds};
 
@@ -44,10 +44,25 @@ pub(crate) struct Args {
     weighted: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
+/// A kind of synthetic graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
     Kron,
     Uniform,
+}
+
+impl Kind {
+    /// Returns the description of a graph of this kind.
+    ///
+    /// # Errors
+    /// If there is no such graph.
+    pub(crate) fn generator(self, scale: u32, degree: u32, seed: u64) -> Result<Generator> {
+        Ok(match self {
+            Self::Kron => Generator::kron(scale, degree, seed)?,
+            Self::Uniform => Generator::uniform(scale, degree, seed)?,
+        })
+    }
 }
 
 #[derive(Serialize)]

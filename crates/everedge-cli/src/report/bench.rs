@@ -1,4 +1,4 @@
-//! The page of `everedge bench xpgraph`: a section with one plot for each experiment.
+//! The page of a benchmark: a section with one plot for each experiment.
 
 use super::page::{Figure, document, footer, section};
 use super::svg::Svg;
@@ -10,6 +10,12 @@ use super::{RunInfo, bars, lines};
 pub(crate) struct BenchReport {
     /// How to repeat the run, and where it was made.
     pub(crate) run: RunInfo,
+    /// What it is about.
+    pub(crate) title: String,
+    /// A sentence or two below that.
+    pub(crate) lead: String,
+    /// Where the experiments come from: a word, and the publication.
+    pub(crate) source: (&'static str, &'static str),
     /// Headline figures, each with what it is.
     pub(crate) facts: Vec<(String, String)>,
     /// The experiments, in order.
@@ -21,7 +27,7 @@ pub(crate) struct BenchReport {
 pub(crate) struct Section {
     /// Unique in the page.
     pub(crate) id: String,
-    /// How the paper calls it, e.g. `Figure 12`.
+    /// What it is called, e.g. `Figure 12`.
     pub(crate) name: String,
     /// What it is about.
     pub(crate) title: String,
@@ -99,25 +105,22 @@ pub(crate) struct Spot {
 
 /// The whole document.
 pub(super) fn render(report: &BenchReport) -> String {
-    let title = "The experiments of XPGraph, on this machine";
     let sections: String = report.sections.iter().map(experiment).collect();
-    let main = format!("{}<main>\n{sections}</main>\n", header(report, title));
-    let source = "Wang et al., XPGraph, ACM Transactions on Storage 2025, section 5";
-    document(&format!("everedge bench: {title}"), &main, &footer(&report.run, ("paper", source)))
+    let main = format!("{}<main>\n{sections}</main>\n", header(report));
+    let title = format!("everedge bench: {}", escape(&report.title));
+    document(&title, &main, &footer(&report.run, report.source))
 }
 
-fn header(report: &BenchReport, title: &str) -> String {
+fn header(report: &BenchReport) -> String {
     let fact = |(value, label): &(String, String)| {
         format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(label), escape(value))
     };
     let facts: String = report.facts.iter().map(fact).collect();
     format!(
         "<header>\n<p class=\"kicker\">everedge bench</p>\n<h1>{}</h1>\n\
-         <p class=\"lead\">Figures and tables of the paper, measured again with everedge on one \
-         Kronecker graph. Persistent memory is emulated on a tmpfs; every measurement is a process \
-         of its own, and the configurations of a figure take turns.</p>\n<dl>\n{facts}</dl>\n\
-         </header>\n",
-        escape(title)
+         <p class=\"lead\">{}</p>\n<dl>\n{facts}</dl>\n</header>\n",
+        escape(&report.title),
+        escape(&report.lead)
     )
 }
 

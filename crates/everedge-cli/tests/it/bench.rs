@@ -163,11 +163,35 @@ fn nothing_is_lost_however_the_writer_ends() {
 
 #[test]
 fn kernels_are_measured_beside_a_csr() {
-    let found = Bench::new().json(&["kernels", "--medium", "dram", "--on", "1"]);
-    assert_eq!(rows(&found).len(), 1);
-    assert_positive(&found[0], &["acknowledged_per_second", "archived_per_second", "disk_bytes"]);
-    assert_positive(&found[0], &["bfs_seconds", "bfs_ratio", "pagerank_seconds", "pagerank_ratio"]);
-    assert_positive(&found[0], &["compact_bfs_ratio", "compact_pagerank_ratio"]);
+    let bench = Bench::new();
+    let path = bench.path("kernels.html");
+    let words = ["kernels", "--medium", "dram,pmem", "--on", "1,2", "--runs", "2"];
+    let found = bench.json(&[&words[..], &["--report", &path]].concat());
+    let kernels: Vec<&str> = everedge::Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+    assert_eq!(rows(&found).len(), 4 * kernels.len());
+    for (row, name) in rows(&found).iter().zip(kernels.iter().cycle()) {
+        assert_eq!(row["kernel"], **name);
+        assert_eq!(row["runs"], 2);
+        assert_positive(row, &["csr_seconds", "seconds", "ratio"]);
+        assert_positive(row, &["compact_seconds", "compact_ratio"]);
+    }
+    let page = std::fs::read_to_string(Path::new(&path)).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    // One for each configuration, and one for the second number of threads.
+    assert_eq!(page.matches("<figure>").count(), 5);
+    assert!(!page.contains("nothing to show") && !page.contains("http"));
+}
+
+#[test]
+fn kernels_and_graphs_can_be_chosen() {
+    let words = ["kernels", "--kernel", "wcc,sssp,bfs", "--graph", "kron,uniform", "--undirected"];
+    let words = [&words[..], &["--medium", "dram", "--on", "1", "--runs", "1"]].concat();
+    let found = Bench::new().json(&words);
+    let seen = rows(&found).iter().map(|row| format!("{} {}", row["graph"], row["kernel"]));
+    let seen: Vec<String> = seen.map(|words| words.replace('"', "")).collect();
+    let expected =
+        ["kron bfs", "kron wcc", "kron sssp", "uniform bfs", "uniform wcc", "uniform sssp"];
+    assert_eq!(seen, expected);
 }
 
 #[test]

@@ -139,9 +139,17 @@ impl Adjacency {
     /// Shows the lists of those ids of `range` that `visitor` wants.
     #[inline]
     pub(super) fn visit<V: ListVisitor>(&self, range: Range<VertexId>, visitor: &mut V) {
+        if !V::STOPS_EARLY {
+            for v in range {
+                if visitor.wants(v) {
+                    visitor.visit(v, self.neighbors(v).iter().copied());
+                }
+            }
+            return;
+        }
         for part in Wanted::parts(range) {
             for (v, ahead) in Wanted::of(part, visitor).iter(READ_AHEAD) {
-                if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
+                if let Some(ahead) = ahead {
                     memory::prefetch(self.neighbors(ahead));
                 }
                 visitor.visit(v, self.neighbors(v).iter().copied());

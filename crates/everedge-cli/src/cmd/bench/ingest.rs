@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use everedge::{Batch, Edge, Graph};
+use everedge::{Batch, Edge, Generator, Graph};
 use serde::Serialize;
 
 use super::figures::{self, Row};
@@ -131,7 +131,8 @@ pub(super) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
     let total = generator.edge_count();
     // All of them first: archiving goes on between batches, and all of it is to be timed.
     let edges = generator.edges(0..total);
-    let times = take(graph, &edges, task.configuration.batch)?;
+    let weights = graph.options().weighted.then(|| weights(&generator));
+    let times = take(graph, &edges, weights.as_deref(), task.configuration.batch)?;
     let edge_bytes = (total * EDGE_BYTES) as f64;
     let media = graph.meter().map(|meter| Media {
         media_written_bytes: meter.media_written_bytes,
@@ -154,6 +155,13 @@ pub(super) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
     })
 }
 
+/// Returns the weights of all edges: above 0 and below 1, and sums of them are exact.
+fn weights(generator: &Generator) -> Vec<f32> {
+    let mut weights = generator.weights(0..generator.edge_count());
+    weights.iter_mut().for_each(|weight| *weight /= 256.0);
+    weights
+}
+
 /// Returns the largest of the shares for one of their mean.
 fn busiest(shares: &[u64]) -> f64 {
     let mean = shares.iter().sum::<u64>() as f64 / shares.len().max(1) as f64;
@@ -172,10 +180,16 @@ pub(super) struct Times {
 ///
 /// # Errors
 /// If the medium fails, or the graph has another number of edges then.
-pub(super) fn take(graph: &Graph, edges: &[Edge], batch: usize) -> Result<Times> {
+pub(super) fn take(
+    graph: &Graph,
+    edges: &[Edge],
+    weights: Option<&[f32]>,
+    batch: usize,
+) -> Result<Times> {
     let start = Instant::now();
-    for batch in edges.chunks(batch) {
-        graph.apply(&Batch::insertions(batch.iter().copied(), None)?)?;
+    for (i, edges) in edges.chunks(batch).enumerate() {
+        let weights = weights.map(|weights| &weights[i * batch..][..edges.len()]);
+        graph.apply(&Batch::insertions(edges.iter().copied(), weights)?)?;
     }
     let acknowledged = start.elapsed().as_secs_f64();
     let found = graph.snapshot()?.edge_count();

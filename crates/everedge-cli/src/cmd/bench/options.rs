@@ -9,6 +9,7 @@ use everedge::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::cmd::generate::Kind;
 use crate::cmd::{Medium, parsed, size};
 
 /// Edges of a batch unless something else is asked for.
@@ -52,6 +53,10 @@ pub(super) struct Lists {
     /// Scales: a graph has 2^S ids.
     #[arg(long, value_delimiter = ',', default_value = "20", value_name = "S")]
     scale: Vec<u32>,
+
+    /// The graphs: Kronecker or uniform.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "kron", value_name = "GRAPH")]
+    graph: Vec<Kind>,
 
     /// The media; pmem is emulated on a tmpfs [default: all on which the measurement has a sense].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "MEDIUM")]
@@ -149,6 +154,7 @@ impl Lists {
         let media = if self.medium.is_empty() { media } else { &self.medium };
         let mut all = vec![Configuration::default()];
         all = vary(all, &self.scale, |one, value| one.scale = value);
+        all = vary(all, &self.graph, |one, value| one.graph = value);
         all = vary(all, media, |one, value| one.medium = value);
         all = vary(all, &self.batch, |one, value| one.batch = value);
         all = vary(all, &self.archive_threshold, |one, value| one.archive_threshold = value);
@@ -197,6 +203,7 @@ pub(super) fn vary<T: Clone>(
 /// One value of each option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Configuration {
+    pub(super) graph: Kind,
     pub(super) scale: u32,
     pub(super) medium: Medium,
     pub(super) threads: usize,
@@ -224,6 +231,7 @@ impl Default for Configuration {
     fn default() -> Self {
         let adjacency = adjacency();
         Self {
+            graph: Kind::Kron,
             scale: 20,
             medium: Medium::Pmem,
             threads: std::thread::available_parallelism().map_or(1, usize::from),

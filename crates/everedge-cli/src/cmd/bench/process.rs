@@ -41,7 +41,7 @@ pub(super) enum Work {
     /// What this process does until it ends.
     Write { end: recovery::End },
     /// Kernels on a snapshot and on a CSR.
-    Kernels,
+    Kernels(kernels::Plan),
 }
 
 /// One line of the results: what is measured in which configuration.
@@ -57,7 +57,8 @@ impl Task {
     /// # Errors
     /// If there is no such graph.
     pub(super) fn generator(&self) -> Result<Generator> {
-        Ok(Generator::kron(self.configuration.scale, self.degree, 1)?)
+        let Configuration { graph, scale, .. } = self.configuration;
+        Ok(graph.generator(scale, self.degree, 1)?)
     }
 
     /// Creates the empty graph.
@@ -95,7 +96,7 @@ pub(super) fn perform(task: &Task) -> Result<()> {
         Work::Delete { share, seed } => delete::measure(task, share, seed).map(Some),
         Work::Recover { end } => recovery::measure(task, end).map(Some),
         Work::Write { end } => recovery::write(task, end).map(|()| None),
-        Work::Kernels => kernels::measure(task).map(Some),
+        Work::Kernels(plan) => kernels::measure(task, plan).map(Some),
     };
     if let Some(figures) = par::with_threads(task.configuration.threads, measure)?? {
         println!("{}", serde_json::to_string(&figures)?);

@@ -2,12 +2,16 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use everedge::{Compacting, Deleting, Division, Merging};
+use everedge::{Compacting, Deleting, Division, Kernel, Merging};
 
+use super::kernels::Plan;
 use super::options::{Common, Configuration};
 use super::process::{Case, Work};
 use super::recovery;
 use crate::cmd::Medium;
+
+/// How often kernels run where merging is compared.
+const MERGING_RUNS: u32 = 9;
 
 /// A case and where it stands in the plot.
 pub(super) struct Point {
@@ -114,6 +118,8 @@ impl Setting<'_> {
     /// from as few updates on as in the paper: lists are merged between two rounds.
     pub(super) fn mergings(&self) -> Vec<Point> {
         let all = [Merging::Never, Merging::Always, Merging::Adaptive];
+        let kernels = [Kernel::Bfs, Kernel::PageRank];
+        let work = Work::Kernels(Plan::new(&kernels, Some(MERGING_RUNS)));
         let points = |merging: Merging| {
             self.threads.iter().map(move |&threads| {
                 let configuration = Configuration {
@@ -127,7 +133,7 @@ impl Setting<'_> {
                     series: merging.to_string(),
                     x: threads as f64,
                     label: threads.to_string(),
-                    case: Case { work: Work::Kernels, configuration },
+                    case: Case { work, configuration },
                 }
             })
         };

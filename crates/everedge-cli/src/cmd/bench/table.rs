@@ -62,7 +62,12 @@ pub(super) fn heading(common: &Common, rows: &[Row]) -> String {
         Some(scale) if !differs(rows, "scale") => format!("graph of scale {scale}"),
         _ => "graphs".to_owned(),
     };
-    let mut words = vec![format!("Kronecker {scale}, degree {}", common.degree)];
+    let kind = match first("graph").and_then(Value::as_str) {
+        _ if differs(rows, "graph") => "Synthetic",
+        Some("uniform") => "Uniform",
+        _ => "Kronecker",
+    };
+    let mut words = vec![format!("{kind} {scale}, degree {}", common.degree)];
     words.push(match common.trials {
         1 => "one trial".to_owned(),
         trials => format!("medians of {trials} trials"),

@@ -1,14 +1,15 @@
 //! `everedge bench xpgraph`: the experiments of the paper, one after the other, and a report.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::experiments::{self, ALL, Experiment, PlotKind};
 use super::figures::{Row, number};
 use super::options::Common;
+use super::page;
 use super::process::{self, Case};
 use super::setting::{Point, Setting};
 use super::table::{Column, Form, table};
@@ -84,7 +85,7 @@ struct Outcome {
 pub(super) fn run(args: &Args, output: Output) -> Result<()> {
     let run = machine::run_info();
     if let Some(path) = &args.report {
-        check_place(path)?;
+        page::check_place(path)?;
     }
     let mut threads = args.threads.clone();
     threads.sort_unstable();
@@ -115,33 +116,22 @@ pub(super) fn run(args: &Args, output: Output) -> Result<()> {
         report: args.report.clone(),
     };
     if let Some(path) = &args.report {
-        write(path, &report::render_bench(&BenchReport { run, facts, sections }))?;
+        let report = BenchReport {
+            run,
+            title: "The experiments of XPGraph, on this machine".to_owned(),
+            lead: "Figures and tables of the paper, measured again with everedge on one Kronecker \
+                   graph. Persistent memory is emulated on a tmpfs; every measurement is a process \
+                   of its own, and the configurations of a figure take turns."
+                .to_owned(),
+            source: ("paper", "Wang et al., XPGraph, ACM Transactions on Storage 2025, section 5"),
+            facts,
+            sections,
+        };
+        page::write(path, &report::render_bench(&report))?;
     }
     output.print(&summary, |summary| match &summary.report {
         Some(path) => format!("report: {}", path.display()),
         None => "A page with plots is written with --report FILE.html.".to_owned(),
-    })
-}
-
-/// Looks now whether the report can be written: not after an hour of measurements.
-fn check_place(path: &Path) -> Result<()> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    ensure!(
-        directory.is_dir() && !path.is_dir(),
-        "`{}` is not the name of a file in a directory; choose another one with --report",
-        path.display()
-    );
-    Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "an output file that the user named")]
-    let written = std::fs::write(path, text);
-    written.with_context(|| {
-        format!("cannot write `{}`; choose another file with --report", path.display())
     })
 }
 
