@@ -44,25 +44,36 @@ const BETA: u32 = 18;
 const GAMMA: u64 = 20;
 
 /// What a kernel does along an edge from `u`, in the frontier, to `v`.
-pub(crate) trait EdgeStep: Sync {
+///
+/// [`EdgeMap::step`] calls it on many threads, either with pushes or with pulls alone, and it does
+/// not say which: both must lead to the same answer. Parallel edges are shown one by one, and so is
+/// a self-loop.
+///
+/// Source: Shun and Blelloch, "Ligra", PPoPP 2013, §3 (there functions `C`, and `F` in two forms).
+pub trait EdgeStep: Sync {
     /// Whether a pull is done with a vertex at the first member of the frontier, so that it reads
-    /// only a part of the edges.
+    /// only a part of the edges. No answer depends on it, only when to pull.
     const STOPS_EARLY: bool;
 
-    /// Returns whether `v` is still to be reached.
+    /// Returns whether `v` is still to be reached. A push asks before each edge to `v`. A pull asks
+    /// before the first edge, and after each one that it took: at `false` it leaves the others out.
     fn wants(&self, v: VertexId) -> bool;
 
     /// Reaches `v` from `u` while others may reach it too; returns whether this call makes `v` a
-    /// member of the next frontier, which only one does.
+    /// member of the next frontier, which only one call of a step does.
     fn push(&self, u: VertexId, v: VertexId) -> bool;
 
-    /// Reaches `v` from `u` while nobody else does; returns whether `v` is in the next frontier.
+    /// Reaches `v` from `u` while nobody else reaches `v`; returns whether `v` is in the next
+    /// frontier, for which one call of several is enough. Meanwhile `u` may be reached itself, if
+    /// it is wanted.
     fn pull(&self, u: VertexId, v: VertexId) -> bool;
 }
 
-/// The vertices that a step starts from.
+/// The vertices that a step starts from: a list while it is small, a bitmap while it is large.
+///
+/// Memory: 4 bytes a vertex of a list, a bit an id of a bitmap.
 #[derive(Debug)]
-pub(crate) struct Frontier {
+pub struct Frontier {
     members: Members,
     count: u32,
 }
@@ -73,9 +84,17 @@ enum Members {
     Dense(Bitmap),
 }
 
-/// Takes steps of a kernel and chooses how.
+/// Takes steps of a kernel and chooses how: by a push over the out-edges of the frontier, or by a
+/// pull over the in-edges of all vertices that the step [wants](EdgeStep::wants).
+///
+/// The threads are those of [`par::with_threads`] around the call, and each step can be cancelled
+/// by a [`Watch`](everedge_core::watch::Watch). What the threads of one step wrote, those of the
+/// next one see.
+///
+/// Source: Shun and Blelloch, "Ligra", PPoPP 2013, §3 and §4 (`edgeMap`); Beamer, Asanović and
+/// Patterson, "Direction-Optimizing Breadth-First Search", SC 2012, §4.
 #[derive(Debug)]
-pub(crate) struct EdgeMap<'v, V> {
+pub struct EdgeMap<'v, V> {
     view: &'v V,
     /// Whether a vertex may be reached in several steps.
     reaches_again: bool,
@@ -94,21 +113,29 @@ enum Traversal {
 
 impl Frontier {
     /// Returns the frontier of one vertex.
-    pub(crate) fn single(v: VertexId) -> Self {
+    pub fn single(v: VertexId) -> Self {
         Self::from_list(vec![v])
     }
 
     /// Returns the frontier of the vertices in `list`, each named once.
-    pub(crate) fn from_list(list: Vec<VertexId>) -> Self {
+    pub fn from_list(list: Vec<VertexId>) -> Self {
         Self { count: list.len() as u32, members: Members::Sparse(list) }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns the number of members.
+    pub fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Returns whether there is no member, which is when most kernels end.
+    pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Calls `f` on every member.
-    pub(crate) fn for_each(&self, f: impl Fn(VertexId) + Sync + Send) {
+    /// Calls `f` on every member, in parallel.
+    ///
+    /// Cost: the members of a list, the ids of a bitmap.
+    pub fn for_each(&self, f: impl Fn(VertexId) + Sync + Send) {
         match &self.members {
             Members::Sparse(list) => {
                 par::map_chunks(list, CLASSIFIED_GRAIN, |list| list.iter().for_each(|&v| f(v)));
@@ -122,8 +149,10 @@ impl Frontier {
         }
     }
 
-    /// Returns the members; from now on they are kept as a list.
-    pub(crate) fn list(&mut self) -> &[VertexId] {
+    /// Returns the members, in no particular order; from now on they are kept as a list.
+    ///
+    /// Cost: nothing for a list, the ids of a bitmap.
+    pub fn list(&mut self) -> &[VertexId] {
         if let Members::Dense(bitmap) = &self.members {
             self.members = Members::Sparse(bitmap.iter().collect());
         }
@@ -150,8 +179,8 @@ impl Frontier {
 }
 
 impl<'v, V: GraphView> EdgeMap<'v, V> {
-    /// Returns the edge map of a kernel that reaches each vertex once.
-    pub(crate) fn new(view: &'v V) -> Self {
+    /// Returns the edge map of a kernel that reaches each vertex in one step at most.
+    pub fn new(view: &'v V) -> Self {
         let ends_per_edge = if view.is_directed() { 1 } else { 2 };
         Self {
             view,
@@ -163,12 +192,20 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     }
 
     /// Returns the edge map of a kernel that may reach a vertex in several steps.
-    pub(crate) fn reaching_again(view: &'v V) -> Self {
+    pub fn reaching_again(view: &'v V) -> Self {
         Self { reaches_again: true, ..Self::new(view) }
     }
 
     /// Takes `step` along the edges that leave `frontier`; returns the vertices that it reached.
-    pub(crate) fn step<S: EdgeStep>(&mut self, frontier: &mut Frontier, step: &S) -> Frontier {
+    /// `frontier` keeps its members, but not always its form.
+    ///
+    /// Cost: a push reads the out-edges of the frontier, a pull in-edges of what is wanted and two
+    /// bits an id; before, the out-degrees of a frontier that is a list are added up.
+    ///
+    /// # Panics
+    /// If a member is not below the view's `vertex_bound`; not every view notices. If the view
+    /// keeps no in-neighbors.
+    pub fn step<S: EdgeStep>(&mut self, frontier: &mut Frontier, step: &S) -> Frontier {
         if self.reaches_again {
             let list = frontier.list();
             let work = list.len() as u64 + self.out_edge_count(list);

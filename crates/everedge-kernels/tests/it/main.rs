@@ -4,11 +4,14 @@ mod bc;
 mod bfs;
 mod cdlp;
 mod delta_pagerank;
+#[path = "../../examples/own_kernel.rs"]
+mod example;
 mod graphs;
 mod homes;
 mod kcore;
 mod lcc;
 mod one_hop;
+mod own_kernel;
 mod pagerank;
 mod radii;
 mod scc;
