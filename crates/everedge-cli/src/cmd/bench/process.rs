@@ -58,7 +58,7 @@ impl Task {
     /// If there is no such graph.
     pub(super) fn generator(&self) -> Result<Generator> {
         let Configuration { graph, scale, .. } = self.configuration;
-        Ok(graph.generator(scale, self.degree, 1)?)
+        graph.generator(scale, self.degree, 1)
     }
 
     /// Creates the empty graph.
