@@ -1,0 +1,3 @@
+//! The facade's promises that need storage and kernels together.
+
+mod beside_writers;
