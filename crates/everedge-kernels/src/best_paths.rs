@@ -21,7 +21,8 @@
 //!
 //! # Cost
 //! O(vertices + edges) expected for random weights and good buckets. 8 bytes for each id (the
-//! result), and 4 for each vertex in a bucket; a vertex is in several if its value got better.
+//! result) and a bit, and 4 bytes for each vertex in a bucket; a vertex is in several if its value
+//! got better.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};

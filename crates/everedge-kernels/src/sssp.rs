@@ -9,7 +9,8 @@
 //!
 //! # Cost
 //! O(vertices + edges) expected for random weights and a good delta. 8 bytes for each id (the
-//! result), and 4 for each vertex in a bucket; a vertex is in several if its distance was lowered.
+//! result) and a bit, and 4 bytes for each vertex in a bucket; a vertex is in several if its
+//! distance was lowered.
 
 use everedge_core::{VertexId, WeightedView};
 
@@ -22,8 +23,8 @@ const SAMPLED_VERTICES: u32 = 1024;
 /// Edges that it looks at for each of them.
 const SAMPLED_EDGES: usize = 64;
 
-/// What [`default_delta`] multiplies with. Meyer and Sanders advise the mean weight over the degree for
-/// random weights; the square serves thin graphs, whose edges are seldom relaxed twice, as well:
+/// What [`default_delta`] multiplies with. Meyer and Sanders advise the mean weight over the degree
+/// for random weights; the square serves thin graphs, whose edges are seldom relaxed twice, as well:
 /// within a tenth of the best delta on roads of degree 2.5 and on graphs of degree 32.
 const DELTA: f64 = 20.0;
 

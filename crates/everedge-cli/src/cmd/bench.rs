@@ -4,8 +4,8 @@
 //! configurations take turns in each trial, so that a machine whose speed drifts is fair to all.
 //!
 //! `options` says what can be varied, `process` runs a measurement once more in a process,
-//! `place` is where its graph lies, `page` where a report is written, `figures` and `table` make medians and tables of what they
-//! print. `ingest`, `delete`, `recovery` and `kernels` are the measurements; `xpgraph` puts them
+//! `place` is where its graph lies, `page` where a report is written, `figures` and `table` make
+//! medians and tables of what they print. `ingest`, `delete`, `recovery` and `kernels` are the measurements; `xpgraph` puts them
 //! together to the experiments of the paper that `experiments` lists, with points from `setting`.
 
 mod delete;

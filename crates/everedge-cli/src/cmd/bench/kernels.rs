@@ -330,7 +330,13 @@ fn report(args: &Args, run: crate::report::RunInfo, rows: &[Row]) -> String {
 fn in_words(varied: &[String], rows: &[Row]) -> String {
     let word = |key: &String| {
         let value = rows.first()?.get(key)?;
-        Some(format!("{} {}", key.replace('_', " "), table::word(value, key)))
+        let word = table::word(value, key);
+        Some(match (key.as_str(), value.as_u64()) {
+            ("threads", Some(1)) => "1 thread".to_owned(),
+            ("threads", _) => format!("{word} threads"),
+            ("medium" | "graph", _) => word,
+            _ => format!("{} {word}", key.replace('_', " ")),
+        })
     };
     varied.iter().filter_map(word).collect::<Vec<_>>().join(", ")
 }
