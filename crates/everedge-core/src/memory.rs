@@ -11,16 +11,9 @@ use std::mem::size_of_val;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Returns an empty vector with room for `len` items, in huge pages where they fit.
-pub fn with_room<T>(len: usize) -> Vec<T> {
+pub(crate) fn with_room<T>(len: usize) -> Vec<T> {
     let mut items = Vec::with_capacity(len);
     ask_for_huge_pages(items.spare_capacity_mut());
-    items
-}
-
-/// Returns `len` times `value`, in huge pages where they fit.
-pub fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
-    let mut items = with_room(len);
-    items.resize(len, value);
     items
 }
 
@@ -60,9 +53,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrays_of_every_length_hold_what_they_are_filled_with() {
+    fn arrays_of_every_length_hold_what_is_put_in() {
         for len in [0, 1, 1000, HUGE_PAGE_BYTES / 4, HUGE_PAGE_BYTES + 5] {
-            assert_eq!(filled(7_u32, len), vec![7; len]);
             let mut items = with_room::<u64>(len);
             assert!(items.is_empty() && items.capacity() >= len);
             items.extend(0..len as u64);

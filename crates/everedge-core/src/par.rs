@@ -103,6 +103,7 @@ pub fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
+    let (a, b) = (carried(a), carried(b));
     on_threads(|| rayon::join(a, b))
 }
 
@@ -114,6 +115,7 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, beside: impl FnOnce() -> B +
         let b = beside();
         return (here(), b);
     }
+    let beside = carried(beside);
     let mut result = None;
     let a = match Threads::current().0 {
         Some(pool) if rayon::current_thread_index().is_none() => pool.in_place_scope(|scope| {

@@ -101,13 +101,19 @@ pub fn note(done: u64, total: u64) {
     check();
 }
 
-/// Makes `f` look at what watches the calling thread, wherever it runs.
+/// Makes `f` look at what watches the calling thread, wherever it runs, and at nothing else: a
+/// thread that waits for the pieces of its own work may take one of another's meanwhile.
 pub(crate) fn watched<A, R>(f: impl Fn(A) -> R + Sync + Send) -> impl Fn(A) -> R + Sync + Send {
     let watch = CURRENT.with_borrow(Clone::clone);
     move |piece| {
         if let Some(watch) = &watch {
             watch.check();
         }
+        let is_others = CURRENT.with_borrow(|current| match (current, &watch) {
+            (Some(current), Some(watch)) => !Arc::ptr_eq(&current.0, &watch.0),
+            (current, _) => current.is_some(),
+        });
+        let _restore = is_others.then(|| Restore(CURRENT.take()));
         f(piece)
     }
 }
@@ -155,6 +161,20 @@ mod tests {
             );
         }
         check();
+    }
+
+    #[test]
+    fn a_piece_of_other_work_does_not_end_with_what_its_thread_waits_for() {
+        let (piece, job) = (watched(|()| check()), carried(check));
+        let watch = Watch::new();
+        let outcome = watch.run(|| {
+            watch.cancel();
+            piece(());
+            job();
+        });
+        assert_eq!(outcome, Ok(()));
+        let outcome = watch.run(|| watched(|()| check())(()));
+        assert_eq!(outcome, Err(Cancelled), "its own does");
     }
 
     #[test]

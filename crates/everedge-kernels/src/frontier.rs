@@ -89,7 +89,8 @@ enum Members {
 ///
 /// The threads are those of [`par::with_threads`] around the call, and each step can be cancelled
 /// by a [`Watch`](everedge_core::watch::Watch). What the threads of one step wrote, those of the
-/// next one see.
+/// next one see. A kernel of many short steps takes them in
+/// [`par::among_threads`], where a step begins at once.
 ///
 /// Source: Shun and Blelloch, "Ligra", PPoPP 2013, §3 and §4 (`edgeMap`); Beamer, Asanović and
 /// Patterson, "Direction-Optimizing Breadth-First Search", SC 2012, §4.

@@ -91,7 +91,7 @@ pub fn kcore(view: &impl GraphView, k: u32) -> Vec<VertexId> {
     let vertices = vertices(view);
     match k {
         0 => vertices,
-        _ => peeling.peel_level(&vertices, k - 1),
+        _ => par::among_threads(view.homes(), || peeling.peel_level(&vertices, k - 1)),
     }
 }
 

@@ -10,8 +10,8 @@
 //! threads write to the same place. Sums are taken in a fixed order: the result is the same for
 //! any number of threads.
 //!
-//! Quotients have 4 bytes unless a tolerance asks for more than these can say: they are what is read
-//! at random, and of these a cache holds twice as many. Ranks have 8.
+//! Quotients have 4 bytes unless a tolerance asks for more than these can say: they are what is
+//! read at random, and of these a cache holds twice as many. Ranks have 8.
 //!
 //! Source: Page et al., "The PageRank Citation Ranking", 1999; pull as in the GAP Benchmark Suite
 //! (Beamer 2015); dangling vertices as in LDBC Graphalytics; pulled at the home of the in-edges as

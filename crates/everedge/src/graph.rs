@@ -357,6 +357,12 @@ impl View {
         with_view!(&self.any, view => (0..view.vertex_bound()).map(|v| view.out_degree(v)).collect())
     }
 
+    /// Draws `count` vertices that have out-edges, each as likely as any other and possibly more than
+    /// once; none if no vertex has any. The same `seed` draws the same ones.
+    pub fn sample_sources(&self, count: usize, seed: u64) -> Vec<VertexId> {
+        with_view!(&self.any, view => everedge_kernels::one_hop_sample(view, count, seed))
+    }
+
     /// Returns the in-degree of every id below [`Self::vertex_bound`].
     pub fn in_degrees(&self) -> Vec<u32> {
         if !self.any.has_in_neighbors() {

@@ -5,8 +5,9 @@
 //!
 //! `options` says what can be varied, `process` runs a measurement once more in a process,
 //! `place` is where its graph lies, `page` where a report is written, `figures` and `table` make
-//! medians and tables of what they print. `ingest`, `delete`, `recovery` and `kernels` are the measurements; `xpgraph` puts them
-//! together to the experiments of the paper that `experiments` lists, with points from `setting`.
+//! medians and tables of what they print. `ingest`, `delete`, `recovery` and `kernels` are the
+//! measurements; `xpgraph` puts them together to the experiments of the paper that `experiments`
+//! lists, with points from `setting`.
 
 mod delete;
 mod experiments;

@@ -39,7 +39,7 @@ impl Adjacency {
     /// that needs no memory but the counters and gives one order, whatever the threads.
     pub(super) fn group(edges: &[Edge], weights: Option<&[f32]>, bound: u32, ends: Ends) -> Self {
         let thread_count = par::thread_count().min(edges.len() / EDGE_GRAIN + 1);
-        let mut offsets = memory::filled(0_u64, bound as usize + 1);
+        let mut offsets = par::collect(bound as usize + 1, |_| 0_u64);
         let run = (bound as usize).div_ceil(thread_count).max(1);
         par::map_chunks_mut(&mut offsets[1..], run, |first, counts| {
             for &edge in edges {
@@ -63,7 +63,7 @@ impl Adjacency {
         degree: impl Fn(VertexId) -> u32 + Sync + Send,
         edges: impl Fn(VertexId) -> I + Sync + Send,
     ) -> Self {
-        let mut offsets = memory::filled(0_u64, view.vertex_bound() as usize + 1);
+        let mut offsets = par::collect(view.vertex_bound() as usize + 1, |_| 0_u64);
         par::map_chunks_mut(&mut offsets[1..], VERTEX_GRAIN, |first, counts| {
             for (v, count) in (first as u32..).zip(counts) {
                 *count = u64::from(degree(v));
@@ -83,8 +83,8 @@ impl Adjacency {
             sum += *offset;
             *offset = sum;
         }
-        let weights = weighted.then(|| memory::filled(0.0, sum as usize));
-        Self { offsets, targets: memory::filled(0, sum as usize), weights }
+        let weights = weighted.then(|| par::collect(sum as usize, |_| 0.0));
+        Self { offsets, targets: par::collect(sum as usize, |_| 0), weights }
     }
 
     /// Returns the offsets, and the arrays cut by vertex into parts of alike numbers of edges: at

@@ -179,8 +179,13 @@ pub(super) fn measure(task: &Task, plan: Plan) -> Result<Row> {
     let graph = Graph::create(&task.graph, &options, false)?;
     let mut row = figures::row(&ingest::figures(task, &graph)?)?;
     let csr = graph.snapshot()?.to_csr();
-    let sources = Sources::of(&csr);
+    let runs = plan.kernels().map(|kernel| plan.runs_of(kernel)).max().unwrap_or(0);
+    let sources = csr.sample_sources(runs as usize, SEED).into_iter();
+    let sources: Vec<String> = sources.map(|v| csr.name_of(v).to_string()).collect();
     for prefix in ["", "compact_"] {
+        if prefix == "compact_" {
+            graph.compact()?;
+        }
         let snapshot = graph.snapshot()?;
         for kernel in plan.kernels() {
             let [seconds, csr_seconds] =
@@ -192,8 +197,6 @@ pub(super) fn measure(task: &Task, plan: Plan) -> Result<Row> {
                 note("csr_seconds", csr_seconds);
             }
         }
-        drop(snapshot);
-        graph.compact()?;
     }
     if let Some(threads) = graph.options().adjacency.io_threshold {
         row.insert("io_threshold".to_owned(), json!(threads));
@@ -205,13 +208,13 @@ pub(super) fn measure(task: &Task, plan: Plan) -> Result<Row> {
 fn seconds(
     kernel: Kernel,
     runs: u32,
-    sources: &Sources,
+    sources: &[String],
     snapshot: &View,
     csr: &View,
 ) -> Result<[f64; 2]> {
     let mut times = [Vec::new(), Vec::new()];
     for run in 0..runs {
-        let options = RunOptions::from(sources.parameters(kernel, run));
+        let options = RunOptions::from(parameters(kernel, run, sources));
         // In turn, for what runs before leaves its data in the caches.
         let order = if run % 2 == 0 { [0, 1] } else { [1, 0] };
         for place in order {
@@ -226,44 +229,16 @@ fn seconds(
     Ok(times.map(|times| median(&times)))
 }
 
-/// Draws the vertices that kernels start from.
-struct Sources {
-    /// Those that have out-edges.
-    candidates: Vec<u32>,
-}
-
-impl Sources {
-    fn of(view: &View) -> Self {
-        let degrees = view.out_degrees().into_iter().enumerate();
-        let candidates = degrees.filter(|&(_, degree)| degree > 0).map(|(v, _)| v as u32);
-        Self { candidates: candidates.collect() }
+/// Returns what a kernel is told in its run of this number.
+fn parameters(kernel: Kernel, run: u32, sources: &[String]) -> Parameters {
+    let mut parameters = Parameters::default();
+    if kernel == Kernel::Betweenness {
+        parameters.samples = Some(BETWEENNESS_SOURCES);
+        parameters.seed = Some(SEED + u64::from(run));
+    } else if kernel.parameters().contains(&"source") {
+        parameters.source = sources.get(run as usize).cloned();
     }
-
-    /// Returns what a kernel is told in its run of this number.
-    fn parameters(&self, kernel: Kernel, run: u32) -> Parameters {
-        let mut parameters = Parameters::default();
-        match kernel {
-            Kernel::Betweenness => {
-                parameters.samples = Some(BETWEENNESS_SOURCES);
-                parameters.seed = Some(SEED + u64::from(run));
-            }
-            _ if kernel.parameters().contains(&"source") => {
-                let drawn = splitmix(SEED + u64::from(run)) % self.candidates.len() as u64;
-                parameters.source = Some(self.candidates[drawn as usize].to_string());
-            }
-            _ => {}
-        }
-        parameters
-    }
-}
-
-/// A random number. Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", OOPSLA 2014.
-fn splitmix(number: u64) -> u64 {
-    let z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    parameters
 }
 
 /// The page about all rows.
