@@ -22,6 +22,17 @@ pub enum Direction {
     In,
 }
 
+impl Direction {
+    /// Returns the other one.
+    #[inline]
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Out => Self::In,
+            Self::In => Self::Out,
+        }
+    }
+}
+
 /// A frozen picture of a graph: the same answers until it is dropped.
 ///
 /// Ids run from 0 to [`vertex_bound`](Self::vertex_bound); those that no edge or call has named
@@ -56,34 +67,49 @@ pub trait GraphView: Sync {
     /// Returns the sources of the edges that enter `v`, parallel edges one by one.
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_;
 
-    /// Shows `visitor` the in-neighbors of those ids of `range` that it wants, in ascending order.
+    /// Shows `visitor` the neighbors of those ids of `range` that it wants, in ascending order.
     ///
-    /// As [`in_neighbors`](Self::in_neighbors) of each; ids that are no vertices may be left out.
-    /// A layout whose lists lie one after the other does with less work for each of them.
-    fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor)
-    where
+    /// As [`out_neighbors`](Self::out_neighbors) or [`in_neighbors`](Self::in_neighbors) of each;
+    /// ids that are no vertices may be left out. A layout whose lists lie one after the other does
+    /// with less work for each of them.
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) where
         Self: Sized,
     {
         for part in Wanted::parts(range) {
             for (v, _) in Wanted::of(part, visitor).iter(0) {
-                visitor.visit(v, self.in_neighbors(v));
+                match direction {
+                    Direction::Out => visitor.visit(v, self.out_neighbors(v)),
+                    Direction::In => visitor.visit(v, self.in_neighbors(v)),
+                }
             }
         }
     }
 
-    /// Starts loading what reading the out-neighbors of those `vertices` that are read next needs:
-    /// the first one's are read now, those of the others in their order. Changes no answer.
-    fn load_ahead(&self, vertices: &[VertexId]) {
-        let _ = vertices;
+    /// Starts loading what reading the neighbors of those `vertices` that are read next needs: the
+    /// first one's are read now, those of the others in their order. Changes no answer.
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        let _ = (direction, vertices);
     }
 
-    /// Calls `f(v, out_degree(v))` for each id of `range`, in ascending order.
-    fn for_each_out_degree(&self, range: Range<VertexId>, mut f: impl FnMut(VertexId, u32))
-    where
+    /// Calls `f(v, degree)` for each id of `range`, in ascending order.
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        mut f: impl FnMut(VertexId, u32),
+    ) where
         Self: Sized,
     {
         for v in range {
-            f(v, self.out_degree(v));
+            match direction {
+                Direction::Out => f(v, self.out_degree(v)),
+                Direction::In => f(v, self.in_degree(v)),
+            }
         }
     }
 

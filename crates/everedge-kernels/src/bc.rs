@@ -38,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use everedge_core::{Direction, GraphView, VertexId, par, watch};
 
 use crate::error::{check_vertex, require};
-use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources};
+use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources, push_grain};
 use crate::one_hop::{one_hop_sample, split_mix};
 use crate::{Error, Result, UNREACHED};
 
@@ -241,14 +241,15 @@ impl<'v, V: GraphView> Brandes<'v, V> {
     /// shares and scores. Returns whether all scores are finite.
     fn add_shares(&self, level: &[VertexId], depth: usize, has_successors: bool) -> bool {
         let (share, below) = (&self.share[depth % 2], &self.share[(depth + 1) % 2]);
-        let are_finite = map_sources(self.view, level, Direction::Out, GRAIN, |vertices| {
+        let grain = push_grain(self.view);
+        let are_finite = map_sources(self.view, level, Direction::Out, grain, |vertices| {
             let mut is_finite = true;
             for (i, &u) in vertices.iter().enumerate() {
-                self.view.load_ahead(&vertices[i..]);
-                let mut sum = 0.0;
-                if has_successors {
-                    self.view.out_neighbors(u).for_each(|v| sum += below.get(v));
-                }
+                self.view.load_ahead(Direction::Out, &vertices[i..]);
+                let sum = match has_successors {
+                    true => self.view.out_neighbors(u).map(|v| below.get(v)).sum(),
+                    false => 0.0,
+                };
                 let paths = self.paths.get(u);
                 share.set(u, paths.recip() + sum);
                 let score = self.score.get(u) + paths * sum;

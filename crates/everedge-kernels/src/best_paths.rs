@@ -85,8 +85,9 @@ struct Buckets {
     near: Vec<Vec<VertexId>>,
     /// The vertices in buckets behind them.
     far: Vec<VertexId>,
-    /// The vertices of the current bucket whose edges were relaxed.
+    /// The vertices of the bucket `relaxed_of` whose edges were relaxed.
     relaxed: Vec<VertexId>,
+    relaxed_of: u64,
 }
 
 impl Buckets {
@@ -134,11 +135,15 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
 
     /// Relaxes the edges that leave those of `vertices` that are still in the bucket `current`.
     fn relax(&self, vertices: &[VertexId], current: u64, first: u64, buckets: &mut Buckets) {
+        if buckets.relaxed_of != current {
+            buckets.relaxed.drain(..).for_each(|v| _ = self.done.insert(v));
+            buckets.relaxed_of = current;
+        }
         // What was found lately: its keys are on their way into the cache.
         let mut found = [(0, A::UNREACHED); FOUND_AHEAD];
         let mut found_count = 0;
         for (i, &u) in vertices.iter().enumerate() {
-            self.view.load_ahead(&vertices[i..]);
+            self.view.load_ahead(Direction::Out, &vertices[i..]);
             if let Some(&ahead) = vertices.get(i + KEYS_AHEAD) {
                 memory::prefetch(&self.best[ahead as usize..]);
             }
@@ -147,7 +152,8 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
                 continue;
             }
             buckets.relaxed.push(u);
-            for (v, weight) in self.view.out_edges(u) {
+            // A fold: a layout knows where the pieces of its lists end.
+            self.view.out_edges(u).for_each(|(v, weight)| {
                 if !A::accepts(weight) {
                     self.note_bad_edge(u, v, weight);
                 } else if !self.done.contains(v) {
@@ -157,7 +163,7 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
                     self.improve(v, value, first, buckets);
                     found_count += 1;
                 }
-            }
+            });
         }
         found.into_iter().for_each(|(v, value)| self.improve(v, value, first, buckets));
     }
@@ -238,12 +244,6 @@ fn empty_buckets(
                 0
             }
         };
-        if first + next as u64 != current {
-            let relaxed = threads.iter_mut().map(|buckets| std::mem::take(&mut buckets.relaxed));
-            par::for_each_task(relaxed.collect(), |relaxed: Vec<VertexId>| {
-                relaxed.into_iter().for_each(|v| _ = relaxation.done.insert(v));
-            });
-        }
         idx = next;
         for buckets in threads.iter_mut().filter(|buckets| idx < buckets.near.len()) {
             bucket.append(&mut buckets.near[idx]);

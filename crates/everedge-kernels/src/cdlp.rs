@@ -19,11 +19,15 @@
 //! # Cost
 //! Each iteration reads the edges of the vertices that look, and one label for each, at random.
 //! 17 bytes for each id (the result among them), 8 more if initial labels are given, 4 for each
-//! vertex whose label changes; up to 36 for each neighbor of one vertex on each thread.
+//! vertex whose label changes; on each thread 4 for each neighbor of 64 vertices, and up to 32 for
+//! each neighbor of one.
 
 use std::mem;
+use std::ops::Range;
 
-use everedge_core::{AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, VertexId, par, watch};
+use everedge_core::{
+    AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch,
+};
 
 use crate::error::{ids, require};
 use crate::frontier::map_sources;
@@ -35,7 +39,8 @@ pub const NO_LABEL: u64 = u64::MAX;
 /// Vertices in a piece of work.
 const GRAIN: usize = 1 << 8;
 const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
-/// Vertices of a list in a piece of work: degrees vary by far, so pieces are small.
+/// Vertices of a list in a piece of work, and vertices whose neighbors' labels are taken before they
+/// are counted: degrees vary by far, so pieces are small.
 const LIST_GRAIN: usize = 64;
 /// Neighbors are marked if their edges are fewer than all edges divided by this.
 const MARKED_PART: u64 = 4;
@@ -156,24 +161,92 @@ fn iterate(
     old: &[Place],
     new: &mut [Place],
 ) -> Vec<VertexId> {
-    let threads = par::PerThread::new(Counter::default);
+    let threads = par::PerThread::new(|| (Counter::default(), [Labels::new(), Labels::new()]));
     let home_of = |first| view.home(first as VertexId, Direction::Out);
     let changed = par::map_chunks_mut_at_home(view.homes(), new, GRAIN, home_of, |first, new| {
         new.copy_from_slice(&old[first..first + new.len()]);
         let mut changed = Vec::new();
-        let vertices = (first as VertexId..).zip(new);
-        let looking = vertices.filter(|(v, _)| active.is_none_or(|active| active.contains(*v)));
-        threads.with(|counter| {
-            for (v, new) in looking {
-                let place = counter.take_places(view, v, old).most_frequent().unwrap_or(*new);
-                if mem::replace(new, place) != place {
-                    changed.push(v);
+        let firsts = (first as VertexId..).step_by(LIST_GRAIN);
+        threads.with(|(counter, [outgoing, incoming])| {
+            for (first, new) in firsts.zip(new.chunks_mut(LIST_GRAIN)) {
+                let vertices = first..first + new.len() as VertexId;
+                outgoing.take(view, Direction::Out, vertices.clone(), active, old);
+                if view.is_directed() {
+                    incoming.take(view, Direction::In, vertices.clone(), active, old);
+                }
+                for (i, (v, new)) in vertices.zip(new).enumerate() {
+                    let places = [outgoing.of(i), incoming.of(i)];
+                    let place = counter.most_frequent(places).unwrap_or(*new);
+                    if mem::replace(new, place) != place {
+                        changed.push(v);
+                    }
                 }
             }
         });
         changed
     });
     changed.concat()
+}
+
+/// The labels at the other ends of the edges of some vertices in one direction.
+struct Labels {
+    places: Vec<Place>,
+    /// Where those of each vertex end.
+    ends: Vec<usize>,
+}
+
+impl Labels {
+    fn new() -> Self {
+        Self { places: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Takes the `old` labels of the neighbors of those of `vertices` that are `active`, or of all
+    /// if nothing is.
+    fn take(
+        &mut self,
+        view: &impl GraphView,
+        direction: Direction,
+        vertices: Range<VertexId>,
+        active: Option<&Bitmap>,
+        old: &[Place],
+    ) {
+        self.places.clear();
+        self.ends.clear();
+        let (first, count) = (vertices.start, vertices.len());
+        view.visit_neighbors(direction, vertices, &mut Take { labels: self, first, active, old });
+        self.ends.resize(count, self.places.len());
+    }
+
+    /// Returns the labels for the vertex number `i`.
+    fn of(&self, i: usize) -> &[Place] {
+        let end = self.ends.get(i).copied().unwrap_or(0);
+        let start = if i == 0 { 0 } else { self.ends.get(i - 1).copied().unwrap_or(end) };
+        &self.places[start..end]
+    }
+}
+
+/// Takes the labels of the neighbors of active vertices.
+struct Take<'a> {
+    labels: &'a mut Labels,
+    first: VertexId,
+    active: Option<&'a Bitmap>,
+    old: &'a [Place],
+}
+
+impl ListVisitor for Take<'_> {
+    const STOPS_EARLY: bool = false;
+
+    #[inline]
+    fn wants(&self, v: VertexId) -> bool {
+        self.active.is_none_or(|active| active.contains(v))
+    }
+
+    #[inline]
+    fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        let Labels { places, ends } = &mut *self.labels;
+        ends.resize((v - self.first) as usize, places.len());
+        places.extend(neighbors.map(|u| self.old[u as usize]));
+    }
 }
 
 /// Returns the neighbors of `changed`, unless finding them is as much work as looking at all.
@@ -201,40 +274,28 @@ fn neighbors_of_few(view: &impl GraphView, changed: &[VertexId]) -> Option<Bitma
 /// Finds the most frequent of some labels.
 #[derive(Default)]
 struct Counter {
-    /// The labels to count.
-    places: Vec<Place>,
     /// A hash table with linear probing, at least half of it empty: a label in the upper half of a
     /// slot, and how often it was met in the lower one.
     slots: Vec<u64>,
 }
 
 impl Counter {
-    /// Takes the `old` labels at the other ends of all edges of `v`.
-    fn take_places(&mut self, view: &impl GraphView, v: VertexId, old: &[Place]) -> &mut Self {
-        let label_of = |u| old[u as usize];
-        self.places.clear();
-        self.places.extend(view.out_neighbors(v).map(label_of));
-        if view.is_directed() {
-            self.places.extend(view.in_neighbors(v).map(label_of));
-        }
-        self
-    }
-
     /// Returns the most frequent label, of several the smallest, if there is a label.
-    fn most_frequent(&mut self) -> Option<Place> {
-        let &first = self.places.first()?;
-        let all_equal = self.places.iter().all(|&place| place == first);
-        Some(if all_equal { first } else { self.most_frequent_of_several() })
+    fn most_frequent(&mut self, places: [&[Place]; 2]) -> Option<Place> {
+        let &first = places[0].first().or(places[1].first())?;
+        let all_equal = places.iter().all(|part| part.iter().all(|&place| place == first));
+        Some(if all_equal { first } else { self.most_frequent_of_several(places) })
     }
 
-    fn most_frequent_of_several(&mut self) -> Place {
-        let slot_count = 2 * self.places.len().next_power_of_two();
+    fn most_frequent_of_several(&mut self, places: [&[Place]; 2]) -> Place {
+        let count = places[0].len() + places[1].len();
+        let slot_count = 2 * count.next_power_of_two();
         self.slots.clear();
         self.slots.resize(slot_count, 0);
         let shift = u64::BITS - slot_count.ilog2();
         // The count, then the label upside down: the largest has the smallest label.
         let mut best = 0;
-        for &place in &self.places {
+        for &place in places.into_iter().flatten() {
             let label = u64::from(place);
             // Fibonacci hashing (Knuth, TAOCP 3, §6.4).
             let mut idx = (label.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize;

@@ -134,7 +134,7 @@ impl<V: GraphView> State<'_, V> {
     fn take(&self, threshold: f64) -> Taken {
         let pieces = par::map_ranges(self.view.vertex_bound(), GRAIN, |range| {
             let mut taken = Taken::default();
-            self.view.for_each_out_degree(range, |v, degree| {
+            self.view.for_each_degree(Direction::Out, range, |v, degree| {
                 self.share.set(v, 0.0);
                 let residual = self.residual.get(v) + self.everywhere;
                 if residual.abs() <= threshold || !self.view.is_vertex(v) {
@@ -174,7 +174,7 @@ impl<V: GraphView> State<'_, V> {
         let (homes, bound) = (self.view.homes(), self.view.vertex_bound());
         let home_of = |first| self.view.home(first, Direction::In);
         par::map_ranges_at_home(homes, bound, GRAIN, home_of, |range| {
-            self.view.visit_in_neighbors(range, &mut Pull(self));
+            self.view.visit_neighbors(Direction::In, range, &mut Pull(self));
         });
     }
 }

@@ -27,6 +27,8 @@ use everedge_core::{
 
 /// Vertices of a list in a piece of work: degrees vary by far, so pieces are small.
 const PUSH_GRAIN: usize = 64;
+/// Edges of a piece of work where vertices have few of them.
+const PUSH_EDGES: u64 = 1 << 10;
 /// Words of a bitmap in a piece of work; 1024 vertices, as in GAP.
 const PULL_GRAIN: usize = 16;
 const _: () = assert!((HOME_SPAN as usize).is_multiple_of(64 * PULL_GRAIN));
@@ -97,6 +99,7 @@ enum Members {
 #[derive(Debug)]
 pub struct EdgeMap<'v, V> {
     view: &'v V,
+    push_grain: usize,
     /// Whether a vertex may be reached in several steps.
     reaches_again: bool,
     /// Stored edge ends; without those that a push has followed, if vertices are reached once.
@@ -185,6 +188,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let ends_per_edge = if view.is_directed() { 1 } else { 2 };
         Self {
             view,
+            push_grain: push_grain(view),
             reaches_again: false,
             edges_unexplored: view.edge_count() * ends_per_edge,
             traversal: Traversal::Push,
@@ -243,10 +247,10 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     }
 
     fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
-        let reached = map_sources(self.view, list, Direction::Out, PUSH_GRAIN, |list| {
+        let reached = map_sources(self.view, list, Direction::Out, self.push_grain, |list| {
             let mut reached = Vec::new();
             for (i, &u) in list.iter().enumerate() {
-                self.view.load_ahead(&list[i..]);
+                self.view.load_ahead(Direction::Out, &list[i..]);
                 // A fold: a layout knows where the pieces of its lists end.
                 self.view.out_neighbors(u).for_each(|v| {
                     if step.wants(v) && step.push(u, v) {
@@ -269,13 +273,19 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             let start = first as u32 * 64;
             let end = start.saturating_add(words.len() as u32 * 64).min(bound);
             let mut pull = Pull { frontier, step, start, words };
-            self.view.visit_in_neighbors(start..end, &mut pull);
+            self.view.visit_neighbors(Direction::In, start..end, &mut pull);
             pull.words.iter().map(|word| word.count_ones()).sum::<u32>()
         };
         let homes = self.view.homes();
         let counts = par::map_chunks_mut_at_home(homes, words, PULL_GRAIN, home_of, pull_words);
         Frontier { members: Members::Dense(reached), count: counts.into_iter().sum() }
     }
+}
+
+/// Returns how many vertices of a list in a piece of work that reads their edges are enough.
+pub(crate) fn push_grain(view: &impl GraphView) -> usize {
+    let vertices = PUSH_EDGES * u64::from(view.vertex_count()) / view.edge_count().max(1);
+    (vertices as usize).max(PUSH_GRAIN)
 }
 
 /// Calls `f` on pieces of `list` of at most `grain` vertices, each at the home of their

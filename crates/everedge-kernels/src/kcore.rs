@@ -24,7 +24,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par, watch};
+use everedge_core::{
+    AtomicBitmap, Bitmap, Direction, GraphView, ListVisitor, VertexId, par, watch,
+};
 
 use crate::Result;
 use crate::error::require;
@@ -115,13 +117,10 @@ impl<'v, V: GraphView> Peeling<'v, V> {
         let mut degree: Vec<_> = (0..bound).map(|_| AtomicU32::new(0)).collect();
         par::map_chunks_mut(&mut degree, GRAIN, |first, degrees| {
             threads.with(|neighbors| {
-                for (v, degree) in (first as VertexId..).zip(degrees) {
-                    let count = neighbors.of(view, v, |_| true).len() as u32;
-                    if u64::from(count) == listed_degree(view, v) {
-                        simple.insert(v);
-                    }
-                    *degree.get_mut() = count;
-                }
+                let first = first as VertexId;
+                let range = first..first + degrees.len() as VertexId;
+                let mut count = Count { view, simple: &simple, neighbors, first, degrees };
+                view.visit_neighbors(Direction::Out, range, &mut count);
             });
         });
         Self { view, degree, simple, threads, is_alone: par::thread_count() == 1 }
@@ -142,33 +141,48 @@ impl<'v, V: GraphView> Peeling<'v, V> {
     fn peel_level(&self, left: &[VertexId], k: u32) -> Vec<VertexId> {
         let mut peeled = filter(left, |v| self.degree(v) <= k);
         while !peeled.is_empty() {
-            let peel = |list: &[VertexId]| {
-                self.threads.with(|neighbors| self.peel(list.to_vec(), k, neighbors))
-            };
+            let peel =
+                |list: &[VertexId]| self.threads.with(|neighbors| self.peel(list, k, neighbors));
             peeled = par::map_chunks(&peeled, GRAIN, peel).concat();
         }
         filter(left, |v| self.degree(v) > k)
     }
 
-    /// Takes the vertices in `peeled` away, and those that then have `k` neighbors left, unless they
+    /// Takes the vertices of `list` away, and those that then have `k` neighbors left, unless they
     /// become many; returns those that are still to be taken.
-    fn peel(&self, mut peeled: Vec<VertexId>, k: u32, neighbors: &mut Neighbors) -> Vec<VertexId> {
+    fn peel(&self, list: &[VertexId], k: u32, neighbors: &mut Neighbors) -> Vec<VertexId> {
+        let mut peeled = Vec::new();
+        for (i, &u) in list.iter().enumerate() {
+            self.view.load_ahead(Direction::Out, &list[i..]);
+            self.take_away(u, k, neighbors, &mut peeled);
+        }
         while peeled.len() < FUSED_MAX
             && let Some(u) = peeled.pop()
         {
-            let mut lower = |v| {
-                if self.lower(v, k) {
-                    peeled.push(v);
-                }
-            };
-            if self.simple.contains(u) {
-                for_each_listed(self.view, u, lower);
-            } else {
-                let left = neighbors.of(self.view, u, |v| self.degree(v) > k);
-                left.iter().for_each(|&v| lower(v));
-            }
+            self.take_away(u, k, neighbors, &mut peeled);
         }
         peeled
+    }
+
+    /// Takes `u` away, and puts those that then have `k` neighbors left into `peeled`.
+    fn take_away(
+        &self,
+        u: VertexId,
+        k: u32,
+        neighbors: &mut Neighbors,
+        peeled: &mut Vec<VertexId>,
+    ) {
+        let mut lower = |v| {
+            if self.lower(v, k) {
+                peeled.push(v);
+            }
+        };
+        if self.simple.contains(u) {
+            listed(self.view, u).for_each(lower);
+        } else {
+            let left = neighbors.of(u, listed(self.view, u), |v| self.degree(v) > k);
+            left.iter().for_each(|&v| lower(v));
+        }
     }
 
     /// Takes a neighbor from `v` if it has more than `k`; returns whether this call left it `k`.
@@ -188,19 +202,51 @@ impl<'v, V: GraphView> Peeling<'v, V> {
     }
 }
 
-/// Returns how many entries [`for_each_listed`] calls its function on.
+/// Counts the neighbors of vertices.
+struct Count<'a, V> {
+    view: &'a V,
+    simple: &'a AtomicBitmap,
+    neighbors: &'a mut Neighbors,
+    /// The vertex of the first of `degrees`.
+    first: VertexId,
+    degrees: &'a mut [AtomicU32],
+}
+
+impl<V: GraphView> ListVisitor for Count<'_, V> {
+    const STOPS_EARLY: bool = false;
+
+    #[inline]
+    fn wants(&self, _: VertexId) -> bool {
+        true
+    }
+
+    #[inline]
+    fn visit(&mut self, v: VertexId, outgoing: impl Iterator<Item = VertexId>) {
+        let listed = outgoing.chain(incoming(self.view, v));
+        let count = self.neighbors.of(v, listed, |_| true).len() as u32;
+        if u64::from(count) == listed_degree(self.view, v) {
+            self.simple.insert(v);
+        }
+        *self.degrees[(v - self.first) as usize].get_mut() = count;
+    }
+}
+
+/// Returns how many entries [`listed`] has.
 fn listed_degree(view: &impl GraphView, v: VertexId) -> u64 {
     let incoming = if view.is_directed() { view.in_degree(v) } else { 0 };
     u64::from(view.out_degree(v)) + u64::from(incoming)
 }
 
-/// Calls `f` on the entries of the lists of `v`, of both directions.
+/// Returns the entries of the lists of `v`, of both directions.
 #[inline]
-fn for_each_listed(view: &impl GraphView, v: VertexId, mut f: impl FnMut(VertexId)) {
-    view.out_neighbors(v).for_each(&mut f);
-    if view.is_directed() {
-        view.in_neighbors(v).for_each(&mut f);
-    }
+fn listed(view: &impl GraphView, v: VertexId) -> impl Iterator<Item = VertexId> {
+    view.out_neighbors(v).chain(incoming(view, v))
+}
+
+/// Returns the in-neighbors of `v`, if they are not its out-neighbors.
+#[inline]
+fn incoming(view: &impl GraphView, v: VertexId) -> impl Iterator<Item = VertexId> {
+    view.is_directed().then(|| view.in_neighbors(v)).into_iter().flatten()
 }
 
 /// Finds each neighbor of a vertex once.
@@ -215,16 +261,17 @@ impl Neighbors {
         Self { met: Bitmap::new(bound), list: Vec::new() }
     }
 
-    /// Returns the neighbors of `v` in either direction for which `counts`, each once, without `v`.
+    /// Returns those `listed` for which `counts`, each once, without `v`.
+    #[inline]
     fn of(
         &mut self,
-        view: &impl GraphView,
         v: VertexId,
+        listed: impl Iterator<Item = VertexId>,
         counts: impl Fn(VertexId) -> bool,
     ) -> &[VertexId] {
         self.list.clear();
         let words = self.met.words_mut();
-        for_each_listed(view, v, |u| {
+        listed.for_each(|u| {
             let (word, bit) = (&mut words[u as usize / 64], 1 << (u % 64));
             if *word & bit == 0 && u != v && counts(u) {
                 *word |= bit;
@@ -303,7 +350,8 @@ impl<'v, V: GraphView> Check<'v, V> {
     fn new(kernel: &'static str, view: &'v V) -> Self {
         let bound = view.vertex_bound();
         let mut neighbors = Neighbors::new(bound);
-        let degree = (0..bound).map(|v| neighbors.of(view, v, |_| true).len() as u32).collect();
+        let degree =
+            (0..bound).map(|v| neighbors.of(v, listed(view, v), |_| true).len() as u32).collect();
         Self { kernel, view, neighbors, degree, taken: Bitmap::new(bound) }
     }
 
@@ -311,7 +359,8 @@ impl<'v, V: GraphView> Check<'v, V> {
     /// says.
     fn inside(&mut self, level: &[u32]) -> Result<()> {
         for (v, &k) in (0..).zip(level) {
-            let inside = self.neighbors.of(self.view, v, |u| level[u as usize] >= k).len();
+            let inside =
+                self.neighbors.of(v, listed(self.view, v), |u| level[u as usize] >= k).len();
             require(self.kernel, inside >= k as usize, || {
                 format!("{v} has {inside} neighbors in the {k}-core")
             })?;
@@ -327,7 +376,7 @@ impl<'v, V: GraphView> Check<'v, V> {
         while let Some(u) = stack.pop() {
             watch::check();
             self.taken.insert(u);
-            for &v in self.neighbors.of(self.view, u, |v| !self.taken.contains(v)) {
+            for &v in self.neighbors.of(u, listed(self.view, u), |v| !self.taken.contains(v)) {
                 self.degree[v as usize] -= 1;
                 if self.degree[v as usize] == k {
                     stack.push(v);

@@ -23,7 +23,7 @@
 //! and at most 8 for its row. 8 bytes for each id ([`Order`]); while it is made, 4 for each degree
 //! up to the largest.
 
-use everedge_core::{GraphView, VertexId, par};
+use everedge_core::{Direction, GraphView, VertexId, par};
 
 /// The place of a vertex in the order by descending degree.
 pub(crate) type Rank = u32;
@@ -53,10 +53,14 @@ impl Order {
         let mut degree = vec![0_u32; view.vertex_bound() as usize];
         let maxima = par::map_chunks_mut(&mut degree, ID_GRAIN, |first, degrees| {
             let first = first as VertexId;
-            view.for_each_out_degree(first..first + degrees.len() as VertexId, |v, out_degree| {
-                let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
-                degrees[(v - first) as usize] = out_degree.saturating_add(in_degree);
-            });
+            view.for_each_degree(
+                Direction::Out,
+                first..first + degrees.len() as VertexId,
+                |v, out_degree| {
+                    let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
+                    degrees[(v - first) as usize] = out_degree.saturating_add(in_degree);
+                },
+            );
             degrees.iter().copied().max().unwrap_or(0)
         });
         let degree_max = maxima.into_iter().max().unwrap_or(0);

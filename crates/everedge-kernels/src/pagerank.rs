@@ -162,7 +162,7 @@ fn iterate<Q: Quotient>(
     let pull_ranks = |first, ranks: &mut [f64]| {
         let range = first as VertexId..(first + ranks.len()) as VertexId;
         let mut pull = Pull { view, quotient, shared, damping, first, ranks, change: 0.0 };
-        view.visit_in_neighbors(range, &mut pull);
+        view.visit_neighbors(Direction::In, range, &mut pull);
         pull.change
     };
     let changes = par::map_chunks_mut_at_home(view.homes(), rank, GRAIN, home_of, pull_ranks);
@@ -207,7 +207,7 @@ fn divide<Q: Quotient>(view: &impl GraphView, rank: &[f64], quotient: &mut [Q]) 
     let dangling = par::map_chunks_mut(quotient, GRAIN, |first, quotients| {
         let mut dangling = 0.0;
         let range = first as VertexId..(first + quotients.len()) as VertexId;
-        view.for_each_out_degree(range, |v, degree| {
+        view.for_each_degree(Direction::Out, range, |v, degree| {
             let rank = rank[v as usize];
             match degree {
                 0 => dangling += rank,

@@ -1,6 +1,8 @@
 //! A view whose edges lead the other way, for searches against their direction.
 
-use everedge_core::{Direction, GraphView, Homes, VertexId};
+use std::ops::Range;
+
+use everedge_core::{Direction, GraphView, Homes, ListVisitor, VertexId};
 
 /// The graph of a view with every edge turned round.
 #[derive(Debug)]
@@ -48,10 +50,28 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
     }
 
     fn home(&self, v: VertexId, direction: Direction) -> usize {
-        let reversed = match direction {
-            Direction::Out => Direction::In,
-            Direction::In => Direction::Out,
-        };
-        self.0.home(v, reversed)
+        self.0.home(v, direction.reversed())
+    }
+
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        f: impl FnMut(VertexId, u32),
+    ) {
+        self.0.for_each_degree(direction.reversed(), range, f);
+    }
+
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        self.0.load_ahead(direction.reversed(), vertices);
+    }
+
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        self.0.visit_neighbors(direction.reversed(), range, visitor);
     }
 }

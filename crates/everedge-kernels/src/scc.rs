@@ -95,12 +95,15 @@ pub fn scc(view: &impl GraphView, config: &SccConfig) -> Scc {
 fn components(view: &impl GraphView, config: &SccConfig) -> Scc {
     let components = Components::new(view);
     let mut live = vertices(view);
-    live = components.trim(live, |v| (view.in_degree(v), view.out_degree(v)));
-    if let Some(pivot) = components.pivot(&live) {
+    let degrees = LiveDegrees::of_all(view);
+    live = components.trim(live, &degrees);
+    if let Some(pivot) = degrees.pivot(&live) {
         components.forward_backward(pivot);
     }
     live = components.live_of(&live);
-    live = components.trim(live, |v| components.live_degrees(v));
+    components.count_degrees(&live, &degrees);
+    live = components.trim(live, &degrees);
+    drop(degrees);
     let default_max = if par::thread_count() == 1 { u32::MAX } else { SERIAL_MAX };
     let serial_max = config.serial_max.unwrap_or(default_max);
     live = components.color_until(live, serial_max as usize);
@@ -120,6 +123,38 @@ struct Components<'v, V> {
 struct LiveDegrees {
     incoming: Vec<AtomicU32>,
     outgoing: Vec<AtomicU32>,
+}
+
+impl LiveDegrees {
+    /// Counts the edges of all vertices.
+    fn of_all(view: &impl GraphView) -> Self {
+        let bound = view.vertex_bound();
+        let degrees = |direction| {
+            let mut degrees = filled(bound, 0);
+            par::map_chunks_mut(&mut degrees, VERTEX_GRAIN, |first, degrees| {
+                let range = first as VertexId..(first + degrees.len()) as VertexId;
+                let mut slots = degrees.iter_mut();
+                view.for_each_degree(direction, range, |_, degree| {
+                    if let Some(slot) = slots.next() {
+                        *slot.get_mut() = degree;
+                    }
+                });
+            });
+            degrees
+        };
+        Self { incoming: degrees(Direction::In), outgoing: degrees(Direction::Out) }
+    }
+
+    /// Returns the vertex of `live` with the largest product of degrees, the smallest if there are
+    /// several.
+    fn pivot(&self, live: &[VertexId]) -> Option<VertexId> {
+        let rank = |v| u64::from(load(&self.incoming, v)) * u64::from(load(&self.outgoing, v));
+        let better = |a: (u64, VertexId), b: (u64, VertexId)| if b.0 > a.0 { b } else { a };
+        let best = par::map_chunks(live, VERTEX_GRAIN, |list| {
+            list.iter().map(|&v| (rank(v), v)).reduce(better)
+        });
+        best.into_iter().flatten().reduce(better).map(|(_, v)| v)
+    }
 }
 
 /// Marks what the pivot reaches.
@@ -202,29 +237,25 @@ impl<'v, V: GraphView> Components<'v, V> {
         (incoming as u32, self.view.out_neighbors(v).filter(counts).count() as u32)
     }
 
-    /// Takes vertices without an edge in, or without one out, away from the live ones until there
-    /// are none; returns the live ones. `degrees_of` says how many edges in and out they have.
-    fn trim(
-        &self,
-        live: Vec<VertexId>,
-        degrees_of: impl Fn(VertexId) -> (u32, u32) + Sync + Send,
-    ) -> Vec<VertexId> {
-        let bound = self.view.vertex_bound();
-        let degrees = LiveDegrees { incoming: filled(bound, 0), outgoing: filled(bound, 0) };
-        let is_single = |v: VertexId| {
-            let (incoming, outgoing) = degrees_of(v);
-            degrees.incoming[v as usize].store(incoming, Relaxed);
-            degrees.outgoing[v as usize].store(outgoing, Relaxed);
-            incoming == 0 || outgoing == 0
-        };
-        let singles = par::map_chunks(&live, GRAIN, |list| {
-            list.iter().copied().filter(|&v| is_single(v)).collect::<Vec<_>>()
+    /// Counts the edges of the `live` vertices among themselves.
+    fn count_degrees(&self, live: &[VertexId], degrees: &LiveDegrees) {
+        par::map_chunks(live, GRAIN, |list| {
+            for &v in list {
+                let (incoming, outgoing) = self.live_degrees(v);
+                degrees.incoming[v as usize].store(incoming, Relaxed);
+                degrees.outgoing[v as usize].store(outgoing, Relaxed);
+            }
         });
-        let mut trimmed = singles.concat();
-        // Not before: all must be live while their edges are counted.
+    }
+
+    /// Takes vertices without an edge in, or without one out, away from the live ones until there
+    /// are none; returns the live ones.
+    fn trim(&self, live: Vec<VertexId>, degrees: &LiveDegrees) -> Vec<VertexId> {
+        let mut trimmed =
+            filter(&live, |v| load(&degrees.incoming, v) == 0 || load(&degrees.outgoing, v) == 0);
         trimmed.iter().for_each(|&v| self.component[v as usize].store(v, Relaxed));
         while !trimmed.is_empty() {
-            let trim_from = |list: &[VertexId]| self.trim_from(list.to_vec(), &degrees);
+            let trim_from = |list: &[VertexId]| self.trim_from(list.to_vec(), degrees);
             trimmed = par::map_chunks(&trimmed, GRAIN, trim_from).concat();
         }
         self.live_of(&live)
@@ -241,21 +272,13 @@ impl<'v, V: GraphView> Components<'v, V> {
             && let Some(u) = trimmed.pop()
         {
             let outgoing = self.view.out_neighbors(u);
-            trimmed.extend(outgoing.filter(|&v| loses_last(&degrees.incoming, v)));
+            let losing = outgoing.filter(|&v| loses_last(&degrees.incoming, v));
+            losing.for_each(|v| trimmed.push(v));
             let incoming = self.view.in_neighbors(u);
-            trimmed.extend(incoming.filter(|&v| loses_last(&degrees.outgoing, v)));
+            let losing = incoming.filter(|&v| loses_last(&degrees.outgoing, v));
+            losing.for_each(|v| trimmed.push(v));
         }
         trimmed
-    }
-
-    /// Returns the vertex with the largest product of degrees, the smallest if there are several.
-    fn pivot(&self, live: &[VertexId]) -> Option<VertexId> {
-        let rank = |v| u64::from(self.view.in_degree(v)) * u64::from(self.view.out_degree(v));
-        let better = |a: (u64, VertexId), b: (u64, VertexId)| if b.0 > a.0 { b } else { a };
-        let best = par::map_chunks(live, VERTEX_GRAIN, |list| {
-            list.iter().map(|&v| (rank(v), v)).reduce(better)
-        });
-        best.into_iter().flatten().reduce(better).map(|(_, v)| v)
     }
 
     /// Finds the component of `pivot`.
@@ -392,7 +415,8 @@ fn spread(
     while !list.is_empty() {
         let reached = map_sources(view, &list, Direction::Out, GRAIN, |list| {
             let mut reached = Vec::new();
-            for &u in list {
+            for (i, &u) in list.iter().enumerate() {
+                view.load_ahead(Direction::Out, &list[i..]);
                 view.out_neighbors(u).for_each(|v| {
                     if reach(u, v) {
                         reached.push(v);

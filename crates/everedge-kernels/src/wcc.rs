@@ -18,7 +18,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
+use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, memory, par, watch};
 
 use crate::Result;
 use crate::error::{ids, require};
@@ -29,6 +29,8 @@ pub const NO_COMPONENT: VertexId = VertexId::MAX;
 /// Vertices in a piece of work.
 const GRAIN: u32 = 1 << 11;
 const _: () = assert!(HOME_SPAN.is_multiple_of(GRAIN));
+/// How many neighbors are seen before one is linked.
+const LINKED_LATER: usize = 16;
 /// Neighbors of each vertex to link before the largest component is sought.
 const SAMPLED_NEIGHBORS: usize = 2;
 /// Vertices to look at when it is sought.
@@ -82,19 +84,14 @@ pub fn wcc(view: &impl GraphView) -> Wcc {
     let bound = view.vertex_bound();
     let component = par::collect(bound as usize, |v| AtomicU32::new(v as VertexId));
     for round in 0..SAMPLED_NEIGHBORS {
-        visit_lists(view, || Sample { component: &component, round });
+        visit_lists(view, Direction::In, || Sample::new(&component, round));
         compress(&component);
     }
     let largest = most_frequent(view, &component);
-    visit_lists(view, || Rest { component: &component, largest });
+    let rest = |sampled| Rest { component: &component, largest, sampled };
+    visit_lists(view, Direction::In, || rest(SAMPLED_NEIGHBORS));
     if view.is_directed() {
-        let home_of = |start| view.home(start, Direction::Out);
-        par::map_ranges_at_home(view.homes(), bound, GRAIN, home_of, |range| {
-            let rest = Rest { component: &component, largest };
-            for u in range.filter(|&u| rest.wants(u)) {
-                view.out_neighbors(u).for_each(|v| link(&component, u, v));
-            }
-        });
+        visit_lists(view, Direction::Out, || rest(0));
     }
     compress(&component);
     let mut component: Vec<_> = component.into_iter().map(AtomicU32::into_inner).collect();
@@ -105,19 +102,39 @@ pub fn wcc(view: &impl GraphView) -> Wcc {
     Wcc { component }
 }
 
-/// Shows the in-neighbors of all ids to visitors, each at the home of its lists.
-fn visit_lists<V: ListVisitor>(view: &impl GraphView, visitor: impl Fn() -> V + Sync + Send) {
-    let home_of = |start| view.home(start, Direction::In);
+/// Shows the neighbors of all ids to visitors, each at the home of its lists.
+fn visit_lists<V: ListVisitor>(
+    view: &impl GraphView,
+    direction: Direction,
+    visitor: impl Fn() -> V + Sync + Send,
+) {
+    let home_of = |start| view.home(start, direction);
     par::map_ranges_at_home(view.homes(), view.vertex_bound(), GRAIN, home_of, |range| {
-        view.visit_in_neighbors(range, &mut visitor());
+        view.visit_neighbors(direction, range, &mut visitor());
     });
 }
 
-/// Links a vertex with one neighbor.
+/// Links a vertex with one neighbor, some places after it was seen: what is read of it is on its way
+/// into the cache then.
 struct Sample<'a> {
     component: &'a [AtomicU32],
     /// How many neighbors before it are left out.
     round: usize,
+    /// What was seen lately.
+    seen: [(VertexId, VertexId); LINKED_LATER],
+    seen_count: usize,
+}
+
+impl<'a> Sample<'a> {
+    fn new(component: &'a [AtomicU32], round: usize) -> Self {
+        Self { component, round, seen: [(0, 0); LINKED_LATER], seen_count: 0 }
+    }
+}
+
+impl Drop for Sample<'_> {
+    fn drop(&mut self) {
+        self.seen.iter().for_each(|&(v, u)| link(self.component, v, u));
+    }
 }
 
 impl ListVisitor for Sample<'_> {
@@ -131,6 +148,10 @@ impl ListVisitor for Sample<'_> {
     #[inline]
     fn visit(&mut self, v: VertexId, mut neighbors: impl Iterator<Item = VertexId>) {
         if let Some(u) = neighbors.nth(self.round) {
+            memory::prefetch(&self.component[u as usize..]);
+            let place = &mut self.seen[self.seen_count % LINKED_LATER];
+            let (v, u) = std::mem::replace(place, (v, u));
+            self.seen_count += 1;
             link(self.component, v, u);
         }
     }
@@ -140,6 +161,8 @@ impl ListVisitor for Sample<'_> {
 struct Rest<'a> {
     component: &'a [AtomicU32],
     largest: Option<VertexId>,
+    /// How many neighbors at the beginning of a list were sampled.
+    sampled: usize,
 }
 
 impl ListVisitor for Rest<'_> {
@@ -152,7 +175,7 @@ impl ListVisitor for Rest<'_> {
 
     #[inline]
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
-        neighbors.skip(SAMPLED_NEIGHBORS).for_each(|u| link(self.component, v, u));
+        neighbors.skip(self.sampled).for_each(|u| link(self.component, v, u));
     }
 }
 

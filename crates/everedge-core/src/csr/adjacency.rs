@@ -1,12 +1,16 @@
 //! The arrays of a CSR for one direction: how they are filled in parallel, and read.
 
+use std::mem;
 use std::ops::Range;
+use std::slice;
 
 use super::{EDGE_GRAIN, VERTEX_GRAIN};
 use crate::{Edge, GraphView, ListVisitor, VertexId, Wanted, memory, par};
 
-/// How many lists ahead the beginning of one is loaded.
-const READ_AHEAD: usize = 16;
+/// How many lists of a range ahead the beginning of one is loaded.
+const RANGE_READ_AHEAD: usize = 16;
+/// The same for lists of vertices here and there, which are often few.
+const READ_AHEAD: usize = 8;
 
 /// The neighbors of every vertex in one direction.
 #[derive(Clone, Debug)]
@@ -126,6 +130,20 @@ impl Adjacency {
         range_of(&self.offsets, v)
     }
 
+    /// Returns each id of `vertices` and where its list is: of one after the other, only the end is
+    /// read.
+    #[inline]
+    pub(super) fn ranges(
+        &self,
+        vertices: Range<VertexId>,
+    ) -> impl Iterator<Item = (VertexId, Range<usize>)> {
+        let ends = &self.offsets[vertices.start as usize + 1..][..vertices.len()];
+        let mut start = self.offsets[vertices.start as usize] as usize;
+        vertices
+            .zip(ends)
+            .map(move |(v, &end)| (v, mem::replace(&mut start, end as usize)..end as usize))
+    }
+
     #[inline]
     pub(super) fn degree(&self, v: VertexId) -> u32 {
         self.range(v).len() as u32
@@ -140,15 +158,15 @@ impl Adjacency {
     #[inline]
     pub(super) fn visit<V: ListVisitor>(&self, range: Range<VertexId>, visitor: &mut V) {
         if !V::STOPS_EARLY {
-            for v in range {
+            for (v, list) in self.ranges(range) {
                 if visitor.wants(v) {
-                    visitor.visit(v, self.neighbors(v).iter().copied());
+                    visitor.visit(v, self.targets[list].iter().copied());
                 }
             }
             return;
         }
         for part in Wanted::parts(range) {
-            for (v, ahead) in Wanted::of(part, visitor).iter(READ_AHEAD) {
+            for (v, ahead) in Wanted::of(part, visitor).iter(RANGE_READ_AHEAD) {
                 if let Some(ahead) = ahead {
                     memory::prefetch(self.neighbors(ahead));
                 }
@@ -178,8 +196,34 @@ impl Adjacency {
     #[inline]
     pub(super) fn edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         let weights = self.weights(v).unwrap_or_default();
-        let targets = self.neighbors(v).iter().enumerate();
-        targets.map(move |(i, &u)| (u, weights.get(i).copied().unwrap_or(1.0)))
+        WeightedNeighbors { targets: self.neighbors(v).iter(), weights: weights.iter() }
+    }
+}
+
+/// The neighbors of a vertex with the weights of the edges.
+struct WeightedNeighbors<'a> {
+    targets: slice::Iter<'a, VertexId>,
+    /// Empty if the graph has no weights: all are 1.
+    weights: slice::Iter<'a, f32>,
+}
+
+impl Iterator for WeightedNeighbors<'_> {
+    type Item = (VertexId, f32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(VertexId, f32)> {
+        let target = *self.targets.next()?;
+        Some((target, self.weights.next().copied().unwrap_or(1.0)))
+    }
+
+    // Always: a call would cost more than the few edges that most vertices have.
+    #[inline(always)]
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(mut self, init: B, mut f: F) -> B {
+        let mut folded = init;
+        while let Some(edge) = self.next() {
+            folded = f(folded, edge);
+        }
+        folded
     }
 }
 

@@ -27,7 +27,9 @@ mod adjacency;
 
 use std::ops::Range;
 
-use crate::{Bitmap, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, WeightedView, par};
+use crate::{
+    Bitmap, Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, WeightedView, par,
+};
 use adjacency::{Adjacency, Ends};
 
 /// Vertices in a piece of work that costs little a vertex.
@@ -161,6 +163,13 @@ impl Csr {
         self.incoming.as_ref().unwrap_or(&self.outgoing)
     }
 
+    fn lists(&self, direction: Direction) -> &Adjacency {
+        match direction {
+            Direction::Out => &self.outgoing,
+            Direction::In => self.incoming(),
+        }
+    }
+
     /// Joins what was copied of `view` with its vertices and counts.
     fn with_vertices_of<V: GraphView>(
         view: &V,
@@ -216,13 +225,28 @@ impl GraphView for Csr {
     }
 
     #[inline]
-    fn load_ahead(&self, vertices: &[VertexId]) {
-        self.outgoing.load_ahead(vertices);
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        mut f: impl FnMut(VertexId, u32),
+    ) {
+        self.lists(direction).ranges(range).for_each(|(v, list)| f(v, list.len() as u32));
     }
 
     #[inline]
-    fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor) {
-        self.incoming().visit(range, visitor);
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        self.lists(direction).load_ahead(vertices);
+    }
+
+    #[inline]
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        self.lists(direction).visit(range, visitor);
     }
 }
 

@@ -481,6 +481,16 @@ impl<'a> Chain<'a> {
         Some(entries)
     }
 
+    /// Folds the words by two: a piece has whole entries.
+    #[inline]
+    pub(crate) fn fold_pairs<B>(mut self, init: B, mut f: impl FnMut(B, (u32, u32)) -> B) -> B {
+        let mut folded = fold_pairs(self.words.as_slice(), init, &mut f);
+        while let Some(entries) = self.next_piece() {
+            folded = fold_pairs(entries, folded, &mut f);
+        }
+        folded
+    }
+
     /// Goes to the next piece and returns its first word.
     #[inline(never)]
     fn first_of_next_piece(&mut self) -> Option<u32> {
@@ -529,6 +539,16 @@ impl Iterator for Piece<'_> {
     fn fold<B, F: FnMut(B, u32) -> B>(self, init: B, mut f: F) -> B {
         fold_words(self.0.as_slice(), init, &mut f)
     }
+}
+
+/// As [`fold_words`], for entries of two words.
+#[inline(never)]
+fn fold_pairs<B>(words: &[AtomicU32], init: B, f: &mut impl FnMut(B, (u32, u32)) -> B) -> B {
+    let mut folded = init;
+    for pair in words.as_chunks::<2>().0 {
+        folded = f(folded, (pair[0].load(Relaxed), pair[1].load(Relaxed)));
+    }
+    folded
 }
 
 /// Folds one piece of a list, not inlined: there the compiler would keep what is folded in memory,

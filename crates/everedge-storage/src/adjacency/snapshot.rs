@@ -133,6 +133,14 @@ impl Snapshot {
     }
 
     #[inline]
+    fn list_of(&self, direction: Direction) -> usize {
+        match direction {
+            Direction::Out => 0,
+            Direction::In => self.in_list(),
+        }
+    }
+
+    #[inline]
     fn degree(&self, v: VertexId, list: usize) -> u32 {
         match self.pure_run(v, list) {
             // Close to the entries, which are likely to be asked for next.
@@ -287,17 +295,19 @@ impl GraphView for Snapshot {
 
     #[inline]
     fn home(&self, v: VertexId, direction: Direction) -> usize {
-        let list = match direction {
-            Direction::Out => 0,
-            Direction::In => self.in_list(),
-        };
-        self.nodes.home(v as usize / SHARD_SPAN, list)
+        self.nodes.home(v as usize / SHARD_SPAN, self.list_of(direction))
     }
 
-    fn for_each_out_degree(&self, range: Range<VertexId>, mut f: impl FnMut(VertexId, u32)) {
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        mut f: impl FnMut(VertexId, u32),
+    ) {
+        let list = self.list_of(direction);
         for part in Wanted::parts(range) {
             let first = part.start as usize % SPAN;
-            match (self.pure_run(part.start, 0), self.list(part.start, 0)) {
+            match (self.pure_run(part.start, list), self.list(part.start, list)) {
                 (Some(run), _) => {
                     let (ends, _) = run::lists(self.blocks(run), run.place);
                     let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) };
@@ -317,10 +327,11 @@ impl GraphView for Snapshot {
     }
 
     #[inline]
-    fn load_ahead(&self, vertices: &[VertexId]) {
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        let list = self.list_of(direction);
         // Where a list lies is known only once its entry, or the end of the one before, is there.
         if let Some(&v) = vertices.get(2 * READ_AHEAD) {
-            match (self.pure_run(v, 0), self.list(v, 0)) {
+            match (self.pure_run(v, list), self.list(v, list)) {
                 (Some(run), _) => {
                     run::prefetch_bounds(self.blocks(run), run.place, v as usize % SPAN);
                 }
@@ -329,7 +340,7 @@ impl GraphView for Snapshot {
             }
         }
         if let Some(&v) = vertices.get(READ_AHEAD) {
-            match (self.pure_run(v, 0), self.list(v, 0)) {
+            match (self.pure_run(v, list), self.list(v, list)) {
                 (Some(run), _) => {
                     let (blocks, index) = (self.blocks(run), v as usize % SPAN);
                     prefetch(run::entries(blocks, run.place, index));
@@ -340,8 +351,13 @@ impl GraphView for Snapshot {
         }
     }
 
-    fn visit_in_neighbors(&self, range: Range<VertexId>, visitor: &mut impl ListVisitor) {
-        let list = self.in_list();
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        let list = self.list_of(direction);
         for part in Wanted::parts(range) {
             match (self.pure_run(part.start, list), self.list(part.start, list)) {
                 (Some(run), _) => {
@@ -374,7 +390,7 @@ type Live = vec::IntoIter<(VertexId, f32)>;
 pub struct Neighbors<'a> {
     words: Chain<'a>,
     weighted: bool,
-    /// In place of `words` for a list that is not plain.
+    /// In place of `words`, which then are none, for a list that is not plain.
     live: Option<Box<Live>>,
 }
 
@@ -404,19 +420,12 @@ impl Iterator for Neighbors<'_> {
 
     #[inline]
     fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
-        let Self { mut words, weighted, live } = self;
-        let mut folded = init;
-        match weighted {
-            false => folded = words.fold(folded, &mut f),
-            true => {
-                while let (Some(neighbor), Some(_)) = (words.next(), words.next()) {
-                    folded = f(folded, neighbor);
-                }
+        match (self.weighted, self.live) {
+            (_, Some(live)) => live.fold(init, |folded, (neighbor, _)| f(folded, neighbor)),
+            (false, None) => self.words.fold(init, f),
+            (true, None) => {
+                self.words.fold_pairs(init, |folded, (neighbor, _)| f(folded, neighbor))
             }
-        }
-        match live {
-            None => folded,
-            Some(live) => live.fold(folded, |folded, (neighbor, _)| f(folded, neighbor)),
         }
     }
 }
@@ -430,6 +439,19 @@ impl Iterator for WeightedNeighbors<'_> {
     #[inline]
     fn next(&mut self) -> Option<(VertexId, f32)> {
         self.0.next_weighted()
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
+        let Neighbors { words, weighted, live } = self.0;
+        match (weighted, live) {
+            (_, Some(live)) => live.fold(init, f),
+            (false, None) => words.fold(init, |folded, neighbor| f(folded, (neighbor, 1.0))),
+            (true, None) => {
+                let edge = |(neighbor, weight)| (neighbor, f32::from_bits(weight));
+                words.fold_pairs(init, |folded, pair| f(folded, edge(pair)))
+            }
+        }
     }
 }
 
