@@ -157,11 +157,13 @@ fn iterate<Q: Quotient>(
 ) -> f64 {
     let dangling = divide(view, rank, quotient);
     let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
+    let has_all_ids = view.vertex_count() == view.vertex_bound();
     let quotient = &*quotient;
     let home_of = |first| view.home(first as VertexId, Direction::In);
     let pull_ranks = |first, ranks: &mut [f64]| {
         let range = first as VertexId..(first + ranks.len()) as VertexId;
-        let mut pull = Pull { view, quotient, shared, damping, first, ranks, change: 0.0 };
+        let mut pull =
+            Pull { view, quotient, has_all_ids, shared, damping, first, ranks, change: 0.0 };
         view.visit_neighbors(Direction::In, range, &mut pull);
         pull.change
     };
@@ -173,6 +175,8 @@ fn iterate<Q: Quotient>(
 struct Pull<'a, V, Q> {
     view: &'a V,
     quotient: &'a [Q],
+    /// Whether every id is a vertex.
+    has_all_ids: bool,
     /// What every vertex gets.
     shared: f64,
     damping: f64,
@@ -188,7 +192,7 @@ impl<V: GraphView, Q: Quotient> ListVisitor for Pull<'_, V, Q> {
 
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
-        self.view.is_vertex(v)
+        self.has_all_ids || self.view.is_vertex(v)
     }
 
     #[inline]

@@ -218,9 +218,9 @@ impl Iterator for WeightedNeighbors<'_> {
 
     // Always: a call would cost more than the few edges that most vertices have.
     #[inline(always)]
-    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(mut self, init: B, mut f: F) -> B {
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
         let mut folded = init;
-        while let Some(edge) = self.next() {
+        for edge in self {
             folded = f(folded, edge);
         }
         folded
