@@ -241,7 +241,7 @@ impl<'v, V: GraphView> Brandes<'v, V> {
     /// shares and scores. Returns whether all scores are finite.
     fn add_shares(&self, level: &[VertexId], depth: usize, has_successors: bool) -> bool {
         let (share, below) = (&self.share[depth % 2], &self.share[(depth + 1) % 2]);
-        let grain = push_grain(self.view);
+        let grain = push_grain(self.view, level.len());
         let are_finite = map_sources(self.view, level, Direction::Out, grain, |vertices| {
             let mut is_finite = true;
             for (i, &u) in vertices.iter().enumerate() {

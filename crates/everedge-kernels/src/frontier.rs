@@ -29,6 +29,8 @@ use everedge_core::{
 const PUSH_GRAIN: usize = 64;
 /// Edges of a piece of work where vertices have few of them.
 const PUSH_EDGES: u64 = 1 << 10;
+/// Pieces for each thread, if there are several, where there is little work.
+const PIECES_PER_THREAD: usize = 2;
 /// Words of a bitmap in a piece of work; 1024 vertices, as in GAP.
 const PULL_GRAIN: usize = 16;
 const _: () = assert!((HOME_SPAN as usize).is_multiple_of(64 * PULL_GRAIN));
@@ -99,7 +101,6 @@ enum Members {
 #[derive(Debug)]
 pub struct EdgeMap<'v, V> {
     view: &'v V,
-    push_grain: usize,
     /// Whether a vertex may be reached in several steps.
     reaches_again: bool,
     /// Stored edge ends; without those that a push has followed, if vertices are reached once.
@@ -188,7 +189,6 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let ends_per_edge = if view.is_directed() { 1 } else { 2 };
         Self {
             view,
-            push_grain: push_grain(view),
             reaches_again: false,
             edges_unexplored: view.edge_count() * ends_per_edge,
             traversal: Traversal::Push,
@@ -247,7 +247,8 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     }
 
     fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
-        let reached = map_sources(self.view, list, Direction::Out, self.push_grain, |list| {
+        let grain = push_grain(self.view, list.len());
+        let reached = map_sources(self.view, list, Direction::Out, grain, |list| {
             let mut reached = Vec::new();
             for (i, &u) in list.iter().enumerate() {
                 self.view.load_ahead(Direction::Out, &list[i..]);
@@ -282,10 +283,14 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     }
 }
 
-/// Returns how many vertices of a list in a piece of work that reads their edges are enough.
-pub(crate) fn push_grain(view: &impl GraphView) -> usize {
+/// Returns how many of `count` vertices in a piece of work that reads their edges are enough.
+pub(crate) fn push_grain(view: &impl GraphView, count: usize) -> usize {
     let vertices = PUSH_EDGES * u64::from(view.vertex_count()) / view.edge_count().max(1);
-    (vertices as usize).max(PUSH_GRAIN)
+    let share = match par::thread_count() {
+        1 => count,
+        threads => count / (PIECES_PER_THREAD * threads),
+    };
+    share.min(vertices as usize).max(PUSH_GRAIN)
 }
 
 /// Calls `f` on pieces of `list` of at most `grain` vertices, each at the home of their
