@@ -30,11 +30,9 @@ use std::sync::{Mutex, PoisonError};
 use everedge_core::{AtomicBitmap, Direction, VertexId, WeightedView, memory, par, watch};
 
 use crate::error::{check_vertex, require};
-use crate::frontier::map_sources;
+use crate::frontier::{map_sources, push_grain};
 use crate::{Error, Result};
 
-/// Vertices in a piece of work.
-const GRAIN: usize = 64;
 /// How many edges later than it is found a better path is written down.
 const FOUND_AHEAD: usize = 32;
 /// How many vertices ahead the key of one is loaded.
@@ -225,7 +223,8 @@ fn empty_buckets(
     let (mut first, mut idx) = (relaxation.bucket_of(source), 0);
     while !bucket.is_empty() {
         let current = first + idx as u64;
-        map_sources(relaxation.view, &bucket, Direction::Out, GRAIN, |vertices| {
+        let grain = push_grain(relaxation.view, bucket.len());
+        map_sources(relaxation.view, &bucket, Direction::Out, grain, |vertices| {
             threads.with(|buckets| {
                 relaxation.relax(vertices, current, first, buckets);
                 while is_fused && let Some(vertices) = buckets.take_few(idx) {

@@ -26,14 +26,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 
 use crate::error::{ids, require};
-use crate::frontier::map_sources;
+use crate::frontier::{map_sources, push_grain};
 use crate::{Error, Result};
 
 /// Vertices in a piece of work.
 const GRAIN: u32 = 1 << 10;
 const _: () = assert!(HOME_SPAN.is_multiple_of(GRAIN));
-/// Vertices of a list in a piece of work: degrees vary by far.
-const PUSH_GRAIN: usize = 64;
 /// Pull when more than the edges divided by this leave the active vertices: an addition of a push is
 /// an atomic one at random.
 const PUSH_SHARE: u64 = 10;
@@ -161,7 +159,8 @@ impl<V: GraphView> State<'_, V> {
 
     /// Passes on along the out-edges of `active`.
     fn push(&self, active: &[VertexId]) {
-        map_sources(self.view, active, Direction::Out, PUSH_GRAIN, |active| {
+        let grain = push_grain(self.view, active.len());
+        map_sources(self.view, active, Direction::Out, grain, |active| {
             for &u in active {
                 let share = self.share.get(u);
                 self.view.out_neighbors(u).for_each(|v| self.residual.add(v, share));

@@ -10,7 +10,7 @@
 //! Breadth-First Search", SC 2012, §4 (when to switch), with the thresholds of the GAP Benchmark
 //! Suite (Beamer 2015). A kernel that reaches vertices again has Ligra's rule: how many edges are
 //! unexplored then says nothing. Differences: the degrees of a frontier are added up when it is
-//! used.
+//! used, and only if a pull may be due.
 //!
 //! Where lists lie on several NUMA nodes, each is read on a thread of its node: a pull by ranges of
 //! vertices, a push after its list was classified. Source: Wang et al., "XPGraph", ToS 2025, §4.2
@@ -28,7 +28,7 @@ use everedge_core::{
 /// Vertices of a list in a piece of work: degrees vary by far, so pieces are small.
 const PUSH_GRAIN: usize = 64;
 /// Edges of a piece of work where vertices have few of them.
-const PUSH_EDGES: u64 = 1 << 10;
+const PUSH_EDGES: u64 = 1 << 12;
 /// Pieces for each thread, if there are several, where there is little work.
 const PIECES_PER_THREAD: usize = 2;
 /// Words of a bitmap in a piece of work; 1024 vertices, as in GAP.
@@ -40,6 +40,8 @@ const CLASSIFIED_GRAIN: usize = 1 << 12;
 const ALPHA: u64 = 15;
 /// The same for a pull that reads lists to their end.
 const ALPHA_WHOLE: u64 = 3;
+/// Edges are counted before a push when a guess is more than what is pulled divided by this.
+const GUESS_MARGIN: u64 = 16;
 /// Pull to push when the frontier shrinks below the number of vertices divided by this.
 const BETA: u32 = 18;
 
@@ -108,6 +110,8 @@ pub struct EdgeMap<'v, V> {
     traversal: Traversal,
     /// Size of the frontier before.
     last_count: u32,
+    /// The edges that the last push followed.
+    last_edges: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,6 +197,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             edges_unexplored: view.edge_count() * ends_per_edge,
             traversal: Traversal::Push,
             last_count: 0,
+            last_edges: u64::from(u32::MAX),
         }
     }
 
@@ -205,7 +210,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     /// `frontier` keeps its members, but not always its form.
     ///
     /// Cost: a push reads the out-edges of the frontier, a pull in-edges of what is wanted and two
-    /// bits an id; before, the out-degrees of a frontier that is a list are added up.
+    /// bits an id; before, the out-degrees of a list are added up, unless it is far from being pulled.
     ///
     /// # Panics
     /// If a member is not below the view's `vertex_bound`; not every view notices. If the view
@@ -216,7 +221,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             let work = list.len() as u64 + self.out_edge_count(list);
             return match work > self.edges_unexplored / GAMMA {
                 true => self.pull(frontier, step),
-                false => self.push(frontier.list(), step),
+                false => self.push(frontier.list(), step).0,
             };
         }
         let last_count = std::mem::replace(&mut self.last_count, frontier.count);
@@ -227,17 +232,21 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             }
             // After a pull one step is pushed in any case, or the choice could swing.
             self.traversal = Traversal::Push;
-            return self.push(frontier.list(), step);
+            return self.push(frontier.list(), step).0;
         }
         let list = frontier.list();
-        let edges = self.out_edge_count(list);
         let alpha = if S::STOPS_EARLY { ALPHA } else { ALPHA_WHOLE };
-        if edges > self.edges_unexplored / alpha {
+        let edges_max = self.edges_unexplored / alpha;
+        // Counting is not worth it while edges would be far fewer if each had as many as lately.
+        let guess = list.len() as u64 * (self.last_edges / u64::from(last_count.max(1)) + 1);
+        if guess > edges_max / GUESS_MARGIN && self.out_edge_count(list) > edges_max {
             self.traversal = Traversal::Pull;
             return self.pull(frontier, step);
         }
+        let (reached, edges) = self.push(list, step);
         self.edges_unexplored -= edges;
-        self.push(list, step)
+        self.last_edges = edges;
+        reached
     }
 
     fn out_edge_count(&self, list: &[VertexId]) -> u64 {
@@ -246,11 +255,13 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         par::map_chunks(list, 16 * PUSH_GRAIN, sum_of).into_iter().sum()
     }
 
-    fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
+    /// Pushes over the out-edges of `list`; returns what was reached, and over how many.
+    fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> (Frontier, u64) {
         let grain = push_grain(self.view, list.len());
         let reached = map_sources(self.view, list, Direction::Out, grain, |list| {
-            let mut reached = Vec::new();
+            let (mut reached, mut edges) = (Vec::new(), 0);
             for (i, &u) in list.iter().enumerate() {
+                edges += u64::from(self.view.out_degree(u));
                 self.view.load_ahead(Direction::Out, &list[i..]);
                 // A fold: a layout knows where the pieces of its lists end.
                 self.view.out_neighbors(u).for_each(|v| {
@@ -259,9 +270,10 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
                     }
                 });
             }
-            reached
+            (reached, edges)
         });
-        Frontier::from_list(reached.concat())
+        let (reached, edges): (Vec<_>, Vec<_>) = reached.into_iter().unzip();
+        (Frontier::from_list(reached.concat()), edges.into_iter().sum())
     }
 
     fn pull(&self, frontier: &mut Frontier, step: &impl EdgeStep) -> Frontier {

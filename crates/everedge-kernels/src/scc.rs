@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::{AtomicBitmap, Direction, GraphView, VertexId, par, watch};
 
 use crate::error::require;
-use crate::frontier::{EdgeMap, EdgeStep, Frontier, filter, map_sources, vertices};
+use crate::frontier::{EdgeMap, EdgeStep, Frontier, filter, map_sources, push_grain, vertices};
 use crate::reversed::Reversed;
 use crate::wcc::{component_count, largest, wcc};
 use crate::{NO_COMPONENT, Result};
@@ -413,7 +413,8 @@ fn spread(
     reach: impl Fn(VertexId, VertexId) -> bool + Sync + Send,
 ) {
     while !list.is_empty() {
-        let reached = map_sources(view, &list, Direction::Out, GRAIN, |list| {
+        let grain = push_grain(view, list.len());
+        let reached = map_sources(view, &list, Direction::Out, grain, |list| {
             let mut reached = Vec::new();
             for (i, &u) in list.iter().enumerate() {
                 view.load_ahead(Direction::Out, &list[i..]);
