@@ -20,5 +20,5 @@ mod _native {
     #[pymodule_export]
     use crate::view::View;
     #[pymodule_export]
-    use crate::view::kernels;
+    use crate::view::{kernels, parameters};
 }

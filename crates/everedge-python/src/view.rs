@@ -31,14 +31,16 @@ impl From<everedge::View> for View {
 
 #[pymethods]
 impl View {
-    /// Runs a kernel by name, told what `parameters` say, all as texts. Returns the report as JSON
-    /// and the answer: by vertex up to `vertex_bound`, a list of vertices, or none.
+    /// Runs a kernel by name, told what `parameters` say, all as texts; calls `tell` with the steps
+    /// done, and of how many (0 if that is unknown), now and then. Returns the report as JSON and the
+    /// answer: by vertex up to `vertex_bound`, a list of vertices, or none.
     fn run<'py>(
         &self,
         py: Python<'py>,
         kernel: &str,
         parameters: Vec<(String, String)>,
         threads: usize,
+        tell: Option<Py<PyAny>>,
     ) -> PyResult<(String, Bound<'py, PyAny>)> {
         let view = self.handle.get()?;
         let kernel: Kernel = kernel.parse().map_err(exception)?;
@@ -48,7 +50,7 @@ impl View {
         }
         let options = RunOptions { threads, ..told.into() };
         let run = || view.run(kernel, &options).map_err(exception);
-        let report = py.detach(|| until_signal(&options.watch, run))?;
+        let report = py.detach(|| until_signal(&options.watch, tell.as_ref(), run))?;
         let text = json(&report);
         let values = match report.values {
             Values::Depth(values)
@@ -172,9 +174,13 @@ impl View {
     }
 }
 
-/// Runs `work` on a thread of its own while this one runs the handlers of signals; cancels it and
-/// returns the exception if one raises it.
-fn until_signal<R: Send>(watch: &Watch, work: impl FnOnce() -> PyResult<R> + Send) -> PyResult<R> {
+/// Runs `work` on a thread of its own while this one runs the handlers of signals and tells how far
+/// it is; cancels it and returns the exception if one of them raises it.
+fn until_signal<R: Send>(
+    watch: &Watch,
+    tell: Option<&Py<PyAny>>,
+    work: impl FnOnce() -> PyResult<R> + Send,
+) -> PyResult<R> {
     thread::scope(|scope| {
         let (done, ended) = mpsc::channel::<()>();
         let worker = scope.spawn(move || {
@@ -184,7 +190,10 @@ fn until_signal<R: Send>(watch: &Watch, work: impl FnOnce() -> PyResult<R> + Sen
         let mut raised = Ok(());
         while raised.is_ok() && ended.recv_timeout(SIGNALS_EVERY) == Err(RecvTimeoutError::Timeout)
         {
-            raised = Python::attach(|py| py.check_signals());
+            raised = Python::attach(|py| {
+                py.check_signals()?;
+                tell.map_or(Ok(()), |tell| tell.call1(py, watch.progress()).map(drop))
+            });
         }
         if raised.is_err() {
             watch.cancel();
@@ -198,6 +207,12 @@ fn until_signal<R: Send>(watch: &Watch, work: impl FnOnce() -> PyResult<R> + Sen
 #[pyfunction]
 pub(crate) fn kernels() -> Vec<(&'static str, Vec<&'static str>)> {
     Kernel::ALL.iter().map(|kernel| (kernel.name(), kernel.parameters().to_vec())).collect()
+}
+
+/// Returns the name of each parameter of kernels with what it says.
+#[pyfunction]
+pub(crate) fn parameters() -> Vec<(&'static str, &'static str)> {
+    Parameters::ALL.iter().map(|parameter| (parameter.name, parameter.about)).collect()
 }
 
 /// Returns a report as JSON.

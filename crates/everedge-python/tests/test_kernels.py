@@ -17,6 +17,19 @@ def test_kernel_has_the_parameters_of_the_engine(kernel: str, parameters: list[s
     assert getattr(everedge.Snapshot, name) is function
     assert name in everedge.__all__
     assert list(inspect.signature(function).parameters) == ["graph", *parameters, "threads"]
+    about = dict(_native.parameters())
+    for parameter in parameters:
+        assert f"\n- `{parameter}`: {about[parameter]}\n" in inspect.getdoc(function)
+
+
+def test_steps_are_told_while_a_kernel_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("everedge._snapshot.is_watched", lambda: True)
+    monkeypatch.setattr("everedge._progress.Bar._draw", lambda _, text: told.append(text))
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges(range(100_000), range(1, 100_001))
+    graph.snapshot().pagerank(iterations=2000)
+    assert any(text.startswith("pagerank  █") and text.endswith(" of 2,000") for text in told)
 
 
 @pytest.mark.parametrize(("kernel", "parameters"), _native.kernels())

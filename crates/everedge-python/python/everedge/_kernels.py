@@ -2,16 +2,19 @@
 
 Each answer is verified before it is returned. On a graph a kernel takes a snapshot of its own.
 `threads` is how many a kernel runs on; 0 is one a core. A source that is not given is the vertex
-of largest out-degree, the smallest of them. Kernels release the GIL; Ctrl-C ends them at once.
+of largest out-degree, the smallest of them. Kernels release the GIL; Ctrl-C ends them at once. In a
+terminal or a notebook a line shows how far they are.
 """
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from everedge import _native
 from everedge._columns import Id
 from everedge._values import Components, Values
 
@@ -405,3 +408,17 @@ def cdlp(
     with graph._view() as view:
         report, by_index = view._run("cdlp", threads, iterations=iterations)
         return Values("cdlp", view._vertices, by_index, report)
+
+
+def _describe_parameters() -> None:
+    """Put what the engine says of each parameter into the docstrings, before their examples."""
+    about = dict(_native.parameters())
+    for kernel, names in _native.kernels():
+        function = globals()[kernel.replace("-", "_")]
+        text, prompt, example = inspect.cleandoc(function.__doc__).partition(">>> ")
+        said = "".join(f"- `{name}`: {about[name]}\n" for name in names)
+        if said:
+            function.__doc__ = f"{text}{said}\n{prompt}{example}"
+
+
+_describe_parameters()

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Graph", "View", "kernels"]
+__all__ = ["Graph", "View", "kernels", "parameters"]
 
 @type_check_only
 class GraphOptions(TypedDict):
@@ -89,6 +89,7 @@ class View:
         kernel: str,
         parameters: list[tuple[str, str]],
         threads: int,
+        tell: Callable[[int, int], object] | None,
     ) -> tuple[str, npt.NDArray[Any]]: ...
     def vertex_bound(self) -> int: ...
     def vertex_count(self) -> int: ...
@@ -109,3 +110,4 @@ class View:
     def close(self) -> None: ...
 
 def kernels() -> list[tuple[str, list[str]]]: ...
+def parameters() -> list[tuple[str, str]]: ...

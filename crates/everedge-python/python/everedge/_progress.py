@@ -1,4 +1,4 @@
-"""A line that shows how far an ingest is."""
+"""A line that shows how far an ingest or a kernel is."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ class Bar:
         self._width = 0
 
     def __call__(self, progress: Progress) -> None:
-        """Draw `progress`, at most ten times a second."""
-        now = time.monotonic()
-        if now - self._drawn_at >= _SECONDS_BETWEEN:
-            self._drawn_at = now
-            self._draw(line(progress)[: shutil.get_terminal_size().columns - 1])
+        """Draw how far an ingest is, at most ten times a second."""
+        self._show(line(progress))
+
+    def show_steps(self, kernel: str, done: int, total: int) -> None:
+        """Draw how many steps a kernel has done, of `total` if that is not 0; likewise."""
+        self._show(steps(kernel, done, total))
 
     def __enter__(self) -> Bar:
         return self
@@ -39,6 +40,12 @@ class Bar:
         if self._width:
             self._draw("")
             sys.stderr.write("\r")
+
+    def _show(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self._drawn_at >= _SECONDS_BETWEEN:
+            self._drawn_at = now
+            self._draw(text[: shutil.get_terminal_size().columns - 1])
 
     def _draw(self, text: str) -> None:
         sys.stderr.write("\r" + text.ljust(self._width))
@@ -58,5 +65,21 @@ def line(progress: Progress) -> str:
     if not progress.bytes_total:
         return f"{name}  {edges}"
     share = min(progress.bytes_read / progress.bytes_total, 1)
-    bar = ("█" * round(share * _BAR_WIDTH)).ljust(_BAR_WIDTH)
-    return f"{name}  {bar}  {share * 100:.0f} %  {edges}"
+    return f"{name}  {_bar(share)}  {share * 100:.0f} %  {edges}"
+
+
+def steps(kernel: str, done: int, total: int) -> str:
+    """Return the line for a kernel that has done so many steps.
+
+    >>> steps("pagerank", 15, 20)
+    'pagerank  ██████████████████        15 of 20'
+    >>> steps("kcore", 3, 0)
+    'kcore  step 3'
+    """
+    if done and total:
+        return f"{kernel}  {_bar(min(done / total, 1))}  {done:,} of {total:,}"
+    return f"{kernel}  step {done:,}" if done else kernel
+
+
+def _bar(share: float) -> str:
+    return ("█" * round(share * _BAR_WIDTH)).ljust(_BAR_WIDTH)

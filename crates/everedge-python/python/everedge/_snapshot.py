@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from everedge import _kernels
 from everedge._columns import Id, word
 from everedge._errors import InvalidInputError
+from everedge._progress import Bar, is_watched
 from everedge._reports import RunReport
 from everedge._values import Values, Vertices
 
@@ -210,5 +211,7 @@ class Snapshot:
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
         given = [(name, value) for name, value in parameters.items() if value is not None]
         told = [(n, repr(float(v)) if isinstance(v, float) else word(v)) for n, v in given]
-        text, answer = self._native.run(kernel, told, threads)
+        with Bar() as bar:
+            tell = partial(bar.show_steps, kernel) if is_watched() else None
+            text, answer = self._native.run(kernel, told, threads, tell)
         return RunReport(**json.loads(text)), answer
