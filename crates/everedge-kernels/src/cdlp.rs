@@ -161,7 +161,7 @@ fn iterate(
     old: &[Place],
     new: &mut [Place],
 ) -> Vec<VertexId> {
-    let threads = par::PerThread::new(|| (Counter::default(), [Labels::new(), Labels::new()]));
+    let threads = par::PerThread::new(<(Counter, [Labels; 2])>::default);
     let home_of = |first| view.home(first as VertexId, Direction::Out);
     let changed = par::map_chunks_mut_at_home(view.homes(), new, GRAIN, home_of, |first, new| {
         new.copy_from_slice(&old[first..first + new.len()]);
@@ -189,6 +189,7 @@ fn iterate(
 }
 
 /// The labels at the other ends of the edges of some vertices in one direction.
+#[derive(Default)]
 struct Labels {
     places: Vec<Place>,
     /// Where those of each vertex end.
@@ -196,10 +197,6 @@ struct Labels {
 }
 
 impl Labels {
-    fn new() -> Self {
-        Self { places: Vec::new(), ends: Vec::new() }
-    }
-
     /// Takes the `old` labels of the neighbors of those of `vertices` that are `active`, or of all
     /// if nothing is.
     fn take(

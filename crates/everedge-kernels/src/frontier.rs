@@ -221,7 +221,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             let work = list.len() as u64 + self.out_edge_count(list);
             return match work > self.edges_unexplored / GAMMA {
                 true => self.pull(frontier, step),
-                false => self.push(frontier.list(), step).0,
+                false => self.push(frontier.list(), step),
             };
         }
         let last_count = std::mem::replace(&mut self.last_count, frontier.count);
@@ -232,7 +232,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             }
             // After a pull one step is pushed in any case, or the choice could swing.
             self.traversal = Traversal::Push;
-            return self.push(frontier.list(), step).0;
+            return self.push(frontier.list(), step);
         }
         let list = frontier.list();
         let alpha = if S::STOPS_EARLY { ALPHA } else { ALPHA_WHOLE };
@@ -243,9 +243,8 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             self.traversal = Traversal::Pull;
             return self.pull(frontier, step);
         }
-        let (reached, edges) = self.push(list, step);
-        self.edges_unexplored -= edges;
-        self.last_edges = edges;
+        let reached = self.push(list, step);
+        self.edges_unexplored -= self.last_edges;
         reached
     }
 
@@ -255,8 +254,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         par::map_chunks(list, 16 * PUSH_GRAIN, sum_of).into_iter().sum()
     }
 
-    /// Pushes over the out-edges of `list`; returns what was reached, and over how many.
-    fn push(&self, list: &[VertexId], step: &impl EdgeStep) -> (Frontier, u64) {
+    fn push(&mut self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
         let grain = push_grain(self.view, list.len());
         let reached = map_sources(self.view, list, Direction::Out, grain, |list| {
             let (mut reached, mut edges) = (Vec::new(), 0);
@@ -273,7 +271,8 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             (reached, edges)
         });
         let (reached, edges): (Vec<_>, Vec<_>) = reached.into_iter().unzip();
-        (Frontier::from_list(reached.concat()), edges.into_iter().sum())
+        self.last_edges = edges.into_iter().sum();
+        Frontier::from_list(reached.concat())
     }
 
     fn pull(&self, frontier: &mut Frontier, step: &impl EdgeStep) -> Frontier {

@@ -53,14 +53,11 @@ impl Order {
         let mut degree = vec![0_u32; view.vertex_bound() as usize];
         let maxima = par::map_chunks_mut(&mut degree, ID_GRAIN, |first, degrees| {
             let first = first as VertexId;
-            view.for_each_degree(
-                Direction::Out,
-                first..first + degrees.len() as VertexId,
-                |v, out_degree| {
-                    let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
-                    degrees[(v - first) as usize] = out_degree.saturating_add(in_degree);
-                },
-            );
+            let range = first..first + degrees.len() as VertexId;
+            view.for_each_degree(Direction::Out, range, |v, out_degree| {
+                let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
+                degrees[(v - first) as usize] = out_degree.saturating_add(in_degree);
+            });
             degrees.iter().copied().max().unwrap_or(0)
         });
         let degree_max = maxima.into_iter().max().unwrap_or(0);
