@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adjacency::AdjacencyOptions;
 use crate::medium::{MediumKind, Volume, VolumeOptions};
+use crate::pma::PmaOptions;
 use crate::text_form::text_form;
 use crate::{Error, Result};
 
@@ -51,6 +52,8 @@ pub enum Layout {
     /// Vertex-buffered adjacency lists (XPGraph).
     #[default]
     Adjacency,
+    /// Packed memory arrays: a CSR with gaps (DGAP).
+    Pma,
 }
 
 text_form!(
@@ -60,7 +63,7 @@ text_form!(
     Durability::Batch = "batch",
     Durability::None = "none"
 );
-text_form!(Layout, "layout", Layout::Adjacency = "adjacency");
+text_form!(Layout, "layout", Layout::Adjacency = "adjacency", Layout::Pma = "pma");
 text_form!(
     IdKind,
     "kind of ids",
@@ -101,6 +104,9 @@ pub struct GraphOptions {
     /// How the `adjacency` layout works.
     #[serde(default)]
     pub adjacency: AdjacencyOptions,
+    /// How the `pma` layout works.
+    #[serde(default)]
+    pub pma: PmaOptions,
 }
 
 impl Default for GraphOptions {
@@ -118,6 +124,7 @@ impl Default for GraphOptions {
             log_bytes: 1 << 30,
             preallocate_bytes: 0,
             adjacency: AdjacencyOptions::default(),
+            pma: PmaOptions::default(),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The one place where a kernel meets a layout: an enum of all views and a `match`.
 
 use everedge_core::Csr;
-use everedge_storage::Snapshot;
+use everedge_storage::{PmaSnapshot, Snapshot};
 
 /// A frozen view of any kind.
 pub(crate) enum AnyView {
     /// A snapshot of a live graph in the `adjacency` layout.
     Adjacency(Snapshot),
+    /// A snapshot of a live graph in the `pma` layout.
+    Pma(PmaSnapshot),
     /// A plain CSR copy.
     Csr(Csr),
 }
@@ -16,6 +18,7 @@ macro_rules! with_view {
     ($any:expr, $view:ident => $body:expr) => {
         match $any {
             $crate::any_view::AnyView::Adjacency($view) => $body,
+            $crate::any_view::AnyView::Pma($view) => $body,
             $crate::any_view::AnyView::Csr($view) => $body,
         }
     };
@@ -33,6 +36,7 @@ impl AnyView {
     pub(crate) fn has_in_neighbors(&self) -> bool {
         match self {
             Self::Adjacency(snapshot) => snapshot.has_in_neighbors(),
+            Self::Pma(snapshot) => snapshot.has_in_neighbors(),
             Self::Csr(_) => true,
         }
     }

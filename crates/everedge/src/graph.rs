@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 use everedge_storage::medium::{Access, MeterReading, Volume};
 use everedge_storage::{
-    AdjacencyGraph, Batch, Changes, ExternalId, GraphOptions, IdKind, MANIFEST, Manifest, Names,
-    Recovery,
+    Batch, Changes, ExternalId, GraphOptions, IdKind, MANIFEST, Manifest, Names, Recovery,
 };
 use serde::Serialize;
 
+use crate::any_live::AnyLive;
 use crate::any_view::{AnyView, with_view};
 use crate::{Error, Result};
 
@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// Any number of threads may write and take snapshots. Call [`Graph::close`] at the end: it makes
 /// the next opening faster; without it nothing acknowledged is lost.
 pub struct Graph {
-    live: AdjacencyGraph,
+    live: AnyLive,
     names: Option<Arc<Names>>,
     open_time: Duration,
 }
@@ -54,7 +54,8 @@ pub struct Stats {
 /// What compaction did. Serializes to the keys of `everedge compact --json`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Compaction {
-    /// Runs that were written: one list of 256 vertices each, or of one the naive way.
+    /// Runs that were written, each of a list of 256 vertices, or of one the naive way; in the `pma`
+    /// layout arrays, each of a list of 4,096.
     pub runs: u64,
     /// Bytes of them.
     pub written_bytes: u64,
@@ -85,7 +86,7 @@ impl Graph {
         let volume = Volume::create(path, options.volume(meter))?;
         let manifest = Manifest::new(options.clone());
         let names = Names::create(&volume, &manifest)?.map(Arc::new);
-        let live = AdjacencyGraph::create(volume, manifest)?;
+        let live = AnyLive::create(volume, manifest)?;
         Ok(Self { live, names, open_time: start.elapsed() })
     }
 
@@ -110,9 +111,10 @@ impl Graph {
         let manifest = Manifest::peek(path)?;
         let volume = Volume::open(path, manifest.options.volume(meter), access)?;
         let names = Names::open(&volume, &manifest)?.map(Arc::new);
-        let live = AdjacencyGraph::open(volume)?;
+        let live = AnyLive::open(volume, manifest.options.layout)?;
         if let Some(names) = &names {
-            names.check_covers(live.snapshot()?.vertex_bound())?;
+            let bound = with_view!(&live.snapshot()?, view => view.vertex_bound());
+            names.check_covers(bound)?;
         }
         Ok(Self { live, names, open_time: start.elapsed() })
     }
@@ -124,12 +126,12 @@ impl Graph {
     pub fn remove(path: &Path) -> Result<()> {
         let manifest = Manifest::peek(path)?;
         let volume = Volume::open(path, manifest.options.volume(false), Access::Write)?;
-        Ok(volume.remove_all(&AdjacencyGraph::FILES)?)
+        Ok(volume.remove_all(AnyLive::files(manifest.options.layout))?)
     }
 
     /// Returns whether a directory holds what a creation leaves that was interrupted.
     pub(crate) fn is_unborn(path: &Path) -> bool {
-        let is_ours = |name: &str| name == "lock" || AdjacencyGraph::FILES.contains(&name);
+        let is_ours = |name: &str| name == "lock" || AnyLive::is_file(name);
         let mut names = Vec::new();
         for entry in path.read_dir().into_iter().flatten().flatten() {
             names.push(entry.file_name().to_string_lossy().trim_end_matches(".tmp").to_owned());
@@ -152,7 +154,7 @@ impl Graph {
     /// # Errors
     /// As [`Self::insert`].
     pub fn delete(&self, edges: &[Edge]) -> Result<Changes> {
-        Ok(self.live.delete(edges.iter().copied())?)
+        self.live.delete(edges)
     }
 
     /// Deletes a vertex and its edges both ways. Returns what it changed.
@@ -160,7 +162,7 @@ impl Graph {
     /// # Errors
     /// As [`Self::insert`].
     pub fn delete_vertex(&self, v: VertexId) -> Result<Changes> {
-        Ok(self.live.delete_vertex(v)?)
+        self.live.delete_vertex(v)
     }
 
     /// Applies a batch of dense ids.
@@ -168,7 +170,7 @@ impl Graph {
     /// # Errors
     /// As [`Self::insert`].
     pub fn apply(&self, batch: &Batch) -> Result<()> {
-        Ok(self.live.apply(batch)?)
+        self.live.apply(batch)
     }
 
     /// Returns the vertices of strings, making ids for new ones, durably.
@@ -206,7 +208,7 @@ impl Graph {
     /// # Errors
     /// If the log's tail cannot be archived.
     pub fn snapshot(&self) -> Result<View> {
-        let any = AnyView::Adjacency(self.live.snapshot()?);
+        let any = self.live.snapshot()?;
         Ok(View { any, names: self.names.clone(), open_time: self.open_time })
     }
 
@@ -215,7 +217,7 @@ impl Graph {
     /// # Errors
     /// If the fence fails; it is not tried again.
     pub fn sync(&self) -> Result<()> {
-        Ok(self.live.sync()?)
+        self.live.sync()
     }
 
     /// Closes the graph: empties the log and gives unused space back.
@@ -223,7 +225,7 @@ impl Graph {
     /// # Errors
     /// If the medium fails; nothing acknowledged is lost then.
     pub fn close(self) -> Result<()> {
-        Ok(self.live.close()?)
+        self.live.close()
     }
 
     /// Returns what the updates since opening have changed.
@@ -231,7 +233,7 @@ impl Graph {
     /// # Errors
     /// As [`Self::snapshot`].
     pub fn changes(&self) -> Result<Changes> {
-        Ok(self.live.changes()?)
+        self.live.changes()
     }
 
     /// Returns what the graph is and how large it is.
@@ -248,8 +250,8 @@ impl Graph {
             directed: options.directed,
             weighted: options.weighted,
             simple: options.simple,
-            vertices: view.vertex_count().into(),
-            edges: view.edge_count(),
+            vertices: with_view!(&view, view => view.vertex_count()).into(),
+            edges: with_view!(&view, view => view.edge_count()),
             disk_bytes: self.live.volume().disk_bytes()?,
             versions: 0,
         })

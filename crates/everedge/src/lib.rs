@@ -16,6 +16,7 @@
 //! ```
 
 mod answers;
+mod any_live;
 mod any_view;
 mod error;
 mod export;

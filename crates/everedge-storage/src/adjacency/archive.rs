@@ -10,17 +10,18 @@ use std::sync::atomic::AtomicU32;
 use everedge_core::par::{self, PerThread};
 
 use super::buffers::{Plan, Pool};
-use super::compact::{Compaction, Lease, NewRuns, Retired, Stamp};
-use super::deal::deal;
-use super::divide::{SIDES, Scattered, Scratch, Sorter};
+use super::compact::{Lease, NewRuns, Retired, Stamp};
 use super::list::Places;
 use super::options::AdjacencyOptions;
-use super::recovery::{self, ShardSet};
-use super::round::{self, Round, Step};
+use super::recovery;
 use super::segment::Segment;
-use super::shard::{Change, Context, Outcome, SHARD_SPAN, Shard, Tally, Update};
+use super::shard::{Change, Context, Shard, Tally};
 use super::subgraphs::{Partition, SubGraphs};
 use super::table::Tables;
+use crate::archiving::{
+    Compaction, Outcome, Round, SHARD_SPAN, SIDES, Scattered, Scratch, ShardSet, Sorter, Step,
+    Update, deal, for_each_step, pairs,
+};
 use crate::batch::DELETION;
 use crate::log::{Checkpoint, EdgeLog, Record};
 use crate::manifest::{GraphOptions, Manifest};
@@ -171,7 +172,7 @@ impl Archive {
         let end = std::mem::replace(&mut self.next_sequence, machinery.log.checkpoint().1);
         let wanted = ShardSet::of(numbers);
         (self.is_replaying, self.is_rebuilding) = (true, true);
-        round::for_each_step(&machinery.log, records, self.next_sequence..end, |step| {
+        for_each_step(&machinery.log, records, self.next_sequence..end, |step| {
             let step = match step {
                 Step::Edges(round) => Step::Edges(round.select(&wanted)),
                 step => step,
@@ -216,17 +217,11 @@ impl Archive {
 
     /// Archives every durable record of the log.
     pub(crate) fn take_all(&mut self, machinery: &Machinery) -> Result<()> {
-        let outcome = self.take_records(machinery);
-        self.is_torn |= outcome.is_err();
-        outcome
-    }
-
-    fn take_records(&mut self, machinery: &Machinery) -> Result<()> {
         let records = machinery.log.take_records();
         if records.is_empty() {
             return Ok(());
         }
-        round::for_each_step(&machinery.log, &records, self.next_sequence..u64::MAX, |step| {
+        for_each_step(&machinery.log, &records, self.next_sequence..u64::MAX, |step| {
             self.take_step(machinery, step, &|_| true)?;
             let progress = machinery.log.progress(&records, self.next_sequence);
             machinery.segment.note_progress(progress);
@@ -411,19 +406,13 @@ impl Archive {
         self.retired.lease()
     }
 
-    /// Returns what the updates since opening have changed.
-    pub(crate) fn outcome(&self, directed: bool) -> Outcome {
-        let ends = if directed { 1 } else { 2 };
-        let total = self.sum(|total: &mut Outcome, shard| {
+    /// Returns what the updates since opening have changed, counted at both ends of undirected edges.
+    pub(crate) fn outcome(&self) -> Outcome {
+        self.sum(|total: &mut Outcome, shard| {
             total.inserted += shard.outcome.inserted;
             total.deleted += shard.outcome.deleted;
             total.ignored += shard.outcome.ignored;
-        });
-        Outcome {
-            inserted: total.inserted / ends,
-            deleted: total.deleted / ends,
-            ignored: total.ignored / ends,
-        }
+        })
     }
 
     /// Starts counting changes anew, after a replay.
@@ -475,7 +464,7 @@ impl Archive {
         range: Range<u32>,
         wants: &impl Fn(usize) -> bool,
     ) -> Result<()> {
-        let updates = round::pairs(machinery.log.updates(record, range.start, range.end));
+        let updates = pairs(machinery.log.updates(record, range.start, range.end));
         for (index, (src, _)) in (range.start..).zip(updates) {
             let (vertex, mark) = (src & !DELETION, src & DELETION);
             let sequence = record.sequence + u64::from(index);

@@ -22,22 +22,12 @@ use super::list::List;
 use super::naive::NewLists;
 use super::options::Compacting;
 use super::run::{self, RunHeader, SPAN};
-use super::shard::{Context, SHARD_SPAN, Shard, Tally};
+use super::shard::{Context, Shard, Tally};
 use super::subgraphs::SubGraphs;
 use crate::Result;
+use crate::archiving::{Compaction, SHARD_SPAN, UNIT_BYTES};
 use crate::batch::DELETION;
 use crate::medium::Site;
-
-/// What compaction did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compaction {
-    /// Runs that were written: a list of 256 vertices each, or of one the naive way.
-    pub runs: u64,
-    /// Bytes of them.
-    pub written_bytes: u64,
-    /// Bytes of what they replace.
-    pub freed_bytes: u64,
-}
 
 /// Units of a sub-graph.
 pub(crate) type Units = (usize, Range<u64>);
@@ -252,7 +242,7 @@ impl NewRuns {
             shard.lists[run.list].adopt_run(run.span, units.start as u32 * UNIT_LINES);
             let first = run.span * SPAN / 64;
             shard.unflushed[first..first + SPAN / 64].fill(0);
-            done.written_bytes += super::space::UNIT_BYTES * (units.end - units.start);
+            done.written_bytes += UNIT_BYTES * (units.end - units.start);
         }
         done.runs += self.runs.len() as u64;
         shard.lists.iter_mut().for_each(|list| list.drop_buffers());
@@ -261,7 +251,7 @@ impl NewRuns {
         self.lists.adopt(shard, done);
         let replaced = joined(self.replaced);
         let units = replaced.iter().map(|(_, units)| units.end - units.start).sum::<u64>();
-        done.freed_bytes += super::space::UNIT_BYTES * units;
+        done.freed_bytes += UNIT_BYTES * units;
         replaced
     }
 }

@@ -21,9 +21,10 @@ use rustc_hash::FxHashMap;
 use super::block::{self, NO_BLOCK};
 use super::buffers::{self, Buffers, Pool};
 use super::run;
-use super::shard::{Context, SHARD_SPAN, Update};
+use super::shard::Context;
 use super::table::{Entry, Table, Tables};
 use crate::Result;
+use crate::archiving::{SHARD_SPAN, Update};
 use crate::batch::DELETION;
 use crate::medium::Region;
 

@@ -19,8 +19,8 @@ use super::block::NO_BLOCK;
 use super::compact::{is_to_be_written, locals_of};
 use super::options::{AdjacencyOptions, Compacting, Merging};
 use super::run::{self, SPAN};
-use super::shard::{SHARD_SPAN, Shard};
-use super::space::UNIT_BYTES;
+use super::shard::Shard;
+use crate::archiving::{SHARD_SPAN, UNIT_BYTES};
 
 /// The threshold of a device that could not be measured: the paper's.
 pub(super) const IO_THRESHOLD: u32 = 8;
@@ -87,8 +87,9 @@ impl Shard {
 mod tests {
     use everedge_core::Edge;
 
-    use super::super::{AdjacencyGraph, Phases};
+    use super::super::AdjacencyGraph;
     use super::*;
+    use crate::Phases;
     use crate::manifest::{GraphOptions, Manifest};
     use crate::medium::{MediumKind, Volume};
 
@@ -118,7 +119,7 @@ mod tests {
 
     /// Returns the units of blocks of the first shard, and whether it is to be merged.
     fn first_shard(graph: &AdjacencyGraph) -> (u64, bool) {
-        let archive = graph.core.archive();
+        let archive = graph.live.core.archive();
         (archive.shards[0].spaces[0].parts().1, archive.shards[0].is_fragmented(1))
     }
 
@@ -161,7 +162,7 @@ mod tests {
     }
 
     fn first_shard_or_none(graph: &AdjacencyGraph) -> bool {
-        let is_there = !graph.core.archive().shards.is_empty();
+        let is_there = !graph.live.core.archive().shards.is_empty();
         is_there && first_shard(graph).1
     }
 

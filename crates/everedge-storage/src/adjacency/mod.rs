@@ -36,104 +36,53 @@
 mod archive;
 mod block;
 mod buffers;
-mod calls;
-#[cfg(test)]
-mod calls_model;
 mod compact;
-mod core;
-mod deal;
-mod divide;
+mod layout;
 mod list;
 mod merging;
 mod naive;
 mod options;
 mod parts;
-mod phases;
 mod recovery;
-mod round;
 mod run;
 mod segment;
 mod shard;
 mod snapshot;
 mod space;
 mod subgraphs;
-mod sync;
 mod table;
 mod takeover;
 mod verify;
 
 use std::sync::Arc;
 
-use everedge_core::{Edge, VertexId};
-use parking_lot::RwLock;
+use everedge_core::VertexId;
 
-pub use self::compact::Compaction;
-pub use self::deal::Division;
-pub use self::options::{AdjacencyOptions, Compacting, Deleting, Merging, Phases};
+pub use self::options::{AdjacencyOptions, Compacting, Deleting, Merging};
 pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::subgraphs::Split;
-pub use self::verify::Verification;
 
 use self::archive::{Archive, Machinery};
-use self::core::Core;
-use self::phases::Archiver;
 use self::segment::Segment;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::Result;
-use crate::batch::Batch;
+use crate::archiving::{Compaction, Core, Live, SHARD_SPAN, live_graph};
 use crate::log::{EdgeLog, RING_OFFSET};
 use crate::manifest::{MANIFEST, Manifest};
 use crate::medium::{Access, Region, Volume};
 use crate::names::NAMES;
+use crate::recovery::Recovery;
 
 const LOG: &str = "log";
 
-/// What updates have changed since a graph was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Edges that were inserted and not there already (a simple graph keeps one for a pair).
-    pub inserted: u64,
-    /// Edges that were deleted.
-    pub deleted: u64,
-    /// Deletions that found no edge.
-    pub ignored_deletions: u64,
-}
-
-impl std::ops::Sub for Changes {
-    type Output = Self;
-
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            inserted: self.inserted - earlier.inserted,
-            deleted: self.deleted - earlier.deleted,
-            ignored_deletions: self.ignored_deletions - earlier.ignored_deletions,
-        }
-    }
-}
-
-/// What opening a graph found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recovery {
-    /// Batches in the log that were replayed.
-    pub replayed_batches: u64,
-    /// Updates in them.
-    pub replayed_updates: u64,
-    /// Blocks that a crash left without a whole chain; the log held what they said.
-    pub orphaned_blocks: u64,
-    /// Shards, of 4,096 vertices each, that were taken over as a killed process left them.
-    pub taken_over_shards: u64,
-    /// Shards that were changing when the process was killed, and were built again.
-    pub rebuilt_shards: u64,
-}
-
 /// A live graph in the `adjacency` layout.
 pub struct AdjacencyGraph {
-    core: Arc<Core>,
-    archiver: Archiver,
-    writers: RwLock<()>,
+    live: Live<Machinery>,
     recovery: Recovery,
 }
+
+live_graph!(AdjacencyGraph, Snapshot);
 
 impl AdjacencyGraph {
     /// Every file that a graph in this layout can have.
@@ -151,11 +100,11 @@ impl AdjacencyGraph {
     /// options contradict each other.
     pub fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
         let core = Self::create_core(volume, manifest)?;
-        core.begin_segment()?;
+        layout::begin_segment(&core)?;
         Ok(Self::assemble(core, Recovery::default()))
     }
 
-    fn create_core(volume: Volume, mut manifest: Manifest) -> Result<Core> {
+    fn create_core(volume: Volume, mut manifest: Manifest) -> Result<Core<Machinery>> {
         manifest.options.adjacency.plan(&manifest.options)?;
         let partition = Partition::new(&manifest.options)?;
         manifest.options.adjacency.suit(&volume);
@@ -189,7 +138,7 @@ impl AdjacencyGraph {
             Some(taken_over) => taken_over,
             None => Self::recover(volume, manifest, (log, blocks))?,
         };
-        core.begin_segment()?;
+        layout::begin_segment(&core)?;
         Ok(Self::assemble(core, recovery))
     }
 
@@ -198,7 +147,7 @@ impl AdjacencyGraph {
         volume: &Volume,
         manifest: &Manifest,
         (log, blocks): (&Region, &Arc<[Region]>),
-    ) -> Result<Option<(Core, Recovery)>> {
+    ) -> Result<Option<(Core<Machinery>, Recovery)>> {
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let Some(segment) = Segment::find(volume, LOG, manifest) else { return Ok(None) };
         let mut header = None;
@@ -222,7 +171,7 @@ impl AdjacencyGraph {
         volume: Volume,
         manifest: Manifest,
         (log, blocks): (Region, Arc<[Region]>),
-    ) -> Result<(Core, Recovery)> {
+    ) -> Result<(Core<Machinery>, Recovery)> {
         let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt())?;
         recovery::refuse_passed(&log, &blocks[0])?;
         let segment = new_segment(&volume, &manifest)?;
@@ -244,121 +193,14 @@ impl AdjacencyGraph {
         let epoch = recovery::epoch_of(checkpoint);
         let archive = Archive::new(recovered.shards, recovered.durable, next_sequence, epoch);
         let core = Core::new(volume, manifest, machinery, archive);
-        core.replay()?;
+        layout::replay(&core)?;
         let recovery =
             Recovery { replayed_batches, replayed_updates, orphaned_blocks, ..Recovery::default() };
         Ok((core, recovery))
     }
 
-    fn assemble(core: Core, recovery: Recovery) -> Self {
-        let core = Arc::new(core);
-        let archiver = Archiver::new(core.clone());
-        Self { core, archiver, writers: RwLock::new(()), recovery }
-    }
-
-    /// Applies a batch. It is durable on return unless the graph's durability is `None`.
-    ///
-    /// # Errors
-    /// `NoSpace` if the medium is full and `InvalidInput` if the batch does not fit the graph: the
-    /// batch is then wholly absent. `Poisoned` after a failed fence.
-    pub fn apply(&self, batch: &Batch) -> Result<()> {
-        let _among_writers = self.writers.read();
-        self.commit(batch)
-    }
-
-    /// Inserts edges as one batch.
-    ///
-    /// # Errors
-    /// As [`Self::apply`].
-    pub fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
-        self.apply(&Batch::insertions(edges.iter().copied(), weights)?)
-    }
-
-    /// Deletes the newest occurrence of each edge, as one batch. Returns what it changed.
-    ///
-    /// Cost: other writers wait; the lists of all sources (and destinations) are read once.
-    ///
-    /// # Errors
-    /// As [`Self::apply`].
-    pub fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
-        let batch = Batch::deletions(edges, self.manifest().options.weighted)?;
-        let _alone = self.writers.write();
-        let before = self.changes()?;
-        self.commit(&batch)?;
-        Ok(self.changes()? - before)
-    }
-
-    /// Deletes a vertex and its edges, both ways, as one batch. Returns what it changed.
-    ///
-    /// Cost: its lists; without in-neighbors the lists of all vertices.
-    ///
-    /// # Errors
-    /// As [`Self::apply`].
-    pub fn delete_vertex(&self, v: VertexId) -> Result<Changes> {
-        let _alone = self.writers.write();
-        let before = self.changes()?;
-        let snapshot = self.snapshot()?;
-        if !snapshot.has_vertex(v) {
-            return Ok(Changes::default());
-        }
-        let mut batch = Batch::new(self.manifest().options.weighted);
-        for (src, dst) in snapshot.edges_of(v) {
-            batch.delete(src, dst)?;
-        }
-        batch.end_vertex(v)?;
-        drop(snapshot);
-        self.commit(&batch)?;
-        Ok(self.changes()? - before)
-    }
-
-    /// Returns a frozen view of all batches acknowledged so far. It never changes.
-    ///
-    /// # Errors
-    /// If the log's tail cannot be archived.
-    pub fn snapshot(&self) -> Result<Snapshot> {
-        let archive = self.core.settled()?;
-        let machinery = &self.core.machinery;
-        Ok(Snapshot::new(&archive, machinery))
-    }
-
-    /// Makes all that was applied durable, whatever the graph's durability.
-    ///
-    /// # Errors
-    /// `Poisoned` or `Io` if the fence fails; it is not tried again.
-    pub fn sync(&self) -> Result<()> {
-        self.core.refuse_if_failed()?;
-        self.core.machinery.log.make_all_durable()
-    }
-
-    /// Returns what the updates since opening have changed.
-    ///
-    /// # Errors
-    /// As [`Self::snapshot`].
-    pub fn changes(&self) -> Result<Changes> {
-        let outcome = self.core.settled()?.outcome(self.manifest().options.directed);
-        Ok(Changes {
-            inserted: outcome.inserted,
-            deleted: outcome.deleted,
-            ignored_deletions: outcome.ignored,
-        })
-    }
-
-    /// Closes the graph: flushes all buffers, empties the log and gives unused space back.
-    ///
-    /// # Errors
-    /// If the medium fails; nothing acknowledged is lost then, and the next opening recovers.
-    pub fn close(mut self) -> Result<()> {
-        self.archiver.end();
-        self.core.close()
-    }
-
-    /// Archives and flushes everything, so that the log is empty.
-    ///
-    /// # Errors
-    /// `NoSpace` if the medium is full; the log then keeps what it has. `Poisoned` as
-    /// [`Self::apply`].
-    pub fn flush_all(&self) -> Result<()> {
-        self.core.flush_all()
+    fn assemble(core: Core<Machinery>, recovery: Recovery) -> Self {
+        Self { live: Live::new(core), recovery }
     }
 
     /// Writes every list anew without what was deleted: in the order of vertices, sorted by
@@ -372,7 +214,7 @@ impl AdjacencyGraph {
     /// `NoSpace` if the medium has no room for a part of the graph; that part and the rest are
     /// then as before. `Poisoned` as [`Self::apply`].
     pub fn compact(&self) -> Result<Compaction> {
-        self.core.compact(0..usize::MAX)
+        layout::compact(&self.live.core, 0..usize::MAX)
     }
 
     /// Compacts the lists of `v` and of those vertices that are kept with it: 4,096 at most.
@@ -380,36 +222,14 @@ impl AdjacencyGraph {
     /// # Errors
     /// As [`Self::compact`].
     pub fn compact_vertex(&self, v: VertexId) -> Result<Compaction> {
-        let shard = v as usize / shard::SHARD_SPAN;
-        self.core.compact(shard..shard + 1)
+        let shard = v as usize / SHARD_SPAN;
+        layout::compact(&self.live.core, shard..shard + 1)
     }
 
     /// Returns how many updates each thread has archived, both ends of an edge counted: how even
     /// the work was divided.
     pub fn thread_shares(&self) -> Vec<u64> {
-        self.core.archive().shares.clone()
-    }
-
-    /// Returns what was fixed at creation.
-    pub fn manifest(&self) -> &Manifest {
-        &self.core.manifest
-    }
-
-    /// Returns what opening found.
-    pub fn recovery(&self) -> Recovery {
-        self.recovery
-    }
-
-    /// Returns the volume that the graph lies on.
-    pub fn volume(&self) -> &Volume {
-        &self.core.volume
-    }
-
-    fn commit(&self, batch: &Batch) -> Result<()> {
-        if self.core.commit(batch)? {
-            self.archiver.call();
-        }
-        Ok(())
+        self.live.core.archive().shares.clone()
     }
 }
 

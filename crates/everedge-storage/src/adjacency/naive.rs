@@ -29,12 +29,13 @@ use everedge_core::VertexId;
 
 use super::block::{self, BlockHeader, ENTRY_WORDS_MAX, LINE_BYTES, LINES_MAX, NO_BLOCK};
 use super::block::{UNIT_LINES, lines_for};
-use super::compact::{Compaction, Stamp, Units};
+use super::compact::{Stamp, Units};
 use super::list::List;
-use super::shard::{Context, Shard, Tally, Update};
+use super::shard::{Context, Shard, Tally};
 use super::space::ShardSpace;
 use super::subgraphs::SHARD_SPACES;
 use crate::Result;
+use crate::archiving::{Compaction, Update};
 use crate::batch::DELETION;
 use crate::medium::Site;
 

@@ -3,32 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::buffers::Plan;
-use super::deal::Division;
 use super::merging::IO_THRESHOLD;
 use super::subgraphs::Split;
+use crate::archiving::{Division, Phases};
 use crate::manifest::GraphOptions;
 use crate::medium::{MediumKind, Volume};
 use crate::text_form::text_form;
 use crate::{Error, Result};
-
-/// Whether logging goes on while updates are archived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phases {
-    /// Archiving has a thread of its own; writers wait for it only if it falls far behind. With
-    /// one thread for loops it is as `InTurn`.
-    #[default]
-    Overlapped,
-    /// The writer that reaches the threshold archives before it returns.
-    InTurn,
-}
-
-text_form!(
-    Phases,
-    "way of the phases",
-    Phases::Overlapped = "overlapped",
-    Phases::InTurn = "in-turn"
-);
 
 /// How lists lose what was deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,9 +11,8 @@ use everedge_core::VertexId;
 use super::AdjacencyGraph;
 use super::archive::Archive;
 use super::list::List;
-use super::round;
-use super::shard::SHARD_SPAN;
 use crate::Result;
+use crate::archiving::{SHARD_SPAN, pairs};
 use crate::batch::{DELETION, VERTEX};
 
 /// What one place holds of a vertex's list, each in the order of arrival.
@@ -42,14 +41,14 @@ impl ListPart {
 impl AdjacencyGraph {
     /// Returns how many updates are logged and not yet archived.
     pub fn logged_edge_count(&self) -> u64 {
-        self.core.machinery.log.untaken().1
+        self.live.core.machinery.log.untaken().1
     }
 
     /// Returns what the log says of `v` that is not yet archived.
     ///
     /// Cost: reads all of that.
     pub fn logged_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
-        let options = &self.core.machinery.options;
+        let options = &self.live.core.machinery.options;
         let mut part = ListPart::default();
         let mut add = |owner: VertexId, other: VertexId, mark: u32| {
             if owner == v {
@@ -57,10 +56,10 @@ impl AdjacencyGraph {
             }
         };
         // While the archive is held, no record goes.
-        let _archive = self.core.archive();
-        let log = &self.core.machinery.log;
+        let _archive = self.live.core.archive();
+        let log = &self.live.core.machinery.log;
         for record in log.untaken_records() {
-            for (src, dst) in round::pairs(log.updates(&record, 0, record.count)) {
+            for (src, dst) in pairs(log.updates(&record, 0, record.count)) {
                 let (vertex, mark) = (src & !DELETION, src & DELETION);
                 match (dst & VERTEX != 0, options.directed, direction) {
                     (true, _, _) => {}
@@ -82,8 +81,8 @@ impl AdjacencyGraph {
     pub fn buffered_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
         let mut part = ListPart::default();
         self.with_list(v, direction, |list, local| {
-            let entry_words = self.core.machinery.options.entry_words();
-            let places = &self.core.machinery.places;
+            let entry_words = self.live.core.machinery.options.entry_words();
+            let places = &self.live.core.machinery.places;
             list.spilled_words(local).for_each(|words| part.add_all(words, entry_words));
             part.add_all(list.buffered(&places.buffers, local), entry_words);
         });
@@ -94,8 +93,8 @@ impl AdjacencyGraph {
     pub fn flushed_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
         let mut part = ListPart::default();
         self.with_list(v, direction, |list, local| {
-            let entry_words = self.core.machinery.options.entry_words();
-            let flushed = list.flushed(&self.core.machinery.places, local);
+            let entry_words = self.live.core.machinery.options.entry_words();
+            let flushed = list.flushed(&self.live.core.machinery.places, local);
             flushed.into_iter().for_each(|words| part.add_all(words, entry_words));
         });
         part
@@ -108,17 +107,17 @@ impl AdjacencyGraph {
     /// # Errors
     /// As [`Self::snapshot`].
     pub fn archive_all(&self) -> Result<()> {
-        self.core.settled().map(drop)
+        self.live.core.settled().map(drop)
     }
 
     /// Calls `see` on the list of `v` if there is one, which stays as it is meanwhile.
     fn with_list(&self, v: VertexId, direction: Direction, see: impl FnOnce(&List, usize)) {
-        let options = &self.core.machinery.options;
+        let options = &self.live.core.machinery.options;
         let list = match direction {
             Direction::In if options.directed => 1,
             _ => 0,
         };
-        let archive = self.core.archive();
+        let archive = self.live.core.archive();
         let Archive { shards, .. } = &*archive;
         if let Some(lists) =
             shards.get(v as usize / SHARD_SPAN).and_then(|shard| shard.lists.get(list))

@@ -22,9 +22,10 @@ use super::archive::Machinery;
 use super::block::{self, BlockHeader, LINE_BYTES, NO_BLOCK, UNIT_LINES};
 use super::list::{Places, Span};
 use super::run::{self, RunHeader, SPAN};
-use super::shard::{SHARD_SPAN, Shard, Tally};
-use super::space::{self, ShardSpace};
+use super::shard::{Shard, Tally};
+use super::space::ShardSpace;
 use super::subgraphs::SHARD_SPACES;
+use crate::archiving::{FILE_BYTES_MAX, SHARD_SPAN, ShardSet, UNIT_BYTES};
 use crate::batch::DELETION;
 use crate::log::{Checkpoint, EdgeLog};
 use crate::manifest::GraphOptions;
@@ -142,7 +143,7 @@ pub(crate) fn recover(machinery: &Machinery) -> Result<Recovered> {
     let (regions, log) = (&machinery.places.blocks, &machinery.log);
     let (checkpoint, tail_sequence) = log.checkpoint();
     regions.iter().try_for_each(check_size)?;
-    let unit_counts = regions.iter().map(|region| region.len() / space::UNIT_BYTES);
+    let unit_counts = regions.iter().map(|region| region.len() / UNIT_BYTES);
     let Pieces { blocks, mut runs } = find_pieces(machinery, unit_counts, &|_| true);
     check_known(machinery, &blocks, &runs)?;
     let mut files: Vec<RecoveredFile> = regions.iter().map(RecoveredFile::new).collect();
@@ -196,7 +197,7 @@ fn by_shard(blocks: Vec<Found>, runs: Vec<FoundRun>) -> Vec<Pieces> {
 impl RecoveredFile {
     fn new(region: &Region) -> Self {
         // A file that was cut may end inside the last unit.
-        let unit_count = region.len().div_ceil(space::UNIT_BYTES);
+        let unit_count = region.len().div_ceil(UNIT_BYTES);
         Self {
             used_lines: vec![0; unit_count as usize],
             orphans: Vec::new(),
@@ -354,32 +355,6 @@ fn sum_up(
         }
     }
     found
-}
-
-/// Some shards, found by any of their vertices with one look.
-pub(crate) struct ShardSet(Box<[bool; SHARDS_MAX]>);
-
-/// As many shards as there can be.
-const SHARDS_MAX: usize = (DELETION as usize) / SHARD_SPAN;
-
-impl ShardSet {
-    pub(crate) fn of(numbers: &[usize]) -> Self {
-        let mut flags: Box<[bool; SHARDS_MAX]> =
-            vec![false; SHARDS_MAX].try_into().expect("a box of this length");
-        numbers.iter().for_each(|&number| flags[number] = true);
-        Self(flags)
-    }
-
-    /// Whether `vertex` is in one of them; a mark of a deletion is not looked at.
-    #[inline]
-    pub(crate) fn has_vertex(&self, vertex: VertexId) -> bool {
-        self.0[(vertex & !DELETION) as usize / SHARD_SPAN]
-    }
-
-    #[inline]
-    pub(crate) fn has(&self, shard: usize) -> bool {
-        self.0[shard]
-    }
 }
 
 /// Returns the places of all whole blocks of some shards, by number in ascending order, in the
@@ -645,14 +620,14 @@ impl LinkedParts {
 }
 
 fn check_size(region: &Region) -> Result<()> {
-    if region.len() <= space::FILE_BYTES_MAX {
+    if region.len() <= FILE_BYTES_MAX {
         return Ok(());
     }
     Err(Error::Corruption {
         path: region.path().to_owned(),
-        offset: space::FILE_BYTES_MAX,
+        offset: FILE_BYTES_MAX,
         what: "the block file".into(),
-        expected: format!("at most {} bytes", space::FILE_BYTES_MAX),
+        expected: format!("at most {} bytes", FILE_BYTES_MAX),
         found: format!("{} bytes", region.len()),
     })
 }

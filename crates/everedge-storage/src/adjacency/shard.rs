@@ -18,55 +18,24 @@ use rustc_hash::FxHashMap;
 
 use super::block::{self, BlockHeader, NO_BLOCK};
 use super::buffers::{Plan, Pool};
-use super::divide::Part;
 use super::list::{List, Places, Spill};
 use super::options::{Compacting, Deleting};
 use super::run;
 use super::segment::Segment;
-use super::space::{ShardSpace, UNIT_BYTES};
+use super::space::ShardSpace;
 use super::subgraphs::{Partition, SHARD_SPACES, SubGraphs};
 use super::table::{Entry, Tables};
+use crate::archiving::{
+    self, BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, UNIT_BYTES, Update, loops_in,
+};
 use crate::batch::DELETION;
 use crate::medium::Site;
 use crate::{Error, Result};
 
-/// Vertices of a shard, as a power of two.
-pub(crate) const SHARD_BITS: u32 = 12;
-/// Vertices of a shard.
-pub(crate) const SHARD_SPAN: usize = 1 << SHARD_BITS;
 /// Lists are loaded into the cache so many vertices before they change.
 const WARM_AHEAD: usize = 24;
 /// Fewer tombstones in a shard are not worth a compaction.
 const TOMBSTONES_MIN: u64 = 1024;
-/// Words of a bit for each vertex of a shard.
-pub(crate) const BITMAP_WORDS: usize = SHARD_SPAN / 64;
-
-/// An update on its way into the list of a vertex: neighbor and place in the round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Update(u64);
-
-impl Update {
-    #[inline]
-    pub(crate) fn new(neighbor: u32, index: u32) -> Self {
-        Self(u64::from(neighbor) << 32 | u64::from(index))
-    }
-
-    /// Neighbor, with the tombstone mark if it is a deletion.
-    #[inline]
-    pub(crate) fn neighbor(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    #[inline]
-    pub(crate) fn index(self) -> u32 {
-        self.0 as u32
-    }
-
-    pub(crate) fn is_deletion(&self) -> bool {
-        self.neighbor() & DELETION != 0
-    }
-}
-
 /// What a shard needs to know to take updates.
 pub(crate) struct Context<'a> {
     pub sub_graphs: &'a SubGraphs,
@@ -109,14 +78,6 @@ impl Tally {
         self.block_count += other.block_count;
         self.checksum_sum = self.checksum_sum.wrapping_add(other.checksum_sum);
     }
-}
-
-/// How many updates changed something, counted at both ends of undirected edges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    pub inserted: u64,
-    pub deleted: u64,
-    pub ignored: u64,
 }
 
 /// The lists of one range of vertices; as `default` it has no room for any yet.
@@ -410,50 +371,36 @@ impl Shard {
         self.outcome.inserted += count + if context.directed { 0 } else { loops };
     }
 
-    /// Turns updates into entries: drops deletions that find no edge and, in a simple graph,
-    /// insertions of an edge that is there (if it has a weight, the new one takes its place).
-    /// `live` says how many edges the list holds to each neighbor that is named.
+    /// Turns updates into entries ([`resolve`](archiving::resolve)) and counts what they change.
     pub(super) fn resolve(
         &mut self,
         context: &Context,
         list: usize,
         local: usize,
         updates: &[Update],
-        mut live: FxHashMap<VertexId, i64>,
+        live: FxHashMap<VertexId, i64>,
     ) -> Vec<Update> {
         let vertex = self.first_vertex + local as u32;
-        let mut entries = Vec::with_capacity(updates.len());
-        for &update in updates {
-            let neighbor = update.neighbor() & !DELETION;
-            let is_loop = neighbor == vertex;
-            let ends = if is_loop && !context.directed { 2 } else { 1 };
-            let count = live.entry(neighbor).or_default();
-            let counted = if list == 0 { ends } else { 0 };
-            match (update.is_deletion(), *count > 0) {
-                (true, false) => self.outcome.ignored += counted,
-                (true, true) => {
-                    *count -= 1;
-                    entries.push(update);
-                    self.outcome.deleted += counted;
-                    self.change_degree(list, local, is_loop, -1);
+        let rules = Rules { simple: context.simple, weighted: context.entry_words > 1 };
+        archiving::resolve(rules, updates, live, |effect| {
+            let ends = |neighbor| if neighbor == vertex && !context.directed { 2 } else { 1 };
+            let counted = |neighbor| if list == 0 { ends(neighbor) } else { 0 };
+            match effect {
+                Effect::Ignored(neighbor) => self.outcome.ignored += counted(neighbor),
+                Effect::Deleted(neighbor) => {
+                    self.outcome.deleted += counted(neighbor);
+                    self.change_degree(list, local, neighbor == vertex, -1);
                 }
-                (false, true) if context.simple => {
-                    if context.entry_words > 1 {
-                        entries.push(Update::new(neighbor | DELETION, update.index()));
-                        entries.push(update);
-                        self.lists[list].change(local, |entry| entry.has_tombstones = true);
-                        self.tombstone_count += 1;
-                    }
+                Effect::Inserted(neighbor) => {
+                    self.outcome.inserted += counted(neighbor);
+                    self.change_degree(list, local, neighbor == vertex, 1);
                 }
-                (false, _) => {
-                    *count += 1;
-                    entries.push(update);
-                    self.outcome.inserted += counted;
-                    self.change_degree(list, local, is_loop, 1);
+                Effect::Replaced => {
+                    self.lists[list].change(local, |entry| entry.has_tombstones = true);
+                    self.tombstone_count += 1;
                 }
             }
-        }
-        entries
+        })
     }
 
     fn change_degree(&mut self, list: usize, local: usize, is_loop: bool, change: i32) {
@@ -634,12 +581,6 @@ impl<'a> Change<'a> {
         segment.mark_whole(self.index, self.shard());
         Ok(())
     }
-}
-
-/// Returns how many of the updates of `vertex` are of a self-loop.
-#[inline]
-fn loops_in(updates: &[Update], vertex: VertexId) -> u64 {
-    updates.iter().filter(|update| update.neighbor() == vertex).count() as u64
 }
 
 impl Context<'_> {

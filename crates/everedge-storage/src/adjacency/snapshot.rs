@@ -11,7 +11,7 @@ use std::vec;
 
 use everedge_core::memory::prefetch;
 use everedge_core::{
-    Direction, Edge, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, Wanted, WeightedView,
+    Direction, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, Wanted, WeightedView,
 };
 
 use super::archive::{Archive, Machinery};
@@ -19,8 +19,9 @@ use super::block::NO_BLOCK;
 use super::compact::Lease;
 use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
-use super::shard::{SHARD_SPAN, Shard};
+use super::shard::Shard;
 use super::subgraphs::Nodes;
+use crate::archiving::{LiveView, SHARD_SPAN};
 use crate::medium::Region;
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
@@ -93,29 +94,6 @@ impl Snapshot {
     /// Returns whether in-neighbors are kept. If not, asking for them is a caller's bug.
     pub fn has_in_neighbors(&self) -> bool {
         self.in_list.is_some()
-    }
-
-    #[inline]
-    pub(super) fn has_vertex(&self, v: VertexId) -> bool {
-        self.shards.get(v as usize / SHARD_SPAN).is_some_and(|shard| shard.is_vertex(local(v)))
-    }
-
-    /// Returns every edge that leaves or enters `v`, a self-loop once.
-    pub(super) fn edges_of(&self, v: VertexId) -> Vec<Edge> {
-        let mut edges: Vec<Edge> = self.out_neighbors(v).map(|to| (v, to)).collect();
-        if !self.directed {
-            return edges;
-        }
-        if self.has_in_neighbors() {
-            edges.extend(self.in_neighbors(v).filter(|&from| from != v).map(|from| (from, v)));
-        } else {
-            self.for_each_edge(|from, to| {
-                if to == v && from != v {
-                    edges.push((from, v));
-                }
-            });
-        }
-        edges
     }
 
     pub(super) fn shards(&self) -> &[Arc<Shard>] {
@@ -246,6 +224,12 @@ impl Snapshot {
     }
 }
 
+impl LiveView for Snapshot {
+    fn has_in_neighbors(&self) -> bool {
+        self.in_list.is_some()
+    }
+}
+
 impl GraphView for Snapshot {
     fn vertex_bound(&self) -> u32 {
         self.vertex_bound
@@ -257,7 +241,7 @@ impl GraphView for Snapshot {
 
     #[inline]
     fn is_vertex(&self, v: VertexId) -> bool {
-        self.has_vertex(v)
+        self.shards.get(v as usize / SHARD_SPAN).is_some_and(|shard| shard.is_vertex(local(v)))
     }
 
     fn edge_count(&self) -> u64 {

@@ -17,8 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recovery::FIRST_UNIT;
 use super::segment::Segment;
-use super::shard::SHARD_SPAN;
-use super::space::{FILE_BYTES_MAX, Space, UNIT_BYTES};
+use crate::archiving::{FILE_BYTES_MAX, SHARD_SPAN, Space, UNIT_BYTES};
 use crate::manifest::{GraphOptions, Manifest};
 use crate::medium::{Region, Site, Volume, numa_nodes};
 use crate::text_form::text_form;
@@ -171,7 +170,9 @@ impl SubGraphs {
         used: Vec<(u64, Vec<Range<u64>>)>,
     ) {
         let space = |(number, (region, (next, free)))| {
-            Space::new(number, Region::clone(region), segment.clone(), next, free)
+            let segment = segment.clone();
+            let note_next = move |next| segment.note_next_unit(number, next);
+            Space::new(Region::clone(region), next, free, note_next)
         };
         self.spaces = files.iter().zip(used).enumerate().map(space).collect();
     }

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use super::segment::Segment;
-use super::shard::SHARD_SPAN;
 use crate::Result;
+use crate::archiving::SHARD_SPAN;
 use crate::medium::Region;
 
 const ROW_BYTES: u64 = 16;

@@ -22,10 +22,10 @@ use super::list::{List, READ_AHEAD};
 use super::recovery;
 use super::run::{self, SPAN};
 use super::segment::{Header, Record};
-use super::shard::{SHARD_SPAN, Shard, Tally};
-use super::space::UNIT_BYTES;
+use super::shard::{Shard, Tally};
 use super::table::{Entry, Table, Tables};
 use crate::Result;
+use crate::archiving::{SHARD_SPAN, UNIT_BYTES};
 use crate::medium::{Access, Region, Site};
 
 /// Takes over the segment of `machinery`, whose header is `header`. Returns the archive and the

@@ -1,7 +1,6 @@
 //! Checks every invariant of an open graph that can be checked without its history.
 
-use everedge_core::{GraphView, VertexId};
-use rustc_hash::FxHashMap;
+use everedge_core::VertexId;
 
 use super::AdjacencyGraph;
 use super::block::{self, NO_BLOCK};
@@ -9,24 +8,7 @@ use super::list::List;
 use super::run::{self, SPAN};
 use super::shard::{Shard, Tally};
 use crate::Result;
-
-/// The outcome of a check.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// How many statements were checked.
-    pub checks: u64,
-    /// What does not hold: what, where, expected and found.
-    pub problems: Vec<String>,
-}
-
-impl Verification {
-    fn check(&mut self, holds: bool, problem: impl FnOnce() -> String) {
-        self.checks += 1;
-        if !holds {
-            self.problems.push(problem());
-        }
-    }
-}
+use crate::verification::{Verification, verify_mirror};
 
 impl AdjacencyGraph {
     /// Checks block checksums and chains, degrees against scans, counts and sums, and that out-
@@ -51,7 +33,7 @@ impl AdjacencyGraph {
     fn verify_shard(&self, shard: &Shard, report: &mut Verification) {
         let mut tally = Tally::default();
         let mut degree_sum = 0;
-        let places = &self.core.machinery.places;
+        let places = &self.live.core.machinery.places;
         for (number, list) in shard.lists.iter().enumerate() {
             self.verify_runs(shard.first_vertex, number, list, &mut tally, report);
             for (local, entry) in list.table.entries().enumerate() {
@@ -91,7 +73,7 @@ impl AdjacencyGraph {
         tally: &mut Tally,
         report: &mut Verification,
     ) {
-        let region = list.blocks(&self.core.machinery.places);
+        let region = list.blocks(&self.live.core.machinery.places);
         let salt = self.manifest().salt();
         let firsts = (first_vertex..).step_by(SPAN);
         for (first, span) in firsts.zip(&list.spans).filter(|(_, span)| span.run != NO_BLOCK) {
@@ -121,7 +103,7 @@ impl AdjacencyGraph {
         tally: &mut Tally,
         report: &mut Verification,
     ) -> bool {
-        let region = list.blocks(&self.core.machinery.places);
+        let region = list.blocks(&self.live.core.machinery.places);
         let salt = self.manifest().salt();
         let mut place = head;
         while place != NO_BLOCK {
@@ -140,30 +122,4 @@ impl AdjacencyGraph {
         }
         true
     }
-}
-
-/// Every edge must stand as often among the in-neighbors of its destination as among the
-/// out-neighbors of its source: compared by a sum of hashes for each vertex.
-fn verify_mirror(view: &impl GraphView, report: &mut Verification) {
-    let mut sums: FxHashMap<VertexId, (i64, u64)> = FxHashMap::default();
-    for u in 0..view.vertex_bound() {
-        for v in view.out_neighbors(u) {
-            let sum = sums.entry(v).or_default();
-            *sum = (sum.0 + 1, sum.1.wrapping_add(mix(u)));
-        }
-        for v in view.in_neighbors(u) {
-            let sum = sums.entry(u).or_default();
-            *sum = (sum.0 - 1, sum.1.wrapping_sub(mix(v)));
-        }
-    }
-    for v in 0..view.vertex_bound() {
-        let sum = sums.get(&v).copied().unwrap_or_default();
-        report.check(sum == (0, 0), || {
-            format!("vertex {v}: {} more edges enter it by their sources than by its list", sum.0)
-        });
-    }
-}
-
-fn mix(v: VertexId) -> u64 {
-    (u64::from(v) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
 }

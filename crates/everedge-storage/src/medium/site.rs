@@ -37,6 +37,24 @@ sites! {
     Run,
     /// Blocks that opening found.
     BlocksFound,
+    /// The head of the file of arrays.
+    ArraysHeader,
+    /// An array that was written as a whole.
+    Array,
+    /// The word of the table that says where an array lies.
+    Table,
+    /// Words that were stored in the gap of a list.
+    Word,
+    /// An entry of the edge log of a section.
+    EdgeLog,
+    /// A header of a section.
+    SectionHeader,
+    /// A record of an undo log.
+    Undo,
+    /// Words that a rebalance moved.
+    Move,
+    /// Arrays and their table that opening found.
+    ArraysFound,
     /// The names of external ids.
     Names,
     /// Names that opening found.

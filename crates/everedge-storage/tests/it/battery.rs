@@ -2,14 +2,15 @@
 //!
 //! A layout joins with `battery!(name, Layout::Name)`.
 
-use everedge_core::{GraphView, MAX_VERTEX_ID};
+use everedge_core::MAX_VERTEX_ID;
 use everedge_storage::medium::{MediumKind, Volume, VolumeOptions};
 use everedge_storage::{
-    AdjacencyGraph, AdjacencyOptions, Batch, Compacting, Deleting, Division, Durability, Error,
-    GraphOptions, Layout, Manifest, Merging, Split,
+    AdjacencyOptions, Batch, Compacting, Deleting, Division, Durability, Error, GraphOptions,
+    Layout, Manifest, Merging, Phases, PmaOptions, Rebalancing, Split,
 };
 use tempfile::TempDir;
 
+use crate::live::{LiveGraph, View};
 use crate::model::{Model, Picture, Random, batch_of};
 
 /// Options that make every wrap, split and flush happen within a hundred updates.
@@ -22,6 +23,14 @@ pub(crate) fn small(layout: Layout) -> GraphOptions {
             buffer_pool_bytes: 1 << 16,
             merging: Some(Merging::Always),
             ..AdjacencyOptions::default()
+        },
+        pma: PmaOptions {
+            archive_threshold: 24,
+            section_vertices: 4,
+            edge_log_bytes: 128,
+            undo_log_bytes: 64,
+            rebalancing: Some(Rebalancing::InPlace),
+            ..PmaOptions::default()
         },
         ..GraphOptions::default()
     }
@@ -73,9 +82,25 @@ pub(crate) fn split(options: GraphOptions) -> GraphOptions {
     }
 }
 
-/// Every combination of what changes the semantics, each the naive way too, and in sub-graphs.
+/// Without edge logs, and every array that is rebalanced is written aside.
+fn aside(options: GraphOptions) -> GraphOptions {
+    let pma = PmaOptions { rebalancing: Some(Rebalancing::Aside), ..options.pma };
+    GraphOptions { pma, ..options }
+}
+
+/// Without edge logs, an update at a time.
+fn bare(options: GraphOptions) -> GraphOptions {
+    let phases = Phases::InTurn;
+    let pma = PmaOptions { edge_log_bytes: 0, archive_threshold: 1, phases, ..options.pma };
+    GraphOptions { pma, ..options }
+}
+
+/// Every combination of what changes the semantics, each in every way of the layout.
 fn all_shapes(layout: Layout) -> impl Iterator<Item = GraphOptions> {
-    let ways = |options: GraphOptions| [options.clone(), naive(options.clone()), split(options)];
+    let ways = |options: GraphOptions| match options.layout {
+        Layout::Adjacency => [options.clone(), naive(options.clone()), split(options)],
+        Layout::Pma => [options.clone(), aside(options.clone()), bare(options)],
+    };
     shapes(layout).into_iter().flat_map(ways)
 }
 
@@ -83,23 +108,23 @@ fn all_shapes(layout: Layout) -> impl Iterator<Item = GraphOptions> {
 struct Home {
     directory: TempDir,
     options: GraphOptions,
-    graph: Option<AdjacencyGraph>,
+    graph: Option<LiveGraph>,
 }
 
 impl Home {
     fn new(options: &GraphOptions) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let volume = Volume::create(&directory.path().join("g"), options.volume(false)).unwrap();
-        let graph = AdjacencyGraph::create(volume, Manifest::new(options.clone())).unwrap();
+        let graph = LiveGraph::create(volume, Manifest::new(options.clone())).unwrap();
         Self { directory, options: options.clone(), graph: Some(graph) }
     }
 
-    fn graph(&self) -> &AdjacencyGraph {
+    fn graph(&self) -> &LiveGraph {
         self.graph.as_ref().expect("the graph is open")
     }
 
     fn picture(&self) -> Picture {
-        Picture::of(&self.graph().snapshot().unwrap(), &self.options)
+        self.graph().snapshot().unwrap().picture(&self.options)
     }
 
     /// Opens the graph again, after a clean close or as the process left it.
@@ -116,7 +141,7 @@ impl Home {
     fn open(&mut self, access: everedge_storage::medium::Access) {
         let path = self.directory.path().join("g");
         let volume = Volume::open(&path, self.options.volume(false), access).unwrap();
-        self.graph = Some(AdjacencyGraph::open(volume).unwrap());
+        self.graph = Some(LiveGraph::open(volume, self.options.layout).unwrap());
     }
 }
 
@@ -132,7 +157,7 @@ fn run_beside_model(options: &GraphOptions, seed: u64, delete_every: u64) {
     let mut random = Random(seed);
     let mut home = Home::new(options);
     let mut model = Model::new(options);
-    let mut kept = Vec::new();
+    let mut kept: Vec<(View, Picture)> = Vec::new();
     for round in 0..40 {
         let count = random.below(60) + 1;
         let updates = random.updates(count, 40, delete_every);
@@ -149,8 +174,8 @@ fn run_beside_model(options: &GraphOptions, seed: u64, delete_every: u64) {
                 .picture()
                 .assert_equals(&model.picture(), format!("round {round}, {options:?}")),
             3 => home.graph().flush_all().unwrap(),
-            5 => drop(home.graph().compact().unwrap()),
-            6 => drop(home.graph().compact_vertex(random.below(40) as u32).unwrap()),
+            5 => home.graph().compact().unwrap(),
+            6 => home.graph().compact_vertex(random.below(40) as u32).unwrap(),
             4 if kept.is_empty() => home.reopen(round % 3 == 0),
             _ => {}
         }
@@ -159,7 +184,7 @@ fn run_beside_model(options: &GraphOptions, seed: u64, delete_every: u64) {
     }
     for (snapshot, picture) in kept {
         let context = format!("a kept snapshot, {options:?}");
-        Picture::of(&snapshot, options).assert_equals(&picture, context);
+        snapshot.picture(options).assert_equals(&picture, context);
     }
     for close in [false, true] {
         home.reopen(close);
@@ -236,7 +261,10 @@ pub(crate) fn a_batch_larger_than_the_log_fits(layout: Layout) {
 
 pub(crate) fn writers_and_readers_at_once(layout: Layout) {
     write_and_read_at_once(&small(layout));
-    write_and_read_at_once(&naive(small(layout)));
+    match layout {
+        Layout::Adjacency => write_and_read_at_once(&naive(small(layout))),
+        Layout::Pma => write_and_read_at_once(&aside(small(layout))),
+    }
 }
 
 fn write_and_read_at_once(options: &GraphOptions) {
@@ -260,7 +288,7 @@ fn write_and_read_at_once(options: &GraphOptions) {
             for _ in 0..60 {
                 let snapshot = graph.snapshot().unwrap();
                 for writer in 0..3 {
-                    let mut seen: Vec<u32> = snapshot.out_neighbors(writer).collect();
+                    let mut seen: Vec<u32> = snapshot.out_neighbors(writer);
                     seen.sort_unstable();
                     let expected: Vec<u32> = (100..100 + seen.len() as u32).collect();
                     assert_eq!(seen, expected, "a prefix of the writer's batches");
@@ -300,16 +328,19 @@ macro_rules! battery {
     };
 }
 
-battery!(
-    adjacency,
-    Layout::Adjacency,
-    [
-        random_updates_equal_the_model,
-        deletions_are_counted,
-        bad_input_changes_nothing,
-        a_reader_writes_nothing,
-        a_batch_larger_than_the_log_fits,
-        writers_and_readers_at_once,
-        every_medium_and_durability
-    ]
-);
+macro_rules! batteries {
+    ($tests:tt) => {
+        battery!(adjacency, Layout::Adjacency, $tests);
+        battery!(pma, Layout::Pma, $tests);
+    };
+}
+
+batteries!([
+    random_updates_equal_the_model,
+    deletions_are_counted,
+    bad_input_changes_nothing,
+    a_reader_writes_nothing,
+    a_batch_larger_than_the_log_fits,
+    writers_and_readers_at_once,
+    every_medium_and_durability
+]);

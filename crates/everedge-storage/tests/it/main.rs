@@ -7,6 +7,7 @@ mod battery;
 mod damage;
 mod explorer;
 mod kept;
+mod live;
 mod medium;
 mod merging;
 mod model;

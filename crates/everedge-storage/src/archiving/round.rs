@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::par;
 
-use super::recovery::ShardSet;
+use super::shard::ShardSet;
 use crate::Result;
 use crate::batch::VERTEX;
 use crate::log::{EdgeLog, Record};

@@ -10,25 +10,46 @@ use std::thread::{self, JoinHandle};
 use everedge_core::par::{self, Threads};
 use parking_lot::Mutex;
 
+use serde::{Deserialize, Serialize};
+
 use super::calls::Calls;
-use super::core::Core;
-use super::options::Phases;
+use super::core::{Core, Layout};
+use crate::text_form::text_form;
+
+/// Whether logging goes on while updates are archived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phases {
+    /// Archiving has a thread of its own; writers wait for it only if it falls far behind. With
+    /// one thread for loops it is as `InTurn`.
+    #[default]
+    Overlapped,
+    /// The writer that reaches the threshold archives before it returns.
+    InTurn,
+}
+
+text_form!(
+    Phases,
+    "way of the phases",
+    Phases::Overlapped = "overlapped",
+    Phases::InTurn = "in-turn"
+);
 
 /// Archives for the writers of one graph, on a thread of its own once there is enough.
-pub(super) struct Archiver {
-    core: Arc<Core>,
+pub(super) struct Archiver<L: Layout> {
+    core: Arc<Core<L>>,
     calls: Arc<Calls>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Archiver {
-    pub(super) fn new(core: Arc<Core>) -> Self {
+impl<L: Layout> Archiver<L> {
+    pub(super) fn new(core: Arc<Core<L>>) -> Self {
         Self { core, calls: Arc::default(), thread: Mutex::default() }
     }
 
     /// Has what was logged archived; waits only if that is far behind.
     pub(super) fn call(&self) {
-        let phases = self.core.machinery.options.adjacency.phases;
+        let phases = self.core.machinery.pace().phases;
         if phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread() {
             return self.core.archive_if_due();
         }
@@ -63,22 +84,22 @@ impl Archiver {
     }
 }
 
-impl Drop for Archiver {
+impl<L: Layout> Drop for Archiver<L> {
     fn drop(&mut self) {
         self.end();
     }
 }
 
 /// Lets no writer wait for a thread that has panicked.
-struct Watch<'a> {
+struct Watch<'a, L: Layout> {
     calls: &'a Calls,
-    core: &'a Core,
+    core: &'a Core<L>,
 }
 
-impl Drop for Watch<'_> {
+impl<L: Layout> Drop for Watch<'_, L> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.core.give_up("the archiving thread panicked");
+            self.core.panicked("the archiving thread panicked");
             self.calls.announce();
         }
     }

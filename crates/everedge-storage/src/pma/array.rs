@@ -1,0 +1,881 @@
+//! An array: the lists of one direction of the vertices of a shard, in sections with gaps.
+//!
+//! Source: DGAP §3 ① to ③ and §3.1.2, Figure 3.
+//!
+//! # Invariants
+//! - A1: rows are in ascending order of their places, and lists do not overlap; what is between the
+//!   end of a list and the start of the next is the list's gap.
+//! - A2: a list is its words and then its entries in the section's edge log; a tombstone takes away
+//!   the newest equal neighbor before it, and is there only if one was.
+//! - A3: a list with entries in the edge log is only appended to there.
+//! - A4: words that a row counts are never overwritten where a snapshot may read them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_core::VertexId;
+use everedge_core::memory::prefetch;
+use rustc_hash::FxHashMap;
+
+use super::extent::{Extent, LogEntry};
+use super::header::{self, Header, Place, mix};
+use super::rebalance::{self, newest};
+use super::shape::{Shape, spread};
+use super::shard::{Additions, Context};
+use super::undo::{Counters, Job};
+use crate::archiving::Update;
+use crate::batch::DELETION;
+use crate::medium::Site;
+use crate::{Error, Result};
+
+/// Whether a list has entries in the edge log: in the start of its row.
+const IS_LOGGED: u32 = 1 << 31;
+/// Whether a list has tombstones: in the length of its row.
+const IS_WORN: u32 = 1 << 31;
+/// An edge log is merged when so many percent of it are used.
+const LOG_PERCENT: usize = 90;
+/// An array is written anew if a round adds more than this share of what it has.
+const REBUILD_SHARE: u64 = 8;
+
+/// Where a list is in the edge log: its newest entry plus one, and how many there are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Logged {
+    head: u16,
+    count: u16,
+}
+
+/// What memory keeps of a section.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Section {
+    /// The stamp of the header that holds.
+    stamp: u32,
+    /// Its slot.
+    slot: u8,
+    /// Whether the lists are not what that header says.
+    pub is_dirty: bool,
+    log_count: u16,
+    /// Its checksum.
+    pub crc: u32,
+    /// The checksum of the header that held at the last checkpoint.
+    pub anchored: u32,
+    /// All updates before this one are in the lists.
+    pub sequence: u64,
+    sum: u64,
+    /// Words of the lists, those in the edge log included.
+    used: u32,
+    /// By local vertex of the section, while the edge log has entries.
+    heads: Option<Box<[Logged]>>,
+}
+
+/// The lists of one direction.
+#[derive(Clone)]
+pub(super) struct Array {
+    pub extent: Arc<Extent>,
+    /// What the medium has of it, while `extent` is in memory.
+    kept: Option<Arc<Extent>>,
+    pub shape: Shape,
+    index: u32,
+    /// A row for each vertex, and the end of the words.
+    rows: Vec<Place>,
+    pub sections: Vec<Section>,
+    /// The degrees of lists with tombstones.
+    worn: FxHashMap<u32, u32>,
+    pub tombstone_count: u64,
+}
+
+/// A list as readers see it.
+#[derive(Clone, Copy)]
+pub(super) struct ListRef<'a> {
+    pub words: &'a [AtomicU32],
+    /// Whether the words are all.
+    pub is_plain: bool,
+}
+
+impl Array {
+    /// Writes an array with the lists of `old` and what is added, without what was deleted.
+    ///
+    /// # Errors
+    /// `NoSpace` if even memory has no room.
+    pub(super) fn rebuilt(
+        context: &Context,
+        index: u32,
+        old: Option<&Array>,
+        additions: &Additions,
+        vertices: &[u64],
+        bound: usize,
+    ) -> Result<Self> {
+        Counters::add(&context.counters.aside);
+        let options = context.options;
+        let span = options.section_vertices as usize;
+        let old_sections = old.map_or(0, |old| old.sections.len());
+        let section_count = bound.div_ceil(span).max(old_sections).max(1).next_power_of_two();
+        let cleaned = cleaned_lists(context, old, additions);
+        let lens = lens(context, old, additions, &cleaned, section_count * span);
+        let words = lens.iter().map(|&len| u64::from(len)).sum();
+        let shape = Shape::new(options, context.entry_words, section_count, words);
+        if !shape.is_plausible() {
+            let vertices = section_count * span;
+            let what = format!("the lists of {vertices} vertices with {words} words are too long");
+            return Err(Error::InvalidInput { what });
+        }
+        let starts = spread(&lens, 0..shape.capacity, shape.entry_words);
+        let (extent, is_in_memory) = context.take_extent(shape.units())?;
+        let kept = old.filter(|_| is_in_memory).and_then(Array::durable_extent).cloned();
+        let mut rows: Vec<Place> =
+            starts.iter().zip(lens).map(|(&start, len)| Place { start, len }).collect();
+        rows.push(Place { start: shape.capacity, len: 0 });
+        let mut array = Self {
+            extent: Arc::new(extent),
+            kept,
+            shape,
+            index,
+            rows,
+            sections: vec![Section::default(); section_count],
+            worn: FxHashMap::default(),
+            tombstone_count: 0,
+        };
+        array.extent.write_head(index, &shape);
+        let mut runs = additions.runs().peekable();
+        let mut buffer = Vec::new();
+        for number in 0..section_count {
+            let locals = shape.locals(number..number + 1);
+            let base = array.rows[locals.start].start;
+            buffer.clear();
+            buffer.resize((array.rows[locals.end].start - base) as usize, 0);
+            let old_section = old.and_then(|old| old.sections.get(number));
+            let mut section = Section {
+                sum: old_section.map_or(0, |section| section.sum),
+                anchored: old_section.map_or(0, |section| section.anchored),
+                sequence: old_section
+                    .map_or(0, |section| section.sequence)
+                    .max(context.end_sequence),
+                ..Section::default()
+            };
+            let is_cleaned = locals.clone().any(|local| cleaned.contains_key(&local));
+            for local in locals.clone() {
+                let Place { start, len } = array.rows[local];
+                section.used += len;
+                let added = runs.next_if(|run| run.0 == local).map_or(&[][..], |run| run.1);
+                let to = &mut buffer[(start - base) as usize..(start - base + len) as usize];
+                if let Some(words) = cleaned.get(&local) {
+                    to.copy_from_slice(words);
+                    continue;
+                }
+                let old_len = old.map_or(0, |old| old.copy_list(local, to));
+                context.write_entries(added, &mut to[old_len..]);
+                for (place, &word) in (old_len as u32..).zip(&to[old_len..]) {
+                    section.sum = section.sum.wrapping_add(mix(local, place, word));
+                }
+            }
+            if is_cleaned {
+                let rows = &array.rows;
+                section.sum = locals.clone().fold(0, |sum, local| {
+                    let Place { start, len } = rows[local];
+                    let words = &buffer[(start - base) as usize..(start - base + len) as usize];
+                    sum_of(sum, local, words.iter().copied())
+                });
+            }
+            array.extent.store(Site::Array, shape.words_range(base..base).start, &buffer);
+            array.sections[number] = section;
+            array.write_header(context.epoch, number, 1, vertices);
+            array.extent.clear_header(&shape, number, 1 - usize::from(array.sections[number].slot));
+        }
+        Ok(array)
+    }
+
+    /// Returns the extent that the medium has of it.
+    pub(super) fn durable_extent(&self) -> Option<&Arc<Extent>> {
+        if self.is_in_memory() { self.kept.as_ref() } else { Some(&self.extent) }
+    }
+
+    /// Whether it found no room on the medium.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.extent.unit().is_none()
+    }
+
+    /// Reads the array that lies in an extent, and checks all of it; `epoch` is the last checkpoint.
+    /// Returns the vertices that each section names, too.
+    ///
+    /// # Errors
+    /// `Corruption` if it is damaged.
+    pub(super) fn read(
+        extent: Arc<Extent>,
+        shape: Shape,
+        index: u32,
+        epoch: u32,
+    ) -> Result<(Self, Vec<u64>)> {
+        let mut rows = Vec::with_capacity(shape.vertex_count() + 1);
+        let (mut sections, mut vertices) = (Vec::new(), Vec::new());
+        for number in 0..shape.section_count as usize {
+            let (header, slot, crc) = newest(&extent, &shape, number)?;
+            vertices.push(header.vertices);
+            if header.log_count > shape.log_entries {
+                let offset = shape.header_offset(number, slot);
+                return Err(rebalance::damaged(&extent, offset, "a section's header", "its size"));
+            }
+            sections.push(Section {
+                stamp: header.stamp,
+                slot: slot as u8,
+                crc,
+                // A header from before the checkpoint is the one that held then.
+                anchored: if header.epoch == epoch { header.anchored } else { crc },
+                sequence: header.sequence,
+                sum: header.sum,
+                log_count: header.log_count as u16,
+                ..Section::default()
+            });
+            rows.extend(header.places);
+        }
+        rows.push(Place { start: shape.capacity, len: 0 });
+        let mut next = 0;
+        for place in &rows {
+            if place.start < next || place.len > shape.capacity || place.start > shape.capacity {
+                let what = "the headers of an array's sections";
+                return Err(rebalance::damaged(&extent, 0, what, "lists in their order"));
+            }
+            next = place.start + place.len;
+        }
+        let (worn, tombstone_count) = (FxHashMap::default(), 0);
+        let mut array =
+            Self { extent, kept: None, shape, index, rows, sections, worn, tombstone_count };
+        for number in 0..array.sections.len() {
+            array.restore_section(number)?;
+        }
+        Ok((array, vertices))
+    }
+
+    /// Finds out what memory keeps of a section, and checks its sum.
+    fn restore_section(&mut self, number: usize) -> Result<()> {
+        let locals = self.shape.locals(number..number + 1);
+        let (extent, shape) = (self.extent.clone(), self.shape);
+        let entry_words = shape.entry_words;
+        let count = usize::from(self.sections[number].log_count);
+        let (mut sum, mut used) = (0, 0);
+        let mut with_tombstones = Vec::new();
+        for local in locals.clone() {
+            let Place { start, len } = self.rows[local];
+            let words = extent.words(shape.words_range(start..start + len));
+            sum = sum_of(sum, local, words.iter().map(|word| word.load(Relaxed)));
+            used += len;
+            let neighbors = words.iter().step_by(entry_words as usize);
+            let tombstones = neighbors.filter(|word| word.load(Relaxed) & DELETION != 0).count();
+            if tombstones > 0 {
+                self.tombstone_count += tombstones as u64;
+                with_tombstones.push(local);
+            }
+        }
+        let mut heads = vec![Logged::default(); locals.len()];
+        for (place, entry) in (1..).zip(extent.log(&shape, number, count)) {
+            let local = entry.local();
+            let damaged = || {
+                let offset = shape.log_range(number, place as usize - 1..place as usize).start;
+                rebalance::damaged(&extent, offset, "an entry of an edge log", "one of its section")
+            };
+            let logged = local.checked_sub(locals.start).and_then(|index| heads.get_mut(index));
+            let logged = logged.ok_or_else(damaged)?;
+            if entry.previous() != logged.head {
+                return Err(damaged());
+            }
+            let before = self.rows[local].len + u32::from(logged.count) * entry_words;
+            for (index, word) in (before..).zip(entry.words()) {
+                sum = sum.wrapping_add(mix(local, index, word.load(Relaxed)));
+            }
+            *logged = Logged { head: place, count: logged.count + 1 };
+            used += entry_words;
+            if entry.words()[0].load(Relaxed) & DELETION != 0 {
+                self.tombstone_count += 1;
+                with_tombstones.push(local);
+            }
+        }
+        for (row, logged) in self.rows[locals.clone()].iter_mut().zip(&heads) {
+            row.start |= if logged.count > 0 { IS_LOGGED } else { 0 };
+        }
+        let section = &mut self.sections[number];
+        section.used = used;
+        section.heads = (count > 0).then(|| heads.into());
+        if sum != section.sum {
+            let start = self.rows[locals.start].start & !IS_LOGGED;
+            let offset = shape.words_range(start..start).start;
+            return Err(rebalance::damaged(&extent, offset, "a section's lists", "their sum"));
+        }
+        for local in with_tombstones {
+            self.rows[local].len |= IS_WORN;
+            let degree = self.live_entries(local).len();
+            self.worn.insert(local as u32, degree as u32);
+        }
+        Ok(())
+    }
+
+    /// Returns how many vertices there is room for.
+    pub(super) fn vertex_count(&self) -> usize {
+        self.rows.len() - 1
+    }
+
+    /// Returns the words of all lists.
+    pub(super) fn used(&self) -> u64 {
+        self.sections.iter().map(|section| u64::from(section.used)).sum()
+    }
+
+    /// Returns the words of a list of which there is a row.
+    #[inline]
+    pub(super) fn list(&self, local: usize) -> ListRef<'_> {
+        let row = self.rows[local];
+        let start = row.start & !IS_LOGGED;
+        let words = self.extent.words(self.shape.words_range(start..start + (row.len & !IS_WORN)));
+        ListRef { words, is_plain: (row.start | row.len) & IS_LOGGED == 0 }
+    }
+
+    /// Starts loading a list into the cache, if there is one.
+    #[inline]
+    pub(super) fn prefetch(&self, local: usize) {
+        if let Some(row) = self.rows.get(local) {
+            let start = row.start & !IS_LOGGED;
+            prefetch(self.extent.words(self.shape.words_range(start..start)));
+        }
+    }
+
+    /// Starts loading the row of a list into the cache.
+    #[inline]
+    pub(super) fn prefetch_row(&self, local: usize) {
+        if let Some(rows) = self.rows.get(local..) {
+            prefetch(rows);
+        }
+    }
+
+    /// Returns the neighbors that no tombstone took away.
+    #[inline]
+    pub(super) fn degree(&self, local: usize) -> u32 {
+        let Some(row) = self.rows.get(local) else { return 0 };
+        match (row.start | row.len) & IS_LOGGED == 0 {
+            true => row.len / self.shape.entry_words,
+            false => self.degree_of_parts(local),
+        }
+    }
+
+    #[cold]
+    fn degree_of_parts(&self, local: usize) -> u32 {
+        let row = self.rows[local];
+        match row.len & IS_WORN {
+            0 => row.len / self.shape.entry_words + u32::from(self.logged(local).count),
+            _ => self.worn[&(local as u32)],
+        }
+    }
+
+    fn logged(&self, local: usize) -> Logged {
+        let section = &self.sections[self.shape.section_of(local)];
+        let index = local % self.shape.section_vertices as usize;
+        section.heads.as_ref().map_or(Logged::default(), |heads| heads[index])
+    }
+
+    /// Returns the entries of a list in the edge log, the newest first.
+    fn logged_entries(&self, local: usize) -> impl Iterator<Item = LogEntry<'_>> {
+        let section = self.shape.section_of(local);
+        let mut place = self.logged(local).head;
+        std::iter::from_fn(move || {
+            let at = usize::from(place.checked_sub(1)?);
+            let entry = self.extent.log(&self.shape, section, at + 1).next_back()?;
+            place = entry.previous();
+            Some(entry)
+        })
+    }
+
+    /// Copies the words of a list, those in the edge log included. Returns how many there are.
+    fn copy_list(&self, local: usize, to: &mut [u32]) -> usize {
+        if local >= self.vertex_count() {
+            return 0;
+        }
+        let words = self.list(local).words;
+        for (to, word) in to.iter_mut().zip(words) {
+            *to = word.load(Relaxed);
+        }
+        let logged = self.logged(local).count as usize;
+        let end = words.len() + logged * self.shape.entry_words as usize;
+        if logged > 0 {
+            let mut place = end;
+            for entry in self.logged_entries(local) {
+                place -= self.shape.entry_words as usize;
+                for (to, word) in to[place..].iter_mut().zip(entry.words()) {
+                    *to = word.load(Relaxed);
+                }
+            }
+        }
+        end
+    }
+
+    fn raw_len(&self, local: usize) -> u32 {
+        match self.rows.get(local) {
+            Some(row) if local < self.vertex_count() => {
+                (row.len & !IS_WORN) + u32::from(self.logged(local).count) * self.shape.entry_words
+            }
+            _ => 0,
+        }
+    }
+
+    /// Returns the words of a list, oldest first, tombstones and all.
+    pub(super) fn raw_words(&self, local: usize) -> Vec<u32> {
+        let mut words = vec![0; self.raw_len(local) as usize];
+        self.copy_list(local, &mut words);
+        words
+    }
+
+    /// Returns the words of the entries that no tombstone took away, each with its weight, oldest
+    /// first.
+    pub(super) fn live_entries(&self, local: usize) -> Vec<(u32, u32)> {
+        live_entries(&self.raw_words(local), self.shape.entry_words as usize)
+    }
+
+    /// Counts, for each neighbor that `counts` has as a key, how many live edges a list holds.
+    pub(super) fn count_live(&self, local: usize, counts: &mut FxHashMap<VertexId, i64>) {
+        if local >= self.vertex_count() {
+            return;
+        }
+        let mut count = |word: u32| {
+            if let Some(count) = counts.get_mut(&(word & !DELETION)) {
+                *count += if word & DELETION == 0 { 1 } else { -1 };
+            }
+        };
+        let entry_words = self.shape.entry_words as usize;
+        let words = self.list(local).words;
+        words.iter().step_by(entry_words).for_each(|word| count(word.load(Relaxed)));
+        self.logged_entries(local).for_each(|entry| count(entry.words()[0].load(Relaxed)));
+    }
+
+    /// Notes that a list gets tombstones.
+    pub(super) fn note_worn(&mut self, local: usize, tombstones: u64) {
+        let degree = self.degree(local);
+        self.worn.entry(local as u32).or_insert(degree);
+        self.tombstone_count += tombstones;
+        if local < self.vertex_count() {
+            self.rows[local].len |= IS_WORN;
+        }
+    }
+
+    /// Returns how many self-loops the list of `vertex` has.
+    pub(super) fn loops(&self, local: usize, vertex: VertexId) -> u64 {
+        let mut counts = FxHashMap::from_iter([(vertex, 0)]);
+        self.count_live(local, &mut counts);
+        counts[&vertex] as u64
+    }
+
+    /// Returns whether the sum of a section is that of its lists.
+    pub(super) fn is_sum_right(&self, number: usize) -> bool {
+        let locals = self.shape.locals(number..number + 1);
+        let sum =
+            locals.fold(0, |sum, local| sum_of(sum, local, self.raw_words(local).into_iter()));
+        sum == self.sections[number].sum
+    }
+
+    /// Returns whether some lists have entries in an edge log.
+    pub(super) fn has_logged(&self) -> bool {
+        self.sections.iter().any(|section| section.log_count > 0)
+    }
+
+    /// Adds entries to their lists: to gaps and edge logs if they fit, or by writing all anew.
+    ///
+    /// # Errors
+    /// `NoSpace` if even memory has no room; those of the medium.
+    pub(super) fn take(
+        &mut self,
+        context: &Context,
+        additions: &Additions,
+        vertices: &[u64],
+        bound: usize,
+    ) -> Result<()> {
+        let added = (additions.len() * context.entry_words) as u64;
+        let used = self.used();
+        let is_large = added * REBUILD_SHARE > used + u64::from(self.shape.capacity) / 16;
+        let limit = u64::from(self.shape.capacity) * u64::from(context.options.array_percent) / 100;
+        if bound > self.vertex_count() || is_large || used + added > limit {
+            return self.rebuild(context, additions, vertices, bound);
+        }
+        let mut first = 0;
+        while let Some(local) = additions.local(first) {
+            let section = self.shape.section_of(local);
+            let last = self.shape.locals(section..section + 1).end;
+            let end = first + additions.runs_from(first).take_while(|run| run.0 < last).count();
+            self.make_room(
+                context,
+                section,
+                additions.runs_from(first).take(end - first),
+                vertices,
+            )?;
+            first = end;
+        }
+        for (number, (local, updates)) in additions.runs().enumerate() {
+            if !self.append(context, local, updates) {
+                return self.rebuild(context, &additions.from(number), vertices, bound);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes it anew, with more entries.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub(super) fn rebuild(
+        &mut self,
+        context: &Context,
+        additions: &Additions,
+        vertices: &[u64],
+        bound: usize,
+    ) -> Result<()> {
+        let new = Self::rebuilt(context, self.index, Some(self), additions, vertices, bound)?;
+        context.replace(self.index, &new, self);
+        *self = new;
+        Ok(())
+    }
+
+    /// Before entries are added to some lists of a section: rebalances if they would not fit.
+    fn make_room<'a>(
+        &mut self,
+        context: &Context,
+        section: usize,
+        runs: impl Iterator<Item = (usize, &'a [Update])>,
+        vertices: &[u64],
+    ) -> Result<()> {
+        let (mut added, mut overflow) = (0, 0);
+        let mut longest = (0, 0);
+        for (local, updates) in runs {
+            let words = (updates.len() * context.entry_words) as u32;
+            let room = if self.rows[local].start & IS_LOGGED == 0 { self.gap(local) } else { 0 };
+            added += words;
+            let missing = words.saturating_sub(room);
+            overflow += missing as usize / context.entry_words;
+            if missing > longest.1 {
+                longest = (local, words);
+            }
+        }
+        if overflow <= self.log_room(section) {
+            return Ok(());
+        }
+        let is_in_place = context.is_in_place() && Arc::strong_count(&self.extent) == 1;
+        match self.find_window(context, section, added).filter(|_| is_in_place) {
+            Some(window) => self.rebalance(context, window, (longest.0 as u32, added), vertices),
+            // The caller writes all anew when it comes to the list that does not fit.
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the words of the gap after a list.
+    fn gap(&self, local: usize) -> u32 {
+        let Place { start, len } = self.rows[local];
+        let next = self.rows[local + 1].start & !IS_LOGGED;
+        next - (start & !IS_LOGGED) - (len & !IS_WORN)
+    }
+
+    /// Returns the entries that an edge log may still take.
+    fn log_room(&self, section: usize) -> usize {
+        let most = self.shape.log_entries as usize * LOG_PERCENT / 100;
+        most.saturating_sub(self.sections[section].log_count.into())
+    }
+
+    /// Returns the smallest window around a section that is not too dense with `added` words more,
+    /// if it is not all of the array.
+    ///
+    /// Source: Bender and Hu, TODS 2007: windows double, and what they may be filled to falls from
+    /// that of a section to that of the array.
+    fn find_window(&self, context: &Context, section: usize, added: u32) -> Option<Range<usize>> {
+        let height = self.sections.len().ilog2();
+        let [low, high] = [context.options.array_percent, context.options.section_percent];
+        (0..height).find_map(|level| {
+            let width = 1 << level;
+            let first = section / width * width;
+            let locals = self.shape.locals(first..first + width);
+            let start = |local: usize| self.rows[local].start & !IS_LOGGED;
+            let capacity = u64::from(start(locals.end) - start(locals.start));
+            let used: u64 =
+                self.sections[first..first + width].iter().map(|s| u64::from(s.used)).sum();
+            let percent = high - (high - low) * level / height;
+            let fits = (used + u64::from(added)) * 100 <= capacity * u64::from(percent);
+            fits.then_some(first..first + width)
+        })
+    }
+
+    /// Rebalances a window in place; `wanted` says which list will have how many words more.
+    fn rebalance(
+        &mut self,
+        context: &Context,
+        window: Range<usize>,
+        (wanted_by, wanted): (u32, u32),
+        vertices: &[u64],
+    ) -> Result<()> {
+        let mut undo = match context.undo.take() {
+            // Without room for an undo log, the caller writes all anew.
+            Err(Error::NoSpace { .. }) => return Ok(()),
+            taken => taken?,
+        };
+        Counters::add(&context.counters.in_place);
+        // R1.
+        let stamp = self.sections[window.clone()].iter().map(|s| s.stamp).max().unwrap_or(0) + 1;
+        let has_failed = self.extent.fence(Site::Word).is_err();
+        if has_failed {
+            return Ok(());
+        }
+        for number in window.clone() {
+            let section = &mut self.sections[number];
+            section.sequence = section.sequence.max(context.start_sequence);
+            self.write_header(context.epoch, number, stamp, vertices);
+        }
+        let has_failed = self.extent.fence(Site::SectionHeader).is_err();
+        if has_failed {
+            return Ok(());
+        }
+        let (first, end) = (window.start as u32, window.end as u32);
+        let unit = self.extent.unit().expect("an array on the medium");
+        let job = Job { index: self.index, unit, first, end, stamp, wanted_by, wanted };
+        let capacity_words = context.undo.capacity_words();
+        let saved = self.copy_words(window.clone());
+        match rebalance::run(&self.extent, &self.shape, &job, &mut undo, capacity_words) {
+            Ok(()) => window.into_iter().try_for_each(|number| self.reload(number)),
+            // Nothing is stored any more; in memory the lists are whole all the same.
+            Err(Error::Io { .. } | Error::Poisoned { .. }) => {
+                self.move_to_memory(context.salt, &saved)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the words of some sections, and where they begin.
+    fn copy_words(&self, sections: Range<usize>) -> (u32, Vec<u32>) {
+        let locals = self.shape.locals(sections);
+        let start = |local: usize| self.rows[local].start & !IS_LOGGED;
+        let words = start(locals.start)..start(locals.end);
+        let copy = header::copy(self.extent.words(self.shape.words_range(words.clone())));
+        (words.start, copy)
+    }
+
+    /// After a rebalance in place that failed halfway: goes on in memory with what was saved of it.
+    fn move_to_memory(&mut self, salt: u32, (start, saved): &(u32, Vec<u32>)) -> Result<()> {
+        let memory = Extent::in_memory(salt, self.shape.units())?;
+        let parts = 0..self.shape.words_range(0..self.shape.capacity).end;
+        memory.store(Site::Array, 0, &header::copy(self.extent.words(parts)));
+        memory.store(Site::Array, self.shape.words_range(*start..*start).start, saved);
+        self.kept = Some(std::mem::replace(&mut self.extent, Arc::new(memory)));
+        Ok(())
+    }
+
+    /// Takes over what a rebalance has made of a section.
+    fn reload(&mut self, number: usize) -> Result<()> {
+        let (header, slot, crc) = newest(&self.extent, &self.shape, number)?;
+        let locals = self.shape.locals(number..number + 1);
+        for (row, place) in self.rows[locals].iter_mut().zip(&header.places) {
+            *row = Place { start: place.start, len: place.len | row.len & IS_WORN };
+        }
+        let section = &mut self.sections[number];
+        (section.stamp, section.slot, section.crc) = (header.stamp, slot as u8, crc);
+        (section.log_count, section.heads) = (0, None);
+        Ok(())
+    }
+
+    /// Adds entries to a list: to its gap, and the rest to the edge log. Returns whether they fit.
+    #[inline]
+    fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> bool {
+        let entry_words = context.entry_words;
+        let number = self.shape.section_of(local);
+        let gap =
+            if self.rows[local].start & IS_LOGGED == 0 { self.gap(local) as usize } else { 0 };
+        let (in_gap, in_log) = updates.split_at(updates.len().min(gap / entry_words));
+        if in_log.len() > self.log_room(number) {
+            return false;
+        }
+        let mut words = [0; 32];
+        let mut sum = self.sections[number].sum;
+        for updates in in_gap.chunks(words.len() / entry_words) {
+            let words = &mut words[..updates.len() * entry_words];
+            context.write_entries(updates, words);
+            let Place { start, len } = self.rows[local];
+            let (start, len) = (start & !IS_LOGGED, len & !IS_WORN);
+            let end = start + len;
+            self.extent.store(Site::Word, self.shape.words_range(end..end).start, words);
+            for (place, &word) in (len..).zip(&*words) {
+                sum = sum.wrapping_add(mix(local, place, word));
+            }
+            self.rows[local].len += words.len() as u32;
+        }
+        let section = &mut self.sections[number];
+        section.sum = sum;
+        section.used += (updates.len() * entry_words) as u32;
+        section.is_dirty = true;
+        if self.rows[local].len & IS_WORN != 0 {
+            self.change_worn_degree(local, updates);
+        }
+        if !in_log.is_empty() {
+            self.append_to_log(context, local, in_log);
+        }
+        true
+    }
+
+    fn change_worn_degree(&mut self, local: usize, updates: &[Update]) {
+        let degree = self.worn.entry(local as u32).or_default();
+        for update in updates {
+            *degree = degree.wrapping_add_signed(if update.is_deletion() { -1 } else { 1 });
+        }
+    }
+
+    fn append_to_log(&mut self, context: &Context, local: usize, updates: &[Update]) {
+        let number = self.shape.section_of(local);
+        let index = local % self.shape.section_vertices as usize;
+        let span = self.shape.section_vertices as usize;
+        let mut entry = [0; 3];
+        let entry = &mut entry[..self.shape.log_entry_words()];
+        for update in updates {
+            let Place { len, .. } = self.rows[local];
+            let section = &mut self.sections[number];
+            let heads = section.heads.get_or_insert_with(|| vec![Logged::default(); span].into());
+            let Logged { head, count } = heads[index];
+            entry[0] = LogEntry::link(local, head);
+            context.write_entries(std::slice::from_ref(update), &mut entry[1..]);
+            let place = usize::from(section.log_count);
+            let start = self.shape.log_range(number, place..place).start;
+            self.extent.store(Site::EdgeLog, start, entry);
+            let before = (len & !IS_WORN) + u32::from(count) * self.shape.entry_words;
+            for (place, &word) in (before..).zip(&entry[1..]) {
+                section.sum = section.sum.wrapping_add(mix(local, place, word));
+            }
+            section.log_count += 1;
+            heads[index] = Logged { head: section.log_count, count: count + 1 };
+        }
+        self.rows[local].start |= IS_LOGGED;
+    }
+
+    /// Writes headers of all sections that are not what their headers say; they hold all updates
+    /// before `sequence`.
+    pub(super) fn write_headers(&mut self, epoch: u32, sequence: u64, vertices: &[u64]) {
+        for number in 0..self.sections.len() {
+            if self.sections[number].is_dirty {
+                let section = &mut self.sections[number];
+                section.sequence = section.sequence.max(sequence);
+                let stamp = self.sections[number].stamp + 1;
+                self.write_header(epoch, number, stamp, vertices);
+            }
+        }
+    }
+
+    fn write_header(&mut self, epoch: u32, number: usize, stamp: u32, vertices: &[u64]) {
+        let locals = self.shape.locals(number..number + 1);
+        let place = |row: &Place| Place { start: row.start & !IS_LOGGED, len: row.len & !IS_WORN };
+        let bits = locals.len() as u32;
+        let word = vertices.get(locals.start / 64).copied().unwrap_or(0);
+        let section = &mut self.sections[number];
+        let header = Header {
+            stamp,
+            sequence: section.sequence,
+            epoch,
+            anchored: section.anchored,
+            vertices: word >> (locals.start % 64) & (u64::MAX >> (64 - bits)),
+            sum: section.sum,
+            log_count: section.log_count.into(),
+            places: self.rows[locals].iter().map(place).collect(),
+        };
+        let slot = 1 - usize::from(section.slot);
+        section.crc = self.extent.write_header(&self.shape, (number, slot), &header);
+        (section.stamp, section.slot, section.is_dirty) = (stamp, slot as u8, false);
+    }
+
+    /// Marks the sections whose vertices have changed.
+    pub(super) fn mark_vertices(&mut self, before: &[u64], after: &[u64]) {
+        for (index, (before, after)) in before.iter().zip(after).enumerate() {
+            let mut changed = before ^ after;
+            while changed != 0 {
+                let local = 64 * index + changed.trailing_zeros() as usize;
+                changed &= changed - 1;
+                if let Some(section) = self.sections.get_mut(self.shape.section_of(local)) {
+                    section.is_dirty = true;
+                }
+            }
+        }
+    }
+
+    /// Panics if an invariant does not hold that can be checked without the medium.
+    #[cfg(debug_assertions)]
+    pub(super) fn check(&self) {
+        let mut next = 0;
+        for row in &self.rows {
+            assert!(row.start & !IS_LOGGED >= next, "A1");
+            next = (row.start & !IS_LOGGED) + (row.len & !IS_WORN);
+        }
+        for (number, section) in self.sections.iter().enumerate() {
+            let locals = self.shape.locals(number..number + 1);
+            let used: u32 = locals.map(|local| self.raw_len(local)).sum();
+            assert_eq!(used, section.used, "words of section {number}");
+        }
+    }
+}
+
+/// Returns the words of those lists that are not just appended to: some were deleted.
+fn cleaned_lists(
+    context: &Context,
+    old: Option<&Array>,
+    additions: &Additions,
+) -> FxHashMap<usize, Vec<u32>> {
+    let mut words: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
+    if let Some(old) = old {
+        let worn = old.worn.keys().map(|&local| local as usize);
+        words.extend(worn.map(|local| (local, old.raw_words(local))));
+    }
+    if !words.is_empty() || additions.has_deletions {
+        for (local, updates) in additions.runs() {
+            let is_worn = words.contains_key(&local) || updates.iter().any(Update::is_deletion);
+            if is_worn {
+                let old_words = || old.map_or(Vec::new(), |old| old.raw_words(local));
+                let words = words.entry(local).or_insert_with(old_words);
+                let len = words.len();
+                words.resize(len + updates.len() * context.entry_words, 0);
+                context.write_entries(updates, &mut words[len..]);
+            }
+        }
+    }
+    for words in words.values_mut() {
+        let live = live_entries(words, context.entry_words);
+        words.clear();
+        for (neighbor, weight) in live {
+            words.push(neighbor);
+            words.extend((context.entry_words > 1).then_some(weight));
+        }
+    }
+    words
+}
+
+/// Returns the words of each list of a new array.
+fn lens(
+    context: &Context,
+    old: Option<&Array>,
+    additions: &Additions,
+    cleaned: &FxHashMap<usize, Vec<u32>>,
+    vertex_count: usize,
+) -> Vec<u32> {
+    let old_len = |local: usize| old.map_or(0, |old| old.raw_len(local));
+    let mut lens: Vec<u32> = (0..vertex_count).map(old_len).collect();
+    for (local, updates) in additions.runs() {
+        lens[local] += (updates.len() * context.entry_words) as u32;
+    }
+    for (&local, words) in cleaned {
+        lens[local] = words.len() as u32;
+    }
+    lens
+}
+
+/// Returns the entries, with their weights, that no tombstone took away, oldest first.
+fn live_entries(words: &[u32], entry_words: usize) -> Vec<(u32, u32)> {
+    let mut taken_away: FxHashMap<VertexId, u32> = FxHashMap::default();
+    let mut live = Vec::new();
+    for entry in words.chunks_exact(entry_words).rev() {
+        if entry[0] & DELETION != 0 {
+            *taken_away.entry(entry[0] & !DELETION).or_default() += 1;
+            continue;
+        }
+        match taken_away.get_mut(&entry[0]).filter(|count| **count > 0) {
+            Some(count) => *count -= 1,
+            None => live.push((entry[0], entry.get(1).copied().unwrap_or(1f32.to_bits()))),
+        }
+    }
+    live.reverse();
+    live
+}
+
+/// Adds the words of a list to a sum.
+fn sum_of(sum: u64, local: usize, words: impl Iterator<Item = u32>) -> u64 {
+    (0..).zip(words).fold(sum, |sum, (place, word)| sum.wrapping_add(mix(local, place, word)))
+}

@@ -1,0 +1,329 @@
+//! Snapshots: shared shards and the arrays that they point to.
+//!
+//! Source: DGAP §3 ② and §3.1.3 (a snapshot knows the degrees that lists had). Difference: there
+//! each task copies the degrees of all vertices; here the rows of 4,096 vertices at a time are
+//! shared with the graph until it changes them, and an array that a snapshot may read is not
+//! rebalanced where it lies but written elsewhere. So readers wait for nobody, and nobody for them.
+
+use std::ops::Range;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::vec;
+
+use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView};
+
+use super::archive::Archive;
+use super::array::Array;
+use super::shard::Shard;
+use crate::archiving::{LiveView, SHARD_SPAN};
+use crate::manifest::GraphOptions;
+
+/// How many lists after one that is read the next one is loaded into the cache.
+const READ_AHEAD: usize = 8;
+
+/// A frozen view of a live graph in the `pma` layout.
+pub struct PmaSnapshot {
+    shards: Vec<Arc<Shard>>,
+    vertex_bound: u32,
+    vertex_count: u32,
+    edge_count: u64,
+    sequence: u64,
+    directed: bool,
+    weighted: bool,
+    in_side: Option<usize>,
+}
+
+pub(super) use PmaSnapshot as Snapshot;
+
+impl Snapshot {
+    pub(super) fn new(archive: &Archive, options: &GraphOptions) -> Self {
+        let shards = archive.shards.clone();
+        let degree_sum: u64 = shards.iter().map(|shard| shard.degree_sum).sum();
+        let loop_count: u64 = shards.iter().map(|shard| shard.loop_count).sum();
+        Self {
+            vertex_bound: shards.iter().map(|shard| shard.vertex_bound()).max().unwrap_or(0),
+            vertex_count: shards.iter().map(|shard| shard.vertex_count).sum(),
+            edge_count: if options.directed { degree_sum } else { (degree_sum + loop_count) / 2 },
+            sequence: archive.next_sequence,
+            directed: options.directed,
+            weighted: options.weighted,
+            in_side: (!options.directed || options.in_neighbors).then(|| options.list_count() - 1),
+            shards,
+        }
+    }
+
+    /// Returns how many updates were applied before this view was taken.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Returns whether edges carry a weight; without, [`WeightedView`] gives the weight 1.
+    pub fn is_weighted(&self) -> bool {
+        self.weighted
+    }
+
+    /// Returns whether in-neighbors are kept. If not, asking for them is a caller's bug.
+    pub fn has_in_neighbors(&self) -> bool {
+        self.in_side.is_some()
+    }
+
+    pub(super) fn shards(&self) -> &[Arc<Shard>] {
+        &self.shards
+    }
+
+    #[inline]
+    fn in_side(&self) -> usize {
+        self.in_side.expect("the graph was created without in-neighbors")
+    }
+
+    #[inline]
+    fn side_of(&self, direction: Direction) -> usize {
+        match direction {
+            Direction::Out => 0,
+            Direction::In => self.in_side(),
+        }
+    }
+
+    #[inline]
+    fn array(&self, v: VertexId, side: usize) -> Option<&Array> {
+        let array = self.shards.get(v as usize / SHARD_SPAN)?.arrays[side].as_ref();
+        array.filter(|array| local(v) < array.vertex_count())
+    }
+
+    #[inline(always)]
+    fn neighbors(&self, v: VertexId, side: usize) -> PmaNeighbors<'_> {
+        match self.array(v, side) {
+            Some(array) => self.neighbors_in(array, local(v)),
+            None => PmaNeighbors { words: [].iter(), weighted: self.weighted, parts: None },
+        }
+    }
+
+    #[inline(always)]
+    fn neighbors_in<'a>(&self, array: &'a Array, local: usize) -> PmaNeighbors<'a> {
+        let list = array.list(local);
+        let parts = if list.is_plain { None } else { Some(live(array, local)) };
+        let words = if list.is_plain { list.words.iter() } else { [].iter() };
+        PmaNeighbors { words, weighted: self.weighted, parts }
+    }
+}
+
+#[cold]
+fn live(array: &Array, local: usize) -> Box<vec::IntoIter<(u32, u32)>> {
+    Box::new(array.live_entries(local).into_iter())
+}
+
+impl LiveView for Snapshot {
+    fn has_in_neighbors(&self) -> bool {
+        self.in_side.is_some()
+    }
+}
+
+impl GraphView for Snapshot {
+    fn vertex_bound(&self) -> u32 {
+        self.vertex_bound
+    }
+
+    fn vertex_count(&self) -> u32 {
+        self.vertex_count
+    }
+
+    #[inline]
+    fn is_vertex(&self, v: VertexId) -> bool {
+        self.shards.get(v as usize / SHARD_SPAN).is_some_and(|shard| shard.is_vertex(local(v)))
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.edge_count
+    }
+
+    fn is_directed(&self) -> bool {
+        self.directed
+    }
+
+    #[inline]
+    fn out_degree(&self, v: VertexId) -> u32 {
+        self.array(v, 0).map_or(0, |array| array.degree(local(v)))
+    }
+
+    #[inline]
+    fn in_degree(&self, v: VertexId) -> u32 {
+        self.array(v, self.in_side()).map_or(0, |array| array.degree(local(v)))
+    }
+
+    #[inline(always)]
+    fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.neighbors(v, 0)
+    }
+
+    #[inline(always)]
+    fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.neighbors(v, self.in_side())
+    }
+
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        mut f: impl FnMut(VertexId, u32),
+    ) {
+        let side = self.side_of(direction);
+        for part in Wanted::parts(range) {
+            // A part is of one shard.
+            match self.shards.get(part.start as usize / SHARD_SPAN).map(|s| &s.arrays[side]) {
+                Some(Some(array)) => part.for_each(|v| f(v, array.degree(local(v)))),
+                _ => part.for_each(|v| f(v, 0)),
+            }
+        }
+    }
+
+    #[inline]
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        let side = self.side_of(direction);
+        // Where a list lies is known only once its row is there.
+        if let Some(&v) = vertices.get(2 * READ_AHEAD)
+            && let Some(array) = self.array(v, side)
+        {
+            array.prefetch_row(local(v));
+        }
+        if let Some(&v) = vertices.get(READ_AHEAD)
+            && let Some(array) = self.array(v, side)
+        {
+            array.prefetch(local(v));
+        }
+    }
+
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        let side = self.side_of(direction);
+        for part in Wanted::parts(range) {
+            let shard = self.shards.get(part.start as usize / SHARD_SPAN);
+            if let Some(Some(array)) = shard.map(|shard| &shard.arrays[side]) {
+                self.visit_array(array, part, visitor);
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    #[inline]
+    fn visit_array<V: ListVisitor>(&self, array: &Array, range: Range<VertexId>, visitor: &mut V) {
+        let base = range.start - range.start % SHARD_SPAN as u32;
+        let end = range.end.min(base + array.vertex_count() as u32);
+        if range.start >= end {
+            return;
+        }
+        let wanted = Wanted::of(range.start..end, visitor);
+        for (v, ahead) in wanted.iter(READ_AHEAD) {
+            if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
+                array.prefetch(local(ahead));
+            }
+            let list = array.list(local(v));
+            match (list.is_plain, self.weighted) {
+                (true, false) => {
+                    visitor.visit(v, list.words.iter().map(|word| word.load(Relaxed)));
+                }
+                (true, true) => {
+                    visitor.visit(v, list.words.iter().step_by(2).map(|word| word.load(Relaxed)));
+                }
+                (false, _) => visitor.visit(v, self.neighbors_in(array, local(v))),
+            }
+        }
+    }
+}
+
+impl WeightedView for Snapshot {
+    fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        PmaWeightedNeighbors(self.neighbors(v, 0))
+    }
+
+    fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        PmaWeightedNeighbors(self.neighbors(v, self.in_side()))
+    }
+}
+
+/// The neighbors of a vertex.
+pub struct PmaNeighbors<'a> {
+    words: slice::Iter<'a, AtomicU32>,
+    weighted: bool,
+    /// In place of `words`, which then are none, for a list that is in parts.
+    parts: Option<Box<vec::IntoIter<(u32, u32)>>>,
+}
+
+impl PmaNeighbors<'_> {
+    #[inline]
+    fn next_edge(&mut self) -> Option<(VertexId, f32)> {
+        match (self.words.next(), self.weighted) {
+            (Some(word), false) => Some((word.load(Relaxed), 1.0)),
+            (Some(word), true) => {
+                let weight = self.words.next()?.load(Relaxed);
+                Some((word.load(Relaxed), f32::from_bits(weight)))
+            }
+            (None, _) => self.next_part(),
+        }
+    }
+
+    #[cold]
+    fn next_part(&mut self) -> Option<(VertexId, f32)> {
+        let (neighbor, weight) = self.parts.as_mut()?.next()?;
+        Some((neighbor, f32::from_bits(weight)))
+    }
+
+    #[inline]
+    fn fold_edges<B>(self, init: B, mut f: impl FnMut(B, (VertexId, f32)) -> B) -> B {
+        match (self.parts, self.weighted) {
+            (Some(parts), _) => {
+                parts.fold(init, |folded, (to, weight)| f(folded, (to, f32::from_bits(weight))))
+            }
+            (None, false) => {
+                self.words.fold(init, |folded, word| f(folded, (word.load(Relaxed), 1.0)))
+            }
+            (None, true) => self.words.as_slice().as_chunks::<2>().0.iter().fold(
+                init,
+                |folded, [to, weight]| {
+                    f(folded, (to.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
+                },
+            ),
+        }
+    }
+}
+
+impl Iterator for PmaNeighbors<'_> {
+    type Item = VertexId;
+
+    #[inline]
+    fn next(&mut self) -> Option<VertexId> {
+        self.next_edge().map(|(neighbor, _)| neighbor)
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
+        self.fold_edges(init, |folded, (neighbor, _)| f(folded, neighbor))
+    }
+}
+
+/// The neighbors of a vertex with the weights of the edges.
+pub struct PmaWeightedNeighbors<'a>(PmaNeighbors<'a>);
+
+impl Iterator for PmaWeightedNeighbors<'_> {
+    type Item = (VertexId, f32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(VertexId, f32)> {
+        self.0.next_edge()
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, f: F) -> B {
+        self.0.fold_edges(init, f)
+    }
+}
+
+#[inline]
+fn local(v: VertexId) -> usize {
+    v as usize % SHARD_SPAN
+}

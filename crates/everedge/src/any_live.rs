@@ -1,0 +1,113 @@
+//! A live graph of any layout: an enum and a `match`.
+
+use everedge_storage::medium::Volume;
+use everedge_storage::{
+    AdjacencyGraph, Batch, Changes, Compaction, Layout, Manifest, PmaGraph, Recovery, Verification,
+};
+
+use crate::Result;
+use crate::any_view::AnyView;
+
+/// A live graph of any layout.
+pub(crate) enum AnyLive {
+    Adjacency(Box<AdjacencyGraph>),
+    Pma(Box<PmaGraph>),
+}
+
+/// Evaluates an expression with the graph inside an [`AnyLive`].
+macro_rules! with_live {
+    ($any:expr, $graph:ident => $body:expr) => {
+        match $any {
+            AnyLive::Adjacency($graph) => $body,
+            AnyLive::Pma($graph) => $body,
+        }
+    };
+}
+
+impl AnyLive {
+    /// Creates an empty graph in the layout that its manifest names.
+    pub(crate) fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
+        Ok(match manifest.options.layout {
+            Layout::Adjacency => Self::Adjacency(AdjacencyGraph::create(volume, manifest)?.into()),
+            Layout::Pma => Self::Pma(PmaGraph::create(volume, manifest)?.into()),
+        })
+    }
+
+    pub(crate) fn open(volume: Volume, layout: Layout) -> Result<Self> {
+        Ok(match layout {
+            Layout::Adjacency => Self::Adjacency(AdjacencyGraph::open(volume)?.into()),
+            Layout::Pma => Self::Pma(PmaGraph::open(volume)?.into()),
+        })
+    }
+
+    /// Returns every file that a graph in a layout can have.
+    pub(crate) fn files(layout: Layout) -> &'static [&'static str] {
+        match layout {
+            Layout::Adjacency => &AdjacencyGraph::FILES,
+            Layout::Pma => &PmaGraph::FILES,
+        }
+    }
+
+    /// Returns whether a graph in some layout can have a file of this name.
+    pub(crate) fn is_file(name: &str) -> bool {
+        [Layout::Adjacency, Layout::Pma].iter().any(|&layout| Self::files(layout).contains(&name))
+    }
+
+    pub(crate) fn snapshot(&self) -> Result<AnyView> {
+        Ok(match self {
+            Self::Adjacency(graph) => AnyView::Adjacency(graph.snapshot()?),
+            Self::Pma(graph) => AnyView::Pma(graph.snapshot()?),
+        })
+    }
+
+    pub(crate) fn apply(&self, batch: &Batch) -> Result<()> {
+        Ok(with_live!(self, graph => graph.apply(batch))?)
+    }
+
+    pub(crate) fn delete(&self, edges: &[everedge_core::Edge]) -> Result<Changes> {
+        Ok(with_live!(self, graph => graph.delete(edges.iter().copied()))?)
+    }
+
+    pub(crate) fn delete_vertex(&self, v: everedge_core::VertexId) -> Result<Changes> {
+        Ok(with_live!(self, graph => graph.delete_vertex(v))?)
+    }
+
+    pub(crate) fn sync(&self) -> Result<()> {
+        Ok(with_live!(self, graph => graph.sync())?)
+    }
+
+    pub(crate) fn close(self) -> Result<()> {
+        Ok(with_live!(self, graph => graph.close())?)
+    }
+
+    pub(crate) fn changes(&self) -> Result<Changes> {
+        Ok(with_live!(self, graph => graph.changes())?)
+    }
+
+    pub(crate) fn compact(&self) -> Result<Compaction> {
+        Ok(with_live!(self, graph => graph.compact())?)
+    }
+
+    pub(crate) fn verify(&self) -> Result<Verification> {
+        Ok(with_live!(self, graph => graph.verify())?)
+    }
+
+    pub(crate) fn thread_shares(&self) -> Vec<u64> {
+        match self {
+            Self::Adjacency(graph) => graph.thread_shares(),
+            Self::Pma(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        with_live!(self, graph => graph.manifest())
+    }
+
+    pub(crate) fn recovery(&self) -> Recovery {
+        with_live!(self, graph => graph.recovery())
+    }
+
+    pub(crate) fn volume(&self) -> &Volume {
+        with_live!(self, graph => graph.volume())
+    }
+}
