@@ -24,9 +24,9 @@
 //! changes is copied once. Memory: 20 bytes a vertex and list, and the buffers.
 //!
 //! # Concurrency
-//! Any number of writers and readers. `writers` lets one caller keep the others out; the log
-//! orders batches; `archive` is held by whoever archives or flushes. Lock order: `writers`,
-//! `archive`, then those inside the log and the space.
+//! Any number of writers and readers. The log orders batches, and lets one writer keep the others
+//! out; `archive` is held by whoever archives or flushes. Lock order: `archive`, then those inside
+//! the log and the space.
 //!
 //! # Recovery
 //! On the medium: blocks and log. Rebuilt: everything else ([`recovery`]), unless a killed process

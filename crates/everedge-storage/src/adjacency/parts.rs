@@ -12,7 +12,7 @@ use super::AdjacencyGraph;
 use super::archive::Archive;
 use super::list::List;
 use crate::Result;
-use crate::archiving::{SHARD_SPAN, pairs};
+use crate::archiving::SHARD_SPAN;
 use crate::batch::{DELETION, VERTEX};
 
 /// What one place holds of a vertex's list, each in the order of arrival.
@@ -59,7 +59,7 @@ impl AdjacencyGraph {
         let _archive = self.live.core.archive();
         let log = &self.live.core.machinery.log;
         for record in log.untaken_records() {
-            for (src, dst) in pairs(log.updates(&record, 0, record.count)) {
+            log.for_each_update(&record, 0..record.count, |src, dst| {
                 let (vertex, mark) = (src & !DELETION, src & DELETION);
                 match (dst & VERTEX != 0, options.directed, direction) {
                     (true, _, _) => {}
@@ -72,7 +72,7 @@ impl AdjacencyGraph {
                         }
                     }
                 }
-            }
+            });
         }
         part
     }

@@ -1,10 +1,13 @@
 //! What writers, readers and the archiving thread of a graph share.
 
+use std::sync::OnceLock;
+
+use everedge_core::Edge;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::phases::Phases;
 use super::shard::Outcome;
-use crate::batch::Batch;
+use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog};
 use crate::manifest::{Durability, GraphOptions, Manifest};
 use crate::medium::{Access, Volume};
@@ -96,7 +99,7 @@ pub(crate) struct Core<L: Layout> {
     pub(crate) machinery: L,
     archive: Mutex<L::Archive>,
     /// Why archiving failed; from then on there are no writes.
-    failure: Mutex<Option<String>>,
+    failure: OnceLock<String>,
 }
 
 impl<L: Layout> Drop for Core<L> {
@@ -112,13 +115,13 @@ impl<L: Layout> Core<L> {
         machinery: L,
         archive: L::Archive,
     ) -> Self {
-        let (archive, failure) = (Mutex::new(archive), Mutex::new(None));
+        let (archive, failure) = (Mutex::new(archive), OnceLock::new());
         Self { volume, manifest, machinery, archive, failure }
     }
 
-    /// Makes a batch durable, as far as the graph's durability asks for it. Returns whether there
-    /// is enough to be archived.
-    pub(super) fn commit(&self, batch: &Batch) -> Result<bool> {
+    /// Makes a batch durable, as far as the graph's durability asks for it; `is_alone` says that the
+    /// caller keeps other writers out. Returns whether there is enough to be archived.
+    pub(super) fn commit(&self, batch: &Batch, is_alone: bool) -> Result<bool> {
         if batch.is_empty() {
             return Ok(false);
         }
@@ -129,12 +132,40 @@ impl<L: Layout> Core<L> {
         if !batch.only_takes_away() {
             self.machinery.make_room()?;
         }
-        let position = self.append(batch)?;
+        let (position, untaken) = self.append(batch, is_alone)?;
         self.machinery.note_logged();
         if self.machinery.options().durability != Durability::None {
             log.make_durable(position)?;
         }
-        Ok(self.is_due(1))
+        Ok(untaken >= self.threshold(1))
+    }
+
+    /// Commits one update of an edge, of which `src` carries the mark of a deletion. Returns nothing
+    /// if it is to be committed as a batch.
+    pub(super) fn commit_edge(
+        &self,
+        (src, dst): Edge,
+        weight: Option<f32>,
+    ) -> Result<Option<bool>> {
+        let (log, options) = (self.machinery.log(), self.machinery.options());
+        if !log.takes_lines()
+            || options.durability == Durability::None
+            || weight.is_some() != options.weighted
+        {
+            return Ok(None);
+        }
+        self.refuse_if_failed()?;
+        log.begin_writing()?;
+        if src & DELETION == 0 {
+            self.machinery.make_room()?;
+        }
+        match log.append_line((src, dst), weight.map(f32::to_bits))? {
+            Appended::Full => Ok(None),
+            Appended::At { untaken, .. } => {
+                self.machinery.note_logged();
+                Ok(Some(untaken >= self.threshold(1)))
+            }
+        }
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
@@ -159,13 +190,13 @@ impl<L: Layout> Core<L> {
         Ok(())
     }
 
-    fn append(&self, batch: &Batch) -> Result<u64> {
+    fn append(&self, batch: &Batch, is_alone: bool) -> Result<(u64, u64)> {
         let log = self.machinery.log();
         let needed = log.bytes_for(batch);
         let mut is_ring_fresh = false;
         loop {
-            let full = match log.append(batch) {
-                Ok(Appended::At { position }) => return Ok(position),
+            let full = match log.append(batch, is_alone) {
+                Ok(Appended::At { position, untaken }) => return Ok((position, untaken)),
                 Ok(Appended::Full) => None,
                 Err(error @ Error::NoSpace { .. }) => Some(error),
                 Err(error) => return Err(error),
@@ -188,8 +219,12 @@ impl<L: Layout> Core<L> {
 
     /// Whether there are at least so many thresholds of updates to be archived.
     pub(crate) fn is_due(&self, thresholds: u64) -> bool {
-        let threshold = self.machinery.pace().archive_threshold.max(1);
-        self.machinery.log().untaken().1 >= threshold.saturating_mul(thresholds)
+        self.machinery.log().untaken().1 >= self.threshold(thresholds)
+    }
+
+    /// Returns how many updates so many thresholds are.
+    fn threshold(&self, thresholds: u64) -> u64 {
+        self.machinery.pace().archive_threshold.max(1).saturating_mul(thresholds)
     }
 
     /// Whether writers have to wait for archiving.
@@ -288,13 +323,13 @@ impl<L: Layout> Core<L> {
 
     fn fail(&self, error: &Error) {
         self.machinery.give_up();
-        self.failure.lock().get_or_insert_with(|| error.to_string());
+        self.failure.get_or_init(|| error.to_string());
     }
 
     /// After a panic of whoever archived: refuses all from now on, since lists may be half done.
     pub(super) fn panicked(&self, why: &str) {
         self.machinery.give_up();
-        self.failure.lock().get_or_insert_with(|| why.to_owned());
+        self.failure.get_or_init(|| why.to_owned());
         *L::torn(&mut self.archive.lock()) = true;
     }
 
@@ -303,7 +338,7 @@ impl<L: Layout> Core<L> {
         if let Some(error) = self.volume.poisoned() {
             return Err(error);
         }
-        match &*self.failure.lock() {
+        match self.failure.get() {
             Some(first) => Err(Error::Poisoned { first: first.clone() }),
             None => Ok(()),
         }

@@ -98,9 +98,9 @@ impl<'a> Scattered<'a> {
             }
         });
         if options.weighted {
-            for (index, weight) in round.weights(range) {
+            round.for_each_weight(range, |index, weight| {
                 self.scratch.weights[index as usize].store(weight, Relaxed);
-            }
+            });
         }
     }
 

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use everedge_core::{Edge, GraphView, VertexId};
-use parking_lot::RwLock;
+use everedge_core::{Edge, GraphView, MAX_VERTEX_ID, VertexId};
 
 use super::core::{Core, Layout};
 use super::phases::Archiver;
@@ -76,26 +75,39 @@ pub(crate) trait LiveView: GraphView {
 pub(crate) struct Live<L: Layout> {
     pub(crate) core: Arc<Core<L>>,
     archiver: Archiver<L>,
-    writers: RwLock<()>,
 }
 
 impl<L: Layout> Live<L> {
     pub(crate) fn new(core: Core<L>) -> Self {
         let core = Arc::new(core);
         let archiver = Archiver::new(core.clone());
-        Self { core, archiver, writers: RwLock::new(()) }
+        Self { core, archiver }
     }
 
     pub(crate) fn apply(&self, batch: &Batch) -> Result<()> {
-        let _among_writers = self.writers.read();
-        self.commit(batch)
+        self.commit(batch, false)
+    }
+
+    pub(crate) fn insert_edge(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
+        let is_valid = src.max(dst) <= MAX_VERTEX_ID && weight.is_none_or(f32::is_finite);
+        if is_valid {
+            if let Some(is_due) = self.core.commit_edge((src, dst), weight)? {
+                if is_due {
+                    self.archiver.call();
+                }
+                return Ok(());
+            }
+        }
+        let weights = weight.map(|weight| [weight]);
+        let batch = Batch::insertions([(src, dst)].into_iter(), weights.as_ref().map(|w| &w[..]))?;
+        self.apply(&batch)
     }
 
     pub(crate) fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
         let batch = Batch::deletions(edges, self.core.manifest.options.weighted)?;
-        let _alone = self.writers.write();
+        let _alone = self.core.machinery.log().keep_others_out();
         let before = self.changes()?;
-        self.commit(&batch)?;
+        self.commit(&batch, true)?;
         Ok(self.changes()? - before)
     }
 
@@ -103,7 +115,7 @@ impl<L: Layout> Live<L> {
     where
         L::Snapshot: LiveView,
     {
-        let _alone = self.writers.write();
+        let _alone = self.core.machinery.log().keep_others_out();
         let before = self.changes()?;
         let snapshot = self.snapshot()?;
         if v >= snapshot.vertex_bound() || !snapshot.is_vertex(v) {
@@ -115,7 +127,7 @@ impl<L: Layout> Live<L> {
         }
         batch.end_vertex(v)?;
         drop(snapshot);
-        self.commit(&batch)?;
+        self.commit(&batch, true)?;
         Ok(self.changes()? - before)
     }
 
@@ -146,8 +158,8 @@ impl<L: Layout> Live<L> {
         self.core.close()
     }
 
-    fn commit(&self, batch: &Batch) -> Result<()> {
-        if self.core.commit(batch)? {
+    fn commit(&self, batch: &Batch, is_alone: bool) -> Result<()> {
+        if self.core.commit(batch, is_alone)? {
             self.archiver.call();
         }
         Ok(())
@@ -177,6 +189,19 @@ macro_rules! live_graph {
                 weights: Option<&[f32]>,
             ) -> $crate::Result<()> {
                 self.apply(&$crate::Batch::insertions(edges.iter().copied(), weights)?)
+            }
+
+            /// Inserts one edge, a batch of its own. It takes less than [`Self::insert`], and on
+            /// persistent memory several writers do not wait for one another.
+            ///
+            /// # Errors
+            /// As [`Self::apply`].
+            pub fn insert_edge(
+                &self,
+                edge: everedge_core::Edge,
+                weight: Option<f32>,
+            ) -> $crate::Result<()> {
+                self.live.insert_edge(edge, weight)
             }
 
             /// Deletes the newest occurrence of each edge, as one batch. Returns what it changed.

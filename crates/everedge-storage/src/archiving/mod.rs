@@ -6,9 +6,9 @@
 //! layout makes of a shard's updates is its own: it implements [`Layout`].
 //!
 //! # Concurrency
-//! Any number of writers and readers. `writers` lets one caller keep the others out; the log
-//! orders batches; the archive is held by whoever archives. Lock order: `writers`, archive, then
-//! those inside the log and the layout.
+//! Any number of writers and readers. The log orders batches, and lets one writer keep the others
+//! out; the archive is held by whoever archives. Lock order: archive, then those inside the log and
+//! the layout.
 
 mod calls;
 #[cfg(test)]

@@ -124,8 +124,9 @@ impl<'a> Round<'a> {
         let after = self.segments.partition_point(|segment| segment.offset <= index);
         let Segment { record, start, offset, .. } = self.segments[after - 1];
         let place = start + (index - offset);
-        let update = pairs(self.log.updates(record, place, place + 1)).next();
-        update.expect("an update has two words")
+        let mut update = (0, 0);
+        self.log.for_each_update(record, place..place + 1, |src, dst| update = (src, dst));
+        update
     }
 
     /// Calls `f(place in the round, src, dst)` for a range of the round; `src` carries the mark of
@@ -141,21 +142,21 @@ impl<'a> Round<'a> {
             });
         }
         for (record, start, end, mut index) in self.overlaps(range) {
-            for part in self.log.updates(record, start, end) {
-                for pair in part.chunks_exact(2) {
-                    f(index, pair[0].load(Relaxed), pair[1].load(Relaxed));
-                    index += 1;
-                }
-            }
+            self.log.for_each_update(record, start..end, |src, dst| {
+                f(index, src, dst);
+                index += 1;
+            });
         }
     }
 
-    /// Returns the weights, as bits, of a range of the round, each with its place in it.
-    pub(crate) fn weights(&self, range: Range<u32>) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.overlaps(range).flat_map(|(record, start, end, offset)| {
-            let words = self.log.weights(record, start, end).into_iter().flatten();
-            (offset..).zip(words.map(|word| word.load(Relaxed)))
-        })
+    /// Calls `f(place in the round, weight)`, the weight as bits, for a range of the round.
+    pub(crate) fn for_each_weight(&self, range: Range<u32>, mut f: impl FnMut(u32, u32)) {
+        for (record, start, end, mut index) in self.overlaps(range) {
+            self.log.for_each_weight(record, start..end, |weight| {
+                f(index, weight);
+                index += 1;
+            });
+        }
     }
 
     /// Returns the stretches of records that make up `range`, each with its place in the round.

@@ -25,12 +25,13 @@
 //!   when nothing else does.
 //!
 //! # Cost
-//! 48 bytes a batch and 8 (weighted: 12) an update, one fence a batch; writers that wait for the
-//! same fence share it.
+//! 48 bytes a batch and 8 (weighted: 12) an update, in whole lines of 64 bytes, one fence a batch;
+//! writers that wait for the same fence share it. A batch of one update is one line, which its
+//! writer stores past the cache and fences by itself (`line.rs`).
 //!
 //! # Concurrency
-//! `state` orders appends, `durable` orders fences; a record's fence is never waited for under
-//! `state`, an anchor's is.
+//! `state` orders appends; a record counts as stored, or durable, when all before it do. A record's
+//! fence is never waited for under `state`, an anchor's is.
 //!
 //! # Recovery
 //! Read from the tail to the first record that is not whole. A record found whole further on that
@@ -39,25 +40,27 @@
 //! anyone sees it: a process that was killed may have left it in caches only.
 
 mod anchor;
+mod line;
+mod record;
 mod recovery;
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::ops::{Deref, Range};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
 pub(crate) use self::anchor::{Checkpoint, RING_OFFSET};
+use self::line::Watermarks;
+pub(crate) use self::record::Record;
+use self::record::{
+    HEADER_WORDS, LINE_BYTES, LINE_WORDS, encode_body, encode_commit, encode_header, record_bytes,
+};
 use crate::batch::Batch;
 use crate::medium::{Region, Site};
 use crate::{Error, Result};
 
-const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"BTCH");
-const COMMIT_MAGIC: u32 = u32::from_le_bytes(*b"CMIT");
-const HEADER_WORDS: usize = 8;
-const COMMIT_WORDS: usize = 4;
 /// The ring grows by at least this much, so that small graphs stay small.
 const RING_GROWTH_BYTES_MIN: u64 = 64 << 10;
 const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
@@ -65,28 +68,6 @@ const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
 const KEPT_BYTES_MAX: u64 = 1 << 20;
 /// Page faults of the ring are taken so far ahead: little enough that its stores find it cached.
 const POPULATE_BYTES: u64 = 512 << 10;
-
-/// One batch in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
-    /// Where its first update lies.
-    position: u64,
-    /// The sequence number of its first update.
-    pub sequence: u64,
-    /// How many updates it holds.
-    pub count: u32,
-    /// The number of the open that wrote it.
-    generation: u32,
-    /// Whether some of them are of vertices, not of edges.
-    pub has_vertex_updates: bool,
-}
-
-impl Record {
-    /// Returns the sequence number after its last update.
-    fn end_sequence(&self) -> u64 {
-        self.sequence + u64::from(self.count)
-    }
-}
 
 /// How far a layout has come with the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,29 +87,60 @@ pub(crate) struct Progress {
 /// The outcome of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Appended {
-    /// The batch is in the log, up to `position`, not yet fenced.
-    At { position: u64 },
+    /// The batch is in the log, up to `position`; so many updates the layout has not taken.
+    At { position: u64, untaken: u64 },
     /// The ring has no room until the tail moves.
     Full,
 }
 
+// What every append changes comes first, in one cache line with the lock: writers take it from one
+// another.
+#[repr(C)]
 struct State {
-    anchor: Anchor,
     head: u64,
     next_sequence: u64,
-    /// Records that the layout has not yet taken.
-    logged: VecDeque<Record>,
-    /// Whether this open has made its generation durable.
-    writing: bool,
     /// Up to where the file's page faults were taken.
     populated: u64,
+    /// The last record that the layout has not taken; it may still be joined.
+    last: Option<Record>,
+    /// Whether one writer keeps the others out.
+    is_kept: bool,
+    /// Records before the last that the layout has not taken.
+    logged: VecDeque<Record>,
+    /// The first update that the layout has not taken.
+    first_untaken: u64,
+    anchor: Anchor,
 }
 
-/// Up to where the log is fenced.
-#[derive(Clone, Copy)]
-struct Durable {
-    position: u64,
-    sequence: u64,
+impl State {
+    /// Returns how many updates the layout has not taken.
+    fn untaken(&self) -> u64 {
+        self.next_sequence - self.first_untaken
+    }
+
+    /// Adds a record that the layout has not taken.
+    fn note(&mut self, record: Record) {
+        if !self.last.as_mut().is_some_and(|last| last.join(&record)) {
+            self.logged.extend(self.last.replace(record));
+        }
+    }
+
+    /// Returns the records that the layout has not taken.
+    fn untaken_records(&self) -> impl Iterator<Item = &Record> {
+        self.logged.iter().chain(&self.last)
+    }
+}
+
+/// In cache lines of its own, so that who changes it takes nothing else from other processors.
+#[repr(align(64))]
+struct OwnLine<T>(T);
+
+impl<T> Deref for OwnLine<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 /// The circular edge log of one graph.
@@ -136,8 +148,24 @@ pub(crate) struct EdgeLog {
     region: Region,
     weighted: bool,
     salt: u32,
-    state: Mutex<State>,
-    durable: Mutex<Durable>,
+    /// Whether this open has made its generation durable.
+    is_writing: AtomicBool,
+    state: OwnLine<Mutex<State>>,
+    marks: OwnLine<Watermarks>,
+    /// Held by whoever fences what others have stored.
+    fencing: Mutex<()>,
+    /// Notified when others may write again.
+    released: Condvar,
+}
+
+/// While it is held, only its holder appends.
+pub(crate) struct Alone<'a>(&'a EdgeLog);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().is_kept = false;
+        self.0.released.notify_all();
+    }
 }
 
 impl EdgeLog {
@@ -169,7 +197,7 @@ impl EdgeLog {
         };
         let log = Self::with_anchor(region, weighted, salt, anchor);
         log.write_anchor(&anchor)?;
-        log.state.lock().writing = true;
+        log.is_writing.store(true, Relaxed);
         Ok(log)
     }
 
@@ -248,15 +276,19 @@ impl EdgeLog {
 
     fn with_anchor(region: Region, weighted: bool, salt: u32, anchor: Anchor) -> Self {
         let state = State {
-            anchor,
             head: anchor.tail,
             next_sequence: anchor.tail_sequence,
-            logged: VecDeque::new(),
-            writing: false,
             populated: region.len(),
+            last: None,
+            is_kept: false,
+            logged: VecDeque::new(),
+            first_untaken: anchor.tail_sequence,
+            anchor,
         };
-        let durable = Durable { position: anchor.tail, sequence: anchor.tail_sequence };
-        Self { region, weighted, salt, state: Mutex::new(state), durable: Mutex::new(durable) }
+        let marks = OwnLine(Watermarks::new(anchor.tail, anchor.tail_sequence));
+        let (state, fencing) = (OwnLine(Mutex::new(state)), Mutex::new(()));
+        let (is_writing, released) = (AtomicBool::new(false), Condvar::new());
+        Self { region, weighted, salt, is_writing, state, marks, fencing, released }
     }
 
     /// Returns how often the anchor was changed.
@@ -274,14 +306,19 @@ impl EdgeLog {
             return Progress { position, sequence, generation, commit, next_sequence };
         }
         let taken = records.partition_point(|record| record.end_sequence() <= next_sequence);
-        let header_bytes = 4 * HEADER_WORDS as u64;
         let generation = records[taken.saturating_sub(1)].generation;
         let (position, sequence) = match records.get(taken) {
-            Some(first) => (first.position - header_bytes, first.sequence),
+            Some(&first) => {
+                let mut rest = first;
+                if first.is_of_lines {
+                    let lines = next_sequence.saturating_sub(first.sequence);
+                    rest.split_before(first.start() + LINE_BYTES * lines);
+                }
+                (rest.start(), rest.sequence)
+            }
             None => {
                 let last = &records[taken - 1];
-                let bytes = record_bytes(last.count.into(), self.weighted);
-                (last.position - header_bytes + bytes, last.end_sequence())
+                (last.end(self.weighted), last.end_sequence())
             }
         };
         let anchor = self.state.lock().anchor;
@@ -298,8 +335,9 @@ impl EdgeLog {
     /// Returns how many batches, and updates in them, the layout has not taken yet.
     pub(crate) fn untaken(&self) -> (u64, u64) {
         let state = self.state.lock();
-        let updates = state.logged.front().map_or(0, |first| state.next_sequence - first.sequence);
-        (state.logged.len() as u64, updates)
+        let updates = state.untaken();
+        let batches = state.untaken_records().map(Record::batch_count).sum();
+        (batches, updates)
     }
 
     /// Returns the sequence number of the next update.
@@ -310,7 +348,7 @@ impl EdgeLog {
     /// Returns whether nothing was written since the log was opened, and it is empty.
     pub(crate) fn is_untouched(&self) -> bool {
         let state = self.state.lock();
-        !state.writing && state.head == state.anchor.tail
+        !self.is_writing.load(Relaxed) && state.head == state.anchor.tail
     }
 
     /// Returns the bytes of the ring that hold records.
@@ -328,70 +366,103 @@ impl EdgeLog {
     /// Makes this open's generation durable; the caller has durably undone by then what the
     /// open dropped. Called before the first write of an open.
     pub(crate) fn begin_writing(&self) -> Result<()> {
+        if self.is_writing.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let mut state = self.state.lock();
-        if !state.writing {
+        if !self.is_writing.load(Relaxed) {
             self.change_anchor(&mut state, |anchor| anchor.generation += 1)?;
-            state.writing = true;
+            self.is_writing.store(true, Ordering::Release);
         }
         Ok(())
     }
 
-    /// Stores `batch` at the head without fencing it.
+    /// Keeps all other writers out.
+    pub(crate) fn keep_others_out(&self) -> Alone<'_> {
+        self.open_state(false).is_kept = true;
+        Alone(self)
+    }
+
+    /// Returns the state, for appending, as soon as nobody else keeps others out.
+    fn open_state(&self, is_alone: bool) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        while state.is_kept && !is_alone {
+            self.released.wait(&mut state);
+        }
+        state
+    }
+
+    /// Stores `batch` at the head without fencing it; `is_alone` says that the caller keeps others
+    /// out.
     ///
     /// # Errors
     /// `NoSpace` if the ring could still grow but the medium is full; nothing has changed then.
-    pub(crate) fn append(&self, batch: &Batch) -> Result<Appended> {
+    pub(crate) fn append(&self, batch: &Batch, is_alone: bool) -> Result<Appended> {
         debug_assert_eq!(batch.is_weighted(), self.weighted);
         let body = encode_body(batch);
         let body_crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&body));
-        let durable_sequence = self.durable.lock().sequence;
-
-        let mut state = self.state.lock();
+        let mut state = self.open_state(is_alone);
         let bytes = record_bytes(batch.len() as u64, self.weighted);
-        let kept = kept_for_deletions(&state.anchor, batch);
-        if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
-            return Ok(Appended::Full);
-        }
-        self.grow_ring(&mut state, bytes + kept)?;
-        self.populate_ring(&mut state, bytes)?;
-        let anchor = state.anchor;
+        let kept = kept_for_deletions(&state.anchor, batch.only_takes_away());
+        let has_vertex_updates = batch.vertex_update_count() > 0;
         let count = batch.len() as u32;
-        let flags = u32::from(batch.vertex_update_count() > 0);
-        let sequences = [state.next_sequence, durable_sequence];
-        let header = encode_header(&anchor, count, flags, sequences);
-        let commit = encode_commit(body_crc, &header, state.next_sequence + u64::from(count));
-        let body_position = state.head + 4 * HEADER_WORDS as u64;
-        self.store(&anchor, state.head, &header);
-        self.store(&anchor, body_position, &body);
-        self.store(&anchor, body_position + 4 * body.len() as u64, &commit);
-        let sequence = state.next_sequence;
-        state.logged.push_back(Record {
-            position: body_position,
-            sequence,
-            count,
-            generation: anchor.generation,
-            has_vertex_updates: flags != 0,
-        });
+        let Some(record) = self.reserve(&mut state, (bytes, kept), count, has_vertex_updates)?
+        else {
+            return Ok(Appended::Full);
+        };
+        let anchor = state.anchor;
+        let sequences = [record.sequence, self.marks.durable.sequence()];
+        let header = encode_header(&anchor, count, has_vertex_updates.into(), sequences);
+        let commit = encode_commit(body_crc, &header, record.end_sequence());
+        self.store(&anchor, record.start(), &header);
+        self.store(&anchor, record.position, &body);
+        self.store(&anchor, record.position + 4 * body.len() as u64, &commit);
+        let (position, untaken) = (state.head, state.untaken());
+        self.marks.stored.advance_in_turn(record.start(), position, record.end_sequence());
+        Ok(Appended::At { position, untaken })
+    }
+
+    /// Takes the next `bytes` of the ring for a record, and keeps some free after them. Returns
+    /// nothing if the ring has no room.
+    fn reserve(
+        &self,
+        state: &mut State,
+        (bytes, kept): (u64, u64),
+        count: u32,
+        has_vertex_updates: bool,
+    ) -> Result<Option<Record>> {
+        if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
+            return Ok(None);
+        }
+        self.grow_ring(state, bytes + kept)?;
+        self.populate_ring(state, bytes)?;
+        let position = state.head + 4 * HEADER_WORDS as u64;
+        let (sequence, generation) = (state.next_sequence, state.anchor.generation);
+        let record = Record::new(position, sequence, count, generation, has_vertex_updates);
         state.head += bytes;
         state.next_sequence += u64::from(count);
-        Ok(Appended::At { position: state.head })
+        state.note(record);
+        Ok(Some(record))
     }
 
     /// Fences the log at least up to `position`; a fence covers all that was appended by then.
     pub(crate) fn make_durable(&self, position: u64) -> Result<()> {
-        let mut durable = self.durable.lock();
-        if durable.position >= position {
+        if self.marks.durable.position() >= position {
             return Ok(());
         }
-        let (anchor, head, next_sequence) = {
-            let state = self.state.lock();
-            (state.anchor, state.head, state.next_sequence)
-        };
-        for range in ring_ranges(&anchor, durable.position, head) {
+        self.marks.stored.wait_for(position);
+        let _alone = self.fencing.lock();
+        let from = self.marks.durable.position();
+        if from >= position {
+            return Ok(());
+        }
+        let anchor = self.state.lock().anchor;
+        let (stored, sequence) = self.marks.stored.both();
+        for range in ring_ranges(&anchor, from, stored) {
             self.region.flush(Site::LogRecord, range);
         }
         self.region.fence(Site::LogRecord)?;
-        *durable = Durable { position: head, sequence: next_sequence };
+        self.marks.durable.raise(stored, sequence);
         Ok(())
     }
 
@@ -403,25 +474,83 @@ impl EdgeLog {
 
     /// Returns the records that have not been taken, fenced or not.
     pub(crate) fn untaken_records(&self) -> Vec<Record> {
-        self.state.lock().logged.iter().copied().collect()
+        self.state.lock().untaken_records().copied().collect()
     }
 
     /// Takes the fenced records that have not been taken.
     pub(crate) fn take_records(&self) -> Vec<Record> {
-        let durable = self.durable.lock().position;
+        let durable = self.marks.durable.position();
         let mut state = self.state.lock();
-        let count = state.logged.iter().take_while(|record| record.position < durable).count();
-        state.logged.drain(..count).collect()
+        let last = state.last.take();
+        state.logged.extend(last);
+        let whole = |record: &&Record| record.end(self.weighted) <= durable;
+        let count = state.logged.iter().take_while(whole).count();
+        let mut taken: Vec<Record> = state.logged.drain(..count).collect();
+        if let Some(next) = state.logged.front_mut().filter(|next| next.position < durable) {
+            taken.extend(next.split_before(durable));
+        }
+        state.last = state.logged.pop_back();
+        if let Some(last) = taken.last() {
+            state.first_untaken = last.end_sequence();
+        }
+        taken
     }
 
-    /// Returns the updates `start..end` of `record`, two words each, in one or two parts.
+    /// Returns the updates `start..end` of a record of one batch, two words each, in one or two
+    /// parts.
     pub(crate) fn updates(&self, record: &Record, start: u32, end: u32) -> [&[AtomicU32]; 2] {
+        debug_assert!(!record.is_of_lines || record.count == 1);
         let from = record.position + 8 * u64::from(start);
         self.words(from, record.position + 8 * u64::from(end))
     }
 
+    /// Calls `f(src, dst)` for the updates of a range of a record; `src` carries the mark of a
+    /// deletion.
+    #[inline]
+    pub(crate) fn for_each_update(
+        &self,
+        record: &Record,
+        range: Range<u32>,
+        mut f: impl FnMut(u32, u32),
+    ) {
+        let mut see = |pair: &[AtomicU32]| f(pair[0].load(Relaxed), pair[1].load(Relaxed));
+        match record.is_of_lines {
+            true => self.for_each_line(record, range, |line| see(&line[HEADER_WORDS..])),
+            false => {
+                for part in self.updates(record, range.start, range.end) {
+                    part.chunks_exact(2).for_each(&mut see);
+                }
+            }
+        }
+    }
+
+    /// Calls `f` with the weight, as bits, of each update of a range of a record.
+    pub(crate) fn for_each_weight(
+        &self,
+        record: &Record,
+        range: Range<u32>,
+        mut f: impl FnMut(u32),
+    ) {
+        match record.is_of_lines {
+            true => {
+                self.for_each_line(record, range, |line| f(line[HEADER_WORDS + 2].load(Relaxed)))
+            }
+            false => {
+                let parts = self.weights(record, range.start, range.end);
+                parts.into_iter().flatten().for_each(|word| f(word.load(Relaxed)));
+            }
+        }
+    }
+
+    fn for_each_line(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(&[AtomicU32])) {
+        let at = |line: u32| record.start() + LINE_BYTES * u64::from(line);
+        for part in self.words(at(range.start), at(range.end)) {
+            part.chunks_exact(LINE_WORDS).for_each(&mut f);
+        }
+    }
+
     /// Returns the weights of the updates `start..end` of `record`, in one or two parts.
-    pub(crate) fn weights(&self, record: &Record, start: u32, end: u32) -> [&[AtomicU32]; 2] {
+    fn weights(&self, record: &Record, start: u32, end: u32) -> [&[AtomicU32]; 2] {
         if !self.weighted {
             return [&[], &[]];
         }
@@ -433,8 +562,8 @@ impl EdgeLog {
     /// elsewhere what they say.
     pub(crate) fn advance_tail(&self, sequence: u64, checkpoint: Checkpoint) -> Result<()> {
         let mut state = self.state.lock();
-        let tail = match state.logged.front() {
-            Some(first) => first.position - 4 * HEADER_WORDS as u64,
+        let tail = match state.untaken_records().next() {
+            Some(first) => first.start(),
             None => state.head,
         };
         self.change_anchor(&mut state, |anchor| {
@@ -472,7 +601,8 @@ impl EdgeLog {
     /// Returns the bytes that the ring must have for `batch` to fit while it is empty.
     pub(crate) fn bytes_for(&self, batch: &Batch) -> u64 {
         let anchor = self.state.lock().anchor;
-        record_bytes(batch.len() as u64, batch.is_weighted()) + kept_for_deletions(&anchor, batch)
+        record_bytes(batch.len() as u64, batch.is_weighted())
+            + kept_for_deletions(&anchor, batch.only_takes_away())
     }
 
     /// Returns the bytes that the ring may take at most.
@@ -550,49 +680,13 @@ impl EdgeLog {
     }
 }
 
-/// Bytes of the ring that `batch` must leave free, so that a full graph can be deleted from.
-fn kept_for_deletions(anchor: &Anchor, batch: &Batch) -> u64 {
-    if batch.only_takes_away() {
+/// Bytes of the ring that a batch must leave free, so that a full graph can be deleted from.
+fn kept_for_deletions(anchor: &Anchor, only_takes_away: bool) -> u64 {
+    if only_takes_away {
         0
     } else {
         (anchor.capacity / 64).next_multiple_of(64).min(KEPT_BYTES_MAX)
     }
-}
-
-/// Updates and weights as they lie in a record, of an even number of words.
-fn encode_body(batch: &Batch) -> Cow<'_, [u32]> {
-    if batch.weights().is_empty() {
-        return Cow::Borrowed(batch.updates());
-    }
-    let mut body = batch.updates().to_vec();
-    body.extend(batch.weights().iter().map(|weight| weight.to_bits()));
-    body.resize(body.len().next_multiple_of(2), 0);
-    Cow::Owned(body)
-}
-
-fn encode_header(
-    anchor: &Anchor,
-    count: u32,
-    flags: u32,
-    [sequence, durable]: [u64; 2],
-) -> [u32; HEADER_WORDS] {
-    let [s0, s1] = split(sequence);
-    let [d0, d1] = split(durable);
-    [RECORD_MAGIC, anchor.generation, count, flags, s0, s1, d0, d1]
-}
-
-/// The commit's checksum covers body, header and end, in this order, so that the body's part can
-/// be computed before the record has a sequence number.
-fn encode_commit(body_crc: u32, header: &[u32], end_sequence: u64) -> [u32; COMMIT_WORDS] {
-    let [e0, e1] = split(end_sequence);
-    let crc = crc32c::crc32c_append(body_crc, bytemuck::cast_slice(header));
-    let crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(&[e0, e1]));
-    [COMMIT_MAGIC, crc, e0, e1]
-}
-
-fn record_bytes(update_count: u64, weighted: bool) -> u64 {
-    let body_words = update_count * if weighted { 3 } else { 2 };
-    4 * (HEADER_WORDS + COMMIT_WORDS) as u64 + 4 * body_words.next_multiple_of(2)
 }
 
 /// Checksums shared words through a small copy.

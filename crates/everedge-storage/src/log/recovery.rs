@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::par;
 
 use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
-use super::{
-    COMMIT_MAGIC, COMMIT_WORDS, Durable, EdgeLog, HEADER_WORDS, Progress, RECORD_MAGIC, Record,
-    State, crc_of_shared, encode_commit, join, record_bytes,
+use super::record::{
+    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, LINE_BYTES, LINE_WORDS, RECORD_MAGIC, encode_commit,
+    record_bytes,
 };
+use super::{EdgeLog, Progress, Record, State, crc_of_shared, join};
 use crate::medium::Site;
 use crate::{Error, Result};
 
@@ -33,15 +34,15 @@ impl EdgeLog {
                     break 'records;
                 }
                 generation = found.generation;
-                state.logged.push_back(found.record());
+                state.note(found.record());
                 state.head = found.end;
                 state.next_sequence += u64::from(found.count);
             }
             records = self.whole_records(&anchor, state.head, end);
         }
         self.refuse_lost_records(&anchor, &state)?;
-        let (position, sequence) = (state.head, state.next_sequence);
-        *self.durable.lock() = Durable { position, sequence };
+        self.marks.stored.raise(state.head, state.next_sequence);
+        self.marks.durable.raise(state.head, state.next_sequence);
         Ok(())
     }
 
@@ -77,14 +78,17 @@ impl EdgeLog {
         let state = self.state.lock();
         let anchor = state.anchor;
         let (mut position, mut sequence) = (anchor.tail, anchor.tail_sequence);
-        let mut records = Vec::new();
+        let mut records: Vec<Record> = Vec::new();
         while position < end {
             let (header, _) = self.frame_at(&anchor, position, end - position)?;
             let found = FoundRecord::decode(&header, position, self.weighted)?;
             if found.sequence != sequence {
                 return None;
             }
-            records.push(found.record());
+            let record = found.record();
+            if !records.last_mut().is_some_and(|last| last.join(&record)) {
+                records.push(record);
+            }
             (position, sequence) = (found.end, found.end_sequence());
         }
         Some(records)
@@ -100,8 +104,9 @@ impl EdgeLog {
         for range in ring_ranges(anchor, state.head, anchor.tail + anchor.capacity) {
             let end = range.end.min(RING_OFFSET + ring_bytes).max(range.start);
             let words = self.region.words(range.start, ((end - range.start) / 4) as usize);
-            for (pair, position) in words.chunks_exact(2).zip((position..).step_by(8)) {
-                if pair[0].load(Relaxed) == RECORD_MAGIC {
+            let lines = words.chunks(LINE_WORDS).zip((position..).step_by(LINE_BYTES as usize));
+            for (line, position) in lines {
+                if line[0].load(Relaxed) == RECORD_MAGIC {
                     self.refuse_lost(anchor, state, position, &mut readable_bytes)?;
                 }
             }
@@ -283,13 +288,8 @@ impl FoundRecord {
     }
 
     fn record(&self) -> Record {
-        Record {
-            position: self.body_position,
-            sequence: self.sequence,
-            count: self.count,
-            generation: self.generation,
-            has_vertex_updates: self.has_vertex_updates,
-        }
+        let Self { body_position, sequence, count, generation, has_vertex_updates, .. } = *self;
+        Record::new(body_position, sequence, count, generation, has_vertex_updates)
     }
 }
 
@@ -312,7 +312,9 @@ mod tests {
     fn append(log: &EdgeLog, edges: &[(u32, u32)]) {
         log.begin_writing().unwrap();
         let batch = Batch::insertions(edges.iter().copied(), None).unwrap();
-        let Appended::At { position } = log.append(&batch).unwrap() else { panic!("full") };
+        let Appended::At { position, .. } = log.append(&batch, false).unwrap() else {
+            panic!("full")
+        };
         log.make_durable(position).unwrap();
     }
 

@@ -16,10 +16,13 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use everedge_core::memory::prefetch;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+use super::region::Backing;
 
 /// The unit in which a cache writes back.
 pub(super) const CACHE_LINE_BYTES: u64 = 64;
@@ -119,6 +122,18 @@ impl Map {
         let start = unsafe { self.base.add(offset as usize) }.cast::<AtomicU64>();
         // SAFETY: aligned and in bounds by the check, mapped as long as `self` (M1), atomics (M2).
         unsafe { std::slice::from_raw_parts(start.as_ptr(), count) }
+    }
+
+    /// Stores a line past the cache. Panics if it is unaligned or beyond the length.
+    #[inline]
+    pub(super) fn stream_line(&self, offset: u64, line: &[u32; 16]) {
+        assert!(offset.is_multiple_of(CACHE_LINE_BYTES), "offset {offset} is inside of a line");
+        let to = self.double_words(offset, 8);
+        let (pairs, _) = line.as_chunks::<2>();
+        for (to, &[low, high]) in to.iter().zip(pairs) {
+            let word = u64::from(low) | u64::from(high) << 32;
+            stream(to, word);
+        }
     }
 
     #[inline]
@@ -231,6 +246,39 @@ fn map_fd(fd: BorrowedFd<'_>, len: u64, flags: MapFlags) -> io::Result<*mut c_vo
     Ok(unsafe { rustix::mm::mmap(ptr::null_mut(), len as usize, rights, flags, fd, 0) }?)
 }
 
+/// Words of a region that are found without asking it each time. No one may cut the region below
+/// their end.
+#[derive(Clone)]
+pub(crate) struct HeldWords {
+    start: NonNull<AtomicU32>,
+    count: usize,
+    _owner: Arc<Backing>,
+}
+
+// SAFETY: the words belong to the owner's map, which is `Send` and `Sync`; atomics (M2).
+unsafe impl Send for HeldWords {}
+// SAFETY: as above.
+unsafe impl Sync for HeldWords {}
+
+impl HeldWords {
+    /// Holds `count` words from `offset` on. Panics as [`Map::words`].
+    pub(super) fn new(owner: Arc<Backing>, offset: u64, count: usize) -> Self {
+        let start = NonNull::from(owner.map.words(offset, count)).cast();
+        Self { start, count, _owner: owner }
+    }
+}
+
+impl std::ops::Deref for HeldWords {
+    type Target = [AtomicU32];
+
+    #[inline]
+    fn deref(&self) -> &[AtomicU32] {
+        // SAFETY: in bounds of the owner's map when this was made, and since it only moves its
+        // length below what nobody holds; mapped as long as the owner (M1), atomics (M2).
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
 /// The best instruction of this processor to write a cache line back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteBack {
@@ -297,6 +345,18 @@ unsafe fn write_back_line(line: *const u8, instruction: WriteBack) {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 unsafe fn write_back_line(_line: *const u8, _instruction: WriteBack) {}
+
+/// Stores past the cache; other threads may see it only after a fence of this one.
+#[inline]
+fn stream(to: &AtomicU64, word: u64) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 processor has `movnti`; the address is that of an atomic, aligned.
+        unsafe { std::arch::x86_64::_mm_stream_si64(to.as_ptr().cast(), word as i64) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    to.store(word, Ordering::Relaxed);
+}
 
 /// Waits until every line that this thread wrote back has reached the persistent domain.
 #[inline]

@@ -54,6 +54,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) use directory::identity_of;
 pub use directory::read_file;
 pub use image::Image;
+pub(crate) use map::HeldWords;
 pub use meter::MeterReading;
 pub use record::{ImageRule, Mark, Plant, Recorder};
 pub use region::Region;

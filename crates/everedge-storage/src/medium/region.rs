@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::file::{BackingFile, memory_error};
-use super::map::{Map, PAGE_BYTES, Source, store_fence};
+use super::map::{HeldWords, Map, PAGE_BYTES, Source, store_fence};
 use super::observer::Observer;
 use super::record::Event;
-use super::volume::Shared;
+use super::volume::{Shared, VolumeOptions};
 use super::{Access, MediumKind, Site, lock};
 use crate::{Error, Result};
 
@@ -297,6 +297,14 @@ impl Region {
         self.backing.map.words(offset, count)
     }
 
+    /// Holds `count` words from the byte `offset` on, to be viewed often; nobody counts that.
+    ///
+    /// # Panics
+    /// As [`words`](Self::words).
+    pub(crate) fn hold(&self, offset: u64, count: usize) -> HeldWords {
+        HeldWords::new(self.backing.clone(), offset, count)
+    }
+
     /// Starts loading `WORDS` words from the byte `offset` on into the cache, if they are inside;
     /// nothing is read yet.
     #[inline]
@@ -371,6 +379,27 @@ impl Region {
         for (to, word) in self.backing.map.words(offset, count).iter().zip(words) {
             to.store(word, Ordering::Relaxed);
         }
+    }
+
+    /// Whether a line is best stored by [`stream_line`](Self::stream_line): where it would have to
+    /// be written back at once.
+    pub(crate) fn streams(&self) -> bool {
+        let VolumeOptions { kind, eadr, .. } = self.shared.options;
+        matches!(kind, MediumKind::Pmem { .. }) && !eadr && self.shared.access == Access::Write
+    }
+
+    /// Stores a line past the cache, on its way to persist: as a store and a flush. The next
+    /// [`fence`](Self::fence) of this thread waits for it, and nobody reads it before.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 64 or the line ends beyond the region.
+    #[inline]
+    pub(crate) fn stream_line(&self, site: Site, offset: u64, line: &[u32; 16]) {
+        if self.shared.observer.is_some() {
+            self.store_words(offset, line);
+            return self.flush(site, offset..offset + 64);
+        }
+        self.backing.map.stream_line(offset, line);
     }
 
     /// Tells the observer, if there is one.

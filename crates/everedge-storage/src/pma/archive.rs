@@ -42,6 +42,11 @@ const WORN_SHARE: u64 = 8;
 /// Fewer tombstones are not worth it.
 const TOMBSTONES_MIN: u64 = 1024;
 
+/// A round of so many updates is applied in groups of shards, so that the arrays of one can lie
+/// where those of an earlier one lay.
+const GROUPED_UPDATES: u32 = 1 << 20;
+const ROUND_GROUPS: usize = 16;
+
 /// What archiving needs beside the archive.
 pub(super) struct Machinery {
     pub options: GraphOptions,
@@ -241,25 +246,36 @@ impl Archive {
             |number: usize| number < scattered.shard_count() && scattered.update_count(number) > 0;
         let shards = self.shards.iter_mut().enumerate();
         let mut changes: Vec<_> = shards.filter(|(number, _)| has_updates(*number)).collect();
-        let outcomes = par::map_chunks_mut(&mut changes, 1, |_, change| {
-            let (number, shard) = &mut change[0];
+        let change = |number: usize, shard: &mut Arc<Shard>| {
             let shard = Arc::make_mut(shard);
-            shard.materialize((*number * SHARD_SPAN) as u32);
-            let taken = sorters.with(|sorters| {
+            shard.materialize((number * SHARD_SPAN) as u32);
+            sorters.with(|sorters| {
                 let mut parts: Vec<Part<'_>> = Vec::with_capacity(sides);
                 for (side, sorter) in sorters.iter_mut().enumerate().take(sides) {
-                    parts.push(sorter.sort(&scattered, *number, side));
+                    parts.push(sorter.sort(&scattered, number, side));
                 }
                 shard.take(&context, list_count, &parts)
-            });
-            taken.and_then(|()| drain(machinery))
-        });
-        let outcome = outcomes.into_iter().collect::<Result<()>>();
+            })?;
+            drain(machinery)
+        };
+        let group_len = match round.len() < GROUPED_UPDATES {
+            true => changes.len(),
+            false => changes.len().div_ceil(ROUND_GROUPS),
+        };
+        let mut outcome = Ok(());
+        for group in changes.chunks_mut(group_len.max(1)) {
+            let outcomes = par::map_chunks_mut(group, 1, |_, one| change(one[0].0, &mut *one[0].1));
+            outcome = outcomes.into_iter().collect::<Result<()>>();
+            self.pending.append(&mut replaced.lock());
+            if outcome.is_err() {
+                break;
+            }
+            let _later = settle(machinery, &mut self.pending);
+        }
         self.scratch = scratch;
         outcome?;
         self.next_sequence = end;
         self.is_dirty = true;
-        self.make_current(machinery, replaced.into_inner());
         Ok(())
     }
 
@@ -292,17 +308,7 @@ impl Archive {
     /// checkpoint: until then nothing of what they replace is used for anything else.
     fn make_current(&mut self, machinery: &Machinery, replaced: Vec<Replaced>) {
         self.pending.extend(replaced);
-        let _later = self.settle_pending(machinery);
-    }
-
-    fn settle_pending(&mut self, machinery: &Machinery) -> Result<()> {
-        let Some(last) = self.pending.iter().map(|array| array.index).max() else { return Ok(()) };
-        machinery.space.region().fence(Site::Array)?;
-        machinery.table.reserve(last as usize + 1)?;
-        let places = self.pending.iter().map(|array| (array.index as usize, array.unit));
-        machinery.table.switch(places)?;
-        self.pending.clear();
-        Ok(())
+        let _later = settle(machinery, &mut self.pending);
     }
 
     /// Makes all that is archived count without the log, and frees the log of it.
@@ -311,7 +317,7 @@ impl Archive {
     /// `NoSpace` if an array has no room on the medium.
     fn checkpoint(&mut self, machinery: &Machinery) -> Result<()> {
         self.rewrite(machinery, &|array| array.is_in_memory())?;
-        self.settle_pending(machinery)?;
+        settle(machinery, &mut self.pending)?;
         let is_in_memory =
             |shard: &Arc<Shard>| shard.arrays.iter().flatten().any(Array::is_in_memory);
         if self.shards.iter().any(is_in_memory) {
@@ -407,6 +413,16 @@ impl Archive {
             self.shards.resize(shard_count, Arc::clone(&self.empty));
         }
     }
+}
+
+/// Makes arrays current that lie elsewhere now; what they replace is free then.
+fn settle(machinery: &Machinery, pending: &mut Vec<Replaced>) -> Result<()> {
+    let Some(last) = pending.iter().map(|array| array.index).max() else { return Ok(()) };
+    machinery.space.region().fence(Site::Array)?;
+    machinery.table.reserve(last as usize + 1)?;
+    machinery.table.switch(pending.iter().map(|array| (array.index as usize, array.unit)))?;
+    pending.clear();
+    Ok(())
 }
 
 /// Returns all sections of all arrays.

@@ -26,7 +26,7 @@ use super::shard::{Additions, Context};
 use super::undo::{Counters, Job};
 use crate::archiving::Update;
 use crate::batch::DELETION;
-use crate::medium::Site;
+use crate::medium::{HeldWords, Site};
 use crate::{Error, Result};
 
 /// Whether a list has entries in the edge log: in the start of its row.
@@ -72,6 +72,8 @@ pub(super) struct Section {
 #[derive(Clone)]
 pub(super) struct Array {
     pub extent: Arc<Extent>,
+    /// The words of its lists.
+    lists: HeldWords,
     /// What the medium has of it, while `extent` is in memory.
     kept: Option<Arc<Extent>>,
     pub shape: Shape,
@@ -126,6 +128,7 @@ impl Array {
             starts.iter().zip(lens).map(|(&start, len)| Place { start, len }).collect();
         rows.push(Place { start: shape.capacity, len: 0 });
         let mut array = Self {
+            lists: extent.hold_lists(&shape),
             extent: Arc::new(extent),
             kept,
             shape,
@@ -237,8 +240,9 @@ impl Array {
             next = place.start + place.len;
         }
         let (worn, tombstone_count) = (FxHashMap::default(), 0);
+        let (lists, kept) = (extent.hold_lists(&shape), None);
         let mut array =
-            Self { extent, kept: None, shape, index, rows, sections, worn, tombstone_count };
+            Self { extent, lists, kept, shape, index, rows, sections, worn, tombstone_count };
         for number in 0..array.sections.len() {
             array.restore_section(number)?;
         }
@@ -321,8 +325,8 @@ impl Array {
     #[inline]
     pub(super) fn list(&self, local: usize) -> ListRef<'_> {
         let row = self.rows[local];
-        let start = row.start & !IS_LOGGED;
-        let words = self.extent.words(self.shape.words_range(start..start + (row.len & !IS_WORN)));
+        let start = (row.start & !IS_LOGGED) as usize;
+        let words = &self.lists[start..start + (row.len & !IS_WORN) as usize];
         ListRef { words, is_plain: (row.start | row.len) & IS_LOGGED == 0 }
     }
 
@@ -330,8 +334,7 @@ impl Array {
     #[inline]
     pub(super) fn prefetch(&self, local: usize) {
         if let Some(row) = self.rows.get(local) {
-            let start = row.start & !IS_LOGGED;
-            prefetch(self.extent.words(self.shape.words_range(start..start)));
+            prefetch(&self.lists[(row.start & !IS_LOGGED) as usize..]);
         }
     }
 
@@ -652,6 +655,7 @@ impl Array {
         let parts = 0..self.shape.words_range(0..self.shape.capacity).end;
         memory.store(Site::Array, 0, &header::copy(self.extent.words(parts)));
         memory.store(Site::Array, self.shape.words_range(*start..*start).start, saved);
+        self.lists = memory.hold_lists(&self.shape);
         self.kept = Some(std::mem::replace(&mut self.extent, Arc::new(memory)));
         Ok(())
     }

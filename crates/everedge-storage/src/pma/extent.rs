@@ -8,7 +8,7 @@ use super::header::{self, Header};
 use super::shape::{HEAD_BYTES, Shape};
 use crate::Result;
 use crate::archiving::{Space, UNIT_BYTES};
-use crate::medium::{Region, Site};
+use crate::medium::{HeldWords, Region, Site};
 
 const HEAD_MAGIC: u32 = u32::from_le_bytes(*b"PMAR");
 const HEAD_WORDS: usize = 8;
@@ -78,6 +78,12 @@ impl Extent {
     #[inline]
     pub(super) fn words(&self, range: Range<u64>) -> &[AtomicU32] {
         self.region.words(self.offset + range.start, ((range.end - range.start) / 4) as usize)
+    }
+
+    /// Holds the words of lists.
+    pub(super) fn hold_lists(&self, shape: &Shape) -> HeldWords {
+        let range = shape.words_range(0..shape.capacity);
+        self.region.hold(self.offset + range.start, shape.capacity as usize)
     }
 
     /// Stores words and starts making them persist.

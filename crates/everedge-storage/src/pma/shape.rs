@@ -12,7 +12,7 @@ pub(super) const HEAD_BYTES: u64 = LINE_BYTES;
 /// Words of a section's header before the places of its lists.
 pub(super) const HEADER_WORDS: usize = 12;
 /// An edge log takes at most this share of the bytes of its section's words.
-const LOG_SHARE: u32 = 2;
+const LOG_SHARE: u32 = 4;
 /// Entries of an edge log are counted in 16 bits.
 const LOG_ENTRIES_MAX: u32 = u16::MAX as u32 - 1;
 
