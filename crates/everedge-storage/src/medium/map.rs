@@ -174,11 +174,15 @@ impl Map {
 
     /// Gives the whole pages of a range of anonymous memory back; the range reads zero afterwards.
     pub(super) fn discard(&self, range: Range<u64>) -> io::Result<()> {
-        let first_page = range.start.next_multiple_of(PAGE_BYTES).min(range.end);
-        for word in self.words(range.start, ((first_page - range.start) / 4) as usize) {
+        let first_page = range.start.next_multiple_of(PAGE_BYTES);
+        let part_bytes = first_page.min(range.end) - range.start;
+        for word in self.words(range.start, (part_bytes / 4) as usize) {
             word.store(0, Ordering::Relaxed);
         }
-        self.advise(&(first_page..range.end), Advice::LinuxDontNeed)
+        match first_page < range.end {
+            true => self.advise(&(first_page..range.end), Advice::LinuxDontNeed),
+            false => Ok(()),
+        }
     }
 
     fn advise(&self, range: &Range<u64>, advice: Advice) -> io::Result<()> {

@@ -41,6 +41,8 @@ sites! {
     ArraysHeader,
     /// An array that was written as a whole.
     Array,
+    /// A new page of the table of arrays.
+    TablePage,
     /// The word of the table that says where an array lies.
     Table,
     /// Words that were stored in the gap of a list.

@@ -179,7 +179,7 @@ impl Layout for Machinery {
     }
 
     fn shrink(&self) -> Result<()> {
-        self.space.region().shrink(self.space.used_bytes())
+        self.space.region().shrink(self.space.used_bytes().next_multiple_of(4096))
     }
 }
 

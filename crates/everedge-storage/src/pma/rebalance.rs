@@ -12,6 +12,7 @@
 //! # Invariants
 //! - R1: all that the headers of the window count is durable before the first step.
 //! - R2: a step overwrites only what an undo log has saved; it is durable before the next is saved.
+//!   Merging the edge logs is the last step, which saves nothing: it overwrites gaps only.
 //! - R3: new headers come after everything that they count is durable; the log's end after them.
 
 use std::ops::Range;
@@ -165,6 +166,8 @@ impl Window {
             }
             extent.fence(Site::Move)?;
         }
+        // What follows may overwrite words that the last step has moved away.
+        undo.save(job, steps.len() as u32, self.words.start, &[])?;
         self.merge_logs(extent, shape, job, &old, &new)?;
         self.write_headers(extent, shape, job, &new)?;
         undo.end(job)

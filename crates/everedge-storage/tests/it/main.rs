@@ -12,6 +12,7 @@ mod medium;
 mod merging;
 mod model;
 mod naive;
+mod pma_crash;
 mod rounds;
 mod segment;
 mod soak;

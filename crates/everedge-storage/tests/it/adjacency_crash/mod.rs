@@ -1,7 +1,7 @@
 //! Crashes of the adjacency layout and of the id map, by the explorer.
 
 mod failing;
-mod plants;
+pub(crate) mod plants;
 pub(crate) mod subject;
 
 use everedge_storage::medium::{MediumKind, Plant};
@@ -9,12 +9,16 @@ use everedge_storage::medium::{MediumKind, Plant};
 use self::subject::{Live, shapes};
 use crate::explorer::{Exploration, Report, images_max};
 
-const PMEM: MediumKind = MediumKind::Pmem { emulated: true };
+pub(crate) const PMEM: MediumKind = MediumKind::Pmem { emulated: true };
 
-fn exploration(live: &Live, plant: Option<Plant>, images_max: u64) -> Exploration<'_, Live> {
+pub(crate) fn exploration(
+    live: &Live,
+    plant: Option<Plant>,
+    images_max: u64,
+) -> Exploration<'_, Live> {
     let options = live.options();
     Exploration {
-        name: format!("adjacency-{}", live.name()),
+        name: live.name(),
         subject: live,
         kind: options.medium,
         eadr: options.eadr,
@@ -26,11 +30,15 @@ fn exploration(live: &Live, plant: Option<Plant>, images_max: u64) -> Exploratio
 }
 
 fn explore(kind: MediumKind, eadr: bool) {
-    explore_all(&format!("{kind} eadr={eadr}"), shapes(kind, eadr), images_max() * 6 / 10);
+    explore_all(
+        &format!("adjacency {kind} eadr={eadr}"),
+        shapes(kind, eadr),
+        images_max() * 6 / 10,
+    );
 }
 
 /// Explores so many images of each shape.
-fn explore_all(name: &str, shapes: impl IntoIterator<Item = Live>, images_max: u64) {
+pub(crate) fn explore_all(name: &str, shapes: impl IntoIterator<Item = Live>, images_max: u64) {
     let mut total = Report::default();
     for live in shapes {
         let report = exploration(&live, None, images_max).check();
@@ -40,7 +48,7 @@ fn explore_all(name: &str, shapes: impl IntoIterator<Item = Live>, images_max: u
     }
     let Report { histories, images, recovery_images } = total;
     println!(
-        "adjacency {name}: images={images} recovery_images={recovery_images} \
+        "{name}: images={images} recovery_images={recovery_images} \
          histories={histories} violations=0"
     );
 }
@@ -64,7 +72,7 @@ fn every_kill_is_taken_over() {
         killed.extend(shapes(kind, false).into_iter().map(Live::merging).step_by(3));
         killed.iter_mut().for_each(|live| live.is_killed = true);
         killed.iter_mut().step_by(2).for_each(|live| live.is_spread = true);
-        explore_all(&format!("{kind} killed"), killed, images_max() / 20);
+        explore_all(&format!("adjacency {kind} killed"), killed, images_max() / 20);
     }
 }
 
@@ -74,7 +82,7 @@ fn every_image_recovers_with_a_battery() {
     let mut kept = shapes(PMEM, true);
     kept.iter_mut().for_each(|live| live.has_battery = true);
     kept.iter_mut().step_by(2).for_each(|live| live.is_spread = true);
-    explore_all(&format!("{PMEM} battery"), kept, images_max() / 20);
+    explore_all(&format!("adjacency {PMEM} battery"), kept, images_max() / 20);
 }
 
 /// Blocks in two files and more, each with its own fences; half of the graphs are killed.
@@ -83,7 +91,7 @@ fn every_image_recovers_with_sub_graphs() {
     for kind in [PMEM, MediumKind::File] {
         let mut split: Vec<Live> = shapes(kind, false).into_iter().map(Live::split).collect();
         split.iter_mut().step_by(2).for_each(|live| live.is_killed = true);
-        explore_all(&format!("{kind} sub-graphs"), split, images_max() / 40);
+        explore_all(&format!("adjacency {kind} sub-graphs"), split, images_max() / 40);
     }
 }
 
@@ -96,7 +104,7 @@ fn every_image_recovers_on_pmem() {
 fn every_image_recovers_the_naive_way() {
     for kind in [PMEM, MediumKind::File] {
         let naive = shapes(kind, false).into_iter().map(Live::naive);
-        explore_all(&format!("{kind} naive"), naive, images_max() / 20);
+        explore_all(&format!("adjacency {kind} naive"), naive, images_max() / 20);
     }
 }
 
@@ -105,7 +113,7 @@ fn every_image_recovers_while_lists_are_merged() {
     for kind in [PMEM, MediumKind::File] {
         let mut merging: Vec<Live> = shapes(kind, false).into_iter().map(Live::merging).collect();
         merging.iter_mut().step_by(3).for_each(|live| live.is_spread = true);
-        explore_all(&format!("{kind} merging"), merging, images_max() / 20);
+        explore_all(&format!("adjacency {kind} merging"), merging, images_max() / 20);
     }
 }
 

@@ -75,7 +75,7 @@ fn orphan_images(live: &Live, images_max: usize) -> Vec<Image> {
         recorder.images(ImageRule { point_images_max: 32, seed }, |image| {
             if image.acknowledged() > 0 && seen.insert(image.digest()) {
                 let (volume, _recorder) = Volume::from_image(image).expect("memory");
-                let store = Store::open(&volume).expect("a graph");
+                let store = Store::open(&volume, live.options().layout).expect("a graph");
                 if store.graph.recovery().orphaned_blocks > 0 {
                     images.push(image.clone());
                 }

@@ -2,15 +2,16 @@
 
 use std::cell::RefCell;
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::VertexId;
 use everedge_storage::medium::{Image, MediumKind, Volume};
 use everedge_storage::{
-    AdjacencyGraph, AdjacencyOptions, Durability, Error, GraphOptions, IdKind, MANIFEST, Manifest,
-    Merging, Names, Phases, Result,
+    AdjacencyOptions, Durability, Error, GraphOptions, IdKind, Layout, MANIFEST, Manifest, Merging,
+    Names, Phases, PmaOptions, Rebalancing, Result,
 };
 
 use crate::battery::{naive, split};
 use crate::explorer::{History, Start, Subject};
+use crate::live::LiveGraph;
 use crate::model::{Model, Picture, Random, Update, batch_of};
 
 const OPERATION_COUNT: u64 = 40;
@@ -27,7 +28,7 @@ pub(crate) struct State {
 
 /// An open graph.
 pub(crate) struct Store {
-    pub(crate) graph: AdjacencyGraph,
+    pub(crate) graph: LiveGraph,
     pub(crate) names: Option<Names>,
 }
 
@@ -107,6 +108,25 @@ impl Live {
         Live { options: split(self.options), is_split: true, is_spread: true, ..self }
     }
 
+    /// Returns the same graph in the `pma` layout, with sections of two vertices. Every third has no
+    /// edge logs, every fourth writes aside what it rebalances.
+    pub(crate) fn pma(mut self) -> Live {
+        self.options.layout = Layout::Pma;
+        self.options.pma = PmaOptions {
+            archive_threshold: [1, 6, 10, 40][self.number as usize % 4],
+            phases: Phases::InTurn,
+            section_vertices: 2,
+            edge_log_bytes: if self.number % 3 == 2 { 0 } else { 64 },
+            undo_log_bytes: 64,
+            rebalancing: Some(match self.number % 4 {
+                3 => Rebalancing::Aside,
+                _ => Rebalancing::InPlace,
+            }),
+            ..PmaOptions::default()
+        };
+        self
+    }
+
     /// Returns the same graph with lists that are merged by themselves.
     pub(crate) fn merging(mut self) -> Live {
         self.options.adjacency.merging = Some(Merging::Always);
@@ -123,13 +143,14 @@ impl Live {
         let kills = if self.is_killed { "-kills" } else { "" };
         let battery = if self.has_battery { "-battery" } else { "" };
         let split = if self.is_split { "-split" } else { "" };
+        let layout = self.options.layout;
         let start = match self.start {
             Start::New => "",
             Start::PowerLoss(_) => "-twice",
             Start::Kill(_) => "-killed",
         };
         format!(
-            "{medium}{eadr}{naive}{merging}{spread}{kills}{battery}{split}{start}-{}",
+            "{layout}-{medium}{eadr}{naive}{merging}{spread}{kills}{battery}{split}{start}-{}",
             self.number
         )
     }
@@ -160,11 +181,11 @@ impl Store {
     pub(crate) fn create(volume: &Volume, options: &GraphOptions) -> Result<Store> {
         let manifest = Manifest { uuid: "a graph".into(), ..Manifest::new(options.clone()) };
         let names = Names::create(volume, &manifest)?;
-        Ok(Store { graph: AdjacencyGraph::create(volume.clone(), manifest)?, names })
+        Ok(Store { graph: LiveGraph::create(volume.clone(), manifest)?, names })
     }
 
-    pub(crate) fn open(volume: &Volume) -> Result<Store> {
-        let graph = AdjacencyGraph::open(volume.clone())?;
+    pub(crate) fn open(volume: &Volume, layout: Layout) -> Result<Store> {
+        let graph = LiveGraph::open(volume.clone(), layout)?;
         let names = Names::open(volume, graph.manifest())?;
         if let Some(names) = &names {
             names.check_covers(graph.snapshot()?.vertex_bound())?;
@@ -176,7 +197,7 @@ impl Store {
         let verification = self.graph.verify().expect("a verification");
         assert!(verification.problems.is_empty(), "{:?}", verification.problems);
         let snapshot = self.graph.snapshot().expect("a snapshot");
-        let picture = Picture::of(&snapshot, &self.graph.manifest().options);
+        let picture = snapshot.picture(&self.graph.manifest().options);
         let names = self.names.iter().flat_map(|names| {
             (0..names.len()).filter_map(|v| names.name_of(v)).map(|name| name.to_string())
         });
@@ -214,7 +235,7 @@ impl Run<'_> {
         self.store.as_ref().expect("the graph is open")
     }
 
-    fn graph(&self) -> &AdjacencyGraph {
+    fn graph(&self) -> &LiveGraph {
         &self.store().graph
     }
 
@@ -268,8 +289,8 @@ impl Run<'_> {
             6 => self.sync(),
             7 => self.graph().snapshot().map(drop),
             8 | 9 => self.intern(),
-            20 => self.graph().compact().map(drop),
-            21 => self.graph().compact_vertex(self.live.place(0)).map(drop),
+            20 => self.graph().compact(),
+            21 => self.graph().compact_vertex(self.live.place(0)),
             10..=13 => self.apply(3),
             _ => {
                 let count = 1 + self.random.below(12);
@@ -355,7 +376,7 @@ impl Run<'_> {
             store.graph.close()?;
             self.acknowledge();
         }
-        self.store = Some(Store::open(self.volume)?);
+        self.store = Some(Store::open(self.volume, self.live.options.layout)?);
         Ok(())
     }
 }
@@ -391,7 +412,11 @@ impl Subject for Live {
     }
 
     fn recover(&self, volume: &Volume) -> Result<Option<Store>> {
-        if volume.contains(MANIFEST)? { Store::open(volume).map(Some) } else { Ok(None) }
+        if volume.contains(MANIFEST)? {
+            Store::open(volume, self.options.layout).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     fn state(&self, store: &Store) -> State {
@@ -415,7 +440,7 @@ impl Subject for Live {
             store.graph.apply(&batch_of(&updates, options.weighted))?;
             match random.below(6) {
                 0 | 1 => store.graph.flush_all()?,
-                2 => drop(store.graph.compact()?),
+                2 => store.graph.compact()?,
                 _ => {}
             }
         }
@@ -457,12 +482,13 @@ impl Live {
         history: &'a mut History<State>,
     ) -> Result<Run<'a>> {
         let (other, _recorder) = Volume::from_image(image)?;
-        let state = Store::open(&other)?.state();
+        let state = Store::open(&other, self.options.layout)?.state();
         let is_killed = matches!(self.start, Start::Kill(_));
-        let killed_store = if is_killed { Some(Store::open(volume)?) } else { None };
+        let killed_store =
+            if is_killed { Some(Store::open(volume, self.options.layout)?) } else { None };
         history.begin(state.clone());
         history.acknowledge();
-        let store = killed_store.map_or_else(|| Store::open(volume), Ok)?;
+        let store = killed_store.map_or_else(|| Store::open(volume, self.options.layout), Ok)?;
         let model = Model::of_picture(&store.graph.manifest().options, &state.picture);
         let (random, names) = (Random(seed << 8 | self.number), state.names);
         let possible = RefCell::new(vec![history.last().expect("a state").clone()]);

@@ -1,0 +1,93 @@
+//! Crashes of the `pma` layout, by the explorer.
+
+use everedge_storage::medium::{MediumKind, Plant, Site};
+
+use crate::adjacency_crash::subject::{Live, shapes};
+use crate::adjacency_crash::{PMEM, exploration, explore_all};
+use crate::explorer::images_max;
+
+/// The images of each shape until a defect is found.
+const IMAGES_MAX: u64 = 1500;
+
+fn pma_shapes(kind: MediumKind, eadr: bool) -> Vec<Live> {
+    shapes(kind, eadr).into_iter().map(Live::pma).collect()
+}
+
+fn explore(kind: MediumKind, eadr: bool) {
+    let name = format!("pma {kind} eadr={eadr}");
+    explore_all(&name, pma_shapes(kind, eadr), images_max() * 6 / 10);
+}
+
+#[test]
+fn every_image_recovers_on_pmem() {
+    explore(PMEM, false);
+}
+
+#[test]
+fn every_image_recovers_with_eadr() {
+    explore(PMEM, true);
+}
+
+#[test]
+fn every_image_recovers_on_a_file() {
+    explore(MediumKind::File, false);
+}
+
+/// Two shards, which other threads change: histories are not the same in every run.
+#[test]
+fn every_image_recovers_with_threads() {
+    let mut spread = pma_shapes(PMEM, false);
+    spread.iter_mut().for_each(|live| live.is_spread = true);
+    explore_all("pma with threads", spread.into_iter().step_by(3), images_max() / 10);
+}
+
+#[track_caller]
+fn assert_found(kind: MediumKind, plant: Plant) {
+    let found = pma_shapes(kind, false)
+        .iter()
+        .find_map(|live| exploration(live, Some(plant), IMAGES_MAX).explore().err());
+    let found = found.unwrap_or_else(|| panic!("{plant:?} on {kind} is not found"));
+    println!("{plant:?} on {kind}: {found:.160}");
+}
+
+#[test]
+fn dropped_flushes_are_found() {
+    for site in [
+        Site::LogRecord,
+        Site::LogAnchor,
+        Site::ArraysHeader,
+        Site::Array,
+        Site::Table,
+        Site::Word,
+        Site::EdgeLog,
+        Site::SectionHeader,
+        Site::Undo,
+        Site::Move,
+    ] {
+        assert_found(PMEM, Plant::DropFlush(site));
+    }
+}
+
+#[test]
+fn dropped_fences_are_found() {
+    for site in [
+        Site::LogRecord,
+        Site::LogAnchor,
+        Site::ArraysHeader,
+        Site::Array,
+        Site::Table,
+        Site::Word,
+        Site::SectionHeader,
+        Site::Undo,
+        Site::Move,
+    ] {
+        assert_found(PMEM, Plant::DropFence(site));
+    }
+}
+
+#[test]
+fn skipped_checksums_are_found() {
+    for site in [Site::LogRecord, Site::LogAnchor, Site::SectionHeader, Site::Undo] {
+        assert_found(PMEM, Plant::SkipChecksum(site));
+    }
+}
