@@ -1,5 +1,6 @@
 //! A live graph of any layout: an enum and a `match`.
 
+use everedge_core::{Edge, VertexId};
 use everedge_storage::medium::Volume;
 use everedge_storage::{
     AdjacencyGraph, Batch, Changes, Compaction, Layout, Manifest, PmaGraph, Recovery, Verification,
@@ -64,11 +65,15 @@ impl AnyLive {
         Ok(with_live!(self, graph => graph.apply(batch))?)
     }
 
-    pub(crate) fn delete(&self, edges: &[everedge_core::Edge]) -> Result<Changes> {
+    pub(crate) fn insert_edge(&self, edge: Edge, weight: Option<f32>) -> Result<()> {
+        Ok(with_live!(self, graph => graph.insert_edge(edge, weight))?)
+    }
+
+    pub(crate) fn delete(&self, edges: &[Edge]) -> Result<Changes> {
         Ok(with_live!(self, graph => graph.delete(edges.iter().copied()))?)
     }
 
-    pub(crate) fn delete_vertex(&self, v: everedge_core::VertexId) -> Result<Changes> {
+    pub(crate) fn delete_vertex(&self, v: VertexId) -> Result<Changes> {
         Ok(with_live!(self, graph => graph.delete_vertex(v))?)
     }
 

@@ -146,7 +146,11 @@ impl Graph {
     /// `InvalidInput` for ids or weights that do not fit the graph, `NoSpace` on a full medium:
     /// the batch is then wholly absent. `Poisoned` after a failed fence.
     pub fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
-        self.apply(&Batch::insertions(edges.iter().copied(), weights)?)
+        match (edges, weights) {
+            (&[edge], None) => self.live.insert_edge(edge, None),
+            (&[edge], Some(&[weight])) => self.live.insert_edge(edge, Some(weight)),
+            _ => self.apply(&Batch::insertions(edges.iter().copied(), weights)?),
+        }
     }
 
     /// Deletes the newest occurrence of each edge as one batch. Returns what it changed.

@@ -42,5 +42,5 @@ pub use everedge_storage::Error as StorageError;
 pub use everedge_storage::medium::{MediumKind, MeterReading};
 pub use everedge_storage::{
     AdjacencyOptions, Batch, Changes, Compacting, Deleting, Division, Durability, ExternalId,
-    GraphOptions, IdKind, Layout, Merging, Phases, Recovery, Split,
+    GraphOptions, IdKind, Layout, Merging, Phases, PmaOptions, Rebalancing, Recovery, Split,
 };

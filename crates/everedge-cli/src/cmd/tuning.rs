@@ -1,10 +1,11 @@
-//! Options of the `adjacency` layout for a new graph: they change speed and space, no answer.
+//! Options of the layouts for a new graph: they change speed and space, no answer.
 
 use everedge::{
-    AdjacencyOptions, Compacting, Deleting, Division, GraphOptions, Merging, Phases, Split,
+    AdjacencyOptions, Compacting, Deleting, Division, GraphOptions, Merging, Phases, PmaOptions,
+    Rebalancing, Split,
 };
 
-/// How a new graph's `adjacency` layout works.
+/// How a new graph's layout works.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Tuning of a new graph; no answer depends on it")]
 pub(crate) struct Tuning {
@@ -91,6 +92,27 @@ pub(crate) struct Tuning {
         default_value_t = AdjacencyOptions::default().deletion)]
     deletion: Deleting,
 
+    /// Layout pma: vertices of a section, a power of two up to 64.
+    #[arg(long, value_name = "N", default_value_t = PmaOptions::default().section_vertices)]
+    section_vertices: u32,
+
+    /// Layout pma: bytes of the edge log of a section at most; 0: none.
+    #[arg(long, value_name = "BYTES", default_value_t = PmaOptions::default().edge_log_bytes)]
+    edge_log: u32,
+
+    /// Layout pma: bytes that a rebalance in place saves at a time.
+    #[arg(long, value_name = "BYTES", default_value_t = PmaOptions::default().undo_log_bytes)]
+    undo_log: u32,
+
+    /// Layout pma: how gaps are shared out anew: in-place, or aside: the whole array is written to
+    /// another place [default: aside on a file, else in-place].
+    #[arg(long, value_name = "HOW", value_parser = super::parsed::<Rebalancing>)]
+    rebalancing: Option<Rebalancing>,
+
+    /// Layout pma: a new array is filled to so many percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = PmaOptions::default().fill_percent)]
+    fill: u32,
+
     /// Space set aside at creation beside the log, which is then made whole too.
     #[arg(long, value_name = "SIZE", value_parser = super::size, default_value = "0")]
     preallocate: u64,
@@ -120,6 +142,16 @@ impl Tuning {
                 compact_percent: self.compact_percent,
                 merging: self.merging,
                 io_threshold: self.io_threshold,
+            },
+            pma: PmaOptions {
+                archive_threshold: self.archive_threshold,
+                phases: self.phases,
+                section_vertices: self.section_vertices,
+                edge_log_bytes: self.edge_log,
+                undo_log_bytes: self.undo_log,
+                rebalancing: self.rebalancing,
+                fill_percent: self.fill,
+                ..PmaOptions::default()
             },
             ..options
         }

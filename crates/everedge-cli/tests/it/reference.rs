@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use everedge::{Choices, Graph, GraphOptions, IngestOptions, Kernel, Parameters};
+use everedge::{Choices, Graph, GraphOptions, IngestOptions, Kernel, Layout, Parameters};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -56,6 +56,8 @@ const DATASETS: &[Dataset] = &[
     dataset("rome99", "rome99.gr.gz", DIRECTED),
 ];
 
+const LAYOUTS: [Layout; 2] = [Layout::Adjacency, Layout::Pma];
+
 fn data_folder() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     if folder.is_dir() {
@@ -75,9 +77,17 @@ struct Home {
 }
 
 impl Home {
-    fn ingest(files: &[PathBuf], flags: &[&str]) -> Self {
+    fn ingest(layout: Layout, files: &[PathBuf], flags: &[&str]) -> Self {
         let home = Self { directory: tempfile::tempdir().unwrap() };
-        everedge().arg("ingest").arg(home.graph()).args(files).args(flags).assert().success();
+        let layout = format!("--layout={layout}");
+        everedge()
+            .arg("ingest")
+            .arg(home.graph())
+            .args(files)
+            .args(flags)
+            .arg(layout)
+            .assert()
+            .success();
         home
     }
 
@@ -110,13 +120,13 @@ impl Home {
 #[test]
 fn published_graphs_have_the_reference_answers() {
     let Some(folder) = data_folder() else { return };
-    for dataset in DATASETS {
+    for (layout, dataset) in LAYOUTS.iter().flat_map(|&l| DATASETS.iter().map(move |d| (l, d))) {
         let directory = folder.join(dataset.name);
         let reference = json(&directory.join(format!("{}.json", dataset.name)));
         let file = directory.join(dataset.file);
-        let home = Home::ingest(std::slice::from_ref(&file), dataset.flags);
+        let home = Home::ingest(layout, std::slice::from_ref(&file), dataset.flags);
         let source = reference["bfs_out"]["source"].to_string();
-        let library = Library::ingest(&file, dataset.flags);
+        let library = Library::ingest(layout, &file, dataset.flags);
         let bfs = home.run("bfs", &["--source", &source]);
         library.check(Kernel::Bfs, Some(&source), &bfs);
         check_bfs(dataset.name, &bfs, &reference["bfs_out"]);
@@ -142,7 +152,7 @@ fn published_graphs_have_the_reference_answers() {
             let found = home.result("lcc")["mean"].as_f64().unwrap();
             assert!((found - expected).abs() < 1e-9, "{}: lcc {found}, {expected}", dataset.name);
         }
-        println!("{}: {} vertices as the reference", dataset.name, ranks.len());
+        println!("{layout} {}: {} vertices as the reference", dataset.name, ranks.len());
     }
 }
 
@@ -155,9 +165,10 @@ struct Library {
 }
 
 impl Library {
-    fn ingest(file: &Path, flags: &[&str]) -> Self {
+    fn ingest(layout: Layout, file: &Path, flags: &[&str]) -> Self {
         let has = |flag: &str| flags.contains(&flag);
         let options = GraphOptions {
+            layout,
             directed: !has("--undirected"),
             simple: has("--simple"),
             ..GraphOptions::default()
@@ -239,15 +250,17 @@ fn weighted_graphs_have_the_reference_distances() {
 fn check_distances(name: &str, directory: &Path, file: &Path) {
     let reference = json(&directory.join(format!("{name}.json")));
     let source = reference["sssp"]["source"].to_string();
-    let home = Home::ingest(&[file.to_owned()], &["--weighted"]);
-    let found = values(&home.run("sssp", &["--source", &source]));
-    let mut compared = 0;
-    for row in vertex_table(name, directory) {
-        assert_eq!(found[&row.id], row.number("sssp"), "{name}: distance of {}", row.id);
-        compared += 1;
+    for layout in LAYOUTS {
+        let home = Home::ingest(layout, &[file.to_owned()], &["--weighted"]);
+        let found = values(&home.run("sssp", &["--source", &source]));
+        let mut compared = 0;
+        for row in vertex_table(name, directory) {
+            assert_eq!(found[&row.id], row.number("sssp"), "{name}: distance of {}", row.id);
+            compared += 1;
+        }
+        assert_eq!(compared, reference["simple"]["V"].as_u64().unwrap());
+        println!("{layout} {name}: {compared} distances as the reference");
     }
-    assert_eq!(compared, reference["simple"]["V"].as_u64().unwrap());
-    println!("{name}: {compared} distances as the reference");
 }
 
 #[test]
@@ -258,7 +271,7 @@ fn snapshots_of_the_internet_have_the_reference_answers() {
     for snapshot in reference["snapshots"].as_array().unwrap() {
         let name = snapshot["file"].as_str().unwrap();
         let file = folder.join(format!("{name}.gz"));
-        let home = Home::ingest(&[file], UNDIRECTED);
+        let home = Home::ingest(Layout::Pma, &[file], UNDIRECTED);
         let stats = everedge().args(["stats", "--json"]).arg(home.graph()).output().unwrap();
         let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();
         assert_eq!(stats["edges"], snapshot["undirected_edges"], "{name}");
@@ -282,16 +295,18 @@ fn graphalytics_examples_have_the_expected_outputs() {
     for kind in ["directed", "undirected"] {
         for kernel in ["bfs", "cdlp", "lcc", "pr", "sssp", "wcc"] {
             for name in [format!("example-{kind}"), format!("test-{kernel}-{kind}")] {
-                compared += usize::from(check_graphalytics(&folder, &name, kernel));
+                for layout in LAYOUTS {
+                    compared += usize::from(check_graphalytics(layout, &folder, &name, kernel));
+                }
             }
         }
     }
-    assert_eq!(compared, 24, "expected outputs compared");
+    assert_eq!(compared, 2 * 24, "expected outputs compared");
 }
 
 /// Compares one kernel's output on one example by the benchmark's rules. Returns whether the
 /// example has an expected output.
-fn check_graphalytics(folder: &Path, name: &str, kernel: &str) -> bool {
+fn check_graphalytics(layout: Layout, folder: &Path, name: &str, kernel: &str) -> bool {
     let expected = folder.join(format!("{name}-{}", kernel.to_uppercase()));
     if !expected.is_file() {
         return false;
@@ -306,7 +321,7 @@ fn check_graphalytics(folder: &Path, name: &str, kernel: &str) -> bool {
     if kernel == "sssp" {
         flags.push("--weighted");
     }
-    let home = Home::ingest(&files, &flags);
+    let home = Home::ingest(layout, &files, &flags);
     let found = match kernel {
         "bfs" => home.run("bfs", &["--source", property("bfs.source-vertex").unwrap()]),
         "sssp" => home.run("sssp", &["--source", property("sssp.source-vertex").unwrap()]),
@@ -342,7 +357,7 @@ fn one_graph_in_six_formats_is_the_same_graph() {
         if name == "4.wel" {
             flags.extend(["--format", "edge-list"]);
         }
-        let home = Home::ingest(&[folder.join(name)], &flags);
+        let home = Home::ingest(Layout::Adjacency, &[folder.join(name)], &flags);
         let stats = everedge().args(["stats", "--json"]).arg(home.graph()).output().unwrap();
         let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();
         println!("{name}: {} vertices, {} edges", stats["vertices"], stats["edges"]);
@@ -354,7 +369,7 @@ fn matrices_have_the_published_counts() {
     let Some(folder) = data_folder() else { return };
     let golden = json(&folder.join("lagraph/lagraph-golden.json"));
     for (name, count) in golden["connected_components"].as_object().unwrap() {
-        let home = Home::ingest(&[folder.join("lagraph/data").join(name)], &[]);
+        let home = Home::ingest(Layout::Pma, &[folder.join("lagraph/data").join(name)], &[]);
         let found: std::collections::BTreeSet<u64> =
             values(&home.run("wcc", &[])).values().map(|&label| label as u64).collect();
         assert_eq!(found.len() as u64, *count, "{name}: components");

@@ -16,6 +16,10 @@ use crate::{Error, Result};
 /// A writer waits for archiving when so many thresholds are behind.
 const BACKLOG_MAX: u64 = 2;
 
+/// Where each edge is a batch, which takes a line of the log, no more are left there than a cache
+/// can hold.
+const EDGE_THRESHOLD_MAX: u64 = 1 << 20;
+
 /// When updates are archived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
@@ -224,7 +228,12 @@ impl<L: Layout> Core<L> {
 
     /// Returns how many updates so many thresholds are.
     fn threshold(&self, thresholds: u64) -> u64 {
-        self.machinery.pace().archive_threshold.max(1).saturating_mul(thresholds)
+        let threshold = self.machinery.pace().archive_threshold.max(1);
+        let most = match self.machinery.options().durability {
+            Durability::Edge => EDGE_THRESHOLD_MAX,
+            _ => u64::MAX,
+        };
+        threshold.min(most).saturating_mul(thresholds)
     }
 
     /// Whether writers have to wait for archiving.

@@ -85,6 +85,14 @@ fn dropped_fences_are_found() {
     }
 }
 
+/// Only a device may leave anything in what was allocated and never written.
+#[test]
+fn a_new_page_of_the_table_must_be_synced() {
+    for plant in [Plant::DropFlush(Site::TablePage), Plant::DropFence(Site::TablePage)] {
+        assert_found(MediumKind::File, plant);
+    }
+}
+
 #[test]
 fn skipped_checksums_are_found() {
     for site in [Site::LogRecord, Site::LogAnchor, Site::SectionHeader, Site::Undo] {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use everedge::{
-    AdjacencyOptions, Batch, Edge, Generator, Graph, GraphOptions, Kernel, MediumKind, Merging,
-    Parameters, RunOptions, Values, View,
+    AdjacencyOptions, Batch, Edge, Generator, Graph, GraphOptions, Kernel, Layout, MediumKind,
+    Merging, Parameters, PmaOptions, RunOptions, Values, View,
 };
 
 /// Those whose answer does not depend on threads, down to the last bit.
@@ -146,8 +146,13 @@ fn check_beside(view: &View, kernel: Kernel, expected: &Answer, progress: &Progr
 }
 
 fn answers_beside_writers_are_those_alone(medium: MediumKind) {
+    [Layout::Adjacency, Layout::Pma].map(|layout| answers_beside_writers(layout, medium));
+}
+
+fn answers_beside_writers(layout: Layout, medium: MediumKind) {
     let home = tempfile::tempdir().unwrap();
     let options = GraphOptions {
+        layout,
         medium,
         weighted: true,
         log_bytes: 4 << 20,
@@ -157,6 +162,7 @@ fn answers_beside_writers_are_those_alone(medium: MediumKind) {
             merging: Some(Merging::Always),
             ..AdjacencyOptions::default()
         },
+        pma: PmaOptions { archive_threshold: 1 << 12, ..PmaOptions::default() },
         ..GraphOptions::default()
     };
     let graph = Graph::create(&home.path().join("g"), &options, false).unwrap();

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use everedge::{
-    AdjacencyOptions, Compacting, Deleting, Division, Generator, GraphOptions, MediumKind, Merging,
-    Phases, Split,
+    AdjacencyOptions, Compacting, Deleting, Division, Durability, Generator, GraphOptions, Layout,
+    MediumKind, Merging, Phases, PmaOptions, Rebalancing, Split,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,21 @@ pub(super) struct Lists {
     /// The media; pmem is emulated on a tmpfs [default: all on which the measurement has a sense].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "MEDIUM")]
     medium: Vec<Medium>,
+
+    /// How graphs keep neighbors.
+    #[arg(long, value_delimiter = ',', value_name = "LAYOUT", value_parser = parsed::<Layout>,
+        default_values_t = [Layout::Adjacency])]
+    layout: Vec<Layout>,
+
+    /// When updates are safe: edge, batch or none. With edge and --batch 1 each edge is.
+    #[arg(long, value_delimiter = ',', value_name = "LEVEL", value_parser = parsed::<Durability>,
+        default_values_t = [Durability::Batch])]
+    durability: Vec<Durability>,
+
+    /// Whether directed graphs keep in-neighbors.
+    #[arg(long, value_delimiter = ',', value_name = "BOOL", default_value = "true",
+        action = clap::ArgAction::Append)]
+    in_neighbors: Vec<bool>,
 
     /// Numbers of threads.
     #[arg(long = "on", value_delimiter = ',', default_value = "1,2", value_name = "N")]
@@ -139,6 +154,20 @@ pub(super) struct Lists {
         default_values_t = [adjacency().deletion])]
     deletion: Vec<Deleting>,
 
+    /// Layout pma: bytes of the edge log of a section at most; 0: none.
+    #[arg(long, value_delimiter = ',', value_name = "BYTES",
+        default_values_t = [PmaOptions::default().edge_log_bytes])]
+    edge_log: Vec<u32>,
+
+    /// Layout pma: how gaps are shared out anew: in-place or aside [default: what suits the medium].
+    #[arg(long, value_delimiter = ',', value_name = "HOW", value_parser = parsed::<Rebalancing>)]
+    rebalancing: Vec<Rebalancing>,
+
+    /// Bytes that the edge log may take, with K, M or G.
+    #[arg(long, value_delimiter = ',', value_name = "SIZE", value_parser = size,
+        default_value = "1G")]
+    log_size: Vec<u64>,
+
     /// Bytes set aside for blocks at creation, with K, M or G; then the log is made whole too.
     #[arg(long, value_delimiter = ',', value_name = "SIZE", value_parser = size,
         default_value = "0")]
@@ -156,6 +185,9 @@ impl Lists {
         all = vary(all, &self.scale, |one, value| one.scale = value);
         all = vary(all, &self.graph, |one, value| one.graph = value);
         all = vary(all, media, |one, value| one.medium = value);
+        all = vary(all, &self.layout, |one, value| one.layout = value);
+        all = vary(all, &self.durability, |one, value| one.durability = value);
+        all = vary(all, &self.in_neighbors, |one, value| one.in_neighbors = value);
         all = vary(all, &self.batch, |one, value| one.batch = value);
         all = vary(all, &self.archive_threshold, |one, value| one.archive_threshold = value);
         all = vary(all, &self.phases, |one, value| one.phases = value);
@@ -171,6 +203,9 @@ impl Lists {
         all = vary(all, &self.compaction, |one, value| one.compaction = value);
         all = vary(all, &or_open(&self.merging), |one, value| one.merging = value);
         all = vary(all, &or_open(&self.io_threshold), |one, value| one.io_threshold = value);
+        all = vary(all, &self.edge_log, |one, value| one.edge_log = value);
+        all = vary(all, &or_open(&self.rebalancing), |one, value| one.rebalancing = value);
+        all = vary(all, &self.log_size, |one, value| one.log_size = value);
         all = vary(all, &self.preallocate, |one, value| one.preallocate = value);
         all = vary(all, &self.threads, |one, value| one.threads = value);
         all.iter().try_for_each(Configuration::check)?;
@@ -206,6 +241,9 @@ pub(super) struct Configuration {
     pub(super) graph: Kind,
     pub(super) scale: u32,
     pub(super) medium: Medium,
+    pub(super) layout: Layout,
+    pub(super) durability: Durability,
+    pub(super) in_neighbors: bool,
     pub(super) threads: usize,
     pub(super) batch: usize,
     pub(super) archive_threshold: u64,
@@ -224,6 +262,9 @@ pub(super) struct Configuration {
     /// None is what suits the medium, here and below.
     pub(super) merging: Option<Merging>,
     pub(super) io_threshold: Option<u32>,
+    pub(super) edge_log: u32,
+    pub(super) rebalancing: Option<Rebalancing>,
+    pub(super) log_size: u64,
     pub(super) preallocate: u64,
 }
 
@@ -234,6 +275,9 @@ impl Default for Configuration {
             graph: Kind::Kron,
             scale: 20,
             medium: Medium::Pmem,
+            layout: Layout::Adjacency,
+            durability: Durability::Batch,
+            in_neighbors: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             batch: BATCH,
             archive_threshold: adjacency.archive_threshold,
@@ -250,6 +294,9 @@ impl Default for Configuration {
             deletion: adjacency.deletion,
             merging: adjacency.merging,
             io_threshold: adjacency.io_threshold,
+            edge_log: PmaOptions::default().edge_log_bytes,
+            rebalancing: None,
+            log_size: GraphOptions::default().log_bytes,
             preallocate: 0,
         }
     }
@@ -280,10 +327,22 @@ impl Configuration {
             io_threshold: self.io_threshold,
             ..adjacency()
         };
+        let pma = PmaOptions {
+            archive_threshold: self.archive_threshold,
+            phases: self.phases,
+            edge_log_bytes: self.edge_log,
+            rebalancing: self.rebalancing,
+            ..PmaOptions::default()
+        };
         GraphOptions {
             medium,
+            layout: self.layout,
+            durability: self.durability,
+            in_neighbors: self.in_neighbors,
+            log_bytes: self.log_size,
             preallocate_bytes: self.preallocate,
             adjacency,
+            pma,
             ..GraphOptions::default()
         }
     }
