@@ -553,7 +553,8 @@ impl Array {
         if overflow <= self.log_room(section) {
             return Ok(());
         }
-        let is_in_place = context.is_in_place() && Arc::strong_count(&self.extent) == 1;
+        let is_ours = Arc::strong_count(&self.extent) == 1 && !self.is_in_memory();
+        let is_in_place = context.is_in_place() && is_ours;
         match self.find_window(context, section, added).filter(|_| is_in_place) {
             Some(window) => self.rebalance(context, window, (longest.0 as u32, added), vertices),
             // The caller writes all anew when it comes to the list that does not fit.
@@ -604,11 +605,8 @@ impl Array {
         (wanted_by, wanted): (u32, u32),
         vertices: &[u64],
     ) -> Result<()> {
-        let mut undo = match context.undo.take() {
-            // Without room for an undo log, the caller writes all anew.
-            Err(Error::NoSpace { .. }) => return Ok(()),
-            taken => taken?,
-        };
+        // Without an undo log, the caller writes all anew.
+        let Ok(mut undo) = context.undo.take() else { return Ok(()) };
         Counters::add(&context.counters.in_place);
         // R1.
         let stamp = self.sections[window.clone()].iter().map(|s| s.stamp).max().unwrap_or(0) + 1;
@@ -632,11 +630,9 @@ impl Array {
         let saved = self.copy_words(window.clone());
         match rebalance::run(&self.extent, &self.shape, &job, &mut undo, capacity_words) {
             Ok(()) => window.into_iter().try_for_each(|number| self.reload(number)),
+            Err(error @ Error::Corruption { .. }) => Err(error),
             // Nothing is stored any more; in memory the lists are whole all the same.
-            Err(Error::Io { .. } | Error::Poisoned { .. }) => {
-                self.move_to_memory(context.salt, &saved)
-            }
-            Err(error) => Err(error),
+            Err(_) => self.move_to_memory(context.salt, &saved),
         }
     }
 

@@ -201,9 +201,16 @@ impl GraphView for Snapshot {
     ) {
         let side = self.side_of(direction);
         for part in Wanted::parts(range) {
-            let shard = self.shards.get(part.start as usize / SHARD_SPAN);
-            if let Some(Some(array)) = shard.map(|shard| &shard.arrays[side]) {
-                self.visit_array(array, part, visitor);
+            let Some(shard) = self.shards.get(part.start as usize / SHARD_SPAN) else { continue };
+            let array = shard.arrays[side].as_ref();
+            // Vertices after the last that has neighbors on this side have no row.
+            let rows_end = shard.first_vertex + array.map_or(0, |a| a.vertex_count() as u32);
+            let cut = rows_end.clamp(part.start, part.end);
+            if let Some(array) = array {
+                self.visit_array(array, part.start..cut, visitor);
+            }
+            for (v, _) in Wanted::of(cut..part.end, visitor).iter(0) {
+                visitor.visit(v, std::iter::empty());
             }
         }
     }
@@ -212,12 +219,7 @@ impl GraphView for Snapshot {
 impl Snapshot {
     #[inline]
     fn visit_array<V: ListVisitor>(&self, array: &Array, range: Range<VertexId>, visitor: &mut V) {
-        let base = range.start - range.start % SHARD_SPAN as u32;
-        let end = range.end.min(base + array.vertex_count() as u32);
-        if range.start >= end {
-            return;
-        }
-        let wanted = Wanted::of(range.start..end, visitor);
+        let wanted = Wanted::of(range, visitor);
         for (v, ahead) in wanted.iter(READ_AHEAD) {
             if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
                 array.prefetch(local(ahead));

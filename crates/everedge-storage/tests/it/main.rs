@@ -1,11 +1,11 @@
 //! The tests of the storage crate that need only its public face.
 
 mod adjacency_crash;
-mod adjacency_full;
 mod adjacency_parts;
 mod battery;
 mod damage;
 mod explorer;
+mod full;
 mod kept;
 mod live;
 mod medium;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use everedge_core::{VertexId, WeightedView};
+use everedge_core::{Direction, ListVisitor, VertexId, WeightedView};
 use everedge_storage::{Batch, GraphOptions};
 
 /// Neighbors with the bits of their weights, sorted.
@@ -59,7 +59,43 @@ impl Picture {
             vertices.insert(v, (out, into));
         }
         assert_eq!(vertices.len(), view.vertex_count() as usize, "vertex count");
+        assert_shown(view, Direction::Out, vertices.iter().map(|(&v, lists)| (v, &lists.0)));
+        if has_in {
+            assert_shown(view, Direction::In, vertices.iter().map(|(&v, lists)| (v, &lists.1)));
+        }
         Self { edge_count: view.edge_count(), vertices }
+    }
+}
+
+/// Panics unless the view shows a visitor every vertex with these neighbors, and tells as many.
+fn assert_shown<'a>(
+    view: &impl WeightedView,
+    direction: Direction,
+    lists: impl Iterator<Item = (VertexId, &'a Neighbors)>,
+) {
+    struct Shown(BTreeMap<VertexId, Vec<VertexId>>);
+    impl ListVisitor for Shown {
+        const STOPS_EARLY: bool = false;
+
+        fn wants(&self, _: VertexId) -> bool {
+            true
+        }
+
+        fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+            let mut neighbors: Vec<VertexId> = neighbors.collect();
+            neighbors.sort_unstable();
+            assert!(self.0.insert(v, neighbors).is_none(), "{v} is shown twice");
+        }
+    }
+    let (mut shown, mut degrees) = (Shown(BTreeMap::new()), BTreeMap::new());
+    view.visit_neighbors(direction, 0..view.vertex_bound(), &mut shown);
+    view.for_each_degree(direction, 0..view.vertex_bound(), |v, degree| {
+        degrees.insert(v, degree as usize);
+    });
+    for (v, list) in lists {
+        let expected: Vec<VertexId> = list.iter().map(|&(neighbor, _)| neighbor).collect();
+        assert_eq!(shown.0.get(&v), Some(&expected), "{direction:?}-neighbors shown of {v}");
+        assert_eq!(degrees.get(&v), Some(&expected.len()), "{direction:?}-degree told of {v}");
     }
 }
 

@@ -8,12 +8,13 @@ use std::path::Path;
 use everedge_core::VertexId;
 use everedge_storage::medium::{Access, MediumKind, Volume};
 use everedge_storage::{
-    AdjacencyGraph, AdjacencyOptions, Error, GraphOptions, Layout, Manifest, Merging,
+    AdjacencyOptions, Error, GraphOptions, Layout, Manifest, Merging, PmaOptions,
 };
 
 use crate::battery::shapes;
+use crate::live::LiveGraph;
 use crate::medium::SmallFileSystem;
-use crate::model::{Model, Picture, Random, Update, batch_of};
+use crate::model::{Model, Random, Update, batch_of};
 
 const MEDIUM_MIB: u32 = 4;
 /// What another program takes of it for a while.
@@ -33,13 +34,13 @@ fn updates(random: &mut Random) -> Vec<Update> {
         .collect()
 }
 
-fn open(path: &Path, options: &GraphOptions) -> AdjacencyGraph {
+fn open(path: &Path, options: &GraphOptions) -> LiveGraph {
     let volume = Volume::open(path, options.volume(false), Access::Write).expect("a volume");
-    AdjacencyGraph::open(volume).expect("a graph")
+    LiveGraph::open(volume, options.layout).expect("a graph")
 }
 
 /// Inserts until the medium is full. Returns how many batches fit.
-fn fill(graph: &AdjacencyGraph, model: &mut Model, random: &mut Random) -> u64 {
+fn fill(graph: &LiveGraph, model: &mut Model, random: &mut Random) -> u64 {
     for fitted in 0.. {
         let updates = updates(random);
         match graph.apply(&batch_of(&updates, graph.manifest().options.weighted)) {
@@ -60,11 +61,10 @@ fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
     let filler = path.with_extension("filler");
     std::fs::write(&filler, vec![1; FILLER_BYTES]).expect("room for something else");
     let volume = Volume::create(path, options.volume(false)).expect("a volume");
-    let mut graph =
-        AdjacencyGraph::create(volume, Manifest::new(options.clone())).expect("a graph");
+    let mut graph = LiveGraph::create(volume, Manifest::new(options.clone())).expect("a graph");
     assert!(fill(&graph, &mut model, &mut random) > 10);
-    let check = |graph: &AdjacencyGraph, model: &Model, when: &str| {
-        let picture = Picture::of(&graph.snapshot().expect("a snapshot"), options);
+    let check = |graph: &LiveGraph, model: &Model, when: &str| {
+        let picture = graph.snapshot().expect("a snapshot").picture(options);
         picture.assert_equals(&model.picture(), format!("{when}, {options:?}"));
     };
     check(&graph, &model, "full");
@@ -105,7 +105,8 @@ fn a_full_medium_keeps_what_was_acknowledged() {
         return;
     };
     let path = home.path().join("g");
-    for (number, shape) in shapes(Layout::Adjacency).into_iter().enumerate() {
+    let all = [Layout::Adjacency, Layout::Pma].into_iter().flat_map(shapes);
+    for (number, shape) in all.enumerate() {
         let medium = [MediumKind::File, MediumKind::Pmem { emulated: true }][number % 2];
         let options = GraphOptions {
             medium,
@@ -116,6 +117,7 @@ fn a_full_medium_keeps_what_was_acknowledged() {
                 merging: Some(Merging::Always),
                 ..AdjacencyOptions::default()
             },
+            pma: PmaOptions { archive_threshold: 1000, ..PmaOptions::default() },
             ..shape
         };
         for kills in [false, true] {
