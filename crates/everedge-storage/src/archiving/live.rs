@@ -90,13 +90,11 @@ impl<L: Layout> Live<L> {
 
     pub(crate) fn insert_edge(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
         let is_valid = src.max(dst) <= MAX_VERTEX_ID && weight.is_none_or(f32::is_finite);
-        if is_valid {
-            if let Some(is_due) = self.core.commit_edge((src, dst), weight)? {
-                if is_due {
-                    self.archiver.call();
-                }
-                return Ok(());
+        if is_valid && let Some(is_due) = self.core.commit_edge((src, dst), weight)? {
+            if is_due {
+                self.archiver.call();
             }
+            return Ok(());
         }
         let weights = weight.map(|weight| [weight]);
         let batch = Batch::insertions([(src, dst)].into_iter(), weights.as_ref().map(|w| &w[..]))?;

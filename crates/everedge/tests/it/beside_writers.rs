@@ -146,7 +146,9 @@ fn check_beside(view: &View, kernel: Kernel, expected: &Answer, progress: &Progr
 }
 
 fn answers_beside_writers_are_those_alone(medium: MediumKind) {
-    [Layout::Adjacency, Layout::Pma].map(|layout| answers_beside_writers(layout, medium));
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        answers_beside_writers(layout, medium);
+    }
 }
 
 fn answers_beside_writers(layout: Layout, medium: MediumKind) {
