@@ -76,15 +76,16 @@ impl Header {
     }
 }
 
-/// Returns what an entry adds to its section's sum: its list, its place in it and its word.
+/// Returns what a word adds to its section's sum, by its list and its place in it.
 ///
 /// Source: multilinear hashing, Lemire and Kaser, The Computer Journal 2014. It is a sum, so that
-/// an entry that is appended costs one addition, and lists that are moved keep theirs.
+/// an entry that is appended costs one addition, and lists that are moved keep theirs. Keys are odd:
+/// a word that differs always changes the sum.
 #[inline]
 pub(super) fn mix(local: usize, index: u32, word: u32) -> u64 {
-    let place = (local as u64) << 32 | u64::from(index);
-    let key = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    ((key ^ key >> 31) | 1).wrapping_mul(u64::from(word) + 0xd1b5_4a32_d192_ed03)
+    let list = (local as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let key = list.wrapping_add(u64::from(index).wrapping_mul(0xbf58_476d_1ce4_e5b9));
+    (key << 1 | 1).wrapping_mul(u64::from(word) + 0xd1b5_4a32_d192_ed03)
 }
 
 /// Copies shared words.

@@ -61,9 +61,9 @@ impl Default for PmaOptions {
             edge_log_bytes: 2048,
             undo_log_bytes: 2048,
             rebalancing: None,
-            fill_percent: 80,
-            section_percent: 98,
-            array_percent: 92,
+            fill_percent: 90,
+            section_percent: 99,
+            array_percent: 96,
         }
     }
 }

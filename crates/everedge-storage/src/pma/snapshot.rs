@@ -225,14 +225,12 @@ impl Snapshot {
                 array.prefetch(local(ahead));
             }
             let list = array.list(local(v));
-            match (list.is_plain, self.weighted) {
-                (true, false) => {
-                    visitor.visit(v, list.words.iter().map(|word| word.load(Relaxed)));
-                }
-                (true, true) => {
-                    visitor.visit(v, list.words.iter().step_by(2).map(|word| word.load(Relaxed)));
-                }
-                (false, _) => visitor.visit(v, self.neighbors_in(array, local(v))),
+            if !list.is_plain {
+                visitor.visit(v, self.neighbors_in(array, local(v)));
+            } else if self.weighted {
+                visitor.visit(v, list.words.iter().step_by(2).map(|word| word.load(Relaxed)));
+            } else {
+                visitor.visit(v, list.words.iter().map(|word| word.load(Relaxed)));
             }
         }
     }
