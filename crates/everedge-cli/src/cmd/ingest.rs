@@ -30,7 +30,8 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// How a new graph keeps neighbors.
+    /// How a new graph keeps neighbors: adjacency, lists in blocks, or pma, arrays with gaps that are
+    /// read like a CSR.
     #[arg(long, value_parser = super::parsed::<Layout>, default_value = "adjacency")]
     layout: Layout,
 
