@@ -8,8 +8,9 @@
 //! added to that sum. So recovery knows whether the headers that it finds are those of the
 //! checkpoint, or newer ones.
 //!
-//! An array that was written elsewhere becomes current at the end of its round: one fence for all
-//! of their bytes, one store in the table for each, one fence for these.
+//! Arrays that were written elsewhere become current together, those of a small round or of a
+//! sixteenth of a large one: one fence for all of their bytes, one store in the table for each, one
+//! fence for these.
 
 use std::ops::Range;
 use std::sync::Arc;

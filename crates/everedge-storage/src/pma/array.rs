@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use super::extent::{Extent, LogEntry};
 use super::header::{self, Header, Place, mix};
 use super::rebalance::{self, newest};
-use super::shape::{Shape, spread};
+use super::shape::Shape;
 use super::shard::{Additions, Context};
 use super::undo::{Counters, Job};
 use crate::archiving::Update;
@@ -30,9 +30,9 @@ use crate::medium::{HeldWords, Site};
 use crate::{Error, Result};
 
 /// Whether a list has entries in the edge log: in the start of its row.
-const IS_LOGGED: u32 = 1 << 31;
+pub(super) const IS_LOGGED: u32 = 1 << 31;
 /// Whether a list has tombstones: in the length of its row.
-const IS_WORN: u32 = 1 << 31;
+pub(super) const IS_WORN: u32 = 1 << 31;
 /// An edge log is merged when so many percent of it are used.
 const LOG_PERCENT: usize = 90;
 /// An array is written anew if a round adds more than this share of what it has.
@@ -40,32 +40,34 @@ const REBUILD_SHARE: u64 = 8;
 
 /// Where a list is in the edge log: its newest entry plus one, and how many there are.
 #[derive(Clone, Copy, Debug, Default)]
-struct Logged {
-    head: u16,
-    count: u16,
+pub(super) struct Logged {
+    pub head: u16,
+    pub count: u16,
 }
 
 /// What memory keeps of a section.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Section {
     /// The stamp of the header that holds.
-    stamp: u32,
+    pub stamp: u32,
     /// Its slot.
-    slot: u8,
-    /// Whether the lists are not what that header says.
-    pub is_dirty: bool,
-    log_count: u16,
+    pub slot: u8,
     /// Its checksum.
     pub crc: u32,
     /// The checksum of the header that held at the last checkpoint.
     pub anchored: u32,
+    /// Whether the lists are not what the header says.
+    pub is_dirty: bool,
     /// All updates before this one are in the lists.
     pub sequence: u64,
-    sum: u64,
+    /// Sum over the words of the lists.
+    pub sum: u64,
     /// Words of the lists, those in the edge log included.
-    used: u32,
+    pub used: u32,
+    /// Entries of the edge log.
+    pub log_count: u16,
     /// By local vertex of the section, while the edge log has entries.
-    heads: Option<Box<[Logged]>>,
+    pub heads: Option<Box<[Logged]>>,
 }
 
 /// The lists of one direction.
@@ -73,16 +75,16 @@ pub(super) struct Section {
 pub(super) struct Array {
     pub extent: Arc<Extent>,
     /// The words of its lists.
-    lists: HeldWords,
+    pub lists: HeldWords,
     /// What the medium has of it, while `extent` is in memory.
-    kept: Option<Arc<Extent>>,
+    pub kept: Option<Arc<Extent>>,
     pub shape: Shape,
-    index: u32,
+    pub index: u32,
     /// A row for each vertex, and the end of the words.
-    rows: Vec<Place>,
+    pub rows: Vec<Place>,
     pub sections: Vec<Section>,
     /// The degrees of lists with tombstones.
-    worn: FxHashMap<u32, u32>,
+    pub worn: FxHashMap<u32, u32>,
     pub tombstone_count: u64,
 }
 
@@ -95,98 +97,6 @@ pub(super) struct ListRef<'a> {
 }
 
 impl Array {
-    /// Writes an array with the lists of `old` and what is added, without what was deleted.
-    ///
-    /// # Errors
-    /// `NoSpace` if even memory has no room.
-    pub(super) fn rebuilt(
-        context: &Context,
-        index: u32,
-        old: Option<&Array>,
-        additions: &Additions,
-        vertices: &[u64],
-        bound: usize,
-    ) -> Result<Self> {
-        Counters::add(&context.counters.aside);
-        let options = context.options;
-        let span = options.section_vertices as usize;
-        let old_sections = old.map_or(0, |old| old.sections.len());
-        let section_count = bound.div_ceil(span).max(old_sections).max(1).next_power_of_two();
-        let cleaned = cleaned_lists(context, old, additions);
-        let lens = lens(context, old, additions, &cleaned, section_count * span);
-        let words = lens.iter().map(|&len| u64::from(len)).sum();
-        let shape = Shape::new(options, context.entry_words, section_count, words);
-        if !shape.is_plausible() {
-            let vertices = section_count * span;
-            let what = format!("the lists of {vertices} vertices with {words} words are too long");
-            return Err(Error::InvalidInput { what });
-        }
-        let starts = spread(&lens, 0..shape.capacity, shape.entry_words);
-        let (extent, is_in_memory) = context.take_extent(shape.units())?;
-        let kept = old.filter(|_| is_in_memory).and_then(Array::durable_extent).cloned();
-        let mut rows: Vec<Place> =
-            starts.iter().zip(lens).map(|(&start, len)| Place { start, len }).collect();
-        rows.push(Place { start: shape.capacity, len: 0 });
-        let mut array = Self {
-            lists: extent.hold_lists(&shape),
-            extent: Arc::new(extent),
-            kept,
-            shape,
-            index,
-            rows,
-            sections: vec![Section::default(); section_count],
-            worn: FxHashMap::default(),
-            tombstone_count: 0,
-        };
-        array.extent.write_head(index, &shape);
-        let mut runs = additions.runs().peekable();
-        let mut buffer = Vec::new();
-        for number in 0..section_count {
-            let locals = shape.locals(number..number + 1);
-            let base = array.rows[locals.start].start;
-            buffer.clear();
-            buffer.resize((array.rows[locals.end].start - base) as usize, 0);
-            let old_section = old.and_then(|old| old.sections.get(number));
-            let mut section = Section {
-                sum: old_section.map_or(0, |section| section.sum),
-                anchored: old_section.map_or(0, |section| section.anchored),
-                sequence: old_section
-                    .map_or(0, |section| section.sequence)
-                    .max(context.end_sequence),
-                ..Section::default()
-            };
-            let is_cleaned = locals.clone().any(|local| cleaned.contains_key(&local));
-            for local in locals.clone() {
-                let Place { start, len } = array.rows[local];
-                section.used += len;
-                let added = runs.next_if(|run| run.0 == local).map_or(&[][..], |run| run.1);
-                let to = &mut buffer[(start - base) as usize..(start - base + len) as usize];
-                if let Some(words) = cleaned.get(&local) {
-                    to.copy_from_slice(words);
-                    continue;
-                }
-                let old_len = old.map_or(0, |old| old.copy_list(local, to));
-                context.write_entries(added, &mut to[old_len..]);
-                for (place, &word) in (old_len as u32..).zip(&to[old_len..]) {
-                    section.sum = section.sum.wrapping_add(mix(local, place, word));
-                }
-            }
-            if is_cleaned {
-                let rows = &array.rows;
-                section.sum = locals.clone().fold(0, |sum, local| {
-                    let Place { start, len } = rows[local];
-                    let words = &buffer[(start - base) as usize..(start - base + len) as usize];
-                    sum_of(sum, local, words.iter().copied())
-                });
-            }
-            array.extent.store(Site::Array, shape.words_range(base..base).start, &buffer);
-            array.sections[number] = section;
-            array.write_header(context.epoch, number, 1, vertices);
-            array.extent.clear_header(&shape, number, 1 - usize::from(array.sections[number].slot));
-        }
-        Ok(array)
-    }
-
     /// Returns the extent that the medium has of it.
     pub(super) fn durable_extent(&self) -> Option<&Arc<Extent>> {
         if self.is_in_memory() { self.kept.as_ref() } else { Some(&self.extent) }
@@ -195,120 +105,6 @@ impl Array {
     /// Whether it found no room on the medium.
     pub(super) fn is_in_memory(&self) -> bool {
         self.extent.unit().is_none()
-    }
-
-    /// Reads the array that lies in an extent, and checks all of it; `epoch` is the last checkpoint.
-    /// Returns the vertices that each section names, too.
-    ///
-    /// # Errors
-    /// `Corruption` if it is damaged.
-    pub(super) fn read(
-        extent: Arc<Extent>,
-        shape: Shape,
-        index: u32,
-        epoch: u32,
-    ) -> Result<(Self, Vec<u64>)> {
-        let mut rows = Vec::with_capacity(shape.vertex_count() + 1);
-        let (mut sections, mut vertices) = (Vec::new(), Vec::new());
-        for number in 0..shape.section_count as usize {
-            let (header, slot, crc) = newest(&extent, &shape, number)?;
-            vertices.push(header.vertices);
-            if header.log_count > shape.log_entries {
-                let offset = shape.header_offset(number, slot);
-                return Err(rebalance::damaged(&extent, offset, "a section's header", "its size"));
-            }
-            sections.push(Section {
-                stamp: header.stamp,
-                slot: slot as u8,
-                crc,
-                // A header from before the checkpoint is the one that held then.
-                anchored: if header.epoch == epoch { header.anchored } else { crc },
-                sequence: header.sequence,
-                sum: header.sum,
-                log_count: header.log_count as u16,
-                ..Section::default()
-            });
-            rows.extend(header.places);
-        }
-        rows.push(Place { start: shape.capacity, len: 0 });
-        let mut next = 0;
-        for place in &rows {
-            if place.start < next || place.len > shape.capacity || place.start > shape.capacity {
-                let what = "the headers of an array's sections";
-                return Err(rebalance::damaged(&extent, 0, what, "lists in their order"));
-            }
-            next = place.start + place.len;
-        }
-        let (worn, tombstone_count) = (FxHashMap::default(), 0);
-        let (lists, kept) = (extent.hold_lists(&shape), None);
-        let mut array =
-            Self { extent, lists, kept, shape, index, rows, sections, worn, tombstone_count };
-        for number in 0..array.sections.len() {
-            array.restore_section(number)?;
-        }
-        Ok((array, vertices))
-    }
-
-    /// Finds out what memory keeps of a section, and checks its sum.
-    fn restore_section(&mut self, number: usize) -> Result<()> {
-        let locals = self.shape.locals(number..number + 1);
-        let (extent, shape) = (self.extent.clone(), self.shape);
-        let entry_words = shape.entry_words;
-        let count = usize::from(self.sections[number].log_count);
-        let (mut sum, mut used) = (0, 0);
-        let mut with_tombstones = Vec::new();
-        for local in locals.clone() {
-            let Place { start, len } = self.rows[local];
-            let words = extent.words(shape.words_range(start..start + len));
-            sum = sum_of(sum, local, words.iter().map(|word| word.load(Relaxed)));
-            used += len;
-            let neighbors = words.iter().step_by(entry_words as usize);
-            let tombstones = neighbors.filter(|word| word.load(Relaxed) & DELETION != 0).count();
-            if tombstones > 0 {
-                self.tombstone_count += tombstones as u64;
-                with_tombstones.push(local);
-            }
-        }
-        let mut heads = vec![Logged::default(); locals.len()];
-        for (place, entry) in (1..).zip(extent.log(&shape, number, count)) {
-            let local = entry.local();
-            let damaged = || {
-                let offset = shape.log_range(number, place as usize - 1..place as usize).start;
-                rebalance::damaged(&extent, offset, "an entry of an edge log", "one of its section")
-            };
-            let logged = local.checked_sub(locals.start).and_then(|index| heads.get_mut(index));
-            let logged = logged.ok_or_else(damaged)?;
-            if entry.previous() != logged.head {
-                return Err(damaged());
-            }
-            let before = self.rows[local].len + u32::from(logged.count) * entry_words;
-            for (index, word) in (before..).zip(entry.words()) {
-                sum = sum.wrapping_add(mix(local, index, word.load(Relaxed)));
-            }
-            *logged = Logged { head: place, count: logged.count + 1 };
-            used += entry_words;
-            if entry.words()[0].load(Relaxed) & DELETION != 0 {
-                self.tombstone_count += 1;
-                with_tombstones.push(local);
-            }
-        }
-        for (row, logged) in self.rows[locals.clone()].iter_mut().zip(&heads) {
-            row.start |= if logged.count > 0 { IS_LOGGED } else { 0 };
-        }
-        let section = &mut self.sections[number];
-        section.used = used;
-        section.heads = (count > 0).then(|| heads.into());
-        if sum != section.sum {
-            let start = self.rows[locals.start].start & !IS_LOGGED;
-            let offset = shape.words_range(start..start).start;
-            return Err(rebalance::damaged(&extent, offset, "a section's lists", "their sum"));
-        }
-        for local in with_tombstones {
-            self.rows[local].len |= IS_WORN;
-            let degree = self.live_entries(local).len();
-            self.worn.insert(local as u32, degree as u32);
-        }
-        Ok(())
     }
 
     /// Returns how many vertices there is room for.
@@ -384,7 +180,7 @@ impl Array {
     }
 
     /// Copies the words of a list, those in the edge log included. Returns how many there are.
-    fn copy_list(&self, local: usize, to: &mut [u32]) -> usize {
+    pub(super) fn copy_list(&self, local: usize, to: &mut [u32]) -> usize {
         if local >= self.vertex_count() {
             return 0;
         }
@@ -406,7 +202,7 @@ impl Array {
         end
     }
 
-    fn raw_len(&self, local: usize) -> u32 {
+    pub(super) fn raw_len(&self, local: usize) -> u32 {
         match self.rows.get(local) {
             Some(row) if local < self.vertex_count() => {
                 (row.len & !IS_WORN) + u32::from(self.logged(local).count) * self.shape.entry_words
@@ -524,7 +320,7 @@ impl Array {
         vertices: &[u64],
         bound: usize,
     ) -> Result<()> {
-        let new = Self::rebuilt(context, self.index, Some(self), additions, vertices, bound)?;
+        let new = Self::rebuilt(context, self.index, Some(self), additions, (vertices, bound))?;
         context.replace(self.index, &new, self);
         *self = new;
         Ok(())
@@ -753,7 +549,7 @@ impl Array {
         }
     }
 
-    fn write_header(&mut self, epoch: u32, number: usize, stamp: u32, vertices: &[u64]) {
+    pub(super) fn write_header(&mut self, epoch: u32, number: usize, stamp: u32, vertices: &[u64]) {
         let locals = self.shape.locals(number..number + 1);
         let place = |row: &Place| Place { start: row.start & !IS_LOGGED, len: row.len & !IS_WORN };
         let bits = locals.len() as u32;
@@ -804,61 +600,8 @@ impl Array {
     }
 }
 
-/// Returns the words of those lists that are not just appended to: some were deleted.
-fn cleaned_lists(
-    context: &Context,
-    old: Option<&Array>,
-    additions: &Additions,
-) -> FxHashMap<usize, Vec<u32>> {
-    let mut words: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
-    if let Some(old) = old {
-        let worn = old.worn.keys().map(|&local| local as usize);
-        words.extend(worn.map(|local| (local, old.raw_words(local))));
-    }
-    if !words.is_empty() || additions.has_deletions {
-        for (local, updates) in additions.runs() {
-            let is_worn = words.contains_key(&local) || updates.iter().any(Update::is_deletion);
-            if is_worn {
-                let old_words = || old.map_or(Vec::new(), |old| old.raw_words(local));
-                let words = words.entry(local).or_insert_with(old_words);
-                let len = words.len();
-                words.resize(len + updates.len() * context.entry_words, 0);
-                context.write_entries(updates, &mut words[len..]);
-            }
-        }
-    }
-    for words in words.values_mut() {
-        let live = live_entries(words, context.entry_words);
-        words.clear();
-        for (neighbor, weight) in live {
-            words.push(neighbor);
-            words.extend((context.entry_words > 1).then_some(weight));
-        }
-    }
-    words
-}
-
-/// Returns the words of each list of a new array.
-fn lens(
-    context: &Context,
-    old: Option<&Array>,
-    additions: &Additions,
-    cleaned: &FxHashMap<usize, Vec<u32>>,
-    vertex_count: usize,
-) -> Vec<u32> {
-    let old_len = |local: usize| old.map_or(0, |old| old.raw_len(local));
-    let mut lens: Vec<u32> = (0..vertex_count).map(old_len).collect();
-    for (local, updates) in additions.runs() {
-        lens[local] += (updates.len() * context.entry_words) as u32;
-    }
-    for (&local, words) in cleaned {
-        lens[local] = words.len() as u32;
-    }
-    lens
-}
-
 /// Returns the entries, with their weights, that no tombstone took away, oldest first.
-fn live_entries(words: &[u32], entry_words: usize) -> Vec<(u32, u32)> {
+pub(super) fn live_entries(words: &[u32], entry_words: usize) -> Vec<(u32, u32)> {
     let mut taken_away: FxHashMap<VertexId, u32> = FxHashMap::default();
     let mut live = Vec::new();
     for entry in words.chunks_exact(entry_words).rev() {
@@ -876,6 +619,6 @@ fn live_entries(words: &[u32], entry_words: usize) -> Vec<(u32, u32)> {
 }
 
 /// Adds the words of a list to a sum.
-fn sum_of(sum: u64, local: usize, words: impl Iterator<Item = u32>) -> u64 {
+pub(super) fn sum_of(sum: u64, local: usize, words: impl Iterator<Item = u32>) -> u64 {
     (0..).zip(words).fold(sum, |sum, (place, word)| sum.wrapping_add(mix(local, place, word)))
 }

@@ -31,11 +31,13 @@
 
 mod archive;
 mod array;
+mod build;
 mod extent;
 mod header;
 mod options;
 mod rebalance;
 mod recovery;
+mod restore;
 mod shape;
 mod shard;
 mod snapshot;

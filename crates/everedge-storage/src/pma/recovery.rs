@@ -15,7 +15,6 @@ use super::extent::Extent;
 use super::rebalance;
 use super::shape::Shape;
 use super::shard::Shard;
-use super::table::units_at;
 use super::undo::Job;
 use crate::archiving::{SHARD_SPAN, Space};
 use crate::medium::{Access, Region, Site};
@@ -47,16 +46,15 @@ pub(super) fn recover(machinery: &Machinery, region: &Region, access: Access) ->
     let found = find(machinery, region)?;
     if access == Access::Write {
         // A killed process may have left what it stored in caches only.
-        region.flush(Site::ArraysFound, 0..region.len());
-        let table = machinery.table.region();
-        table.flush(Site::ArraysFound, 0..table.len());
-        region.fence(Site::ArraysFound)?;
-        table.fence(Site::ArraysFound)?;
+        for region in [region, machinery.table.region(), machinery.undo.region()] {
+            region.flush(Site::ArraysFound, 0..region.len());
+            region.fence(Site::ArraysFound)?;
+        }
     }
     let completed = rebalance::complete(&machinery.undo, |job: &Job| {
         let array = found.iter().find(|array| array.index == job.index as usize)?;
         let extent =
-            Extent::at(region.clone(), machinery.salt, units_at(array.unit, &array.shape), None);
+            Extent::at(region.clone(), machinery.salt, array.shape.units_at(array.unit), None);
         (array.unit == job.unit).then_some((extent, array.shape))
     })?;
     let space = Arc::new(space(region, &found));
@@ -98,7 +96,7 @@ fn find(machinery: &Machinery, region: &Region) -> Result<Vec<Found>> {
     let mut by_place = found.clone();
     by_place.sort_unstable_by_key(|array| array.unit);
     for pair in by_place.windows(2) {
-        if units_at(pair[0].unit, &pair[0].shape).end > pair[1].unit {
+        if pair[0].shape.units_at(pair[0].unit).end > pair[1].unit {
             let extent = Extent::at(region.clone(), *salt, pair[1].unit..pair[1].unit, None);
             let what = format!("array {}", pair[1].index);
             return Err(rebalance::damaged(&extent, 0, &what, "no other in its place"));
@@ -110,7 +108,7 @@ fn find(machinery: &Machinery, region: &Region) -> Result<Vec<Found>> {
 /// Returns the space of which the arrays have taken their units.
 fn space(region: &Region, found: &[Found]) -> Space {
     let mut used: Vec<Range<u64>> =
-        found.iter().map(|array| units_at(array.unit, &array.shape)).collect();
+        found.iter().map(|array| array.shape.units_at(array.unit)).collect();
     used.sort_unstable_by_key(|units| units.start);
     // The first unit says whose file it is.
     let (mut next, mut free) = (1, Vec::new());
@@ -131,7 +129,7 @@ fn read(
     let epoch = epoch(machinery);
     let arrays = par::map_chunks(found, 1, |found| {
         let Found { index, unit, shape } = found[0];
-        let units = units_at(unit, &shape);
+        let units = shape.units_at(unit);
         let extent = Extent::at(region.clone(), *salt, units, Some(space.clone()));
         Array::read(Arc::new(extent), shape, index as u32, epoch)
     });

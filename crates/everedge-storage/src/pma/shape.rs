@@ -13,6 +13,8 @@ pub(super) const HEAD_BYTES: u64 = LINE_BYTES;
 pub(super) const HEADER_WORDS: usize = 12;
 /// An edge log takes at most this share of the bytes of its section's words.
 const LOG_SHARE: u32 = 4;
+/// Places of words leave two bits for marks.
+const CAPACITY_MAX: u32 = 1 << 30;
 /// Entries of an edge log are counted in 16 bits.
 const LOG_ENTRIES_MAX: u32 = u16::MAX as u32 - 1;
 
@@ -43,8 +45,9 @@ impl Shape {
         let filled = words * 100 / u64::from(options.fill_percent);
         // A gap for every other vertex, or for each of a small array.
         let gaps = (filled - words).max(u64::from(section_count * options.section_vertices / 2));
-        let capacity = (words + gaps).next_multiple_of(16) as u32;
-        let capacity = capacity.next_multiple_of(16 * entry_words);
+        let capacity = (words + gaps).next_multiple_of(16 * u64::from(entry_words));
+        // What is too long for an array is not plausible.
+        let capacity = capacity.min(u64::from(CAPACITY_MAX) + 1) as u32;
         let section_bytes = 4 * capacity / section_count;
         let log_bytes = options.edge_log_bytes.min(section_bytes / LOG_SHARE);
         let log_entries = (log_bytes / (4 * (1 + entry_words))).min(LOG_ENTRIES_MAX);
@@ -100,6 +103,11 @@ impl Shape {
         self.words_range(0..self.capacity).end.div_ceil(UNIT_BYTES)
     }
 
+    /// Returns the units of an array that lies at `unit`.
+    pub(super) fn units_at(&self, unit: u64) -> Range<u64> {
+        unit..unit + self.units()
+    }
+
     /// Returns the section of a local vertex.
     #[inline]
     pub(super) fn section_of(&self, local: usize) -> usize {
@@ -121,7 +129,7 @@ impl Shape {
             && log_entries <= LOG_ENTRIES_MAX
             && (1..=2).contains(&entry_words)
             && capacity.is_multiple_of(entry_words)
-            && capacity <= 1 << 30
+            && capacity <= CAPACITY_MAX
     }
 }
 

@@ -18,7 +18,7 @@ use super::options::{PmaOptions, Rebalancing};
 use super::undo::{Counters, UndoLogs};
 use crate::Result;
 use crate::archiving::{
-    BITMAP_WORDS, Effect, Outcome, Part, Rules, Space, Update, loops_in, resolve,
+    BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, Space, Update, loops_in, resolve,
 };
 use crate::batch::DELETION;
 
@@ -291,7 +291,7 @@ impl Shard {
 
     /// Adds entries to an array, which is made if there is none.
     fn put(&mut self, context: &Context, side: usize, additions: &Additions) -> Result<()> {
-        let index = 2 * (self.first_vertex >> 12) + side as u32;
+        let index = (2 * (self.first_vertex as usize / SHARD_SPAN) + side) as u32;
         let vertices: &[u64] = if side == 0 { &self.vertices } else { &[] };
         let bound = match additions.runs.last() {
             Some(&(local, _)) => local as usize + 1,
@@ -301,7 +301,7 @@ impl Shard {
         match &mut self.arrays[side] {
             Some(array) => array.take(context, additions, vertices, bound)?,
             none => {
-                let new = Array::rebuilt(context, index, None, additions, vertices, bound)?;
+                let new = Array::rebuilt(context, index, None, additions, (vertices, bound))?;
                 context.announce(index, &new, None);
                 *none = Some(new);
             }

@@ -1,7 +1,6 @@
 //! The table of arrays: where each lies, in one double word, so that another place becomes current
 //! by one store of 8 bytes.
 
-use super::shape::Shape;
 use crate::Result;
 use crate::medium::{Region, Site};
 
@@ -104,9 +103,4 @@ impl Table {
 
 fn offset_of(index: usize) -> u64 {
     (index / PAGE_ARRAYS) as u64 * PAGE_BYTES + 8 * (1 + index % PAGE_ARRAYS) as u64
-}
-
-/// Returns the units of an array that lies at `unit`.
-pub(super) fn units_at(unit: u64, shape: &Shape) -> std::ops::Range<u64> {
-    unit..unit + shape.units()
 }

@@ -79,6 +79,11 @@ impl UndoLogs {
         Arc::new(logs)
     }
 
+    /// Returns the file.
+    pub(super) fn region(&self) -> &Region {
+        &self.region
+    }
+
     /// Returns the words that a record can save.
     pub(super) fn capacity_words(&self) -> usize {
         self.capacity_words

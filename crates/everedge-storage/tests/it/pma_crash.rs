@@ -2,6 +2,7 @@
 
 use everedge_storage::medium::{MediumKind, Plant, Site};
 
+use crate::adjacency_crash::plants::kill_all;
 use crate::adjacency_crash::subject::{Live, shapes};
 use crate::adjacency_crash::{PMEM, exploration, explore_all};
 use crate::explorer::images_max;
@@ -41,6 +42,23 @@ fn every_image_recovers_with_threads() {
     explore_all("pma with threads", spread.into_iter().step_by(3), images_max() / 10);
 }
 
+#[test]
+fn a_power_loss_after_a_kill() {
+    for kind in [PMEM, MediumKind::File] {
+        let images = kill_all(pma_shapes(kind, false), None, 20);
+        let images = images.unwrap_or_else(|failure| panic!("{failure}"));
+        println!("pma killed {kind}: images={images} violations=0");
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_unfenced_is_found() {
+    for plant in [Plant::DropFlush(Site::ArraysFound), Plant::DropFence(Site::ArraysFound)] {
+        let found = kill_all(pma_shapes(PMEM, false), Some(plant), 1);
+        println!("{plant:?}: {:.150}", found.expect_err("a defect"));
+    }
+}
+
 #[track_caller]
 fn assert_found(kind: MediumKind, plant: Plant) {
     let found = pma_shapes(kind, false)
@@ -50,37 +68,30 @@ fn assert_found(kind: MediumKind, plant: Plant) {
     println!("{plant:?} on {kind}: {found:.160}");
 }
 
+/// Where the layout flushes, or fences, what a crash may not take.
+const SITES: [Site; 9] = [
+    Site::LogRecord,
+    Site::LogAnchor,
+    Site::ArraysHeader,
+    Site::Array,
+    Site::Table,
+    Site::Word,
+    Site::SectionHeader,
+    Site::Undo,
+    Site::Move,
+];
+
 #[test]
 fn dropped_flushes_are_found() {
-    for site in [
-        Site::LogRecord,
-        Site::LogAnchor,
-        Site::ArraysHeader,
-        Site::Array,
-        Site::Table,
-        Site::Word,
-        Site::EdgeLog,
-        Site::SectionHeader,
-        Site::Undo,
-        Site::Move,
-    ] {
+    // Entries of edge logs are fenced with words.
+    for site in SITES.into_iter().chain([Site::EdgeLog]) {
         assert_found(PMEM, Plant::DropFlush(site));
     }
 }
 
 #[test]
 fn dropped_fences_are_found() {
-    for site in [
-        Site::LogRecord,
-        Site::LogAnchor,
-        Site::ArraysHeader,
-        Site::Array,
-        Site::Table,
-        Site::Word,
-        Site::SectionHeader,
-        Site::Undo,
-        Site::Move,
-    ] {
+    for site in SITES {
         assert_found(PMEM, Plant::DropFence(site));
     }
 }

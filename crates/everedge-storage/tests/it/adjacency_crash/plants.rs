@@ -138,8 +138,17 @@ fn killed_images(live: &Live, step: usize) -> Vec<Image> {
 
 /// Kills processes, goes on with what their caches held, and cuts the power.
 fn kill(kind: MediumKind, plant: Option<Plant>, step: usize) -> Result<u64, String> {
+    kill_all(shapes(kind, false), plant, step)
+}
+
+/// The same with some graphs.
+pub(crate) fn kill_all(
+    shapes: Vec<Live>,
+    plant: Option<Plant>,
+    step: usize,
+) -> Result<u64, String> {
     let mut images = 0;
-    for live in shapes(kind, false) {
+    for live in shapes {
         for start in killed_images(&live, step) {
             images += exploration(&live.after(Start::Kill(start)), plant, 60).explore()?.images;
         }
