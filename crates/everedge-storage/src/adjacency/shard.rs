@@ -26,7 +26,8 @@ use super::space::ShardSpace;
 use super::subgraphs::{Partition, SHARD_SPACES, SubGraphs};
 use super::table::{Entry, Tables};
 use crate::archiving::{
-    self, BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, UNIT_BYTES, Update, loops_in,
+    self, BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, ShardTotals, UNIT_BYTES, Update,
+    loops_in,
 };
 use crate::batch::DELETION;
 use crate::medium::Site;
@@ -186,8 +187,18 @@ impl Shard {
         self.vertices.get(local / 64).is_some_and(|word| word >> (local % 64) & 1 == 1)
     }
 
+    /// Returns what it adds to the totals of a view.
+    pub(crate) fn totals(&self) -> ShardTotals {
+        ShardTotals {
+            vertex_bound: self.vertex_bound(),
+            vertex_count: self.vertex_count,
+            degree_sum: self.degree_sum,
+            loop_count: self.loop_count,
+        }
+    }
+
     /// Returns the id after the shard's last vertex, or 0 if it has none.
-    pub(crate) fn vertex_bound(&self) -> u32 {
+    fn vertex_bound(&self) -> u32 {
         match self.vertices.iter().rposition(|&word| word != 0) {
             Some(index) => {
                 self.first_vertex + index as u32 * 64 + 64 - self.vertices[index].leading_zeros()

@@ -21,7 +21,7 @@ use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
 use super::shard::Shard;
 use super::subgraphs::Nodes;
-use crate::archiving::{LiveView, SHARD_SPAN};
+use crate::archiving::{SHARD_SPAN, Totals, frozen_view};
 use crate::medium::Region;
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
@@ -50,50 +50,23 @@ pub struct Snapshot {
     pure_runs: Vec<Vec<PureRun>>,
     /// Keeps the blocks that it reads from being used again.
     _lease: Lease,
-    vertex_bound: u32,
-    vertex_count: u32,
-    edge_count: u64,
-    sequence: u64,
-    directed: bool,
-    weighted: bool,
-    in_list: Option<usize>,
+    totals: Totals,
 }
+
+frozen_view!(Snapshot);
 
 impl Snapshot {
     pub(super) fn new(archive: &Archive, machinery: &Machinery) -> Self {
         let options = &machinery.options;
         let shards = archive.shards.clone();
-        let degree_sum: u64 = shards.iter().map(|shard| shard.degree_sum).sum();
-        let loop_count: u64 = shards.iter().map(|shard| shard.loop_count).sum();
         Self {
-            vertex_bound: shards.iter().map(|shard| shard.vertex_bound()).max().unwrap_or(0),
-            vertex_count: shards.iter().map(|shard| shard.vertex_count).sum(),
-            edge_count: if options.directed { degree_sum } else { (degree_sum + loop_count) / 2 },
-            sequence: archive.next_sequence,
-            directed: options.directed,
-            weighted: options.weighted,
-            in_list: (!options.directed || options.in_neighbors).then(|| options.list_count() - 1),
+            totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
             pure_runs: (0..options.list_count()).map(|list| pure_runs(&shards, list)).collect(),
             shards,
             places: machinery.places.clone(),
             nodes: machinery.sub_graphs.nodes.clone(),
             _lease: archive.lease(),
         }
-    }
-
-    /// Returns how many updates were applied before this view was taken.
-    pub fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// Returns whether edges carry a weight; without, [`WeightedView`] gives the weight 1.
-    pub fn is_weighted(&self) -> bool {
-        self.weighted
-    }
-
-    /// Returns whether in-neighbors are kept. If not, asking for them is a caller's bug.
-    pub fn has_in_neighbors(&self) -> bool {
-        self.in_list.is_some()
     }
 
     pub(super) fn shards(&self) -> &[Arc<Shard>] {
@@ -106,25 +79,12 @@ impl Snapshot {
     }
 
     #[inline]
-    fn in_list(&self) -> usize {
-        self.in_list.expect("the graph was created without in-neighbors")
-    }
-
-    #[inline]
-    fn list_of(&self, direction: Direction) -> usize {
-        match direction {
-            Direction::Out => 0,
-            Direction::In => self.in_list(),
-        }
-    }
-
-    #[inline]
     fn degree(&self, v: VertexId, list: usize) -> u32 {
         match self.pure_run(v, list) {
             // Close to the entries, which are likely to be asked for next.
             Some(run) => {
                 let words = run::len(self.blocks(run), run.place, v as usize % SPAN);
-                words >> u32::from(self.weighted)
+                words >> u32::from(self.totals.weighted)
             }
             None => self.list(v, list).map_or(0, |list| list.entry(local(v)).degree),
         }
@@ -151,7 +111,7 @@ impl Snapshot {
             }
             (None, None) => Chain::empty(&self.places.blocks[0]),
         };
-        Neighbors { words, weighted: self.weighted, live: None }
+        Neighbors { words, weighted: self.totals.weighted, live: None }
     }
 
     /// Returns the neighbors of `v` in the list that has them.
@@ -161,7 +121,7 @@ impl Snapshot {
             true => (list.bare_chain(&self.places, local(v)), None),
             false => (Chain::empty(list.blocks(&self.places)), Some(self.live_neighbors(v, list))),
         };
-        Neighbors { words, weighted: self.weighted, live }
+        Neighbors { words, weighted: self.totals.weighted, live }
     }
 
     #[cold]
@@ -184,7 +144,7 @@ impl Snapshot {
             }
             let index = v as usize % SPAN;
             let words = entries[start_of(index)..ends[index].load(Relaxed) as usize].iter();
-            match self.weighted {
+            match self.totals.weighted {
                 false => visitor.visit(v, words.map(|word| word.load(Relaxed))),
                 true => visitor.visit(v, words.step_by(2).map(|word| word.load(Relaxed))),
             }
@@ -206,7 +166,7 @@ impl Snapshot {
             }
             let entry = list.entry(local(v));
             // Most lists of a graph that was never compacted: the short ones.
-            if entry.is_plain() && entry.head == NO_BLOCK && !has_run && !self.weighted {
+            if entry.is_plain() && entry.head == NO_BLOCK && !has_run && !self.totals.weighted {
                 visitor.visit(v, Piece(list.buffered(&self.places.buffers, local(v)).iter()));
             } else {
                 visitor.visit(v, self.neighbors_in(list, v));
@@ -220,23 +180,17 @@ impl Snapshot {
     }
 
     fn entry_words(&self) -> usize {
-        if self.weighted { 2 } else { 1 }
-    }
-}
-
-impl LiveView for Snapshot {
-    fn has_in_neighbors(&self) -> bool {
-        self.in_list.is_some()
+        if self.totals.weighted { 2 } else { 1 }
     }
 }
 
 impl GraphView for Snapshot {
     fn vertex_bound(&self) -> u32 {
-        self.vertex_bound
+        self.totals.vertex_bound
     }
 
     fn vertex_count(&self) -> u32 {
-        self.vertex_count
+        self.totals.vertex_count
     }
 
     #[inline]
@@ -245,11 +199,11 @@ impl GraphView for Snapshot {
     }
 
     fn edge_count(&self) -> u64 {
-        self.edge_count
+        self.totals.edge_count
     }
 
     fn is_directed(&self) -> bool {
-        self.directed
+        self.totals.directed
     }
 
     #[inline]
@@ -259,7 +213,7 @@ impl GraphView for Snapshot {
 
     #[inline]
     fn in_degree(&self, v: VertexId) -> u32 {
-        self.degree(v, self.in_list())
+        self.degree(v, self.totals.list_of(Direction::In))
     }
 
     #[inline(always)]
@@ -269,7 +223,7 @@ impl GraphView for Snapshot {
 
     #[inline(always)]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
-        self.neighbors(v, self.in_list())
+        self.neighbors(v, self.totals.list_of(Direction::In))
     }
 
     #[inline]
@@ -279,7 +233,7 @@ impl GraphView for Snapshot {
 
     #[inline]
     fn home(&self, v: VertexId, direction: Direction) -> usize {
-        self.nodes.home(v as usize / SHARD_SPAN, self.list_of(direction))
+        self.nodes.home(v as usize / SHARD_SPAN, self.totals.list_of(direction))
     }
 
     fn for_each_degree(
@@ -288,7 +242,7 @@ impl GraphView for Snapshot {
         range: Range<VertexId>,
         mut f: impl FnMut(VertexId, u32),
     ) {
-        let list = self.list_of(direction);
+        let list = self.totals.list_of(direction);
         for part in Wanted::parts(range) {
             let first = part.start as usize % SPAN;
             match (self.pure_run(part.start, list), self.list(part.start, list)) {
@@ -297,7 +251,7 @@ impl GraphView for Snapshot {
                     let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) };
                     for (v, end) in part.zip(&ends[first..]) {
                         let end = end.load(Relaxed);
-                        f(v, (end - start) >> u32::from(self.weighted));
+                        f(v, (end - start) >> u32::from(self.totals.weighted));
                         start = end;
                     }
                 }
@@ -312,7 +266,7 @@ impl GraphView for Snapshot {
 
     #[inline]
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
-        let list = self.list_of(direction);
+        let list = self.totals.list_of(direction);
         // Where a list lies is known only once its entry, or the end of the one before, is there.
         if let Some(&v) = vertices.get(2 * READ_AHEAD) {
             match (self.pure_run(v, list), self.list(v, list)) {
@@ -341,7 +295,7 @@ impl GraphView for Snapshot {
         range: Range<VertexId>,
         visitor: &mut impl ListVisitor,
     ) {
-        let list = self.list_of(direction);
+        let list = self.totals.list_of(direction);
         for part in Wanted::parts(range) {
             match (self.pure_run(part.start, list), self.list(part.start, list)) {
                 (Some(run), _) => {
@@ -363,7 +317,7 @@ impl WeightedView for Snapshot {
     }
 
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
-        self.edges(v, self.in_list())
+        self.edges(v, self.totals.list_of(Direction::In))
     }
 }
 

@@ -16,6 +16,7 @@ mod calls_model;
 mod core;
 mod deal;
 mod divide;
+mod frozen;
 mod live;
 mod phases;
 mod round;
@@ -26,6 +27,7 @@ mod sync;
 pub(crate) use self::core::{Core, Layout, Pace};
 pub(crate) use self::deal::deal;
 pub(crate) use self::divide::{Part, SIDES, Scattered, Scratch, Sorter};
+pub(crate) use self::frozen::{ShardTotals, Totals, frozen_view};
 pub(crate) use self::live::{Live, LiveView, live_graph};
 pub(crate) use self::round::{Round, Step, for_each_step, pairs};
 pub(crate) use self::shard::{

@@ -18,7 +18,8 @@ use super::options::{PmaOptions, Rebalancing};
 use super::undo::{Counters, UndoLogs};
 use crate::Result;
 use crate::archiving::{
-    BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, Space, Update, loops_in, resolve,
+    BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, ShardTotals, Space, Update, loops_in,
+    resolve,
 };
 use crate::batch::DELETION;
 
@@ -181,8 +182,18 @@ impl Shard {
         last.map_or(0, |index| 64 * index + 64 - self.vertices[index].leading_zeros() as usize)
     }
 
+    /// Returns what it adds to the totals of a view.
+    pub(super) fn totals(&self) -> ShardTotals {
+        ShardTotals {
+            vertex_bound: self.vertex_bound(),
+            vertex_count: self.vertex_count,
+            degree_sum: self.degree_sum,
+            loop_count: self.loop_count,
+        }
+    }
+
     /// Returns the id after the shard's last vertex, or 0 if it has none.
-    pub(super) fn vertex_bound(&self) -> u32 {
+    fn vertex_bound(&self) -> u32 {
         match self.bound() {
             0 => 0,
             bound => self.first_vertex + bound as u32,

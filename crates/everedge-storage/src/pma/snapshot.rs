@@ -16,7 +16,7 @@ use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, Weighte
 use super::archive::Archive;
 use super::array::Array;
 use super::shard::Shard;
-use crate::archiving::{LiveView, SHARD_SPAN};
+use crate::archiving::{SHARD_SPAN, Totals, frozen_view};
 use crate::manifest::GraphOptions;
 
 /// How many lists after one that is read the next one is loaded into the cache.
@@ -25,64 +25,24 @@ const READ_AHEAD: usize = 8;
 /// A frozen view of a live graph in the `pma` layout.
 pub struct PmaSnapshot {
     shards: Vec<Arc<Shard>>,
-    vertex_bound: u32,
-    vertex_count: u32,
-    edge_count: u64,
-    sequence: u64,
-    directed: bool,
-    weighted: bool,
-    in_side: Option<usize>,
+    totals: Totals,
 }
 
 pub(super) use PmaSnapshot as Snapshot;
 
+frozen_view!(PmaSnapshot);
+
 impl Snapshot {
     pub(super) fn new(archive: &Archive, options: &GraphOptions) -> Self {
         let shards = archive.shards.clone();
-        let degree_sum: u64 = shards.iter().map(|shard| shard.degree_sum).sum();
-        let loop_count: u64 = shards.iter().map(|shard| shard.loop_count).sum();
         Self {
-            vertex_bound: shards.iter().map(|shard| shard.vertex_bound()).max().unwrap_or(0),
-            vertex_count: shards.iter().map(|shard| shard.vertex_count).sum(),
-            edge_count: if options.directed { degree_sum } else { (degree_sum + loop_count) / 2 },
-            sequence: archive.next_sequence,
-            directed: options.directed,
-            weighted: options.weighted,
-            in_side: (!options.directed || options.in_neighbors).then(|| options.list_count() - 1),
+            totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
             shards,
         }
     }
 
-    /// Returns how many updates were applied before this view was taken.
-    pub fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// Returns whether edges carry a weight; without, [`WeightedView`] gives the weight 1.
-    pub fn is_weighted(&self) -> bool {
-        self.weighted
-    }
-
-    /// Returns whether in-neighbors are kept. If not, asking for them is a caller's bug.
-    pub fn has_in_neighbors(&self) -> bool {
-        self.in_side.is_some()
-    }
-
     pub(super) fn shards(&self) -> &[Arc<Shard>] {
         &self.shards
-    }
-
-    #[inline]
-    fn in_side(&self) -> usize {
-        self.in_side.expect("the graph was created without in-neighbors")
-    }
-
-    #[inline]
-    fn side_of(&self, direction: Direction) -> usize {
-        match direction {
-            Direction::Out => 0,
-            Direction::In => self.in_side(),
-        }
     }
 
     #[inline]
@@ -95,7 +55,7 @@ impl Snapshot {
     fn neighbors(&self, v: VertexId, side: usize) -> PmaNeighbors<'_> {
         match self.array(v, side) {
             Some(array) => self.neighbors_in(array, local(v)),
-            None => PmaNeighbors { words: [].iter(), weighted: self.weighted, parts: None },
+            None => PmaNeighbors { words: [].iter(), weighted: self.totals.weighted, parts: None },
         }
     }
 
@@ -104,7 +64,7 @@ impl Snapshot {
         let list = array.list(local);
         let parts = if list.is_plain { None } else { Some(live(array, local)) };
         let words = if list.is_plain { list.words.iter() } else { [].iter() };
-        PmaNeighbors { words, weighted: self.weighted, parts }
+        PmaNeighbors { words, weighted: self.totals.weighted, parts }
     }
 }
 
@@ -113,19 +73,13 @@ fn live(array: &Array, local: usize) -> Box<vec::IntoIter<(u32, u32)>> {
     Box::new(array.live_entries(local).into_iter())
 }
 
-impl LiveView for Snapshot {
-    fn has_in_neighbors(&self) -> bool {
-        self.in_side.is_some()
-    }
-}
-
 impl GraphView for Snapshot {
     fn vertex_bound(&self) -> u32 {
-        self.vertex_bound
+        self.totals.vertex_bound
     }
 
     fn vertex_count(&self) -> u32 {
-        self.vertex_count
+        self.totals.vertex_count
     }
 
     #[inline]
@@ -134,11 +88,11 @@ impl GraphView for Snapshot {
     }
 
     fn edge_count(&self) -> u64 {
-        self.edge_count
+        self.totals.edge_count
     }
 
     fn is_directed(&self) -> bool {
-        self.directed
+        self.totals.directed
     }
 
     #[inline]
@@ -148,7 +102,7 @@ impl GraphView for Snapshot {
 
     #[inline]
     fn in_degree(&self, v: VertexId) -> u32 {
-        self.array(v, self.in_side()).map_or(0, |array| array.degree(local(v)))
+        self.array(v, self.totals.list_of(Direction::In)).map_or(0, |array| array.degree(local(v)))
     }
 
     #[inline(always)]
@@ -158,7 +112,7 @@ impl GraphView for Snapshot {
 
     #[inline(always)]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
-        self.neighbors(v, self.in_side())
+        self.neighbors(v, self.totals.list_of(Direction::In))
     }
 
     fn for_each_degree(
@@ -167,7 +121,7 @@ impl GraphView for Snapshot {
         range: Range<VertexId>,
         mut f: impl FnMut(VertexId, u32),
     ) {
-        let side = self.side_of(direction);
+        let side = self.totals.list_of(direction);
         for part in Wanted::parts(range) {
             // A part is of one shard.
             match self.shards.get(part.start as usize / SHARD_SPAN).map(|s| &s.arrays[side]) {
@@ -179,7 +133,7 @@ impl GraphView for Snapshot {
 
     #[inline]
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
-        let side = self.side_of(direction);
+        let side = self.totals.list_of(direction);
         // Where a list lies is known only once its row is there.
         if let Some(&v) = vertices.get(2 * READ_AHEAD)
             && let Some(array) = self.array(v, side)
@@ -199,7 +153,7 @@ impl GraphView for Snapshot {
         range: Range<VertexId>,
         visitor: &mut impl ListVisitor,
     ) {
-        let side = self.side_of(direction);
+        let side = self.totals.list_of(direction);
         for part in Wanted::parts(range) {
             let Some(shard) = self.shards.get(part.start as usize / SHARD_SPAN) else { continue };
             let array = shard.arrays[side].as_ref();
@@ -227,7 +181,7 @@ impl Snapshot {
             let list = array.list(local(v));
             if !list.is_plain {
                 visitor.visit(v, self.neighbors_in(array, local(v)));
-            } else if self.weighted {
+            } else if self.totals.weighted {
                 visitor.visit(v, list.words.iter().step_by(2).map(|word| word.load(Relaxed)));
             } else {
                 visitor.visit(v, list.words.iter().map(|word| word.load(Relaxed)));
@@ -242,7 +196,7 @@ impl WeightedView for Snapshot {
     }
 
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
-        PmaWeightedNeighbors(self.neighbors(v, self.in_side()))
+        PmaWeightedNeighbors(self.neighbors(v, self.totals.list_of(Direction::In)))
     }
 }
 
