@@ -1,101 +1,48 @@
-//! Batches of one update: a line each, which its writer stores and fences beside other writers.
+//! Batches of one update: a line each, which its writer stores past the cache and fences beside
+//! other writers.
 //!
-//! A writer takes the next line under the log's lock, stores it past the cache, waits for its own
-//! fence, and then for those before it: what is acknowledged is a prefix. So the waits of several
-//! writers overlap, where a shared fence would have them take turns.
+//! Lines are taken from a window of the ring (`window.rs`), so that writers share neither the log's
+//! lock nor a fence.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use parking_lot::MutexGuard;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::record::{
-    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, LINE_BYTES, LINE_WORDS, encode_header, record_bytes,
+    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, LINE_BYTES, LINE_WORDS, Record, encode_header,
+    record_bytes,
 };
+use super::window::{Frame, Line, OwnLine, Window};
 use super::{Appended, EdgeLog, State, kept_for_deletions, ring_ranges, split};
-use crate::Result;
-use crate::batch::DELETION;
 use crate::medium::Site;
+use crate::{Error, Result};
 
 /// Words of a line between header and commit.
 const BODY_WORDS: usize = LINE_WORDS - HEADER_WORDS - COMMIT_WORDS;
-/// How often a writer looks whether those before it are through, before it lets others run.
-const SPINS: u32 = 200;
+/// Lines of a window: enough that opening it costs little.
+const WINDOW_LINES: u64 = 256;
+/// Groups of writers that remember together how far lines are durable.
+const GROUPS: usize = 16;
 
-/// How far all records have come: a place in the log and the number of the update there.
-#[derive(Debug)]
-pub(super) struct Watermark {
-    position: AtomicU64,
-    /// Raised after the place: whoever reads it first reads none that is too high.
-    sequence: AtomicU64,
+/// What writers of single lines share.
+pub(super) struct Lines {
+    window: Window,
+    /// For each group of writers a line up to which all are known to be durable; each is true of
+    /// all lines, so that it does not matter whose it is.
+    durable: [OwnLine<AtomicU64>; GROUPS],
 }
 
-/// Both, side by side: a writer raises one after the other.
-#[derive(Debug)]
-pub(super) struct Watermarks {
-    /// Up to where all records are stored.
-    pub(super) stored: Watermark,
-    /// Up to where they are fenced.
-    pub(super) durable: Watermark,
-}
-
-impl Watermarks {
-    pub(super) fn new(position: u64, sequence: u64) -> Self {
-        let [stored, durable] = [0, 1].map(|_| Watermark::new(position, sequence));
-        Self { stored, durable }
-    }
-}
-
-impl Watermark {
-    fn new(position: u64, sequence: u64) -> Self {
-        Self { position: position.into(), sequence: sequence.into() }
+impl Lines {
+    pub(super) fn new() -> Self {
+        let durable = [0; GROUPS].map(|line| OwnLine(AtomicU64::new(line)));
+        Self { window: Window::new(WINDOW_LINES as usize), durable }
     }
 
-    #[inline]
-    pub(super) fn position(&self) -> u64 {
-        self.position.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    pub(super) fn sequence(&self) -> u64 {
-        self.sequence.load(Ordering::Acquire)
-    }
-
-    /// Returns a place, and the number of an update there or before it.
-    pub(super) fn both(&self) -> (u64, u64) {
-        let sequence = self.sequence();
-        (self.position(), sequence)
-    }
-
-    /// Raises it, unless it is higher.
-    pub(super) fn raise(&self, position: u64, sequence: u64) {
-        self.position.fetch_max(position, Ordering::AcqRel);
-        self.sequence.fetch_max(sequence, Ordering::AcqRel);
-    }
-
-    /// Raises it, by the only one who can raise it so far.
-    #[inline]
-    fn set(&self, position: u64, sequence: u64) {
-        self.position.store(position, Ordering::Release);
-        self.sequence.store(sequence, Ordering::Release);
-    }
-
-    /// Waits until all before `start` have come so far, then raises it.
-    pub(super) fn advance_in_turn(&self, start: u64, position: u64, sequence: u64) {
-        self.wait_for(start);
-        self.set(position, sequence);
-    }
-
-    /// Waits until it is at `position` or past it.
-    #[inline]
-    pub(super) fn wait_for(&self, position: u64) {
-        let mut spins = 0;
-        while self.position() < position {
-            spins += 1;
-            match spins < SPINS {
-                true => std::hint::spin_loop(),
-                false => std::thread::yield_now(),
-            }
+    /// Returns what the calling thread's group remembers.
+    fn durable(&self) -> &AtomicU64 {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed);
         }
+        &self.durable[NUMBER.with(|number| number % GROUPS)].0
     }
 }
 
@@ -105,20 +52,8 @@ impl EdgeLog {
         self.region.streams()
     }
 
-    /// Like `open_state`: the lock is held for so short that waiting asleep takes longer.
-    fn open_state_soon(&self) -> MutexGuard<'_, State> {
-        for _ in 0..SPINS {
-            match self.state.try_lock() {
-                Some(state) if !state.is_kept => return state,
-                Some(_) => break,
-                None => std::hint::spin_loop(),
-            }
-        }
-        self.open_state(false)
-    }
-
     /// Appends a batch of one update, of which `src` carries the mark of a deletion, and makes it
-    /// durable.
+    /// durable. It may find the log full where a batch still has room.
     ///
     /// # Errors
     /// As [`append`](Self::append), and if the fence fails.
@@ -127,42 +62,104 @@ impl EdgeLog {
         (src, dst): (u32, u32),
         weight: Option<u32>,
     ) -> Result<Appended> {
-        let mut line = [0; LINE_WORDS];
-        line[HEADER_WORDS..HEADER_WORDS + 3].copy_from_slice(&[src, dst, weight.unwrap_or(0)]);
-        let mut state = self.open_state_soon();
-        let kept = kept_for_deletions(&state.anchor, src & DELETION != 0);
         debug_assert_eq!(record_bytes(1, weight.is_some()), LINE_BYTES);
-        let Some(record) = self.reserve(&mut state, (LINE_BYTES, kept), 1, false)? else {
-            return Ok(Appended::Full);
+        let line = loop {
+            match self.lines.window.claim() {
+                Some(line) => break line,
+                None if self.open_window()? => {}
+                None => return Ok(Appended::Full),
+            }
         };
-        let (anchor, untaken) = (state.anchor, state.untaken());
-        drop(state);
-        let header = encode_header(&anchor, 1, 0, [record.sequence, self.marks.durable.sequence()]);
-        line[..HEADER_WORDS].copy_from_slice(&header);
+        let (number, sequence) = (line.number(), line.frame.sequence + line.index);
+        let group = self.lines.durable();
+        let durable = group.load(Ordering::Relaxed).clamp(line.frame.number, number);
+        let sequences = [sequence, line.frame.sequence + durable - line.frame.number];
+        let words = self.encode_line([src, dst, weight.unwrap_or(0)], &line, sequences);
+        let offset = line.frame.offset + LINE_BYTES * line.index;
+        self.region.stream_line(Site::LogRecord, offset, &words);
+        let fenced = self.region.fence(Site::LogRecord);
+        self.lines.window.finish(number, fenced.is_ok());
+        fenced?;
+        let position = LINE_BYTES * (number + 1);
+        match self.lines.window.wait_for(durable, number) {
+            true => group.store(number + 1, Ordering::Relaxed),
+            false => self.make_durable(position)?,
+        }
+        Ok(Appended::At { position, untaken: sequence + 1 - line.frame.first_untaken })
+    }
+
+    fn encode_line(
+        &self,
+        update: [u32; 3],
+        line: &Line,
+        [sequence, durable]: [u64; 2],
+    ) -> [u32; LINE_WORDS] {
+        let header = encode_header(line.frame.generation as u32, 1, 0, [sequence, durable]);
+        let mut words = [0; LINE_WORDS];
+        words[..HEADER_WORDS].copy_from_slice(&header);
+        words[HEADER_WORDS..HEADER_WORDS + 3].copy_from_slice(&update);
         // As `encode_commit`, in one go.
-        let [e0, e1] = split(record.end_sequence());
+        let [e0, e1] = split(sequence + 1);
         let mut covered = [e0; LINE_WORDS - 2];
-        covered[..BODY_WORDS].copy_from_slice(&line[HEADER_WORDS..LINE_WORDS - COMMIT_WORDS]);
+        covered[..BODY_WORDS].copy_from_slice(&words[HEADER_WORDS..LINE_WORDS - COMMIT_WORDS]);
         covered[BODY_WORDS..BODY_WORDS + HEADER_WORDS].copy_from_slice(&header);
         covered[LINE_WORDS - 3] = e1;
         let crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&covered));
-        line[LINE_WORDS - COMMIT_WORDS..].copy_from_slice(&[COMMIT_MAGIC, crc, e0, e1]);
-        let (start, position) = (record.start(), record.start() + LINE_BYTES);
-        for range in ring_ranges(&anchor, start, position) {
-            self.region.stream_line(Site::LogRecord, range.start, &line);
+        words[LINE_WORDS - COMMIT_WORDS..].copy_from_slice(&[COMMIT_MAGIC, crc, e0, e1]);
+        words
+    }
+
+    /// Opens a window of the next lines, if no other has lines left. Returns false if the ring has
+    /// no room for one.
+    fn open_window(&self) -> Result<bool> {
+        let mut state = self.open_state(false);
+        if state.is_window_open && self.lines.window.has_lines() {
+            return Ok(true);
         }
-        let fenced = self.region.fence(Site::LogRecord);
-        self.marks.stored.wait_for(start);
-        // In its turn nobody else can make more durable than what is stored.
-        let is_next = self.marks.durable.position() == start;
-        if is_next && fenced.is_ok() {
-            self.marks.durable.set(position, record.end_sequence());
+        self.close_window(&mut state);
+        // Writers of lines fence nothing but their own.
+        let anchor = state.anchor;
+        self.fence_up_to(&anchor, state.head, state.next_sequence)?;
+        let place = ring_ranges(&anchor, state.head, state.head + WINDOW_LINES * LINE_BYTES).next();
+        let place = place.expect("a window is not empty");
+        let kept = kept_for_deletions(&anchor, false);
+        let free = anchor.capacity - (state.head - anchor.tail);
+        let bytes =
+            (place.end - place.start).min(free.saturating_sub(kept) / LINE_BYTES * LINE_BYTES);
+        if bytes == 0 {
+            return Ok(false);
         }
-        self.marks.stored.set(position, record.end_sequence());
-        fenced?;
-        if !is_next {
-            self.make_durable(position)?;
+        match self.make_room(&mut state, bytes, kept) {
+            Err(Error::NoSpace { .. }) => return Ok(false),
+            outcome => outcome?,
         }
-        Ok(Appended::At { position, untaken })
+        let frame = Frame {
+            number: state.head / LINE_BYTES,
+            sequence: state.next_sequence,
+            first_untaken: state.first_untaken,
+            offset: place.start,
+            generation: state.anchor.generation.into(),
+        };
+        self.lines.window.open(frame, bytes / LINE_BYTES);
+        state.is_window_open = true;
+        Ok(true)
+    }
+
+    /// Closes the window if it is open, and notes the lines that were written.
+    pub(super) fn close_window(&self, state: &mut State) {
+        if !state.is_window_open {
+            return;
+        }
+        let closed = self.lines.window.close();
+        state.is_window_open = false;
+        if closed.count == 0 {
+            return;
+        }
+        let (start, generation) = (state.head, closed.frame.generation as u32);
+        state.note(Record::of_lines(start, state.next_sequence, closed.count as u32, generation));
+        self.durable
+            .raise(start + LINE_BYTES * closed.durable, state.next_sequence + closed.durable);
+        state.head += LINE_BYTES * closed.count;
+        state.next_sequence += closed.count;
     }
 }

@@ -27,11 +27,12 @@
 //! # Cost
 //! 48 bytes a batch and 8 (weighted: 12) an update, in whole lines of 64 bytes, one fence a batch;
 //! writers that wait for the same fence share it. A batch of one update is one line, which its
-//! writer stores past the cache and fences by itself (`line.rs`).
+//! writer stores past the cache and fences by itself, without the lock (`line.rs`).
 //!
 //! # Concurrency
-//! `state` orders appends; a record counts as stored, or durable, when all before it do. A record's
-//! fence is never waited for under `state`, an anchor's is.
+//! `state` orders appends, and opens windows of lines that are appended without it (`window.rs`);
+//! whoever needs the head closes the window first. A record counts as durable when all before it
+//! are. A batch's fence is never waited for under `state`, unless a window opens; an anchor's is.
 //!
 //! # Recovery
 //! Read from the tail to the first record that is not whole. A record found whole further on that
@@ -43,20 +44,26 @@ mod anchor;
 mod line;
 mod record;
 mod recovery;
+mod sync;
+mod watermark;
+mod window;
+#[cfg(test)]
+mod window_model;
 
 use std::collections::VecDeque;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
 pub(crate) use self::anchor::{Checkpoint, RING_OFFSET};
-use self::line::Watermarks;
+use self::line::Lines;
 pub(crate) use self::record::Record;
 use self::record::{
     HEADER_WORDS, LINE_BYTES, LINE_WORDS, encode_body, encode_commit, encode_header, record_bytes,
 };
+use self::watermark::Watermark;
 use crate::batch::Batch;
 use crate::medium::{Region, Site};
 use crate::{Error, Result};
@@ -93,9 +100,6 @@ pub(crate) enum Appended {
     Full,
 }
 
-// What every append changes comes first, in one cache line with the lock: writers take it from one
-// another.
-#[repr(C)]
 struct State {
     head: u64,
     next_sequence: u64,
@@ -105,6 +109,8 @@ struct State {
     last: Option<Record>,
     /// Whether one writer keeps the others out.
     is_kept: bool,
+    /// Whether single lines are written without this state; their window begins at the head.
+    is_window_open: bool,
     /// Records before the last that the layout has not taken.
     logged: VecDeque<Record>,
     /// The first update that the layout has not taken.
@@ -131,18 +137,6 @@ impl State {
     }
 }
 
-/// In cache lines of its own, so that who changes it takes nothing else from other processors.
-#[repr(align(64))]
-struct OwnLine<T>(T);
-
-impl<T> Deref for OwnLine<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
 /// The circular edge log of one graph.
 pub(crate) struct EdgeLog {
     region: Region,
@@ -150,8 +144,10 @@ pub(crate) struct EdgeLog {
     salt: u32,
     /// Whether this open has made its generation durable.
     is_writing: AtomicBool,
-    state: OwnLine<Mutex<State>>,
-    marks: OwnLine<Watermarks>,
+    state: Mutex<State>,
+    lines: Lines,
+    /// Up to where all records are known to be durable.
+    durable: Watermark,
     /// Held by whoever fences what others have stored.
     fencing: Mutex<()>,
     /// Notified when others may write again.
@@ -163,7 +159,7 @@ pub(crate) struct Alone<'a>(&'a EdgeLog);
 
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
-        self.0.state.lock().is_kept = false;
+        self.0.lock().is_kept = false;
         self.0.released.notify_all();
     }
 }
@@ -206,7 +202,7 @@ impl EdgeLog {
     /// # Errors
     /// `NoSpace` if the medium has no room for them.
     pub(crate) fn preallocate(&self) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let end = RING_OFFSET + state.anchor.capacity;
         self.region.grow(end)?;
         self.region.populate(state.populated..end)?;
@@ -265,7 +261,7 @@ impl EdgeLog {
 
     /// Fences what was found from `position` on.
     fn fence_found(&self, position: u64) -> Result<()> {
-        let state = self.state.lock();
+        let state = self.lock();
         let anchor = &state.anchor;
         self.region.flush(Site::LogFound, anchor.range());
         for range in ring_ranges(anchor, position, state.head) {
@@ -281,26 +277,34 @@ impl EdgeLog {
             populated: region.len(),
             last: None,
             is_kept: false,
+            is_window_open: false,
             logged: VecDeque::new(),
             first_untaken: anchor.tail_sequence,
             anchor,
         };
-        let marks = OwnLine(Watermarks::new(anchor.tail, anchor.tail_sequence));
-        let (state, fencing) = (OwnLine(Mutex::new(state)), Mutex::new(()));
-        let (is_writing, released) = (AtomicBool::new(false), Condvar::new());
-        Self { region, weighted, salt, is_writing, state, marks, fencing, released }
+        Self {
+            region,
+            weighted,
+            salt,
+            is_writing: AtomicBool::new(false),
+            state: Mutex::new(state),
+            lines: Lines::new(),
+            durable: Watermark::new(anchor.tail, anchor.tail_sequence),
+            fencing: Mutex::new(()),
+            released: Condvar::new(),
+        }
     }
 
     /// Returns how often the anchor was changed.
     pub(crate) fn anchor_counter(&self) -> u64 {
-        self.state.lock().anchor.counter
+        self.anchor().counter
     }
 
     /// Returns how far the layout is that has taken `records` up to `next_sequence`; without
     /// records, that has taken none.
     pub(crate) fn progress(&self, records: &[Record], next_sequence: u64) -> Progress {
         if records.is_empty() {
-            let Anchor { tail, tail_sequence, tail_generation, .. } = self.state.lock().anchor;
+            let Anchor { tail, tail_sequence, tail_generation, .. } = self.anchor();
             let (position, generation) = (tail, tail_generation);
             let (sequence, commit) = (tail_sequence, 0);
             return Progress { position, sequence, generation, commit, next_sequence };
@@ -321,20 +325,20 @@ impl EdgeLog {
                 (last.end(self.weighted), last.end_sequence())
             }
         };
-        let anchor = self.state.lock().anchor;
+        let anchor = self.anchor();
         let commit = self.commit_before(&anchor, position).map_or(0, |[_, crc, ..]| crc);
         Progress { position, sequence, generation, commit, next_sequence }
     }
 
     /// Returns what the layout left at the last checkpoint, and the sequence number of then.
     pub(crate) fn checkpoint(&self) -> (Checkpoint, u64) {
-        let state = self.state.lock();
+        let state = self.lock();
         (state.anchor.checkpoint, state.anchor.tail_sequence)
     }
 
     /// Returns how many batches, and updates in them, the layout has not taken yet.
     pub(crate) fn untaken(&self) -> (u64, u64) {
-        let state = self.state.lock();
+        let state = self.lock();
         let updates = state.untaken();
         let batches = state.untaken_records().map(Record::batch_count).sum();
         (batches, updates)
@@ -342,24 +346,24 @@ impl EdgeLog {
 
     /// Returns the sequence number of the next update.
     pub(crate) fn next_sequence(&self) -> u64 {
-        self.state.lock().next_sequence
+        self.lock().next_sequence
     }
 
     /// Returns whether nothing was written since the log was opened, and it is empty.
     pub(crate) fn is_untouched(&self) -> bool {
-        let state = self.state.lock();
+        let state = self.lock();
         !self.is_writing.load(Relaxed) && state.head == state.anchor.tail
     }
 
     /// Returns the bytes of the ring that hold records.
     pub(crate) fn used_bytes(&self) -> u64 {
-        let state = self.state.lock();
+        let state = self.lock();
         state.head - state.anchor.tail
     }
 
     /// Returns whether the ring will soon have no room: when three quarters hold records.
     pub(crate) fn is_nearly_full(&self) -> bool {
-        let state = self.state.lock();
+        let state = self.lock();
         state.head - state.anchor.tail > state.anchor.capacity / 4 * 3
     }
 
@@ -369,7 +373,7 @@ impl EdgeLog {
         if self.is_writing.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if !self.is_writing.load(Relaxed) {
             self.change_anchor(&mut state, |anchor| anchor.generation += 1)?;
             self.is_writing.store(true, Ordering::Release);
@@ -379,11 +383,24 @@ impl EdgeLog {
 
     /// Keeps all other writers out.
     pub(crate) fn keep_others_out(&self) -> Alone<'_> {
-        self.open_state(false).is_kept = true;
+        let mut state = self.open_state(false);
+        self.close_window(&mut state);
+        state.is_kept = true;
         Alone(self)
     }
 
-    /// Returns the state, for appending, as soon as nobody else keeps others out.
+    /// Returns the state, with all records in it.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        self.close_window(&mut state);
+        state
+    }
+
+    fn anchor(&self) -> Anchor {
+        self.state.lock().anchor
+    }
+
+    /// Returns the state as soon as nobody else keeps others out; single lines may still be written.
     fn open_state(&self, is_alone: bool) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         while state.is_kept && !is_alone {
@@ -402,6 +419,7 @@ impl EdgeLog {
         let body = encode_body(batch);
         let body_crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&body));
         let mut state = self.open_state(is_alone);
+        self.close_window(&mut state);
         let bytes = record_bytes(batch.len() as u64, self.weighted);
         let kept = kept_for_deletions(&state.anchor, batch.only_takes_away());
         let has_vertex_updates = batch.vertex_update_count() > 0;
@@ -411,15 +429,13 @@ impl EdgeLog {
             return Ok(Appended::Full);
         };
         let anchor = state.anchor;
-        let sequences = [record.sequence, self.marks.durable.sequence()];
-        let header = encode_header(&anchor, count, has_vertex_updates.into(), sequences);
+        let sequences = [record.sequence, self.durable.sequence()];
+        let header = encode_header(anchor.generation, count, has_vertex_updates.into(), sequences);
         let commit = encode_commit(body_crc, &header, record.end_sequence());
         self.store(&anchor, record.start(), &header);
         self.store(&anchor, record.position, &body);
         self.store(&anchor, record.position + 4 * body.len() as u64, &commit);
-        let (position, untaken) = (state.head, state.untaken());
-        self.marks.stored.advance_in_turn(record.start(), position, record.end_sequence());
-        Ok(Appended::At { position, untaken })
+        Ok(Appended::At { position: state.head, untaken: state.untaken() })
     }
 
     /// Takes the next `bytes` of the ring for a record, and keeps some free after them. Returns
@@ -434,8 +450,7 @@ impl EdgeLog {
         if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
             return Ok(None);
         }
-        self.grow_ring(state, bytes + kept)?;
-        self.populate_ring(state, bytes)?;
+        self.make_room(state, bytes, kept)?;
         let position = state.head + 4 * HEADER_WORDS as u64;
         let (sequence, generation) = (state.next_sequence, state.anchor.generation);
         let record = Record::new(position, sequence, count, generation, has_vertex_updates);
@@ -447,40 +462,47 @@ impl EdgeLog {
 
     /// Fences the log at least up to `position`; a fence covers all that was appended by then.
     pub(crate) fn make_durable(&self, position: u64) -> Result<()> {
-        if self.marks.durable.position() >= position {
+        if self.durable.position() >= position {
             return Ok(());
         }
-        self.marks.stored.wait_for(position);
         let _alone = self.fencing.lock();
-        let from = self.marks.durable.position();
-        if from >= position {
+        if self.durable.position() >= position {
             return Ok(());
         }
-        let anchor = self.state.lock().anchor;
-        let (stored, sequence) = self.marks.stored.both();
-        for range in ring_ranges(&anchor, from, stored) {
-            self.region.flush(Site::LogRecord, range);
+        let state = self.lock();
+        let (anchor, head, sequence) = (state.anchor, state.head, state.next_sequence);
+        drop(state);
+        self.fence_up_to(&anchor, head, sequence)
+    }
+
+    /// Fences what is not known to be durable up to `position`, where all before `sequence` is.
+    fn fence_up_to(&self, anchor: &Anchor, position: u64, sequence: u64) -> Result<()> {
+        let from = self.durable.position();
+        if from < position {
+            for range in ring_ranges(anchor, from, position) {
+                self.region.flush(Site::LogRecord, range);
+            }
+            self.region.fence(Site::LogRecord)?;
+            self.durable.raise(position, sequence);
         }
-        self.region.fence(Site::LogRecord)?;
-        self.marks.durable.raise(stored, sequence);
         Ok(())
     }
 
     /// Fences all that was appended.
     pub(crate) fn make_all_durable(&self) -> Result<()> {
-        let head = self.state.lock().head;
+        let head = self.lock().head;
         self.make_durable(head)
     }
 
     /// Returns the records that have not been taken, fenced or not.
     pub(crate) fn untaken_records(&self) -> Vec<Record> {
-        self.state.lock().untaken_records().copied().collect()
+        self.lock().untaken_records().copied().collect()
     }
 
     /// Takes the fenced records that have not been taken.
     pub(crate) fn take_records(&self) -> Vec<Record> {
-        let durable = self.marks.durable.position();
-        let mut state = self.state.lock();
+        let durable = self.durable.position();
+        let mut state = self.lock();
         let last = state.last.take();
         state.logged.extend(last);
         let whole = |record: &&Record| record.end(self.weighted) <= durable;
@@ -561,7 +583,7 @@ impl EdgeLog {
     /// Frees all records before `sequence`, the first not taken; the caller has made durable
     /// elsewhere what they say.
     pub(crate) fn advance_tail(&self, sequence: u64, checkpoint: Checkpoint) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let tail = match state.untaken_records().next() {
             Some(first) => first.start(),
             None => state.head,
@@ -576,14 +598,14 @@ impl EdgeLog {
 
     /// Durably changes what the layout leaves with the tail; the tail stays where it is.
     pub(crate) fn change_checkpoint(&self, checkpoint: Checkpoint) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         self.change_anchor(&mut state, |anchor| anchor.checkpoint = checkpoint)
     }
 
     /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
     /// the rest of the file; does nothing if the log is not empty.
     pub(crate) fn restart_ring(&self, capacity: u64) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if state.head != state.anchor.tail {
             return Ok(());
         }
@@ -600,19 +622,25 @@ impl EdgeLog {
 
     /// Returns the bytes that the ring must have for `batch` to fit while it is empty.
     pub(crate) fn bytes_for(&self, batch: &Batch) -> u64 {
-        let anchor = self.state.lock().anchor;
+        let anchor = self.anchor();
         record_bytes(batch.len() as u64, batch.is_weighted())
             + kept_for_deletions(&anchor, batch.only_takes_away())
     }
 
     /// Returns the bytes that the ring may take at most.
     pub(crate) fn capacity(&self) -> u64 {
-        self.state.lock().anchor.capacity
+        self.anchor().capacity
     }
 
     /// Returns the bytes that the ring takes on the medium now.
     pub(crate) fn allocated(&self) -> u64 {
         self.region.len().saturating_sub(RING_OFFSET)
+    }
+
+    /// Makes room for `bytes` after the head, with their page faults, and for `kept` more.
+    fn make_room(&self, state: &mut State, bytes: u64, kept: u64) -> Result<()> {
+        self.grow_ring(state, bytes + kept)?;
+        self.populate_ring(state, bytes)
     }
 
     /// Makes room for `bytes` more after the head.
@@ -654,7 +682,7 @@ impl EdgeLog {
     }
 
     fn words(&self, from: u64, to: u64) -> [&[AtomicU32]; 2] {
-        let anchor = self.state.lock().anchor;
+        let anchor = self.anchor();
         let mut parts: [&[AtomicU32]; 2] = [&[], &[]];
         for (part, range) in parts.iter_mut().zip(ring_ranges(&anchor, from, to)) {
             *part = self.region.words(range.start, ((range.end - range.start) / 4) as usize);

@@ -1,6 +1,5 @@
 //! Records of the log: one batch each, in whole cache lines.
 
-use super::anchor::Anchor;
 use super::split;
 use crate::batch::Batch;
 
@@ -39,6 +38,14 @@ impl Record {
         has_vertex_updates: bool,
     ) -> Self {
         let is_of_lines = count == 1 && !has_vertex_updates;
+        Self { position, sequence, count, is_of_lines, generation, has_vertex_updates }
+    }
+
+    /// Returns the record of batches of one update of an edge each, the first of which begins at
+    /// `start`.
+    pub(super) fn of_lines(start: u64, sequence: u64, count: u32, generation: u32) -> Self {
+        let position = start + 4 * HEADER_WORDS as u64;
+        let (is_of_lines, has_vertex_updates) = (true, false);
         Self { position, sequence, count, is_of_lines, generation, has_vertex_updates }
     }
 
@@ -105,14 +112,14 @@ pub(super) fn encode_body(batch: &Batch) -> Vec<u32> {
 }
 
 pub(super) fn encode_header(
-    anchor: &Anchor,
+    generation: u32,
     count: u32,
     flags: u32,
     [sequence, durable]: [u64; 2],
 ) -> [u32; HEADER_WORDS] {
     let [s0, s1] = split(sequence);
     let [d0, d1] = split(durable);
-    [RECORD_MAGIC, anchor.generation, count, flags, s0, s1, d0, d1]
+    [RECORD_MAGIC, generation, count, flags, s0, s1, d0, d1]
 }
 
 /// The commit's checksum covers body, header and end, in this order, so that the body's part can

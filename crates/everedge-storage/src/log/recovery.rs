@@ -20,7 +20,7 @@ const CHECKED_RECORDS: usize = 8;
 impl EdgeLog {
     /// Reads records from `first` on to the first that is not whole.
     pub(super) fn find_records(&self, first: Progress) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let anchor = state.anchor;
         let mut generation = first.generation;
         state.head = first.position;
@@ -41,8 +41,7 @@ impl EdgeLog {
             records = self.whole_records(&anchor, state.head, end);
         }
         self.refuse_lost_records(&anchor, &state)?;
-        self.marks.stored.raise(state.head, state.next_sequence);
-        self.marks.durable.raise(state.head, state.next_sequence);
+        self.durable.raise(state.head, state.next_sequence);
         Ok(())
     }
 
@@ -75,7 +74,7 @@ impl EdgeLog {
     /// Returns the records from the tail to `end`, whose frames are looked at only, if they reach
     /// it.
     pub(crate) fn records_before(&self, end: u64) -> Option<Vec<Record>> {
-        let state = self.state.lock();
+        let state = self.lock();
         let anchor = state.anchor;
         let (mut position, mut sequence) = (anchor.tail, anchor.tail_sequence);
         let mut records: Vec<Record> = Vec::new();

@@ -1,0 +1,5 @@
+//! Atomics that try every order of events.
+
+pub(super) use loom::hint::spin_loop;
+pub(super) use loom::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+pub(super) use loom::thread::yield_now;
