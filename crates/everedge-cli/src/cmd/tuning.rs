@@ -104,8 +104,9 @@ pub(crate) struct Tuning {
     #[arg(long, value_name = "BYTES", default_value_t = PmaOptions::default().undo_log_bytes)]
     undo_log: u32,
 
-    /// Layout pma: how gaps are shared out anew: in-place, or aside: the whole array is written to
-    /// another place [default: aside on a file, else in-place].
+    /// Layout pma: how gaps are shared out anew: in-place; aside: the whole array is written to
+    /// another place; or transaction, to compare with: in place, but each list that moves is waited
+    /// for by itself [default: aside on a file, else in-place].
     #[arg(long, value_name = "HOW", value_parser = super::parsed::<Rebalancing>)]
     rebalancing: Option<Rebalancing>,
 

@@ -422,9 +422,8 @@ impl Array {
         let (first, end) = (window.start as u32, window.end as u32);
         let unit = self.extent.unit().expect("an array on the medium");
         let job = Job { index: self.index, unit, first, end, stamp, wanted_by, wanted };
-        let capacity_words = context.undo.capacity_words();
         let saved = self.copy_words(window.clone());
-        match rebalance::run(&self.extent, &self.shape, &job, &mut undo, capacity_words) {
+        match rebalance::run(&self.extent, &self.shape, &job, &mut undo, context.undo.cut()) {
             Ok(()) => window.into_iter().try_for_each(|number| self.reload(number)),
             Err(error @ Error::Corruption { .. }) => Err(error),
             // Nothing is stored any more; in memory the lists are whole all the same.

@@ -177,7 +177,7 @@ fn machinery(
     let salt = manifest.salt();
     Machinery {
         table: Table::new(table, salt),
-        undo: UndoLogs::new(undo, salt, manifest.options.pma.undo_log_bytes),
+        undo: UndoLogs::new(undo, salt, &manifest.options.pma),
         counters: Counters::default(),
         options: manifest.options.clone(),
         log,

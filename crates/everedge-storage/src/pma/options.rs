@@ -17,13 +17,19 @@ pub enum Rebalancing {
     InPlace,
     /// The whole array is written to another place, which then becomes current.
     Aside,
+    /// Where the sections lie, as a general transaction does it, to compare with: each list that
+    /// moves, or chunk of a long one, is saved and waited for by itself, after a record that says
+    /// that the rebalance begins. It is as safe as in place. Unlike PMDK, which allocates a journal
+    /// for each transaction, it uses the same undo logs again.
+    Transaction,
 }
 
 text_form!(
     Rebalancing,
     "way of rebalancing",
     Rebalancing::InPlace = "in-place",
-    Rebalancing::Aside = "aside"
+    Rebalancing::Aside = "aside",
+    Rebalancing::Transaction = "transaction"
 );
 
 /// The options of the `pma` layout.

@@ -9,6 +9,11 @@
 //! descending order: no list is overwritten before it has moved. The entries of edge logs follow
 //! at the end of their lists, where there are only gaps then.
 //!
+//! `Rebalancing::Transaction` stands for DGAP §4.4, Table 5, without undo logs: each list that moves
+//! is a step by itself, a long one some, and a record of its own comes before the first. Difference:
+//! a transaction of PMDK allocates a journal, and makes what it has changed durable at its end; ours
+//! takes an undo log that is there, and each move is durable before the next is saved (R2).
+//!
 //! # Invariants
 //! - R1: all that the headers of the window count is durable before the first step.
 //! - R2: a step overwrites only what an undo log has saved; it is durable before the next is saved.
@@ -20,7 +25,7 @@ use std::ops::Range;
 use super::extent::Extent;
 use super::header::{self, Header, Place};
 use super::shape::{Shape, spread};
-use super::undo::{Interrupted, Job, UndoLog, UndoLogs};
+use super::undo::{Cut, Interrupted, Job, UndoLog, UndoLogs};
 use crate::medium::Site;
 use crate::{Error, Result};
 
@@ -45,9 +50,13 @@ pub(super) fn run(
     shape: &Shape,
     job: &Job,
     undo: &mut UndoLog<'_>,
-    capacity_words: usize,
+    cut: Cut,
 ) -> Result<()> {
-    Window::read(extent, shape, job)?.go_on(extent, shape, job, undo, (0, capacity_words))
+    let window = Window::read(extent, shape, job)?;
+    if cut.is_single {
+        undo.begin(job)?;
+    }
+    window.go_on(extent, shape, job, undo, (0, cut))
 }
 
 /// Completes the rebalances that a crash has interrupted. `find` returns the array that a job is of.
@@ -67,7 +76,7 @@ pub(super) fn complete(
         extent.store(Site::Move, shape.words_range(start..start).start, &words);
         extent.fence(Site::Move)?;
         let window = Window::read(&extent, &shape, &job)?;
-        window.go_on(&extent, &shape, &job, &mut undo, (step, logs.capacity_words()))?;
+        window.go_on(&extent, &shape, &job, &mut undo, (step, logs.cut()))?;
         count += 1;
     }
     Ok(count)
@@ -133,7 +142,7 @@ impl Window {
         shape: &Shape,
         job: &Job,
         undo: &mut UndoLog<'_>,
-        (first_step, capacity_words): (u32, usize),
+        (first_step, cut): (u32, Cut),
     ) -> Result<()> {
         let first_local = shape.locals(0..job.first as usize).end;
         let old: Vec<Place> =
@@ -156,7 +165,7 @@ impl Window {
         {
             place.start = start;
         }
-        let steps = steps(&old, &new, capacity_words as u32);
+        let steps = steps(&old, &new, cut);
         for (number, step) in (0..).zip(&steps).skip(first_step as usize) {
             let saved = extent.words(shape.words_range(step.span.clone()));
             undo.save(job, number, step.span.start, saved)?;
@@ -245,9 +254,9 @@ pub(super) fn damaged(extent: &Extent, offset: u64, what: &str, expected: &str) 
     }
 }
 
-/// Cuts the way from the old places to the new ones into steps that overwrite at most `capacity`
-/// words each.
-fn steps(old: &[Place], new: &[Place], capacity: u32) -> Vec<Step> {
+/// Cuts the way from the old places to the new ones into steps.
+fn steps(old: &[Place], new: &[Place], cut: Cut) -> Vec<Step> {
+    let capacity = cut.capacity_words;
     let pairs = || old.iter().zip(new);
     let mut steps = vec![Step::default()];
     let mut add = |part: Move| {
@@ -257,7 +266,8 @@ fn steps(old: &[Place], new: &[Place], capacity: u32) -> Vec<Step> {
             true => span.clone(),
             false => last.span.start.min(span.start)..last.span.end.max(span.end),
         };
-        if joined.end - joined.start <= capacity {
+        let is_joined = !cut.is_single && joined.end - joined.start <= capacity;
+        if is_joined || last.moves.is_empty() {
             last.moves.push(part);
             last.span = joined;
         } else {
@@ -331,9 +341,11 @@ mod tests {
                 cells.zip(1..).for_each(|(cell, mark)| words[cell as usize] = mark);
             };
             fill(&mut words, &old);
-            let capacity = [3, 8, 64][round % 3];
-            let steps = steps(&old, &new, capacity);
-            assert!(steps.iter().all(|step| step.span.end - step.span.start <= capacity));
+            let cut = Cut { capacity_words: [3, 8, 64][round % 3], is_single: round % 2 == 1 };
+            let steps = steps(&old, &new, cut);
+            let is_within = |step: &Step| step.span.end - step.span.start <= cut.capacity_words;
+            assert!(steps.iter().all(is_within));
+            assert!(steps.iter().all(|step| step.moves.len() == 1 || !cut.is_single));
             apply(&steps, &mut words);
             let mut expected = words.clone();
             fill(&mut expected, &new);

@@ -68,7 +68,8 @@ impl Context<'_> {
 
     /// Whether gaps are shared out where they are.
     pub(super) fn is_in_place(&self) -> bool {
-        self.options.rebalancing == Some(Rebalancing::InPlace)
+        let in_place = [Rebalancing::InPlace, Rebalancing::Transaction].map(Some);
+        in_place.contains(&self.options.rebalancing)
     }
 
     /// Notes that `new` is to become current in the place of `old`.

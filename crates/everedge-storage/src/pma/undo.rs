@@ -2,7 +2,9 @@
 //!
 //! Source: DGAP §3 ④ and Figure 4. Differences: a log has two records, which are written in turn
 //! under a checksum, so that one that is torn leaves the one before it; a record says which step of
-//! which rebalance it belongs to, and the end of a rebalance is a record too.
+//! which rebalance it belongs to, and the end of a rebalance is a record too. With
+//! `Rebalancing::Transaction` the beginning is one as well, in the place of the journal that PMDK
+//! allocates; ours is there already, and is used again.
 //!
 //! # Invariants
 //! - U1: before words are overwritten, a record with what they were is durable.
@@ -15,6 +17,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use super::header;
+use super::options::{PmaOptions, Rebalancing};
 use crate::Result;
 use crate::medium::{Region, Site};
 
@@ -42,6 +45,15 @@ pub(super) struct Job {
     pub wanted: u32,
 }
 
+/// How rebalances are cut into steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    /// The words that a step overwrites at most.
+    pub capacity_words: u32,
+    /// Whether each move is a step by itself.
+    pub is_single: bool,
+}
+
 /// What a log holds of an interrupted rebalance.
 pub(super) struct Interrupted {
     pub job: Job,
@@ -56,7 +68,7 @@ pub(super) struct Interrupted {
 pub(super) struct UndoLogs {
     region: Region,
     salt: u32,
-    capacity_words: usize,
+    cut: Cut,
     free: Mutex<Vec<Undo>>,
 }
 
@@ -69,9 +81,12 @@ struct Undo {
 
 impl UndoLogs {
     /// Returns the logs in a region; those that are there are free, once what they hold is done.
-    pub(super) fn new(region: Region, salt: u32, capacity_bytes: u32) -> Arc<Self> {
-        let capacity_words = (capacity_bytes / 4) as usize;
-        let logs = Self { region, salt, capacity_words, free: Mutex::default() };
+    pub(super) fn new(region: Region, salt: u32, options: &PmaOptions) -> Arc<Self> {
+        let cut = Cut {
+            capacity_words: options.undo_log_bytes / 4,
+            is_single: options.rebalancing == Some(Rebalancing::Transaction),
+        };
+        let logs = Self { region, salt, cut, free: Mutex::default() };
         let count = logs.region.len() / logs.log_bytes();
         let serial = |number| (0..2).filter_map(|half| logs.read(number, half)).map(|r| r.0).max();
         let undo = |number| Undo { number, serial: serial(number).unwrap_or(0) };
@@ -84,9 +99,14 @@ impl UndoLogs {
         &self.region
     }
 
+    /// Returns how rebalances are cut into steps; a step is what a record can save.
+    pub(super) fn cut(&self) -> Cut {
+        self.cut
+    }
+
     /// Returns the words that a record can save.
-    pub(super) fn capacity_words(&self) -> usize {
-        self.capacity_words
+    fn capacity_words(&self) -> usize {
+        self.cut.capacity_words as usize
     }
 
     /// Returns the rebalances that were interrupted, each with the log to go on with.
@@ -123,7 +143,7 @@ impl UndoLogs {
     }
 
     fn record_bytes(&self) -> u64 {
-        (4 * (HEAD_WORDS + self.capacity_words) as u64).next_multiple_of(64)
+        (4 * (HEAD_WORDS + self.capacity_words()) as u64).next_multiple_of(64)
     }
 
     fn log_bytes(&self) -> u64 {
@@ -139,7 +159,7 @@ impl UndoLogs {
         let offset = self.offset(number, half);
         let head = header::copy(self.region.words(offset, HEAD_WORDS));
         let len = head[13] as usize;
-        if head[1] != MAGIC || len > self.capacity_words {
+        if head[1] != MAGIC || len > self.capacity_words() {
             return None;
         }
         let words = header::copy(self.region.words(offset + 4 * HEAD_WORDS as u64, len));
@@ -174,6 +194,11 @@ pub(super) struct UndoLog<'a> {
 }
 
 impl UndoLog<'_> {
+    /// Makes durable that a job begins, of which nothing is done yet.
+    pub(super) fn begin(&mut self, job: &Job) -> Result<()> {
+        self.write(job, 0, 0, &[])
+    }
+
     /// Makes durable what some words are that a step of a job is about to overwrite (U1).
     pub(super) fn save(
         &mut self,

@@ -159,7 +159,8 @@ pub(super) struct Lists {
         default_values_t = [PmaOptions::default().edge_log_bytes])]
     edge_log: Vec<u32>,
 
-    /// Layout pma: how gaps are shared out anew: in-place or aside [default: what suits the medium].
+    /// Layout pma: how gaps are shared out anew: in-place, aside or transaction: each list that moves
+    /// is waited for by itself [default: what suits the medium].
     #[arg(long, value_delimiter = ',', value_name = "HOW", value_parser = parsed::<Rebalancing>)]
     rebalancing: Vec<Rebalancing>,
 
