@@ -22,6 +22,8 @@ pub use batch::Batch;
 pub use error::{Error, Result};
 pub use manifest::{Durability, GraphOptions, IdKind, Layout, MANIFEST, Manifest};
 pub use names::{ExternalId, Names};
-pub use pma::{PmaGraph, PmaNeighbors, PmaOptions, PmaSnapshot, PmaWeightedNeighbors, Rebalancing};
+pub use pma::{
+    PmaGraph, PmaNeighbors, PmaOptions, PmaSnapshot, PmaWeightedNeighbors, Rebalancing, VertexArray,
+};
 pub use recovery::Recovery;
 pub use verification::Verification;

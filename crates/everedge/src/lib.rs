@@ -43,4 +43,5 @@ pub use everedge_storage::medium::{MediumKind, MeterReading};
 pub use everedge_storage::{
     AdjacencyOptions, Batch, Changes, Compacting, Deleting, Division, Durability, ExternalId,
     GraphOptions, IdKind, Layout, Merging, Phases, PmaOptions, Rebalancing, Recovery, Split,
+    VertexArray,
 };

@@ -2,7 +2,7 @@
 
 use everedge::{
     AdjacencyOptions, Compacting, Deleting, Division, GraphOptions, Merging, Phases, PmaOptions,
-    Rebalancing, Split,
+    Rebalancing, Split, VertexArray,
 };
 
 /// How a new graph's layout works.
@@ -110,6 +110,12 @@ pub(crate) struct Tuning {
     #[arg(long, value_name = "HOW", value_parser = super::parsed::<Rebalancing>)]
     rebalancing: Option<Rebalancing>,
 
+    /// Layout pma: where the rows of vertices lie: memory, or medium, to compare with: each that
+    /// changes is overwritten there too, and nobody reads it.
+    #[arg(long, value_name = "WHERE", value_parser = super::parsed::<VertexArray>,
+        default_value_t = PmaOptions::default().vertex_array)]
+    vertex_array: VertexArray,
+
     /// Layout pma: a new array is filled to so many percent.
     #[arg(long, value_name = "PERCENT", default_value_t = PmaOptions::default().fill_percent)]
     fill: u32,
@@ -151,6 +157,7 @@ impl Tuning {
                 edge_log_bytes: self.edge_log,
                 undo_log_bytes: self.undo_log,
                 rebalancing: self.rebalancing,
+                vertex_array: self.vertex_array,
                 fill_percent: self.fill,
                 ..PmaOptions::default()
             },

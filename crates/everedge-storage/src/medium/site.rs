@@ -51,6 +51,8 @@ sites! {
     EdgeLog,
     /// A header of a section.
     SectionHeader,
+    /// A row of the vertex array.
+    VertexRow,
     /// A record of an undo log.
     Undo,
     /// Words that a rebalance moved.

@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 
 use super::array::Array;
 use super::options::PmaOptions;
+use super::rows::Rows;
 use super::shard::{Additions, Context, Replaced, Shard};
 use super::snapshot::Snapshot;
 use super::table::Table;
@@ -55,6 +56,7 @@ pub(super) struct Machinery {
     pub space: Arc<Space>,
     pub table: Table,
     pub undo: Arc<UndoLogs>,
+    pub rows: Option<Rows>,
     pub counters: Counters,
     pub salt: u32,
 }
@@ -94,6 +96,7 @@ impl Machinery {
             salt: self.salt,
             space: &self.space,
             undo: &self.undo,
+            rows: self.rows.as_ref(),
             counters: &self.counters,
             epoch: archive.epoch,
             replaying: archive.is_replaying,
@@ -123,7 +126,8 @@ impl Layout for Machinery {
     }
 
     fn make_room(&self) -> Result<()> {
-        self.space.make_room()
+        self.space.make_room()?;
+        self.rows.as_ref().map_or(Ok(()), Rows::make_room)
     }
 
     fn take_all(&self, archive: &mut Archive) -> Result<()> {
@@ -326,6 +330,9 @@ impl Archive {
             return Err(Error::NoSpace { path, needed_bytes: 1, available_bytes: 0 });
         }
         machinery.space.region().fence(Site::Word)?;
+        if let Some(rows) = &machinery.rows {
+            rows.region().fence(Site::VertexRow)?;
+        }
         let (epoch, sequence) = (self.epoch, self.next_sequence);
         let has_dirty = |array: &Array| array.sections.iter().any(|section| section.is_dirty);
         let outcomes = par::map_chunks_mut(&mut self.shards, 1, |_, shard| {
@@ -434,7 +441,11 @@ pub(super) fn sections(shards: &[Arc<Shard>]) -> impl Iterator<Item = &super::ar
 
 /// Hands over what this thread has flushed.
 fn drain(machinery: &Machinery) -> Result<()> {
-    match machinery.space.region().drain(Site::Word) {
+    let of_rows = || match &machinery.rows {
+        Some(rows) => rows.region().drain(Site::VertexRow),
+        None => Ok(()),
+    };
+    match machinery.space.region().drain(Site::Word).and_then(|()| of_rows()) {
         // Nothing is fenced any more; in memory the lists are whole all the same.
         Err(Error::Poisoned { .. }) => Ok(()),
         outcome => outcome,

@@ -161,7 +161,8 @@ impl Array {
         }
     }
 
-    fn logged(&self, local: usize) -> Logged {
+    /// Returns where a list is in the edge log.
+    pub(super) fn logged(&self, local: usize) -> Logged {
         let section = &self.sections[self.shape.section_of(local)];
         let index = local % self.shape.section_vertices as usize;
         section.heads.as_ref().map_or(Logged::default(), |heads| heads[index])
@@ -424,7 +425,11 @@ impl Array {
         let job = Job { index: self.index, unit, first, end, stamp, wanted_by, wanted };
         let saved = self.copy_words(window.clone());
         match rebalance::run(&self.extent, &self.shape, &job, &mut undo, context.undo.cut()) {
-            Ok(()) => window.into_iter().try_for_each(|number| self.reload(number)),
+            Ok(()) => {
+                window.clone().try_for_each(|number| self.reload(number))?;
+                context.store_rows(self, self.shape.locals(window));
+                Ok(())
+            }
             Err(error @ Error::Corruption { .. }) => Err(error),
             // Nothing is stored any more; in memory the lists are whole all the same.
             Err(_) => self.move_to_memory(context.salt, &saved),
@@ -499,6 +504,7 @@ impl Array {
         if !in_log.is_empty() {
             self.append_to_log(context, local, in_log);
         }
+        context.store_rows(self, local..local + 1);
         true
     }
 

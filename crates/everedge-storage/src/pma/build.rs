@@ -44,7 +44,7 @@ impl Array {
             return Err(Error::InvalidInput { what });
         }
         let starts = spread(&lens, 0..shape.capacity, shape.entry_words);
-        let (extent, is_in_memory) = context.take_extent(shape.units())?;
+        let (extent, is_in_memory) = context.take_extent(index, shape.units())?;
         let mut rows: Vec<Place> =
             starts.iter().zip(lens).map(|(&start, len)| Place { start, len }).collect();
         rows.push(Place { start: shape.capacity, len: 0 });
@@ -69,6 +69,7 @@ impl Array {
             array.write_header(context.epoch, number, 1, vertices);
             array.extent.clear_header(&shape, number, 1 - usize::from(array.sections[number].slot));
         }
+        context.store_rows(&array, 0..array.vertex_count());
         Ok(array)
     }
 

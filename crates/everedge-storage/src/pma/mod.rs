@@ -11,7 +11,7 @@
 //! array:    head │ headers of sections, two each │ edge logs of sections │ lists with gaps
 //! memory:   a row of 8 bytes for each list; for each section what its header says
 //! ```
-//! Files: `log`, `arrays`, `table`, `undo` (docs/format.md).
+//! Files: `log`, `arrays`, `table`, `undo`; `rows` with `VertexArray::Medium` (docs/format.md).
 //!
 //! # Invariants
 //! - P1: an update is in the log, or the headers of all sections that it concerns say that they
@@ -38,6 +38,7 @@ mod options;
 mod rebalance;
 mod recovery;
 mod restore;
+mod rows;
 mod shape;
 mod shard;
 mod snapshot;
@@ -47,12 +48,13 @@ mod verify;
 
 use std::sync::Arc;
 
-pub use self::options::{PmaOptions, Rebalancing};
+pub use self::options::{PmaOptions, Rebalancing, VertexArray};
 pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
 
 use self::archive::{Archive, Machinery};
 use self::array::Array;
 use self::recovery::Recovered;
+use self::rows::Rows;
 use self::table::Table;
 use self::undo::{Counters, UndoLogs};
 use crate::archiving::{Compaction, Core, Live, Space, UNIT_BYTES, live_graph};
@@ -67,6 +69,7 @@ const LOG: &str = "log";
 const ARRAYS: &str = "arrays";
 const TABLE: &str = "table";
 const UNDO: &str = "undo";
+const ROWS: &str = "rows";
 const FILE_MAGIC: u32 = u32::from_le_bytes(*b"ARRS");
 const FILE_VERSION: u32 = 1;
 
@@ -80,7 +83,7 @@ live_graph!(PmaGraph, PmaSnapshot);
 
 impl PmaGraph {
     /// Every file that a graph in this layout can have.
-    pub const FILES: [&str; 6] = [MANIFEST, NAMES, LOG, ARRAYS, TABLE, UNDO];
+    pub const FILES: [&str; 7] = [MANIFEST, NAMES, LOG, ARRAYS, TABLE, UNDO, ROWS];
 
     /// Creates an empty graph on an empty volume. Options that are left open are taken from the
     /// medium.
@@ -99,13 +102,15 @@ impl PmaGraph {
         write_file_head(&arrays, manifest.salt())?;
         let table = volume.create_region(TABLE, 0)?;
         let undo = volume.create_region(UNDO, 0)?;
+        let has_rows = options.pma.vertex_array == VertexArray::Medium;
+        let rows = has_rows.then(|| volume.create_region(ROWS, 0)).transpose()?;
         if options.preallocate_bytes > 0 {
             log.preallocate()?;
             arrays.grow(options.preallocate_bytes.next_multiple_of(UNIT_BYTES))?;
         }
         manifest.publish(&volume)?;
         let space = Arc::new(Space::new(arrays, 1, Vec::new(), |_| {}));
-        let machinery = machinery(&manifest, log, space, (table, undo));
+        let machinery = machinery(&manifest, log, space, (table, undo, rows));
         let archive = Archive::new(Vec::new(), 0, 0);
         let core = Core::new(volume, manifest, machinery, archive);
         Ok(Self { live: Live::new(core), recovery: Recovery::default() })
@@ -123,7 +128,9 @@ impl PmaGraph {
         let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
         let arrays = volume.open_region(ARRAYS)?;
         check_file_head(&arrays, salt)?;
-        let files = (volume.open_region(TABLE)?, volume.open_region(UNDO)?);
+        let has_rows = manifest.options.pma.vertex_array == VertexArray::Medium;
+        let rows = has_rows.then(|| volume.open_region(ROWS)).transpose()?;
+        let files = (volume.open_region(TABLE)?, volume.open_region(UNDO)?, rows);
         let space = Arc::new(Space::new(arrays.clone(), 1, Vec::new(), |_| {}));
         let mut machinery = machinery(&manifest, log, space, files);
         let found = recovery::recover(&machinery, &arrays, volume.access())?;
@@ -172,12 +179,13 @@ fn machinery(
     manifest: &Manifest,
     log: EdgeLog,
     space: Arc<Space>,
-    (table, undo): (Region, Region),
+    (table, undo, rows): (Region, Region, Option<Region>),
 ) -> Machinery {
     let salt = manifest.salt();
     Machinery {
         table: Table::new(table, salt),
         undo: UndoLogs::new(undo, salt, &manifest.options.pma),
+        rows: rows.map(Rows::new),
         counters: Counters::default(),
         options: manifest.options.clone(),
         log,

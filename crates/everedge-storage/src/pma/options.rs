@@ -32,6 +32,25 @@ text_form!(
     Rebalancing::Transaction = "transaction"
 );
 
+/// Where the rows of vertices lie: where each list begins and how long it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VertexArray {
+    /// In memory; opening makes them from the headers of sections.
+    #[default]
+    Memory,
+    /// On the medium too, where each that changes is overwritten and flushed, to measure what that
+    /// costs: nobody reads them there. They take 32 bytes for each id up to the largest.
+    Medium,
+}
+
+text_form!(
+    VertexArray,
+    "place of the vertex array",
+    VertexArray::Memory = "memory",
+    VertexArray::Medium = "medium"
+);
+
 /// The options of the `pma` layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -50,6 +69,8 @@ pub struct PmaOptions {
     /// How gaps are shared out anew. None is what suits the medium: aside on a file, where each
     /// step in place would wait for the device; in place elsewhere.
     pub rebalancing: Option<Rebalancing>,
+    /// Where the rows of vertices lie.
+    pub vertex_array: VertexArray,
     /// A new array is filled to so many percent.
     pub fill_percent: u32,
     /// A section may be filled to so many percent before its gaps are shared out anew.
@@ -67,6 +88,7 @@ impl Default for PmaOptions {
             edge_log_bytes: 2048,
             undo_log_bytes: 2048,
             rebalancing: None,
+            vertex_array: VertexArray::Memory,
             fill_percent: 90,
             section_percent: 99,
             array_percent: 96,

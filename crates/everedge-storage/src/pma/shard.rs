@@ -5,6 +5,7 @@
 //!   first array, `loop_count` the self-loops in it.
 //! - H2: if there is a vertex, there is a first array, and it has a section for it.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -15,6 +16,7 @@ use rustc_hash::FxHashMap;
 use super::array::Array;
 use super::extent::Extent;
 use super::options::{PmaOptions, Rebalancing};
+use super::rows::Rows;
 use super::undo::{Counters, UndoLogs};
 use crate::Result;
 use crate::archiving::{
@@ -33,6 +35,8 @@ pub(super) struct Context<'a> {
     pub salt: u32,
     pub space: &'a Arc<Space>,
     pub undo: &'a UndoLogs,
+    /// The rows on the medium, if they are there too.
+    pub rows: Option<&'a Rows>,
     pub counters: &'a Counters,
     /// The number of the last checkpoint.
     pub epoch: u32,
@@ -57,10 +61,11 @@ pub(super) struct Replaced {
 }
 
 impl Context<'_> {
-    /// Returns an extent of so many units, and whether it is in memory, since the medium is full or
-    /// takes nothing any more.
-    pub(super) fn take_extent(&self, units: u64) -> Result<(Extent, bool)> {
-        match Extent::take(self.space, self.salt, units) {
+    /// Returns an extent of so many units for an array, and whether it is in memory, since the medium
+    /// is full, also for the array's rows, or takes nothing any more.
+    pub(super) fn take_extent(&self, index: u32, units: u64) -> Result<(Extent, bool)> {
+        let reserved = self.rows.map_or(Ok(()), |rows| rows.reserve(index));
+        match reserved.and_then(|()| Extent::take(self.space, self.salt, units)) {
             Ok(extent) => Ok((extent, false)),
             Err(_) => Ok((Extent::in_memory(self.salt, units)?, true)),
         }
@@ -70,6 +75,14 @@ impl Context<'_> {
     pub(super) fn is_in_place(&self) -> bool {
         let in_place = [Rebalancing::InPlace, Rebalancing::Transaction].map(Some);
         in_place.contains(&self.options.rebalancing)
+    }
+
+    /// Stores rows that have changed on the medium, if they are to lie there.
+    #[inline]
+    pub(super) fn store_rows(&self, array: &Array, locals: Range<usize>) {
+        if let Some(rows) = self.rows {
+            rows.store(array, locals);
+        }
     }
 
     /// Notes that `new` is to become current in the place of `old`.

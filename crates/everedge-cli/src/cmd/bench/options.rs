@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use everedge::{
     AdjacencyOptions, Compacting, Deleting, Division, Durability, Generator, GraphOptions, Layout,
-    MediumKind, Merging, Phases, PmaOptions, Rebalancing, Split,
+    MediumKind, Merging, Phases, PmaOptions, Rebalancing, Split, VertexArray,
 };
 use serde::{Deserialize, Serialize};
 
@@ -164,6 +164,12 @@ pub(super) struct Lists {
     #[arg(long, value_delimiter = ',', value_name = "HOW", value_parser = parsed::<Rebalancing>)]
     rebalancing: Vec<Rebalancing>,
 
+    /// Layout pma: where the rows of vertices lie: memory, or medium: each that changes is
+    /// overwritten there too.
+    #[arg(long, value_delimiter = ',', value_name = "WHERE", value_parser = parsed::<VertexArray>,
+        default_values_t = [PmaOptions::default().vertex_array])]
+    vertex_array: Vec<VertexArray>,
+
     /// Bytes that the edge log may take, with K, M or G.
     #[arg(long, value_delimiter = ',', value_name = "SIZE", value_parser = size,
         default_value = "1G")]
@@ -206,6 +212,7 @@ impl Lists {
         all = vary(all, &or_open(&self.io_threshold), |one, value| one.io_threshold = value);
         all = vary(all, &self.edge_log, |one, value| one.edge_log = value);
         all = vary(all, &or_open(&self.rebalancing), |one, value| one.rebalancing = value);
+        all = vary(all, &self.vertex_array, |one, value| one.vertex_array = value);
         all = vary(all, &self.log_size, |one, value| one.log_size = value);
         all = vary(all, &self.preallocate, |one, value| one.preallocate = value);
         all = vary(all, &self.threads, |one, value| one.threads = value);
@@ -265,6 +272,7 @@ pub(super) struct Configuration {
     pub(super) io_threshold: Option<u32>,
     pub(super) edge_log: u32,
     pub(super) rebalancing: Option<Rebalancing>,
+    pub(super) vertex_array: VertexArray,
     pub(super) log_size: u64,
     pub(super) preallocate: u64,
 }
@@ -297,6 +305,7 @@ impl Default for Configuration {
             io_threshold: adjacency.io_threshold,
             edge_log: PmaOptions::default().edge_log_bytes,
             rebalancing: None,
+            vertex_array: PmaOptions::default().vertex_array,
             log_size: GraphOptions::default().log_bytes,
             preallocate: 0,
         }
@@ -333,6 +342,7 @@ impl Configuration {
             phases: self.phases,
             edge_log_bytes: self.edge_log,
             rebalancing: self.rebalancing,
+            vertex_array: self.vertex_array,
             ..PmaOptions::default()
         };
         GraphOptions {
