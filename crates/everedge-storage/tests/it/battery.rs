@@ -6,7 +6,7 @@ use everedge_core::MAX_VERTEX_ID;
 use everedge_storage::medium::{MediumKind, Volume, VolumeOptions};
 use everedge_storage::{
     AdjacencyOptions, Batch, Compacting, Deleting, Division, Durability, Error, GraphOptions,
-    Layout, Manifest, Merging, Phases, PmaOptions, Rebalancing, Split,
+    Layout, Manifest, Merging, Phases, PmaOptions, Rebalancing, Split, VertexArray,
 };
 use tempfile::TempDir;
 
@@ -95,12 +95,29 @@ fn bare(options: GraphOptions) -> GraphOptions {
     GraphOptions { pma, ..options }
 }
 
+/// Without edge logs, what is rebalanced as transactions do it, and rows on the medium too.
+pub(crate) fn ablated(options: GraphOptions) -> GraphOptions {
+    let pma = PmaOptions {
+        edge_log_bytes: 0,
+        rebalancing: Some(Rebalancing::Transaction),
+        vertex_array: VertexArray::Medium,
+        ..options.pma
+    };
+    GraphOptions { pma, ..options }
+}
+
+/// The same in every way of the layout.
+fn ways(options: GraphOptions) -> Vec<GraphOptions> {
+    match options.layout {
+        Layout::Adjacency => vec![options.clone(), naive(options.clone()), split(options)],
+        Layout::Pma => {
+            vec![options.clone(), aside(options.clone()), bare(options.clone()), ablated(options)]
+        }
+    }
+}
+
 /// Every combination of what changes the semantics, each in every way of the layout.
 fn all_shapes(layout: Layout) -> impl Iterator<Item = GraphOptions> {
-    let ways = |options: GraphOptions| match options.layout {
-        Layout::Adjacency => [options.clone(), naive(options.clone()), split(options)],
-        Layout::Pma => [options.clone(), aside(options.clone()), bare(options)],
-    };
     shapes(layout).into_iter().flat_map(ways)
 }
 
@@ -224,7 +241,11 @@ pub(crate) fn bad_input_changes_nothing(layout: Layout) {
 }
 
 pub(crate) fn a_reader_writes_nothing(layout: Layout) {
-    let mut home = Home::new(&small(layout));
+    ways(small(layout)).iter().for_each(read_only);
+}
+
+fn read_only(options: &GraphOptions) {
+    let mut home = Home::new(options);
     let mut random = Random(7);
     let mut model = Model::new(&home.options);
     for _ in 0..30 {
@@ -263,7 +284,10 @@ pub(crate) fn writers_and_readers_at_once(layout: Layout) {
     write_and_read_at_once(&small(layout));
     match layout {
         Layout::Adjacency => write_and_read_at_once(&naive(small(layout))),
-        Layout::Pma => write_and_read_at_once(&aside(small(layout))),
+        Layout::Pma => {
+            write_and_read_at_once(&aside(small(layout)));
+            write_and_read_at_once(&ablated(small(layout)));
+        }
     }
 }
 

@@ -8,19 +8,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use everedge_storage::medium::{Access, MediumKind, Volume};
-use everedge_storage::{AdjacencyOptions, Error, GraphOptions, IdKind, Layout, Phases, PmaOptions};
+use everedge_storage::{
+    AdjacencyOptions, Error, GraphOptions, IdKind, Layout, Phases, PmaOptions, VertexArray,
+};
 use tempfile::TempDir;
 
 use crate::adjacency_crash::subject::{State, Store};
-use crate::battery::small;
+use crate::battery::{ablated, small};
 use crate::model::{Model, Random, batch_of};
 
 /// The files of a graph.
-fn files(layout: Layout) -> &'static [&'static str] {
-    match layout {
-        Layout::Adjacency => &["log", "blocks", "names", "manifest.toml"],
-        Layout::Pma => &["log", "arrays", "table", "undo", "names", "manifest.toml"],
-    }
+fn files(options: &GraphOptions) -> Vec<&'static str> {
+    let mut files = vec!["log", "names", "manifest.toml"];
+    files.extend_from_slice(match options.layout {
+        Layout::Adjacency => &["blocks"],
+        Layout::Pma => &["arrays", "table", "undo"],
+    });
+    files.extend((options.pma.vertex_array == VertexArray::Medium).then_some("rows"));
+    files
 }
 
 /// The unit in which parts of files are zeroed, swapped and copied.
@@ -52,6 +57,8 @@ impl Victim {
             pma: PmaOptions { phases: Phases::InTurn, ..small(layout).pma },
             ..small(layout)
         };
+        let is_ablated = layout == Layout::Pma && shape & 6 == 6;
+        let options = if is_ablated { ablated(options) } else { options };
         let volume = Volume::create(&home.path().join("g"), options.volume(false)).unwrap();
         let store = Store::create(&volume, &options).unwrap();
         let mut model = Model::new(&options);
@@ -157,7 +164,7 @@ fn for_each_file(mut damage: impl FnMut(&Victim, &str, Vec<u8>, usize)) {
         let layout = if shape < 8 { Layout::Adjacency } else { Layout::Pma };
         let is_closed = shape % 2 == 0;
         let victim = Victim::new(layout, is_closed, shape % 8);
-        for &name in files(layout) {
+        for name in files(&victim.options) {
             let good = fs::read(victim.file(name)).unwrap();
             let end = match name == "log" && !is_closed {
                 true => last_record(&good),
@@ -194,9 +201,9 @@ fn cut_files_are_found() {
             let what = format!("{:?}, {name} cut to {len}", victim.options);
             let is_found = victim.check(name, &good, &good[..len], &what);
             // What no checkpoint counts on yet may be cut off, the log has what it says; and what is
-            // free. Undo logs say nothing, unless a rebalance was interrupted.
+            // free. Undo logs say nothing, unless a rebalance was interrupted; rows say nothing.
             let is_repaired =
-                name == "blocks" && !victim.is_closed || ["arrays", "undo"].contains(&name);
+                name == "blocks" && !victim.is_closed || ["arrays", "undo", "rows"].contains(&name);
             assert!(is_found || len >= end || is_repaired, "{what}");
             found += u64::from(is_found);
             cuts += 1;

@@ -11,7 +11,7 @@ use everedge_storage::{
     AdjacencyOptions, Error, GraphOptions, Layout, Manifest, Merging, PmaOptions,
 };
 
-use crate::battery::shapes;
+use crate::battery::{ablated, shapes};
 use crate::live::LiveGraph;
 use crate::medium::SmallFileSystem;
 use crate::model::{Model, Random, Update, batch_of};
@@ -106,7 +106,9 @@ fn a_full_medium_keeps_what_was_acknowledged() {
     };
     let path = home.path().join("g");
     let all = [Layout::Adjacency, Layout::Pma].into_iter().flat_map(shapes);
-    for (number, shape) in all.enumerate() {
+    let all = all.map(|shape| (shape, false));
+    let all = all.chain(shapes(Layout::Pma).into_iter().map(|shape| (shape, true)));
+    for (number, (shape, is_ablated)) in all.enumerate() {
         let medium = [MediumKind::File, MediumKind::Pmem { emulated: true }][number % 2];
         let options = GraphOptions {
             medium,
@@ -120,6 +122,7 @@ fn a_full_medium_keeps_what_was_acknowledged() {
             pma: PmaOptions { archive_threshold: 1000, ..PmaOptions::default() },
             ..shape
         };
+        let options = if is_ablated { ablated(options) } else { options };
         for kills in [false, true] {
             fill_and_empty(&path, &options, number as u64, kills);
             std::fs::remove_dir_all(&path).expect("removed");

@@ -1,17 +1,23 @@
 //! Crashes of the `pma` layout, by the explorer.
 
-use everedge_storage::medium::{MediumKind, Plant, Site};
+use std::ops::ControlFlow;
+
+use everedge_storage::medium::{ImageRule, MediumKind, Plant, Site, Volume};
 
 use crate::adjacency_crash::plants::kill_all;
-use crate::adjacency_crash::subject::{Live, shapes};
+use crate::adjacency_crash::subject::{Live, Store, shapes};
 use crate::adjacency_crash::{PMEM, exploration, explore_all};
-use crate::explorer::images_max;
+use crate::explorer::{History, Subject, images_max};
 
 /// The images of each shape until a defect is found.
 const IMAGES_MAX: u64 = 1500;
 
 fn pma_shapes(kind: MediumKind, eadr: bool) -> Vec<Live> {
     shapes(kind, eadr).into_iter().map(Live::pma).collect()
+}
+
+fn ablated_shapes(kind: MediumKind, eadr: bool) -> Vec<Live> {
+    shapes(kind, eadr).into_iter().map(Live::ablated).collect()
 }
 
 fn explore(kind: MediumKind, eadr: bool) {
@@ -42,10 +48,43 @@ fn every_image_recovers_with_threads() {
     explore_all("pma with threads", spread.into_iter().step_by(3), images_max() / 10);
 }
 
+/// Each list that moves is a step by itself, and rows are overwritten on the medium.
+#[test]
+fn every_image_recovers_with_transactions_and_rows_on_the_medium() {
+    for (kind, eadr) in [(PMEM, false), (PMEM, true), (MediumKind::File, false)] {
+        let name = format!("pma {kind} eadr={eadr} ablated");
+        explore_all(&name, ablated_shapes(kind, eadr), images_max() / 10);
+    }
+}
+
+/// Else the explorer would not see that recovery cuts a job into the steps that it was begun with.
+#[test]
+fn transactions_are_interrupted_and_completed() {
+    let mut completed = 0;
+    for live in ablated_shapes(PMEM, false) {
+        let options = live.options();
+        let (volume, recorder) = Volume::recorded(options.medium, options.eadr);
+        let mut history = History::new(recorder.clone());
+        live.run(0, &volume, &mut history).expect("a history");
+        recorder.images(ImageRule { point_images_max: 2, seed: 0 }, |image| {
+            if image.acknowledged() > 0 {
+                let (volume, _recorder) = Volume::from_image(image).expect("memory");
+                let store = Store::open(&volume, options.layout).expect("a graph");
+                completed += store.graph.recovery().completed_rebalances;
+            }
+            ControlFlow::Continue(())
+        });
+    }
+    println!("completed={completed}");
+    assert!(completed > 100, "{completed} transactions were completed");
+}
+
 #[test]
 fn a_power_loss_after_a_kill() {
     for kind in [PMEM, MediumKind::File] {
-        let images = kill_all(pma_shapes(kind, false), None, 20);
+        let all = pma_shapes(kind, false).into_iter();
+        let ablated = ablated_shapes(kind, false).into_iter().step_by(4);
+        let images = kill_all(all.chain(ablated).collect(), None, 20);
         let images = images.unwrap_or_else(|failure| panic!("{failure}"));
         println!("pma killed {kind}: images={images} violations=0");
     }
@@ -61,14 +100,19 @@ fn what_a_killed_process_left_unfenced_is_found() {
 
 #[track_caller]
 fn assert_found(kind: MediumKind, plant: Plant) {
-    let found = pma_shapes(kind, false)
-        .iter()
-        .find_map(|live| exploration(live, Some(plant), IMAGES_MAX).explore().err());
+    assert_found_in(&pma_shapes(kind, false), kind, plant);
+}
+
+#[track_caller]
+fn assert_found_in(shapes: &[Live], kind: MediumKind, plant: Plant) {
+    let found =
+        shapes.iter().find_map(|live| exploration(live, Some(plant), IMAGES_MAX).explore().err());
     let found = found.unwrap_or_else(|| panic!("{plant:?} on {kind} is not found"));
     println!("{plant:?} on {kind}: {found:.160}");
 }
 
-/// Where the layout flushes, or fences, what a crash may not take.
+/// Where the layout flushes, or fences, what a crash may not take. Not rows of the vertex array:
+/// nobody reads them on the medium.
 const SITES: [Site; 9] = [
     Site::LogRecord,
     Site::LogAnchor,
@@ -93,6 +137,15 @@ fn dropped_flushes_are_found() {
 fn dropped_fences_are_found() {
     for site in SITES {
         assert_found(PMEM, Plant::DropFence(site));
+    }
+}
+
+#[test]
+fn what_transactions_do_not_make_durable_is_found() {
+    let ablated = ablated_shapes(PMEM, false);
+    for site in [Site::SectionHeader, Site::Undo, Site::Move] {
+        assert_found_in(&ablated, PMEM, Plant::DropFlush(site));
+        assert_found_in(&ablated, PMEM, Plant::DropFence(site));
     }
 }
 

@@ -19,7 +19,8 @@ fn every_failing_call_leaves_a_prefix() {
             let naive = shapes(kind, false).into_iter().map(Live::naive);
             let naive = naive.filter(|_| errno == ENOSPC);
             let pma = shapes(kind, false).into_iter().map(Live::pma);
-            let all = shapes(kind, false).into_iter().chain(pma).chain(naive);
+            let ablated = shapes(kind, false).into_iter().map(Live::ablated);
+            let all = shapes(kind, false).into_iter().chain(pma).chain(naive).chain(ablated);
             for live in all.skip(turn % 3).step_by(5) {
                 call_count +=
                     exploration(&live, None, 0).check_failing_calls(turn as u64, errno, forever);

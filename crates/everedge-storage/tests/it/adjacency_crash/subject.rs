@@ -9,7 +9,7 @@ use everedge_storage::{
     Names, Phases, PmaOptions, Rebalancing, Result,
 };
 
-use crate::battery::{naive, split};
+use crate::battery::{ablated, naive, split};
 use crate::explorer::{History, Start, Subject};
 use crate::live::LiveGraph;
 use crate::model::{Model, Picture, Random, Update, batch_of};
@@ -38,6 +38,8 @@ pub(crate) struct Live {
     options: GraphOptions,
     number: u64,
     is_naive: bool,
+    /// Whether it does without what makes the `pma` layout fast.
+    is_ablated: bool,
     /// Whether the vertices are in two shards, which other threads flush.
     pub(crate) is_spread: bool,
     /// Whether it is killed, and leaves its segment, and not the power lost.
@@ -77,6 +79,7 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                 options,
                 number,
                 is_naive: false,
+                is_ablated: false,
                 is_spread: false,
                 is_killed: false,
                 has_battery: false,
@@ -127,6 +130,13 @@ impl Live {
         self
     }
 
+    /// Returns the same graph in the `pma` layout without edge logs, with transactions and with rows
+    /// on the medium.
+    pub(crate) fn ablated(self) -> Live {
+        let live = self.pma();
+        Live { options: ablated(live.options), is_ablated: true, ..live }
+    }
+
     /// Returns the same graph with lists that are merged by themselves.
     pub(crate) fn merging(mut self) -> Live {
         self.options.adjacency.merging = Some(Merging::Always);
@@ -137,6 +147,7 @@ impl Live {
         let GraphOptions { medium, eadr, .. } = self.options;
         let eadr = if eadr { "-eadr" } else { "" };
         let naive = if self.is_naive { "-naive" } else { "" };
+        let ablated = if self.is_ablated { "-ablated" } else { "" };
         let is_merging = self.options.adjacency.merging == Some(Merging::Always);
         let merging = if is_merging { "-merging" } else { "" };
         let spread = if self.is_spread { "-spread" } else { "" };
@@ -150,7 +161,8 @@ impl Live {
             Start::Kill(_) => "-killed",
         };
         format!(
-            "{layout}-{medium}{eadr}{naive}{merging}{spread}{kills}{battery}{split}{start}-{}",
+            "{layout}-{medium}{eadr}{naive}{ablated}{merging}{spread}{kills}{battery}{split}{start}\
+             -{}",
             self.number
         )
     }
