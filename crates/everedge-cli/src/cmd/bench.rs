@@ -5,17 +5,19 @@
 //!
 //! `options` says what can be varied, `process` runs a measurement once more in a process,
 //! `place` is where its graph lies, `page` where a report is written, `figures` and `table` make
-//! medians and tables of what they print. `ingest`, `delete`, `recovery` and `kernels` are the
-//! measurements; `xpgraph` puts them together to the experiments of the paper that `experiments`
-//! lists, with points from `setting`.
+//! medians and tables of what they print. `ingest`, `delete`, `recovery`, `kernels` and `mixed` are the
+//! measurements; `paper` puts them together to the experiments of a paper, which `xpgraph` and
+//! `dgap` list, with points from `setting`.
 
 mod delete;
-mod experiments;
+mod dgap;
 mod figures;
 mod ingest;
 mod kernels;
+mod mixed;
 mod options;
 mod page;
+mod paper;
 mod place;
 mod process;
 mod recovery;
@@ -55,7 +57,9 @@ Examples:
   everedge bench delete --scale 20 --share 0.04
   everedge bench recovery --scale 20 --closed --early
   everedge bench kernels --scale 20 --kernel bfs,pagerank --report kernels.html
-  everedge bench xpgraph --scale 18 --report experiments.html";
+  everedge bench mixed --scale 20 --layout adjacency,pma
+  everedge bench xpgraph --scale 18 --report experiments.html
+  everedge bench dgap --scale 18 --figure 6,9";
 
 #[derive(Subcommand)]
 enum What {
@@ -63,7 +67,22 @@ enum What {
     Delete(Box<delete::Args>),
     Recovery(Box<recovery::Args>),
     Kernels(Box<kernels::Args>),
-    Xpgraph(Box<xpgraph::Args>),
+    Mixed(Box<mixed::Args>),
+    /// Measure the experiments of the XPGraph paper that this machine can answer.
+    ///
+    /// The paper is the one of the layout `adjacency`: Wang et al., ACM Transactions on Storage
+    /// 2025, section 5. Its figures keep their numbers. Each prints its rows when it is done; --json
+    /// prints all of them as one value at the end.
+    #[command(after_help = xpgraph::PAPER.help("--figure 19,20 --figure table-3 --trials 1"))]
+    Xpgraph(Box<paper::Args>),
+    /// Measure the experiments of the DGAP paper that this machine can answer.
+    ///
+    /// The paper is the one of the layout `pma`: Islam and Dai, SC 2023, sections 2.4 and 4. Its
+    /// figures keep their numbers. Each edge is safe by itself, and only out-neighbors are kept, where
+    /// nothing else is said. Each prints its rows when it is done; --json prints all of them as one
+    /// value at the end.
+    #[command(after_help = dgap::PAPER.help("--figure 9 --figure table-5 --trials 1"))]
+    Dgap(Box<paper::Args>),
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
@@ -74,7 +93,9 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
             What::Delete(args) => delete::run(args, output)?,
             What::Recovery(args) => recovery::run(args, output)?,
             What::Kernels(args) => kernels::run(args, output)?,
-            What::Xpgraph(args) => xpgraph::run(args, output)?,
+            What::Mixed(args) => mixed::run(args, output)?,
+            What::Xpgraph(args) => paper::run(&xpgraph::PAPER, args, output)?,
+            What::Dgap(args) => paper::run(&dgap::PAPER, args, output)?,
         },
     }
     Ok(ExitCode::SUCCESS)

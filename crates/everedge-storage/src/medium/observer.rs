@@ -69,11 +69,11 @@ impl Observer {
         }
     }
 
-    /// Returns whether checksums at the site are to match whatever they are.
-    pub(super) fn skips_checksum(&self, site: Site) -> bool {
+    /// Returns whether checksums at the site are to match whatever they are, or never.
+    pub(super) fn planted_checksum(&self, site: Site) -> Option<bool> {
         match self {
-            Observer::Meter(_) => false,
-            Observer::Trace(trace) => trace.skips_checksum(site),
+            Observer::Meter(_) => None,
+            Observer::Trace(trace) => trace.planted_checksum(site),
         }
     }
 

@@ -41,6 +41,8 @@ pub enum Plant {
     DropFenceOf(Site, u32),
     /// Every checksum at the site is found to match.
     SkipChecksum(Site),
+    /// None is: what the site wrote is never read back.
+    FailChecksum(Site),
 }
 
 /// How many images to build.
@@ -247,9 +249,13 @@ impl Trace {
         }
     }
 
-    /// Returns whether checksums at the site are to match whatever they are.
-    pub(super) fn skips_checksum(&self, site: Site) -> bool {
-        lock(&self.state).plant == Some(Plant::SkipChecksum(site))
+    /// Returns whether checksums at the site are to match whatever they are, or never.
+    pub(super) fn planted_checksum(&self, site: Site) -> Option<bool> {
+        match lock(&self.state).plant {
+            Some(Plant::SkipChecksum(broken)) if broken == site => Some(true),
+            Some(Plant::FailChecksum(broken)) if broken == site => Some(false),
+            _ => None,
+        }
     }
 
     /// Counts a call that can fail and returns the error if it is to.

@@ -55,6 +55,8 @@ sites! {
     VertexRow,
     /// A record of an undo log.
     Undo,
+    /// The record that ends a rebalance.
+    UndoEnd,
     /// Words that a rebalance moved.
     Move,
     /// Arrays and their table that opening found.

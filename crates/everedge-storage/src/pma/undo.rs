@@ -196,7 +196,7 @@ pub(super) struct UndoLog<'a> {
 impl UndoLog<'_> {
     /// Makes durable that a job begins, of which nothing is done yet.
     pub(super) fn begin(&mut self, job: &Job) -> Result<()> {
-        self.write(job, 0, 0, &[])
+        self.write(Site::Undo, job, 0, (0, &[]))
     }
 
     /// Makes durable what some words are that a step of a job is about to overwrite (U1).
@@ -207,15 +207,21 @@ impl UndoLog<'_> {
         start: u32,
         words: &[AtomicU32],
     ) -> Result<()> {
-        self.write(job, step, start, &header::copy(words))
+        self.write(Site::Undo, job, step, (start, &header::copy(words)))
     }
 
     /// Makes durable that a job is done.
     pub(super) fn end(&mut self, job: &Job) -> Result<()> {
-        self.write(job, END, 0, &[])
+        self.write(Site::UndoEnd, job, END, (0, &[]))
     }
 
-    fn write(&mut self, job: &Job, step: u32, start: u32, words: &[u32]) -> Result<()> {
+    fn write(
+        &mut self,
+        site: Site,
+        job: &Job,
+        step: u32,
+        (start, words): (u32, &[u32]),
+    ) -> Result<()> {
         let logs = self.logs;
         self.undo.serial += 1;
         let Job { index, unit, first, end, stamp, wanted_by, wanted } = *job;
@@ -226,8 +232,8 @@ impl UndoLog<'_> {
         record[0] = logs.checksum(offset, &record[1..], words);
         record.extend_from_slice(words);
         logs.region.store_words(offset, &record);
-        logs.region.flush(Site::Undo, offset..offset + 4 * record.len() as u64);
-        logs.region.fence(Site::Undo)
+        logs.region.flush(site, offset..offset + 4 * record.len() as u64);
+        logs.region.fence(site)
     }
 }
 

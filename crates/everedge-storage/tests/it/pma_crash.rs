@@ -163,3 +163,22 @@ fn skipped_checksums_are_found() {
         assert_found(PMEM, Plant::SkipChecksum(site));
     }
 }
+
+/// What DGAP's released code does wrong, as far as it can be done wrong here.
+#[test]
+fn the_defects_of_the_released_code_are_found() {
+    let defects = [
+        // Pointers to the undo logs are flushed, not the logs.
+        Plant::DropFlush(Site::Undo),
+        // Undo logs are not read back.
+        Plant::FailChecksum(Site::Undo),
+        // What a rebalance leaves where lists were still counts: nothing is cleared here, headers
+        // say what counts.
+        Plant::DropFlush(Site::SectionHeader),
+        // The flag of a backup stays although the rebalance is over.
+        Plant::DropFlush(Site::UndoEnd),
+    ];
+    for plant in defects {
+        assert_found(PMEM, plant);
+    }
+}

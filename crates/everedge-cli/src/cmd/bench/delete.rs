@@ -112,8 +112,8 @@ pub(super) fn measure(task: &Task, share: f64, seed: u64) -> Result<Row> {
     let generator = task.generator()?;
     let total = generator.edge_count();
     let edges = generator.edges(0..total);
-    let batch = task.configuration.batch;
-    ingest::take(&graph, &edges, None, batch)?;
+    let Configuration { batch, writers, .. } = task.configuration;
+    ingest::take(&graph, &edges, None, [batch, writers])?;
     let chosen = chosen(&edges, share, seed);
     drop(edges);
     let deleted = chosen.len() as u64;

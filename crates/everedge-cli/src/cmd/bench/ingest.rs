@@ -4,14 +4,16 @@ use std::fs::DirEntry;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use everedge::{Batch, Edge, Generator, Graph};
+use everedge::{Edge, Generator, Graph};
 use serde::Serialize;
 
 use super::figures::{self, Row};
-use super::options::{Common, Configuration, Lists};
+use super::options::{BATCH, Common, Configuration, Lists};
 use super::process::{self, Case, Task, Work};
 use super::table::{Column, Form, heading, table};
 use crate::cmd::Medium;
@@ -132,8 +134,10 @@ pub(super) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
     // All of them first: archiving goes on between batches, and all of it is to be timed.
     let edges = generator.edges(0..total);
     let weights = graph.options().weighted.then(|| weights(&generator));
-    let times = take(graph, &edges, weights.as_deref(), task.configuration.batch)?;
-    let edge_bytes = (total * EDGE_BYTES) as f64;
+    let Configuration { batch, writers, in_neighbors, .. } = task.configuration;
+    let times = take(graph, &edges, weights.as_deref(), [batch, writers])?;
+    let directions = if in_neighbors { 2 } else { 1 };
+    let edge_bytes = (total * 4 * directions) as f64;
     let media = graph.meter().map(|meter| Media {
         media_written_bytes: meter.media_written_bytes,
         media_read_bytes: meter.media_read_bytes,
@@ -176,7 +180,7 @@ pub(super) struct Times {
     pub(super) archived: f64,
 }
 
-/// Inserts edges in batches, and waits until they are archived.
+/// Inserts edges in batches, which so many writers take in turn, and waits until they are archived.
 ///
 /// # Errors
 /// If the medium fails, or the graph has another number of edges then.
@@ -184,13 +188,31 @@ pub(super) fn take(
     graph: &Graph,
     edges: &[Edge],
     weights: Option<&[f32]>,
-    batch: usize,
+    [batch, writers]: [usize; 2],
 ) -> Result<Times> {
+    // Writers meet so seldom that it does not matter.
+    let stretch = batch * BATCH.div_ceil(batch);
+    let next = AtomicUsize::new(0);
+    let write = || -> Result<()> {
+        loop {
+            let from = next.fetch_add(stretch, Relaxed);
+            let Some(rest) = edges.get(from..).filter(|rest| !rest.is_empty()) else {
+                return Ok(());
+            };
+            for (i, edges) in rest[..rest.len().min(stretch)].chunks(batch).enumerate() {
+                let from = from + i * batch;
+                let weights = weights.map(|weights| &weights[from..from + edges.len()]);
+                graph.insert(edges, weights)?;
+            }
+        }
+    };
     let start = Instant::now();
-    for (i, edges) in edges.chunks(batch).enumerate() {
-        let weights = weights.map(|weights| &weights[i * batch..][..edges.len()]);
-        graph.apply(&Batch::insertions(edges.iter().copied(), weights)?)?;
-    }
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..writers).map(|_| scope.spawn(write)).collect();
+        let own = write();
+        let join = |other: ScopedJoinHandle<'_, _>| other.join().expect("writers do not panic");
+        others.into_iter().map(join).fold(own, Result::and)
+    })?;
     let acknowledged = start.elapsed().as_secs_f64();
     let found = graph.snapshot()?.edge_count();
     let archived = start.elapsed().as_secs_f64();

@@ -81,6 +81,10 @@ pub(super) struct Lists {
     #[arg(long = "on", value_delimiter = ',', default_value = "1,2", value_name = "N")]
     threads: Vec<usize>,
 
+    /// Threads that insert, each batches of its own.
+    #[arg(long, value_delimiter = ',', value_name = "N", default_value = "1")]
+    writers: Vec<usize>,
+
     /// Edges of a batch: what is acknowledged together.
     #[arg(long, value_delimiter = ',', value_name = "N", default_values_t = [BATCH])]
     batch: Vec<usize>,
@@ -195,6 +199,7 @@ impl Lists {
         all = vary(all, &self.layout, |one, value| one.layout = value);
         all = vary(all, &self.durability, |one, value| one.durability = value);
         all = vary(all, &self.in_neighbors, |one, value| one.in_neighbors = value);
+        all = vary(all, &self.writers, |one, value| one.writers = value);
         all = vary(all, &self.batch, |one, value| one.batch = value);
         all = vary(all, &self.archive_threshold, |one, value| one.archive_threshold = value);
         all = vary(all, &self.phases, |one, value| one.phases = value);
@@ -253,6 +258,7 @@ pub(super) struct Configuration {
     pub(super) durability: Durability,
     pub(super) in_neighbors: bool,
     pub(super) threads: usize,
+    pub(super) writers: usize,
     pub(super) batch: usize,
     pub(super) archive_threshold: u64,
     pub(super) phases: Phases,
@@ -288,6 +294,7 @@ impl Default for Configuration {
             durability: Durability::Batch,
             in_neighbors: true,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            writers: 1,
             batch: BATCH,
             archive_threshold: adjacency.archive_threshold,
             phases: adjacency.phases,
@@ -360,6 +367,7 @@ impl Configuration {
 
     fn check(&self) -> Result<()> {
         ensure!(self.batch > 0, "a batch has at least one edge; give --batch 1 or more");
+        ensure!(self.writers > 0, "somebody must insert; give --writers 1 or more");
         ensure!(self.threads > 0, "there is no work on 0 threads; give --on 1 or more");
         ensure!(
             self.buffer_min <= self.buffer_max,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::figures::{self, Row};
 use super::options::{Common, Configuration};
 use super::place::Places;
-use super::{delete, ingest, kernels, recovery, table};
+use super::{delete, ingest, kernels, mixed, recovery, table};
 use crate::output::Output;
 
 /// What a process is to do, and with which graph.
@@ -42,6 +42,8 @@ pub(super) enum Work {
     Write { end: recovery::End },
     /// Kernels on a snapshot and on a CSR.
     Kernels(kernels::Plan),
+    /// Insertions and a kernel at once.
+    Mixed,
 }
 
 /// One line of the results: what is measured in which configuration.
@@ -97,6 +99,7 @@ pub(super) fn perform(task: &Task) -> Result<()> {
         Work::Recover { end } => recovery::measure(task, end).map(Some),
         Work::Write { end } => recovery::write(task, end).map(|()| None),
         Work::Kernels(plan) => kernels::measure(task, plan).map(Some),
+        Work::Mixed => mixed::measure(task).map(Some),
     };
     if let Some(figures) = par::with_threads(task.configuration.threads, measure)?? {
         println!("{}", serde_json::to_string(&figures)?);

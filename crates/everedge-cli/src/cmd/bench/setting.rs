@@ -1,4 +1,4 @@
-//! What the experiments of the paper measure: cases, and where they stand in a plot.
+//! What the experiments of the papers measure: cases, and where they stand in a plot.
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -33,7 +33,8 @@ pub(super) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    fn base(&self) -> Configuration {
+    /// Returns what is not varied.
+    pub(super) fn base(&self) -> Configuration {
         let threads = self.threads.last().copied().unwrap_or(1);
         Configuration { scale: self.scale, threads, ..Configuration::default() }
     }
@@ -51,16 +52,9 @@ impl Setting<'_> {
         set: impl Fn(&mut Configuration, T),
         label: impl Fn(&T) -> String,
     ) -> Vec<Point> {
-        let mut points = Vec::new();
-        for on in self.media(&recovery::MEDIA) {
-            for (x, value) in values {
-                let mut configuration = on.clone();
-                set(&mut configuration, value.clone());
-                let series = word_of(on.medium);
-                points.push(ingest(series, *x, label(value), configuration));
-            }
-        }
-        points
+        let media = self.media(&recovery::MEDIA);
+        let line = |on: &Configuration| lines_of(&word_of(on.medium), on, values, &set, &label);
+        media.iter().flat_map(line).collect()
     }
 
     /// Returns points over graphs up to the setting's, each four times as large as the one before.
@@ -176,6 +170,22 @@ impl Setting<'_> {
     }
 }
 
+/// Returns a line over values at their positions.
+pub(super) fn lines_of<T: Clone>(
+    series: &str,
+    base: &Configuration,
+    values: &[(f64, T)],
+    set: impl Fn(&mut Configuration, T),
+    label: impl Fn(&T) -> String,
+) -> Vec<Point> {
+    let point = |(x, value): &(f64, T)| {
+        let mut configuration = base.clone();
+        set(&mut configuration, value.clone());
+        ingest(series.to_owned(), *x, label(value), configuration)
+    };
+    values.iter().map(point).collect()
+}
+
 /// Returns an ingest for each medium.
 pub(super) fn bars(configurations: Vec<Configuration>) -> Vec<Point> {
     let point = |(index, one): (usize, Configuration)| {
@@ -185,7 +195,7 @@ pub(super) fn bars(configurations: Vec<Configuration>) -> Vec<Point> {
     configurations.into_iter().enumerate().map(point).collect()
 }
 
-fn ingest(series: String, x: f64, label: String, configuration: Configuration) -> Point {
+pub(super) fn ingest(series: String, x: f64, label: String, configuration: Configuration) -> Point {
     Point { series, x, label, case: Case { work: Work::Ingest { meter: false }, configuration } }
 }
 

@@ -1,267 +1,209 @@
-//! `everedge bench xpgraph`: the experiments of the paper, one after the other, and a report.
+//! The experiments of XPGraph's paper that this machine can answer: a table drives them.
+//!
+//! Source: Wang et al., "Scalable and High-Performance Large-Scale Dynamic Graph Storage and
+//! Processing System", ACM ToS 2025, §5. Differences: one Kronecker graph instead of eight data
+//! sets, persistent memory is emulated on a tmpfs, and what is not varied is as everedge has it by
+//! default; the paper archives from 2^16 updates on.
 
-use std::path::PathBuf;
+use super::paper::{ACKNOWLEDGED, ARCHIVED, Experiment, Paper, PlotKind};
+use super::process::Work;
+use super::recovery::End;
+use super::setting::{bars, superscript};
+use super::table::{Column, Form};
+use super::{delete, recovery};
+use crate::cmd::Medium;
 
-use anyhow::{Context, Result};
-use serde::Serialize;
-use serde_json::Value;
+const MEMORY: Column =
+    Column { key: "process_bytes", title: "memory beside the medium", form: Form::Bytes };
 
-use super::experiments::{self, ALL, Experiment, PlotKind};
-use super::figures::{Row, number};
-use super::options::Common;
-use super::page;
-use super::process::{self, Case};
-use super::setting::{Point, Setting};
-use super::table::{Column, Form, table};
-use crate::cmd::demo::machine;
-use crate::output::{Output, count};
-use crate::report::{self, Bar, BarPanel, BenchReport, Line, LinePanel, Plot, Spot};
+pub(super) static PAPER: Paper = Paper {
+    command: "xpgraph",
+    title: "The experiments of XPGraph, on this machine",
+    source: "Wang et al., XPGraph, ACM Transactions on Storage 2025, section 5",
+    experiments: &EXPERIMENTS,
+};
 
-/// Measure the experiments of the XPGraph paper that this machine can answer.
-///
-/// The paper is the one of the layout `adjacency`: Wang et al., ACM Transactions on Storage 2025,
-/// section 5. Its figures keep their numbers. Each prints its rows when it is done; --json prints
-/// all of them as one value at the end.
-#[derive(clap::Args)]
-#[command(after_help = help())]
-pub(super) struct Args {
-    /// The graph has 2^S ids.
-    #[arg(long, default_value_t = 18, value_name = "S")]
-    scale: u32,
-
-    /// The figures to measure, by number, or table-3 [default: all].
-    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = figure)]
-    figure: Vec<&'static str>,
-
-    /// Where an HTML page with a plot for each figure is written; it opens without a network.
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-
-    /// The numbers of threads of Figures 24 and 27; all others are measured with the largest.
-    #[arg(long = "on", value_delimiter = ',', default_value = "1,2", value_name = "N")]
-    threads: Vec<usize>,
-
-    #[command(flatten)]
-    common: Common,
-}
-
-fn help() -> String {
-    let line = |one: &Experiment| format!("  {:<8} {}\n", one.name, one.title);
-    format!(
-        "Figures:\n{}\nExamples:\n  \
-         everedge bench xpgraph --scale 18 --report experiments.html\n  \
-         everedge bench xpgraph --scale 20 --figure 19,20 --figure table-3 --trials 1",
-        ALL.iter().map(line).collect::<String>()
-    )
-}
-
-fn figure(word: &str) -> Result<&'static str, String> {
-    experiments::find(word).map(|experiment| experiment.name)
-}
-
-/// What a program learns of the experiments.
-#[derive(Serialize)]
-struct Summary {
-    version: String,
-    machine: String,
-    date: String,
-    command: String,
-    scale: u32,
-    degree: u32,
-    trials: u32,
-    figures: Vec<Outcome>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    report: Option<PathBuf>,
-}
-
-/// An experiment and what it found.
-#[derive(Serialize)]
-struct Outcome {
-    figure: &'static str,
-    title: &'static str,
-    rows: Vec<Row>,
-}
-
-pub(super) fn run(args: &Args, output: Output) -> Result<()> {
-    let run = machine::run_info();
-    if let Some(path) = &args.report {
-        page::check_place(path)?;
-    }
-    let mut threads = args.threads.clone();
-    threads.sort_unstable();
-    threads.dedup();
-    let setting = Setting { common: &args.common, scale: args.scale, threads: &threads };
-    let is_wanted =
-        |experiment: &&Experiment| args.figure.is_empty() || args.figure.contains(&experiment.name);
-    let (mut outcomes, mut sections) = (Vec::new(), Vec::new());
-    for experiment in ALL.iter().filter(is_wanted) {
-        let points = (experiment.points)(&setting)?;
-        let cases: Vec<Case> = points.iter().map(|point| point.case.clone()).collect();
-        let rows = process::measure(&args.common, &cases, output)
-            .with_context(|| experiment.in_paper())?;
-        say(experiment, &rows, output);
-        sections.push(section(experiment, &points, &rows));
-        outcomes.push(Outcome { figure: experiment.name, title: experiment.title, rows });
-    }
-    let facts = facts(args, &threads, outcomes.len())?;
-    let summary = Summary {
-        version: run.version.clone(),
-        machine: run.machine.clone(),
-        date: run.date.clone(),
-        command: run.command.clone(),
-        scale: args.scale,
-        degree: args.common.degree,
-        trials: args.common.trials,
-        figures: outcomes,
-        report: args.report.clone(),
-    };
-    if let Some(path) = &args.report {
-        let report = BenchReport {
-            run,
-            title: "The experiments of XPGraph, on this machine".to_owned(),
-            lead: "Figures and tables of the paper, measured again with everedge on one Kronecker \
-                   graph. Persistent memory is emulated on a tmpfs; every measurement is a process \
-                   of its own, and the configurations of a figure take turns."
-                .to_owned(),
-            source: ("paper", "Wang et al., XPGraph, ACM Transactions on Storage 2025, section 5"),
-            facts,
-            sections,
-        };
-        page::write(path, &report::render_bench(&report))?;
-    }
-    output.print(&summary, |summary| match &summary.report {
-        Some(path) => format!("report: {}", path.display()),
-        None => "A page with plots is written with --report FILE.html.".to_owned(),
-    })
-}
-
-/// Prints what an experiment found, at once.
-fn say(experiment: &Experiment, rows: &[Row], output: Output) {
-    if !output.json && !output.quiet {
-        let name = experiment.in_paper();
-        println!("{name}: {}\n{}\n", experiment.title, table(rows, &[], experiment.shown));
-    }
-}
-
-/// The headline figures of the page.
-fn facts(args: &Args, threads: &[usize], figure_count: usize) -> Result<Vec<(String, String)>> {
-    let edges = args.common.generator(args.scale)?.edge_count();
-    let most = threads.last().copied().unwrap_or(1);
-    let fact = |value: String, label: &str| (value, label.to_owned());
-    Ok(vec![
-        fact(count(edges), &format!("edges: a Kronecker graph of scale {}", args.scale)),
-        fact(count(figure_count as u64), "figures and tables of the paper"),
-        match args.common.trials {
-            1 => fact("1".to_owned(), "run of each configuration"),
-            trials => fact(trials.to_string(), "runs of each configuration; medians are shown"),
+const EXPERIMENTS: [Experiment; 14] = [
+    Experiment {
+        name: "12",
+        title: "Ingest on three media",
+        words: "The whole graph in batches, each acknowledged; then until all of it is in the \
+                lists. The paper compares systems, here are the media of one.",
+        points: |setting| Ok(bars(setting.media(&[Medium::Dram, Medium::Pmem, Medium::File]))),
+        shown: &[ACKNOWLEDGED, ARCHIVED],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "13",
+        title: "What the device reads and writes",
+        words: "Bytes of the device during the ingest, by the meter's model: lines of 256 bytes \
+                for pmem, pages of 4 KiB for a file, whose reads the page cache answers.",
+        points: |setting| {
+            let mut points = bars(setting.media(&recovery::MEDIA));
+            points.iter_mut().for_each(|point| point.case.work = Work::Ingest { meter: true });
+            Ok(points)
         },
-        fact(most.to_string(), "threads at most"),
-    ])
-}
-
-/// The part of the page about one experiment.
-fn section(experiment: &Experiment, points: &[Point], rows: &[Row]) -> report::Section {
-    let is_there = |column: &&Column| rows.iter().any(|row| number(row, column.key).is_some());
-    let columns: Vec<&Column> = experiment.shown.iter().filter(is_there).collect();
-    let plot = match experiment.plot {
-        PlotKind::Bars => {
-            let full = |form| full(&columns, form, rows);
-            let panel = |column: &&Column| bars(column, full(column.form), points, rows);
-            Plot::Bars(columns.iter().map(panel).collect())
-        }
-        PlotKind::Lines(title) => {
-            Plot::Lines(columns.iter().map(|column| lines(column, title, points, rows)).collect())
-        }
-        PlotKind::Parts => Plot::Bars(vec![parts(&columns, rows)]),
-    };
-    report::Section {
-        id: format!("figure-{}", experiment.name),
-        name: experiment.in_paper(),
-        title: experiment.title.to_owned(),
-        words: experiment.words.to_owned(),
-        caption: caption(rows),
-        plot,
-    }
-}
-
-/// A figure of every point as bars.
-fn bars(column: &Column, full: f64, points: &[Point], rows: &[Row]) -> BarPanel {
-    let bar = |(point, row): (&Point, &Row)| {
-        let value = number(row, column.key)?;
-        Some(Bar { name: point.label.clone(), value, shown: column.form.show(value) })
-    };
-    let bars = points.iter().zip(rows).filter_map(bar).collect();
-    BarPanel { title: column.title.to_owned(), full, bars }
-}
-
-/// All figures of the first point as bars.
-fn parts(columns: &[&Column], rows: &[Row]) -> BarPanel {
-    let bar = |column: &&Column| {
-        let value = number(rows.first()?, column.key)?;
-        Some(Bar { name: column.title.to_owned(), value, shown: column.form.show(value) })
-    };
-    BarPanel {
-        title: "memory".to_owned(),
-        full: full(columns, Form::Bytes, rows),
-        bars: columns.iter().filter_map(bar).collect(),
-    }
-}
-
-/// The largest of all figures of one form, so that they can be compared.
-fn full(columns: &[&Column], form: Form, rows: &[Row]) -> f64 {
-    let alike = columns.iter().filter(|column| column.form == form);
-    let values = alike.flat_map(|column| rows.iter().filter_map(|row| number(row, column.key)));
-    values.fold(0.0, f64::max)
-}
-
-/// A figure of every point as lines, one a series.
-fn lines(column: &Column, x_title: &str, points: &[Point], rows: &[Row]) -> LinePanel {
-    let values = || rows.iter().filter_map(|row| number(row, column.key));
-    let (unit, unit_size) = unit(column.form, values().fold(0.0, f64::max));
-    let mut lines: Vec<Line> = Vec::new();
-    for (point, row) in points.iter().zip(rows) {
-        let Some(value) = number(row, column.key) else { continue };
-        if lines.last().is_none_or(|line| line.label != point.series) {
-            lines.push(Line { label: point.series.clone(), spots: Vec::new() });
-        }
-        let shown = column.form.show(value);
-        let spot = Spot {
-            x: point.x,
-            y: value / unit_size,
-            label: point.label.clone(),
-            hover: format!("{}, {}: {shown}", point.series, point.label),
-        };
-        lines.last_mut().expect("a line was just made").spots.push(spot);
-    }
-    LinePanel { title: format!("{}, {unit}", column.title), x_title: x_title.to_owned(), lines }
-}
-
-/// The unit in which an axis up to `most` reads well, and its size.
-fn unit(form: Form, most: f64) -> (&'static str, f64) {
-    match form {
-        Form::Seconds if most < 1.0 => ("ms", 1e-3),
-        Form::Seconds => ("s", 1.0),
-        Form::Bytes if most >= (1u64 << 30) as f64 => ("GiB", (1u64 << 30) as f64),
-        Form::Bytes => ("MiB", (1u64 << 20) as f64),
-        Form::PerSecond => ("millions", 1e6),
-        Form::Count | Form::Ratio => ("", 1.0),
-    }
-}
-
-/// What all points of an experiment share.
-fn caption(rows: &[Row]) -> String {
-    let same = |key: &str| {
-        let first = rows.first()?.get(key)?;
-        rows.iter().all(|row| row.get(key) == Some(first)).then_some(first)
-    };
-    let words = [
-        same("scale").map(|scale| format!("scale {scale}")),
-        same("medium").and_then(Value::as_str).map(str::to_owned),
-        same("threads").map(|threads| match threads.as_u64() {
-            Some(1) => "1 thread".to_owned(),
-            _ => format!("{threads} threads"),
-        }),
-    ];
-    let words: Vec<String> = words.into_iter().flatten().collect();
-    format!("Less is better. Measured with {}.", words.join(", "))
-}
+        shown: &[
+            Column { key: "media_written_bytes", title: "written", form: Form::Bytes },
+            Column { key: "media_read_bytes", title: "read", form: Form::Bytes },
+        ],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "15",
+        title: "Deleting 4 % of the edges",
+        words: "Edges chosen at random are deleted from the archived graph. A deletion is an \
+                update of its own. A compaction drops both, and writes what was in buffers too. The \
+                naive ways scan a list for each deletion, and write each list on new space.",
+        points: |setting| {
+            let mut points = bars(setting.media(&recovery::MEDIA));
+            points.push(setting.naive());
+            let work = Work::Delete { share: delete::SHARE, seed: delete::SEED };
+            points.iter_mut().for_each(|point| point.case.work = work);
+            Ok(points)
+        },
+        shown: &[
+            ACKNOWLEDGED,
+            ARCHIVED,
+            Column { key: "compact_seconds", title: "compaction", form: Form::Seconds },
+            Column { key: "disk_bytes_before", title: "disk before", form: Form::Bytes },
+            Column { key: "disk_bytes_after", title: "disk after", form: Form::Bytes },
+            Column { key: "disk_bytes_compacted", title: "disk compacted", form: Form::Bytes },
+        ],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "17",
+        title: "Opening after a kill",
+        words: "The writer is killed when all is acknowledged. Time runs from opening to the \
+                first snapshot, which must hold every acknowledged edge.",
+        points: |setting| {
+            let mut points = bars(setting.media(&recovery::MEDIA));
+            let work = Work::Recover { end: End::Killed };
+            points.iter_mut().for_each(|point| point.case.work = work);
+            Ok(points)
+        },
+        shown: &[
+            Column { key: "ingest_seconds", title: "ingest", form: Form::Seconds },
+            Column { key: "open_seconds", title: "opening", form: Form::Seconds },
+            Column { key: "open_ratio", title: "opening for one of ingest", form: Form::Ratio },
+        ],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "19",
+        title: "Vertex buffers of one size",
+        words: "All vertices have buffers of the same size, in bytes. Larger ones are flushed \
+                less often, and take more memory.",
+        points: |setting| Ok(setting.fixed_buffers(&[16, 32, 64, 128, 256, 512])),
+        shown: &[ARCHIVED, MEMORY],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "20",
+        title: "Hierarchical vertex buffers",
+        words: "Buffers that grow from 16 bytes up to a largest size, beside buffers that all \
+                have that size: the same time for less memory is what the paper found.",
+        points: |setting| {
+            let sizes = [32, 64, 128, 256, 512];
+            let mut points = setting.fixed_buffers(&sizes);
+            points.extend(setting.hierarchical_buffers(&sizes));
+            Ok(points)
+        },
+        shown: &[ARCHIVED, MEMORY],
+        plot: PlotKind::Lines("largest buffer, bytes"),
+    },
+    Experiment {
+        name: "21",
+        title: "Division of work: time",
+        words: "How archiving is divided among threads: 256 fixed ranges, consecutive ones to each \
+                thread, ranges by the number of updates that are dealt to idle threads, or the \
+                same ranges that idle threads take by themselves.",
+        points: |setting| Ok(setting.divisions()),
+        shown: &[ARCHIVED],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "22",
+        title: "Division of work: balance",
+        words: "How many updates the busiest thread has archived, for one of the mean.",
+        points: |setting| Ok(setting.divisions()),
+        shown: &[Column {
+            key: "busiest_thread_ratio",
+            title: "busiest thread to mean",
+            form: Form::Ratio,
+        }],
+        plot: PlotKind::Bars,
+    },
+    Experiment {
+        name: "24",
+        title: "Merging by I/O concurrency",
+        words: "Kernels on a file, and the ingest before, with more threads: lists are never \
+                merged, always, or while the threads are fewer than what the device was measured \
+                to need.",
+        points: |setting| Ok(setting.mergings()),
+        shown: &[
+            Column { key: "bfs_seconds", title: "BFS", form: Form::Seconds },
+            Column { key: "pagerank_seconds", title: "PageRank", form: Form::Seconds },
+            ARCHIVED,
+        ],
+        plot: PlotKind::Lines("threads"),
+    },
+    Experiment {
+        name: "25",
+        title: "The pool of vertex buffers",
+        words: "All buffers are flushed when they reach the size of the pool. What the graph \
+                needs is the sum of the buffers that its degrees ask for.",
+        points: |setting| setting.pools(),
+        shown: &[ARCHIVED, MEMORY],
+        plot: PlotKind::Lines("pool, as a share of what the graph needs"),
+    },
+    Experiment {
+        name: "26",
+        title: "Persistent memory and file",
+        words: "The same ingest on both media, for graphs that become four times larger.",
+        points: |setting| Ok(setting.scales()),
+        shown: &[ARCHIVED],
+        plot: PlotKind::Lines("scale of the graph"),
+    },
+    Experiment {
+        name: "27",
+        title: "Threads",
+        words: "The same ingest with more threads.",
+        points: |setting| {
+            let numbers: Vec<(f64, usize)> =
+                setting.threads.iter().map(|&n| (n as f64, n)).collect();
+            Ok(setting.lines(&numbers, |one, value| one.threads = value, usize::to_string))
+        },
+        shown: &[ARCHIVED],
+        plot: PlotKind::Lines("threads"),
+    },
+    Experiment {
+        name: "28",
+        title: "Archiving threshold",
+        words: "How many updates stand in the log before they are archived. The more, the better \
+                they are sorted by vertex.",
+        points: |setting| {
+            let powers: Vec<(f64, u64)> =
+                (10..=24).step_by(2).map(|power| (f64::from(power), 1 << power)).collect();
+            let label = |value: &u64| format!("2{}", superscript(value.trailing_zeros()));
+            Ok(setting.lines(&powers, |one, value| one.archive_threshold = value, label))
+        },
+        shown: &[ACKNOWLEDGED, ARCHIVED],
+        plot: PlotKind::Lines("updates from which the log is archived"),
+    },
+    Experiment {
+        name: "table-3",
+        title: "Where memory goes",
+        words: "Log and blocks lie on the medium, buffers and the rest in memory. Where no \
+                buffers are shown they are part of the rest.",
+        points: |setting| Ok(bars(setting.media(&[Medium::Pmem]))),
+        shown: &[
+            Column { key: "log_bytes", title: "log", form: Form::Bytes },
+            Column { key: "block_bytes", title: "blocks", form: Form::Bytes },
+            Column { key: "buffer_bytes", title: "buffers", form: Form::Bytes },
+            Column { key: "rest_bytes", title: "rest", form: Form::Bytes },
+        ],
+        plot: PlotKind::Parts,
+    },
+];
