@@ -46,7 +46,8 @@ pub(super) fn text_width(text: &str) -> f64 {
 
 /// The text, or as much of its beginning as fits into `width` pixels, with an ellipsis.
 pub(super) fn fit(text: &str, width: f64) -> String {
-    if text_width(text) <= width {
+    // Widths are sums and differences, which are rounded.
+    if text_width(text) <= width + 0.01 {
         return text.to_owned();
     }
     let mut kept = String::new();

@@ -227,6 +227,11 @@ fn the_report_of_each_paper_has_a_plot_for_each_figure() {
     let figures = figures_on_page(&bench, "dgap");
     let names = ["1a", "1b", "5", "6", "table-3", "7", "8", "table-4", "table-5", "9"];
     assert_eq!(names_of(&figures), names);
+    for (figure, key) in [(0, "media_written_ratio"), (5, "wcc_ratio"), (6, "bc_ratio")] {
+        rows(&figures[figure]["rows"]).iter().for_each(|row| assert_positive(row, &[key]));
+    }
+    rows(&figures[7]["rows"]).iter().for_each(|row| assert_positive(row, &["bc_seconds"]));
+    rows(&figures[9]["rows"]).iter().for_each(|row| assert_positive(row, &["block_bytes"]));
 }
 
 fn names_of(figures: &[Value]) -> Vec<&str> {

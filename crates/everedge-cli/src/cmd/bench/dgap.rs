@@ -138,7 +138,7 @@ const EXPERIMENTS: [Experiment; 10] = [
         points: |setting| Ok(kernels(setting, &[Kernel::Bfs, Kernel::Betweenness])),
         shown: &[
             Column { key: "bfs_ratio", title: "BFS", form: Form::Ratio },
-            Column { key: "betweenness_ratio", title: "betweenness", form: Form::Ratio },
+            Column { key: "bc_ratio", title: "betweenness", form: Form::Ratio },
         ],
         plot: PlotKind::Bars,
     },
@@ -160,7 +160,7 @@ const EXPERIMENTS: [Experiment; 10] = [
         shown: &[
             Column { key: "pagerank_seconds", title: "PageRank", form: Form::Seconds },
             Column { key: "bfs_seconds", title: "BFS", form: Form::Seconds },
-            Column { key: "betweenness_seconds", title: "betweenness", form: Form::Seconds },
+            Column { key: "bc_seconds", title: "betweenness", form: Form::Seconds },
             Column { key: "wcc_seconds", title: "connected components", form: Form::Seconds },
         ],
         plot: PlotKind::Lines("threads"),
@@ -193,11 +193,8 @@ const EXPERIMENTS: [Experiment; 10] = [
         words: "Bytes of the edge log of a section at most. The larger they are, the less often \
                 gaps are shared out anew, and the more room they take.",
         points: |setting| {
-            let sizes: Vec<(f64, u32)> = (6..=14)
-                .step_by(2)
-                .chain([11])
-                .map(|power| (f64::from(power), 1 << power))
-                .collect();
+            let powers = [6, 8, 10, 11, 12, 14];
+            let sizes = powers.map(|power| (f64::from(power), 1 << power));
             let set = |one: &mut Configuration, value| one.edge_log = value;
             Ok(lines_of("pma", &edges(setting), &sizes, set, u32::to_string))
         },

@@ -85,7 +85,7 @@ pub(super) struct Figures {
 struct Memory {
     /// The log's bytes on the medium.
     log_bytes: Option<u64>,
-    /// The blocks' bytes on the medium.
+    /// The bytes of blocks, or of arrays, on the medium.
     block_bytes: Option<u64>,
     /// Memory of vertex buffers.
     buffer_bytes: Option<u64>,
@@ -247,7 +247,7 @@ fn memory(task: &Task, graph: &Graph, edges: &[Edge]) -> Memory {
     let buffer_bytes = buffer_bytes(graph);
     Memory {
         log_bytes: on_medium("log"),
-        block_bytes: on_medium("blocks"),
+        block_bytes: on_medium("blocks").or_else(|| on_medium("arrays")),
         buffer_bytes,
         rest_bytes: process_bytes.saturating_sub(buffer_bytes.unwrap_or(0)),
         process_bytes,

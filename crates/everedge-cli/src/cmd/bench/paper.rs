@@ -188,8 +188,8 @@ pub(super) fn run(paper: &Paper, args: &Args, output: Output) -> Result<()> {
         let report = BenchReport {
             run,
             title: paper.title.to_owned(),
-            lead: "Figures and tables of the paper, measured again with everedge on one Kronecker \
-                   graph. Persistent memory is emulated on a tmpfs; every measurement is a process \
+            lead: "Figures and tables of the paper, measured again with everedge on synthetic \
+                   graphs. Persistent memory is emulated on a tmpfs; every measurement is a process \
                    of its own, and the configurations of a figure take turns."
                 .to_owned(),
             source: ("paper", paper.source),
