@@ -91,3 +91,27 @@ impl Rows {
         self.region.flush(Site::VertexRow, range);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::medium::{MediumKind, Volume};
+
+    const ENOSPC: i32 = 28;
+
+    #[test]
+    fn insertions_wait_for_the_room_that_rows_did_not_get() {
+        let (volume, recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
+        let rows = Rows::new(volume.create_region("rows", 0).unwrap());
+        rows.reserve(0).unwrap();
+        recorder.fail_nth(0, ENOSPC, true);
+        rows.make_room().unwrap();
+        assert!(matches!(rows.reserve(5), Err(Error::NoSpace { .. })));
+        assert!(matches!(rows.make_room(), Err(Error::NoSpace { .. })));
+        rows.reserve(0).unwrap();
+        recorder.fail_nth(u64::MAX, ENOSPC, false);
+        rows.make_room().unwrap();
+        assert_eq!(rows.region.len(), 6 * ARRAY_BYTES);
+        rows.reserve(5).unwrap();
+    }
+}
