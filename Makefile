@@ -48,6 +48,8 @@ bench: $(EVEREDGE)
 	$(EVEREDGE) bench kernels --scale 20 --medium pmem --on 2
 	$(EVEREDGE) bench delete --scale 20 --on 2
 	$(EVEREDGE) bench recovery --scale 20 --on 2 --closed --early
+	$(EVEREDGE) bench mixed --scale 20 --medium pmem --layout adjacency,pma --on 2
+	$(EVEREDGE) bench dgap --scale 18
 
 # The reliability checks at length; hours.
 verify:
