@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::phases::Phases;
 use super::shard::Outcome;
 use crate::batch::{Batch, DELETION};
-use crate::log::{Appended, EdgeLog};
+use crate::log::{Appended, EdgeLog, LINE_BYTES};
 use crate::manifest::{Durability, GraphOptions, Manifest};
 use crate::medium::{Access, Volume};
 use crate::{Error, Result};
@@ -16,9 +16,11 @@ use crate::{Error, Result};
 /// A writer waits for archiving when so many thresholds are behind.
 const BACKLOG_MAX: u64 = 2;
 
-/// Where each edge is a batch, which takes a line of the log, no more are left there than a cache
-/// can hold.
-const EDGE_THRESHOLD_MAX: u64 = 1 << 20;
+/// Where each edge is a batch, which takes a line of the log, at most so many are archived at a
+/// time: more would cost less each, but who asks for a view waits for as many.
+const EDGE_THRESHOLD_MAX: u64 = 1 << 21;
+/// And at most this share of the log, so that writers find room until they have to wait.
+const EDGE_THRESHOLD_SHARE: u64 = 4;
 
 /// When updates are archived.
 #[derive(Clone, Copy, Debug)]
@@ -228,12 +230,15 @@ impl<L: Layout> Core<L> {
 
     /// Returns how many updates so many thresholds are.
     fn threshold(&self, thresholds: u64) -> u64 {
-        let threshold = self.machinery.pace().archive_threshold.max(1);
-        let most = match self.machinery.options().durability {
-            Durability::Edge => EDGE_THRESHOLD_MAX,
+        let threshold = self.machinery.pace().archive_threshold;
+        let GraphOptions { durability, log_bytes, .. } = *self.machinery.options();
+        let most = match durability {
+            Durability::Edge => {
+                EDGE_THRESHOLD_MAX.min(log_bytes / LINE_BYTES / EDGE_THRESHOLD_SHARE)
+            }
             _ => u64::MAX,
         };
-        threshold.min(most).saturating_mul(thresholds)
+        threshold.min(most).max(1).saturating_mul(thresholds)
     }
 
     /// Whether writers have to wait for archiving.

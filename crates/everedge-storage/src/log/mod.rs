@@ -59,10 +59,10 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
 pub(crate) use self::anchor::{Checkpoint, RING_OFFSET};
 use self::line::Lines;
-pub(crate) use self::record::Record;
 use self::record::{
-    HEADER_WORDS, LINE_BYTES, LINE_WORDS, encode_body, encode_commit, encode_header, record_bytes,
+    HEADER_WORDS, LINE_WORDS, encode_body, encode_commit, encode_header, record_bytes,
 };
+pub(crate) use self::record::{LINE_BYTES, Record};
 use self::watermark::Watermark;
 use crate::batch::Batch;
 use crate::medium::{Region, Site};

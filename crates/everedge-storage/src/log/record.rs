@@ -8,7 +8,7 @@ pub(super) const COMMIT_MAGIC: u32 = u32::from_le_bytes(*b"CMIT");
 pub(super) const HEADER_WORDS: usize = 8;
 pub(super) const COMMIT_WORDS: usize = 4;
 /// No two records share a line, so that none is written back twice.
-pub(super) const LINE_BYTES: u64 = 64;
+pub(crate) const LINE_BYTES: u64 = 64;
 pub(super) const LINE_WORDS: usize = LINE_BYTES as usize / 4;
 
 /// Batches in the log: one, or some of one update each that follow each other, a line each.

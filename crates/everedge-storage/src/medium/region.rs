@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::file::{BackingFile, memory_error};
-use super::map::{HeldWords, Map, PAGE_BYTES, Source, store_fence};
+use super::map::{CACHE_LINE_BYTES, HeldWords, Map, PAGE_BYTES, Source, store_fence};
 use super::observer::Observer;
 use super::record::Event;
 use super::volume::{Shared, VolumeOptions};
@@ -400,6 +400,31 @@ impl Region {
             return self.flush(site, offset..offset + 64);
         }
         self.backing.map.stream_line(offset, line);
+    }
+
+    /// Stores words and starts making them persist, whole lines past the cache where the medium takes
+    /// them so: for words that nobody reads before the next [`fence`](Self::fence) of this thread.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 4 or the words end beyond the region.
+    pub(crate) fn stream_words(&self, site: Site, offset: u64, words: &[u32]) {
+        let store = |offset: u64, words: &[u32]| {
+            self.store_words(offset, words);
+            self.flush(site, offset..offset + 4 * words.len() as u64);
+        };
+        if self.shared.observer.is_some() || !self.streams() {
+            return store(offset, words);
+        }
+        let before = offset.next_multiple_of(CACHE_LINE_BYTES) - offset;
+        let (first, rest) = words.split_at(words.len().min(before as usize / 4));
+        let (lines, last) = rest.as_chunks();
+        store(offset, first);
+        let mut offset = offset + 4 * first.len() as u64;
+        for line in lines {
+            self.backing.map.stream_line(offset, line);
+            offset += CACHE_LINE_BYTES;
+        }
+        store(offset, last);
     }
 
     /// Tells the observer, if there is one.

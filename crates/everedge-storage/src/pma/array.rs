@@ -162,6 +162,7 @@ impl Array {
     }
 
     /// Returns where a list is in the edge log.
+    #[inline]
     pub(super) fn logged(&self, local: usize) -> Logged {
         let section = &self.sections[self.shape.section_of(local)];
         let index = local % self.shape.section_vertices as usize;
@@ -189,9 +190,8 @@ impl Array {
         for (to, word) in to.iter_mut().zip(words) {
             *to = word.load(Relaxed);
         }
-        let logged = self.logged(local).count as usize;
-        let end = words.len() + logged * self.shape.entry_words as usize;
-        if logged > 0 {
+        let end = words.len() + self.logged_len(local) as usize;
+        if end > words.len() {
             let mut place = end;
             for entry in self.logged_entries(local) {
                 place -= self.shape.entry_words as usize;
@@ -203,12 +203,20 @@ impl Array {
         end
     }
 
+    /// Returns the words of a list, those in the edge log included.
     pub(super) fn raw_len(&self, local: usize) -> u32 {
-        match self.rows.get(local) {
-            Some(row) if local < self.vertex_count() => {
-                (row.len & !IS_WORN) + u32::from(self.logged(local).count) * self.shape.entry_words
-            }
-            _ => 0,
+        match local < self.vertex_count() {
+            true => (self.rows[local].len & !IS_WORN) + self.logged_len(local),
+            false => 0,
+        }
+    }
+
+    /// Returns the words of a list in the edge log.
+    #[inline]
+    fn logged_len(&self, local: usize) -> u32 {
+        match self.rows[local].start & IS_LOGGED {
+            0 => 0,
+            _ => u32::from(self.logged(local).count) * self.shape.entry_words,
         }
     }
 
@@ -339,7 +347,10 @@ impl Array {
         let mut longest = (0, 0);
         for (local, updates) in runs {
             let words = (updates.len() * context.entry_words) as u32;
-            let room = if self.rows[local].start & IS_LOGGED == 0 { self.gap(local) } else { 0 };
+            let Place { start, len } = self.rows[local];
+            let room = if start & IS_LOGGED == 0 { self.gap(local) } else { 0 };
+            // They are appended after all sections were looked at.
+            prefetch(&self.lists[((start & !IS_LOGGED) + (len & !IS_WORN)) as usize..]);
             added += words;
             let missing = words.saturating_sub(room);
             overflow += missing as usize / context.entry_words;

@@ -120,7 +120,7 @@ impl Array {
             });
         }
         let start = self.shape.words_range(base..base).start;
-        self.extent.store(Site::Array, start, buffer);
+        self.extent.stream(Site::Array, start, buffer);
         self.sections[number] = section;
     }
 }

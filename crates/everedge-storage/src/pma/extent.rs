@@ -94,6 +94,11 @@ impl Extent {
         self.region.flush(site, start..start + 4 * words.len() as u64);
     }
 
+    /// As [`store`](Self::store), past the cache: for words that are not read soon.
+    pub(super) fn stream(&self, site: Site, start: u64, words: &[u32]) {
+        self.region.stream_words(site, self.offset + start, words);
+    }
+
     /// Waits until all that this thread stored has persisted.
     pub(super) fn fence(&self, site: Site) -> Result<()> {
         self.region.fence(site)

@@ -5,7 +5,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::shape::HEADER_WORDS;
+use arrayvec::ArrayVec;
+
+use super::shape::{HEADER_WORDS, SECTION_VERTICES_MAX};
+
+/// Words of the longest header.
+const HEADER_WORDS_MAX: usize = HEADER_WORDS + 2 * SECTION_VERTICES_MAX;
 
 /// Where a list lies in the words of its array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,13 +38,14 @@ pub(super) struct Header {
     pub sum: u64,
     /// Entries of the edge log.
     pub log_count: u32,
-    pub places: Vec<Place>,
+    pub places: ArrayVec<Place, SECTION_VERTICES_MAX>,
 }
 
 impl Header {
     /// Returns the words on the medium; the first is the checksum of the rest.
-    pub(super) fn encode(&self, salt: u32) -> Vec<u32> {
-        let mut words = vec![0; HEADER_WORDS + 2 * self.places.len()];
+    pub(super) fn encode(&self, salt: u32) -> ArrayVec<u32, HEADER_WORDS_MAX> {
+        let mut words = ArrayVec::from([0; HEADER_WORDS_MAX]);
+        words.truncate(HEADER_WORDS + 2 * self.places.len());
         let [sequence, vertices, sum] = [self.sequence, self.vertices, self.sum].map(split);
         words[1] = self.stamp;
         words[2..4].copy_from_slice(&sequence);
@@ -108,7 +114,8 @@ mod tests {
 
     #[test]
     fn a_header_is_read_back_and_no_bit_of_it_can_flip() {
-        let places = vec![Place { start: 3, len: 9 }, Place { start: 14, len: 0 }];
+        let places = [Place { start: 3, len: 9 }, Place { start: 14, len: 0 }];
+        let places = places.into_iter().collect();
         let (epoch, anchored, log_count) = (4, 5, 6);
         let (sequence, vertices, sum) = (1 << 40, 3 << 33, u64::MAX);
         let header =

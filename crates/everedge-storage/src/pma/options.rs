@@ -89,7 +89,7 @@ impl Default for PmaOptions {
             undo_log_bytes: 2048,
             rebalancing: None,
             vertex_array: VertexArray::Memory,
-            fill_percent: 90,
+            fill_percent: 80,
             section_percent: 99,
             array_percent: 96,
         }

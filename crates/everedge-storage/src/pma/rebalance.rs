@@ -217,7 +217,7 @@ impl Window {
             (job.first as usize..).zip(&self.headers).zip(places)
         {
             let stamp = header.stamp + 1;
-            let places = places.to_vec();
+            let places = places.iter().copied().collect();
             let moved = Header { stamp, log_count: 0, places, ..header.clone() };
             extent.write_header(shape, (section, 1 - slot), &moved);
         }

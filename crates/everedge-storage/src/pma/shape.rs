@@ -11,6 +11,8 @@ const LINE_BYTES: u64 = 64;
 pub(super) const HEAD_BYTES: u64 = LINE_BYTES;
 /// Words of a section's header before the places of its lists.
 pub(super) const HEADER_WORDS: usize = 12;
+/// Vertices of a section at most.
+pub(super) const SECTION_VERTICES_MAX: usize = 64;
 /// An edge log takes at most this share of the bytes of its section's words.
 const LOG_SHARE: u32 = 4;
 /// Places of words leave two bits for marks.
@@ -124,7 +126,7 @@ impl Shape {
     pub(super) fn is_plausible(&self) -> bool {
         let Self { section_count, section_vertices, log_entries, entry_words, capacity } = *self;
         section_vertices.is_power_of_two()
-            && section_vertices <= 64
+            && section_vertices as usize <= SECTION_VERTICES_MAX
             && (1..=SHARD_SPAN as u32 / section_vertices).contains(&section_count)
             && log_entries <= LOG_ENTRIES_MAX
             && (1..=2).contains(&entry_words)
@@ -142,11 +144,15 @@ pub(super) fn spread(lens: &[u32], words: Range<u32>, entry_words: u32) -> Vec<u
     let total: u64 = lens.iter().map(|&len| weight(len)).sum();
     let used: u64 = lens.iter().map(|&len| u64::from(len)).sum();
     let gaps = (u64::from(words.end - words.start) - used) / u64::from(entry_words);
+    // A product in the place of a division, which it may miss by one.
+    let ratio = u128::from((gaps << 32) / total.max(1));
     let (mut before, mut weight_before) = (0, 0);
     let mut starts = Vec::with_capacity(lens.len());
     for &len in lens {
-        let gap = (u128::from(gaps) * u128::from(weight_before) / u128::from(total)) as u32;
-        starts.push(words.start + before + gap * entry_words);
+        // Neither factor has more than 31 bits.
+        let mut gap = ((u128::from(weight_before) * ratio) >> 32) as u64;
+        gap += u64::from(gaps * weight_before - gap * total >= total);
+        starts.push(words.start + before + gap as u32 * entry_words);
         before += len;
         weight_before += weight(len);
     }
