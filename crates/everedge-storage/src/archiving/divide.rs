@@ -57,11 +57,12 @@ impl<'a> Scattered<'a> {
         });
         let bounds = starts_of(&mut starts);
         let total = *bounds.last().unwrap_or(&0) as usize;
+        // The system makes the zeros, page by page, when the words are first stored.
         if scratch.words.len() < total {
-            scratch.words.resize_with(total, AtomicU64::default);
+            scratch.words = bytemuck::zeroed_vec(total);
         }
         if options.weighted && scratch.weights.len() < round.len() as usize {
-            scratch.weights.resize_with(round.len() as usize, AtomicU32::default);
+            scratch.weights = bytemuck::zeroed_vec(round.len() as usize);
         }
         let chunks_per_group = (1 << GROUP_BITS) / chunk_updates as usize;
         let scattered = Self { scratch, starts, bounds, chunks_per_group };

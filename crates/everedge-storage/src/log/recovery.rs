@@ -1,6 +1,6 @@
 //! Opening a log: which records are whole, and whether damage hides others.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 
 use everedge_core::par;
 
@@ -16,6 +16,8 @@ use crate::{Error, Result};
 /// So much of the log is checked at a time, by threads that take so many records each.
 const CHECKED_BYTES: u64 = 64 << 20;
 const CHECKED_RECORDS: usize = 8;
+/// So much of the rest of the ring is looked through by one thread at a time.
+const LOOKED_AT_WORDS: usize = 1 << 20;
 
 impl EdgeLog {
     /// Reads records from `first` on to the first that is not whole.
@@ -98,17 +100,24 @@ impl EdgeLog {
     fn refuse_lost_records(&self, anchor: &Anchor, state: &State) -> Result<()> {
         let ring_bytes = self.allocated().min(anchor.capacity) / 8 * 8;
         // Records do not overlap, but for one that the head has reached: more is not a log.
-        let mut readable_bytes = 4 * ring_bytes;
+        let readable_bytes = AtomicI64::new(4 * ring_bytes as i64);
         let mut position = state.head;
         for range in ring_ranges(anchor, state.head, anchor.tail + anchor.capacity) {
             let end = range.end.min(RING_OFFSET + ring_bytes).max(range.start);
             let words = self.region.words(range.start, ((end - range.start) / 4) as usize);
-            let lines = words.chunks(LINE_WORDS).zip((position..).step_by(LINE_BYTES as usize));
-            for (line, position) in lines {
-                if line[0].load(Relaxed) == RECORD_MAGIC {
-                    self.refuse_lost(anchor, state, position, &mut readable_bytes)?;
-                }
-            }
+            let parts = words.len().div_ceil(LOOKED_AT_WORDS);
+            let outcomes = par::map_ranges(parts as u32, 1, |part| {
+                let first = part.start as usize * LOOKED_AT_WORDS;
+                let part = &words[first..words.len().min(first + LOOKED_AT_WORDS)];
+                let (start, lines) = (position + 4 * first as u64, part.chunks(LINE_WORDS));
+                (start..).step_by(LINE_BYTES as usize).zip(lines).try_for_each(
+                    |(position, line)| match line[0].load(Relaxed) {
+                        RECORD_MAGIC => self.refuse_lost(anchor, state, position, &readable_bytes),
+                        _ => Ok(()),
+                    },
+                )
+            });
+            outcomes.into_iter().collect::<Result<()>>()?;
             position += range.end - range.start;
         }
         Ok(())
@@ -120,17 +129,17 @@ impl EdgeLog {
         anchor: &Anchor,
         state: &State,
         position: u64,
-        readable_bytes: &mut u64,
+        readable_bytes: &AtomicI64,
     ) -> Result<()> {
         let Some(bytes) = self.framed_bytes(anchor, position) else { return Ok(()) };
-        *readable_bytes = readable_bytes.checked_sub(bytes).ok_or_else(|| {
-            self.damage(
+        if readable_bytes.fetch_sub(bytes as i64, Relaxed) < bytes as i64 {
+            return Err(self.damage(
                 RING_OFFSET + (position - anchor.base) % anchor.capacity,
                 "log records".into(),
                 "records that do not overlap".into(),
                 "overlapping ones".into(),
-            )
-        })?;
+            ));
+        }
         match self.record_at(anchor, position, anchor.capacity) {
             Some(later) => self.refuse_later(anchor, state, &later),
             None => Ok(()),

@@ -14,6 +14,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use everedge_core::par::{self, PerThread};
 use parking_lot::Mutex;
@@ -44,6 +45,11 @@ const WORN_SHARE: u64 = 8;
 /// Fewer tombstones are not worth it.
 const TOMBSTONES_MIN: u64 = 1024;
 
+/// Updates wait in the log for no more than so many,
+pub(super) const ROUND_UPDATES: u64 = 1 << 22;
+/// or than this share of all edges: a crash leaves them to be replayed.
+const ROUND_SHARE: u64 = 16;
+
 /// A round of so many updates is applied in groups of shards, so that the arrays of one can lie
 /// where those of an earlier one lay.
 const GROUPED_UPDATES: u32 = 1 << 20;
@@ -59,6 +65,8 @@ pub(super) struct Machinery {
     pub rows: Option<Rows>,
     pub counters: Counters,
     pub salt: u32,
+    /// Updates wait for no more than so many.
+    pub round_max: AtomicU64,
 }
 
 /// The archived state of a graph.
@@ -122,7 +130,7 @@ impl Layout for Machinery {
 
     fn pace(&self) -> Pace {
         let PmaOptions { archive_threshold, phases, .. } = *self.pma();
-        Pace { archive_threshold, phases }
+        Pace { archive_threshold: archive_threshold.min(self.round_max.load(Relaxed)), phases }
     }
 
     fn make_room(&self) -> Result<()> {
@@ -146,8 +154,7 @@ impl Layout for Machinery {
     }
 
     fn is_flush_due(&self, archive: &Archive) -> bool {
-        let edges: u64 = archive.shards.iter().map(|shard| shard.degree_sum).sum();
-        let due = CHECKPOINT_UPDATES_MIN.max(edges / CHECKPOINT_SHARE);
+        let due = CHECKPOINT_UPDATES_MIN.max(archive.edge_count() / CHECKPOINT_SHARE);
         archive.next_sequence - self.log.checkpoint().1 >= due
     }
 
@@ -202,6 +209,10 @@ impl Archive {
             scratch: Scratch::default(),
             pending: Vec::new(),
         }
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.degree_sum).sum()
     }
 
     /// Archives what opening found in the log.
@@ -279,6 +290,7 @@ impl Archive {
         }
         self.scratch = scratch;
         outcome?;
+        machinery.round_max.store(ROUND_UPDATES.max(self.edge_count() / ROUND_SHARE), Relaxed);
         self.next_sequence = end;
         self.is_dirty = true;
         Ok(())

@@ -259,13 +259,6 @@ impl Array {
         }
     }
 
-    /// Returns how many self-loops the list of `vertex` has.
-    pub(super) fn loops(&self, local: usize, vertex: VertexId) -> u64 {
-        let mut counts = FxHashMap::from_iter([(vertex, 0)]);
-        self.count_live(local, &mut counts);
-        counts[&vertex] as u64
-    }
-
     /// Returns whether the sum of a section is that of its lists.
     pub(super) fn is_sum_right(&self, number: usize) -> bool {
         let locals = self.shape.locals(number..number + 1);

@@ -51,7 +51,7 @@ use std::sync::Arc;
 pub use self::options::{PmaOptions, Rebalancing, VertexArray};
 pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
 
-use self::archive::{Archive, Machinery};
+use self::archive::{Archive, Machinery, ROUND_UPDATES};
 use self::array::Array;
 use self::recovery::Recovered;
 use self::rows::Rows;
@@ -187,6 +187,7 @@ fn machinery(
         undo: UndoLogs::new(undo, salt, &manifest.options.pma),
         rows: rows.map(Rows::new),
         counters: Counters::default(),
+        round_max: ROUND_UPDATES.into(),
         options: manifest.options.clone(),
         log,
         space,

@@ -13,12 +13,16 @@ use super::archive::{Machinery, sections};
 use super::array::Array;
 use super::extent::Extent;
 use super::rebalance;
+use super::restore::Restored;
 use super::shape::Shape;
 use super::shard::Shard;
 use super::undo::Job;
 use crate::archiving::{SHARD_SPAN, Space};
 use crate::medium::{Access, Region, Site};
 use crate::{Error, Result};
+
+/// One thread at a time flushes so much.
+const FLUSHED_BYTES: u64 = 16 << 20;
 
 /// An array as the table and its head tell it.
 #[derive(Clone, Copy)]
@@ -47,7 +51,13 @@ pub(super) fn recover(machinery: &Machinery, region: &Region, access: Access) ->
     if access == Access::Write {
         // A killed process may have left what it stored in caches only.
         for region in [region, machinery.table.region(), machinery.undo.region()] {
-            region.flush(Site::ArraysFound, 0..region.len());
+            let parts = region.len().div_ceil(FLUSHED_BYTES) as u32;
+            let flushed = par::map_ranges(parts, 1, |part| {
+                let start = u64::from(part.start) * FLUSHED_BYTES;
+                region.flush(Site::ArraysFound, start..region.len().min(start + FLUSHED_BYTES));
+                region.drain(Site::ArraysFound)
+            });
+            flushed.into_iter().collect::<Result<()>>()?;
             region.fence(Site::ArraysFound)?;
         }
     }
@@ -135,17 +145,19 @@ fn read(
     });
     let shard_count = found.last().map_or(0, |last| last.index / 2 + 1);
     let mut shards: Vec<Shard> = vec![Shard::default(); shard_count];
-    for (found, array) in found.iter().zip(arrays) {
-        let (array, vertices) = array?;
+    let mut loop_counts = vec![0; shard_count];
+    for (found, restored) in found.iter().zip(arrays) {
+        let Restored { array, vertices, loop_count } = restored?;
         let number = found.index / 2;
         let shard = &mut shards[number];
         shard.materialize((number * SHARD_SPAN) as u32);
         if found.index.is_multiple_of(2) {
             shard.restore_vertices(&vertices, options.pma.section_vertices);
+            loop_counts[number] = loop_count;
         }
         shard.arrays[found.index % 2] = Some(array);
     }
-    par::map_chunks_mut(&mut shards, 1, |_, shard| shard[0].restore_sums());
+    par::map_chunks_mut(&mut shards, 1, |number, shard| shard[0].restore_sums(loop_counts[number]));
     Ok(shards.into_iter().map(Arc::new).collect())
 }
 

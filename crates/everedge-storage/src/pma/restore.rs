@@ -3,19 +3,29 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, IS_LOGGED, IS_WORN, Logged, Section, sum_of};
+use super::array::{Array, IS_LOGGED, IS_WORN, Logged, Section};
 use super::extent::Extent;
 use super::header::{Place, mix};
 use super::rebalance::{damaged, newest};
 use super::shape::Shape;
 use crate::Result;
+use crate::archiving::SHARD_SPAN;
 use crate::batch::DELETION;
+
+/// An array as it was found.
+pub(super) struct Restored {
+    pub array: Array,
+    /// The vertices that each section names.
+    pub vertices: Vec<u64>,
+    /// How many self-loops its lists hold.
+    pub loop_count: u64,
+}
 
 impl Array {
     /// Reads the array that lies in an extent, and checks all of it; `epoch` is the last checkpoint.
-    /// Returns the vertices that each section names, too.
     ///
     /// # Errors
     /// `Corruption` if it is damaged.
@@ -24,7 +34,7 @@ impl Array {
         shape: Shape,
         index: u32,
         epoch: u32,
-    ) -> Result<(Self, Vec<u64>)> {
+    ) -> Result<Restored> {
         let mut rows = Vec::with_capacity(shape.vertex_count() + 1);
         let (mut sections, mut vertices) = (Vec::new(), Vec::new());
         for number in 0..shape.section_count as usize {
@@ -60,29 +70,40 @@ impl Array {
         let (lists, kept) = (extent.hold_lists(&shape), None);
         let mut array =
             Self { extent, lists, kept, shape, index, rows, sections, worn, tombstone_count };
+        let mut loop_count = 0;
         for number in 0..array.sections.len() {
-            array.restore_section(number)?;
+            loop_count += array.restore_section(number)?;
         }
-        Ok((array, vertices))
+        Ok(Restored { array, vertices, loop_count })
     }
 
-    /// Finds out what memory keeps of a section, and checks its sum.
-    fn restore_section(&mut self, number: usize) -> Result<()> {
+    /// Finds out what memory keeps of a section, and checks its sum. Returns how many self-loops
+    /// there are.
+    fn restore_section(&mut self, number: usize) -> Result<u64> {
         let locals = self.shape.locals(number..number + 1);
         let (extent, shape) = (self.extent.clone(), self.shape);
         let entry_words = shape.entry_words;
         let count = usize::from(self.sections[number].log_count);
-        let (mut sum, mut used) = (0, 0);
+        let first_vertex = (self.index / 2) * SHARD_SPAN as u32;
+        let (mut sum, mut used, mut loop_count) = (0u64, 0, 0);
         let mut with_tombstones = Vec::new();
         for local in locals.clone() {
             let Place { start, len } = self.rows[local];
             let words = extent.words(shape.words_range(start..start + len));
-            sum = sum_of(sum, local, words.iter().map(|word| word.load(Relaxed)));
+            let vertex = first_vertex + local as u32;
+            let mut tombstones = 0;
+            for (place, word) in (0..).zip(words) {
+                let word = word.load(Relaxed);
+                sum = sum.wrapping_add(mix(local, place, word));
+                // Where there are weights, every other word is one.
+                if place & (entry_words - 1) == 0 {
+                    tombstones += u64::from(word & DELETION != 0);
+                    loop_count += loops_in(word, vertex);
+                }
+            }
             used += len;
-            let neighbors = words.iter().step_by(entry_words as usize);
-            let tombstones = neighbors.filter(|word| word.load(Relaxed) & DELETION != 0).count();
             if tombstones > 0 {
-                self.tombstone_count += tombstones as u64;
+                self.tombstone_count += tombstones;
                 with_tombstones.push(local);
             }
         }
@@ -104,7 +125,9 @@ impl Array {
             }
             *logged = Logged { head: place, count: logged.count + 1 };
             used += entry_words;
-            if entry.words()[0].load(Relaxed) & DELETION != 0 {
+            let neighbor = entry.words()[0].load(Relaxed);
+            loop_count += loops_in(neighbor, first_vertex + local as u32);
+            if neighbor & DELETION != 0 {
                 self.tombstone_count += 1;
                 with_tombstones.push(local);
             }
@@ -125,6 +148,13 @@ impl Array {
             let degree = self.live_entries(local).len();
             self.worn.insert(local as u32, degree as u32);
         }
-        Ok(())
+        Ok(loop_count as u64)
     }
+}
+
+/// Returns what a word of a list adds to the self-loops of its vertex.
+#[inline]
+fn loops_in(word: u32, vertex: VertexId) -> i64 {
+    // A tombstone takes one away that is there.
+    i64::from(word == vertex) - i64::from(word == vertex | DELETION)
 }

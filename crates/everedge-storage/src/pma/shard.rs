@@ -224,13 +224,10 @@ impl Shard {
     }
 
     /// Counts degrees and self-loops, as found at recovery.
-    pub(super) fn restore_sums(&mut self) {
+    pub(super) fn restore_sums(&mut self, loop_count: u64) {
         let Some(array) = &self.arrays[0] else { return };
-        for local in 0..array.vertex_count() {
-            let vertex = self.first_vertex + local as u32;
-            self.degree_sum += u64::from(array.degree(local));
-            self.loop_count += array.loops(local, vertex);
-        }
+        let degrees = (0..array.vertex_count()).map(|local| u64::from(array.degree(local)));
+        (self.degree_sum, self.loop_count) = (degrees.sum(), loop_count);
     }
 
     /// Applies the parts of a round, of updates by their source and by their destination; where
@@ -340,15 +337,14 @@ impl Shard {
         if part.updates().is_empty() {
             return Ok(());
         }
-        if part.has_deletions || context.rules.simple || context.replaying {
+        if part.has_deletions || context.rules.simple {
             return self.take_resolved(context, side, part);
         }
+        if context.replaying {
+            return self.take_unknown(context, side, part);
+        }
         if side == 0 {
-            let loops = part
-                .runs()
-                .map(|(local, updates)| loops_in(updates, self.first_vertex + local as u32))
-                .sum();
-            self.count_insertions(context, part.updates().len() as u64, loops);
+            self.count_insertions(context, part.runs());
         }
         let mut end = 0;
         let runs = part.runs().map(|(local, updates)| {
@@ -357,6 +353,27 @@ impl Shard {
         });
         let additions = Additions::new(part.updates(), runs.collect(), false);
         self.put(context, side, &additions)
+    }
+
+    /// Applies insertions some of which may be in the lists already.
+    fn take_unknown(&mut self, context: &Context, side: usize, part: &Part<'_>) -> Result<()> {
+        let unknown = |(local, updates): (usize, _)| {
+            let known = self.known(context, side, local, updates);
+            (local, &updates[known..])
+        };
+        let unknown: Vec<_> = part.runs().map(unknown).filter(|run| !run.1.is_empty()).collect();
+        if side == 0 {
+            self.count_insertions(context, unknown.iter().copied());
+        }
+        let (mut entries, mut runs) = (Vec::with_capacity(part.updates().len()), Vec::new());
+        for (local, updates) in unknown {
+            entries.extend_from_slice(updates);
+            runs.push((local as u32, entries.len() as u32));
+        }
+        match entries.is_empty() {
+            true => Ok(()),
+            false => self.put(context, side, &Additions::new(&entries, runs, false)),
+        }
     }
 
     /// Applies updates some of which may not count, or delete.
@@ -439,9 +456,17 @@ impl Shard {
     }
 
     /// Counts insertions into the first array.
-    fn count_insertions(&mut self, context: &Context, count: u64, loops: u64) {
-        self.degree_sum += count;
-        self.loop_count += loops;
-        self.outcome.inserted += count + if context.directed { 0 } else { loops };
+    fn count_insertions<'a>(
+        &mut self,
+        context: &Context,
+        runs: impl Iterator<Item = (usize, &'a [Update])>,
+    ) {
+        for (local, updates) in runs {
+            let loops = loops_in(updates, self.first_vertex + local as u32);
+            let count = updates.len() as u64;
+            self.degree_sum += count;
+            self.loop_count += loops;
+            self.outcome.inserted += count + if context.directed { 0 } else { loops };
+        }
     }
 }
