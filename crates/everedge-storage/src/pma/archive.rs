@@ -45,9 +45,9 @@ const WORN_SHARE: u64 = 8;
 /// Fewer tombstones are not worth it.
 const TOMBSTONES_MIN: u64 = 1024;
 
-/// Updates wait in the log for no more than so many,
+/// Where logging goes on meanwhile, updates wait for no more than so many,
 pub(super) const ROUND_UPDATES: u64 = 1 << 22;
-/// or than this share of all edges: a crash leaves them to be replayed.
+/// or than this share of all edges: two rounds may be left for replay by a crash.
 const ROUND_SHARE: u64 = 16;
 
 /// A round of so many updates is applied in groups of shards, so that the arrays of one can lie
@@ -65,7 +65,7 @@ pub(super) struct Machinery {
     pub rows: Option<Rows>,
     pub counters: Counters,
     pub salt: u32,
-    /// Updates wait for no more than so many.
+    /// Where logging goes on meanwhile, updates wait for no more than so many.
     pub round_max: AtomicU64,
 }
 
@@ -290,7 +290,12 @@ impl Archive {
         }
         self.scratch = scratch;
         outcome?;
-        machinery.round_max.store(ROUND_UPDATES.max(self.edge_count() / ROUND_SHARE), Relaxed);
+        // Who archives alone leaves nothing behind meanwhile.
+        let round_max = match par::thread_count() {
+            1 => u64::MAX,
+            _ => ROUND_UPDATES.max(self.edge_count() / ROUND_SHARE),
+        };
+        machinery.round_max.store(round_max, Relaxed);
         self.next_sequence = end;
         self.is_dirty = true;
         Ok(())

@@ -56,8 +56,8 @@ text_form!(
 #[serde(deny_unknown_fields, default)]
 pub struct PmaOptions {
     /// Updates in the log from which they are moved into the arrays: 1 to 2^24 make sense. Where
-    /// this is more than 2^22, a sixteenth of the graph is enough, so that opening after a crash
-    /// replays little for what is there.
+    /// logging goes on meanwhile, 2^22 are enough, or a sixteenth of the graph if that is more:
+    /// opening after a crash replays what waited.
     pub archive_threshold: u64,
     /// Whether logging goes on meanwhile.
     pub phases: Phases,
