@@ -74,12 +74,12 @@ impl Array {
         for number in 0..array.sections.len() {
             loop_count += array.restore_section(number)?;
         }
-        Ok(Restored { array, vertices, loop_count })
+        Ok(Restored { array, vertices, loop_count: loop_count.max(0) as u64 })
     }
 
     /// Finds out what memory keeps of a section, and checks its sum. Returns how many self-loops
-    /// there are.
-    fn restore_section(&mut self, number: usize) -> Result<u64> {
+    /// there are, less the tombstones of such.
+    fn restore_section(&mut self, number: usize) -> Result<i64> {
         let locals = self.shape.locals(number..number + 1);
         let (extent, shape) = (self.extent.clone(), self.shape);
         let entry_words = shape.entry_words;
@@ -148,7 +148,7 @@ impl Array {
             let degree = self.live_entries(local).len();
             self.worn.insert(local as u32, degree as u32);
         }
-        Ok(loop_count as u64)
+        Ok(loop_count)
     }
 }
 

@@ -182,6 +182,29 @@ mod tests {
     }
 
     #[test]
+    fn gaps_are_those_of_a_division() {
+        let mut state = 1u64;
+        let mut random = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % bound
+        };
+        for round in 0..2000 {
+            let lens: Vec<u32> = (0..20).map(|_| random(1 << (round % 24)) as u32).collect();
+            let used: u64 = lens.iter().map(|&len| u64::from(len)).sum();
+            let gaps = random(1 << (round % 29)) + round % 3;
+            let total = used + lens.len() as u64;
+            let (mut before, mut weight_before) = (0, 0);
+            let starts = spread(&lens, 0..(used + gaps) as u32, 1);
+            for (&len, start) in lens.iter().zip(starts) {
+                let gap = u128::from(gaps) * weight_before / u128::from(total);
+                assert_eq!(u128::from(start), before + gap);
+                before += u128::from(len);
+                weight_before += u128::from(len) + 1;
+            }
+        }
+    }
+
+    #[test]
     fn a_full_window_has_no_gaps() {
         assert_eq!(spread(&[3, 0, 4], 5..12, 1), [5, 8, 8]);
     }
