@@ -19,8 +19,10 @@ const BACKLOG_MAX: u64 = 2;
 /// Where each edge is a batch, which takes a line of the log, at most so many are archived at a
 /// time: more would cost less each, but who asks for a view waits for as many.
 const EDGE_THRESHOLD_MAX: u64 = 1 << 21;
-/// And at most this share of the log, so that writers find room until they have to wait.
+/// And at most this share of the log, so that writers find room until they have to wait;
 const EDGE_THRESHOLD_SHARE: u64 = 4;
+/// but for fewer than so many it is not worth while to call another thread.
+const EDGE_THRESHOLD_MIN: u64 = 1 << 10;
 
 /// When updates are archived.
 #[derive(Clone, Copy, Debug)]
@@ -233,9 +235,8 @@ impl<L: Layout> Core<L> {
         let threshold = self.machinery.pace().archive_threshold;
         let GraphOptions { durability, log_bytes, .. } = *self.machinery.options();
         let most = match durability {
-            Durability::Edge => {
-                EDGE_THRESHOLD_MAX.min(log_bytes / LINE_BYTES / EDGE_THRESHOLD_SHARE)
-            }
+            Durability::Edge => (log_bytes / LINE_BYTES / EDGE_THRESHOLD_SHARE)
+                .clamp(EDGE_THRESHOLD_MIN, EDGE_THRESHOLD_MAX),
             _ => u64::MAX,
         };
         threshold.min(most).max(1).saturating_mul(thresholds)
