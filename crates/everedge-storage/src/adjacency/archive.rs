@@ -15,7 +15,7 @@ use super::list::Places;
 use super::options::AdjacencyOptions;
 use super::recovery;
 use super::segment::Segment;
-use super::shard::{Change, Context, Shard, Tally};
+use super::shard::{Change, Context, Shard, Tally, Told};
 use super::subgraphs::{Partition, SubGraphs};
 use super::table::Tables;
 use crate::archiving::{
@@ -100,6 +100,10 @@ impl Machinery {
         (self.sub_graphs.partition, &self.tables, &self.pool)
     }
 
+    fn told(&self) -> Told<'_> {
+        Told { segment: &self.segment, places: &self.places }
+    }
+
     fn context<'a>(
         &'a self,
         first_sequence: u64,
@@ -168,7 +172,6 @@ impl Archive {
         records: &[Record],
         numbers: &[usize],
     ) -> Result<()> {
-        let segment = &*machinery.segment;
         let end = std::mem::replace(&mut self.next_sequence, machinery.log.checkpoint().1);
         let wanted = ShardSet::of(numbers);
         (self.is_replaying, self.is_rebuilding) = (true, true);
@@ -181,8 +184,9 @@ impl Archive {
         })?;
         (self.is_replaying, self.is_rebuilding) = (false, false);
         self.next_sequence = end;
+        let told = machinery.told();
         for &number in numbers {
-            Shard::change(&mut self.shards[number], (Some(segment), number), end, |shard| {
+            Shard::change(&mut self.shards[number], (Some(told), number), end, |shard| {
                 shard.materialize(number, machinery.options.list_count(), machinery.memory())
             })?;
         }
@@ -206,9 +210,7 @@ impl Archive {
     /// shared it says already.
     fn publish_shards(&mut self, shards: Range<usize>, segment: &Segment) {
         for (number, shard) in shards.clone().zip(&mut self.shards[shards]) {
-            if let Some(shard) = Arc::get_mut(shard)
-                && !shard.vertices.is_empty()
-            {
+            if let Some(shard) = Arc::get_mut(shard) {
                 shard.sequence = shard.sequence.max(self.next_sequence);
                 segment.mark_whole(number, shard);
             }
@@ -251,12 +253,12 @@ impl Archive {
     pub(crate) fn flush_all(&mut self, machinery: &Machinery) -> Result<()> {
         let sequence = self.next_sequence.saturating_sub(1);
         let context = machinery.context(0, &[], false);
-        let (segment, next_sequence) = (&*machinery.segment, self.next_sequence);
+        let (told, next_sequence) = (machinery.told(), self.next_sequence);
         let nodes = &machinery.sub_graphs.nodes;
         let home = |index| nodes.home(index, 0);
         let flush = |index: usize, shard: &mut [Arc<Shard>]| match &mut shard[0] {
             shard if !shard.has_unflushed() => Ok(()),
-            shard => Shard::change(shard, (Some(segment), index), next_sequence, |shard| {
+            shard => Shard::change(shard, (Some(told), index), next_sequence, |shard| {
                 shard.flush_all(&context, sequence)
             }),
         };
@@ -268,8 +270,8 @@ impl Archive {
             machinery.sub_graphs.flush_used(Site::BlocksFound);
         }
         machinery.sub_graphs.fence(Site::Block)?;
-        segment.change_together(|| self.move_tail(machinery, false))?;
-        segment.set_passed(false);
+        machinery.segment.change_together(|| self.move_tail(machinery, false))?;
+        machinery.segment.set_passed(false);
         self.is_dirty = false;
         self.retired.release(&machinery.sub_graphs);
         Ok(())
@@ -442,10 +444,10 @@ impl Archive {
         self.is_replaying || sequence < self.replay_end
     }
 
-    /// Returns the segment if it is to be told of changes: not of those that make a shard whole
-    /// again step by step.
-    fn told<'a>(&self, machinery: &'a Machinery) -> Option<&'a Segment> {
-        (!self.is_rebuilding).then_some(&*machinery.segment)
+    /// Returns who is to be told of changes: nobody of those that make a shard whole again step by
+    /// step.
+    fn told<'a>(&self, machinery: &'a Machinery) -> Option<Told<'a>> {
+        (!self.is_rebuilding).then(|| machinery.told())
     }
 
     fn grow(&mut self, segment: &Segment, shard_count: usize) -> Result<()> {

@@ -65,7 +65,7 @@ impl Layout for Machinery {
 
     /// Flushes all buffers, unless they outlive any crash.
     fn free_log(&self, archive: &mut Archive) -> Result<()> {
-        match self.segment.can_be_passed() {
+        match self.segment.can_be_passed(archive.shards.len()) {
             true => archive.pass_buffers(self),
             false => self.flush(archive),
         }

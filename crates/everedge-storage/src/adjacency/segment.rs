@@ -334,9 +334,12 @@ impl Segment {
         }
     }
 
-    /// Whether the log's tail may pass what is in buffers only.
-    pub(crate) fn can_be_passed(&self) -> bool {
-        matches!(self.home, Home::Kept(_)) && !self.is_given_up.load(Ordering::Relaxed)
+    /// Whether the log's tail may pass what is in buffers of so many shards only (G4).
+    pub(crate) fn can_be_passed(&self, shard_count: usize) -> bool {
+        let is_changing = |shard| self.load(offset_of(shard)) as u32 == CHANGING as u32;
+        matches!(self.home, Home::Kept(_))
+            && !self.is_given_up.load(Ordering::Relaxed)
+            && !(0..shard_count).any(is_changing)
     }
 
     /// Whether it may have (G4).
@@ -415,7 +418,7 @@ impl Segment {
 
     /// Makes the record of a shard that has changed say what it is.
     pub(crate) fn mark_whole(&self, number: usize, shard: &Shard) {
-        if !self.is_shared() || shard.has_spills() {
+        if !self.is_shared() || shard.has_spills() || shard.vertices.is_empty() {
             return;
         }
         let mut words = words_of(&[

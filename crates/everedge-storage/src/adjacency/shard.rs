@@ -123,17 +123,17 @@ impl Shard {
     }
 
     /// Changes the shard number `index`, after which it holds all updates before `sequence`; one
-    /// that is shared is copied first. The segment is told, if one is given.
+    /// that is shared is copied first.
     ///
     /// # Errors
     /// `NoSpace` if there is no memory for the copy, and those of `change`.
     pub(crate) fn change<R>(
         shared: &mut Arc<Self>,
-        (segment, index): (Option<&Segment>, usize),
+        (told, index): (Option<Told>, usize),
         sequence: u64,
         change: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
-        let mut steps = Change::new(shared, segment, index);
+        let mut steps = Change::new(shared, told, index);
         let changed = change(steps.begin()?)?;
         steps.end(sequence)?;
         Ok(changed)
@@ -316,6 +316,22 @@ impl Shard {
             }
         }
         context.sub_graphs.drain(Site::Block)
+    }
+
+    /// Wipes the blocks that it has written since it was `older`.
+    fn wipe_blocks_after(&self, older: &Self, places: &Places) {
+        for (number, list) in self.lists.iter().enumerate() {
+            let blocks = list.blocks(places);
+            for (local, entry) in list.table.entries().enumerate() {
+                let end = older.lists.get(number).map_or(NO_BLOCK, |list| list.entry(local).head);
+                let mut place = entry.head;
+                while place != end && place != NO_BLOCK {
+                    let previous = block::entries(blocks, place).1;
+                    block::wipe(blocks, place);
+                    place = previous;
+                }
+            }
+        }
     }
 
     /// Returns whether [`Self::flush_all`] has something to do.
@@ -529,24 +545,27 @@ impl Shard {
     }
 }
 
+/// Who is told of changes of shards, and where their blocks lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    pub segment: &'a Segment,
+    pub places: &'a Places,
+}
+
 /// A change of a shard, in steps.
 pub(crate) struct Change<'a> {
     shared: &'a mut Arc<Shard>,
-    /// What is told of it.
-    segment: Option<&'a Segment>,
+    told: Option<Told<'a>>,
     index: usize,
-    /// The shard as it was, if what its record says is to stay true until the change ends.
+    /// The shard as it was, with its tables and buffers, if what its record says of them is to stay
+    /// true until it says more.
     kept: Option<Arc<Shard>>,
 }
 
 impl<'a> Change<'a> {
     /// Returns a change of the shard number `index` that has not begun.
-    pub(crate) fn new(
-        shared: &'a mut Arc<Shard>,
-        segment: Option<&'a Segment>,
-        index: usize,
-    ) -> Self {
-        Self { shared, segment, index, kept: None }
+    pub(crate) fn new(shared: &'a mut Arc<Shard>, told: Option<Told<'a>>, index: usize) -> Self {
+        Self { shared, told, index, kept: None }
     }
 
     /// Returns the number of the shard.
@@ -559,7 +578,7 @@ impl<'a> Change<'a> {
     /// # Errors
     /// `NoSpace` if there is no memory for the copy.
     pub(crate) fn begin(&mut self) -> Result<&mut Shard> {
-        if let Some(segment) = self.segment {
+        if let Some(Told { segment, .. }) = self.told {
             self.kept = segment.is_passed().then(|| Arc::clone(self.shared));
             segment.mark_changing(self.index);
         }
@@ -574,15 +593,11 @@ impl<'a> Change<'a> {
     /// Ends it: the shard holds all updates before `sequence`.
     ///
     /// # Errors
-    /// `NoSpace` if something of the shard found no room, but must not be in memory only; the shard
-    /// is then as before.
+    /// `NoSpace` if something of the shard found no room, but must not be in memory only.
     pub(crate) fn end(&mut self, sequence: u64) -> Result<()> {
         self.shard().sequence = sequence;
-        let Some(segment) = self.segment else { return Ok(()) };
-        if let Some(kept) = self.kept.take()
-            && self.shard().has_spills()
-        {
-            *self.shared = kept;
+        let Some(Told { segment, .. }) = self.told else { return Ok(()) };
+        if self.kept.is_some() && self.shard().has_spills() {
             return Err(Error::NoSpace {
                 path: segment.buffers.path().to_owned(),
                 needed_bytes: UNIT_BYTES,
@@ -590,7 +605,20 @@ impl<'a> Change<'a> {
             });
         }
         segment.mark_whole(self.index, self.shard());
+        // Not before: others would write into its buffers.
+        self.kept = None;
         Ok(())
+    }
+}
+
+impl Drop for Change<'_> {
+    /// If it did not end, makes the shard what its record still says that it is.
+    fn drop(&mut self) {
+        if let (Some(kept), Some(Told { segment, places })) = (self.kept.take(), self.told) {
+            self.shared.wipe_blocks_after(&kept, places);
+            segment.mark_whole(self.index, &kept);
+            *self.shared = kept;
+        }
     }
 }
 

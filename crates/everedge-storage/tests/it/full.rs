@@ -3,12 +3,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "another program's file takes the room")]
 
+use std::io::Write;
 use std::path::Path;
 
 use everedge_core::VertexId;
 use everedge_storage::medium::{Access, MediumKind, Volume};
 use everedge_storage::{
-    AdjacencyOptions, Error, GraphOptions, Layout, Manifest, Merging, PmaOptions,
+    AdjacencyOptions, Error, GraphOptions, Layout, Manifest, Merging, PmaOptions, Result,
 };
 
 use crate::battery::{ablated, shapes};
@@ -39,20 +40,34 @@ fn open(path: &Path, options: &GraphOptions) -> LiveGraph {
     LiveGraph::open(volume, options.layout).expect("a graph")
 }
 
-/// Inserts until the medium is full. Returns how many batches fit.
-fn fill(graph: &LiveGraph, model: &mut Model, random: &mut Random) -> u64 {
+/// Inserts until that is refused. Returns how many batches fit, and why the next one does not.
+fn fill(graph: &LiveGraph, model: &mut Model, random: &mut Random) -> (u64, Error) {
     for fitted in 0.. {
         let updates = updates(random);
         match graph.apply(&batch_of(&updates, graph.manifest().options.weighted)) {
             Ok(()) => model.apply(&updates),
-            Err(Error::NoSpace { needed_bytes, .. }) => {
-                assert!(needed_bytes > 0);
-                return fitted;
-            }
-            Err(error) => panic!("{error}"),
+            Err(error) => return (fitted, error),
         }
     }
     unreachable!("a medium is full at some time")
+}
+
+/// Makes a file that takes all the room that is left.
+fn take_all_room(path: &Path) {
+    let mut file = std::fs::File::create(path).expect("a file");
+    while file.write_all(&[1; 4096]).is_ok() {}
+}
+
+/// Deletes more than the log holds.
+fn delete(graph: &LiveGraph, model: &mut Model, random: &mut Random) -> Result<()> {
+    for _ in 0..40 {
+        let any = |random: &mut Random| random.below(5) as VertexId;
+        let updates: Vec<Update> =
+            (0..100).map(|_| Update::Delete(any(random), any(random))).collect();
+        graph.apply(&batch_of(&updates, graph.manifest().options.weighted))?;
+        model.apply(&updates);
+    }
+    Ok(())
 }
 
 fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
@@ -62,7 +77,9 @@ fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
     std::fs::write(&filler, vec![1; FILLER_BYTES]).expect("room for something else");
     let volume = Volume::create(path, options.volume(false)).expect("a volume");
     let mut graph = LiveGraph::create(volume, Manifest::new(options.clone())).expect("a graph");
-    assert!(fill(&graph, &mut model, &mut random) > 10);
+    let (fitted, error) = fill(&graph, &mut model, &mut random);
+    assert!(fitted > 10);
+    assert!(matches!(error, Error::NoSpace { needed_bytes: 1.., .. }), "{error}");
     let check = |graph: &LiveGraph, model: &Model, when: &str| {
         let picture = graph.snapshot().expect("a snapshot").picture(options);
         picture.assert_equals(&model.picture(), format!("{when}, {options:?}"));
@@ -100,6 +117,67 @@ fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
 #[test]
 fn a_full_medium_keeps_what_was_acknowledged() {
     fill_each([Layout::Adjacency, Layout::Pma].into_iter().flat_map(shapes), MEDIUM_MIB, |o| o);
+}
+
+/// Flushing that fails leaves buffers as they are, which are all that there is of some edges.
+#[test]
+fn a_full_medium_keeps_what_is_in_buffers_only() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), 8 * MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let (path, filler) = (home.path().join("g"), home.path().join("filler"));
+    for (number, shape) in shapes(Layout::Adjacency).into_iter().enumerate() {
+        let options = GraphOptions {
+            medium: MediumKind::Pmem { emulated: true },
+            eadr: true,
+            log_bytes: 30_000,
+            adjacency: AdjacencyOptions {
+                battery: true,
+                archive_threshold: 1000,
+                merging: Some(Merging::Never),
+                ..AdjacencyOptions::default()
+            },
+            ..shape
+        };
+        let (mut random, mut model) = (Random(number as u64), Model::new(&options));
+        let volume = Volume::create(&path, options.volume(false)).expect("a volume");
+        let mut graph = LiveGraph::create(volume, Manifest::new(options.clone())).expect("a graph");
+        for round in 0..4 {
+            for _ in 0..10 {
+                let updates = updates(&mut random);
+                graph.apply(&batch_of(&updates, options.weighted)).expect("there is room");
+                model.apply(&updates);
+            }
+            take_all_room(&filler);
+            let mut errors: Vec<Error> = (0..3).filter_map(|_| graph.flush_all().err()).collect();
+            if round % 2 == 0 {
+                errors.push(fill(&graph, &mut model, &mut random).1);
+                errors.extend(delete(&graph, &mut model, &mut random).err());
+            }
+            for error in errors {
+                // The first that finds no place for lists in memory ends all writing.
+                let is_clear = matches!(error, Error::NoSpace { .. } | Error::Poisoned { .. });
+                assert!(is_clear && error.to_string().contains("no space"), "{error}");
+            }
+            std::fs::remove_file(&filler).expect("removed");
+            let is_flushed = graph.flush_all().is_ok();
+            drop(graph);
+            if is_flushed {
+                // Blocks alone say it all now.
+                for name in ["index", "tables", "buffers"] {
+                    let _removed = std::fs::remove_file(path.join(name));
+                }
+            }
+            graph = open(&path, &options);
+            assert!(graph.verify().expect("a verification").problems.is_empty());
+            let picture = graph.snapshot().expect("a snapshot").picture(&options);
+            picture.assert_equals(&model.picture(), format!("{options:?}"));
+        }
+        graph.close().expect("closed");
+        std::fs::remove_dir_all(&path).expect("removed");
+    }
 }
 
 /// Rows of all ids take another megabyte.

@@ -79,8 +79,7 @@ fn every_kill_is_taken_over() {
 /// What is in buffers only outlives the power, and the log's tail passes it.
 #[test]
 fn every_image_recovers_with_a_battery() {
-    let mut kept = shapes(PMEM, true);
-    kept.iter_mut().for_each(|live| live.has_battery = true);
+    let mut kept: Vec<Live> = shapes(PMEM, true).into_iter().map(Live::with_battery).collect();
     kept.iter_mut().step_by(2).for_each(|live| live.is_spread = true);
     explore_all(&format!("adjacency {PMEM} battery"), kept, images_max() / 20);
 }

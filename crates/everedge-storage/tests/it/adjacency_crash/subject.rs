@@ -45,7 +45,7 @@ pub(crate) struct Live {
     /// Whether it is killed, and leaves its segment, and not the power lost.
     pub(crate) is_killed: bool,
     /// Whether memory outlives the power.
-    pub(crate) has_battery: bool,
+    has_battery: bool,
     /// Whether it has sub-graphs.
     pub(crate) is_split: bool,
     pub(crate) start: Start,
@@ -135,6 +135,13 @@ impl Live {
     pub(crate) fn ablated(self) -> Live {
         let live = self.pma();
         Live { options: ablated(live.options), is_ablated: true, ..live }
+    }
+
+    /// Returns the same graph with memory that outlives the power. It archives so often that its log
+    /// is full of what is in buffers.
+    pub(crate) fn with_battery(mut self) -> Live {
+        self.options.adjacency.archive_threshold = 4;
+        Live { has_battery: true, ..self }
     }
 
     /// Returns the same graph with lists that are merged by themselves.
