@@ -1,4 +1,5 @@
-//! Long runs: writers, readers, deletions and compaction at once; memory and file stay level.
+//! Long runs of each layout: writers, readers, deletions and compaction at once; memory and file
+//! stay level.
 //!
 //! Run with `make soak`, or `EVEREDGE_SOAK_SECONDS=60 cargo test … -- --ignored soak`.
 
@@ -7,9 +8,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use everedge_core::GraphView;
 use everedge_storage::medium::{Access, MediumKind, Volume};
-use everedge_storage::{AdjacencyGraph, AdjacencyOptions, Batch, GraphOptions, Manifest, Snapshot};
+use everedge_storage::{AdjacencyOptions, Batch, GraphOptions, Layout, Manifest, PmaOptions};
+
+use crate::live::{LiveGraph, View};
 
 const WRITERS: u32 = 2;
 const READERS: u32 = 2;
@@ -27,7 +29,7 @@ fn edge(writer: u32, number: u64) -> (u32, u32) {
     (source, TARGETS_FIRST + (number % TARGETS) as u32)
 }
 
-fn write(graph: &AdjacencyGraph, writer: u32, is_over: &AtomicBool, batches: &AtomicU64) {
+fn write(graph: &LiveGraph, writer: u32, is_over: &AtomicBool, batches: &AtomicU64) {
     let mut next = 0;
     while !is_over.load(Relaxed) {
         let edges = |first: u64| (0..BATCH as u32).map(move |n| edge(writer, first + u64::from(n)));
@@ -42,7 +44,7 @@ fn write(graph: &AdjacencyGraph, writer: u32, is_over: &AtomicBool, batches: &At
 }
 
 /// Each writer's edges must be those of whole batches that follow each other.
-fn check(snapshot: &Snapshot) {
+fn check(snapshot: &View) {
     for writer in 0..WRITERS {
         let first = writer * SOURCES as u32;
         let mut numbers: Vec<u64> = (first..first + SOURCES as u32)
@@ -72,9 +74,16 @@ fn sizes(path: &Path) -> [u64; 2] {
 #[ignore = "takes minutes: make soak"]
 fn memory_and_file_stay_level_and_snapshots_exact() {
     let seconds = std::env::var("EVEREDGE_SOAK_SECONDS").map_or(600, |text| text.parse().unwrap());
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        run(layout, Duration::from_secs(seconds / 2));
+    }
+}
+
+fn run(layout: Layout, duration: Duration) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("g");
     let options = GraphOptions {
+        layout,
         medium: MediumKind::Pmem { emulated: true },
         log_bytes: 16 << 20,
         adjacency: AdjacencyOptions {
@@ -82,10 +91,11 @@ fn memory_and_file_stay_level_and_snapshots_exact() {
             buffer_pool_bytes: 64 << 20,
             ..AdjacencyOptions::default()
         },
+        pma: PmaOptions { archive_threshold: 1 << 14, ..PmaOptions::default() },
         ..GraphOptions::default()
     };
     let volume = Volume::create(&path, options.volume(false)).unwrap();
-    let graph = AdjacencyGraph::create(volume, Manifest::new(options.clone())).unwrap();
+    let graph = LiveGraph::create(volume, Manifest::new(options.clone())).unwrap();
     let (is_over, batches) = (AtomicBool::new(false), AtomicU64::new(0));
     let (snapshots, compactions) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut levels: Vec<[u64; 2]> = Vec::new();
@@ -111,7 +121,7 @@ fn memory_and_file_stay_level_and_snapshots_exact() {
             }
         });
         let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(seconds) {
+        while start.elapsed() < duration {
             std::thread::sleep(Duration::from_millis(500));
             levels.push(sizes(&path));
         }
@@ -122,13 +132,15 @@ fn memory_and_file_stay_level_and_snapshots_exact() {
     for (which, what) in ["memory", "file"].into_iter().enumerate() {
         let first = largest(&levels[third..2 * third], which).unwrap();
         let last = largest(&levels[2 * third..], which).unwrap();
-        println!("{what}: {first} bytes at most in the second third, {last} in the last");
-        assert!(last <= first + first / 10, "{what} grows from {first} to {last} bytes");
+        println!("{layout} {what}: {first} bytes at most in the second third, {last} in the last");
+        assert!(last <= first + first / 10, "{layout}: {what} grows from {first} to {last} bytes");
     }
-    println!("batches={batches:?} snapshots={snapshots:?} compactions={compactions:?} wrong=0");
+    println!(
+        "{layout}: batches={batches:?} snapshots={snapshots:?} compactions={compactions:?} wrong=0"
+    );
     let verification = graph.verify().unwrap();
     assert!(verification.problems.is_empty(), "{:?}", verification.problems);
     drop(graph);
     let volume = Volume::open(&path, options.volume(false), Access::Write).unwrap();
-    check(&AdjacencyGraph::open(volume).unwrap().snapshot().unwrap());
+    check(&LiveGraph::open(volume, layout).unwrap().snapshot().unwrap());
 }
