@@ -32,7 +32,7 @@ use crate::archiving::{
 };
 use crate::batch::DELETION;
 use crate::log::{Checkpoint, EdgeLog, Record};
-use crate::manifest::GraphOptions;
+use crate::manifest::{Durability, GraphOptions};
 use crate::medium::Site;
 use crate::{Error, Result};
 
@@ -108,6 +108,7 @@ impl Machinery {
             counters: &self.counters,
             epoch: archive.epoch,
             replaying: archive.is_replaying,
+            is_bulk: !archive.is_replaying && self.options.durability != Durability::Edge,
             start_sequence: sequences.start,
             end_sequence: sequences.end,
             weights: &[],

@@ -35,8 +35,10 @@ pub(super) const IS_LOGGED: u32 = 1 << 31;
 pub(super) const IS_WORN: u32 = 1 << 31;
 /// An edge log is merged when so many percent of it are used.
 const LOG_PERCENT: usize = 90;
-/// An array is written anew if a round adds more than this share of what it has.
+/// An array is written anew if a round adds more than this share of what it has,
 const REBUILD_SHARE: u64 = 8;
+/// or this one if rounds come in bulk: else too many lists would come to be in two parts.
+const BULK_REBUILD_SHARE: u64 = 18;
 
 /// Where a list is in the edge log: its newest entry plus one, and how many there are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,8 +94,10 @@ pub(super) struct Array {
 #[derive(Clone, Copy)]
 pub(super) struct ListRef<'a> {
     pub words: &'a [AtomicU32],
-    /// Whether the words are all.
-    pub is_plain: bool,
+    /// Whether there are more in the edge log.
+    pub is_logged: bool,
+    /// Whether there are tombstones.
+    pub is_worn: bool,
 }
 
 impl Array {
@@ -123,7 +127,7 @@ impl Array {
         let row = self.rows[local];
         let start = (row.start & !IS_LOGGED) as usize;
         let words = &self.lists[start..start + (row.len & !IS_WORN) as usize];
-        ListRef { words, is_plain: (row.start | row.len) & IS_LOGGED == 0 }
+        ListRef { words, is_logged: row.start & IS_LOGGED != 0, is_worn: row.len & IS_WORN != 0 }
     }
 
     /// Starts loading a list into the cache, if there is one.
@@ -175,10 +179,28 @@ impl Array {
         let mut place = self.logged(local).head;
         std::iter::from_fn(move || {
             let at = usize::from(place.checked_sub(1)?);
-            let entry = self.extent.log(&self.shape, section, at + 1).next_back()?;
+            let entry = self.extent.log_entry(&self.shape, section, at);
             place = entry.previous();
             Some(entry)
         })
+    }
+
+    /// Puts what a list has in the edge log into `edges`, each neighbor with its weight, oldest first.
+    /// Returns them.
+    pub(super) fn read_logged<'a>(
+        &self,
+        local: usize,
+        edges: &'a mut Vec<(VertexId, u32)>,
+    ) -> &'a [(VertexId, u32)] {
+        let edge = |entry: LogEntry<'_>| {
+            let words = entry.words();
+            let weight = words.get(1).map_or(1f32.to_bits(), |word| word.load(Relaxed));
+            (words[0].load(Relaxed), weight)
+        };
+        edges.clear();
+        edges.extend(self.logged_entries(local).map(edge));
+        edges.reverse();
+        edges
     }
 
     /// Copies the words of a list, those in the edge log included. Returns how many there are.
@@ -283,11 +305,10 @@ impl Array {
         vertices: &[u64],
         bound: usize,
     ) -> Result<()> {
-        let added = (additions.len() * context.entry_words) as u64;
-        let used = self.used();
-        let is_large = added * REBUILD_SHARE > used + u64::from(self.shape.capacity) / 16;
+        let used = self.used() + (additions.len() * context.entry_words) as u64;
         let limit = u64::from(self.shape.capacity) * u64::from(context.options.array_percent) / 100;
-        if bound > self.vertex_count() || is_large || used + added > limit {
+        let is_full = bound > self.vertex_count() || used > limit;
+        if is_full || self.is_round_large(context, additions) {
             return self.rebuild(context, additions, vertices, bound);
         }
         let mut first = 0;
@@ -309,6 +330,13 @@ impl Array {
             }
         }
         Ok(())
+    }
+
+    /// Whether a round adds so much that it is written anew.
+    pub(super) fn is_round_large(&self, context: &Context, additions: &Additions) -> bool {
+        let added = (additions.len() * context.entry_words) as u64;
+        let share = if context.is_bulk { BULK_REBUILD_SHARE } else { REBUILD_SHARE };
+        added * share > self.used() + u64::from(self.shape.capacity) / 16
     }
 
     /// Writes it anew, with more entries.

@@ -37,7 +37,14 @@ impl Array {
         let cleaned = cleaned_lists(context, old, additions);
         let lens = lens(context, old, additions, &cleaned, section_count * span);
         let words = lens.iter().map(|&len| u64::from(len)).sum();
-        let shape = Shape::new(context.options, context.entry_words, section_count, words);
+        let is_large = || old.is_none_or(|old| old.is_round_large(context, additions));
+        let percent = match additions.len() == 0 || context.is_bulk && is_large() {
+            // Nothing is added any more, or a round that is as large, which writes it anew.
+            true => context.options.fill_percent.midpoint(context.options.array_percent),
+            false => context.options.fill_percent,
+        };
+        let shape =
+            Shape::new(context.options, context.entry_words, section_count, (words, percent));
         if !shape.is_plausible() {
             let vertices = section_count * span;
             let what = format!("the lists of {vertices} vertices with {words} words are too long");

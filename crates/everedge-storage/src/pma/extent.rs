@@ -180,6 +180,12 @@ impl Extent {
         words.chunks_exact(shape.log_entry_words()).map(LogEntry)
     }
 
+    /// Returns one entry of an edge log.
+    #[inline]
+    pub(super) fn log_entry(&self, shape: &Shape, section: usize, place: usize) -> LogEntry<'_> {
+        LogEntry(self.words(shape.log_range(section, place..place + 1)))
+    }
+
     fn salt_at(&self, offset: u64) -> u32 {
         crc32c::crc32c_append(self.salt, &offset.to_le_bytes())
     }

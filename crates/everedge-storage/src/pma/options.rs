@@ -73,7 +73,8 @@ pub struct PmaOptions {
     pub rebalancing: Option<Rebalancing>,
     /// Where the rows of vertices lie.
     pub vertex_array: VertexArray,
-    /// A new array is filled to so many percent.
+    /// A new array is filled to so many percent; with half of the gaps by a compaction, or a large
+    /// round of batches.
     pub fill_percent: u32,
     /// A section may be filled to so many percent before its gaps are shared out anew.
     pub section_percent: u32,

@@ -36,15 +36,16 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Returns the shape of an array of so many sections with room for `words` of lists.
+    /// Returns the shape of an array of so many sections with room for `words` of lists, filled to so
+    /// many percent.
     pub(super) fn new(
         options: &PmaOptions,
         entry_words: usize,
         section_count: usize,
-        words: u64,
+        (words, percent): (u64, u32),
     ) -> Self {
         let (section_count, entry_words) = (section_count as u32, entry_words as u32);
-        let filled = words * 100 / u64::from(options.fill_percent);
+        let filled = words * 100 / u64::from(percent);
         // A gap for every other vertex, or for each of a small array.
         let gaps = (filled - words).max(u64::from(section_count * options.section_vertices / 2));
         let capacity = (words + gaps).next_multiple_of(16 * u64::from(entry_words));

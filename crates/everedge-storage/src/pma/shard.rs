@@ -42,6 +42,9 @@ pub(super) struct Context<'a> {
     pub epoch: u32,
     /// Whether updates may be older than the arrays: after a crash.
     pub replaying: bool,
+    /// Whether updates come in batches, in rounds of which each is as large as the one before, and
+    /// not one by one, or from the log at opening.
+    pub is_bulk: bool,
     /// The first update of the round: all before it are in all lists.
     pub start_sequence: u64,
     /// The first update after it.

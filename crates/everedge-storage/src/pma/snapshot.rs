@@ -5,6 +5,7 @@
 //! shared with the graph until it changes them, and an array that a snapshot may read is not
 //! rebalanced where it lies but written elsewhere. So readers wait for nobody, and nobody for them.
 
+use std::iter;
 use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::vec;
 use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView};
 
 use super::archive::Archive;
-use super::array::Array;
+use super::array::{Array, ListRef};
 use super::shard::Shard;
 use crate::archiving::{SHARD_SPAN, Totals, frozen_view};
 use crate::manifest::GraphOptions;
@@ -61,16 +62,24 @@ impl Snapshot {
 
     #[inline(always)]
     fn neighbors_in<'a>(&self, array: &'a Array, local: usize) -> PmaNeighbors<'a> {
-        let list = array.list(local);
-        let parts = if list.is_plain { None } else { Some(live(array, local)) };
-        let words = if list.is_plain { list.words.iter() } else { [].iter() };
+        let ListRef { words, is_logged, is_worn } = array.list(local);
+        let parts = if is_logged | is_worn { Some(parts(array, local, is_worn)) } else { None };
+        let words = if is_worn { [].iter() } else { words.iter() };
         PmaNeighbors { words, weighted: self.totals.weighted, parts }
     }
 }
 
+/// Returns what a list has beside its words; all of it, if there are tombstones.
 #[cold]
-fn live(array: &Array, local: usize) -> Box<vec::IntoIter<(u32, u32)>> {
-    Box::new(array.live_entries(local).into_iter())
+fn parts(array: &Array, local: usize, is_worn: bool) -> Box<vec::IntoIter<(u32, u32)>> {
+    let mut parts = Vec::new();
+    match is_worn {
+        true => parts = array.live_entries(local),
+        false => {
+            array.read_logged(local, &mut parts);
+        }
+    }
+    Box::new(parts.into_iter())
 }
 
 impl GraphView for Snapshot {
@@ -174,17 +183,23 @@ impl Snapshot {
     #[inline]
     fn visit_array<V: ListVisitor>(&self, array: &Array, range: Range<VertexId>, visitor: &mut V) {
         let wanted = Wanted::of(range, visitor);
+        let mut logged = Vec::new();
         for (v, ahead) in wanted.iter(READ_AHEAD) {
             if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
                 array.prefetch(local(ahead));
             }
-            let list = array.list(local(v));
-            if !list.is_plain {
+            let ListRef { words, is_logged, is_worn } = array.list(local(v));
+            let neighbor = |word: &AtomicU32| word.load(Relaxed);
+            if is_worn | (is_logged & self.totals.weighted) {
                 visitor.visit(v, self.neighbors_in(array, local(v)));
+            } else if is_logged {
+                // Most searches end before.
+                let logged = iter::once_with(|| array.read_logged(local(v), &mut logged)).flatten();
+                visitor.visit(v, words.iter().map(neighbor).chain(logged.map(|edge| edge.0)));
             } else if self.totals.weighted {
-                visitor.visit(v, list.words.iter().step_by(2).map(|word| word.load(Relaxed)));
+                visitor.visit(v, words.iter().step_by(2).map(neighbor));
             } else {
-                visitor.visit(v, list.words.iter().map(|word| word.load(Relaxed)));
+                visitor.visit(v, words.iter().map(neighbor));
             }
         }
     }
@@ -204,7 +219,7 @@ impl WeightedView for Snapshot {
 pub struct PmaNeighbors<'a> {
     words: slice::Iter<'a, AtomicU32>,
     weighted: bool,
-    /// In place of `words`, which then are none, for a list that is in parts.
+    /// What comes after the words; all, and no words, of a list with tombstones.
     parts: Option<Box<vec::IntoIter<(u32, u32)>>>,
 }
 
@@ -229,19 +244,20 @@ impl PmaNeighbors<'_> {
 
     #[inline]
     fn fold_edges<B>(self, init: B, mut f: impl FnMut(B, (VertexId, f32)) -> B) -> B {
-        match (self.parts, self.weighted) {
-            (Some(parts), _) => {
-                parts.fold(init, |folded, (to, weight)| f(folded, (to, f32::from_bits(weight))))
-            }
-            (None, false) => {
-                self.words.fold(init, |folded, word| f(folded, (word.load(Relaxed), 1.0)))
-            }
-            (None, true) => self.words.as_slice().as_chunks::<2>().0.iter().fold(
+        let folded = match self.weighted {
+            false => self.words.fold(init, |folded, word| f(folded, (word.load(Relaxed), 1.0))),
+            true => self.words.as_slice().as_chunks::<2>().0.iter().fold(
                 init,
                 |folded, [to, weight]| {
                     f(folded, (to.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
                 },
             ),
+        };
+        match self.parts {
+            None => folded,
+            Some(parts) => {
+                parts.fold(folded, |folded, (to, weight)| f(folded, (to, f32::from_bits(weight))))
+            }
         }
     }
 }
