@@ -73,8 +73,8 @@ pub struct PmaOptions {
     pub rebalancing: Option<Rebalancing>,
     /// Where the rows of vertices lie.
     pub vertex_array: VertexArray,
-    /// A new array is filled to so many percent; with half of the gaps by a compaction, or a large
-    /// round of batches.
+    /// A new array is filled to so many percent; by a compaction or a large round of batches half way
+    /// from there to `array_percent`.
     pub fill_percent: u32,
     /// A section may be filled to so many percent before its gaps are shared out anew.
     pub section_percent: u32,
