@@ -1,13 +1,14 @@
 //! A live graph of any layout: an enum and a `match`.
 
+use everedge_adjacency::AdjacencyGraph;
 use everedge_core::{Edge, VertexId};
-use everedge_storage::medium::Volume;
-use everedge_storage::{
-    AdjacencyGraph, Batch, Changes, Compaction, Layout, Manifest, PmaGraph, Recovery, Verification,
-};
+use everedge_live::{Batch, Changes, Compaction, Manifest, Names, Recovery, Verification};
+use everedge_medium::{Kind, Volume};
+use everedge_pma::PmaGraph;
 
 use crate::Result;
 use crate::any_view::AnyView;
+use crate::options::{GraphOptions, Layout};
 
 /// A live graph of any layout.
 pub(crate) enum AnyLive {
@@ -26,19 +27,30 @@ macro_rules! with_live {
 }
 
 impl AnyLive {
-    /// Creates an empty graph in the layout that its manifest names.
-    pub(crate) fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
-        Ok(match manifest.options.layout {
-            Layout::Adjacency => Self::Adjacency(AdjacencyGraph::create(volume, manifest)?.into()),
-            Layout::Pma => Self::Pma(PmaGraph::create(volume, manifest)?.into()),
+    /// Creates an empty graph, with an id map if its options ask for one.
+    pub(crate) fn create(volume: Volume, options: &GraphOptions) -> Result<(Self, Option<Names>)> {
+        Ok(match options.layout {
+            Layout::Adjacency => {
+                let manifest = Manifest::new(Kind::Graph, options.with(&options.adjacency));
+                let names = Names::create(&volume, &manifest)?;
+                (Self::Adjacency(AdjacencyGraph::create(volume, manifest)?.into()), names)
+            }
+            Layout::Pma => {
+                let manifest = Manifest::new(Kind::Graph, options.with(&options.pma));
+                let names = Names::create(&volume, &manifest)?;
+                (Self::Pma(PmaGraph::create(volume, manifest)?.into()), names)
+            }
         })
     }
 
-    pub(crate) fn open(volume: Volume, layout: Layout) -> Result<Self> {
-        Ok(match layout {
+    /// Opens a graph and its id map, if it has one.
+    pub(crate) fn open(volume: Volume, layout: Layout) -> Result<(Self, Option<Names>)> {
+        let live = match layout {
             Layout::Adjacency => Self::Adjacency(AdjacencyGraph::open(volume)?.into()),
             Layout::Pma => Self::Pma(PmaGraph::open(volume)?.into()),
-        })
+        };
+        let names = with_live!(&live, graph => Names::open(graph.volume(), graph.manifest()))?;
+        Ok((live, names))
     }
 
     /// Returns every file that a graph in a layout can have.
@@ -104,8 +116,12 @@ impl AnyLive {
         }
     }
 
-    pub(crate) fn manifest(&self) -> &Manifest {
-        with_live!(self, graph => graph.manifest())
+    /// Returns what was fixed at creation.
+    pub(crate) fn options(&self) -> GraphOptions {
+        match self {
+            Self::Adjacency(graph) => GraphOptions::of_adjacency(&graph.manifest().options),
+            Self::Pma(graph) => GraphOptions::of_pma(&graph.manifest().options),
+        }
     }
 
     pub(crate) fn recovery(&self) -> Recovery {

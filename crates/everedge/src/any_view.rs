@@ -1,7 +1,8 @@
 //! The one place where a kernel meets a layout: an enum of all views and a `match`.
 
+use everedge_adjacency::Snapshot;
 use everedge_core::Csr;
-use everedge_storage::{PmaSnapshot, Snapshot};
+use everedge_pma::PmaSnapshot;
 
 /// A frozen view of any kind.
 pub(crate) enum AnyView {

@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The graph or its medium.
     #[error(transparent)]
-    Storage(#[from] everedge_storage::Error),
+    Storage(#[from] everedge_live::Error),
 
     /// The content of an input file, or of a file that was to be written.
     #[error("`{}`: {source}", path.display())]
@@ -62,7 +62,7 @@ pub enum Error {
 impl Error {
     /// Returns whether this says that a graph's files are damaged.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Storage(everedge_storage::Error::Corruption { .. }))
+        matches!(self, Self::Storage(everedge_live::Error::Corruption { .. }))
     }
 
     pub(crate) fn invalid(what: impl Into<String>) -> Self {

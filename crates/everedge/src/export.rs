@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use everedge_io::{Compress, Compression, compress};
 use everedge_io::{EdgeWriter, Format, Id, IdKind, WriteOptions, write_vertices};
-use everedge_storage::ExternalId;
+use everedge_live::ExternalId;
 
 use crate::{Error, Result, View};
 

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
-use everedge_storage::medium::{Access, MeterReading, Volume};
-use everedge_storage::{
-    Batch, Changes, ExternalId, GraphOptions, IdKind, MANIFEST, Manifest, Names, Recovery,
-};
+use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery};
+use everedge_medium::{Access, MANIFEST, Manifest, MeterReading, Volume, VolumeOptions};
 use serde::Serialize;
 
 use crate::any_live::AnyLive;
 use crate::any_view::{AnyView, with_view};
+use crate::options::{GraphOptions, Layout};
 use crate::{Error, Result};
 
 /// A live, durable graph: a directory, open for writing or for reading.
@@ -22,6 +21,7 @@ use crate::{Error, Result};
 /// the next opening faster; without it nothing acknowledged is lost.
 pub struct Graph {
     live: AnyLive,
+    options: GraphOptions,
     names: Option<Arc<Names>>,
     open_time: Duration,
 }
@@ -84,10 +84,7 @@ impl Graph {
     pub fn create(path: &Path, options: &GraphOptions, meter: bool) -> Result<Self> {
         let start = Instant::now();
         let volume = Volume::create(path, options.volume(meter))?;
-        let manifest = Manifest::new(options.clone());
-        let names = Names::create(&volume, &manifest)?.map(Arc::new);
-        let live = AnyLive::create(volume, manifest)?;
-        Ok(Self { live, names, open_time: start.elapsed() })
+        Ok(Self::new(AnyLive::create(volume, options)?, start))
     }
 
     /// Opens a graph for writing, alone; `meter` counts what its medium does.
@@ -108,15 +105,24 @@ impl Graph {
 
     fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
         let start = Instant::now();
-        let manifest = Manifest::peek(path)?;
-        let volume = Volume::open(path, manifest.options.volume(meter), access)?;
-        let names = Names::open(&volume, &manifest)?.map(Arc::new);
-        let live = AnyLive::open(volume, manifest.options.layout)?;
-        if let Some(names) = &names {
-            let bound = with_view!(&live.snapshot()?, view => view.vertex_bound());
+        let (layout, volume) = Self::open_volume(path, access, meter)?;
+        let graph = Self::new(AnyLive::open(volume, layout)?, start);
+        if let Some(names) = &graph.names {
+            let bound = with_view!(&graph.live.snapshot()?, view => view.vertex_bound());
             names.check_covers(bound)?;
         }
-        Ok(Self { live, names, open_time: start.elapsed() })
+        Ok(Self { open_time: start.elapsed(), ..graph })
+    }
+
+    fn open_volume(path: &Path, access: Access, meter: bool) -> Result<(Layout, Volume)> {
+        let GraphHead { layout, medium, eadr } = Manifest::peek(path)?.options;
+        let options = VolumeOptions { kind: medium, eadr, meter };
+        Ok((layout.parse()?, Volume::open(path, options, access)?))
+    }
+
+    fn new((live, names): (AnyLive, Option<Names>), start: Instant) -> Self {
+        let options = live.options();
+        Self { live, options, names: names.map(Arc::new), open_time: start.elapsed() }
     }
 
     /// Removes the directory of a graph that nobody has open.
@@ -124,9 +130,8 @@ impl Graph {
     /// # Errors
     /// If it is not a graph, is in use, or holds files that are not the graph's.
     pub fn remove(path: &Path) -> Result<()> {
-        let manifest = Manifest::peek(path)?;
-        let volume = Volume::open(path, manifest.options.volume(false), Access::Write)?;
-        Ok(volume.remove_all(AnyLive::files(manifest.options.layout))?)
+        let (layout, volume) = Self::open_volume(path, Access::Write, false)?;
+        Ok(volume.remove_all(AnyLive::files(layout))?)
     }
 
     /// Returns whether a directory holds what a creation leaves that was interrupted.
@@ -299,7 +304,7 @@ impl Graph {
 
     /// Returns what was fixed at creation.
     pub fn options(&self) -> &GraphOptions {
-        &self.live.manifest().options
+        &self.options
     }
 
     /// Returns what opening found.

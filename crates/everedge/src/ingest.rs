@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
+use crate::GraphOptions;
 use everedge_core::{Edge, VertexId};
 use everedge_io::{Chunk, Columns, Format, Ids, ReadOptions, ReadSummary};
 use everedge_io::{read_edges, read_parquet, read_vertices};
-use everedge_storage::{Batch, Changes, Durability, GraphOptions, IdKind};
+use everedge_live::{Batch, Changes, Durability, IdKind};
 use serde::Serialize;
 
 use crate::input::{Content, Input};
@@ -262,7 +263,7 @@ impl Graph {
 
     /// Turns a file's ids into vertices; those of unknown names are `None`.
     fn known_vertices_of(&self, names: &Ids) -> Vec<Option<VertexId>> {
-        use everedge_storage::ExternalId;
+        use everedge_live::ExternalId;
         let names: Vec<ExternalId> = match names {
             Ids::Dense(ids) => ids.iter().map(|&id| ExternalId::Integer(id.into())).collect(),
             Ids::Sparse(ids) => ids.iter().map(|&id| ExternalId::Integer(id)).collect(),

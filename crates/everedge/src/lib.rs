@@ -24,6 +24,7 @@ mod graph;
 mod ingest;
 mod input;
 mod kernel;
+mod options;
 mod run;
 mod values;
 
@@ -32,16 +33,17 @@ pub use export::ExportReport;
 pub use graph::{Compaction, Graph, Stats, Verification, View};
 pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
 pub use kernel::{Kernel, Parameter, Parameters};
+pub use options::{GraphOptions, Layout};
 pub use run::{RunOptions, RunReport, median, peak_rss_bytes};
 pub use values::Values;
 
+pub use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
 pub use everedge_core::watch::Watch;
 pub use everedge_core::{Csr, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
 pub use everedge_io::{Column, Columns, Format, Generator};
-pub use everedge_storage::Error as StorageError;
-pub use everedge_storage::medium::{MediumKind, MeterReading};
-pub use everedge_storage::{
-    AdjacencyOptions, Batch, Changes, Compacting, Deleting, Division, Durability, ExternalId,
-    GraphOptions, IdKind, Layout, Merging, Phases, PmaOptions, Rebalancing, Recovery, Split,
-    VertexArray,
+pub use everedge_live::Error as StorageError;
+pub use everedge_live::{
+    Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,
 };
+pub use everedge_medium::{MediumKind, MeterReading};
+pub use everedge_pma::{PmaOptions, Rebalancing, VertexArray};

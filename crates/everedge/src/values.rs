@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use everedge_core::VertexId;
 use everedge_kernels::{NO_COMPONENT, UNREACHED};
-use everedge_storage::ExternalId;
+use everedge_live::ExternalId;
 
 use crate::View;
 

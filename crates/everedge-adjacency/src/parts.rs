@@ -1,0 +1,128 @@
+//! The graph view calls: where an edge is on its way from the log to the blocks.
+//!
+//! Source: XPGraph §4.3, Table 1. Neighbors as a whole come from a [`Snapshot`](super::Snapshot);
+//! here each of the three places is asked apart, without moving anything from one to the next.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+pub use everedge_core::Direction;
+use everedge_core::VertexId;
+
+use super::AdjacencyGraph;
+use super::archive::Archive;
+use super::list::List;
+use everedge_live::Result;
+use everedge_live::SHARD_SPAN;
+use everedge_live::{DELETION, VERTEX};
+
+/// What one place holds of a vertex's list, each in the order of arrival.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListPart {
+    /// Neighbors that were inserted.
+    pub inserted: Vec<VertexId>,
+    /// Neighbors that a deletion named; it takes away the newest insertion before it, here or in
+    /// an older place.
+    pub deleted: Vec<VertexId>,
+}
+
+impl ListPart {
+    fn add(&mut self, word: u32) {
+        match word & DELETION {
+            0 => self.inserted.push(word),
+            _ => self.deleted.push(word & !DELETION),
+        }
+    }
+
+    fn add_all(&mut self, words: &[AtomicU32], entry_words: usize) {
+        words.iter().step_by(entry_words).for_each(|word| self.add(word.load(Relaxed)));
+    }
+}
+
+impl AdjacencyGraph {
+    /// Returns how many updates are logged and not yet archived.
+    pub fn logged_edge_count(&self) -> u64 {
+        self.live.core.machinery.log.untaken().1
+    }
+
+    /// Returns what the log says of `v` that is not yet archived.
+    ///
+    /// Cost: reads all of that.
+    pub fn logged_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
+        let options = &self.live.core.machinery.options;
+        let mut part = ListPart::default();
+        let mut add = |owner: VertexId, other: VertexId, mark: u32| {
+            if owner == v {
+                part.add(other | mark);
+            }
+        };
+        // While the archive is held, no record goes.
+        let _archive = self.live.core.archive();
+        let log = &self.live.core.machinery.log;
+        for record in log.untaken_records() {
+            log.for_each_update(&record, 0..record.count, |src, dst| {
+                let (vertex, mark) = (src & !DELETION, src & DELETION);
+                match (dst & VERTEX != 0, options.directed, direction) {
+                    (true, _, _) => {}
+                    (_, true, Direction::Out) => add(vertex, dst, mark),
+                    (_, true, Direction::In) => add(dst, vertex, mark),
+                    (_, false, _) => {
+                        add(vertex, dst, mark);
+                        if vertex != dst {
+                            add(dst, vertex, mark);
+                        }
+                    }
+                }
+            });
+        }
+        part
+    }
+
+    /// Returns what the vertex buffers hold of `v`, and what of it found no room on the medium.
+    pub fn buffered_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
+        let mut part = ListPart::default();
+        self.with_list(v, direction, |list, local| {
+            let entry_words = self.live.core.machinery.options.entry_words();
+            let places = &self.live.core.machinery.places;
+            list.spilled_words(local).for_each(|words| part.add_all(words, entry_words));
+            part.add_all(list.buffered(&places.buffers, local), entry_words);
+        });
+        part
+    }
+
+    /// Returns what blocks and runs hold of `v`.
+    pub fn flushed_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
+        let mut part = ListPart::default();
+        self.with_list(v, direction, |list, local| {
+            let entry_words = self.live.core.machinery.options.entry_words();
+            let flushed = list.flushed(&self.live.core.machinery.places, local);
+            flushed.into_iter().for_each(|words| part.add_all(words, entry_words));
+        });
+        part
+    }
+
+    /// Moves everything that is logged into the lists (the paper's `buffer_all_edges`).
+    /// [`flush_all`](Self::flush_all) moves it on, [`compact`](Self::compact) and
+    /// [`compact_vertex`](Self::compact_vertex) put it in order.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
+    pub fn archive_all(&self) -> Result<()> {
+        self.live.core.settled().map(drop)
+    }
+
+    /// Calls `see` on the list of `v` if there is one, which stays as it is meanwhile.
+    fn with_list(&self, v: VertexId, direction: Direction, see: impl FnOnce(&List, usize)) {
+        let options = &self.live.core.machinery.options;
+        let list = match direction {
+            Direction::In if options.directed => 1,
+            _ => 0,
+        };
+        let archive = self.live.core.archive();
+        let Archive { shards, .. } = &*archive;
+        if let Some(lists) =
+            shards.get(v as usize / SHARD_SPAN).and_then(|shard| shard.lists.get(list))
+        {
+            see(lists, v as usize % SHARD_SPAN);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Runs: the neighbor lists of consecutive vertices, one after the other, as compaction writes
+//! them.
+//!
+//! A run holds one list of [`SPAN`] vertices like a piece of a CSR: a header of 16 words with a
+//! bit for each id that is a vertex, where each list ends, then the entries. It begins with a
+//! unit and takes whole ones. It is written once, and stands for everything that its vertices'
+//! list held up to its sequence number: blocks that follow say so. `docs/format.md` §4 draws it.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_core::VertexId;
+
+use super::block::{IS_RUN, LINE_BYTES, UNIT_LINES, place_salt};
+use everedge_live::crc_of_shared;
+use everedge_medium::{Region, Site};
+
+/// Vertices of a run.
+pub(crate) const SPAN: usize = 256;
+/// Words of a bit for each vertex.
+pub(crate) const VERTEX_WORDS: usize = SPAN / 32;
+
+const FIELD_WORDS: usize = 8;
+const ENDS_START: usize = FIELD_WORDS + VERTEX_WORDS;
+const ENTRIES_START: usize = ENDS_START + SPAN;
+const UNIT_WORDS: usize = UNIT_LINES as usize * LINE_BYTES as usize / 4;
+
+/// What a run says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RunHeader {
+    /// The first of its vertices, a multiple of [`SPAN`].
+    pub first_vertex: VertexId,
+    /// 0 for out-neighbors, 1 for in-neighbors.
+    pub list: usize,
+    /// The lists are complete up to and including the update of this number.
+    pub sequence: u64,
+    /// The number of the compaction that wrote it: it counts once the log's anchor has reached it.
+    pub epoch: u32,
+    /// Words of entries.
+    pub entry_words: u32,
+    /// A bit for each id that was a vertex after that update.
+    pub vertices: [u32; VERTEX_WORDS],
+}
+
+impl RunHeader {
+    /// Returns how many units the run takes.
+    pub(crate) fn units(&self) -> u64 {
+        units_for(self.entry_words as usize)
+    }
+
+    /// Whether the id number `index` of the run was a vertex.
+    pub(crate) fn is_vertex(&self, index: usize) -> bool {
+        self.vertices[index / 32] >> (index % 32) & 1 == 1
+    }
+
+    fn encode(&self) -> [u32; ENDS_START] {
+        let mut words = [0; ENDS_START];
+        words[1] = self.first_vertex | (self.list as u32) << 31;
+        words[2] = self.entry_words;
+        words[3] = self.epoch;
+        words[4] = self.sequence as u32;
+        words[5] = (self.sequence >> 32) as u32 | IS_RUN;
+        words[FIELD_WORDS..].copy_from_slice(&self.vertices);
+        words
+    }
+
+    fn decode(words: &[AtomicU32]) -> Option<Self> {
+        let word = |index: usize| words[index].load(Relaxed);
+        let header = Self {
+            first_vertex: word(1) & !(1 << 31),
+            list: (word(1) >> 31) as usize,
+            entry_words: word(2),
+            epoch: word(3),
+            sequence: u64::from(word(4)) | u64::from(word(5) & 0xffff) << 32,
+            vertices: std::array::from_fn(|index| word(FIELD_WORDS + index)),
+        };
+        let is_run = word(5) >> 16 == IS_RUN >> 16 && word(6) == 0 && word(7) == 0;
+        (is_run && header.first_vertex.is_multiple_of(SPAN as u32)).then_some(header)
+    }
+}
+
+/// Returns the units of a run with so many words of entries.
+pub(crate) fn units_for(entry_words: usize) -> u64 {
+    (ENTRIES_START + entry_words).div_ceil(UNIT_WORDS) as u64
+}
+
+/// Writes a run from the line `place` on; the list of the vertex number `i` of the run ends before
+/// the word `ends[i]` of `entries`. Returns its checksum.
+pub(crate) fn write(
+    region: &Region,
+    salt: u32,
+    place: u32,
+    header: &RunHeader,
+    (ends, entries): (&[u32; SPAN], &[u32]),
+) -> u32 {
+    let fields = header.encode();
+    let mut crc = place_salt(salt, place);
+    for part in [&fields[1..], ends, entries] {
+        crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(part));
+    }
+    let offset = u64::from(place) * LINE_BYTES;
+    region.store_words(offset, &[crc]);
+    region.store_words(offset + 4, &fields[1..]);
+    region.store_words(offset + 4 * ENDS_START as u64, ends);
+    region.store_words(offset + 4 * ENTRIES_START as u64, entries);
+    region.flush(Site::Run, offset..offset + 4 * (ENTRIES_START + entries.len()) as u64);
+    crc
+}
+
+/// Reads and checks the run at the line `place`, the first of a unit, if a whole one is there.
+pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(RunHeader, u32)> {
+    let offset = u64::from(place) * LINE_BYTES;
+    let available = ((region.len() - offset) / 4) as usize;
+    if available < ENTRIES_START {
+        return None;
+    }
+    let header = RunHeader::decode(region.words(offset, ENDS_START))?;
+    let used = ENTRIES_START + header.entry_words as usize;
+    if used > available {
+        return None;
+    }
+    let words = region.words(offset, used);
+    let (expected, found) =
+        (words[0].load(Relaxed), crc_of_shared(place_salt(salt, place), &words[1..]));
+    let ends = &words[ENDS_START..ENTRIES_START];
+    let ascends = ends.windows(2).all(|pair| pair[0].load(Relaxed) <= pair[1].load(Relaxed));
+    let fits = ends[SPAN - 1].load(Relaxed) == header.entry_words;
+    (ascends && fits && region.checksum_matches(Site::Run, expected, found))
+        .then_some((header, expected))
+}
+
+/// Whether a whole run of that list, from `first_vertex` on, is said to be at `place`. Its checksum
+/// is not looked at.
+pub(crate) fn is_of(region: &Region, place: u32, first_vertex: VertexId, list: usize) -> bool {
+    let offset = u64::from(place) * LINE_BYTES;
+    if offset + 4 * ENTRIES_START as u64 > region.len() {
+        return false;
+    }
+    let header = RunHeader::decode(region.words(offset, ENDS_START));
+    header.is_some_and(|header| {
+        (header.first_vertex, header.list) == (first_vertex, list)
+            && offset + header.units() * 4 * UNIT_WORDS as u64 <= region.len()
+    })
+}
+
+/// Returns the header of the run at `place`, which was checked before.
+pub(crate) fn header_of(region: &Region, place: u32) -> RunHeader {
+    RunHeader::decode(region.words(u64::from(place) * LINE_BYTES, ENDS_START))
+        .expect("a run that was checked")
+}
+
+/// Returns the sequence number of the run at `place`, which was checked before.
+pub(crate) fn sequence_of(region: &Region, place: u32) -> u64 {
+    header_of(region, place).sequence
+}
+
+/// Returns the checksum of the run at `place`, which was checked before.
+pub(crate) fn checksum_of(region: &Region, place: u32) -> u32 {
+    region.words(u64::from(place) * LINE_BYTES, 1)[0].load(Relaxed)
+}
+
+/// Returns the entries of the vertex number `index` of the run at `place`, which was checked
+/// before.
+#[inline]
+pub(crate) fn entries(region: &Region, place: u32, index: usize) -> &[AtomicU32] {
+    let (start, end) = bounds(region, place, index);
+    let offset = u64::from(place) * LINE_BYTES + 4 * ENTRIES_START as u64;
+    region.words(offset + 4 * u64::from(start), (end - start) as usize)
+}
+
+/// Returns where the list of each vertex of the run at `place` ends, and all entries.
+#[inline]
+pub(crate) fn lists(region: &Region, place: u32) -> (&[AtomicU32], &[AtomicU32]) {
+    let offset = u64::from(place) * LINE_BYTES;
+    let ends = region.words(offset + 4 * ENDS_START as u64, SPAN);
+    let entry_words = ends[SPAN - 1].load(Relaxed) as usize;
+    (ends, region.words(offset + 4 * ENTRIES_START as u64, entry_words))
+}
+
+/// Starts loading where the lists of the run at `place` end into the cache.
+#[inline]
+pub(crate) fn prefetch_ends(region: &Region, place: u32) {
+    region.prefetch::<ENTRIES_START>(u64::from(place) * LINE_BYTES);
+}
+
+/// Returns the words of entries of the vertex number `index` of the run at `place`.
+#[inline]
+pub(crate) fn len(region: &Region, place: u32, index: usize) -> u32 {
+    let (start, end) = bounds(region, place, index);
+    end - start
+}
+
+/// Starts loading where the list of the vertex number `index` lies into the cache.
+#[inline]
+pub(crate) fn prefetch_bounds(region: &Region, place: u32, index: usize) {
+    region.prefetch::<2>(bounds_offset(place, index));
+}
+
+#[inline]
+fn bounds(region: &Region, place: u32, index: usize) -> (u32, u32) {
+    let words = region.words(bounds_offset(place, index), 2);
+    let start = if index == 0 { 0 } else { words[0].load(Relaxed) };
+    (start, words[1].load(Relaxed))
+}
+
+/// Where the end of the list before that of the vertex number `index` stands; its own follows.
+#[inline]
+fn bounds_offset(place: u32, index: usize) -> u64 {
+    // The word before the first end is one of bits.
+    u64::from(place) * LINE_BYTES + 4 * (ENDS_START + index - 1) as u64
+}
+
+/// Makes the run at `place` unreadable, so that it can never again be taken for one.
+pub(crate) fn wipe(region: &Region, place: u32) {
+    let offset = u64::from(place) * LINE_BYTES;
+    region.store_words(offset, &[0; FIELD_WORDS]);
+    region.flush(Site::Wipe, offset..offset + 4 * FIELD_WORDS as u64);
+}

@@ -1,0 +1,417 @@
+//! Snapshots: shared shards and the blocks that they point to.
+//!
+//! Shards are shared with the graph until it changes them, and blocks never change, so a snapshot
+//! stays as it is while writers go on. Neighbors come from the buffer, then
+//! from the newest block to the oldest.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::vec;
+
+use everedge_core::memory::prefetch;
+use everedge_core::{
+    Direction, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, Wanted, WeightedView,
+};
+
+use super::archive::{Archive, Machinery};
+use super::block::NO_BLOCK;
+use super::compact::Lease;
+use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
+use super::run::{self, SPAN};
+use super::shard::Shard;
+use super::subgraphs::Nodes;
+use everedge_live::{SHARD_SPAN, Totals, frozen_view};
+use everedge_medium::Region;
+
+/// How many lists after one that is seen the next one in a run is loaded into the cache.
+const RUN_READ_AHEAD: usize = 16;
+
+// What `Wanted` is cut into are parts of spans.
+const _: () = assert!(SPAN == Wanted::IDS_MAX);
+// Lists of a range of ids with one home are those of a shard.
+const _: () = assert!(SHARD_SPAN == HOME_SPAN as usize);
+
+/// A run that is all of the lists of its vertices.
+#[derive(Clone, Copy)]
+struct PureRun {
+    /// Where it lies in the file of its sub-graph, or [`NO_BLOCK`].
+    place: u32,
+    sub_graph: u32,
+}
+
+/// A frozen view of a live graph.
+pub struct Snapshot {
+    shards: Vec<Arc<Shard>>,
+    places: Places,
+    nodes: Nodes,
+    /// By list, by id over [`SPAN`]: the run that is all of a span's lists. What is asked for most
+    /// is so found with one look.
+    pure_runs: Vec<Vec<PureRun>>,
+    /// Keeps the blocks that it reads from being used again.
+    _lease: Lease,
+    totals: Totals,
+}
+
+frozen_view!(Snapshot);
+
+impl Snapshot {
+    pub(super) fn new(archive: &Archive, machinery: &Machinery) -> Self {
+        let options = &machinery.options;
+        let shards = archive.shards.clone();
+        Self {
+            totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
+            pure_runs: (0..options.list_count()).map(|list| pure_runs(&shards, list)).collect(),
+            shards,
+            places: machinery.places.clone(),
+            nodes: machinery.sub_graphs.nodes.clone(),
+            _lease: archive.lease(),
+        }
+    }
+
+    pub(super) fn shards(&self) -> &[Arc<Shard>] {
+        &self.shards
+    }
+
+    #[inline]
+    fn list(&self, v: VertexId, list: usize) -> Option<&List> {
+        self.shards.get(v as usize / SHARD_SPAN)?.lists.get(list)
+    }
+
+    #[inline]
+    fn degree(&self, v: VertexId, list: usize) -> u32 {
+        match self.pure_run(v, list) {
+            // Close to the entries, which are likely to be asked for next.
+            Some(run) => {
+                let words = run::len(self.blocks(run), run.place, v as usize % SPAN);
+                words >> u32::from(self.totals.weighted)
+            }
+            None => self.list(v, list).map_or(0, |list| list.entry(local(v)).degree),
+        }
+    }
+
+    #[inline]
+    fn pure_run(&self, v: VertexId, list: usize) -> Option<PureRun> {
+        self.pure_runs[list].get(v as usize / SPAN).copied().filter(|run| run.place != NO_BLOCK)
+    }
+
+    #[inline]
+    fn blocks(&self, run: PureRun) -> &Region {
+        &self.places.blocks[run.sub_graph as usize]
+    }
+
+    // Always: what it returns is taken apart at once, if it need not pass through memory.
+    #[inline(always)]
+    fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
+        let words = match (self.pure_run(v, list), self.list(v, list)) {
+            (Some(run), _) => Chain::of_run(self.blocks(run), run.place, v as usize % SPAN),
+            (None, Some(list)) => {
+                list.warm_chain(&self.places, local(v) + READ_AHEAD, LINES_AHEAD);
+                return self.neighbors_in(list, v);
+            }
+            (None, None) => Chain::empty(&self.places.blocks[0]),
+        };
+        Neighbors { words, weighted: self.totals.weighted, live: None }
+    }
+
+    /// Returns the neighbors of `v` in the list that has them.
+    #[inline(always)]
+    fn neighbors_in<'a>(&'a self, list: &'a List, v: VertexId) -> Neighbors<'a> {
+        let (words, live) = match list.entry(local(v)).is_plain() {
+            true => (list.bare_chain(&self.places, local(v)), None),
+            false => (Chain::empty(list.blocks(&self.places)), Some(self.live_neighbors(v, list))),
+        };
+        Neighbors { words, weighted: self.totals.weighted, live }
+    }
+
+    #[cold]
+    fn live_neighbors(&self, v: VertexId, list: &List) -> Box<Live> {
+        Box::new(list.live(&self.places, local(v), self.entry_words()).into_iter())
+    }
+
+    /// Shows the lists of a part of a run.
+    #[inline]
+    fn visit_run<V: ListVisitor>(&self, run: PureRun, range: Range<VertexId>, visitor: &mut V) {
+        let (ends, entries) = run::lists(self.blocks(run), run.place);
+        let wanted = Wanted::of(range, visitor);
+        let start_of = |index: usize| match index {
+            0 => 0,
+            _ => ends[index - 1].load(Relaxed) as usize,
+        };
+        for (v, ahead) in wanted.iter(RUN_READ_AHEAD) {
+            if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
+                prefetch(&entries[start_of(ahead as usize % SPAN)..]);
+            }
+            let index = v as usize % SPAN;
+            let words = entries[start_of(index)..ends[index].load(Relaxed) as usize].iter();
+            match self.totals.weighted {
+                false => visitor.visit(v, words.map(|word| word.load(Relaxed))),
+                true => visitor.visit(v, words.step_by(2).map(|word| word.load(Relaxed))),
+            }
+        }
+    }
+
+    /// Shows lists of one shard, some of which are more than their part of a run.
+    #[inline]
+    fn visit_list<V: ListVisitor>(&self, list: &List, range: Range<VertexId>, visitor: &mut V) {
+        let has_run = list.spans[local(range.start) / SPAN].run != NO_BLOCK;
+        let wanted = Wanted::of(range, visitor);
+        for (v, ahead) in wanted.iter(READ_AHEAD) {
+            if let Some(ahead) = ahead {
+                list.warm_chain(
+                    &self.places,
+                    local(ahead),
+                    if V::STOPS_EARLY { 1 } else { LINES_AHEAD },
+                );
+            }
+            let entry = list.entry(local(v));
+            // Most lists of a graph that was never compacted: the short ones.
+            if entry.is_plain() && entry.head == NO_BLOCK && !has_run && !self.totals.weighted {
+                visitor.visit(v, Piece(list.buffered(&self.places.buffers, local(v)).iter()));
+            } else {
+                visitor.visit(v, self.neighbors_in(list, v));
+            }
+        }
+    }
+
+    #[inline]
+    fn edges(&self, v: VertexId, list: usize) -> WeightedNeighbors<'_> {
+        WeightedNeighbors(self.neighbors(v, list))
+    }
+
+    fn entry_words(&self) -> usize {
+        if self.totals.weighted { 2 } else { 1 }
+    }
+}
+
+impl GraphView for Snapshot {
+    fn vertex_bound(&self) -> u32 {
+        self.totals.vertex_bound
+    }
+
+    fn vertex_count(&self) -> u32 {
+        self.totals.vertex_count
+    }
+
+    #[inline]
+    fn is_vertex(&self, v: VertexId) -> bool {
+        self.shards.get(v as usize / SHARD_SPAN).is_some_and(|shard| shard.is_vertex(local(v)))
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.totals.edge_count
+    }
+
+    fn is_directed(&self) -> bool {
+        self.totals.directed
+    }
+
+    #[inline]
+    fn out_degree(&self, v: VertexId) -> u32 {
+        self.degree(v, 0)
+    }
+
+    #[inline]
+    fn in_degree(&self, v: VertexId) -> u32 {
+        self.degree(v, self.totals.list_of(Direction::In))
+    }
+
+    #[inline(always)]
+    fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.neighbors(v, 0)
+    }
+
+    #[inline(always)]
+    fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.neighbors(v, self.totals.list_of(Direction::In))
+    }
+
+    #[inline]
+    fn homes(&self) -> Option<&Homes> {
+        self.nodes.homes()
+    }
+
+    #[inline]
+    fn home(&self, v: VertexId, direction: Direction) -> usize {
+        self.nodes.home(v as usize / SHARD_SPAN, self.totals.list_of(direction))
+    }
+
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        mut f: impl FnMut(VertexId, u32),
+    ) {
+        let list = self.totals.list_of(direction);
+        for part in Wanted::parts(range) {
+            let first = part.start as usize % SPAN;
+            match (self.pure_run(part.start, list), self.list(part.start, list)) {
+                (Some(run), _) => {
+                    let (ends, _) = run::lists(self.blocks(run), run.place);
+                    let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) };
+                    for (v, end) in part.zip(&ends[first..]) {
+                        let end = end.load(Relaxed);
+                        f(v, (end - start) >> u32::from(self.totals.weighted));
+                        start = end;
+                    }
+                }
+                (None, Some(list)) => {
+                    let entries = list.table.entries().skip(local(part.start));
+                    part.zip(entries).for_each(|(v, entry)| f(v, entry.degree));
+                }
+                (None, None) => part.for_each(|v| f(v, 0)),
+            }
+        }
+    }
+
+    #[inline]
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        let list = self.totals.list_of(direction);
+        // Where a list lies is known only once its entry, or the end of the one before, is there.
+        if let Some(&v) = vertices.get(2 * READ_AHEAD) {
+            match (self.pure_run(v, list), self.list(v, list)) {
+                (Some(run), _) => {
+                    run::prefetch_bounds(self.blocks(run), run.place, v as usize % SPAN);
+                }
+                (None, Some(list)) => list.table.prefetch(local(v)),
+                (None, None) => {}
+            }
+        }
+        if let Some(&v) = vertices.get(READ_AHEAD) {
+            match (self.pure_run(v, list), self.list(v, list)) {
+                (Some(run), _) => {
+                    let (blocks, index) = (self.blocks(run), v as usize % SPAN);
+                    prefetch(run::entries(blocks, run.place, index));
+                }
+                (None, Some(list)) => list.warm_chain(&self.places, local(v), 1),
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        let list = self.totals.list_of(direction);
+        for part in Wanted::parts(range) {
+            match (self.pure_run(part.start, list), self.list(part.start, list)) {
+                (Some(run), _) => {
+                    if let Some(next) = self.pure_run(part.end, list) {
+                        run::prefetch_ends(self.blocks(next), next.place);
+                    }
+                    self.visit_run(run, part, visitor);
+                }
+                (None, Some(list)) => self.visit_list(list, part, visitor),
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+impl WeightedView for Snapshot {
+    fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.edges(v, 0)
+    }
+
+    fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.edges(v, self.totals.list_of(Direction::In))
+    }
+}
+
+/// The neighbors that no tombstone took away, with the weights of the edges.
+type Live = vec::IntoIter<(VertexId, f32)>;
+
+/// The neighbors of a vertex.
+pub struct Neighbors<'a> {
+    words: Chain<'a>,
+    weighted: bool,
+    /// In place of `words`, which then are none, for a list that is not plain.
+    live: Option<Box<Live>>,
+}
+
+impl Neighbors<'_> {
+    #[inline]
+    fn next_weighted(&mut self) -> Option<(VertexId, f32)> {
+        match (self.words.next(), self.weighted) {
+            (Some(neighbor), false) => Some((neighbor, 1.0)),
+            (Some(neighbor), true) => Some((neighbor, f32::from_bits(self.words.next()?))),
+            (None, _) => self.next_live(),
+        }
+    }
+
+    #[cold]
+    fn next_live(&mut self) -> Option<(VertexId, f32)> {
+        self.live.as_mut()?.next()
+    }
+}
+
+impl Iterator for Neighbors<'_> {
+    type Item = VertexId;
+
+    #[inline]
+    fn next(&mut self) -> Option<VertexId> {
+        self.next_weighted().map(|(neighbor, _)| neighbor)
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
+        match (self.weighted, self.live) {
+            (_, Some(live)) => live.fold(init, |folded, (neighbor, _)| f(folded, neighbor)),
+            (false, None) => self.words.fold(init, f),
+            (true, None) => {
+                self.words.fold_pairs(init, |folded, (neighbor, _)| f(folded, neighbor))
+            }
+        }
+    }
+}
+
+/// The neighbors of a vertex with the weights of the edges.
+pub struct WeightedNeighbors<'a>(Neighbors<'a>);
+
+impl Iterator for WeightedNeighbors<'_> {
+    type Item = (VertexId, f32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(VertexId, f32)> {
+        self.0.next_weighted()
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
+        let Neighbors { words, weighted, live } = self.0;
+        match (weighted, live) {
+            (_, Some(live)) => live.fold(init, f),
+            (false, None) => words.fold(init, |folded, neighbor| f(folded, (neighbor, 1.0))),
+            (true, None) => {
+                let edge = |(neighbor, weight)| (neighbor, f32::from_bits(weight));
+                words.fold_pairs(init, |folded, pair| f(folded, edge(pair)))
+            }
+        }
+    }
+}
+
+fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<PureRun> {
+    let none = PureRun { place: NO_BLOCK, sub_graph: 0 };
+    let mut runs = Vec::with_capacity(shards.len() * SHARD_SPAN / SPAN);
+    for shard in shards {
+        match shard.lists.get(list) {
+            Some(lists) => {
+                let sub_graph = lists.sub_graph as u32;
+                let pure = |span: &Span| match span.is_pure {
+                    true => PureRun { place: span.run, sub_graph },
+                    false => none,
+                };
+                runs.extend(lists.spans.iter().map(pure));
+            }
+            None => runs.resize(runs.len() + SHARD_SPAN / SPAN, none),
+        }
+    }
+    runs
+}
+
+fn local(v: VertexId) -> usize {
+    v as usize % SHARD_SPAN
+}

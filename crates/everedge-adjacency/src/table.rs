@@ -1,0 +1,222 @@
+//! Tables: a row for each vertex of a list, in the segment.
+//!
+//! Source: the vertex index of XPGraph §3.1. A row is 16 bytes, so that no row crosses a cache
+//! line. What is needed only when a block is written lies behind the rows.
+//!
+//! ```text
+//! row: place of the newest block | degree | step of the buffer | words, class, flags
+//! ```
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+
+use super::segment::Segment;
+use everedge_live::Result;
+use everedge_live::SHARD_SPAN;
+use everedge_medium::Region;
+
+const ROW_BYTES: u64 = 16;
+const ROW_WORDS: usize = ROW_BYTES as usize / 4;
+const SEQUENCES_START: u64 = SHARD_SPAN as u64 * ROW_BYTES;
+/// Bytes of a table.
+pub(crate) const TABLE_BYTES: u64 = SEQUENCES_START + 4 * SHARD_SPAN as u64;
+const TABLE_WORDS: usize = TABLE_BYTES as usize / 4;
+/// The region grows by a quarter, but by so many tables at least and at most.
+const GROWTH_TABLES: RangeInclusive<u32> = 4..=64;
+const HAS_TOMBSTONES: u32 = 1 << 24;
+const HAS_SPILLS: u32 = 1 << 25;
+
+/// One vertex in a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The place of the newest block, or [`NO_BLOCK`](super::block::NO_BLOCK).
+    pub head: u32,
+    /// Neighbors that no tombstone took away.
+    pub degree: u32,
+    /// Where the buffer begins, in steps.
+    pub buffer: u32,
+    /// Words in the buffer.
+    pub buffered: u16,
+    /// Its class; 0 for none.
+    pub class: u8,
+    /// Whether the list holds a tombstone.
+    pub has_tombstones: bool,
+    /// Whether some of the list was spilled.
+    pub has_spills: bool,
+}
+
+impl Entry {
+    /// Whether the list is just what its pieces hold: no tombstone, nothing spilled.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !(self.has_tombstones | self.has_spills)
+    }
+
+    #[inline(always)]
+    fn load(row: &[AtomicU32]) -> Self {
+        let counts = row[3].load(Relaxed);
+        Self {
+            head: row[0].load(Relaxed),
+            degree: row[1].load(Relaxed),
+            buffer: row[2].load(Relaxed),
+            buffered: counts as u16,
+            class: (counts >> 16) as u8,
+            has_tombstones: counts & HAS_TOMBSTONES != 0,
+            has_spills: counts & HAS_SPILLS != 0,
+        }
+    }
+
+    #[inline(always)]
+    fn row(&self) -> [u64; 2] {
+        let counts = u32::from(self.buffered)
+            | u32::from(self.class) << 16
+            | u32::from(self.has_tombstones) << HAS_TOMBSTONES.trailing_zeros()
+            | u32::from(self.has_spills) << HAS_SPILLS.trailing_zeros();
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        [pair(self.head, self.degree), pair(self.buffer, counts)]
+    }
+}
+
+/// The tables of a graph.
+pub(crate) struct Tables {
+    segment: Arc<Segment>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The first table that was never used.
+    next: u32,
+    free: Vec<u32>,
+}
+
+impl Tables {
+    /// Returns tables in `segment`, of which `used` are in use.
+    pub(crate) fn new(segment: Arc<Segment>, used: &[u32]) -> Arc<Self> {
+        let next = (segment.tables.len() / TABLE_BYTES) as u32;
+        let mut is_free = vec![true; next as usize];
+        used.iter().for_each(|&number| is_free[number as usize] = false);
+        let free = (0..next).filter(|&number| is_free[number as usize]).collect();
+        Arc::new(Self { segment, state: Mutex::new(State { next, free }) })
+    }
+
+    /// Returns whether there can be a table of this number.
+    pub(crate) fn is_table(segment: &Segment, number: u32) -> bool {
+        u64::from(number) < segment.tables.len() / TABLE_BYTES
+    }
+
+    /// Takes a table of zeros.
+    fn take(&self) -> Result<u32> {
+        let region = &self.segment.tables;
+        let mut state = self.state.lock();
+        if let Some(number) = state.free.pop() {
+            drop(state);
+            // It may have been left over by a process that never used it.
+            self.segment.take(region, offset_of(number)..offset_of(number + 1))?;
+            region.store_words(offset_of(number), &[0; TABLE_WORDS]);
+            return Ok(number);
+        }
+        let number = state.next;
+        if offset_of(number + 1) > region.len() {
+            let ahead = (number / 4).clamp(*GROWTH_TABLES.start(), *GROWTH_TABLES.end());
+            self.segment.grow(region, offset_of(number + ahead))?;
+        }
+        state.next += 1;
+        drop(state);
+        self.segment.take(region, offset_of(number)..offset_of(number + 1))?;
+        Ok(number)
+    }
+}
+
+fn offset_of(number: u32) -> u64 {
+    u64::from(number) * TABLE_BYTES
+}
+
+/// The rows of one list of a shard.
+pub(crate) struct Table {
+    tables: Arc<Tables>,
+    number: u32,
+    /// Where tables lie: close at hand.
+    region: Region,
+}
+
+impl Table {
+    /// Makes rows of zeros.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory.
+    pub(crate) fn new(tables: &Arc<Tables>) -> Result<Self> {
+        Ok(Self::restore(tables, tables.take()?))
+    }
+
+    /// Returns the table number `number`, which is in use.
+    pub(crate) fn restore(tables: &Arc<Tables>, number: u32) -> Self {
+        Self { tables: tables.clone(), number, region: tables.segment.tables.clone() }
+    }
+
+    /// Returns its number in the segment.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Returns a copy that changes by itself.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn copy(&self) -> Result<Self> {
+        let copy = Self::new(&self.tables)?;
+        let words = self.region.words(offset_of(self.number), TABLE_WORDS);
+        let words: Vec<u32> = words.iter().map(|word| word.load(Relaxed)).collect();
+        self.region.store_words(offset_of(copy.number), &words);
+        Ok(copy)
+    }
+
+    /// Returns the row of `local`.
+    #[inline(always)]
+    pub(crate) fn entry(&self, local: usize) -> Entry {
+        let offset = offset_of(self.number) + local as u64 * ROW_BYTES;
+        Entry::load(self.region.words(offset, ROW_WORDS))
+    }
+
+    /// Starts loading the row of `local` into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, local: usize) {
+        self.region.prefetch::<ROW_WORDS>(offset_of(self.number) + local as u64 * ROW_BYTES);
+    }
+
+    /// Returns all rows in order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+        let rows = self.region.words(offset_of(self.number), TABLE_WORDS);
+        rows[..SHARD_SPAN * ROW_WORDS].chunks_exact(ROW_WORDS).map(Entry::load)
+    }
+
+    /// Changes the row of `local`.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, local: usize, entry: Entry) {
+        let offset = offset_of(self.number) + local as u64 * ROW_BYTES;
+        self.region.store_pair(offset, entry.row());
+    }
+
+    /// Returns the low half of the sequence number of the newest block of `local`.
+    pub(crate) fn head_sequence(&self, local: usize) -> u32 {
+        self.region.words(self.sequence_offset(local), 1)[0].load(Relaxed)
+    }
+
+    /// Changes it.
+    pub(crate) fn set_head_sequence(&mut self, local: usize, sequence: u32) {
+        self.region.store_words(self.sequence_offset(local), &[sequence]);
+    }
+
+    fn sequence_offset(&self, local: usize) -> u64 {
+        offset_of(self.number) + SEQUENCES_START + 4 * local as u64
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.tables.state.lock().free.push(self.number);
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests only: what holds every layout to the same promises, in `tests/it`.

@@ -1,0 +1,215 @@
+//! Defects that the explorer must find: every flush, fence and checksum test is needed.
+
+use everedge_medium::{Image, ImageRule, MediumKind, Plant, Site, Volume};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use super::subject::{Live, Store, shapes};
+use super::{PMEM, exploration};
+use crate::explorer::{Exploration, History, Start, Subject};
+
+/// The images of each shape until a defect is found.
+const IMAGES_MAX: u64 = 1500;
+
+fn is_found(kind: MediumKind, plant: Plant) -> Option<String> {
+    shapes(kind, false)
+        .iter()
+        .find_map(|live| exploration(live, Some(plant), IMAGES_MAX).explore().err())
+}
+
+#[track_caller]
+fn assert_found(kind: MediumKind, plant: Plant) {
+    let found = is_found(kind, plant);
+    let found = found.unwrap_or_else(|| panic!("{plant:?} on {kind} is not found"));
+    let (place, what) = found.split_once(": ").unwrap_or(("", &found));
+    let place = place.split_once(" (").map_or(place, |(place, _)| place);
+    println!("{plant:?} on {kind}: {place}: {:.90}", what);
+}
+
+#[test]
+fn dropped_flushes_and_fences_are_found() {
+    let sites =
+        [Site::LogRecord, Site::LogAnchor, Site::BlocksHeader, Site::Block, Site::Run, Site::Names];
+    for site in sites {
+        for kind in [PMEM, MediumKind::File] {
+            assert_found(kind, Plant::DropFlush(site));
+            assert_found(kind, Plant::DropFence(site));
+        }
+    }
+}
+
+/// The fences of one file of blocks are not those of the other.
+#[test]
+fn dropped_fences_of_one_sub_graph_are_found() {
+    const FILES: [u32; 2] = [1, 2];
+    for (site, kind) in [(Site::Block, PMEM), (Site::Run, PMEM), (Site::Block, MediumKind::File)] {
+        for file in FILES {
+            let plant = Plant::DropFenceOf(site, file);
+            let split = shapes(kind, false).into_iter().map(Live::split);
+            let found = split
+                .filter_map(|live| exploration(&live, Some(plant), IMAGES_MAX).explore().err())
+                .next();
+            println!("{plant:?} on {kind}: {:.90}", found.expect("a defect"));
+        }
+    }
+}
+
+/// Not those of runs: a torn one has an epoch that does not count, so that its checksum guards
+/// against damage only (`damage.rs`).
+#[test]
+fn skipped_checksums_are_found() {
+    for site in [Site::LogRecord, Site::LogAnchor, Site::Block, Site::Names] {
+        assert_found(PMEM, Plant::SkipChecksum(site));
+    }
+}
+
+/// Returns what crashes leave that cost some block its chain.
+fn orphan_images(live: &Live, images_max: usize) -> Vec<Image> {
+    let options = live.options();
+    let (mut images, mut seen) = (Vec::new(), HashSet::new());
+    for seed in 0..4 {
+        let (volume, recorder) = Volume::recorded(options.medium, options.eadr);
+        let mut history = History::new(recorder.clone());
+        live.run(seed, &volume, &mut history).expect("a history");
+        recorder.images(ImageRule { point_images_max: 32, seed }, |image| {
+            if image.acknowledged() > 0 && seen.insert(image.digest()) {
+                let (volume, _recorder) = Volume::from_image(image).expect("memory");
+                let store = Store::open(&volume, live.options().layout).expect("a graph");
+                if store.graph.recovery().orphaned_blocks > 0 {
+                    images.push(image.clone());
+                }
+            }
+            match images.len() < images_max {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+    }
+    images
+}
+
+/// Crashes histories where blocks lose their chain, goes on from there and crashes again.
+fn crash_twice(kind: MediumKind, plant: Option<Plant>, starts_max: usize) -> Result<u64, String> {
+    let mut images = 0;
+    for live in shapes(kind, false) {
+        for start in orphan_images(&live, starts_max) {
+            let twice = live.after(Start::PowerLoss(start));
+            images += exploration(&twice, plant, 200).explore()?.images;
+        }
+    }
+    Ok(images)
+}
+
+#[test]
+fn a_second_crash_after_blocks_lost_their_chain() {
+    for kind in [PMEM, MediumKind::File] {
+        let images = crash_twice(kind, None, 4).unwrap_or_else(|failure| panic!("{failure}"));
+        println!("adjacency twice {kind}: images={images} violations=0");
+    }
+}
+
+/// On a file the sync of the blocks that replace the lost ones takes the wipe along.
+#[test]
+fn a_wipe_that_is_not_flushed_is_found() {
+    let found = crash_twice(PMEM, Some(Plant::DropFlush(Site::Wipe)), 40);
+    println!("{:.200}", found.expect_err("a defect"));
+}
+
+/// Returns what processes that are killed before a fence leave.
+fn killed_images(live: &Live, step: usize) -> Vec<Image> {
+    let options = live.options();
+    let (volume, recorder) = Volume::recorded(options.medium, options.eadr);
+    let mut history = History::new(recorder.clone());
+    live.run(0, &volume, &mut history).expect("a history");
+    let (mut images, mut count) = (Vec::new(), 0);
+    recorder.images(ImageRule { point_images_max: 2, seed: 0 }, |image| {
+        // The second choice of a point is that all stores persist, as caches hold them.
+        if image.acknowledged() > 0 && image.choice() == 1 {
+            count += 1;
+            if count % step == 0 {
+                images.push(image.clone());
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    images
+}
+
+/// Kills processes, goes on with what their caches held, and cuts the power.
+fn kill(kind: MediumKind, plant: Option<Plant>, step: usize) -> Result<u64, String> {
+    kill_all(shapes(kind, false), plant, step)
+}
+
+/// The same with some graphs.
+pub(crate) fn kill_all(
+    shapes: Vec<Live>,
+    plant: Option<Plant>,
+    step: usize,
+) -> Result<u64, String> {
+    let mut images = 0;
+    for live in shapes {
+        for start in killed_images(&live, step) {
+            images += exploration(&live.after(Start::Kill(start)), plant, 60).explore()?.images;
+        }
+    }
+    Ok(images)
+}
+
+/// Kills processes, takes over what they held, goes on, and cuts the power.
+fn take_over(kind: MediumKind, plant: Option<Plant>, step: u64) -> Result<u64, String> {
+    let mut images = 0;
+    for mut live in shapes(kind, false).into_iter().step_by(2) {
+        live.is_killed = true;
+        for start in segments(&live, step) {
+            let after = live.after(Start::Kill(start));
+            let exploration = Exploration { kills: false, ..exploration(&after, plant, 60) };
+            images += exploration.explore()?.images;
+        }
+    }
+    Ok(images)
+}
+
+/// Returns what processes leave that are killed at one store of `step`.
+fn segments(live: &Live, step: u64) -> Vec<Image> {
+    let options = live.options();
+    let (volume, recorder) = Volume::recorded(options.medium, options.eadr);
+    let mut history = History::new(recorder.clone());
+    live.run(0, &volume, &mut history).expect("a history");
+    let mut images = Vec::new();
+    recorder.images_of_kills(|image| {
+        // Names come before what uses them.
+        if image.acknowledged() > 2 && image.point().is_multiple_of(step) {
+            images.push(image.clone());
+        }
+        ControlFlow::Continue(())
+    });
+    images
+}
+
+#[test]
+fn a_power_loss_after_a_takeover() {
+    for kind in [PMEM, MediumKind::File] {
+        let images = take_over(kind, None, 301).unwrap_or_else(|failure| panic!("{failure}"));
+        println!("adjacency taken over {kind}: images={images} violations=0");
+    }
+}
+
+#[test]
+fn a_power_loss_after_a_kill() {
+    for kind in [PMEM, MediumKind::File] {
+        let images = kill(kind, None, 20).unwrap_or_else(|failure| panic!("{failure}"));
+        println!("adjacency killed {kind}: images={images} violations=0");
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_unfenced_is_found() {
+    for site in [Site::LogFound, Site::NamesFound] {
+        for plant in [Plant::DropFlush(site), Plant::DropFence(site)] {
+            println!("{plant:?}: {:.150}", kill(PMEM, Some(plant), 4).expect_err("a defect"));
+        }
+    }
+    let plant = Plant::DropFlush(Site::BlocksFound);
+    println!("{plant:?}: {:.150}", kill(PMEM, Some(plant), 1).expect_err("a defect"));
+    println!("{plant:?}: {:.150}", take_over(PMEM, Some(plant), 31).expect_err("a defect"));
+}

@@ -1,0 +1,173 @@
+//! A live graph of any layout, as the tests of all layouts drive it.
+
+use everedge::{GraphOptions, Layout};
+use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Snapshot};
+use everedge_core::{Edge, GraphView, VertexId};
+use everedge_live::{Batch, Changes, Manifest, Names, Recovery, Result, Verification};
+use everedge_medium::{Kind, Volume};
+use everedge_pma::{PmaGraph, PmaOptions, PmaSnapshot};
+
+use crate::model::Picture;
+
+/// An open graph.
+pub(crate) enum LiveGraph {
+    Adjacency(Box<AdjacencyGraph>),
+    Pma(Box<PmaGraph>),
+}
+
+/// A frozen view of one.
+pub(crate) enum View {
+    Adjacency(Snapshot),
+    Pma(PmaSnapshot),
+}
+
+macro_rules! with_graph {
+    ($any:expr, $graph:ident => $body:expr) => {
+        match $any {
+            LiveGraph::Adjacency($graph) => $body,
+            LiveGraph::Pma($graph) => $body,
+        }
+    };
+}
+
+macro_rules! with_view {
+    ($any:expr, $view:ident => $body:expr) => {
+        match $any {
+            View::Adjacency($view) => $body,
+            View::Pma($view) => $body,
+        }
+    };
+}
+
+/// Returns the manifest of a new graph that is the same in every run.
+pub(crate) fn adjacency(options: &GraphOptions) -> Manifest<AdjacencyOptions> {
+    let options = options.with(&options.adjacency);
+    Manifest { uuid: "a graph".into(), ..Manifest::new(Kind::Graph, options) }
+}
+
+/// Returns the manifest of a new graph that is the same in every run.
+pub(crate) fn pma(options: &GraphOptions) -> Manifest<PmaOptions> {
+    let options = options.with(&options.pma);
+    Manifest { uuid: "a graph".into(), ..Manifest::new(Kind::Graph, options) }
+}
+
+impl LiveGraph {
+    /// Creates the id map of a graph that is to be created, if it has one.
+    pub(crate) fn create_names(volume: &Volume, options: &GraphOptions) -> Result<Option<Names>> {
+        Names::create(volume, &adjacency(options))
+    }
+
+    pub(crate) fn create(volume: Volume, options: &GraphOptions) -> Result<Self> {
+        Ok(match options.layout {
+            Layout::Adjacency => {
+                Self::Adjacency(Box::new(AdjacencyGraph::create(volume, adjacency(options))?))
+            }
+            Layout::Pma => Self::Pma(Box::new(PmaGraph::create(volume, pma(options))?)),
+        })
+    }
+
+    pub(crate) fn open(volume: Volume, layout: Layout) -> Result<Self> {
+        Ok(match layout {
+            Layout::Adjacency => Self::Adjacency(Box::new(AdjacencyGraph::open(volume)?)),
+            Layout::Pma => Self::Pma(Box::new(PmaGraph::open(volume)?)),
+        })
+    }
+
+    pub(crate) fn apply(&self, batch: &Batch) -> Result<()> {
+        with_graph!(self, graph => graph.apply(batch))
+    }
+
+    pub(crate) fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
+        with_graph!(self, graph => graph.insert(edges, weights))
+    }
+
+    pub(crate) fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
+        with_graph!(self, graph => graph.delete(edges))
+    }
+
+    pub(crate) fn delete_vertex(&self, v: VertexId) -> Result<Changes> {
+        with_graph!(self, graph => graph.delete_vertex(v))
+    }
+
+    pub(crate) fn snapshot(&self) -> Result<View> {
+        Ok(match self {
+            Self::Adjacency(graph) => View::Adjacency(graph.snapshot()?),
+            Self::Pma(graph) => View::Pma(graph.snapshot()?),
+        })
+    }
+
+    pub(crate) fn changes(&self) -> Result<Changes> {
+        with_graph!(self, graph => graph.changes())
+    }
+
+    pub(crate) fn sync(&self) -> Result<()> {
+        with_graph!(self, graph => graph.sync())
+    }
+
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        with_graph!(self, graph => graph.flush_all())
+    }
+
+    pub(crate) fn compact(&self) -> Result<()> {
+        with_graph!(self, graph => graph.compact().map(drop))
+    }
+
+    /// Compacts the lists around `v`, or all in a layout that cannot do less.
+    pub(crate) fn compact_vertex(&self, v: VertexId) -> Result<()> {
+        match self {
+            Self::Adjacency(graph) => graph.compact_vertex(v).map(drop),
+            Self::Pma(graph) => graph.compact().map(drop),
+        }
+    }
+
+    pub(crate) fn verify(&self) -> Result<Verification> {
+        with_graph!(self, graph => graph.verify())
+    }
+
+    pub(crate) fn close(self) -> Result<()> {
+        with_graph!(self, graph => graph.close())
+    }
+
+    pub(crate) fn options(&self) -> GraphOptions {
+        match self {
+            Self::Adjacency(graph) => GraphOptions::of_adjacency(&graph.manifest().options),
+            Self::Pma(graph) => GraphOptions::of_pma(&graph.manifest().options),
+        }
+    }
+
+    /// Opens the id map, if there is one.
+    pub(crate) fn names(&self) -> Result<Option<Names>> {
+        with_graph!(self, graph => Names::open(graph.volume(), graph.manifest()))
+    }
+
+    pub(crate) fn recovery(&self) -> Recovery {
+        with_graph!(self, graph => graph.recovery())
+    }
+
+    pub(crate) fn volume(&self) -> &Volume {
+        with_graph!(self, graph => graph.volume())
+    }
+}
+
+impl View {
+    /// Reads all of it.
+    pub(crate) fn picture(&self, options: &GraphOptions) -> Picture {
+        with_view!(self, view => Picture::of(view, options))
+    }
+
+    pub(crate) fn edge_count(&self) -> u64 {
+        with_view!(self, view => view.edge_count())
+    }
+
+    pub(crate) fn vertex_count(&self) -> u32 {
+        with_view!(self, view => view.vertex_count())
+    }
+
+    pub(crate) fn vertex_bound(&self) -> u32 {
+        with_view!(self, view => view.vertex_bound())
+    }
+
+    pub(crate) fn out_neighbors(&self, v: VertexId) -> Vec<VertexId> {
+        with_view!(self, view => view.out_neighbors(v).collect())
+    }
+}

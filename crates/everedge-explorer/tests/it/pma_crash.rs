@@ -1,0 +1,183 @@
+//! Crashes of the `pma` layout, by the explorer.
+
+use everedge_medium::{ImageRule, MediumKind, Plant, Site, Volume};
+use std::ops::ControlFlow;
+
+use crate::adjacency_crash::plants::kill_all;
+use crate::adjacency_crash::subject::{Live, Store, shapes};
+use crate::adjacency_crash::{PMEM, exploration, explore_all};
+use crate::explorer::{History, Subject, images_max};
+
+/// The images of each shape until a defect is found.
+const IMAGES_MAX: u64 = 1500;
+
+fn pma_shapes(kind: MediumKind, eadr: bool) -> Vec<Live> {
+    shapes(kind, eadr).into_iter().map(Live::pma).collect()
+}
+
+fn ablated_shapes(kind: MediumKind, eadr: bool) -> Vec<Live> {
+    shapes(kind, eadr).into_iter().map(Live::ablated).collect()
+}
+
+fn explore(kind: MediumKind, eadr: bool) {
+    let name = format!("pma {kind} eadr={eadr}");
+    explore_all(&name, pma_shapes(kind, eadr), images_max() * 6 / 10);
+}
+
+#[test]
+fn every_image_recovers_on_pmem() {
+    explore(PMEM, false);
+}
+
+#[test]
+fn every_image_recovers_with_eadr() {
+    explore(PMEM, true);
+}
+
+#[test]
+fn every_image_recovers_on_a_file() {
+    explore(MediumKind::File, false);
+}
+
+/// Two shards, which other threads change: histories are not the same in every run.
+#[test]
+fn every_image_recovers_with_threads() {
+    let mut spread = pma_shapes(PMEM, false);
+    spread.iter_mut().for_each(|live| live.is_spread = true);
+    explore_all("pma with threads", spread.into_iter().step_by(3), images_max() / 10);
+}
+
+/// Each list that moves is a step by itself, and rows are overwritten on the medium.
+#[test]
+fn every_image_recovers_with_transactions_and_rows_on_the_medium() {
+    for (kind, eadr) in [(PMEM, false), (PMEM, true), (MediumKind::File, false)] {
+        let name = format!("pma {kind} eadr={eadr} ablated");
+        explore_all(&name, ablated_shapes(kind, eadr), images_max() / 10);
+    }
+}
+
+/// Else the explorer would not see that recovery cuts a job into the steps that it was begun with.
+#[test]
+fn transactions_are_interrupted_and_completed() {
+    let mut completed = 0;
+    for live in ablated_shapes(PMEM, false) {
+        let options = live.options();
+        let (volume, recorder) = Volume::recorded(options.medium, options.eadr);
+        let mut history = History::new(recorder.clone());
+        live.run(0, &volume, &mut history).expect("a history");
+        recorder.images(ImageRule { point_images_max: 2, seed: 0 }, |image| {
+            if image.acknowledged() > 0 {
+                let (volume, _recorder) = Volume::from_image(image).expect("memory");
+                let store = Store::open(&volume, options.layout).expect("a graph");
+                completed += store.graph.recovery().completed_rebalances;
+            }
+            ControlFlow::Continue(())
+        });
+    }
+    println!("completed={completed}");
+    assert!(completed > 100, "{completed} transactions were completed");
+}
+
+#[test]
+fn a_power_loss_after_a_kill() {
+    for kind in [PMEM, MediumKind::File] {
+        let all = pma_shapes(kind, false).into_iter();
+        let ablated = ablated_shapes(kind, false).into_iter().step_by(4);
+        let images = kill_all(all.chain(ablated).collect(), None, 20);
+        let images = images.unwrap_or_else(|failure| panic!("{failure}"));
+        println!("pma killed {kind}: images={images} violations=0");
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_unfenced_is_found() {
+    for plant in [Plant::DropFlush(Site::ArraysFound), Plant::DropFence(Site::ArraysFound)] {
+        let found = kill_all(pma_shapes(PMEM, false), Some(plant), 1);
+        println!("{plant:?}: {:.150}", found.expect_err("a defect"));
+    }
+}
+
+#[track_caller]
+fn assert_found(kind: MediumKind, plant: Plant) {
+    assert_found_in(&pma_shapes(kind, false), kind, plant);
+}
+
+#[track_caller]
+fn assert_found_in(shapes: &[Live], kind: MediumKind, plant: Plant) {
+    let found =
+        shapes.iter().find_map(|live| exploration(live, Some(plant), IMAGES_MAX).explore().err());
+    let found = found.unwrap_or_else(|| panic!("{plant:?} on {kind} is not found"));
+    println!("{plant:?} on {kind}: {found:.160}");
+}
+
+/// Where the layout flushes, or fences, what a crash may not take. Not rows of the vertex array:
+/// nobody reads them on the medium.
+const SITES: [Site; 9] = [
+    Site::LogRecord,
+    Site::LogAnchor,
+    Site::ArraysHeader,
+    Site::Array,
+    Site::Table,
+    Site::Word,
+    Site::SectionHeader,
+    Site::Undo,
+    Site::Move,
+];
+
+#[test]
+fn dropped_flushes_are_found() {
+    // Entries of edge logs are fenced with words.
+    for site in SITES.into_iter().chain([Site::EdgeLog]) {
+        assert_found(PMEM, Plant::DropFlush(site));
+    }
+}
+
+#[test]
+fn dropped_fences_are_found() {
+    for site in SITES {
+        assert_found(PMEM, Plant::DropFence(site));
+    }
+}
+
+#[test]
+fn what_transactions_do_not_make_durable_is_found() {
+    let ablated = ablated_shapes(PMEM, false);
+    for site in [Site::SectionHeader, Site::Undo, Site::Move] {
+        assert_found_in(&ablated, PMEM, Plant::DropFlush(site));
+        assert_found_in(&ablated, PMEM, Plant::DropFence(site));
+    }
+}
+
+/// Only a device may leave anything in what was allocated and never written.
+#[test]
+fn a_new_page_of_the_table_must_be_synced() {
+    for plant in [Plant::DropFlush(Site::TablePage), Plant::DropFence(Site::TablePage)] {
+        assert_found(MediumKind::File, plant);
+    }
+}
+
+#[test]
+fn skipped_checksums_are_found() {
+    for site in [Site::LogRecord, Site::LogAnchor, Site::SectionHeader, Site::Undo] {
+        assert_found(PMEM, Plant::SkipChecksum(site));
+    }
+}
+
+/// What DGAP's released code does wrong, as far as it can be done wrong here.
+#[test]
+fn the_defects_of_the_released_code_are_found() {
+    let defects = [
+        // Pointers to the undo logs are flushed, not the logs.
+        Plant::DropFlush(Site::Undo),
+        // Undo logs are not read back.
+        Plant::FailChecksum(Site::Undo),
+        // What a rebalance leaves where lists were still counts: nothing is cleared here, headers
+        // say what counts.
+        Plant::DropFlush(Site::SectionHeader),
+        // The flag of a backup stays although the rebalance is over.
+        Plant::DropFlush(Site::UndoEnd),
+    ];
+    for plant in defects {
+        assert_found(PMEM, plant);
+    }
+}

@@ -1,0 +1,103 @@
+//! What frozen views of all layouts know of the graph as a whole.
+
+use everedge_core::Direction;
+
+use crate::GraphOptions;
+
+/// What a shard adds to the totals of a view.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ShardTotals {
+    /// The id after its last vertex, or 0 if it has none.
+    pub vertex_bound: u32,
+    pub vertex_count: u32,
+    /// The sum of degrees in its first list, self-loops once.
+    pub degree_sum: u64,
+    /// The self-loops in it.
+    pub loop_count: u64,
+}
+
+/// The totals of a view.
+#[derive(Clone, Copy, Debug)]
+pub struct Totals {
+    pub vertex_bound: u32,
+    pub vertex_count: u32,
+    pub edge_count: u64,
+    /// How many updates were applied before the view was taken.
+    pub sequence: u64,
+    pub directed: bool,
+    pub weighted: bool,
+    in_list: Option<usize>,
+}
+
+impl Totals {
+    /// Returns the totals of a graph of these shards.
+    pub fn of(
+        options: &GraphOptions<impl Sized>,
+        sequence: u64,
+        shards: impl Iterator<Item = ShardTotals>,
+    ) -> Self {
+        let sum = shards.fold(ShardTotals::default(), |sum, shard| ShardTotals {
+            vertex_bound: sum.vertex_bound.max(shard.vertex_bound),
+            vertex_count: sum.vertex_count + shard.vertex_count,
+            degree_sum: sum.degree_sum + shard.degree_sum,
+            loop_count: sum.loop_count + shard.loop_count,
+        });
+        let ShardTotals { vertex_bound, vertex_count, degree_sum, loop_count } = sum;
+        let has_in = !options.directed || options.in_neighbors;
+        Self {
+            vertex_bound,
+            vertex_count,
+            edge_count: if options.directed { degree_sum } else { (degree_sum + loop_count) / 2 },
+            sequence,
+            directed: options.directed,
+            weighted: options.weighted,
+            in_list: has_in.then(|| options.list_count() - 1),
+        }
+    }
+
+    /// Returns whether in-neighbors are kept.
+    pub fn has_in_neighbors(&self) -> bool {
+        self.in_list.is_some()
+    }
+
+    /// Returns the list that a vertex has for a direction.
+    ///
+    /// # Panics
+    /// If it is that of in-neighbors, and they are not kept.
+    #[inline]
+    pub fn list_of(&self, direction: Direction) -> usize {
+        match direction {
+            Direction::Out => 0,
+            Direction::In => self.in_list.expect("the graph was created without in-neighbors"),
+        }
+    }
+}
+
+/// Gives a view with a field `totals` what does not depend on how it keeps lists.
+#[macro_export]
+macro_rules! frozen_view {
+    ($snapshot:ident) => {
+        impl $snapshot {
+            /// Returns how many updates were applied before this view was taken.
+            pub fn sequence(&self) -> u64 {
+                self.totals.sequence
+            }
+
+            /// Returns whether edges carry a weight; without, [`WeightedView`] gives the weight 1.
+            pub fn is_weighted(&self) -> bool {
+                self.totals.weighted
+            }
+
+            /// Returns whether in-neighbors are kept. If not, asking for them is a caller's bug.
+            pub fn has_in_neighbors(&self) -> bool {
+                self.totals.has_in_neighbors()
+            }
+        }
+
+        impl $crate::LiveView for $snapshot {
+            fn has_in_neighbors(&self) -> bool {
+                self.totals.has_in_neighbors()
+            }
+        }
+    };
+}

@@ -1,0 +1,290 @@
+//! A live graph of any layout: batches in, frozen views out.
+
+use std::sync::Arc;
+
+use everedge_core::{Edge, GraphView, MAX_VERTEX_ID, VertexId};
+
+use super::core::{Core, Layout};
+use super::phases::Archiver;
+use crate::Result;
+use crate::batch::Batch;
+
+/// What updates have changed since a graph was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Edges that were inserted and not there already (a simple graph keeps one for a pair).
+    pub inserted: u64,
+    /// Edges that were deleted.
+    pub deleted: u64,
+    /// Deletions that found no edge.
+    pub ignored_deletions: u64,
+}
+
+impl std::ops::Sub for Changes {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            inserted: self.inserted - earlier.inserted,
+            deleted: self.deleted - earlier.deleted,
+            ignored_deletions: self.ignored_deletions - earlier.ignored_deletions,
+        }
+    }
+}
+
+/// What compaction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compaction {
+    /// Runs that were written, each of a list of 256 vertices, or of one the naive way; in the
+    /// `pma` layout arrays, each of a list of 4,096.
+    pub runs: u64,
+    /// Bytes of them.
+    pub written_bytes: u64,
+    /// Bytes of what they replace.
+    pub freed_bytes: u64,
+}
+
+/// What deleting a vertex asks of a view.
+pub trait LiveView: GraphView {
+    /// Returns whether in-neighbors are kept.
+    fn has_in_neighbors(&self) -> bool;
+
+    /// Returns every edge that leaves or enters `v`, a self-loop once.
+    fn edges_of(&self, v: VertexId) -> Vec<Edge>
+    where
+        Self: Sized,
+    {
+        let mut edges: Vec<Edge> = self.out_neighbors(v).map(|to| (v, to)).collect();
+        if !self.is_directed() {
+            return edges;
+        }
+        if self.has_in_neighbors() {
+            edges.extend(self.in_neighbors(v).filter(|&from| from != v).map(|from| (from, v)));
+        } else {
+            self.for_each_edge(|from, to| {
+                if to == v && from != v {
+                    edges.push((from, v));
+                }
+            });
+        }
+        edges
+    }
+}
+
+/// A live graph with its archiving thread.
+pub struct Live<L: Layout> {
+    pub core: Arc<Core<L>>,
+    archiver: Archiver<L>,
+}
+
+impl<L: Layout> Live<L> {
+    pub fn new(core: Core<L>) -> Self {
+        let core = Arc::new(core);
+        let archiver = Archiver::new(core.clone());
+        Self { core, archiver }
+    }
+
+    pub fn apply(&self, batch: &Batch) -> Result<()> {
+        self.commit(batch, false)
+    }
+
+    pub fn insert_edge(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
+        let is_valid = src.max(dst) <= MAX_VERTEX_ID && weight.is_none_or(f32::is_finite);
+        if is_valid && let Some(is_due) = self.core.commit_edge((src, dst), weight)? {
+            if is_due {
+                self.archiver.call();
+            }
+            return Ok(());
+        }
+        let weights = weight.map(|weight| [weight]);
+        let batch = Batch::insertions([(src, dst)].into_iter(), weights.as_ref().map(|w| &w[..]))?;
+        self.apply(&batch)
+    }
+
+    pub fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
+        let batch = Batch::deletions(edges, self.core.manifest.options.weighted)?;
+        let _alone = self.core.machinery.log().keep_others_out();
+        let before = self.changes()?;
+        self.commit(&batch, true)?;
+        Ok(self.changes()? - before)
+    }
+
+    pub fn delete_vertex(&self, v: VertexId) -> Result<Changes>
+    where
+        L::Snapshot: LiveView,
+    {
+        let _alone = self.core.machinery.log().keep_others_out();
+        let before = self.changes()?;
+        let snapshot = self.snapshot()?;
+        if v >= snapshot.vertex_bound() || !snapshot.is_vertex(v) {
+            return Ok(Changes::default());
+        }
+        let mut batch = Batch::new(self.core.manifest.options.weighted);
+        for (src, dst) in snapshot.edges_of(v) {
+            batch.delete(src, dst)?;
+        }
+        batch.end_vertex(v)?;
+        drop(snapshot);
+        self.commit(&batch, true)?;
+        Ok(self.changes()? - before)
+    }
+
+    pub fn snapshot(&self) -> Result<L::Snapshot> {
+        let archive = self.core.settled()?;
+        Ok(self.core.machinery.snapshot(&archive))
+    }
+
+    pub fn sync(&self) -> Result<()> {
+        self.core.refuse_if_failed()?;
+        self.core.machinery.log().make_all_durable()
+    }
+
+    pub fn changes(&self) -> Result<Changes> {
+        let archive = self.core.settled()?;
+        let outcome = self.core.machinery.outcome(&archive);
+        // Undirected edges are counted at both ends.
+        let ends = if self.core.manifest.options.directed { 1 } else { 2 };
+        Ok(Changes {
+            inserted: outcome.inserted / ends,
+            deleted: outcome.deleted / ends,
+            ignored_deletions: outcome.ignored / ends,
+        })
+    }
+
+    pub fn close(mut self) -> Result<()> {
+        self.archiver.end();
+        self.core.close()
+    }
+
+    fn commit(&self, batch: &Batch, is_alone: bool) -> Result<()> {
+        if self.core.commit(batch, is_alone)? {
+            self.archiver.call();
+        }
+        Ok(())
+    }
+}
+
+/// Gives a graph type with a field `live` and a field `recovery` what all live graphs have.
+#[macro_export]
+macro_rules! live_graph {
+    ($graph:ident, $snapshot:ident, $options:ident) => {
+        impl $graph {
+            /// Applies a batch. It is durable on return unless the graph's durability is `None`.
+            ///
+            /// # Errors
+            /// `NoSpace` if the medium is full and `InvalidInput` if the batch does not fit the
+            /// graph: the batch is then wholly absent. `Poisoned` after a failed fence.
+            pub fn apply(&self, batch: &$crate::Batch) -> $crate::Result<()> {
+                self.live.apply(batch)
+            }
+
+            /// Inserts edges as one batch.
+            ///
+            /// # Errors
+            /// As [`Self::apply`].
+            pub fn insert(
+                &self,
+                edges: &[everedge_core::Edge],
+                weights: Option<&[f32]>,
+            ) -> $crate::Result<()> {
+                self.apply(&$crate::Batch::insertions(edges.iter().copied(), weights)?)
+            }
+
+            /// Inserts one edge, a batch of its own. It takes less than [`Self::insert`], and on
+            /// persistent memory several writers do not wait for one another.
+            ///
+            /// # Errors
+            /// As [`Self::apply`].
+            pub fn insert_edge(
+                &self,
+                edge: everedge_core::Edge,
+                weight: Option<f32>,
+            ) -> $crate::Result<()> {
+                self.live.insert_edge(edge, weight)
+            }
+
+            /// Deletes the newest occurrence of each edge, as one batch. Returns what it changed.
+            ///
+            /// Cost: other writers wait; the lists of all sources (and destinations) are read once.
+            ///
+            /// # Errors
+            /// As [`Self::apply`].
+            pub fn delete(
+                &self,
+                edges: impl Iterator<Item = everedge_core::Edge>,
+            ) -> $crate::Result<$crate::Changes> {
+                self.live.delete(edges)
+            }
+
+            /// Deletes a vertex and its edges, both ways, as one batch. Returns what it changed.
+            ///
+            /// Cost: its lists; without in-neighbors the lists of all vertices.
+            ///
+            /// # Errors
+            /// As [`Self::apply`].
+            pub fn delete_vertex(
+                &self,
+                v: everedge_core::VertexId,
+            ) -> $crate::Result<$crate::Changes> {
+                self.live.delete_vertex(v)
+            }
+
+            /// Returns a frozen view of all batches acknowledged so far. It never changes.
+            ///
+            /// # Errors
+            /// If the log's tail cannot be archived.
+            pub fn snapshot(&self) -> $crate::Result<$snapshot> {
+                self.live.snapshot()
+            }
+
+            /// Makes all that was applied durable, whatever the graph's durability.
+            ///
+            /// # Errors
+            /// `Poisoned` or `Io` if the fence fails; it is not tried again.
+            pub fn sync(&self) -> $crate::Result<()> {
+                self.live.sync()
+            }
+
+            /// Returns what the updates since opening have changed.
+            ///
+            /// # Errors
+            /// As [`Self::snapshot`].
+            pub fn changes(&self) -> $crate::Result<$crate::Changes> {
+                self.live.changes()
+            }
+
+            /// Moves everything that is logged into the lists, and makes it durable there, so that
+            /// the log is empty.
+            ///
+            /// # Errors
+            /// `NoSpace` if the medium is full; `Poisoned` as [`Self::apply`].
+            pub fn flush_all(&self) -> $crate::Result<()> {
+                self.live.core.flush_all()
+            }
+
+            /// Closes the graph: empties the log and gives unused space back.
+            ///
+            /// # Errors
+            /// If the medium fails; nothing acknowledged is lost then, and the next opening
+            /// recovers.
+            pub fn close(self) -> $crate::Result<()> {
+                self.live.close()
+            }
+
+            /// Returns what was fixed at creation.
+            pub fn manifest(&self) -> &$crate::Manifest<$options> {
+                &self.live.core.manifest
+            }
+
+            /// Returns what opening found.
+            pub fn recovery(&self) -> $crate::Recovery {
+                self.recovery
+            }
+
+            /// Returns the volume that the graph lies on.
+            pub fn volume(&self) -> &$crate::Volume {
+                &self.live.core.volume
+            }
+        }
+    };
+}

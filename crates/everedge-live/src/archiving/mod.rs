@@ -1,0 +1,40 @@
+//! What layouts share that take their updates from the edge log: batches are logged, a round of
+//! them at a time is divided among shards of 4,096 vertices, and each shard is changed by one
+//! thread.
+//!
+//! Source: XPGraph, ToS 2025, §3.4 and §4.1: logging, buffering and the division of work. What a
+//! layout makes of a shard's updates is its own: it implements [`Layout`].
+//!
+//! # Concurrency
+//! Any number of writers and readers. The log orders batches, and lets one writer keep the others
+//! out; the archive is held by whoever archives. Lock order: archive, then those inside the log and
+//! the layout.
+
+mod calls;
+#[cfg(test)]
+mod calls_model;
+mod core;
+mod deal;
+mod divide;
+mod frozen;
+mod live;
+mod phases;
+mod round;
+mod shard;
+mod space;
+mod sync;
+
+pub use self::core::{Core, Layout, Pace};
+pub use self::deal::deal;
+pub use self::divide::{Part, SIDES, Scattered, Scratch, Sorter};
+pub use self::frozen::{ShardTotals, Totals};
+pub use self::live::{Live, LiveView};
+pub use self::round::{Round, Step, for_each_step, pairs};
+pub use self::shard::{
+    BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, ShardSet, Update, loops_in, resolve,
+};
+pub use self::space::{FILE_BYTES_MAX, Space, UNIT_BYTES};
+
+pub use self::deal::Division;
+pub use self::live::{Changes, Compaction};
+pub use self::phases::Phases;

@@ -1,0 +1,247 @@
+//! Room on a medium: units of 256 bytes of a growing file, taken and given back in ranges.
+//!
+//! The file grows when room is needed and not before: what a batch needs in order to be safe is
+//! room in the log. What finds none stays in memory, and the log keeps what it says; insertions are
+//! refused from then on until there is room again (S2).
+//!
+//! # Invariants
+//! - S1: a unit belongs to whoever took it, or to nobody (free), or was never used (past `next`).
+//! - S2: once something found no room, no insertion is acknowledged until [`Space::make_room`] was
+//!   successful.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+
+use crate::{Error, Result};
+use everedge_medium::{Region, Site};
+
+/// Bytes of a unit.
+pub const UNIT_BYTES: u64 = 256;
+/// The file grows by at least and at most so many units.
+const GROWTH_UNITS: Range<u64> = 256..(64 << 20) / UNIT_BYTES;
+/// As far as places that count lines of 64 bytes in 32 bits reach.
+pub const FILE_BYTES_MAX: u64 = 64 << 32;
+/// Page faults are taken for so many units at a time.
+const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
+
+/// The units of one block file.
+pub struct Space {
+    region: Region,
+    /// Told the first unit that was never used, whenever that changes.
+    note_next: Box<dyn Fn(u64) + Send + Sync>,
+    state: Mutex<State>,
+    /// Whether a block found no room.
+    is_full: AtomicBool,
+}
+
+struct State {
+    /// The first unit that is not used, nor any after it.
+    next: u64,
+    /// Free units before it.
+    free: FreeUnits,
+    /// The first unit whose page faults were not yet taken.
+    populated: u64,
+}
+
+impl Space {
+    /// Returns the space in which the units `used..` are unused and those of `free` are free.
+    pub fn new(
+        region: Region,
+        next: u64,
+        free: Vec<Range<u64>>,
+        note_next: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Self {
+        // What is there already was populated when it was made, or lies in a file's pages.
+        let populated = region.len() / UNIT_BYTES;
+        let mut units = FreeUnits::default();
+        free.into_iter().for_each(|range| units.insert(range));
+        let state = Mutex::new(State { next, free: units, populated });
+        Self { region, note_next: Box::new(note_next), state, is_full: AtomicBool::new(false) }
+    }
+
+    /// After a block found no room: makes some, if there is some now.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is still full.
+    pub fn make_room(&self) -> Result<()> {
+        if self.is_full.load(Relaxed) {
+            let state = self.state.lock();
+            // A compaction may have freed some without a byte more of the medium.
+            if state.free.longest() < GROWTH_UNITS.start {
+                self.grow(self.total() + GROWTH_UNITS.start)?;
+            }
+            self.is_full.store(false, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns how many units the file has.
+    fn total(&self) -> u64 {
+        self.region.len() / UNIT_BYTES
+    }
+
+    /// Grows the file to at least `needed` units, or to more in one step if that fits.
+    fn grow(&self, needed: u64) -> Result<()> {
+        let needed_bytes = needed * UNIT_BYTES;
+        if needed_bytes > FILE_BYTES_MAX {
+            let path = self.region.path().to_owned();
+            let available_bytes = FILE_BYTES_MAX - self.region.len();
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+        }
+        let ahead = (self.total() / 4).clamp(GROWTH_UNITS.start, GROWTH_UNITS.end);
+        let wanted_bytes = (needed_bytes + ahead * UNIT_BYTES).min(FILE_BYTES_MAX);
+        match self.region.grow(wanted_bytes) {
+            Err(Error::NoSpace { .. }) => self.region.grow(needed_bytes),
+            outcome => outcome,
+        }
+    }
+
+    /// Takes `wanted` consecutive units, or at least `least`.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full, or was and has not been tried again.
+    pub fn take_units(&self, least: u64, wanted: u64) -> Result<Range<u64>> {
+        let mut state = self.state.lock();
+        if let Some(taken) = state.free.take(least, wanted) {
+            return Ok(taken);
+        }
+        if state.next + least > self.total() {
+            if self.is_full.load(Relaxed) {
+                let path = self.region.path().to_owned();
+                let (needed_bytes, available_bytes) = (least * UNIT_BYTES, 0);
+                return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+            }
+            let grown = self.grow(state.next + least);
+            self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);
+            grown?;
+        }
+        let total = self.total();
+        let taken = state.next..total.min(state.next + wanted);
+        state.next = taken.end;
+        (self.note_next)(state.next);
+        if state.next > state.populated {
+            let end = total.min(state.next + POPULATE_UNITS);
+            let untouched = std::mem::replace(&mut state.populated, end)..end;
+            drop(state);
+            self.region.populate(untouched.start * UNIT_BYTES..untouched.end * UNIT_BYTES)?;
+        }
+        Ok(taken)
+    }
+
+    /// Takes units back that nobody reads any more.
+    pub fn give_back(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
+        let mut state = self.state.lock();
+        for range in ranges {
+            state.free.insert(range);
+        }
+        let next = state.next;
+        if let Some(start) = state.free.take_last(next) {
+            state.next = start;
+            (self.note_next)(start);
+        }
+    }
+
+    /// Returns the bytes of the file up to the last unit that was ever used.
+    pub fn used_bytes(&self) -> u64 {
+        self.state.lock().next * UNIT_BYTES
+    }
+
+    /// Tells again which units were ever used.
+    pub fn publish(&self) {
+        (self.note_next)(self.state.lock().next);
+    }
+
+    /// Flushes every unit that was ever used.
+    pub fn flush_used(&self, site: Site) {
+        self.region.flush(site, 0..self.used_bytes());
+    }
+
+    /// Returns the region that the units lie in.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+}
+
+/// Free units, found by place and by number.
+#[derive(Default)]
+struct FreeUnits {
+    /// The end of each range by its start; ranges do not touch.
+    by_start: BTreeMap<u64, u64>,
+    /// Length and start of each range.
+    by_len: BTreeSet<(u64, u64)>,
+}
+
+impl FreeUnits {
+    fn insert(&mut self, range: Range<u64>) {
+        let Range { mut start, mut end } = range;
+        if start == end {
+            return;
+        }
+        if let Some((&before, &before_end)) = self.by_start.range(..start).next_back()
+            && before_end == start
+        {
+            self.remove(before..before_end);
+            start = before;
+        }
+        if let Some(&after_end) = self.by_start.get(&end) {
+            self.remove(end..after_end);
+            end = after_end;
+        }
+        self.by_start.insert(start, end);
+        self.by_len.insert((end - start, start));
+    }
+
+    fn remove(&mut self, range: Range<u64>) {
+        self.by_start.remove(&range.start);
+        self.by_len.remove(&(range.end - range.start, range.start));
+    }
+
+    /// Takes `wanted` units from the shortest range that has so many, or all of the longest range
+    /// if that has `least`.
+    fn take(&mut self, least: u64, wanted: u64) -> Option<Range<u64>> {
+        let fitting = self.by_len.range((wanted, 0)..).next();
+        let longest = || self.by_len.last().filter(|(len, _)| *len >= least);
+        let &(len, start) = fitting.or_else(longest)?;
+        self.remove(start..start + len);
+        let end = start + len.min(wanted);
+        self.insert(end..start + len);
+        Some(start..end)
+    }
+
+    /// Returns the units of the longest range.
+    fn longest(&self) -> u64 {
+        self.by_len.last().map_or(0, |&(len, _)| len)
+    }
+
+    /// Takes the range that ends at `end`, if there is one. Returns its start.
+    fn take_last(&mut self, end: u64) -> Option<u64> {
+        let (&start, _) = self.by_start.last_key_value().filter(|(_, last)| **last == end)?;
+        self.remove(start..end);
+        Some(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_units_join_and_the_best_fit_is_taken() {
+        let mut free = FreeUnits::default();
+        for range in [0..2, 10..30, 4..6, 2..4, 40..45] {
+            free.insert(range);
+        }
+        assert_eq!(free.by_start.len(), 3);
+        assert_eq!(free.longest(), 20);
+        assert_eq!(free.take(1, 5), Some(40..45));
+        assert_eq!(free.take(1, 5), Some(0..5));
+        assert_eq!(free.take(1, 100), Some(10..30));
+        assert_eq!(free.take(2, 100), None);
+        free.insert(6..9);
+        assert_eq!((free.take_last(8), free.take_last(9)), (None, Some(5)));
+        assert!(free.by_start.is_empty() && free.by_len.is_empty());
+    }
+}

@@ -1,0 +1,23 @@
+//! What live layouts share: the edge log in which batches commit, the rounds in which they are
+//! applied, the id map, and the options of every live graph.
+
+mod archiving;
+mod batch;
+mod log;
+mod names;
+mod options;
+mod recovery;
+mod text_form;
+mod verification;
+
+pub use archiving::*;
+pub use batch::*;
+pub use everedge_medium::{Error, Result, Volume};
+pub use log::*;
+pub use names::{ExternalId, NAMES, Names};
+pub use options::{Durability, GraphHead, GraphOptions, IdKind, LayoutName, LayoutOptions};
+pub use recovery::Recovery;
+pub use verification::{Verification, verify_mirror};
+
+/// The manifest of a live graph.
+pub type Manifest<L> = everedge_medium::Manifest<GraphOptions<L>>;

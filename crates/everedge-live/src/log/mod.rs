@@ -1,0 +1,723 @@
+//! The circular edge log: where a batch becomes durable.
+//!
+//! Source: Wang et al., "XPGraph", ToS 2025, §3.1 and Figure 7 (circular edge log), §3.4 (logging
+//! phase). Differences: each batch is a record with a sequence number and a checksum that commits
+//! it as a whole; the log's own pointers are durable; a record is fenced before it counts.
+//!
+//! # Layout
+//! Two anchor slots of 4 KiB, then the ring. Positions are logical and only grow; position `p`
+//! lies `(p - base) mod capacity` bytes into the ring. `docs/format.md` draws record and anchor.
+//!
+//! ```text
+//! anchors | ring: … free …  tail ──► records ──► head  … free …
+//! ```
+//! The tail moves when a layout has made durable elsewhere all that lies behind it.
+//!
+//! # Invariants
+//! - I1: `tail ≤ durable ≤ head ≤ tail + capacity`.
+//! - I2: sequence numbers count updates; a record's first follows the previous record's last.
+//! - I3: generations do not decrease along the log, from the one in the anchor on. Each writing
+//!   open has a new one, so that a record that an earlier recovery dropped can never be taken for
+//!   a successor of a later one.
+//! - I4: until the ring is full for the first time it grows with the file; then it wraps. The
+//!   anchor says how far it has grown, so that a file that was cut is found.
+//! - I5: insertions leave a 64th of the ring, at most 1 MiB, free and allocated: deletions fit
+//!   when nothing else does.
+//!
+//! # Cost
+//! 48 bytes a batch and 8 (weighted: 12) an update, in whole lines of 64 bytes, one fence a batch;
+//! writers that wait for the same fence share it. A batch of one update is one line, which its
+//! writer stores past the cache and fences by itself, without the lock (`line.rs`).
+//!
+//! # Concurrency
+//! `state` orders appends, and opens windows of lines that are appended without it (`window.rs`);
+//! whoever needs the head closes the window first. A record counts as durable when all before it
+//! are. A batch's fence is never waited for under `state`, unless a window opens; an anchor's is.
+//!
+//! # Recovery
+//! Read from the tail to the first record that is not whole. A record found whole further on that
+//! says it was appended after that place was durable proves damage, which is reported. Nothing
+//! can tell a damaged last record from a torn one: it is dropped. What is found is fenced before
+//! anyone sees it: a process that was killed may have left it in caches only.
+
+mod anchor;
+mod line;
+mod record;
+mod recovery;
+mod sync;
+mod watermark;
+mod window;
+#[cfg(test)]
+mod window_model;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
+pub use self::anchor::{Checkpoint, RING_OFFSET};
+use self::line::Lines;
+use self::record::{
+    HEADER_WORDS, LINE_WORDS, encode_body, encode_commit, encode_header, record_bytes,
+};
+pub use self::record::{LINE_BYTES, Record};
+use self::watermark::Watermark;
+use crate::batch::Batch;
+use crate::{Error, Result};
+use everedge_medium::{Region, Site};
+
+/// The ring grows by at least this much, so that small graphs stay small.
+const RING_GROWTH_BYTES_MIN: u64 = 64 << 10;
+const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
+/// Insertions leave free at most so much.
+const KEPT_BYTES_MAX: u64 = 1 << 20;
+/// Page faults of the ring are taken so far ahead: little enough that its stores find it cached.
+const POPULATE_BYTES: u64 = 512 << 10;
+
+/// How far a layout has come with the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Where the first record lies that is not wholly taken, or will lie.
+    pub position: u64,
+    /// The sequence number of its first update.
+    pub sequence: u64,
+    /// The generation of a record before it, or of it.
+    pub generation: u32,
+    /// The checksum of the record before it, or 0 if there is none.
+    pub commit: u32,
+    /// The first update that is not taken.
+    pub next_sequence: u64,
+}
+
+/// The outcome of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// The batch is in the log, up to `position`; so many updates the layout has not taken.
+    At { position: u64, untaken: u64 },
+    /// The ring has no room until the tail moves.
+    Full,
+}
+
+struct State {
+    head: u64,
+    next_sequence: u64,
+    /// Up to where the file's page faults were taken.
+    populated: u64,
+    /// The last record that the layout has not taken; it may still be joined.
+    last: Option<Record>,
+    /// Whether one writer keeps the others out.
+    is_kept: bool,
+    /// Whether single lines are written without this state; their window begins at the head.
+    is_window_open: bool,
+    /// Records before the last that the layout has not taken.
+    logged: VecDeque<Record>,
+    /// The first update that the layout has not taken.
+    first_untaken: u64,
+    anchor: Anchor,
+}
+
+impl State {
+    /// Returns how many updates the layout has not taken.
+    fn untaken(&self) -> u64 {
+        self.next_sequence - self.first_untaken
+    }
+
+    /// Adds a record that the layout has not taken.
+    fn note(&mut self, record: Record) {
+        if !self.last.as_mut().is_some_and(|last| last.join(&record)) {
+            self.logged.extend(self.last.replace(record));
+        }
+    }
+
+    /// Returns the records that the layout has not taken.
+    fn untaken_records(&self) -> impl Iterator<Item = &Record> {
+        self.logged.iter().chain(&self.last)
+    }
+}
+
+/// The circular edge log of one graph.
+pub struct EdgeLog {
+    region: Region,
+    weighted: bool,
+    salt: u32,
+    /// Whether this open has made its generation durable.
+    is_writing: AtomicBool,
+    state: Mutex<State>,
+    lines: Lines,
+    /// Up to where all records are known to be durable.
+    durable: Watermark,
+    /// Held by whoever fences what others have stored.
+    fencing: Mutex<()>,
+    /// Notified when others may write again.
+    released: Condvar,
+}
+
+/// While it is held, only its holder appends.
+pub struct Alone<'a>(&'a EdgeLog);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_kept = false;
+        self.0.released.notify_all();
+    }
+}
+
+impl EdgeLog {
+    /// Creates an empty log in `region`, which has room for the anchors; `capacity_bytes` bounds its ring.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the capacity is out of range.
+    pub fn create(region: Region, capacity_bytes: u64, weighted: bool, salt: u32) -> Result<Self> {
+        if !CAPACITY_BYTES.contains(&capacity_bytes) {
+            let Range { start, end } = CAPACITY_BYTES;
+            let what = format!("the edge log takes {start} to {end} bytes, not {capacity_bytes}");
+            return Err(Error::invalid(what));
+        }
+        let anchor = Anchor {
+            counter: 1,
+            generation: 1,
+            tail_generation: 1,
+            base: 0,
+            tail: 0,
+            tail_sequence: 0,
+            capacity: capacity_bytes.next_multiple_of(64),
+            allocated: 0,
+            checkpoint: Checkpoint::default(),
+        };
+        let log = Self::with_anchor(region, weighted, salt, anchor);
+        log.write_anchor(&anchor)?;
+        log.is_writing.store(true, Relaxed);
+        Ok(log)
+    }
+
+    /// Takes all the ring's bytes from the medium, and their page faults, at once.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for them.
+    pub fn preallocate(&self) -> Result<()> {
+        let mut state = self.lock();
+        let end = RING_OFFSET + state.anchor.capacity;
+        self.region.grow(end)?;
+        self.region.populate(state.populated..end)?;
+        state.populated = end;
+        let allocated = self.allocated();
+        self.change_anchor(&mut state, |anchor| anchor.allocated = allocated)
+    }
+
+    /// Opens a log and finds every whole record after its tail.
+    ///
+    /// # Errors
+    /// `Corruption` if neither anchor is valid, if a durable record is damaged, or if the file
+    /// was cut.
+    pub fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
+        let log = Self::open_anchor(region, weighted, salt)?;
+        let first = log.progress(&[], 0);
+        log.find_records(first)?;
+        log.fence_found(first.position)?;
+        Ok(log)
+    }
+
+    /// Opens a log of which a killed process has left word how far it had come: `progress` returns
+    /// that for the anchor's counter. Only records after it are read. Returns nothing if it does
+    /// not fit the log.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_after(
+        region: Region,
+        weighted: bool,
+        salt: u32,
+        progress: impl FnOnce(u64) -> Option<Progress>,
+    ) -> Result<Option<Self>> {
+        let log = Self::open_anchor(region, weighted, salt)?;
+        let anchor = log.state.lock().anchor;
+        let fits = |progress: &Progress| log.leads_to(&anchor, progress);
+        let Some(first) = progress(anchor.counter).filter(fits) else { return Ok(None) };
+        log.find_records(first)?;
+        log.fence_found(first.position)?;
+        Ok(Some(log))
+    }
+
+    fn open_anchor(region: Region, weighted: bool, salt: u32) -> Result<Self> {
+        let anchor = Anchor::read_newest(&region, salt)?;
+        let log = Self::with_anchor(region, weighted, salt, anchor);
+        if log.allocated() < anchor.allocated {
+            return Err(log.damage(
+                log.region.len(),
+                "the log's ring".into(),
+                format!("{} bytes", RING_OFFSET + anchor.allocated),
+                format!("{} bytes", log.region.len()),
+            ));
+        }
+        Ok(log)
+    }
+
+    /// Fences what was found from `position` on.
+    fn fence_found(&self, position: u64) -> Result<()> {
+        let state = self.lock();
+        let anchor = &state.anchor;
+        self.region.flush(Site::LogFound, anchor.range());
+        for range in ring_ranges(anchor, position, state.head) {
+            self.region.flush(Site::LogFound, range);
+        }
+        self.region.fence(Site::LogFound)
+    }
+
+    fn with_anchor(region: Region, weighted: bool, salt: u32, anchor: Anchor) -> Self {
+        let state = State {
+            head: anchor.tail,
+            next_sequence: anchor.tail_sequence,
+            populated: region.len(),
+            last: None,
+            is_kept: false,
+            is_window_open: false,
+            logged: VecDeque::new(),
+            first_untaken: anchor.tail_sequence,
+            anchor,
+        };
+        Self {
+            region,
+            weighted,
+            salt,
+            is_writing: AtomicBool::new(false),
+            state: Mutex::new(state),
+            lines: Lines::new(),
+            durable: Watermark::new(anchor.tail, anchor.tail_sequence),
+            fencing: Mutex::new(()),
+            released: Condvar::new(),
+        }
+    }
+
+    /// Returns how often the anchor was changed.
+    pub fn anchor_counter(&self) -> u64 {
+        self.anchor().counter
+    }
+
+    /// Returns how far the layout is that has taken `records` up to `next_sequence`; without
+    /// records, that has taken none.
+    pub fn progress(&self, records: &[Record], next_sequence: u64) -> Progress {
+        if records.is_empty() {
+            let Anchor { tail, tail_sequence, tail_generation, .. } = self.anchor();
+            let (position, generation) = (tail, tail_generation);
+            let (sequence, commit) = (tail_sequence, 0);
+            return Progress { position, sequence, generation, commit, next_sequence };
+        }
+        let taken = records.partition_point(|record| record.end_sequence() <= next_sequence);
+        let generation = records[taken.saturating_sub(1)].generation;
+        let (position, sequence) = match records.get(taken) {
+            Some(&first) => {
+                let mut rest = first;
+                if first.is_of_lines {
+                    let lines = next_sequence.saturating_sub(first.sequence);
+                    rest.split_before(first.start() + LINE_BYTES * lines);
+                }
+                (rest.start(), rest.sequence)
+            }
+            None => {
+                let last = &records[taken - 1];
+                (last.end(self.weighted), last.end_sequence())
+            }
+        };
+        let anchor = self.anchor();
+        let commit = self.commit_before(&anchor, position).map_or(0, |[_, crc, ..]| crc);
+        Progress { position, sequence, generation, commit, next_sequence }
+    }
+
+    /// Returns what the layout left at the last checkpoint, and the sequence number of then.
+    pub fn checkpoint(&self) -> (Checkpoint, u64) {
+        let state = self.lock();
+        (state.anchor.checkpoint, state.anchor.tail_sequence)
+    }
+
+    /// Returns how many batches, and updates in them, the layout has not taken yet.
+    pub fn untaken(&self) -> (u64, u64) {
+        let state = self.lock();
+        let updates = state.untaken();
+        let batches = state.untaken_records().map(Record::batch_count).sum();
+        (batches, updates)
+    }
+
+    /// Returns the sequence number of the next update.
+    pub fn next_sequence(&self) -> u64 {
+        self.lock().next_sequence
+    }
+
+    /// Returns whether nothing was written since the log was opened, and it is empty.
+    pub fn is_untouched(&self) -> bool {
+        let state = self.lock();
+        !self.is_writing.load(Relaxed) && state.head == state.anchor.tail
+    }
+
+    /// Returns the bytes of the ring that hold records.
+    pub fn used_bytes(&self) -> u64 {
+        let state = self.lock();
+        state.head - state.anchor.tail
+    }
+
+    /// Returns whether the ring will soon have no room: when three quarters hold records.
+    pub fn is_nearly_full(&self) -> bool {
+        let state = self.lock();
+        state.head - state.anchor.tail > state.anchor.capacity / 4 * 3
+    }
+
+    /// Makes this open's generation durable; the caller has durably undone by then what the
+    /// open dropped. Called before the first write of an open.
+    pub fn begin_writing(&self) -> Result<()> {
+        if self.is_writing.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut state = self.lock();
+        if !self.is_writing.load(Relaxed) {
+            self.change_anchor(&mut state, |anchor| anchor.generation += 1)?;
+            self.is_writing.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Keeps all other writers out.
+    pub fn keep_others_out(&self) -> Alone<'_> {
+        let mut state = self.open_state(false);
+        self.close_window(&mut state);
+        state.is_kept = true;
+        Alone(self)
+    }
+
+    /// Returns the state, with all records in it.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        self.close_window(&mut state);
+        state
+    }
+
+    fn anchor(&self) -> Anchor {
+        self.state.lock().anchor
+    }
+
+    /// Returns the state as soon as nobody else keeps others out; single lines may still be written.
+    fn open_state(&self, is_alone: bool) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        while state.is_kept && !is_alone {
+            self.released.wait(&mut state);
+        }
+        state
+    }
+
+    /// Stores `batch` at the head without fencing it; `is_alone` says that the caller keeps others
+    /// out.
+    ///
+    /// # Errors
+    /// `NoSpace` if the ring could still grow but the medium is full; nothing has changed then.
+    pub fn append(&self, batch: &Batch, is_alone: bool) -> Result<Appended> {
+        debug_assert_eq!(batch.is_weighted(), self.weighted);
+        let body = encode_body(batch);
+        let body_crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&body));
+        let mut state = self.open_state(is_alone);
+        self.close_window(&mut state);
+        let bytes = record_bytes(batch.len() as u64, self.weighted);
+        let kept = kept_for_deletions(&state.anchor, batch.only_takes_away());
+        let has_vertex_updates = batch.vertex_update_count() > 0;
+        let count = batch.len() as u32;
+        let Some(record) = self.reserve(&mut state, (bytes, kept), count, has_vertex_updates)?
+        else {
+            return Ok(Appended::Full);
+        };
+        let anchor = state.anchor;
+        let sequences = [record.sequence, self.durable.sequence()];
+        let header = encode_header(anchor.generation, count, has_vertex_updates.into(), sequences);
+        let commit = encode_commit(body_crc, &header, record.end_sequence());
+        self.store(&anchor, record.start(), &header);
+        self.store(&anchor, record.position, &body);
+        self.store(&anchor, record.position + 4 * body.len() as u64, &commit);
+        Ok(Appended::At { position: state.head, untaken: state.untaken() })
+    }
+
+    /// Takes the next `bytes` of the ring for a record, and keeps some free after them. Returns
+    /// nothing if the ring has no room.
+    fn reserve(
+        &self,
+        state: &mut State,
+        (bytes, kept): (u64, u64),
+        count: u32,
+        has_vertex_updates: bool,
+    ) -> Result<Option<Record>> {
+        if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
+            return Ok(None);
+        }
+        self.make_room(state, bytes, kept)?;
+        let position = state.head + 4 * HEADER_WORDS as u64;
+        let (sequence, generation) = (state.next_sequence, state.anchor.generation);
+        let record = Record::new(position, sequence, count, generation, has_vertex_updates);
+        state.head += bytes;
+        state.next_sequence += u64::from(count);
+        state.note(record);
+        Ok(Some(record))
+    }
+
+    /// Fences the log at least up to `position`; a fence covers all that was appended by then.
+    pub fn make_durable(&self, position: u64) -> Result<()> {
+        if self.durable.position() >= position {
+            return Ok(());
+        }
+        let _alone = self.fencing.lock();
+        if self.durable.position() >= position {
+            return Ok(());
+        }
+        let state = self.lock();
+        let (anchor, head, sequence) = (state.anchor, state.head, state.next_sequence);
+        drop(state);
+        self.fence_up_to(&anchor, head, sequence)
+    }
+
+    /// Fences what is not known to be durable up to `position`, where all before `sequence` is.
+    fn fence_up_to(&self, anchor: &Anchor, position: u64, sequence: u64) -> Result<()> {
+        let from = self.durable.position();
+        if from < position {
+            for range in ring_ranges(anchor, from, position) {
+                self.region.flush(Site::LogRecord, range);
+            }
+            self.region.fence(Site::LogRecord)?;
+            self.durable.raise(position, sequence);
+        }
+        Ok(())
+    }
+
+    /// Fences all that was appended.
+    pub fn make_all_durable(&self) -> Result<()> {
+        let head = self.lock().head;
+        self.make_durable(head)
+    }
+
+    /// Returns the records that have not been taken, fenced or not.
+    pub fn untaken_records(&self) -> Vec<Record> {
+        self.lock().untaken_records().copied().collect()
+    }
+
+    /// Takes the fenced records that have not been taken.
+    pub fn take_records(&self) -> Vec<Record> {
+        let durable = self.durable.position();
+        let mut state = self.lock();
+        let last = state.last.take();
+        state.logged.extend(last);
+        let whole = |record: &&Record| record.end(self.weighted) <= durable;
+        let count = state.logged.iter().take_while(whole).count();
+        let mut taken: Vec<Record> = state.logged.drain(..count).collect();
+        if let Some(next) = state.logged.front_mut().filter(|next| next.position < durable) {
+            taken.extend(next.split_before(durable));
+        }
+        state.last = state.logged.pop_back();
+        if let Some(last) = taken.last() {
+            state.first_untaken = last.end_sequence();
+        }
+        taken
+    }
+
+    /// Returns the updates `start..end` of a record of one batch, two words each, in one or two
+    /// parts.
+    pub fn updates(&self, record: &Record, start: u32, end: u32) -> [&[AtomicU32]; 2] {
+        debug_assert!(!record.is_of_lines || record.count == 1);
+        let from = record.position + 8 * u64::from(start);
+        self.words(from, record.position + 8 * u64::from(end))
+    }
+
+    /// Calls `f(src, dst)` for the updates of a range of a record; `src` carries the mark of a
+    /// deletion.
+    #[inline]
+    pub fn for_each_update(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(u32, u32)) {
+        let mut see = |pair: &[AtomicU32]| f(pair[0].load(Relaxed), pair[1].load(Relaxed));
+        match record.is_of_lines {
+            true => self.for_each_line(record, range, |line| see(&line[HEADER_WORDS..])),
+            false => {
+                for part in self.updates(record, range.start, range.end) {
+                    part.chunks_exact(2).for_each(&mut see);
+                }
+            }
+        }
+    }
+
+    /// Calls `f` with the weight, as bits, of each update of a range of a record.
+    pub fn for_each_weight(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(u32)) {
+        match record.is_of_lines {
+            true => {
+                self.for_each_line(record, range, |line| f(line[HEADER_WORDS + 2].load(Relaxed)))
+            }
+            false => {
+                let parts = self.weights(record, range.start, range.end);
+                parts.into_iter().flatten().for_each(|word| f(word.load(Relaxed)));
+            }
+        }
+    }
+
+    fn for_each_line(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(&[AtomicU32])) {
+        let at = |line: u32| record.start() + LINE_BYTES * u64::from(line);
+        for part in self.words(at(range.start), at(range.end)) {
+            part.chunks_exact(LINE_WORDS).for_each(&mut f);
+        }
+    }
+
+    /// Returns the weights of the updates `start..end` of `record`, in one or two parts.
+    fn weights(&self, record: &Record, start: u32, end: u32) -> [&[AtomicU32]; 2] {
+        if !self.weighted {
+            return [&[], &[]];
+        }
+        let weights = record.position + 8 * u64::from(record.count);
+        self.words(weights + 4 * u64::from(start), weights + 4 * u64::from(end))
+    }
+
+    /// Frees all records before `sequence`, the first not taken; the caller has made durable
+    /// elsewhere what they say.
+    pub fn advance_tail(&self, sequence: u64, checkpoint: Checkpoint) -> Result<()> {
+        let mut state = self.lock();
+        let tail = match state.untaken_records().next() {
+            Some(first) => first.start(),
+            None => state.head,
+        };
+        self.change_anchor(&mut state, |anchor| {
+            anchor.tail = tail;
+            anchor.tail_generation = anchor.generation;
+            anchor.tail_sequence = sequence;
+            anchor.checkpoint = checkpoint;
+        })
+    }
+
+    /// Durably changes what the layout leaves with the tail; the tail stays where it is.
+    pub fn change_checkpoint(&self, checkpoint: Checkpoint) -> Result<()> {
+        let mut state = self.lock();
+        self.change_anchor(&mut state, |anchor| anchor.checkpoint = checkpoint)
+    }
+
+    /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
+    /// the rest of the file; does nothing if the log is not empty.
+    pub fn restart_ring(&self, capacity: u64) -> Result<()> {
+        let mut state = self.lock();
+        if state.head != state.anchor.tail {
+            return Ok(());
+        }
+        let head = state.head;
+        self.change_anchor(&mut state, |anchor| {
+            anchor.base = head;
+            anchor.tail_generation = anchor.generation;
+            anchor.capacity = capacity.next_multiple_of(64);
+            anchor.allocated = 0;
+        })?;
+        state.populated = RING_OFFSET;
+        self.region.shrink(RING_OFFSET)
+    }
+
+    /// Returns the bytes that the ring must have for `batch` to fit while it is empty.
+    pub fn bytes_for(&self, batch: &Batch) -> u64 {
+        let anchor = self.anchor();
+        record_bytes(batch.len() as u64, batch.is_weighted())
+            + kept_for_deletions(&anchor, batch.only_takes_away())
+    }
+
+    /// Returns the bytes that the ring may take at most.
+    pub fn capacity(&self) -> u64 {
+        self.anchor().capacity
+    }
+
+    /// Returns the bytes that the ring takes on the medium now.
+    pub fn allocated(&self) -> u64 {
+        self.region.len().saturating_sub(RING_OFFSET)
+    }
+
+    /// Makes room for `bytes` after the head, with their page faults, and for `kept` more.
+    fn make_room(&self, state: &mut State, bytes: u64, kept: u64) -> Result<()> {
+        self.grow_ring(state, bytes + kept)?;
+        self.populate_ring(state, bytes)
+    }
+
+    /// Makes room for `bytes` more after the head.
+    fn grow_ring(&self, state: &mut State, bytes: u64) -> Result<()> {
+        let anchor = state.anchor;
+        let needed = (state.head + bytes - anchor.base).min(anchor.capacity);
+        let allocated = self.allocated();
+        if needed <= allocated {
+            return Ok(());
+        }
+        let step = (allocated / 2).clamp(RING_GROWTH_BYTES_MIN, RING_GROWTH_BYTES_MAX);
+        let wanted = (allocated + step).max(needed).next_multiple_of(4096).min(anchor.capacity);
+        match self.region.grow(RING_OFFSET + wanted) {
+            Err(Error::NoSpace { .. }) if wanted > needed => self.region.grow(RING_OFFSET + needed),
+            outcome => outcome,
+        }?;
+        let allocated = self.allocated();
+        self.change_anchor(state, |anchor| anchor.allocated = allocated)
+    }
+
+    /// Takes the page faults of the next `bytes` and some more, while the ring is first written.
+    fn populate_ring(&self, state: &mut State, bytes: u64) -> Result<()> {
+        let needed = RING_OFFSET + state.head + bytes - state.anchor.base;
+        if needed > state.populated && state.populated < self.region.len() {
+            let end = (needed + POPULATE_BYTES).min(self.region.len());
+            self.region.populate(state.populated..end)?;
+            state.populated = end;
+        }
+        Ok(())
+    }
+
+    fn store(&self, anchor: &Anchor, position: u64, words: &[u32]) {
+        let mut rest = words;
+        for range in ring_ranges(anchor, position, position + 4 * words.len() as u64) {
+            let (part, after) = rest.split_at(((range.end - range.start) / 4) as usize);
+            self.region.store_words(range.start, part);
+            rest = after;
+        }
+    }
+
+    fn words(&self, from: u64, to: u64) -> [&[AtomicU32]; 2] {
+        let anchor = self.anchor();
+        let mut parts: [&[AtomicU32]; 2] = [&[], &[]];
+        for (part, range) in parts.iter_mut().zip(ring_ranges(&anchor, from, to)) {
+            *part = self.region.words(range.start, ((range.end - range.start) / 4) as usize);
+        }
+        parts
+    }
+
+    /// Makes a changed anchor durable, in place of the older one.
+    fn change_anchor(&self, state: &mut State, change: impl FnOnce(&mut Anchor)) -> Result<()> {
+        let mut anchor = state.anchor;
+        change(&mut anchor);
+        anchor.counter += 1;
+        self.write_anchor(&anchor)?;
+        state.anchor = anchor;
+        Ok(())
+    }
+
+    fn write_anchor(&self, anchor: &Anchor) -> Result<()> {
+        let range = anchor.range();
+        self.region.store_words(range.start, &anchor.encode(self.salt));
+        self.region.flush(Site::LogAnchor, range);
+        self.region.fence(Site::LogAnchor)
+    }
+}
+
+/// Bytes of the ring that a batch must leave free, so that a full graph can be deleted from.
+fn kept_for_deletions(anchor: &Anchor, only_takes_away: bool) -> u64 {
+    if only_takes_away {
+        0
+    } else {
+        (anchor.capacity / 64).next_multiple_of(64).min(KEPT_BYTES_MAX)
+    }
+}
+
+/// Checksums shared words through a small copy.
+pub fn crc_of_shared(mut crc: u32, words: &[AtomicU32]) -> u32 {
+    let mut copy = [0u32; 512];
+    for part in words.chunks(copy.len()) {
+        for (word, shared) in copy.iter_mut().zip(part) {
+            *word = shared.load(Relaxed);
+        }
+        crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(&copy[..part.len()]));
+    }
+    crc
+}
+
+fn split(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+fn join(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}

@@ -1,0 +1,146 @@
+//! Records of the log: one batch each, in whole cache lines.
+
+use super::split;
+use crate::batch::Batch;
+
+pub(super) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"BTCH");
+pub(super) const COMMIT_MAGIC: u32 = u32::from_le_bytes(*b"CMIT");
+pub(super) const HEADER_WORDS: usize = 8;
+pub(super) const COMMIT_WORDS: usize = 4;
+/// No two records share a line, so that none is written back twice.
+pub const LINE_BYTES: u64 = 64;
+pub(super) const LINE_WORDS: usize = LINE_BYTES as usize / 4;
+
+/// Batches in the log: one, or some of one update each that follow each other, a line each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Where the first update lies.
+    pub(super) position: u64,
+    /// The sequence number of the first update.
+    pub sequence: u64,
+    /// How many updates there are.
+    pub count: u32,
+    /// Whether each of them is a batch.
+    pub(super) is_of_lines: bool,
+    /// The number of the open that wrote it.
+    pub(super) generation: u32,
+    /// Whether some of them are of vertices, not of edges.
+    pub has_vertex_updates: bool,
+}
+
+impl Record {
+    /// Returns the record of one batch whose first update lies at `position`.
+    pub(super) fn new(
+        position: u64,
+        sequence: u64,
+        count: u32,
+        generation: u32,
+        has_vertex_updates: bool,
+    ) -> Self {
+        let is_of_lines = count == 1 && !has_vertex_updates;
+        Self { position, sequence, count, is_of_lines, generation, has_vertex_updates }
+    }
+
+    /// Returns the record of batches of one update of an edge each, the first of which begins at
+    /// `start`.
+    pub(super) fn of_lines(start: u64, sequence: u64, count: u32, generation: u32) -> Self {
+        let position = start + 4 * HEADER_WORDS as u64;
+        let (is_of_lines, has_vertex_updates) = (true, false);
+        Self { position, sequence, count, is_of_lines, generation, has_vertex_updates }
+    }
+
+    /// Returns how many batches it is.
+    pub(super) fn batch_count(&self) -> u64 {
+        if self.is_of_lines { self.count.into() } else { 1 }
+    }
+
+    /// Returns the sequence number after its last update.
+    pub(super) fn end_sequence(&self) -> u64 {
+        self.sequence + u64::from(self.count)
+    }
+
+    /// Returns where its first batch begins.
+    pub(super) fn start(&self) -> u64 {
+        self.position - 4 * HEADER_WORDS as u64
+    }
+
+    /// Returns where its last batch ends.
+    pub(super) fn end(&self, weighted: bool) -> u64 {
+        match self.is_of_lines {
+            true => self.start() + LINE_BYTES * u64::from(self.count),
+            false => self.start() + record_bytes(self.count.into(), weighted),
+        }
+    }
+
+    /// Joins `next`, which follows, if both are of single lines. Returns whether it did.
+    pub(super) fn join(&mut self, next: &Record) -> bool {
+        let Record { position, generation, count, is_of_lines, .. } = *next;
+        let follows = position == self.position + LINE_BYTES * u64::from(self.count);
+        let joins = self.is_of_lines
+            && is_of_lines
+            && follows
+            && self.generation == generation
+            && self.count < u32::MAX - count;
+        self.count += if joins { count } else { 0 };
+        joins
+    }
+
+    /// Cuts it before the batch that begins at `position` or after it. Returns what was before.
+    pub(super) fn split_before(&mut self, position: u64) -> Option<Record> {
+        if !self.is_of_lines {
+            return None;
+        }
+        let count = position.saturating_sub(self.start()).div_ceil(LINE_BYTES);
+        let count = count.min(self.count.into()) as u32;
+        let before = Record { count, ..*self };
+        self.position += LINE_BYTES * u64::from(count);
+        self.sequence += u64::from(count);
+        self.count -= count;
+        (count > 0).then_some(before)
+    }
+}
+
+/// Returns updates and weights as they lie in a record, up to where its end begins.
+pub(super) fn encode_body(batch: &Batch) -> Vec<u32> {
+    let bytes = record_bytes(batch.len() as u64, batch.is_weighted());
+    let len = (bytes / 4) as usize - HEADER_WORDS - COMMIT_WORDS;
+    let mut body = Vec::with_capacity(len);
+    body.extend_from_slice(batch.updates());
+    body.extend(batch.weights().iter().map(|weight| weight.to_bits()));
+    body.resize(len, 0);
+    body
+}
+
+pub(super) fn encode_header(
+    generation: u32,
+    count: u32,
+    flags: u32,
+    [sequence, durable]: [u64; 2],
+) -> [u32; HEADER_WORDS] {
+    let [s0, s1] = split(sequence);
+    let [d0, d1] = split(durable);
+    [RECORD_MAGIC, generation, count, flags, s0, s1, d0, d1]
+}
+
+/// The commit's checksum covers body, header and end, in this order, so that the body's part can
+/// be computed before the record has a sequence number.
+pub(super) fn encode_commit(
+    body_crc: u32,
+    header: &[u32],
+    end_sequence: u64,
+) -> [u32; COMMIT_WORDS] {
+    let [e0, e1] = split(end_sequence);
+    let crc = crc32c::crc32c_append(body_crc, bytemuck::cast_slice(header));
+    let crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(&[e0, e1]));
+    [COMMIT_MAGIC, crc, e0, e1]
+}
+
+/// Returns the bytes of the record of one batch.
+pub(super) fn record_bytes(update_count: u64, weighted: bool) -> u64 {
+    let body_words = update_count * if weighted { 3 } else { 2 };
+    let bytes = 4 * (HEADER_WORDS + COMMIT_WORDS) as u64 + 4 * body_words;
+    bytes.next_multiple_of(LINE_BYTES)
+}
+
+// A batch of one update takes one line, with a weight or without.
+const _: () = assert!(4 * (HEADER_WORDS + COMMIT_WORDS + 3) as u64 <= LINE_BYTES);

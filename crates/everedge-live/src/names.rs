@@ -1,0 +1,506 @@
+//! The id map: external ids, strings or sparse integers, to the dense ids that layouts use.
+//!
+//! Names are appended in frames, one for the new names of a batch, each fenced before the batch
+//! that uses them is logged. The n-th name of the file belongs to the vertex id n.
+//! `docs/format.md` §5 draws a frame.
+//!
+//! # Invariants
+//! - N1: a name has one id, an id one name; ids have no gaps.
+//! - N2: a frame's checksum continues that of the frame before it, so that what a torn frame left
+//!   behind is never taken for a later one.
+//!
+//! # Cost
+//! DRAM: a string's bytes and about 16 more, an integer 24 bytes. Opening reads the whole file.
+//!
+//! # Recovery
+//! Read to the first frame that is not whole; the last whole one is fenced, since a process that
+//! was killed may have left it in caches only. Names without an edge are no vertices; an edge
+//! without a name proves damage ([`Names::check_covers`]).
+
+use std::hash::Hasher;
+use std::sync::atomic::Ordering::Relaxed;
+
+use everedge_core::{MAX_VERTEX_ID, VertexId};
+use hashbrown::HashTable;
+use parking_lot::RwLock;
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::Manifest;
+use crate::log::crc_of_shared;
+use crate::options::{IdKind, LayoutOptions};
+use crate::{Error, Result};
+use everedge_medium::{Region, Site, Volume};
+
+/// The file of the id map.
+pub const NAMES: &str = "names";
+const FRAME_MAGIC: u32 = u32::from_le_bytes(*b"NAME");
+const FRAME_HEADER_WORDS: usize = 4;
+const FILE_BYTES_MIN: u64 = 4096;
+const GROWTH_BYTES_MAX: u64 = 16 << 20;
+/// A name may be so long, in bytes.
+const NAME_BYTES_MAX: usize = 1 << 16;
+
+/// An id as its source wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ExternalId {
+    /// An integer.
+    Integer(u64),
+    /// A string.
+    Text(String),
+}
+
+impl std::fmt::Display for ExternalId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(id) => id.fmt(f),
+            Self::Text(id) => f.write_str(id),
+        }
+    }
+}
+
+/// The id map of one graph.
+pub struct Names {
+    region: Region,
+    state: RwLock<State>,
+}
+
+struct State {
+    table: Table,
+    /// Where the next frame goes.
+    end: u64,
+    /// The checksum of the last frame.
+    checksum: u32,
+}
+
+enum Table {
+    Integer { by_id: Vec<u64>, ids: FxHashMap<u64, VertexId> },
+    Text(TextTable),
+}
+
+/// Strings, one after the other in one buffer.
+#[derive(Default)]
+struct TextTable {
+    bytes: String,
+    ends: Vec<usize>,
+    ids: HashTable<VertexId>,
+}
+
+impl Names {
+    /// Creates the map of a new graph, or none if its ids are dense.
+    ///
+    /// # Errors
+    /// `NoSpace` or `Io` if the file cannot be made.
+    pub fn create(
+        volume: &Volume,
+        manifest: &Manifest<impl LayoutOptions>,
+    ) -> Result<Option<Self>> {
+        if manifest.options.ids == IdKind::Dense {
+            return Ok(None);
+        }
+        let region = volume.create_region(NAMES, FILE_BYTES_MIN)?;
+        Ok(Some(Self::empty(region, manifest)))
+    }
+
+    /// Opens the map of a graph, if it has one.
+    ///
+    /// # Errors
+    /// `Corruption` if a whole frame says what cannot be.
+    pub fn open(volume: &Volume, manifest: &Manifest<impl LayoutOptions>) -> Result<Option<Self>> {
+        if manifest.options.ids == IdKind::Dense {
+            return Ok(None);
+        }
+        let names = Self::empty(volume.open_region(NAMES)?, manifest);
+        let mut state = names.state.write();
+        let mut last_start = 0;
+        loop {
+            let start = state.end;
+            if !names.read_frame(&mut state)? {
+                break;
+            }
+            last_start = start;
+        }
+        names.region.flush(Site::NamesFound, last_start..state.end);
+        names.region.fence(Site::NamesFound)?;
+        drop(state);
+        Ok(Some(names))
+    }
+
+    fn empty(region: Region, manifest: &Manifest<impl LayoutOptions>) -> Self {
+        let table = match manifest.options.ids {
+            IdKind::Text => Table::Text(TextTable::default()),
+            _ => Table::Integer { by_id: Vec::new(), ids: FxHashMap::default() },
+        };
+        let state = State { table, end: 0, checksum: manifest.salt() };
+        Self { region, state: RwLock::new(state) }
+    }
+
+    /// Returns how many names there are.
+    pub fn len(&self) -> u32 {
+        self.state.read().table.len()
+    }
+
+    /// Returns whether there is no name.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the name of a vertex, if it has one.
+    pub fn name_of(&self, v: VertexId) -> Option<ExternalId> {
+        match &self.state.read().table {
+            Table::Integer { by_id, .. } => by_id.get(v as usize).copied().map(ExternalId::Integer),
+            Table::Text(texts) => texts.get(v).map(|text| ExternalId::Text(text.into())),
+        }
+    }
+
+    /// Returns the vertex of a name, if it is known. An integer map reads `name` as an integer.
+    pub fn id_of(&self, name: &str) -> Option<VertexId> {
+        match &self.state.read().table {
+            Table::Integer { ids, .. } => ids.get(&name.parse().ok()?).copied(),
+            Table::Text(texts) => texts.find(name),
+        }
+    }
+
+    /// Returns the vertices of integer names, `None` for an unknown one.
+    pub fn find_integers(&self, names: &[u64]) -> Vec<Option<VertexId>> {
+        match &self.state.read().table {
+            Table::Integer { ids, .. } => names.iter().map(|name| ids.get(name).copied()).collect(),
+            Table::Text(_) => vec![None; names.len()],
+        }
+    }
+
+    /// Returns the vertices of names; new names are durable on return.
+    ///
+    /// # Errors
+    /// `InvalidInput` if this map keeps integers or a name is too long, `NoSpace` if the medium
+    /// is full: then no name was added.
+    pub fn intern_texts<'a>(
+        &self,
+        names: impl ExactSizeIterator<Item = &'a str>,
+    ) -> Result<Vec<VertexId>> {
+        let mut state = self.state.write();
+        let Table::Text(texts) = &mut state.table else {
+            return Err(Error::invalid("the graph's ids are integers, not strings"));
+        };
+        let known = texts.len();
+        let mut ids = Vec::with_capacity(names.len());
+        let mut outcome = Ok(());
+        for name in names {
+            match texts.intern(name) {
+                Ok(id) => ids.push(id),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        let outcome = outcome.and_then(|()| self.append_since(&mut state, known));
+        self.undo_on_error(&mut state, known, outcome)?;
+        Ok(ids)
+    }
+
+    /// Returns the vertices of integer names; new names are durable on return.
+    ///
+    /// # Errors
+    /// As [`Self::intern_texts`].
+    pub fn intern_integers(&self, names: &[u64]) -> Result<Vec<VertexId>> {
+        let mut state = self.state.write();
+        let Table::Integer { by_id, ids } = &mut state.table else {
+            return Err(Error::invalid("the graph's ids are strings, not integers"));
+        };
+        let known = by_id.len() as u32;
+        let mut found = Vec::with_capacity(names.len());
+        for &name in names {
+            let id = *ids.entry(name).or_insert_with(|| {
+                by_id.push(name);
+                by_id.len() as u32 - 1
+            });
+            found.push(id);
+        }
+        let outcome = check_count(by_id.len());
+        let outcome = outcome.and_then(|()| self.append_since(&mut state, known));
+        self.undo_on_error(&mut state, known, outcome)?;
+        Ok(found)
+    }
+
+    /// Checks that every id below `vertex_bound` has a name.
+    ///
+    /// # Errors
+    /// `Corruption` if one has none: a frame that was durable is damaged.
+    pub fn check_covers(&self, vertex_bound: u32) -> Result<()> {
+        let state = self.state.read();
+        let found = state.table.len();
+        if found >= vertex_bound {
+            return Ok(());
+        }
+        Err(Error::Corruption {
+            path: self.region.path().to_owned(),
+            offset: state.end,
+            what: "names of external ids".into(),
+            expected: format!("names for {vertex_bound} vertices"),
+            found: format!("{found} before a damaged frame"),
+        })
+    }
+
+    fn undo_on_error(&self, state: &mut State, known: u32, outcome: Result<()>) -> Result<()> {
+        if outcome.is_err() {
+            state.table.truncate(known);
+        }
+        outcome
+    }
+
+    /// Appends the names from `known` on as one frame and fences it.
+    fn append_since(&self, state: &mut State, known: u32) -> Result<()> {
+        if state.table.len() == known {
+            return Ok(());
+        }
+        let payload = state.table.encode(known);
+        let header = [FRAME_MAGIC, state.table.len() - known, payload.len() as u32];
+        let mut checksum = crc32c::crc32c_append(state.checksum, bytemuck::cast_slice(&header));
+        checksum = crc32c::crc32c_append(checksum, bytemuck::cast_slice(&payload));
+        let mut frame = vec![header[0], header[1], header[2], checksum];
+        frame.extend_from_slice(&payload);
+        let end = state.end + 4 * frame.len() as u64;
+        if end > self.region.len() {
+            let ahead = (self.region.len() / 2).min(GROWTH_BYTES_MAX);
+            self.region.grow((end + ahead).next_multiple_of(FILE_BYTES_MIN))?;
+        }
+        self.region.store_words(state.end, &frame);
+        self.region.flush(Site::Names, state.end..end);
+        self.region.fence(Site::Names)?;
+        state.end = end;
+        state.checksum = checksum;
+        Ok(())
+    }
+
+    /// Reads the frame at the end of what was read. Returns whether there was a whole one.
+    fn read_frame(&self, state: &mut State) -> Result<bool> {
+        let start = state.end;
+        if start + 4 * FRAME_HEADER_WORDS as u64 > self.region.len() {
+            return Ok(false);
+        }
+        let header: Vec<u32> =
+            self.region.words(start, FRAME_HEADER_WORDS).iter().map(|w| w.load(Relaxed)).collect();
+        let end = start + 4 * (FRAME_HEADER_WORDS as u64 + u64::from(header[2]));
+        if header[0] != FRAME_MAGIC || end > self.region.len() {
+            return Ok(false);
+        }
+        let payload_offset = start + 4 * FRAME_HEADER_WORDS as u64;
+        let payload = self.region.words(payload_offset, header[2] as usize);
+        let checksum = crc32c::crc32c_append(state.checksum, bytemuck::cast_slice(&header[..3]));
+        let checksum = crc_of_shared(checksum, payload);
+        if !self.region.checksum_matches(Site::Names, header[3], checksum) {
+            return Ok(false);
+        }
+        let words: Vec<u32> = payload.iter().map(|word| word.load(Relaxed)).collect();
+        state.table.decode(header[1], &words).map_err(|what| Error::Corruption {
+            path: self.region.path().to_owned(),
+            offset: start,
+            what: "names of external ids".into(),
+            expected: format!("{} new names", header[1]),
+            found: what.into(),
+        })?;
+        state.end = end;
+        state.checksum = checksum;
+        Ok(true)
+    }
+}
+
+impl Table {
+    fn len(&self) -> u32 {
+        match self {
+            Self::Integer { by_id, .. } => by_id.len() as u32,
+            Self::Text(texts) => texts.len(),
+        }
+    }
+
+    fn truncate(&mut self, len: u32) {
+        match self {
+            Self::Integer { by_id, ids } => {
+                by_id.drain(len as usize..).for_each(|name| {
+                    ids.remove(&name);
+                });
+            }
+            Self::Text(texts) => texts.truncate(len),
+        }
+    }
+
+    /// Integers are two words each; strings are their lengths, then their bytes, zero-filled to
+    /// an even number of words.
+    fn encode(&self, first: u32) -> Vec<u32> {
+        match self {
+            Self::Integer { by_id, .. } => by_id[first as usize..]
+                .iter()
+                .flat_map(|&name| [name as u32, (name >> 32) as u32])
+                .collect(),
+            Self::Text(texts) => {
+                let names = (first..texts.len()).filter_map(|id| texts.get(id));
+                let mut words: Vec<u32> = names.clone().map(|name| name.len() as u32).collect();
+                let bytes: Vec<u8> = names.flat_map(str::bytes).collect();
+                for chunk in bytes.chunks(4) {
+                    let mut word = [0; 4];
+                    word[..chunk.len()].copy_from_slice(chunk);
+                    words.push(u32::from_le_bytes(word));
+                }
+                words.resize(words.len().next_multiple_of(2), 0);
+                words
+            }
+        }
+    }
+
+    fn decode(&mut self, count: u32, words: &[u32]) -> std::result::Result<(), &'static str> {
+        let before = self.len();
+        match self {
+            Self::Integer { by_id, ids } => {
+                for (pair, id) in words.chunks_exact(2).zip(before..) {
+                    let name = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+                    by_id.push(name);
+                    if ids.insert(name, id).is_some() {
+                        return Err("an integer that has an id already");
+                    }
+                }
+            }
+            Self::Text(texts) => {
+                let lens = words.get(..count as usize).ok_or("a frame that is too short")?;
+                let bytes: &[u8] = bytemuck::cast_slice(&words[count as usize..]);
+                let mut start = 0usize;
+                for &len in lens {
+                    let name = bytes.get(start..start + len as usize).ok_or("too few bytes")?;
+                    let name = std::str::from_utf8(name).map_err(|_| "a name that is no text")?;
+                    let known = texts.len();
+                    if !texts.intern(name).is_ok_and(|id| id == known) {
+                        return Err("a string that has an id already");
+                    }
+                    start += len as usize;
+                }
+            }
+        }
+        if before.checked_add(count) == Some(self.len()) {
+            Ok(())
+        } else {
+            Err("another number of names")
+        }
+    }
+}
+
+impl TextTable {
+    fn len(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
+    fn get(&self, id: VertexId) -> Option<&str> {
+        let end = *self.ends.get(id as usize)?;
+        let start = if id == 0 { 0 } else { self.ends[id as usize - 1] };
+        Some(&self.bytes[start..end])
+    }
+
+    fn find(&self, name: &str) -> Option<VertexId> {
+        self.ids.find(hash(name), |&id| self.get(id) == Some(name)).copied()
+    }
+
+    fn intern(&mut self, name: &str) -> Result<VertexId> {
+        if let Some(id) = self.find(name) {
+            return Ok(id);
+        }
+        if name.len() > NAME_BYTES_MAX {
+            let what = format!("an id has {} bytes, at most {NAME_BYTES_MAX} fit", name.len());
+            return Err(Error::invalid(what));
+        }
+        check_count(self.ends.len() + 1)?;
+        let id = self.len();
+        self.bytes.push_str(name);
+        self.ends.push(self.bytes.len());
+        let Self { bytes, ends, ids } = self;
+        ids.insert_unique(hash(name), id, |&id| {
+            let start = if id == 0 { 0 } else { ends[id as usize - 1] };
+            hash(&bytes[start..ends[id as usize]])
+        });
+        Ok(id)
+    }
+
+    fn truncate(&mut self, len: u32) {
+        for id in len..self.len() {
+            let Some(hash) = self.get(id).map(hash) else { continue };
+            if let Ok(entry) = self.ids.find_entry(hash, |&found| found == id) {
+                entry.remove();
+            }
+        }
+        self.ends.truncate(len as usize);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+}
+
+fn check_count(count: usize) -> Result<()> {
+    if count <= MAX_VERTEX_ID as usize + 1 {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("more than {} different ids", MAX_VERTEX_ID as u64 + 1)))
+}
+
+fn hash(name: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(name.as_bytes());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GraphOptions;
+    use everedge_medium::{MediumKind, VolumeOptions};
+
+    /// A layout that has no options.
+    #[derive(Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct Plain {}
+
+    impl LayoutOptions for Plain {
+        const NAME: &'static str = "plain";
+    }
+
+    fn names(ids: IdKind) -> (Volume, Manifest<Plain>, Names) {
+        let options = VolumeOptions::new(MediumKind::Dram);
+        let volume = Volume::create("names".as_ref(), options).unwrap();
+        let manifest = Manifest::new(
+            everedge_medium::Kind::Graph,
+            GraphOptions { ids, ..GraphOptions::default() },
+        );
+        let names = Names::create(&volume, &manifest).unwrap().unwrap();
+        (volume, manifest, names)
+    }
+
+    #[test]
+    fn names_are_found_again() {
+        let (volume, manifest, names) = names(IdKind::Text);
+        let first = names.intern_texts(["ä", "", "bc", "ä"].into_iter()).unwrap();
+        assert_eq!(first, [0, 1, 2, 0]);
+        let many: Vec<String> = (0..3000).map(|i| format!("name {i}")).collect();
+        let ids = names.intern_texts(many.iter().map(String::as_str)).unwrap();
+        drop(names);
+        let names = Names::open(&volume, &manifest).unwrap().unwrap();
+        assert_eq!(names.len(), 3003);
+        assert_eq!(names.id_of("bc"), Some(2));
+        assert_eq!(names.id_of("none"), None);
+        assert_eq!(names.name_of(ids[77]), Some(ExternalId::Text("name 77".into())));
+        names.check_covers(3003).unwrap();
+        assert!(names.check_covers(3004).is_err());
+    }
+
+    #[test]
+    fn integers_are_found_again() {
+        let (volume, manifest, names) = names(IdKind::Integer);
+        assert_eq!(names.intern_integers(&[u64::MAX, 5, u64::MAX]).unwrap(), [0, 1, 0]);
+        assert!(names.intern_texts(["5"].into_iter()).is_err());
+        drop(names);
+        let names = Names::open(&volume, &manifest).unwrap().unwrap();
+        assert_eq!(names.id_of("5"), Some(1));
+        assert_eq!(names.find_integers(&[u64::MAX, 6]), [Some(0), None]);
+    }
+
+    #[test]
+    fn a_refused_call_adds_no_name() {
+        let (_volume, _manifest, names) = names(IdKind::Text);
+        let long = "x".repeat(NAME_BYTES_MAX + 1);
+        assert!(names.intern_texts(["a", &long].into_iter()).is_err());
+        assert_eq!((names.len(), names.id_of("a")), (0, None));
+        assert_eq!(names.intern_texts(["b", "a"].into_iter()).unwrap(), [0, 1]);
+    }
+}

@@ -1,0 +1,431 @@
+//! The directory of a graph on a file system: its lock, its small files, its region files.
+//!
+//! Everything is opened relative to the directory's descriptor, symbolic links are refused, and
+//! what is not a regular file is refused after opening it without waiting for it.
+//! A rename is durable when the call returns; a new file and a removal are after `sync`.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Access;
+use super::file::{BackingFile, space_error};
+use crate::{Error, Result};
+
+const LOCK_NAME: &str = "lock";
+const LOCK_RETRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
+const TEMPORARY_SUFFIX: &str = ".tmp";
+const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
+
+/// An open directory and the lock in it.
+pub(super) struct Directory {
+    path: PathBuf,
+    fd: OwnedFd,
+    /// Holds the lock as long as it is open.
+    lock: OwnedFd,
+    access: Access,
+}
+
+impl Directory {
+    /// Makes the directory, or takes an existing empty one, and locks it.
+    pub(super) fn create(path: &Path) -> Result<Directory> {
+        match rustix::fs::mkdirat(CWD, path, DIRECTORY_MODE) {
+            Ok(()) => sync_parent(path)?,
+            Err(Errno::EXIST) => refuse_content(path)?,
+            Err(e) => return Err(Error::io(path, "create directory", e)),
+        }
+        let fd = open_directory(path)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
+        let lock = open_file(&fd, path, LOCK_NAME, flags)?;
+        take_lock(&lock, path, Access::Write, LOCK_RETRIES)?;
+        let access = Access::Write;
+        let directory = Directory { path: path.to_path_buf(), fd, lock, access };
+        directory.sync()?;
+        Ok(directory)
+    }
+
+    /// Opens and locks an existing directory; for writing, removes what a crash left half done.
+    pub(super) fn open(path: &Path, access: Access) -> Result<Directory> {
+        Self::open_within(path, access, LOCK_RETRIES)
+    }
+
+    /// Opens and locks for writing a directory that this user has made and nobody uses now.
+    pub(super) fn open_free(path: &Path) -> Result<Option<Directory>> {
+        match open_own(path)? {
+            Some(_) => Self::open_within(path, Access::Write, 0).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn open_within(path: &Path, access: Access, lock_retries: u32) -> Result<Directory> {
+        let fd = open_directory(path)?;
+        let flags = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::Write => OFlags::RDWR,
+        };
+        let lock = open_file(&fd, path, LOCK_NAME, flags).map_err(|e| match e {
+            Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                not_a_graph(path, "it holds no lock file")
+            }
+            e => e,
+        })?;
+        take_lock(&lock, path, access, lock_retries)?;
+        let directory = Directory { path: path.to_path_buf(), fd, lock, access };
+        if access == Access::Write {
+            directory.remove_temporaries()?;
+        }
+        Ok(directory)
+    }
+
+    /// Removes the directory and all files in it, if there is one and this user has made it.
+    pub(super) fn remove_own(path: &Path) -> Result<()> {
+        let Some(fd) = open_own(path)? else { return Ok(()) };
+        for name in names(&fd, path)? {
+            rustix::fs::unlinkat(&fd, &name, AtFlags::empty())
+                .map_err(|e| Error::io(&path.join(name), "remove", e))?;
+        }
+        rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)
+            .map_err(|e| Error::io(path, "remove directory", e))
+    }
+
+    /// Opens and locks the directory if there is one and this user has made it.
+    pub(super) fn open_own(path: &Path, access: Access) -> Result<Option<Directory>> {
+        match open_own(path)? {
+            Some(_) => Self::open(path, access).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns what tells the file `name` from all others of the system.
+    pub(super) fn identity(&self, name: &str) -> Result<(u64, u64)> {
+        let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|e| Error::io(&self.path.join(name), "examine", e))?;
+        Ok((stat.st_dev, stat.st_ino))
+    }
+
+    /// Returns the whole path, whatever the directory of the process.
+    pub(super) fn absolute_path(&self) -> Option<PathBuf> {
+        std::path::absolute(&self.path).ok()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Returns the bytes in which the file system prefers to be read and written, if it says so.
+    pub(super) fn block_bytes(&self) -> Option<u32> {
+        let stat = rustix::fs::fstat(&self.fd).ok()?;
+        u32::try_from(stat.st_blksize).ok().filter(|&bytes| bytes > 0)
+    }
+
+    /// Makes the file `name` with `len` allocated bytes, not yet synced.
+    pub(super) fn create_file(&self, name: &str, len: u64) -> Result<BackingFile> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
+        let fd = open_file(&self.fd, &self.path, name, flags)?;
+        let file = BackingFile::new(fd, self.path.join(name));
+        if let Err(e) = file.allocate(0..len) {
+            // The first error is the one to report; an empty file that stays is found by its name.
+            let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
+            return Err(e);
+        }
+        Ok(file)
+    }
+
+    /// Opens the file `name`.
+    pub(super) fn open_file(&self, name: &str, access: Access) -> Result<BackingFile> {
+        let flags = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::Write => OFlags::RDWR,
+        };
+        let fd = open_file(&self.fd, &self.path, name, flags)?;
+        Ok(BackingFile::new(fd, self.path.join(name)))
+    }
+
+    /// Writes and syncs a temporary file that [`rename_temporary`](Self::rename_temporary) makes
+    /// the file `name`.
+    pub(super) fn write_temporary(&self, name: &str, bytes: &[u8]) -> Result<OwnedFd> {
+        let temporary = format!("{name}{TEMPORARY_SUFFIX}");
+        let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY;
+        let fd = open_file(&self.fd, &self.path, &temporary, flags)?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match rustix::io::retry_on_intr(|| rustix::io::write(&fd, rest)) {
+                Ok(written) => rest = &rest[written..],
+                Err(e) => {
+                    let path = self.path.join(name);
+                    let error = space_error(&path, fd.as_fd(), "write", e, rest.len() as u64);
+                    // The next attempt truncates what stays.
+                    let _ = rustix::fs::unlinkat(&self.fd, &temporary, AtFlags::empty());
+                    return Err(error);
+                }
+            }
+        }
+        Ok(fd)
+    }
+
+    /// Syncs what `write_temporary` wrote and puts it in the place of `name`, durably.
+    pub(super) fn rename_temporary(&self, name: &str, temporary: &OwnedFd) -> Result<()> {
+        let path = self.path.join(name);
+        rustix::fs::fsync(temporary).map_err(|e| Error::io(&path, "sync", e))?;
+        let old_name = format!("{name}{TEMPORARY_SUFFIX}");
+        rustix::fs::renameat(&self.fd, old_name, &self.fd, name)
+            .map_err(|e| Error::io(&path, "rename", e))?;
+        self.sync()
+    }
+
+    /// Returns all bytes of the file `name`, which are at most `bytes_max`.
+    pub(super) fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+        read_whole(&self.fd, &self.path, name, bytes_max)
+    }
+
+    /// Removes the file `name`; [`sync`](Self::sync) makes that durable.
+    pub(super) fn remove(&self, name: &str) -> Result<()> {
+        rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())
+            .map_err(|e| Error::io(&self.path.join(name), "remove", e))
+    }
+
+    /// Removes the lock and the directory, which holds nothing else.
+    pub(super) fn remove_itself(&self) -> Result<()> {
+        self.remove(LOCK_NAME)?;
+        rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR)
+            .map_err(|e| Error::io(&self.path, "remove directory", e))
+    }
+
+    /// Returns whether there is a file `name`.
+    pub(super) fn contains(&self, name: &str) -> Result<bool> {
+        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(e) => Err(Error::io(&self.path.join(name), "examine", e)),
+        }
+    }
+
+    /// Returns how many bytes the files take on the file system.
+    pub(super) fn disk_bytes(&self) -> Result<u64> {
+        let mut bytes = 0;
+        for name in self.names()? {
+            let stat = rustix::fs::statat(&self.fd, &name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_err(|e| Error::io(&self.path.join(&name), "examine", e))?;
+            // `st_blocks` counts units of 512 bytes on every file system.
+            bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+        }
+        Ok(bytes)
+    }
+
+    /// Makes new names, renames and removals durable.
+    pub(super) fn sync(&self) -> Result<()> {
+        rustix::fs::fsync(&self.fd).map_err(|e| Error::io(&self.path, "sync directory", e))
+    }
+
+    fn remove_temporaries(&self) -> Result<()> {
+        for name in self.names()?.iter().filter(|n| n.ends_with(TEMPORARY_SUFFIX)) {
+            self.remove(name)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the file names that are text; the medium makes no others.
+    fn names(&self) -> Result<Vec<String>> {
+        names(&self.fd, &self.path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if self.access == Access::Write {
+            // The id only serves the message of `Error::InUse`.
+            let _ = rustix::fs::ftruncate(&self.lock, 0);
+        }
+    }
+}
+
+/// Returns all bytes of a file in a directory that is not opened as a volume: no lock is taken.
+///
+/// # Errors
+/// [`Error::NotAGraph`] if `path` is no directory or has no such regular file;
+/// [`Error::Corruption`] if the file has more than `bytes_max` bytes, before any is read.
+pub fn read_file(path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+    let fd = open_directory(path)?;
+    read_whole(&fd, path, name, bytes_max).map_err(|e| match e {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            not_a_graph(path, &format!("it holds no `{name}`"))
+        }
+        e => e,
+    })
+}
+
+fn read_whole(directory: &OwnedFd, path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+    let fd = open_file(directory, path, name, OFlags::RDONLY)?;
+    let path = path.join(name);
+    let file = BackingFile::new(fd, path.clone());
+    let len = file.len()?;
+    check_size(&path, len, bytes_max)?;
+    let mut bytes = vec![0; len as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let read = rustix::io::retry_on_intr(|| {
+            rustix::io::pread(file.fd(), &mut bytes[filled..], filled as u64)
+        })
+        .map_err(|e| Error::io(&path, "read", e))?;
+        if read == 0 {
+            break;
+        }
+        filled += read;
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Refuses a file of more bytes than its reader would take.
+pub(super) fn check_size(path: &Path, len: u64, bytes_max: u64) -> Result<()> {
+    if len <= bytes_max {
+        return Ok(());
+    }
+    Err(Error::Corruption {
+        path: path.to_path_buf(),
+        offset: 0,
+        what: "file size in bytes".into(),
+        expected: format!("at most {bytes_max}"),
+        found: len.to_string(),
+    })
+}
+
+/// Returns the paths in `parent` whose names begin so.
+pub(super) fn paths_with(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let names = open_directory(parent).and_then(|fd| names(&fd, parent)).unwrap_or_default();
+    let wanted = names.iter().filter(|name| name.starts_with(prefix));
+    wanted.map(|name| parent.join(name)).collect()
+}
+
+/// Returns what tells the file at `path` from all others of the system; nothing if it is certain
+/// that there is none.
+///
+/// # Errors
+/// If that cannot be said.
+pub fn identity_of(path: &Path) -> Result<Option<(u64, u64)>> {
+    match rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some((stat.st_dev, stat.st_ino))),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(e) => Err(Error::io(path, "examine", e)),
+    }
+}
+
+pub(super) fn names(fd: &OwnedFd, path: &Path) -> Result<Vec<String>> {
+    let failed = |e| Error::io(path, "list", e);
+    let mut names = Vec::new();
+    for entry in Dir::read_from(fd).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy();
+        if name != "." && name != ".." {
+            names.push(name.into_owned());
+        }
+    }
+    Ok(names)
+}
+
+pub(super) fn open_directory(path: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(|e| match e {
+        Errno::NOENT => not_a_graph(path, "there is no such directory"),
+        Errno::NOTDIR | Errno::LOOP => not_a_graph(path, "it is not a directory"),
+        e => Error::io(path, "open", e),
+    })
+}
+
+/// Opens a directory that this user has made: where everyone may, others can use any name.
+fn open_own(path: &Path) -> Result<Option<OwnedFd>> {
+    let fd = match open_directory(path) {
+        Ok(fd) => fd,
+        Err(Error::NotAGraph { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let stat = rustix::fs::fstat(&fd).map_err(|e| Error::io(path, "examine", e))?;
+    Ok((stat.st_uid == rustix::process::geteuid().as_raw()).then_some(fd))
+}
+
+/// Opens a regular file of the directory, never through a link and never waiting for a pipe.
+fn open_file(directory: &OwnedFd, path: &Path, name: &str, flags: OFlags) -> Result<OwnedFd> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file_path = || path.join(name);
+    let fd = rustix::fs::openat(directory, name, flags, FILE_MODE).map_err(|e| match e {
+        Errno::LOOP | Errno::NXIO => not_a_graph(&file_path(), "it is not a regular file"),
+        e => Error::io(&file_path(), "open", e),
+    })?;
+    let stat = rustix::fs::fstat(&fd).map_err(|e| Error::io(&file_path(), "examine", e))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(not_a_graph(&file_path(), "it is not a regular file"));
+    }
+    Ok(fd)
+}
+
+fn refuse_content(path: &Path) -> Result<()> {
+    if names(&open_directory(path)?, path)?.is_empty() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("`{}` exists and is not empty; name a new graph", path.display())))
+}
+
+fn sync_parent(path: &Path) -> Result<()> {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    rustix::fs::openat(CWD, parent, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .and_then(rustix::fs::fsync)
+        .map_err(|e| Error::io(parent, "sync directory", e))
+}
+
+/// Locks for one writer or several readers and, as the writer, leaves the process id in the file.
+fn take_lock(lock: &OwnedFd, path: &Path, access: Access, retries: u32) -> Result<()> {
+    let operation = match access {
+        Access::Read => FlockOperation::NonBlockingLockShared,
+        Access::Write => FlockOperation::NonBlockingLockExclusive,
+    };
+    // A process that this one is starting has the lock too until it runs another program.
+    let mut taken = rustix::fs::flock(lock, operation);
+    for _ in 0..retries {
+        if taken != Err(Errno::WOULDBLOCK) {
+            break;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+        taken = rustix::fs::flock(lock, operation);
+    }
+    match taken {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => {
+            return Err(Error::InUse { path: path.to_path_buf(), holder: holder(lock) });
+        }
+        Err(e) => return Err(Error::io(path, "lock", e)),
+    }
+    if access == Access::Write {
+        let pid = std::process::id().to_string();
+        rustix::fs::ftruncate(lock, 0)
+            .and_then(|()| rustix::io::pwrite(lock, pid.as_bytes(), 0))
+            .map_err(|e| Error::io(&path.join(LOCK_NAME), "write", e))?;
+    }
+    Ok(())
+}
+
+/// Returns the process that left its id, if it still runs; readers leave none.
+fn holder(lock: &OwnedFd) -> String {
+    let mut text = [0; 16];
+    let len = rustix::io::pread(lock, &mut text, 0).unwrap_or(0);
+    let pid = std::str::from_utf8(&text[..len]).ok().and_then(|t| t.parse::<u32>().ok());
+    match pid {
+        Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!("process {pid}"),
+        _ => "another process".into(),
+    }
+}
+
+fn not_a_graph(path: &Path, what: &str) -> Error {
+    Error::NotAGraph { path: path.to_path_buf(), what: what.into() }
+}

@@ -1,0 +1,141 @@
+//! What can go wrong with durable bytes, said in one line: what, where, what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+/// The result of a storage call.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of the storage crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused an operation on a file or directory.
+    #[error("cannot {operation} `{}`: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried, as a verb: `open`, `sync`.
+        operation: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+
+    /// The file system or a quota has no room. What was stored before stays as it was.
+    #[error(
+        "no space for `{}`: {needed_bytes} bytes needed, {available_bytes} available; \
+         free some space or move the graph",
+        path.display()
+    )]
+    NoSpace {
+        /// The file that could not grow.
+        path: PathBuf,
+        /// How many more bytes the call needed.
+        needed_bytes: u64,
+        /// How many bytes the file system had for it; 0 if it does not say.
+        available_bytes: u64,
+    },
+
+    /// Bytes on the medium are not what was written.
+    #[error(
+        "`{}` is damaged at offset {offset}: {what}: expected {expected}, found {found}; \
+         run `everedge verify`",
+        path.display()
+    )]
+    Corruption {
+        /// The damaged file.
+        path: PathBuf,
+        /// Where in the file, in bytes.
+        offset: u64,
+        /// Which part is damaged.
+        what: String,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+
+    /// A file has a format version that this build does not read.
+    #[error(
+        "`{}` has format version {found}, this build reads version {supported}; \
+         use the everedge that wrote it",
+        path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The version that this build reads.
+        supported: u32,
+    },
+
+    /// Another handle holds the graph's lock.
+    #[error("graph is in use by {holder}: `{}`; close it there first", path.display())]
+    InUse {
+        /// The graph's directory.
+        path: PathBuf,
+        /// Who holds it: `process 1234`, or `another process` if it left no trace.
+        holder: String,
+    },
+
+    /// The path does not hold a graph.
+    #[error("`{}` is not a graph: {what}", path.display())]
+    NotAGraph {
+        /// The path as given.
+        path: PathBuf,
+        /// What is missing or in the way.
+        what: String,
+    },
+
+    /// The caller asked for what cannot be.
+    #[error("{what}")]
+    InvalidInput {
+        /// What is wrong, where, and what to do.
+        what: String,
+    },
+
+    /// An earlier sync failed, so what the medium holds is unknown until it is read again.
+    #[error("the graph refuses writes since an earlier error ({first}); open it again")]
+    Poisoned {
+        /// The text of the first failure.
+        first: String,
+    },
+
+    /// A write through a handle that was opened for reading.
+    #[error("`{}` was opened for reading; open it for writing", path.display())]
+    ReadOnly {
+        /// The graph's directory or the file in it.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// Names the operation and the path that `errno` belongs to.
+    pub fn io(path: &Path, operation: &'static str, errno: Errno) -> Error {
+        Error::Io { path: path.to_path_buf(), operation, source: errno.into() }
+    }
+
+    /// Tells a lack of space from other refusals.
+    pub fn refused(
+        path: &Path,
+        operation: &'static str,
+        errno: Errno,
+        needed_bytes: u64,
+        available_bytes: u64,
+    ) -> Error {
+        match errno {
+            Errno::NOSPC | Errno::DQUOT => {
+                Error::NoSpace { path: path.to_path_buf(), needed_bytes, available_bytes }
+            }
+            errno => Error::io(path, operation, errno),
+        }
+    }
+
+    /// Says in `what` which input is wrong and what to do.
+    pub fn invalid(what: impl Into<String>) -> Error {
+        Error::InvalidInput { what: what.into() }
+    }
+}

@@ -1,0 +1,375 @@
+//! Memory whose address never changes: a large reserved mapping, seen as atomics only.
+//!
+//! The mapping is reserved once, far larger than the file, so that a file that grows keeps its
+//! address. Pages beyond the end of the file must not be touched (SIGBUS), so every access is
+//! checked against the length, which only the medium changes.
+//!
+//! # Invariants
+//! M1. `base` is the start of `reserved_bytes` mapped bytes, page aligned, until the map is
+//!     dropped; `len` is at most `reserved_bytes`.
+//! M2. The bytes are only ever seen as atomics, so that threads, and other mappings of the file,
+//!     may change them at any time.
+#![expect(unsafe_code, reason = "mapping files, viewing them as atomics, cache line write-back")]
+
+use std::ffi::c_void;
+use std::io;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use everedge_core::memory::prefetch;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+use super::region::Backing;
+
+/// The unit in which a cache writes back.
+pub(super) const CACHE_LINE_BYTES: u64 = 64;
+pub(super) const PAGE_BYTES: u64 = 4096;
+const HUGE_PAGE_BYTES: u64 = 2 << 20;
+
+/// What a mapping shows.
+pub(super) enum Source<'a> {
+    /// Memory that reads zero until stored to.
+    Anonymous,
+    /// A file.
+    File { fd: BorrowedFd<'a> },
+    /// A file on a DAX file system whose metadata persists with the stores (`MAP_SYNC`).
+    Dax { fd: BorrowedFd<'a> },
+    /// A file as it is now; stores stay in memory.
+    Private { fd: BorrowedFd<'a> },
+}
+
+/// A mapping of fixed address.
+pub(super) struct Map {
+    base: NonNull<u8>,
+    reserved_bytes: u64,
+    /// How many bytes from `base` on may be touched.
+    len: AtomicU64,
+}
+
+// SAFETY: the memory belongs to the map and is only accessed as atomics (M2).
+unsafe impl Send for Map {}
+// SAFETY: as above; nothing in the map is thread-bound.
+unsafe impl Sync for Map {}
+
+impl Map {
+    /// Reserves `reserve_bytes` of address space, or less when it is limited, but at least `len`,
+    /// the bytes that may be touched from the start.
+    pub(super) fn new(source: &Source<'_>, reserve_bytes: u64, len: u64) -> io::Result<Map> {
+        let least_bytes = len.max(1).next_multiple_of(PAGE_BYTES);
+        let mut reserved_bytes = reserve_bytes.next_multiple_of(PAGE_BYTES).max(least_bytes);
+        loop {
+            match map_once(source, reserved_bytes) {
+                Ok(base) => return Ok(Map { base, reserved_bytes, len: AtomicU64::new(len) }),
+                Err(e) if e.kind() != io::ErrorKind::OutOfMemory => return Err(e),
+                Err(e) if reserved_bytes == least_bytes => return Err(e),
+                Err(_) => reserved_bytes = halve(reserved_bytes).max(least_bytes),
+            }
+        }
+    }
+
+    /// Returns how many bytes may be touched.
+    #[inline]
+    pub(super) fn len(&self) -> u64 {
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Returns how many bytes are reserved: the limit of `set_len`.
+    pub(super) fn reserved_bytes(&self) -> u64 {
+        self.reserved_bytes
+    }
+
+    /// Lets the first `len` bytes be touched; the file has them.
+    pub(super) fn set_len(&self, len: u64) {
+        assert!(len <= self.reserved_bytes, "{len} bytes are more than are reserved");
+        self.len.store(len, Ordering::Release);
+    }
+
+    /// Puts memory in the place of what is mapped of a range of whole pages. More bytes may be
+    /// touched then, if it ends beyond those that might.
+    pub(super) fn replace(&self, range: Range<u64>) -> io::Result<()> {
+        let Range { start, end } = range;
+        let page_end = end.next_multiple_of(PAGE_BYTES);
+        assert!(start.is_multiple_of(PAGE_BYTES), "{start} is inside of a page");
+        assert!(page_end <= self.reserved_bytes, "{end} bytes are more than are reserved");
+        if start < page_end {
+            // SAFETY: in bounds of the mapping by the assertion (M1).
+            let address = unsafe { self.base.add(start as usize) };
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+            map_anonymous(address.as_ptr().cast(), page_end - start, flags)?;
+        }
+        self.set_len(end.max(self.len()));
+        Ok(())
+    }
+
+    /// Views `count` words from `offset` on. Panics if they are unaligned or beyond the length.
+    #[inline]
+    pub(super) fn words(&self, offset: u64, count: usize) -> &[AtomicU32] {
+        self.check(offset, count, 4);
+        // SAFETY: in bounds of the mapping by the check (M1).
+        let start = unsafe { self.base.add(offset as usize) }.cast::<AtomicU32>();
+        // SAFETY: aligned and in bounds by the check, mapped as long as `self` (M1), atomics (M2).
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), count) }
+    }
+
+    /// Views `count` double words from `offset` on. Panics if they are unaligned or beyond the length.
+    #[inline]
+    pub(super) fn double_words(&self, offset: u64, count: usize) -> &[AtomicU64] {
+        self.check(offset, count, 8);
+        // SAFETY: in bounds of the mapping by the check (M1).
+        let start = unsafe { self.base.add(offset as usize) }.cast::<AtomicU64>();
+        // SAFETY: aligned and in bounds by the check, mapped as long as `self` (M1), atomics (M2).
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), count) }
+    }
+
+    /// Stores a line past the cache. Panics if it is unaligned or beyond the length.
+    #[inline]
+    pub(super) fn stream_line(&self, offset: u64, line: &[u32; 16]) {
+        assert!(offset.is_multiple_of(CACHE_LINE_BYTES), "offset {offset} is inside of a line");
+        let to = self.double_words(offset, 8);
+        let (pairs, _) = line.as_chunks::<2>();
+        for (to, &[low, high]) in to.iter().zip(pairs) {
+            let word = u64::from(low) | u64::from(high) << 32;
+            stream(to, word);
+        }
+    }
+
+    #[inline]
+    fn check(&self, offset: u64, count: usize, unit_bytes: u64) {
+        let end = (count as u64).checked_mul(unit_bytes).and_then(|n| n.checked_add(offset));
+        assert!(offset.is_multiple_of(unit_bytes), "offset {offset} is unaligned");
+        assert!(
+            end.is_some_and(|end| end <= self.len()),
+            "{count} units of {unit_bytes} bytes from offset {offset} on end beyond the region"
+        );
+    }
+
+    /// Starts loading `WORDS` words from `offset` on into the cache, if they are inside.
+    #[inline]
+    pub(super) fn prefetch<const WORDS: usize>(&self, offset: u64) {
+        if offset + 4 * WORDS as u64 <= self.len() {
+            let words = self.words(offset, WORDS);
+            (0..WORDS)
+                .step_by(CACHE_LINE_BYTES as usize / 4)
+                .for_each(|line| prefetch(&words[line..]));
+        }
+    }
+
+    /// Takes the page faults of a range now, in huge pages where it is long enough.
+    ///
+    /// The pages become dirty, so this is for memory only, never for a file on a disk. A kernel
+    /// older than 5.14 takes the faults one by one instead; then this returns false.
+    pub(super) fn populate(&self, range: Range<u64>) -> io::Result<bool> {
+        if range.end - range.start >= HUGE_PAGE_BYTES {
+            // Advice that a file system may not take; small pages serve as well.
+            let _ = self.advise(&range, Advice::LinuxHugepage);
+        }
+        match self.advise(&range, Advice::LinuxPopulateWrite) {
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(false),
+            result => result.map(|()| true),
+        }
+    }
+
+    /// Gives the whole pages of a range of anonymous memory back; the range reads zero afterwards.
+    pub(super) fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        let first_page = range.start.next_multiple_of(PAGE_BYTES);
+        let part_bytes = first_page.min(range.end) - range.start;
+        for word in self.words(range.start, (part_bytes / 4) as usize) {
+            word.store(0, Ordering::Relaxed);
+        }
+        match first_page < range.end {
+            true => self.advise(&(first_page..range.end), Advice::LinuxDontNeed),
+            false => Ok(()),
+        }
+    }
+
+    fn advise(&self, range: &Range<u64>, advice: Advice) -> io::Result<()> {
+        let start = range.start / PAGE_BYTES * PAGE_BYTES;
+        let end = range.end.next_multiple_of(PAGE_BYTES);
+        assert!(start <= end && end <= self.reserved_bytes, "{range:?} is outside of the map");
+        // SAFETY: in bounds of the mapping by the assertion (M1).
+        let address = unsafe { self.base.add(start as usize) };
+        // SAFETY: the range is ours (M1) and no one relies on its bytes but through atomics (M2).
+        unsafe { rustix::mm::madvise(address.as_ptr().cast(), (end - start) as usize, advice) }?;
+        Ok(())
+    }
+
+    /// Starts writing the cache lines of a range back; [`store_fence`] waits for them.
+    #[inline]
+    pub(super) fn write_back(&self, range: Range<u64>, instruction: WriteBack) {
+        let mut offset = range.start / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+        assert!(range.end <= self.len(), "range {range:?} ends beyond the region");
+        while offset < range.end {
+            // SAFETY: in bounds of the mapping by the assertion (M1).
+            let line = unsafe { self.base.add(offset as usize) };
+            // SAFETY: the line is mapped (M1); the processor has the instruction by `detect`.
+            unsafe { write_back_line(line.as_ptr(), instruction) };
+            offset += CACHE_LINE_BYTES;
+        }
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping, which no reference outlives (M1).
+        let unmapped =
+            unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.reserved_bytes as usize) };
+        debug_assert!(unmapped.is_ok(), "munmap failed");
+    }
+}
+
+fn halve(bytes: u64) -> u64 {
+    (bytes / 2).next_multiple_of(PAGE_BYTES)
+}
+
+fn map_once(source: &Source<'_>, len: u64) -> io::Result<NonNull<u8>> {
+    let base = match *source {
+        Source::Anonymous => map_anonymous(ptr::null_mut(), len, MapFlags::PRIVATE)?,
+        Source::File { fd } => map_fd(fd, len, MapFlags::SHARED)?,
+        Source::Dax { fd } => map_fd(fd, len, MapFlags::SHARED_VALIDATE | MapFlags::SYNC)?,
+        Source::Private { fd } => map_fd(fd, len, MapFlags::PRIVATE)?,
+    };
+    NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+}
+
+fn map_anonymous(address: *mut c_void, len: u64, flags: MapFlags) -> io::Result<*mut c_void> {
+    let rights = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = flags | MapFlags::NORESERVE;
+    // SAFETY: either the address is of the kernel's choice and overlaps nothing, or the caller
+    // owns the range that the mapping replaces.
+    Ok(unsafe { rustix::mm::mmap_anonymous(address, len as usize, rights, flags) }?)
+}
+
+fn map_fd(fd: BorrowedFd<'_>, len: u64, flags: MapFlags) -> io::Result<*mut c_void> {
+    let rights = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = flags | MapFlags::NORESERVE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing. Others may
+    // change the file: its bytes are seen as atomics only (M2).
+    Ok(unsafe { rustix::mm::mmap(ptr::null_mut(), len as usize, rights, flags, fd, 0) }?)
+}
+
+/// Words of a region that are found without asking it each time. No one may cut the region below
+/// their end.
+#[derive(Clone)]
+pub struct HeldWords {
+    start: NonNull<AtomicU32>,
+    count: usize,
+    _owner: Arc<Backing>,
+}
+
+// SAFETY: the words belong to the owner's map, which is `Send` and `Sync`; atomics (M2).
+unsafe impl Send for HeldWords {}
+// SAFETY: as above.
+unsafe impl Sync for HeldWords {}
+
+impl HeldWords {
+    /// Holds `count` words from `offset` on. Panics as [`Map::words`].
+    pub(super) fn new(owner: Arc<Backing>, offset: u64, count: usize) -> Self {
+        let start = NonNull::from(owner.map.words(offset, count)).cast();
+        Self { start, count, _owner: owner }
+    }
+}
+
+impl std::ops::Deref for HeldWords {
+    type Target = [AtomicU32];
+
+    #[inline]
+    fn deref(&self) -> &[AtomicU32] {
+        // SAFETY: in bounds of the owner's map when this was made, and since it only moves its
+        // length below what nobody holds; mapped as long as the owner (M1), atomics (M2).
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
+/// The best instruction of this processor to write a cache line back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WriteBack {
+    /// `clwb`: the line stays in the cache.
+    Clwb,
+    /// `clflushopt`: the line leaves the cache.
+    ClFlushOpt,
+    /// `clflush`: the same, one line after the other.
+    ClFlush,
+    /// The architecture has none of them: persistent memory is emulated only.
+    #[cfg(not(target_arch = "x86_64"))]
+    Missing,
+}
+
+impl WriteBack {
+    /// Asks the processor.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn detect() -> WriteBack {
+        // Intel SDM vol. 2, CPUID leaf 7: EBX bit 24 is CLWB, bit 23 CLFLUSHOPT.
+        let leaf_count = std::arch::x86_64::__cpuid(0).eax;
+        let features = if leaf_count >= 7 { std::arch::x86_64::__cpuid_count(7, 0).ebx } else { 0 };
+        match features {
+            f if f & (1 << 24) != 0 => WriteBack::Clwb,
+            f if f & (1 << 23) != 0 => WriteBack::ClFlushOpt,
+            _ => WriteBack::ClFlush,
+        }
+    }
+
+    /// Asks the processor.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn detect() -> WriteBack {
+        WriteBack::Missing
+    }
+}
+
+/// Starts writing one cache line back.
+///
+/// # Safety
+/// `line` is mapped, and the processor has the instruction.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+unsafe fn write_back_line(line: *const u8, instruction: WriteBack) {
+    use std::arch::asm;
+    match instruction {
+        // SAFETY: changes no byte and no register; the caller vouches for line and processor.
+        WriteBack::Clwb => unsafe {
+            asm!("clwb [{}]", in(reg) line, options(nostack, preserves_flags));
+        },
+        // SAFETY: as above.
+        WriteBack::ClFlushOpt => unsafe {
+            asm!("clflushopt [{}]", in(reg) line, options(nostack, preserves_flags));
+        },
+        // SAFETY: as above.
+        WriteBack::ClFlush => unsafe {
+            asm!("clflush [{}]", in(reg) line, options(nostack, preserves_flags));
+        },
+    }
+}
+
+/// Does nothing where no instruction is known.
+///
+/// # Safety
+/// None is needed; the signature is that of the other architectures.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+unsafe fn write_back_line(_line: *const u8, _instruction: WriteBack) {}
+
+/// Stores past the cache; other threads may see it only after a fence of this one.
+#[inline]
+fn stream(to: &AtomicU64, word: u64) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 processor has `movnti`; the address is that of an atomic, aligned.
+        unsafe { std::arch::x86_64::_mm_stream_si64(to.as_ptr().cast(), word as i64) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    to.store(word, Ordering::Relaxed);
+}
+
+/// Waits until every line that this thread wrote back has reached the persistent domain.
+#[inline]
+pub(super) fn store_fence() {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 processor has `sfence`, which touches no memory.
+        unsafe { std::arch::x86_64::_mm_sfence() };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}

@@ -1,0 +1,502 @@
+//! One file's bytes at a fixed address: stores, flushes and fences.
+
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::file::{BackingFile, memory_error};
+use super::map::{CACHE_LINE_BYTES, HeldWords, Map, PAGE_BYTES, Source, store_fence};
+use super::observer::Observer;
+use super::record::Event;
+use super::volume::{Shared, VolumeOptions};
+use super::{Access, MediumKind, Site, lock};
+use crate::{Error, Result};
+
+/// The address space that each region reserves to grow into.
+const RESERVE_BYTES: u64 = 1 << 40;
+
+/// One file's bytes: its address is fixed for life, and it grows at its end. A clone is another
+/// handle to the same bytes.
+#[derive(Clone)]
+pub struct Region {
+    shared: Arc<Shared>,
+    backing: Arc<Backing>,
+}
+
+/// The mapped bytes of a region.
+pub(super) struct Backing {
+    pub(super) map: Map,
+    /// Names the region among those of its volume.
+    number: u32,
+    path: PathBuf,
+    /// None for bytes that live in memory only.
+    file: Option<BackingFile>,
+    /// Held while the length changes.
+    resize: Mutex<()>,
+}
+
+impl Backing {
+    /// Makes `len` zero bytes of memory.
+    pub(super) fn anonymous(path: PathBuf, number: u32, len: u64) -> Result<Backing> {
+        let map = Map::new(&Source::Anonymous, RESERVE_BYTES, len)
+            .map_err(|e| memory_error(&path, e, len))?;
+        Ok(Backing { map, number, path, file: None, resize: Mutex::new(()) })
+    }
+
+    /// Maps all whole double words of a file.
+    pub(super) fn file(
+        path: PathBuf,
+        number: u32,
+        file: BackingFile,
+        shared: &Shared,
+    ) -> Result<Backing> {
+        let len = file.len()? / 8 * 8;
+        let reserve_bytes = RESERVE_BYTES.max(len.saturating_mul(2));
+        let source = source(file.fd(), shared);
+        let map = Map::new(&source, reserve_bytes, len).map_err(|e| match (&source, e.kind()) {
+            (Source::Dax { .. }, std::io::ErrorKind::Unsupported) => not_persistent(&path),
+            _ => memory_error(&path, e, len),
+        })?;
+        Ok(Backing { map, number, path, file: Some(file), resize: Mutex::new(()) })
+    }
+
+    /// Stores bytes, of which there are whole words, from the word at `offset` on.
+    #[inline]
+    pub(super) fn fill(&self, offset: u64, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<4>();
+        assert!(rest.is_empty(), "{} bytes are not whole words", bytes.len());
+        let one = |word: &[u8; 4]| u32::from_le_bytes(*word);
+        let two = |pair: &[[u8; 4]; 2]| u64::from(one(&pair[0])) | u64::from(one(&pair[1])) << 32;
+        self.fill_units(offset, words, one, two);
+    }
+
+    /// Stores a first word up to an 8-byte boundary, then pairs of words, then a last word.
+    #[inline]
+    fn fill_units<T>(
+        &self,
+        offset: u64,
+        words: &[T],
+        one: impl Fn(&T) -> u32,
+        two: impl Fn(&[T; 2]) -> u64,
+    ) {
+        let map = &self.map;
+        let (first, rest) = match offset.is_multiple_of(8) {
+            true => words.split_at(0),
+            false => words.split_at(words.len().min(1)),
+        };
+        for (to, from) in map.words(offset, first.len()).iter().zip(first) {
+            to.store(one(from), Ordering::Relaxed);
+        }
+        let (pairs, last) = rest.as_chunks::<2>();
+        let pairs_offset = offset + 4 * first.len() as u64;
+        if !pairs.is_empty() {
+            for (to, from) in map.double_words(pairs_offset, pairs.len()).iter().zip(pairs) {
+                to.store(two(from), Ordering::Relaxed);
+            }
+        }
+        let last_offset = pairs_offset + 8 * pairs.len() as u64;
+        for (to, from) in map.words(last_offset, last.len()).iter().zip(last) {
+            to.store(one(from), Ordering::Relaxed);
+        }
+    }
+
+    /// Returns a copy of all bytes.
+    pub(super) fn to_vec(&self) -> Vec<u8> {
+        let words = self.map.double_words(0, (self.map.len() / 8) as usize);
+        words.iter().flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes()).collect()
+    }
+}
+
+fn source<'a>(fd: BorrowedFd<'a>, shared: &Shared) -> Source<'a> {
+    match (shared.access, shared.options.kind) {
+        (Access::Read, _) => Source::Private { fd },
+        (Access::Write, MediumKind::Pmem { emulated: false }) => Source::Dax { fd },
+        (Access::Write, _) => Source::File { fd },
+    }
+}
+
+fn not_persistent(path: &Path) -> Error {
+    Error::invalid(format!(
+        "`{}` is not on persistent memory: its file system has no DAX; put the graph on one that \
+         has, or say --emulate-pmem",
+        path.display()
+    ))
+}
+
+impl Region {
+    /// Makes an empty region of plain memory: no file, nothing of it is counted or recorded.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if the system refuses the address space.
+    pub fn memory(name: &str) -> Result<Region> {
+        let path = PathBuf::from(name);
+        let shared = Arc::new(Shared::memory(&path));
+        Ok(Region { shared, backing: Arc::new(Backing::anonymous(path, 0, 0)?) })
+    }
+
+    pub(super) fn new(shared: Arc<Shared>, backing: Arc<Backing>) -> Region {
+        Region { shared, backing }
+    }
+
+    /// Returns how many bytes are allocated.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "a region is a file, not a collection")]
+    pub fn len(&self) -> u64 {
+        self.backing.map.len()
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.backing.path
+    }
+
+    /// Allocates bytes at the end up to `len`, which read zero; a region that is long enough
+    /// stays as it is. Readers and writers of the old bytes go on meanwhile. A volume opened for
+    /// reading grows in memory only.
+    ///
+    /// Cost: one call of the file system, for a durable medium one sync: grow in large steps.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if the medium has no room; the region is then as before. A failed sync
+    /// poisons the volume.
+    ///
+    /// # Panics
+    /// If `len` is not a multiple of 8.
+    pub fn grow(&self, len: u64) -> Result<()> {
+        assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
+        self.shared.check_health()?;
+        let _resizing = lock(&self.backing.resize);
+        let old_len = self.len();
+        if len <= old_len {
+            return Ok(());
+        }
+        let reserved_bytes = self.backing.map.reserved_bytes();
+        if len > reserved_bytes {
+            let path = self.path().to_path_buf();
+            let (needed_bytes, available_bytes) = (len - old_len, reserved_bytes - old_len);
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+        }
+        if self.shared.access == Access::Read {
+            let extended = self.backing.map.replace(old_len.next_multiple_of(PAGE_BYTES)..len);
+            return extended.map_err(|e| memory_error(self.path(), e, len - old_len));
+        }
+        self.shared.next_call(self.path(), "allocate")?;
+        if let Some(file) = &self.backing.file {
+            match self.shared.options.kind {
+                MediumKind::Dram => file.truncate(len)?,
+                _ => file.allocate(old_len..len)?,
+            }
+            self.sync_all(file)?;
+        }
+        self.backing.map.set_len(len);
+        self.shared.record(|| Event::Resize { region: self.backing.number, len });
+        Ok(())
+    }
+
+    /// Puts memory of this process in the place of a range of pages, whatever the region is
+    /// otherwise; what was there is gone. The region is as long as that if it was shorter.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if there is no memory or address space.
+    pub fn replace_in_memory(&self, range: Range<u64>) -> Result<()> {
+        let _resizing = lock(&self.backing.resize);
+        let reserved_bytes = self.backing.map.reserved_bytes();
+        let needed_bytes = range.end - range.start;
+        if range.end > reserved_bytes {
+            let available_bytes = reserved_bytes.saturating_sub(range.start);
+            let path = self.path().to_path_buf();
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+        }
+        let replaced = self.backing.map.replace(range);
+        replaced.map_err(|e| memory_error(self.path(), e, needed_bytes))
+    }
+
+    /// Cuts the region to `len` bytes; a region that is short enough stays as it is.
+    ///
+    /// No one may hold `words` beyond `len`: on a file, touching them ends the process (SIGBUS).
+    ///
+    /// # Errors
+    /// [`Error::Io`], and the region is as before. A failed sync poisons the volume.
+    ///
+    /// # Panics
+    /// If `len` is not a multiple of 8.
+    pub fn shrink(&self, len: u64) -> Result<()> {
+        assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
+        self.shared.check_writable()?;
+        let _resizing = lock(&self.backing.resize);
+        let old_len = self.len();
+        if len >= old_len {
+            return Ok(());
+        }
+        self.shared.next_call(self.path(), "truncate")?;
+        self.shared.record(|| Event::Resize { region: self.backing.number, len });
+        match &self.backing.file {
+            None => {
+                let discarded = self.backing.map.discard(len..old_len);
+                discarded.map_err(|e| memory_error(self.path(), e, 0))?;
+                self.backing.map.set_len(len);
+            }
+            Some(file) => {
+                self.backing.map.set_len(len);
+                if let Err(e) = file.truncate(len) {
+                    self.backing.map.set_len(old_len);
+                    return Err(e);
+                }
+                self.sync_all(file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the page faults of allocated bytes that will be stored to soon, all at once: growing
+    /// leaves them to the first store. Does nothing on a file, whose pages would become dirty.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if memory has none.
+    pub fn populate(&self, range: Range<u64>) -> Result<()> {
+        let is_wanted = match self.shared.options.kind {
+            MediumKind::File => false,
+            MediumKind::Pmem { .. } => self.shared.access == Access::Write,
+            // Who reads shared memory has pages of its own in the place of those it stores to.
+            MediumKind::Dram => true,
+        };
+        if !is_wanted || range.is_empty() {
+            return Ok(());
+        }
+        let needed_bytes = range.end - range.start;
+        let populated = self.backing.map.populate(range.clone());
+        match (populated.map_err(|e| memory_error(self.path(), e, needed_bytes))?, self.file()) {
+            // An old kernel: without its page, a store to shared memory could end the process.
+            (false, Some(file)) if self.shared.options.kind == MediumKind::Dram => {
+                file.allocate_inside(range)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn file(&self) -> Option<&BackingFile> {
+        self.backing.file.as_ref()
+    }
+
+    fn sync_all(&self, file: &BackingFile) -> Result<()> {
+        if self.shared.is_durable() {
+            file.sync_all().map_err(|e| self.shared.poison(e))?;
+        }
+        Ok(())
+    }
+
+    /// Views `count` words from the byte `offset` on.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 4 or the words end beyond the region.
+    #[inline]
+    pub fn words(&self, offset: u64, count: usize) -> &[AtomicU32] {
+        self.observe(|o, region| o.load(region, offset..offset + 4 * count as u64));
+        self.backing.map.words(offset, count)
+    }
+
+    /// Holds `count` words from the byte `offset` on, to be viewed often; nobody counts that.
+    ///
+    /// # Panics
+    /// As [`words`](Self::words).
+    pub fn hold(&self, offset: u64, count: usize) -> HeldWords {
+        HeldWords::new(self.backing.clone(), offset, count)
+    }
+
+    /// Starts loading `WORDS` words from the byte `offset` on into the cache, if they are inside;
+    /// nothing is read yet.
+    #[inline]
+    pub fn prefetch<const WORDS: usize>(&self, offset: u64) {
+        self.backing.map.prefetch::<WORDS>(offset);
+    }
+
+    /// Loads the double word at the byte `offset`; acquires what its last store released.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 8 or the double word ends beyond the region.
+    #[inline]
+    pub fn load_u64(&self, offset: u64) -> u64 {
+        self.observe(|o, region| o.load(region, offset..offset + 8));
+        self.backing.map.double_words(offset, 1)[0].load(Ordering::Acquire)
+    }
+
+    /// Stores `bytes` from the byte `offset` on, in aligned units of 8 bytes and of 4 at the ends,
+    /// each at once.
+    ///
+    /// # Panics
+    /// If `offset` or the length of `bytes` is not a multiple of 4, or the bytes end beyond the
+    /// region.
+    #[inline]
+    pub fn store(&self, offset: u64, bytes: &[u8]) {
+        self.observe(|o, region| o.store(region, offset, bytes));
+        self.backing.fill(offset, bytes);
+    }
+
+    /// Stores `words` from the byte `offset` on, like [`store`](Self::store).
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 4 or the words end beyond the region.
+    #[inline]
+    pub fn store_words(&self, offset: u64, words: &[u32]) {
+        self.observe(|o, region| {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            o.store(region, offset, &bytes);
+        });
+        self.backing.fill_units(
+            offset,
+            words,
+            |word| *word,
+            |pair| u64::from(pair[0]) | u64::from(pair[1]) << 32,
+        );
+    }
+
+    /// Stores two double words from the byte `offset` on, each at once.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 8 or they end beyond the region.
+    #[inline(always)]
+    pub fn store_pair(&self, offset: u64, pair: [u64; 2]) {
+        self.observe(|o, region| {
+            let bytes: Vec<u8> = pair.iter().flat_map(|word| word.to_le_bytes()).collect();
+            o.store(region, offset, &bytes);
+        });
+        let words = self.backing.map.double_words(offset, 2);
+        words[0].store(pair[0], Ordering::Relaxed);
+        words[1].store(pair[1], Ordering::Relaxed);
+    }
+
+    /// Stores `count` words from the byte `offset` on, one by one.
+    ///
+    /// # Panics
+    /// As [`store_words`](Self::store_words).
+    #[inline]
+    pub fn store_each(&self, offset: u64, count: usize, words: impl Iterator<Item = u32>) {
+        if self.shared.observer.is_some() {
+            return self.store_words(offset, &words.take(count).collect::<Vec<u32>>());
+        }
+        for (to, word) in self.backing.map.words(offset, count).iter().zip(words) {
+            to.store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a line is best stored by [`stream_line`](Self::stream_line): where it would have to
+    /// be written back at once.
+    pub fn streams(&self) -> bool {
+        let VolumeOptions { kind, eadr, .. } = self.shared.options;
+        matches!(kind, MediumKind::Pmem { .. }) && !eadr && self.shared.access == Access::Write
+    }
+
+    /// Stores a line past the cache, on its way to persist: as a store and a flush. The next
+    /// [`fence`](Self::fence) of this thread waits for it, and nobody reads it before.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 64 or the line ends beyond the region.
+    #[inline]
+    pub fn stream_line(&self, site: Site, offset: u64, line: &[u32; 16]) {
+        if self.shared.observer.is_some() {
+            self.store_words(offset, line);
+            return self.flush(site, offset..offset + 64);
+        }
+        self.backing.map.stream_line(offset, line);
+    }
+
+    /// Stores words and starts making them persist, whole lines past the cache where the medium takes
+    /// them so: for words that nobody reads before the next [`fence`](Self::fence) of this thread.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 4 or the words end beyond the region.
+    pub fn stream_words(&self, site: Site, offset: u64, words: &[u32]) {
+        let store = |offset: u64, words: &[u32]| {
+            self.store_words(offset, words);
+            self.flush(site, offset..offset + 4 * words.len() as u64);
+        };
+        if self.shared.observer.is_some() || !self.streams() {
+            return store(offset, words);
+        }
+        let before = offset.next_multiple_of(CACHE_LINE_BYTES) - offset;
+        let (first, rest) = words.split_at(words.len().min(before as usize / 4));
+        let (lines, last) = rest.as_chunks();
+        store(offset, first);
+        let mut offset = offset + 4 * first.len() as u64;
+        for line in lines {
+            self.backing.map.stream_line(offset, line);
+            offset += CACHE_LINE_BYTES;
+        }
+        store(offset, last);
+    }
+
+    /// Tells the observer, if there is one.
+    #[inline]
+    fn observe(&self, see: impl FnOnce(&Observer, u32)) {
+        if let Some(observer) = &self.shared.observer {
+            see(observer, self.backing.number);
+        }
+    }
+
+    /// Starts making what `range` holds persist; the next [`fence`](Self::fence) of this thread
+    /// waits for it.
+    ///
+    /// Cost: one instruction a cache line on persistent memory, a counter on a file.
+    ///
+    /// # Panics
+    /// If the range ends beyond the region.
+    #[inline]
+    pub fn flush(&self, site: Site, range: Range<u64>) {
+        assert!(range.end <= self.len(), "range {range:?} ends beyond the region");
+        self.observe(|o, region| o.flush(region, site, range.clone()));
+        let (Access::Write, Some(file)) = (self.shared.access, &self.backing.file) else { return };
+        match self.shared.options.kind {
+            MediumKind::File => file.mark_flushed(),
+            MediumKind::Pmem { .. } if !self.shared.options.eadr => {
+                self.backing.map.write_back(range, self.shared.write_back);
+            }
+            _ => {}
+        }
+    }
+
+    /// Hands what this thread flushed in this region over: a later [`fence`](Self::fence) by any
+    /// thread waits for it. For threads that share one fence.
+    ///
+    /// # Errors
+    /// On a poisoned volume every drain fails.
+    #[inline]
+    pub fn drain(&self, site: Site) -> Result<()> {
+        self.shared.check_health()?;
+        self.observe(|o, region| o.drain(region, site));
+        if let MediumKind::Pmem { .. } = self.shared.options.kind {
+            store_fence();
+        }
+        Ok(())
+    }
+
+    /// Waits until everything that this thread flushed in this region has persisted.
+    ///
+    /// # Errors
+    /// A failed sync poisons the volume; it is never retried, since the next one could succeed
+    /// without the lost pages. On a poisoned volume every fence fails.
+    #[inline]
+    pub fn fence(&self, site: Site) -> Result<()> {
+        self.shared.check_health()?;
+        self.shared.next_sync(self.path())?;
+        self.observe(|o, region| o.fence(region, site));
+        match (self.shared.options.kind, &self.backing.file) {
+            (MediumKind::Pmem { .. }, _) => store_fence(),
+            (MediumKind::File, Some(file)) => {
+                file.sync_flushed().map_err(|e| self.shared.poison(e))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns whether a checksum is as expected.
+    #[inline]
+    pub fn checksum_matches(&self, site: Site, expected: u32, found: u32) -> bool {
+        match &self.shared.observer {
+            None => expected == found,
+            Some(observer) => observer.planted_checksum(site).unwrap_or(expected == found),
+        }
+    }
+}

@@ -1,0 +1,514 @@
+//! The directory of one graph on one medium.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::directory::{Directory, check_size, paths_with};
+use super::file::BackingFile;
+use super::image::Image;
+use super::map::WriteBack;
+use super::memory::Memory;
+use super::meter::{Meter, MeterReading};
+use super::observer::Observer;
+use super::probe;
+use super::record::{Event, Trace};
+use super::region::{Backing, Region};
+use super::{Access, MediumKind};
+use crate::{Error, Result};
+
+/// The device's granularity is not taken to be smaller than a unit of persistent memory, nor larger
+/// than a page.
+const GRANULARITY_MIN: u32 = 256;
+const GRANULARITY_MAX: u32 = 4096;
+
+/// How a volume is made or opened.
+#[derive(Clone, Copy, Debug)]
+pub struct VolumeOptions {
+    /// Where the bytes live.
+    pub kind: MediumKind,
+    /// Whether the processor's caches belong to the persistent domain (eADR), so that persistent
+    /// memory needs no flush.
+    pub eadr: bool,
+    /// Whether to count what the device would read and write.
+    pub meter: bool,
+}
+
+impl VolumeOptions {
+    /// Options of a medium without eADR and without a meter.
+    #[must_use]
+    pub fn new(kind: MediumKind) -> VolumeOptions {
+        VolumeOptions { kind, eadr: false, meter: false }
+    }
+}
+
+/// The directory of one graph on one medium; a clone is another handle to it.
+///
+/// A dram volume has no directory: its path is only a name, and its files are gone with the last
+/// handle.
+#[derive(Clone)]
+pub struct Volume {
+    shared: Arc<Shared>,
+}
+
+/// What a volume and its regions share. The lock is held as long as one of them is.
+pub(super) struct Shared {
+    pub(super) options: VolumeOptions,
+    pub(super) access: Access,
+    pub(super) write_back: WriteBack,
+    /// None if nothing is counted or recorded.
+    pub(super) observer: Option<Observer>,
+    home: Home,
+    /// How many regions were opened; numbers them.
+    region_count: AtomicU32,
+    /// The text of the first failed sync.
+    first_failure: OnceLock<String>,
+}
+
+/// Where the files are.
+enum Home {
+    Directory(Directory),
+    Memory(Memory),
+}
+
+impl Shared {
+    fn new(options: VolumeOptions, access: Access, home: Home) -> Shared {
+        let meter = options.meter.then(|| match options.kind {
+            MediumKind::File => Meter::file(),
+            _ => Meter::memory(),
+        });
+        Shared {
+            options,
+            access,
+            write_back: WriteBack::detect(),
+            observer: meter.map(|meter| Observer::Meter(Mutex::new(meter))),
+            home,
+            region_count: AtomicU32::new(0),
+            first_failure: OnceLock::new(),
+        }
+    }
+
+    /// What a region shares with itself that belongs to no volume.
+    pub(super) fn memory(path: &Path) -> Shared {
+        let options = VolumeOptions::new(MediumKind::Dram);
+        Shared::new(options, Access::Write, Home::Memory(Memory::new(path)))
+    }
+
+    /// Numbers a region that is made or opened.
+    fn next_number(&self) -> u32 {
+        self.region_count.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn path(&self) -> &Path {
+        match &self.home {
+            Home::Directory(directory) => directory.path(),
+            Home::Memory(memory) => memory.path(),
+        }
+    }
+
+    /// Notes a change of names or lengths if it is recorded.
+    pub(super) fn record(&self, event: impl FnOnce() -> Event) {
+        if let Some(observer) = &self.observer {
+            observer.change(event);
+        }
+    }
+
+    /// Fails where a recorder was told to, before the call has done anything.
+    #[inline]
+    pub(super) fn next_call(&self, path: &Path, operation: &'static str) -> Result<()> {
+        self.observer.as_ref().map_or(Ok(()), |observer| observer.next_call(path, operation))
+    }
+
+    /// Fails where a recorder was told to, as a sync, which poisons.
+    #[inline]
+    pub(super) fn next_sync(&self, path: &Path) -> Result<()> {
+        self.next_call(path, "sync").map_err(|e| self.poison(e))
+    }
+
+    /// Keeps the text of the first failed sync; from now on every change is refused.
+    pub(super) fn poison(&self, error: Error) -> Error {
+        // A second failure adds nothing: the text of the first stays.
+        let _ = self.first_failure.set(error.to_string());
+        error
+    }
+
+    pub(super) fn poisoned(&self) -> Option<Error> {
+        self.first_failure.get().map(|first| Error::Poisoned { first: first.clone() })
+    }
+
+    /// Refuses a change after a failed sync.
+    #[inline]
+    pub(super) fn check_health(&self) -> Result<()> {
+        self.poisoned().map_or(Ok(()), Err)
+    }
+
+    /// Refuses a change after a failed sync or through a handle for reading.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        if self.access == Access::Read {
+            return Err(Error::ReadOnly { path: self.path().to_path_buf() });
+        }
+        self.check_health()
+    }
+
+    /// Returns whether a crash of the power may happen to the files.
+    pub(super) fn is_durable(&self) -> bool {
+        matches!(self.options.kind, MediumKind::File | MediumKind::Pmem { emulated: false })
+    }
+}
+
+impl Volume {
+    /// Makes the directory of a new graph, or takes an existing empty one, and locks it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] if the directory is not empty, [`Error::Io`] if it cannot be made,
+    /// for example because its parent is absent.
+    pub fn create(path: &Path, options: VolumeOptions) -> Result<Volume> {
+        if options.kind == MediumKind::Dram {
+            return Ok(Volume::in_memory(path, options, None));
+        }
+        let home = Home::Directory(Directory::create(path)?);
+        Ok(Volume { shared: Arc::new(Shared::new(options, Access::Write, home)) })
+    }
+
+    /// Opens and locks the directory of an existing graph.
+    ///
+    /// # Errors
+    /// [`Error::NotAGraph`] if there is no directory that `create` made; [`Error::InUse`] if
+    /// another handle writes, or reads and this one is to write; [`Error::InvalidInput`] for dram,
+    /// of which nothing outlives its volume.
+    pub fn open(path: &Path, options: VolumeOptions, access: Access) -> Result<Volume> {
+        if options.kind == MediumKind::Dram {
+            let path = path.display();
+            return Err(Error::invalid(format!("`{path}`: a dram graph cannot be opened again")));
+        }
+        let home = Home::Directory(Directory::open(path, access)?);
+        Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
+    }
+
+    /// Makes a directory of files in shared memory, which outlive the process but no loss of the
+    /// power, in place of an earlier one of this user. [`Region::populate`] takes their pages, and
+    /// must have before these are touched.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_shared(path: &Path) -> Result<Volume> {
+        Directory::remove_own(path)?;
+        Ok(Self::shared_in(Directory::create(path)?, Access::Write))
+    }
+
+    /// Opens what [`create_shared`](Self::create_shared) made for this user, if it did.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_shared(path: &Path, access: Access) -> Result<Option<Volume>> {
+        let directory = Directory::open_own(path, access)?;
+        Ok(directory.map(|directory| Self::shared_in(directory, access)))
+    }
+
+    fn shared_in(directory: Directory, access: Access) -> Volume {
+        let options = VolumeOptions::new(MediumKind::Dram);
+        let home = Home::Directory(directory);
+        Volume { shared: Arc::new(Shared::new(options, access, home)) }
+    }
+
+    /// Removes what killed processes of this user left of [`create_shared`](Self::create_shared) in
+    /// `parent` under names that begin with `prefix`, if `is_left_over` says so of it.
+    pub fn sweep_shared(
+        parent: &Path,
+        prefix: &str,
+        names: &[&str],
+        is_left_over: impl Fn(&Volume) -> bool,
+    ) {
+        for path in paths_with(parent, prefix) {
+            // What cannot be opened is in use, or somebody else removes it just now.
+            let Ok(Some(directory)) = Directory::open_free(&path) else { continue };
+            let volume = Self::shared_in(directory, Access::Write);
+            if is_left_over(&volume) {
+                let _removed = volume.remove_all(names);
+            }
+        }
+    }
+
+    /// Returns the whole path of the file `name`, whatever the directory of the process; nothing of
+    /// a file in the memory of this process.
+    pub fn absolute_path(&self, name: &str) -> Option<PathBuf> {
+        match &self.shared.home {
+            Home::Directory(directory) => Some(directory.absolute_path()?.join(name)),
+            Home::Memory(_) => None,
+        }
+    }
+
+    /// Returns what tells the file `name` from all others of the system; nothing of a file in the
+    /// memory of this process.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such file.
+    pub fn identity(&self, name: &str) -> Result<Option<(u64, u64)>> {
+        match &self.shared.home {
+            Home::Directory(directory) => directory.identity(name).map(Some),
+            Home::Memory(_) => Ok(None),
+        }
+    }
+
+    /// Makes an empty volume in memory.
+    pub(super) fn in_memory(
+        path: &Path,
+        options: VolumeOptions,
+        trace: Option<Arc<Trace>>,
+    ) -> Volume {
+        let mut shared = Shared::new(options, Access::Write, Home::Memory(Memory::new(path)));
+        shared.observer = trace.map(Observer::Trace).or(shared.observer);
+        Volume { shared: Arc::new(shared) }
+    }
+
+    /// Fills an empty volume in memory with what a power loss left; regions keep their numbers.
+    pub(super) fn fill(&self, image: &Image) -> Result<()> {
+        let Home::Memory(memory) = &self.shared.home else { return Ok(()) };
+        for (name, bytes) in &image.files.published {
+            memory.publish(name, bytes);
+        }
+        for (&number, region) in &image.files.regions {
+            let path = self.path().join(&*region.name);
+            let backing = Backing::anonymous(path, number, region.len())?;
+            backing.fill(0, &region.bytes);
+            let patches = image.patches.iter().filter(|patch| patch.region == number);
+            patches.for_each(|patch| backing.fill(patch.offset, patch.bytes()));
+            memory.add(&region.name, Arc::new(backing))?;
+            self.shared.region_count.fetch_max(number + 1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Makes the file `name` of `len` zero bytes, durably, and maps it.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if the medium has no room; then there is no such file. [`Error::Io`] if
+    /// the file exists; [`Error::InvalidInput`] for a name that
+    /// is not plain (letters, digits, `.`, `-`, `_`) or is the medium's own (`lock`, `*.tmp`).
+    ///
+    /// # Panics
+    /// If `len` is not a multiple of 8.
+    pub fn create_region(&self, name: &str, len: u64) -> Result<Region> {
+        self.create_region_of(name, len, false)
+    }
+
+    /// Makes a region that outlives the process, but not a loss of the power.
+    ///
+    /// # Errors
+    /// As [`create_region`](Self::create_region).
+    pub fn create_volatile_region(&self, name: &str, len: u64) -> Result<Region> {
+        self.create_region_of(name, len, true)
+    }
+
+    fn create_region_of(&self, name: &str, len: u64, is_volatile: bool) -> Result<Region> {
+        assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
+        self.shared.check_writable()?;
+        check_name(name)?;
+        let path = self.path().join(name);
+        self.shared.next_call(&path, "allocate")?;
+        let backing = match &self.shared.home {
+            Home::Memory(memory) => {
+                let region = self.shared.next_number();
+                let backing = Arc::new(Backing::anonymous(path, region, len)?);
+                memory.add(name, backing.clone())?;
+                let name = name.into();
+                self.shared.record(|| Event::Create { region, name, len, is_volatile });
+                backing
+            }
+            Home::Directory(directory) => {
+                let file = directory.create_file(name, len)?;
+                if self.shared.is_durable() {
+                    file.sync_all().and_then(|()| directory.sync()).map_err(|e| self.poison(e))?;
+                }
+                Arc::new(self.map(path, file)?)
+            }
+        };
+        let region = Region::new(self.shared.clone(), backing);
+        region.populate(0..len)?;
+        Ok(region)
+    }
+
+    /// Maps the existing file `name`. A tail of less than 8 bytes is not part of the region.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such file; [`Error::NotAGraph`] if it is not a regular file;
+    /// [`Error::InvalidInput`] if the medium is persistent memory and the file is not.
+    pub fn open_region(&self, name: &str) -> Result<Region> {
+        check_name(name)?;
+        self.shared.next_call(&self.path().join(name), "open")?;
+        let backing = match &self.shared.home {
+            Home::Memory(memory) => memory.region(name)?,
+            Home::Directory(directory) => {
+                let file = directory.open_file(name, self.shared.access)?;
+                Arc::new(self.map(self.path().join(name), file)?)
+            }
+        };
+        Ok(Region::new(self.shared.clone(), backing))
+    }
+
+    fn map(&self, path: PathBuf, file: BackingFile) -> Result<Backing> {
+        Backing::file(path, self.shared.next_number(), file, &self.shared)
+    }
+
+    /// Makes `bytes` the whole content of the file `name`: a crash leaves the old or the new.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`], and the old content stays. A failed sync or rename poisons the volume.
+    pub fn publish(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.shared.check_writable()?;
+        check_name(name)?;
+        let path = self.path().join(name);
+        self.shared.next_call(&path, "write")?;
+        self.shared.next_sync(&path)?;
+        match &self.shared.home {
+            Home::Memory(memory) => {
+                self.shared.record(|| Event::Publish { name: name.into(), bytes: bytes.into() });
+                memory.publish(name, bytes);
+            }
+            Home::Directory(directory) => {
+                let temporary = directory.write_temporary(name, bytes)?;
+                directory.rename_temporary(name, &temporary).map_err(|e| self.poison(e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the whole content of the file `name`.
+    ///
+    /// # Errors
+    /// [`Error::Corruption`] if it has more than `bytes_max` bytes, before any is read;
+    /// [`Error::Io`] if there is no such file.
+    pub fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
+        check_name(name)?;
+        self.shared.next_call(&self.path().join(name), "read")?;
+        match &self.shared.home {
+            Home::Directory(directory) => directory.read(name, bytes_max),
+            Home::Memory(memory) => {
+                let bytes = memory.file(name)?.to_vec();
+                check_size(&self.path().join(name), bytes.len() as u64, bytes_max)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Removes the file `name`, durably. A region of it stays usable until its last handle goes.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such file. A failed sync poisons the volume.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        check_name(name)?;
+        let path = self.path().join(name);
+        self.shared.next_call(&path, "remove")?;
+        self.shared.next_sync(&path)?;
+        match &self.shared.home {
+            Home::Memory(memory) => {
+                memory.remove(name)?;
+                self.shared.record(|| Event::Remove { name: name.into() });
+                Ok(())
+            }
+            Home::Directory(directory) => {
+                directory.remove(name)?;
+                directory.sync().map_err(|e| self.poison(e))
+            }
+        }
+    }
+
+    /// Removes the files `names`, as far as they are there, and then the directory itself.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the directory holds other files, which stay.
+    pub fn remove_all(self, names: &[&str]) -> Result<()> {
+        for name in names {
+            if self.contains(name)? {
+                self.remove(name)?;
+            }
+        }
+        match &self.shared.home {
+            Home::Directory(directory) => directory.remove_itself(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether there is a file `name`.
+    pub fn contains(&self, name: &str) -> Result<bool> {
+        check_name(name)?;
+        match &self.shared.home {
+            Home::Directory(directory) => directory.contains(name),
+            Home::Memory(memory) => Ok(memory.contains(name)),
+        }
+    }
+
+    /// Returns how many bytes the volume takes on its medium.
+    pub fn disk_bytes(&self) -> Result<u64> {
+        match &self.shared.home {
+            Home::Directory(directory) => directory.disk_bytes(),
+            Home::Memory(memory) => Ok(memory.bytes()),
+        }
+    }
+
+    /// Returns the bytes in which the device is best read and written: the block of the file
+    /// system, as a power of two from 256 to 4,096.
+    pub fn granularity(&self) -> u32 {
+        let block_bytes = match &self.shared.home {
+            Home::Directory(directory) => directory.block_bytes(),
+            Home::Memory(_) => None,
+        };
+        let bytes = block_bytes.unwrap_or(GRANULARITY_MAX).clamp(GRANULARITY_MIN, GRANULARITY_MAX);
+        1 << bytes.ilog2()
+    }
+
+    /// Measures at which number of threads random reads of the device are no longer far slower than
+    /// sequential ones (`probe.rs`). Returns nothing where that cannot be measured.
+    pub fn measure_io_threshold(&self) -> Option<u32> {
+        match &self.shared.home {
+            Home::Directory(directory) => {
+                probe::io_threshold(directory.fd(), self.granularity()).ok()
+            }
+            Home::Memory(_) => None,
+        }
+    }
+
+    /// Returns the path as given.
+    pub fn path(&self) -> &Path {
+        self.shared.path()
+    }
+
+    /// Returns how the volume was made or opened.
+    pub fn options(&self) -> VolumeOptions {
+        self.shared.options
+    }
+
+    /// Returns what the volume is open for.
+    pub fn access(&self) -> Access {
+        self.shared.access
+    }
+
+    /// Returns the first failed sync, after which every change and fence fails.
+    pub fn poisoned(&self) -> Option<Error> {
+        self.shared.poisoned()
+    }
+
+    /// Returns what was counted so far, if the options asked for it.
+    pub fn meter(&self) -> Option<MeterReading> {
+        self.shared.observer.as_ref().and_then(Observer::reading)
+    }
+
+    fn poison(&self, error: Error) -> Error {
+        self.shared.poison(error)
+    }
+}
+
+/// Refuses names that could leave the directory or meet the medium's own files.
+fn check_name(name: &str) -> Result<()> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    let is_good = name.bytes().all(is_plain)
+        && (1..=200).contains(&name.len())
+        && !name.starts_with('.')
+        && !name.ends_with(".tmp")
+        && name != "lock";
+    match is_good {
+        true => Ok(()),
+        false => Err(Error::invalid(format!("`{name}` is not a name for a file of a graph"))),
+    }
+}

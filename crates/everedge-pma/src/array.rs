@@ -1,0 +1,661 @@
+//! An array: the lists of one direction of the vertices of a shard, in sections with gaps.
+//!
+//! Source: DGAP §3 ① to ③ and §3.1.2, Figure 3.
+//!
+//! # Invariants
+//! - A1: rows are in ascending order of their places, and lists do not overlap; what is between the
+//!   end of a list and the start of the next is the list's gap.
+//! - A2: a list is its words and then its entries in the section's edge log; a tombstone takes away
+//!   the newest equal neighbor before it, and is there only if one was.
+//! - A3: a list with entries in the edge log is only appended to there.
+//! - A4: words that a row counts are never overwritten where a snapshot may read them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_core::VertexId;
+use everedge_core::memory::prefetch;
+use rustc_hash::FxHashMap;
+
+use super::extent::{Extent, LogEntry};
+use super::header::{self, Header, Place, mix};
+use super::rebalance::{self, newest};
+use super::shape::Shape;
+use super::shard::{Additions, Context};
+use super::undo::{Counters, Job};
+use everedge_live::DELETION;
+use everedge_live::Update;
+use everedge_live::{Error, Result};
+use everedge_medium::{HeldWords, Site};
+
+/// Whether a list has entries in the edge log: in the start of its row.
+pub(super) const IS_LOGGED: u32 = 1 << 31;
+/// Whether a list has tombstones: in the length of its row.
+pub(super) const IS_WORN: u32 = 1 << 31;
+/// An edge log is merged when so many percent of it are used.
+const LOG_PERCENT: usize = 90;
+/// An array is written anew if a round adds more than this share of what it has,
+const REBUILD_SHARE: u64 = 8;
+/// or this one if rounds come in bulk: else too many lists would come to be in two parts.
+const BULK_REBUILD_SHARE: u64 = 18;
+
+/// Where a list is in the edge log: its newest entry plus one, and how many there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Logged {
+    pub head: u16,
+    pub count: u16,
+}
+
+/// What memory keeps of a section.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Section {
+    /// The stamp of the header that holds.
+    pub stamp: u32,
+    /// Its slot.
+    pub slot: u8,
+    /// Its checksum.
+    pub crc: u32,
+    /// The checksum of the header that held at the last checkpoint.
+    pub anchored: u32,
+    /// Whether the lists are not what the header says.
+    pub is_dirty: bool,
+    /// All updates before this one are in the lists.
+    pub sequence: u64,
+    /// Sum over the words of the lists.
+    pub sum: u64,
+    /// Words of the lists, those in the edge log included.
+    pub used: u32,
+    /// Entries of the edge log.
+    pub log_count: u16,
+    /// By local vertex of the section, while the edge log has entries.
+    pub heads: Option<Box<[Logged]>>,
+}
+
+/// The lists of one direction.
+#[derive(Clone)]
+pub(super) struct Array {
+    pub extent: Arc<Extent>,
+    /// The words of its lists.
+    pub lists: HeldWords,
+    /// What the medium has of it, while `extent` is in memory.
+    pub kept: Option<Arc<Extent>>,
+    pub shape: Shape,
+    pub index: u32,
+    /// A row for each vertex, and the end of the words.
+    pub rows: Vec<Place>,
+    pub sections: Vec<Section>,
+    /// The degrees of lists with tombstones.
+    pub worn: FxHashMap<u32, u32>,
+    pub tombstone_count: u64,
+}
+
+/// A list as readers see it.
+#[derive(Clone, Copy)]
+pub(super) struct ListRef<'a> {
+    pub words: &'a [AtomicU32],
+    /// Whether there are more in the edge log.
+    pub is_logged: bool,
+    /// Whether there are tombstones.
+    pub is_worn: bool,
+}
+
+impl Array {
+    /// Returns the extent that the medium has of it.
+    pub(super) fn durable_extent(&self) -> Option<&Arc<Extent>> {
+        if self.is_in_memory() { self.kept.as_ref() } else { Some(&self.extent) }
+    }
+
+    /// Whether it found no room on the medium.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.extent.unit().is_none()
+    }
+
+    /// Returns how many vertices there is room for.
+    pub(super) fn vertex_count(&self) -> usize {
+        self.rows.len() - 1
+    }
+
+    /// Returns the words of all lists.
+    pub(super) fn used(&self) -> u64 {
+        self.sections.iter().map(|section| u64::from(section.used)).sum()
+    }
+
+    /// Returns the words of a list of which there is a row.
+    #[inline]
+    pub(super) fn list(&self, local: usize) -> ListRef<'_> {
+        let row = self.rows[local];
+        let start = (row.start & !IS_LOGGED) as usize;
+        let words = &self.lists[start..start + (row.len & !IS_WORN) as usize];
+        ListRef { words, is_logged: row.start & IS_LOGGED != 0, is_worn: row.len & IS_WORN != 0 }
+    }
+
+    /// Starts loading a list into the cache, if there is one.
+    #[inline]
+    pub(super) fn prefetch(&self, local: usize) {
+        if let Some(row) = self.rows.get(local) {
+            prefetch(&self.lists[(row.start & !IS_LOGGED) as usize..]);
+        }
+    }
+
+    /// Starts loading the row of a list into the cache.
+    #[inline]
+    pub(super) fn prefetch_row(&self, local: usize) {
+        if let Some(rows) = self.rows.get(local..) {
+            prefetch(rows);
+        }
+    }
+
+    /// Returns the neighbors that no tombstone took away.
+    #[inline]
+    pub(super) fn degree(&self, local: usize) -> u32 {
+        let Some(row) = self.rows.get(local) else { return 0 };
+        match (row.start | row.len) & IS_LOGGED == 0 {
+            true => row.len / self.shape.entry_words,
+            false => self.degree_of_parts(local),
+        }
+    }
+
+    #[cold]
+    fn degree_of_parts(&self, local: usize) -> u32 {
+        let row = self.rows[local];
+        match row.len & IS_WORN {
+            0 => row.len / self.shape.entry_words + u32::from(self.logged(local).count),
+            _ => self.worn[&(local as u32)],
+        }
+    }
+
+    /// Returns where a list is in the edge log.
+    #[inline]
+    pub(super) fn logged(&self, local: usize) -> Logged {
+        let section = &self.sections[self.shape.section_of(local)];
+        let index = local % self.shape.section_vertices as usize;
+        section.heads.as_ref().map_or(Logged::default(), |heads| heads[index])
+    }
+
+    /// Returns the entries of a list in the edge log, the newest first.
+    fn logged_entries(&self, local: usize) -> impl Iterator<Item = LogEntry<'_>> {
+        let section = self.shape.section_of(local);
+        let mut place = self.logged(local).head;
+        std::iter::from_fn(move || {
+            let at = usize::from(place.checked_sub(1)?);
+            let entry = self.extent.log_entry(&self.shape, section, at);
+            place = entry.previous();
+            Some(entry)
+        })
+    }
+
+    /// Puts what a list has in the edge log into `edges`, each neighbor with its weight, oldest first.
+    /// Returns them.
+    pub(super) fn read_logged<'a>(
+        &self,
+        local: usize,
+        edges: &'a mut Vec<(VertexId, u32)>,
+    ) -> &'a [(VertexId, u32)] {
+        let edge = |entry: LogEntry<'_>| {
+            let words = entry.words();
+            let weight = words.get(1).map_or(1f32.to_bits(), |word| word.load(Relaxed));
+            (words[0].load(Relaxed), weight)
+        };
+        edges.clear();
+        edges.extend(self.logged_entries(local).map(edge));
+        edges.reverse();
+        edges
+    }
+
+    /// Copies the words of a list, those in the edge log included. Returns how many there are.
+    pub(super) fn copy_list(&self, local: usize, to: &mut [u32]) -> usize {
+        if local >= self.vertex_count() {
+            return 0;
+        }
+        let words = self.list(local).words;
+        for (to, word) in to.iter_mut().zip(words) {
+            *to = word.load(Relaxed);
+        }
+        let end = words.len() + self.logged_len(local) as usize;
+        if end > words.len() {
+            let mut place = end;
+            for entry in self.logged_entries(local) {
+                place -= self.shape.entry_words as usize;
+                for (to, word) in to[place..].iter_mut().zip(entry.words()) {
+                    *to = word.load(Relaxed);
+                }
+            }
+        }
+        end
+    }
+
+    /// Returns the words of a list, those in the edge log included.
+    pub(super) fn raw_len(&self, local: usize) -> u32 {
+        match local < self.vertex_count() {
+            true => (self.rows[local].len & !IS_WORN) + self.logged_len(local),
+            false => 0,
+        }
+    }
+
+    /// Returns the words of a list in the edge log.
+    #[inline]
+    fn logged_len(&self, local: usize) -> u32 {
+        match self.rows[local].start & IS_LOGGED {
+            0 => 0,
+            _ => u32::from(self.logged(local).count) * self.shape.entry_words,
+        }
+    }
+
+    /// Returns the words of a list, oldest first, tombstones and all.
+    pub(super) fn raw_words(&self, local: usize) -> Vec<u32> {
+        let mut words = vec![0; self.raw_len(local) as usize];
+        self.copy_list(local, &mut words);
+        words
+    }
+
+    /// Returns the words of the entries that no tombstone took away, each with its weight, oldest
+    /// first.
+    pub(super) fn live_entries(&self, local: usize) -> Vec<(u32, u32)> {
+        live_entries(&self.raw_words(local), self.shape.entry_words as usize)
+    }
+
+    /// Counts, for each neighbor that `counts` has as a key, how many live edges a list holds.
+    pub(super) fn count_live(&self, local: usize, counts: &mut FxHashMap<VertexId, i64>) {
+        if local >= self.vertex_count() {
+            return;
+        }
+        let mut count = |word: u32| {
+            if let Some(count) = counts.get_mut(&(word & !DELETION)) {
+                *count += if word & DELETION == 0 { 1 } else { -1 };
+            }
+        };
+        let entry_words = self.shape.entry_words as usize;
+        let words = self.list(local).words;
+        words.iter().step_by(entry_words).for_each(|word| count(word.load(Relaxed)));
+        self.logged_entries(local).for_each(|entry| count(entry.words()[0].load(Relaxed)));
+    }
+
+    /// Notes that a list gets tombstones.
+    pub(super) fn note_worn(&mut self, local: usize, tombstones: u64) {
+        let degree = self.degree(local);
+        self.worn.entry(local as u32).or_insert(degree);
+        self.tombstone_count += tombstones;
+        if local < self.vertex_count() {
+            self.rows[local].len |= IS_WORN;
+        }
+    }
+
+    /// Returns whether the sum of a section is that of its lists.
+    pub(super) fn is_sum_right(&self, number: usize) -> bool {
+        let locals = self.shape.locals(number..number + 1);
+        let sum =
+            locals.fold(0, |sum, local| sum_of(sum, local, self.raw_words(local).into_iter()));
+        sum == self.sections[number].sum
+    }
+
+    /// Returns whether some lists have entries in an edge log.
+    pub(super) fn has_logged(&self) -> bool {
+        self.sections.iter().any(|section| section.log_count > 0)
+    }
+
+    /// Adds entries to their lists: to gaps and edge logs if they fit, or by writing all anew.
+    ///
+    /// # Errors
+    /// `NoSpace` if even memory has no room; those of the medium.
+    pub(super) fn take(
+        &mut self,
+        context: &Context,
+        additions: &Additions,
+        vertices: &[u64],
+        bound: usize,
+    ) -> Result<()> {
+        let used = self.used() + (additions.len() * context.entry_words) as u64;
+        let limit = u64::from(self.shape.capacity) * u64::from(context.options.array_percent) / 100;
+        let is_full = bound > self.vertex_count() || used > limit;
+        if is_full || self.is_round_large(context, additions) {
+            return self.rebuild(context, additions, vertices, bound);
+        }
+        let mut first = 0;
+        while let Some(local) = additions.local(first) {
+            let section = self.shape.section_of(local);
+            let last = self.shape.locals(section..section + 1).end;
+            let end = first + additions.runs_from(first).take_while(|run| run.0 < last).count();
+            self.make_room(
+                context,
+                section,
+                additions.runs_from(first).take(end - first),
+                vertices,
+            )?;
+            first = end;
+        }
+        for (number, (local, updates)) in additions.runs().enumerate() {
+            if !self.append(context, local, updates) {
+                return self.rebuild(context, &additions.from(number), vertices, bound);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a round adds so much that it is written anew.
+    pub(super) fn is_round_large(&self, context: &Context, additions: &Additions) -> bool {
+        let added = (additions.len() * context.entry_words) as u64;
+        let share = if context.is_bulk { BULK_REBUILD_SHARE } else { REBUILD_SHARE };
+        added * share > self.used() + u64::from(self.shape.capacity) / 16
+    }
+
+    /// Writes it anew, with more entries.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub(super) fn rebuild(
+        &mut self,
+        context: &Context,
+        additions: &Additions,
+        vertices: &[u64],
+        bound: usize,
+    ) -> Result<()> {
+        let new = Self::rebuilt(context, self.index, Some(self), additions, (vertices, bound))?;
+        context.replace(self.index, &new, self);
+        *self = new;
+        Ok(())
+    }
+
+    /// Before entries are added to some lists of a section: rebalances if they would not fit.
+    fn make_room<'a>(
+        &mut self,
+        context: &Context,
+        section: usize,
+        runs: impl Iterator<Item = (usize, &'a [Update])>,
+        vertices: &[u64],
+    ) -> Result<()> {
+        let (mut added, mut overflow) = (0, 0);
+        let mut longest = (0, 0);
+        for (local, updates) in runs {
+            let words = (updates.len() * context.entry_words) as u32;
+            let Place { start, len } = self.rows[local];
+            let room = if start & IS_LOGGED == 0 { self.gap(local) } else { 0 };
+            // They are appended after all sections were looked at.
+            prefetch(&self.lists[((start & !IS_LOGGED) + (len & !IS_WORN)) as usize..]);
+            added += words;
+            let missing = words.saturating_sub(room);
+            overflow += missing as usize / context.entry_words;
+            if missing > longest.1 {
+                longest = (local, words);
+            }
+        }
+        if overflow <= self.log_room(section) {
+            return Ok(());
+        }
+        let is_ours = Arc::strong_count(&self.extent) == 1 && !self.is_in_memory();
+        let is_in_place = context.is_in_place() && is_ours;
+        match self.find_window(context, section, added).filter(|_| is_in_place) {
+            Some(window) => self.rebalance(context, window, (longest.0 as u32, added), vertices),
+            // The caller writes all anew when it comes to the list that does not fit.
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the words of the gap after a list.
+    fn gap(&self, local: usize) -> u32 {
+        let Place { start, len } = self.rows[local];
+        let next = self.rows[local + 1].start & !IS_LOGGED;
+        next - (start & !IS_LOGGED) - (len & !IS_WORN)
+    }
+
+    /// Returns the entries that an edge log may still take.
+    fn log_room(&self, section: usize) -> usize {
+        let most = self.shape.log_entries as usize * LOG_PERCENT / 100;
+        most.saturating_sub(self.sections[section].log_count.into())
+    }
+
+    /// Returns the smallest window around a section that is not too dense with `added` words more,
+    /// if it is not all of the array.
+    ///
+    /// Source: Bender and Hu, TODS 2007: windows double, and what they may be filled to falls from
+    /// that of a section to that of the array.
+    fn find_window(&self, context: &Context, section: usize, added: u32) -> Option<Range<usize>> {
+        let height = self.sections.len().ilog2();
+        let [low, high] = [context.options.array_percent, context.options.section_percent];
+        (0..height).find_map(|level| {
+            let width = 1 << level;
+            let first = section / width * width;
+            let locals = self.shape.locals(first..first + width);
+            let start = |local: usize| self.rows[local].start & !IS_LOGGED;
+            let capacity = u64::from(start(locals.end) - start(locals.start));
+            let used: u64 =
+                self.sections[first..first + width].iter().map(|s| u64::from(s.used)).sum();
+            let percent = high - (high - low) * level / height;
+            let fits = (used + u64::from(added)) * 100 <= capacity * u64::from(percent);
+            fits.then_some(first..first + width)
+        })
+    }
+
+    /// Rebalances a window in place; `wanted` says which list will have how many words more.
+    fn rebalance(
+        &mut self,
+        context: &Context,
+        window: Range<usize>,
+        (wanted_by, wanted): (u32, u32),
+        vertices: &[u64],
+    ) -> Result<()> {
+        // Without an undo log, the caller writes all anew.
+        let Ok(mut undo) = context.undo.take() else { return Ok(()) };
+        Counters::add(&context.counters.in_place);
+        // R1.
+        let stamp = self.sections[window.clone()].iter().map(|s| s.stamp).max().unwrap_or(0) + 1;
+        let has_failed = self.extent.fence(Site::Word).is_err();
+        if has_failed {
+            return Ok(());
+        }
+        for number in window.clone() {
+            let section = &mut self.sections[number];
+            section.sequence = section.sequence.max(context.start_sequence);
+            self.write_header(context.epoch, number, stamp, vertices);
+        }
+        let has_failed = self.extent.fence(Site::SectionHeader).is_err();
+        if has_failed {
+            return Ok(());
+        }
+        let (first, end) = (window.start as u32, window.end as u32);
+        let unit = self.extent.unit().expect("an array on the medium");
+        let job = Job { index: self.index, unit, first, end, stamp, wanted_by, wanted };
+        let saved = self.copy_words(window.clone());
+        match rebalance::run(&self.extent, &self.shape, &job, &mut undo, context.undo.cut()) {
+            Ok(()) => {
+                window.clone().try_for_each(|number| self.reload(number))?;
+                context.store_rows(self, self.shape.locals(window));
+                Ok(())
+            }
+            Err(error @ Error::Corruption { .. }) => Err(error),
+            // Nothing is stored any more; in memory the lists are whole all the same.
+            Err(_) => self.move_to_memory(context.salt, &saved),
+        }
+    }
+
+    /// Returns the words of some sections, and where they begin.
+    fn copy_words(&self, sections: Range<usize>) -> (u32, Vec<u32>) {
+        let locals = self.shape.locals(sections);
+        let start = |local: usize| self.rows[local].start & !IS_LOGGED;
+        let words = start(locals.start)..start(locals.end);
+        let copy = header::copy(self.extent.words(self.shape.words_range(words.clone())));
+        (words.start, copy)
+    }
+
+    /// After a rebalance in place that failed halfway: goes on in memory with what was saved of it.
+    fn move_to_memory(&mut self, salt: u32, (start, saved): &(u32, Vec<u32>)) -> Result<()> {
+        let memory = Extent::in_memory(salt, self.shape.units())?;
+        let parts = 0..self.shape.words_range(0..self.shape.capacity).end;
+        memory.store(Site::Array, 0, &header::copy(self.extent.words(parts)));
+        memory.store(Site::Array, self.shape.words_range(*start..*start).start, saved);
+        self.lists = memory.hold_lists(&self.shape);
+        self.kept = Some(std::mem::replace(&mut self.extent, Arc::new(memory)));
+        Ok(())
+    }
+
+    /// Takes over what a rebalance has made of a section.
+    fn reload(&mut self, number: usize) -> Result<()> {
+        let (header, slot, crc) = newest(&self.extent, &self.shape, number)?;
+        let locals = self.shape.locals(number..number + 1);
+        for (row, place) in self.rows[locals].iter_mut().zip(&header.places) {
+            *row = Place { start: place.start, len: place.len | row.len & IS_WORN };
+        }
+        let section = &mut self.sections[number];
+        (section.stamp, section.slot, section.crc) = (header.stamp, slot as u8, crc);
+        (section.log_count, section.heads) = (0, None);
+        Ok(())
+    }
+
+    /// Adds entries to a list: to its gap, and the rest to the edge log. Returns whether they fit.
+    #[inline]
+    fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> bool {
+        let entry_words = context.entry_words;
+        let number = self.shape.section_of(local);
+        let gap =
+            if self.rows[local].start & IS_LOGGED == 0 { self.gap(local) as usize } else { 0 };
+        let (in_gap, in_log) = updates.split_at(updates.len().min(gap / entry_words));
+        if in_log.len() > self.log_room(number) {
+            return false;
+        }
+        let mut words = [0; 32];
+        let mut sum = self.sections[number].sum;
+        for updates in in_gap.chunks(words.len() / entry_words) {
+            let words = &mut words[..updates.len() * entry_words];
+            context.write_entries(updates, words);
+            let Place { start, len } = self.rows[local];
+            let (start, len) = (start & !IS_LOGGED, len & !IS_WORN);
+            let end = start + len;
+            self.extent.store(Site::Word, self.shape.words_range(end..end).start, words);
+            for (place, &word) in (len..).zip(&*words) {
+                sum = sum.wrapping_add(mix(local, place, word));
+            }
+            self.rows[local].len += words.len() as u32;
+        }
+        let section = &mut self.sections[number];
+        section.sum = sum;
+        section.used += (updates.len() * entry_words) as u32;
+        section.is_dirty = true;
+        if self.rows[local].len & IS_WORN != 0 {
+            self.change_worn_degree(local, updates);
+        }
+        if !in_log.is_empty() {
+            self.append_to_log(context, local, in_log);
+        }
+        context.store_rows(self, local..local + 1);
+        true
+    }
+
+    fn change_worn_degree(&mut self, local: usize, updates: &[Update]) {
+        let degree = self.worn.entry(local as u32).or_default();
+        for update in updates {
+            *degree = degree.wrapping_add_signed(if update.is_deletion() { -1 } else { 1 });
+        }
+    }
+
+    fn append_to_log(&mut self, context: &Context, local: usize, updates: &[Update]) {
+        let number = self.shape.section_of(local);
+        let index = local % self.shape.section_vertices as usize;
+        let span = self.shape.section_vertices as usize;
+        let mut entry = [0; 3];
+        let entry = &mut entry[..self.shape.log_entry_words()];
+        for update in updates {
+            let Place { len, .. } = self.rows[local];
+            let section = &mut self.sections[number];
+            let heads = section.heads.get_or_insert_with(|| vec![Logged::default(); span].into());
+            let Logged { head, count } = heads[index];
+            entry[0] = LogEntry::link(local, head);
+            context.write_entries(std::slice::from_ref(update), &mut entry[1..]);
+            let place = usize::from(section.log_count);
+            let start = self.shape.log_range(number, place..place).start;
+            self.extent.store(Site::EdgeLog, start, entry);
+            let before = (len & !IS_WORN) + u32::from(count) * self.shape.entry_words;
+            for (place, &word) in (before..).zip(&entry[1..]) {
+                section.sum = section.sum.wrapping_add(mix(local, place, word));
+            }
+            section.log_count += 1;
+            heads[index] = Logged { head: section.log_count, count: count + 1 };
+        }
+        self.rows[local].start |= IS_LOGGED;
+    }
+
+    /// Writes headers of all sections that are not what their headers say; they hold all updates
+    /// before `sequence`.
+    pub(super) fn write_headers(&mut self, epoch: u32, sequence: u64, vertices: &[u64]) {
+        for number in 0..self.sections.len() {
+            if self.sections[number].is_dirty {
+                let section = &mut self.sections[number];
+                section.sequence = section.sequence.max(sequence);
+                let stamp = self.sections[number].stamp + 1;
+                self.write_header(epoch, number, stamp, vertices);
+            }
+        }
+    }
+
+    pub(super) fn write_header(&mut self, epoch: u32, number: usize, stamp: u32, vertices: &[u64]) {
+        let locals = self.shape.locals(number..number + 1);
+        let place = |row: &Place| Place { start: row.start & !IS_LOGGED, len: row.len & !IS_WORN };
+        let bits = locals.len() as u32;
+        let word = vertices.get(locals.start / 64).copied().unwrap_or(0);
+        let section = &mut self.sections[number];
+        let header = Header {
+            stamp,
+            sequence: section.sequence,
+            epoch,
+            anchored: section.anchored,
+            vertices: word >> (locals.start % 64) & (u64::MAX >> (64 - bits)),
+            sum: section.sum,
+            log_count: section.log_count.into(),
+            places: self.rows[locals].iter().map(place).collect(),
+        };
+        let slot = 1 - usize::from(section.slot);
+        section.crc = self.extent.write_header(&self.shape, (number, slot), &header);
+        (section.stamp, section.slot, section.is_dirty) = (stamp, slot as u8, false);
+    }
+
+    /// Marks the sections whose vertices have changed.
+    pub(super) fn mark_vertices(&mut self, before: &[u64], after: &[u64]) {
+        for (index, (before, after)) in before.iter().zip(after).enumerate() {
+            let mut changed = before ^ after;
+            while changed != 0 {
+                let local = 64 * index + changed.trailing_zeros() as usize;
+                changed &= changed - 1;
+                if let Some(section) = self.sections.get_mut(self.shape.section_of(local)) {
+                    section.is_dirty = true;
+                }
+            }
+        }
+    }
+
+    /// Panics if an invariant does not hold that can be checked without the medium.
+    #[cfg(debug_assertions)]
+    pub(super) fn check(&self) {
+        let mut next = 0;
+        for row in &self.rows {
+            assert!(row.start & !IS_LOGGED >= next, "A1");
+            next = (row.start & !IS_LOGGED) + (row.len & !IS_WORN);
+        }
+        for (number, section) in self.sections.iter().enumerate() {
+            let locals = self.shape.locals(number..number + 1);
+            let used: u32 = locals.map(|local| self.raw_len(local)).sum();
+            assert_eq!(used, section.used, "words of section {number}");
+        }
+    }
+}
+
+/// Returns the entries, with their weights, that no tombstone took away, oldest first.
+pub(super) fn live_entries(words: &[u32], entry_words: usize) -> Vec<(u32, u32)> {
+    let mut taken_away: FxHashMap<VertexId, u32> = FxHashMap::default();
+    let mut live = Vec::new();
+    for entry in words.chunks_exact(entry_words).rev() {
+        if entry[0] & DELETION != 0 {
+            *taken_away.entry(entry[0] & !DELETION).or_default() += 1;
+            continue;
+        }
+        match taken_away.get_mut(&entry[0]).filter(|count| **count > 0) {
+            Some(count) => *count -= 1,
+            None => live.push((entry[0], entry.get(1).copied().unwrap_or(1f32.to_bits()))),
+        }
+    }
+    live.reverse();
+    live
+}
+
+/// Adds the words of a list to a sum.
+pub(super) fn sum_of(sum: u64, local: usize, words: impl Iterator<Item = u32>) -> u64 {
+    (0..).zip(words).fold(sum, |sum, (place, word)| sum.wrapping_add(mix(local, place, word)))
+}

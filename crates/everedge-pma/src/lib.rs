@@ -1,0 +1,223 @@
+//! A mutable CSR: lists of neighbors in packed memory arrays with gaps, behind the edge log: the
+//! `pma` layout.
+//!
+//! Source: Islam and Dai, "DGAP: Efficient Dynamic Graph Analysis on Persistent Memory", SC 2023;
+//! VCSR, CCGrid 2022, for the sharing of gaps. Differences: see `docs/papers.md`.
+//!
+//! # Layout
+//! ```text
+//! batch ──► edge log (medium) ──round──► array of 4,096 vertices, one for each direction (medium)
+//!           one fence a batch
+//! array:    head │ headers of sections, two each │ edge logs of sections │ lists with gaps
+//! memory:   a row of 8 bytes for each list; for each section what its header says
+//! ```
+//! Files: `log`, `arrays`, `table`, `undo`; `rows` with `VertexArray::Medium` (docs/format.md).
+//!
+//! # Invariants
+//! - P1: an update is in the log, or the headers of all sections that it concerns say that they
+//!   hold all updates before a later one.
+//! - P2: what a header counts is durable, and is overwritten only under an undo log.
+//! - P3: shards change only under the archive's lock; a snapshot shares them, and a shared shard is
+//!   copied before it changes; an array that a snapshot may read is never rebalanced in place.
+//!
+//! # Cost
+//! A batch: one log record, one fence. A round: two counting sorts; an entry is stored in a gap or
+//! in an edge log, or its array is written anew, once for all that a large round adds. A snapshot:
+//! the log's tail is archived, then one counter a shard; after it, each shard that changes is copied
+//! once. Memory: 8 bytes a vertex and list, 4 more while its section's edge log has entries.
+//!
+//! # Recovery
+//! See [`recovery`], [`rebalance`] and [`archive`].
+
+mod archive;
+mod array;
+mod build;
+mod extent;
+mod header;
+mod options;
+mod rebalance;
+mod recovery;
+mod restore;
+mod rows;
+mod shape;
+mod shard;
+mod snapshot;
+mod table;
+mod undo;
+mod verify;
+
+use std::sync::Arc;
+
+pub use self::options::{PmaOptions, Rebalancing, VertexArray};
+pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
+
+use self::archive::{Archive, Machinery, ROUND_UPDATES};
+use self::array::Array;
+use self::recovery::Recovered;
+use self::rows::Rows;
+use self::table::Table;
+use self::undo::{Counters, UndoLogs};
+use crate::options::Manifest;
+use everedge_live::NAMES;
+use everedge_live::Recovery;
+use everedge_live::{Compaction, Core, Live, Space, UNIT_BYTES, live_graph};
+use everedge_live::{EdgeLog, RING_OFFSET};
+use everedge_live::{Error, Result};
+use everedge_medium::MANIFEST;
+use everedge_medium::{Region, Site, Volume};
+
+const LOG: &str = "log";
+const ARRAYS: &str = "arrays";
+const TABLE: &str = "table";
+const UNDO: &str = "undo";
+const ROWS: &str = "rows";
+const FILE_MAGIC: u32 = u32::from_le_bytes(*b"ARRS");
+const FILE_VERSION: u32 = 1;
+
+/// A live graph in the `pma` layout.
+pub struct PmaGraph {
+    live: Live<Machinery>,
+    recovery: Recovery,
+}
+
+live_graph!(PmaGraph, PmaSnapshot, PmaOptions);
+
+impl PmaGraph {
+    /// Every file that a graph in this layout can have.
+    pub const FILES: [&str; 7] = [MANIFEST, NAMES, LOG, ARRAYS, TABLE, UNDO, ROWS];
+
+    /// Creates an empty graph on an empty volume. Options that are left open are taken from the
+    /// medium.
+    ///
+    /// # Errors
+    /// `NoSpace` or `Io` if the medium fails; the directory is then no graph. `InvalidInput` if an
+    /// option is out of range.
+    pub fn create(volume: Volume, mut manifest: Manifest) -> Result<Self> {
+        let mut pma = manifest.options.tuning.clone();
+        pma.suit(&manifest.options)?;
+        manifest.options.tuning = pma;
+        let options = &manifest.options;
+        let log = volume.create_region(LOG, RING_OFFSET)?;
+        let log = EdgeLog::create(log, options.log_bytes, options.weighted, manifest.salt())?;
+        let arrays = volume.create_region(ARRAYS, UNIT_BYTES)?;
+        write_file_head(&arrays, manifest.salt())?;
+        let table = volume.create_region(TABLE, 0)?;
+        let undo = volume.create_region(UNDO, 0)?;
+        let has_rows = options.tuning.vertex_array == VertexArray::Medium;
+        let rows = has_rows.then(|| volume.create_region(ROWS, 0)).transpose()?;
+        if options.preallocate_bytes > 0 {
+            log.preallocate()?;
+            arrays.grow(options.preallocate_bytes.next_multiple_of(UNIT_BYTES))?;
+        }
+        manifest.publish(&volume)?;
+        let space = Arc::new(Space::new(arrays, 1, Vec::new(), |_| {}));
+        let machinery = machinery(&manifest, log, space, (table, undo, rows));
+        let archive = Archive::new(Vec::new(), 0, 0);
+        let core = Core::new(volume, manifest, machinery, archive);
+        Ok(Self { live: Live::new(core), recovery: Recovery::default() })
+    }
+
+    /// Opens a graph: reads its arrays and replays its log. Reading only, nothing is written.
+    ///
+    /// # Errors
+    /// `Corruption` if something that was durable is damaged; `NotAGraph` or `Version` if the
+    /// directory holds something else.
+    pub fn open(volume: Volume) -> Result<Self> {
+        let manifest = Manifest::read(&volume)?;
+        manifest.options.tuning.check()?;
+        let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
+        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
+        let arrays = volume.open_region(ARRAYS)?;
+        check_file_head(&arrays, salt)?;
+        let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;
+        let rows = has_rows.then(|| volume.open_region(ROWS)).transpose()?;
+        let files = (volume.open_region(TABLE)?, volume.open_region(UNDO)?, rows);
+        let space = Arc::new(Space::new(arrays.clone(), 1, Vec::new(), |_| {}));
+        let mut machinery = machinery(&manifest, log, space, files);
+        let found = recovery::recover(&machinery, &arrays, volume.access())?;
+        let Recovered { shards, space, epoch, completed } = found;
+        machinery.space = space;
+        let (replayed_batches, replayed_updates) = machinery.log.untaken();
+        let mut archive = Archive::new(shards, machinery.log.checkpoint().1, epoch);
+        archive.replay(&machinery)?;
+        let completed_rebalances = completed;
+        let recovery = Recovery {
+            replayed_batches,
+            replayed_updates,
+            completed_rebalances,
+            ..Recovery::default()
+        };
+        let core = Core::new(volume, manifest, machinery, archive);
+        Ok(Self { live: Live::new(core), recovery })
+    }
+
+    /// Writes every array anew that has deletions or entries in edge logs. Readers and writers go on
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room; the rest is then as before. `Poisoned` as
+    /// [`Self::apply`].
+    pub fn compact(&self) -> Result<Compaction> {
+        let core = &self.live.core;
+        core.check_writable()?;
+        core.refuse_if_failed()?;
+        let machinery = &core.machinery;
+        machinery.log.begin_writing()?;
+        let is_due = |array: &Array| array.tombstone_count > 0 || array.has_logged();
+        let done = core.settled()?.rewrite(machinery, &is_due)?;
+        core.flush_all()?;
+        Ok(done)
+    }
+
+    /// Returns how many arrays were written anew and how many windows rebalanced in place since the
+    /// graph was opened.
+    pub fn rebalance_counts(&self) -> (u64, u64) {
+        self.live.core.machinery.counters.get()
+    }
+}
+
+fn machinery(
+    manifest: &Manifest,
+    log: EdgeLog,
+    space: Arc<Space>,
+    (table, undo, rows): (Region, Region, Option<Region>),
+) -> Machinery {
+    let salt = manifest.salt();
+    Machinery {
+        table: Table::new(table, salt),
+        undo: UndoLogs::new(undo, salt, &manifest.options.tuning),
+        rows: rows.map(Rows::new),
+        counters: Counters::default(),
+        round_max: ROUND_UPDATES.into(),
+        options: manifest.options.clone(),
+        log,
+        space,
+        salt,
+    }
+}
+
+fn file_head(salt: u32) -> [u32; 4] {
+    let words = [FILE_MAGIC, FILE_VERSION, salt];
+    [FILE_MAGIC, FILE_VERSION, salt, crc32c::crc32c_append(salt, bytemuck::cast_slice(&words))]
+}
+
+fn write_file_head(arrays: &Region, salt: u32) -> Result<()> {
+    arrays.store_words(0, &file_head(salt));
+    arrays.flush(Site::ArraysHeader, 0..16);
+    arrays.fence(Site::ArraysHeader)
+}
+
+fn check_file_head(arrays: &Region, salt: u32) -> Result<()> {
+    let is_whole =
+        arrays.len() >= UNIT_BYTES && header::copy(arrays.words(0, 4)) == file_head(salt);
+    match is_whole {
+        true => Ok(()),
+        false => Err(Error::Corruption {
+            path: arrays.path().to_owned(),
+            offset: 0,
+            what: "the head of the file of arrays".into(),
+            expected: format!("version {FILE_VERSION} with this graph's mark"),
+            found: "another".into(),
+        }),
+    }
+}

@@ -1,0 +1,191 @@
+//! Opening: reads and checks every array, completes rebalances, and finds the free space.
+//!
+//! Source: DGAP §3.1.5. Difference: headers say what lists are, so that nothing has to be guessed
+//! from words; there is no flag of a normal shutdown: after a close the log is empty, which is all
+//! that a flag could say, and it cannot be stale.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use everedge_core::par;
+
+use super::archive::{Machinery, sections};
+use super::array::Array;
+use super::extent::Extent;
+use super::rebalance;
+use super::restore::Restored;
+use super::shape::Shape;
+use super::shard::Shard;
+use super::undo::Job;
+use everedge_live::{Error, Result};
+use everedge_live::{SHARD_SPAN, Space};
+use everedge_medium::{Access, Region, Site};
+
+/// One thread at a time flushes so much.
+const FLUSHED_BYTES: u64 = 16 << 20;
+
+/// An array as the table and its head tell it.
+#[derive(Clone, Copy)]
+struct Found {
+    index: usize,
+    unit: u64,
+    shape: Shape,
+}
+
+/// What opening found.
+pub(super) struct Recovered {
+    pub shards: Vec<Arc<Shard>>,
+    pub space: Arc<Space>,
+    /// The number of the last checkpoint.
+    pub epoch: u32,
+    /// Rebalances that a crash had interrupted.
+    pub completed: u64,
+}
+
+/// Reads all arrays that the table names, in `region`.
+///
+/// # Errors
+/// `Corruption` if something that was durable is damaged.
+pub(super) fn recover(machinery: &Machinery, region: &Region, access: Access) -> Result<Recovered> {
+    let found = find(machinery, region)?;
+    if access == Access::Write {
+        // A killed process may have left what it stored in caches only.
+        for region in [region, machinery.table.region(), machinery.undo.region()] {
+            let parts = region.len().div_ceil(FLUSHED_BYTES) as u32;
+            let flushed = par::map_ranges(parts, 1, |part| {
+                let start = u64::from(part.start) * FLUSHED_BYTES;
+                region.flush(Site::ArraysFound, start..region.len().min(start + FLUSHED_BYTES));
+                region.drain(Site::ArraysFound)
+            });
+            flushed.into_iter().collect::<Result<()>>()?;
+            region.fence(Site::ArraysFound)?;
+        }
+    }
+    let completed = rebalance::complete(&machinery.undo, |job: &Job| {
+        let array = found.iter().find(|array| array.index == job.index as usize)?;
+        let extent =
+            Extent::at(region.clone(), machinery.salt, array.shape.units_at(array.unit), None);
+        (array.unit == job.unit).then_some((extent, array.shape))
+    })?;
+    let space = Arc::new(space(region, &found));
+    let shards = read(machinery, region, &space, &found)?;
+    check_checkpoint(machinery, region, &shards)?;
+    Ok(Recovered { shards, space, epoch: epoch(machinery), completed })
+}
+
+/// Returns the number of the last checkpoint.
+fn epoch(machinery: &Machinery) -> u32 {
+    machinery.log.checkpoint().0.layout[2] as u32
+}
+
+/// Returns all arrays by their numbers.
+fn find(machinery: &Machinery, region: &Region) -> Result<Vec<Found>> {
+    let Machinery { table, salt, options, .. } = machinery;
+    let mut found: Vec<Found> = Vec::new();
+    for index in 0..table.len() {
+        let unit = table.unit(index).map_err(|offset| Error::Corruption {
+            path: table.region().path().to_owned(),
+            offset,
+            what: format!("the place of array {index}"),
+            expected: "a word that checks itself".into(),
+            found: "another".into(),
+        })?;
+        let Some(unit) = unit else { continue };
+        let head = Extent::read_head(region, *salt, unit).filter(|(number, shape)| {
+            *number as usize == index
+                && shape.section_vertices == options.tuning.section_vertices
+                && shape.entry_words as usize == options.entry_words()
+        });
+        let Some((_, shape)) = head else {
+            let extent = Extent::at(region.clone(), *salt, unit..unit, None);
+            let what = format!("the head of array {index}");
+            return Err(rebalance::damaged(&extent, 0, &what, "a whole one"));
+        };
+        found.push(Found { index, unit, shape });
+    }
+    let mut by_place = found.clone();
+    by_place.sort_unstable_by_key(|array| array.unit);
+    for pair in by_place.windows(2) {
+        if pair[0].shape.units_at(pair[0].unit).end > pair[1].unit {
+            let extent = Extent::at(region.clone(), *salt, pair[1].unit..pair[1].unit, None);
+            let what = format!("array {}", pair[1].index);
+            return Err(rebalance::damaged(&extent, 0, &what, "no other in its place"));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the space of which the arrays have taken their units.
+fn space(region: &Region, found: &[Found]) -> Space {
+    let mut used: Vec<Range<u64>> =
+        found.iter().map(|array| array.shape.units_at(array.unit)).collect();
+    used.sort_unstable_by_key(|units| units.start);
+    // The first unit says whose file it is.
+    let (mut next, mut free) = (1, Vec::new());
+    for units in used {
+        free.push(next..units.start);
+        next = units.end;
+    }
+    Space::new(region.clone(), next, free, |_| {})
+}
+
+fn read(
+    machinery: &Machinery,
+    region: &Region,
+    space: &Arc<Space>,
+    found: &[Found],
+) -> Result<Vec<Arc<Shard>>> {
+    let Machinery { salt, options, .. } = machinery;
+    let epoch = epoch(machinery);
+    let arrays = par::map_chunks(found, 1, |found| {
+        let Found { index, unit, shape } = found[0];
+        let units = shape.units_at(unit);
+        let extent = Extent::at(region.clone(), *salt, units, Some(space.clone()));
+        Array::read(Arc::new(extent), shape, index as u32, epoch)
+    });
+    let shard_count = found.last().map_or(0, |last| last.index / 2 + 1);
+    let mut shards: Vec<Shard> = vec![Shard::default(); shard_count];
+    let mut loop_counts = vec![0; shard_count];
+    for (found, restored) in found.iter().zip(arrays) {
+        let Restored { array, vertices, loop_count } = restored?;
+        let number = found.index / 2;
+        let shard = &mut shards[number];
+        shard.materialize((number * SHARD_SPAN) as u32);
+        if found.index.is_multiple_of(2) {
+            shard.restore_vertices(&vertices, options.tuning.section_vertices);
+            loop_counts[number] = loop_count;
+        }
+        shard.arrays[found.index % 2] = Some(array);
+    }
+    par::map_chunks_mut(&mut shards, 1, |number, shard| shard[0].restore_sums(loop_counts[number]));
+    Ok(shards.into_iter().map(Arc::new).collect())
+}
+
+/// Checks that the headers are those of the last checkpoint, or newer.
+fn check_checkpoint(machinery: &Machinery, region: &Region, shards: &[Arc<Shard>]) -> Result<()> {
+    let (checkpoint, _) = machinery.log.checkpoint();
+    let [count, expected, _] = checkpoint.layout;
+    let (mut sum, mut found, mut newest) = (0, 0, 0);
+    for section in sections(shards) {
+        sum += u64::from(section.anchored);
+        found += 1;
+        newest = newest.max(section.sequence);
+    }
+    let damaged = |what: &str, expected: String, found: String| Error::Corruption {
+        path: region.path().to_owned(),
+        offset: 0,
+        what: what.into(),
+        expected,
+        found,
+    };
+    let end = machinery.log.next_sequence();
+    if newest > end {
+        let expected = format!("updates before {end}, which the log knows");
+        return Err(damaged("a section of an array", expected, format!("update {newest}")));
+    }
+    if found < count || sum != expected {
+        let expected = format!("{count} or more, whose checksums' sum is {expected}");
+        return Err(damaged("the headers of all sections", expected, format!("{found}, {sum}")));
+    }
+    Ok(())
+}

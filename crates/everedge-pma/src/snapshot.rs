@@ -1,0 +1,299 @@
+//! Snapshots: shared shards and the arrays that they point to.
+//!
+//! Source: DGAP §3 ② and §3.1.3 (a snapshot knows the degrees that lists had). Difference: there
+//! each task copies the degrees of all vertices; here the rows of 4,096 vertices at a time are
+//! shared with the graph until it changes them, and an array that a snapshot may read is not
+//! rebalanced where it lies but written elsewhere. So readers wait for nobody, and nobody for them.
+
+use std::iter;
+use std::ops::Range;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::vec;
+
+use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView};
+
+use super::archive::Archive;
+use super::array::{Array, ListRef};
+use super::shard::Shard;
+use crate::options::GraphOptions;
+use everedge_live::{SHARD_SPAN, Totals, frozen_view};
+
+/// How many lists after one that is read the next one is loaded into the cache.
+const READ_AHEAD: usize = 8;
+
+/// A frozen view of a live graph in the `pma` layout.
+pub struct PmaSnapshot {
+    shards: Vec<Arc<Shard>>,
+    totals: Totals,
+}
+
+pub(super) use PmaSnapshot as Snapshot;
+
+frozen_view!(PmaSnapshot);
+
+impl Snapshot {
+    pub(super) fn new(archive: &Archive, options: &GraphOptions) -> Self {
+        let shards = archive.shards.clone();
+        Self {
+            totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
+            shards,
+        }
+    }
+
+    pub(super) fn shards(&self) -> &[Arc<Shard>] {
+        &self.shards
+    }
+
+    #[inline]
+    fn array(&self, v: VertexId, side: usize) -> Option<&Array> {
+        let array = self.shards.get(v as usize / SHARD_SPAN)?.arrays[side].as_ref();
+        array.filter(|array| local(v) < array.vertex_count())
+    }
+
+    #[inline(always)]
+    fn neighbors(&self, v: VertexId, side: usize) -> PmaNeighbors<'_> {
+        match self.array(v, side) {
+            Some(array) => self.neighbors_in(array, local(v)),
+            None => PmaNeighbors { words: [].iter(), weighted: self.totals.weighted, parts: None },
+        }
+    }
+
+    #[inline(always)]
+    fn neighbors_in<'a>(&self, array: &'a Array, local: usize) -> PmaNeighbors<'a> {
+        let ListRef { words, is_logged, is_worn } = array.list(local);
+        let parts = if is_logged | is_worn { Some(parts(array, local, is_worn)) } else { None };
+        let words = if is_worn { [].iter() } else { words.iter() };
+        PmaNeighbors { words, weighted: self.totals.weighted, parts }
+    }
+}
+
+/// Returns what a list has beside its words; all of it, if there are tombstones.
+#[cold]
+fn parts(array: &Array, local: usize, is_worn: bool) -> Box<vec::IntoIter<(u32, u32)>> {
+    let mut parts = Vec::new();
+    match is_worn {
+        true => parts = array.live_entries(local),
+        false => {
+            array.read_logged(local, &mut parts);
+        }
+    }
+    Box::new(parts.into_iter())
+}
+
+impl GraphView for Snapshot {
+    fn vertex_bound(&self) -> u32 {
+        self.totals.vertex_bound
+    }
+
+    fn vertex_count(&self) -> u32 {
+        self.totals.vertex_count
+    }
+
+    #[inline]
+    fn is_vertex(&self, v: VertexId) -> bool {
+        self.shards.get(v as usize / SHARD_SPAN).is_some_and(|shard| shard.is_vertex(local(v)))
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.totals.edge_count
+    }
+
+    fn is_directed(&self) -> bool {
+        self.totals.directed
+    }
+
+    #[inline]
+    fn out_degree(&self, v: VertexId) -> u32 {
+        self.array(v, 0).map_or(0, |array| array.degree(local(v)))
+    }
+
+    #[inline]
+    fn in_degree(&self, v: VertexId) -> u32 {
+        self.array(v, self.totals.list_of(Direction::In)).map_or(0, |array| array.degree(local(v)))
+    }
+
+    #[inline(always)]
+    fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.neighbors(v, 0)
+    }
+
+    #[inline(always)]
+    fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.neighbors(v, self.totals.list_of(Direction::In))
+    }
+
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        mut f: impl FnMut(VertexId, u32),
+    ) {
+        let side = self.totals.list_of(direction);
+        for part in Wanted::parts(range) {
+            // A part is of one shard.
+            match self.shards.get(part.start as usize / SHARD_SPAN).map(|s| &s.arrays[side]) {
+                Some(Some(array)) => part.for_each(|v| f(v, array.degree(local(v)))),
+                _ => part.for_each(|v| f(v, 0)),
+            }
+        }
+    }
+
+    #[inline]
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        let side = self.totals.list_of(direction);
+        // Where a list lies is known only once its row is there.
+        if let Some(&v) = vertices.get(2 * READ_AHEAD)
+            && let Some(array) = self.array(v, side)
+        {
+            array.prefetch_row(local(v));
+        }
+        if let Some(&v) = vertices.get(READ_AHEAD)
+            && let Some(array) = self.array(v, side)
+        {
+            array.prefetch(local(v));
+        }
+    }
+
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        let side = self.totals.list_of(direction);
+        for part in Wanted::parts(range) {
+            let Some(shard) = self.shards.get(part.start as usize / SHARD_SPAN) else { continue };
+            let array = shard.arrays[side].as_ref();
+            // Vertices after the last that has neighbors on this side have no row.
+            let rows_end = shard.first_vertex + array.map_or(0, |a| a.vertex_count() as u32);
+            let cut = rows_end.clamp(part.start, part.end);
+            if let Some(array) = array {
+                self.visit_array(array, part.start..cut, visitor);
+            }
+            for (v, _) in Wanted::of(cut..part.end, visitor).iter(0) {
+                visitor.visit(v, std::iter::empty());
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    #[inline]
+    fn visit_array<V: ListVisitor>(&self, array: &Array, range: Range<VertexId>, visitor: &mut V) {
+        let wanted = Wanted::of(range, visitor);
+        let mut logged = Vec::new();
+        for (v, ahead) in wanted.iter(READ_AHEAD) {
+            if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
+                array.prefetch(local(ahead));
+            }
+            let ListRef { words, is_logged, is_worn } = array.list(local(v));
+            let neighbor = |word: &AtomicU32| word.load(Relaxed);
+            if is_worn | (is_logged & self.totals.weighted) {
+                visitor.visit(v, self.neighbors_in(array, local(v)));
+            } else if is_logged {
+                // Most searches end before.
+                let logged = iter::once_with(|| array.read_logged(local(v), &mut logged)).flatten();
+                visitor.visit(v, words.iter().map(neighbor).chain(logged.map(|edge| edge.0)));
+            } else if self.totals.weighted {
+                visitor.visit(v, words.iter().step_by(2).map(neighbor));
+            } else {
+                visitor.visit(v, words.iter().map(neighbor));
+            }
+        }
+    }
+}
+
+impl WeightedView for Snapshot {
+    fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        PmaWeightedNeighbors(self.neighbors(v, 0))
+    }
+
+    fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        PmaWeightedNeighbors(self.neighbors(v, self.totals.list_of(Direction::In)))
+    }
+}
+
+/// The neighbors of a vertex.
+pub struct PmaNeighbors<'a> {
+    words: slice::Iter<'a, AtomicU32>,
+    weighted: bool,
+    /// What comes after the words; all, and no words, of a list with tombstones.
+    parts: Option<Box<vec::IntoIter<(u32, u32)>>>,
+}
+
+impl PmaNeighbors<'_> {
+    #[inline]
+    fn next_edge(&mut self) -> Option<(VertexId, f32)> {
+        match (self.words.next(), self.weighted) {
+            (Some(word), false) => Some((word.load(Relaxed), 1.0)),
+            (Some(word), true) => {
+                let weight = self.words.next()?.load(Relaxed);
+                Some((word.load(Relaxed), f32::from_bits(weight)))
+            }
+            (None, _) => self.next_part(),
+        }
+    }
+
+    #[cold]
+    fn next_part(&mut self) -> Option<(VertexId, f32)> {
+        let (neighbor, weight) = self.parts.as_mut()?.next()?;
+        Some((neighbor, f32::from_bits(weight)))
+    }
+
+    #[inline]
+    fn fold_edges<B>(self, init: B, mut f: impl FnMut(B, (VertexId, f32)) -> B) -> B {
+        let folded = match self.weighted {
+            false => self.words.fold(init, |folded, word| f(folded, (word.load(Relaxed), 1.0))),
+            true => self.words.as_slice().as_chunks::<2>().0.iter().fold(
+                init,
+                |folded, [to, weight]| {
+                    f(folded, (to.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
+                },
+            ),
+        };
+        match self.parts {
+            None => folded,
+            Some(parts) => {
+                parts.fold(folded, |folded, (to, weight)| f(folded, (to, f32::from_bits(weight))))
+            }
+        }
+    }
+}
+
+impl Iterator for PmaNeighbors<'_> {
+    type Item = VertexId;
+
+    #[inline]
+    fn next(&mut self) -> Option<VertexId> {
+        self.next_edge().map(|(neighbor, _)| neighbor)
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
+        self.fold_edges(init, |folded, (neighbor, _)| f(folded, neighbor))
+    }
+}
+
+/// The neighbors of a vertex with the weights of the edges.
+pub struct PmaWeightedNeighbors<'a>(PmaNeighbors<'a>);
+
+impl Iterator for PmaWeightedNeighbors<'_> {
+    type Item = (VertexId, f32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(VertexId, f32)> {
+        self.0.next_edge()
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, f: F) -> B {
+        self.0.fold_edges(init, f)
+    }
+}
+
+#[inline]
+fn local(v: VertexId) -> usize {
+    v as usize % SHARD_SPAN
+}
