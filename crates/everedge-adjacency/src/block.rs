@@ -1,8 +1,8 @@
 //! Adjacency blocks: the units in which a vertex's neighbors reach the medium.
 //!
 //! A block is one to three lines of 64 bytes inside one unit of 256 bytes (an XPLine), or up to 16
-//! whole units, written once and never changed: a header of six words, then the entries. Blocks of a vertex are linked
-//! from the newest to the oldest. `docs/format.md` §4 draws it.
+//! whole units, written once and never changed: a header of five words, then the entries. Blocks of
+//! a vertex are linked from the newest to the oldest. `docs/format.md` §4 draws it.
 //!
 //! The checksum covers the block's own place, so that a copy elsewhere is not taken for a block.
 
@@ -18,7 +18,7 @@ pub(crate) const LINE_BYTES: u64 = 64;
 /// Lines of an XPLine, which no block crosses.
 pub(crate) const UNIT_LINES: u32 = 4;
 /// Words of a block's header.
-pub(crate) const HEADER_WORDS: usize = 6;
+pub(crate) const HEADER_WORDS: usize = 5;
 /// The place of no block.
 pub(crate) const NO_BLOCK: u32 = 0;
 
@@ -31,11 +31,7 @@ const WORDS_MAX: usize = LINES_MAX as usize * LINE_WORDS;
 pub(crate) const ENTRY_WORDS_MAX: usize = WORDS_MAX - HEADER_WORDS;
 const IN_LIST: u32 = 1 << 31;
 const ENTRY_WORDS_BITS: u32 = 11;
-const IS_VERTEX: u32 = 1 << (16 + ENTRY_WORDS_BITS);
-/// Marks a block that follows on a run, not on a block.
-const AFTER_RUN: u32 = IS_VERTEX << 1;
-/// Marks a run (`run.rs`), which is no block.
-pub(crate) const IS_RUN: u32 = AFTER_RUN << 1;
+const COUNTS_END: u32 = 1 << (16 + ENTRY_WORDS_BITS);
 const SEQUENCE_BITS: u32 = 48;
 
 /// What a block says about itself.
@@ -47,17 +43,10 @@ pub(crate) struct BlockHeader {
     pub list: usize,
     /// The place of the block before this one, or [`NO_BLOCK`].
     pub previous: u32,
-    /// The low half of the sequence number of that block, or of the run; of a list's first block
-    /// the number of the compaction that wrote it (`naive.rs`), or 0.
-    pub previous_sequence: u32,
-    /// Whether the list's part before this block is a run.
-    pub after_run: bool,
     /// The list is complete up to and including the update of this number.
     pub sequence: u64,
     /// Words of entries.
     pub entry_words: usize,
-    /// Whether `vertex` was a vertex after that update.
-    pub is_vertex: bool,
 }
 
 impl BlockHeader {
@@ -66,35 +55,25 @@ impl BlockHeader {
         lines_for(self.entry_words)
     }
 
-    /// Returns the number of the compaction that wrote it, if it is the first block of a list.
-    pub(crate) fn epoch(&self) -> Option<u32> {
-        (self.previous == NO_BLOCK && !self.after_run).then_some(self.previous_sequence)
-    }
-
     fn encode(&self) -> [u32; HEADER_WORDS] {
         debug_assert!(self.sequence >> SEQUENCE_BITS == 0);
         let counts = (self.sequence >> 32) as u32
-            | (self.entry_words as u32) << 16
-            | if self.is_vertex { IS_VERTEX } else { 0 }
-            | if self.after_run { AFTER_RUN } else { 0 };
+            | (self.entry_words as u32) << 16;
         let vertex = self.vertex | if self.list == 1 { IN_LIST } else { 0 };
-        [0, vertex, self.previous, self.previous_sequence, self.sequence as u32, counts]
+        [0, vertex, self.previous, self.sequence as u32, counts]
     }
 
     fn decode(words: &[AtomicU32]) -> Option<Self> {
         let word = |index: usize| words[index].load(Relaxed);
-        let counts = word(5);
+        let counts = word(4);
         let header = Self {
             vertex: word(1) & !IN_LIST,
             list: (word(1) >> 31) as usize,
             previous: word(2),
-            previous_sequence: word(3),
-            sequence: u64::from(word(4)) | u64::from(counts & 0xffff) << 32,
+            sequence: u64::from(word(3)) | u64::from(counts & 0xffff) << 32,
             entry_words: entry_words(counts),
-            is_vertex: counts & IS_VERTEX != 0,
-            after_run: counts & AFTER_RUN != 0,
         };
-        (counts < IS_RUN && header.entry_words <= ENTRY_WORDS_MAX).then_some(header)
+        (counts < COUNTS_END && header.entry_words <= ENTRY_WORDS_MAX).then_some(header)
     }
 }
 
@@ -163,47 +142,6 @@ pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(BlockHeade
     region.checksum_matches(Site::Block, expected, found).then_some((header, expected))
 }
 
-/// Returns whose block there is at the line `place`, or whose run begins there, if one does.
-#[inline]
-pub(crate) fn vertex_of(region: &Region, place: u32) -> VertexId {
-    region.words(u64::from(place) * LINE_BYTES + 4, 1)[0].load(Relaxed) & !IN_LIST
-}
-
-/// Whether a whole block of that list of `vertex` is said to be at `place`, which is inside of the
-/// region, complete up to the update whose number has this low half. Its checksum is not looked at.
-pub(crate) fn is_of(
-    region: &Region,
-    place: u32,
-    (vertex, list): (VertexId, usize),
-    sequence: u32,
-) -> bool {
-    let offset = u64::from(place) * LINE_BYTES;
-    let header = BlockHeader::decode(region.words(offset, HEADER_WORDS));
-    header.is_some_and(|header| {
-        (header.vertex, header.list, header.sequence as u32) == (vertex, list, sequence)
-            && offset + u64::from(header.lines()) * LINE_BYTES <= region.len()
-    })
-}
-
-/// Makes the block at `place` unreadable, so that it can never again be taken for one.
-pub(crate) fn wipe(region: &Region, place: u32) {
-    let offset = u64::from(place) * LINE_BYTES;
-    region.store_words(offset, &[0; HEADER_WORDS]);
-    region.flush(Site::Wipe, offset..offset + 4 * HEADER_WORDS as u64);
-}
-
-/// Returns the sequence number of the block at `place`, which was checked before.
-pub(crate) fn sequence_of(region: &Region, place: u32) -> u64 {
-    let words = region.words(u64::from(place) * LINE_BYTES, HEADER_WORDS);
-    let high = words[5].load(Relaxed) & 0xffff;
-    u64::from(words[4].load(Relaxed)) | u64::from(high) << 32
-}
-
-/// Returns the checksum of the block at `place`, which was checked before.
-pub(crate) fn checksum_of(region: &Region, place: u32) -> u32 {
-    region.words(u64::from(place) * LINE_BYTES, 1)[0].load(Relaxed)
-}
-
 /// Starts loading the unit that the block at `place` lies in into the cache. For no block that is
 /// the file's header: a test for it would cost more than the load.
 #[inline]
@@ -217,7 +155,7 @@ pub(crate) fn prefetch(region: &Region, place: u32) {
 pub(crate) fn entries(region: &Region, place: u32) -> (&[AtomicU32], u32) {
     let offset = u64::from(place) * LINE_BYTES;
     let header = region.words(offset, HEADER_WORDS);
-    let count = entry_words(header[5].load(Relaxed));
+    let count = entry_words(header[4].load(Relaxed));
     let entries = region.words(offset + 4 * HEADER_WORDS as u64, count);
     (entries, header[2].load(Relaxed))
 }

@@ -20,36 +20,22 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::block::HEADER_WORDS;
-use super::segment::Segment;
-use super::table::Entry;
 use everedge_live::{Error, Result};
 use everedge_medium::Region;
 
 /// Words of a step, the unit in which buffers are found: the smallest buffer.
-const STEP_WORDS: usize = 4;
+pub(crate) const STEP_WORDS: usize = 4;
 /// Classes of buffers: none, then 16 bytes to 4 KiB. The order of a class is one less.
 const CLASS_COUNT: usize = 10;
 const ORDER_MAX: u8 = CLASS_COUNT as u8 - 2;
 /// The order of a whole chunk.
 const ORDER_TOP: u8 = 10;
 const CHUNK_STEPS: u32 = 1 << ORDER_TOP;
-/// Words of a bit for each step of a chunk, and the order of a buffer that is one of them.
-const MASK_WORDS: usize = CHUNK_STEPS as usize / 64;
-const WORD_ORDER: usize = 6;
-/// By order: the steps of a word at which a pair of buddies can begin.
-const PAIR_FIRSTS: [u64; WORD_ORDER] = [
-    0x5555_5555_5555_5555,
-    0x1111_1111_1111_1111,
-    0x0101_0101_0101_0101,
-    0x0001_0001_0001_0001,
-    0x0000_0001_0000_0001,
-    1,
-];
 /// Buddies are joined if so many steps are free.
 const JOIN_STEPS_MIN: usize = CHUNK_STEPS as usize / 2;
 const CHUNK_WORDS: usize = CHUNK_STEPS as usize * STEP_WORDS;
 /// Bytes of a chunk.
-pub(crate) const CHUNK_BYTES: u64 = 4 * CHUNK_WORDS as u64;
+const CHUNK_BYTES: u64 = 4 * CHUNK_WORDS as u64;
 /// A bulk is a quarter of the pool, but at least so much and at most 16 MiB.
 const BULK_CHUNKS: RangeInclusive<u32> = 16..=(16 << 20) / CHUNK_BYTES as u32;
 /// Steps are counted in 32 bits.
@@ -123,11 +109,6 @@ impl Plan {
         if is_large { class + 1 } else { class }
     }
 
-    /// Whether there are buffers of `class`.
-    fn is_class(&self, class: u8) -> bool {
-        (self.first..=self.wide).contains(&class)
-    }
-
     /// Returns the words of entries that a buffer of `class` takes.
     #[inline]
     pub(crate) fn capacity(&self, class: u8) -> usize {
@@ -154,7 +135,7 @@ fn words_of(class: u8) -> usize {
 
 /// The memory of all vertex buffers of a graph.
 pub(crate) struct Pool {
-    segment: Arc<Segment>,
+    region: Region,
     bulks: PerThread<Bulk>,
     shared: Mutex<Shared>,
 }
@@ -177,44 +158,30 @@ struct Shared {
 }
 
 impl Pool {
-    /// Returns a pool in `segment`, of which nothing is free that was ever used.
-    pub(crate) fn new(segment: Arc<Segment>) -> Arc<Self> {
-        let bulks = PerThread::new(Bulk::default);
-        let next = (segment.buffers.len() / CHUNK_BYTES) as u32;
-        let shared = Mutex::new(Shared { next, free: Vec::new() });
-        Arc::new(Self { segment, bulks, shared })
+    /// Returns an empty pool.
+    ///
+    /// # Errors
+    /// `NoSpace` if the system refuses the address space.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let region = Region::memory("vertex buffers")?;
+        Ok(Arc::new(Self { region, bulks: PerThread::new(Bulk::default), shared: Mutex::default() }))
     }
 
-    fn region(&self) -> &Region {
-        &self.segment.buffers
-    }
-
-    /// Makes free what is in none of these lists. Returns whether they have no chunk in common.
-    pub(crate) fn keep_only<'a>(&self, used: impl Iterator<Item = &'a Buffers>) -> bool {
-        let mut shared = self.shared.lock();
-        let mut is_free = vec![true; shared.next as usize];
-        for &chunk in used.flat_map(|buffers| &buffers.chunks) {
-            if !std::mem::take(&mut is_free[chunk as usize]) {
-                return false;
-            }
-        }
-        shared.free = (0..shared.next).filter(|&chunk| is_free[chunk as usize]).collect();
-        true
+    /// Returns the memory that buffers lie in.
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
     }
 
     /// Takes a chunk.
     fn take(&self) -> Result<u32> {
         let free = self.shared.lock().free.pop();
-        let Some(chunk) = free else { return self.bulks.with(|bulk| self.cut(bulk)) };
-        // It may have been left over by a process that never used it.
-        self.take_pages(chunk..chunk + 1)?;
-        Ok(chunk)
+        free.map_or_else(|| self.bulks.with(|bulk| self.cut(bulk)), Ok)
     }
 
     fn take_pages(&self, chunks: Range<u32>) -> Result<()> {
         let Range { start, end } = chunks;
         let range = u64::from(start) * CHUNK_BYTES..u64::from(end) * CHUNK_BYTES;
-        self.segment.take(self.region(), range)
+        self.region.populate(range)
     }
 
     fn cut(&self, bulk: &mut Bulk) -> Result<u32> {
@@ -227,7 +194,7 @@ impl Pool {
                 let needed_bytes = u64::from(chunks) * CHUNK_BYTES;
                 return Err(Error::NoSpace { path, needed_bytes, available_bytes: 0 });
             }
-            self.segment.grow(self.region(), u64::from(end) * CHUNK_BYTES)?;
+            self.region.grow(u64::from(end) * CHUNK_BYTES)?;
             shared.next = end;
             *bulk = Bulk { first, next: first, end, populated: first };
         }
@@ -290,81 +257,6 @@ impl Buffers {
     /// Returns no buffers yet.
     pub(crate) fn new(pool: Arc<Pool>) -> Self {
         Self { pool, chunks: Vec::new(), free: Default::default() }
-    }
-
-    /// Returns the buffers that these rows are said to have, if they can have them.
-    pub(crate) fn restore(
-        pool: &Arc<Pool>,
-        plan: &Plan,
-        entries: impl Iterator<Item = Entry>,
-    ) -> Option<Self> {
-        let mut buffers = Self::new(pool.clone());
-        let mut chunks: FxHashMap<u32, usize> = FxHashMap::default();
-        let mut is_used: Vec<[u64; MASK_WORDS]> = Vec::new();
-        let chunk_count = (pool.region().len() / CHUNK_BYTES) as u32;
-        let mut last = (u32::MAX, 0);
-        for Entry { buffer, class, buffered, .. } in entries {
-            if class == 0 {
-                if buffered > 0 {
-                    return None;
-                }
-                continue;
-            }
-            let (chunk, step) = (buffer / CHUNK_STEPS, buffer % CHUNK_STEPS);
-            let is_one = chunk < chunk_count
-                && plan.is_class(class)
-                // One that is full was flushed at once.
-                && plan.is_easy(class, buffered.into())
-                && step.is_multiple_of(1 << (class - 1));
-            if !is_one {
-                return None;
-            }
-            // Lists that follow on one another mostly lie in one chunk.
-            if last.0 != chunk {
-                let place = *chunks.entry(chunk).or_insert_with(|| {
-                    is_used.push([0; MASK_WORDS]);
-                    is_used.len() - 1
-                });
-                last = (chunk, place);
-            }
-            let place = last.1;
-            // The largest buffer has 256 steps: it and all larger than 64 take whole words.
-            for step in (step..step + (1 << (class - 1))).step_by(64) {
-                let bits = (1u32 << (class - 1)).min(64);
-                let mask = (u64::MAX >> (64 - bits)) << (step % 64);
-                let word = &mut is_used[place][step as usize / 64];
-                if *word & mask != 0 {
-                    return None;
-                }
-                *word |= mask;
-            }
-        }
-        for (chunk, place) in chunks {
-            buffers.chunks.push(chunk);
-            buffers.free_rest_of(chunk, &is_used[place]);
-        }
-        Some(buffers)
-    }
-
-    /// Makes free what is not used of a chunk, in buffers as large as can be.
-    fn free_rest_of(&mut self, chunk: u32, is_used: &[u64; MASK_WORDS]) {
-        let first = chunk * CHUNK_STEPS;
-        let mut whole_words = Vec::new();
-        for (word, used) in is_used.iter().enumerate() {
-            let start = first + 64 * word as u32;
-            // A bit for each free buffer of an order, at its first step.
-            let mut free = !used;
-            for (order, firsts) in PAIR_FIRSTS.into_iter().enumerate() {
-                let pairs = free & free >> (1 << order) & firsts;
-                let single = free & !(pairs | pairs << (1 << order));
-                self.free[order].extend(bits_of(single).map(|bit| start + bit));
-                free = pairs;
-            }
-            if free != 0 {
-                whole_words.push(start);
-            }
-        }
-        self.free[WORD_ORDER].append(&mut whole_words);
     }
 
     /// Takes a buffer of `class`.
@@ -433,6 +325,11 @@ impl Buffers {
         self.free[class as usize - 1].push(step);
     }
 
+    /// Returns the memory that they lie in.
+    pub(crate) fn region(&self) -> &Region {
+        self.pool.region()
+    }
+
     /// Gives all chunks back.
     pub(crate) fn clear(&mut self) {
         self.free.iter_mut().for_each(Vec::clear);
@@ -468,16 +365,6 @@ impl Drop for Buffers {
     }
 }
 
-fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros();
-        (word != 0).then(|| {
-            word &= word - 1;
-            bit
-        })
-    })
-}
-
 /// Where the chunks of a copied list are.
 #[derive(Default)]
 pub(crate) struct Moved(FxHashMap<u32, u32>);
@@ -494,7 +381,7 @@ mod tests {
     use super::*;
 
     fn buffers() -> Buffers {
-        Buffers::new(Pool::new(Segment::process().unwrap()))
+        Buffers::new(Pool::new().unwrap())
     }
 
     #[test]
@@ -545,8 +432,8 @@ mod tests {
     fn plans_grow_flush_and_widen() {
         let plan = Plan::new(16..256, 1024, 1).unwrap();
         assert_eq!((plan.grown(0, 1), plan.grown(1, 5), plan.grown(0, 1000)), (1, 2, 5));
-        assert_eq!((plan.capacity(4), plan.capacity(5), plan.capacity(7)), (32, 58, 250));
-        assert!(plan.is_easy(5, 57) && !plan.is_easy(5, 58) && !plan.is_easy(0, 1));
+        assert_eq!((plan.capacity(4), plan.capacity(5), plan.capacity(7)), (32, 59, 251));
+        assert!(plan.is_easy(5, 58) && !plan.is_easy(5, 59) && !plan.is_easy(0, 1));
         assert_eq!((plan.widened(5, 511), plan.widened(5, 512), plan.widened(7, 9999)), (5, 6, 7));
         assert_eq!(Plan::new(16..16, 16, 1).unwrap().capacity(1), 4);
         assert!(Plan::new(16..100, 256, 1).is_err() && Plan::new(64..128, 64, 1).is_err());

@@ -1,153 +1,340 @@
-//! How the archive of the layout hangs together with the log: what [`Core`] asks of it.
+//! The layout as the driver sees it: how a shard takes updates, is saved and is compacted.
 
 use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::par;
+use everedge_core::{Homes, par};
+use everedge_live::{
+    Archive, Checkpoint, Compaction, Core, Error, IMAGES, Images, Layout, Outcome, Pace, Parts,
+    Result, RoundContext, SHARD_SPAN, ShardTotals,
+};
+use everedge_medium::{Region, Site, Volume};
 
-use super::archive::{Archive, Machinery};
-use super::options::{AdjacencyOptions, Compacting};
-use super::shard::Shard;
+use super::buffers::{Plan, Pool};
+use super::compact::NewRuns;
+use super::image;
+use super::list::Places;
+use super::options::{AdjacencyOptions, Compacting, GraphOptions, Manifest};
+use super::shard::{Context, Shard};
 use super::snapshot::Snapshot;
-use crate::options::GraphOptions;
-use everedge_live::EdgeLog;
-use everedge_live::{Compaction, Core, Layout, Outcome, Pace};
-use everedge_live::{Error, Result};
+use super::subgraphs::{Partition, SubGraphs};
+use super::table::Tables;
 
 /// Of so many shards one is compacted at a time: the share of the space that compaction needs.
 const COMPACT_SHARE: usize = 16;
 /// The most shards that are compacted with one fence.
 const COMPACT_SHARDS_MAX: usize = 64;
 
-impl Layout for Machinery {
-    type Options = AdjacencyOptions;
-    type Archive = Archive;
-    type Snapshot = Snapshot;
+/// The layout of one open graph.
+pub(crate) struct Adjacency {
+    pub options: GraphOptions,
+    pub sub_graphs: SubGraphs,
+    pub places: Places,
+    pub plan: Plan,
+    pub tables: Arc<Tables>,
+    pub pool: Arc<Pool>,
+    /// None where bytes are gone with the process.
+    pub images: Option<Images>,
+    pub salt: u32,
+    images_path: PathBuf,
+}
 
-    fn log(&self) -> &EdgeLog {
-        &self.log
+impl Adjacency {
+    /// Returns the layout of an empty graph, whose blocks will lie in `blocks`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if options contradict each other; `NoSpace` if there is no memory.
+    pub(crate) fn new(
+        volume: &Volume,
+        manifest: &Manifest,
+        blocks: Arc<[Region]>,
+        images: Option<Images>,
+    ) -> Result<Self> {
+        let options = manifest.options.clone();
+        let pool = Pool::new()?;
+        Ok(Self {
+            plan: options.tuning.plan(&options)?,
+            sub_graphs: SubGraphs::new(Partition::new(&options)?, &blocks),
+            places: Places { blocks, buffers: pool.region().clone() },
+            tables: Tables::new()?,
+            pool,
+            images,
+            salt: manifest.salt(),
+            images_path: volume.path().join(IMAGES),
+            options,
+        })
     }
+
+    /// Returns which lists lie where, and where tables and buffers come from.
+    pub(crate) fn memory(&self) -> (Partition, &Arc<Tables>, &Arc<Pool>) {
+        (self.sub_graphs.partition, &self.tables, &self.pool)
+    }
+
+    /// Returns the file of images.
+    pub(crate) fn images_path(&self) -> PathBuf {
+        self.images_path.clone()
+    }
+
+    fn context<'a>(&'a self, round: &RoundContext<'a>) -> Context<'a> {
+        Context {
+            sub_graphs: &self.sub_graphs,
+            places: &self.places,
+            plan: &self.plan,
+            salt: self.salt,
+            entry_words: self.options.entry_words(),
+            simple: self.options.simple,
+            directed: self.options.directed,
+            compaction: self.options.tuning.compaction,
+            deletion: self.options.tuning.deletion,
+            replaying: round.is_replaying,
+            first_sequence: round.first_sequence,
+            weights: round.weights,
+        }
+    }
+
+    /// Looks at all that a shard points to on the medium, once after opening.
+    ///
+    /// # Errors
+    /// `Corruption` if something of it is damaged.
+    pub(crate) fn check(&self, shard: &Shard) -> Result<()> {
+        if !shard.is_checked.load(Relaxed) && !shard.lists.is_empty() {
+            shard.check_pieces(&self.places, self.salt)?;
+            shard.is_checked.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Compacts some shards, which count when they are saved, and adds to what was done.
+    fn compact(
+        &self,
+        core: &Core<Self>,
+        archive: &mut Archive<Self>,
+        shards: Range<usize>,
+        done: &mut Compaction,
+    ) -> Result<()> {
+        let sequence = archive.next_sequence;
+        let context = self.context(&no_round(sequence));
+        let nodes = &self.sub_graphs.nodes;
+        let home = |index| nodes.home(shards.start + index, 0);
+        let write = |_: usize, shard: &mut [Arc<Shard>]| {
+            self.check(&shard[0])?;
+            NewRuns::write(&context, sequence.saturating_sub(1), &shard[0])
+        };
+        let group = &mut archive.shards[shards.clone()];
+        let written = par::map_chunks_mut_at_home(nodes.homes(), group, 1, home, write);
+        // On a full medium all of it is free again, and the lists are as before.
+        let written: Vec<NewRuns> = written.into_iter().collect::<Result<_>>()?;
+        let mut changed = Vec::new();
+        for (number, new) in shards.zip(written).filter(|(_, new)| !new.is_empty()) {
+            new.adopt(archive.own(self, number)?, done);
+            changed.push(number);
+        }
+        match changed.is_empty() {
+            true => Ok(()),
+            false => core.save(archive, &changed),
+        }
+    }
+}
+
+/// Returns what a change has that is of no round, after all updates before `sequence`.
+fn no_round(sequence: u64) -> RoundContext<'static> {
+    let (first_sequence, end_sequence) = (sequence, sequence);
+    RoundContext { first_sequence, end_sequence, is_replaying: false, weights: &[] }
+}
+
+impl Layout for Adjacency {
+    type Options = AdjacencyOptions;
+    type Shard = Shard;
+    type Snapshot = Snapshot;
 
     fn options(&self) -> &GraphOptions {
         &self.options
     }
 
     fn pace(&self) -> Pace {
-        let AdjacencyOptions { archive_threshold, phases, .. } = self.options.tuning;
-        Pace { archive_threshold, phases }
+        let AdjacencyOptions { archive_threshold, phases, division, division_bias, .. } =
+            self.options.tuning;
+        Pace { archive_threshold, phases, division, division_bias }
+    }
+
+    fn homes(&self) -> Option<&Homes> {
+        self.sub_graphs.nodes.homes()
+    }
+
+    fn home(&self, number: usize, side: usize) -> usize {
+        self.sub_graphs.nodes.home(number, side)
+    }
+
+    fn divides_sides(&self) -> bool {
+        self.sub_graphs.nodes.divide_shards()
     }
 
     fn make_room(&self) -> Result<()> {
-        self.sub_graphs.make_room()
+        self.sub_graphs.make_room()?;
+        self.images.as_ref().map_or(Ok(()), Images::make_room)
     }
 
-    fn note_logged(&self) {
-        self.segment.note_anchor(self.log.anchor_counter());
+    fn copy(&self, shard: &Shard) -> Result<Shard> {
+        shard.copy()
     }
 
-    fn take_all(&self, archive: &mut Archive) -> Result<()> {
-        archive.take_all(self)
+    fn prepare(&self, number: usize, shard: &mut Shard) -> Result<()> {
+        shard.materialize(number, self.options.list_count(), self.memory())?;
+        self.check(shard)
     }
 
-    fn torn(archive: &mut Archive) -> &mut bool {
-        &mut archive.is_torn
+    fn take(&self, round: &RoundContext, shard: &mut Shard, mut parts: Parts) -> Result<()> {
+        let context = self.context(round);
+        parts.sides().try_for_each(|side| shard.take(&context, side, &parts.side(side)))
     }
 
-    fn flush(&self, archive: &mut Archive) -> Result<()> {
-        if archive.is_dirty {
-            self.sub_graphs.make_room()?;
-            archive.flush_all(self)?;
-        }
+    fn take_vertex(
+        &self,
+        _round: &RoundContext,
+        shard: &mut Shard,
+        local: usize,
+        is_vertex: bool,
+    ) -> Result<()> {
+        shard.note_vertex(local, is_vertex);
         Ok(())
     }
 
-    fn is_flush_due(&self, archive: &Archive) -> bool {
-        archive.buffer_bytes() > self.options.tuning.buffer_pool_bytes
+    fn drain(&self) -> Result<()> {
+        self.sub_graphs.drain(Site::Block)
     }
 
-    /// Flushes all buffers, unless they outlive any crash.
-    fn free_log(&self, archive: &mut Archive) -> Result<()> {
-        match self.segment.can_be_passed(archive.shards.len()) {
-            true => archive.pass_buffers(self),
-            false => self.flush(archive),
-        }
+    fn opened_sequence(shard: &Shard) -> u64 {
+        shard.opened_sequence
+    }
+
+    fn outcome(shard: &Shard) -> Outcome {
+        shard.outcome
+    }
+
+    fn forget_outcome(shard: &mut Shard) {
+        shard.outcome = Outcome::default();
+    }
+
+    fn totals(shard: &Shard) -> ShardTotals {
+        shard.totals()
+    }
+
+    fn save(
+        &self,
+        shards: &mut [(usize, &mut Arc<Shard>)],
+        sequence: u64,
+        epoch: u32,
+    ) -> Result<()> {
+        let Some(images) = &self.images else { return Ok(()) };
+        let context = self.context(&no_round(sequence));
+        let save = |_: usize, shard: &mut [(usize, &mut Arc<Shard>)]| {
+            let (number, shared) = &mut shard[0];
+            if shared.has_spills() {
+                if Arc::get_mut(shared).is_none() {
+                    **shared = Arc::new(shared.copy()?);
+                }
+                let own = Arc::get_mut(shared).expect("a new copy is not shared");
+                own.flush_spills(&context, sequence.saturating_sub(1))?;
+            }
+            let (words, extents) = image::encode(shared);
+            images.store(*number, (sequence, epoch), &words, extents)
+        };
+        let saved = par::map_chunks_mut(shards, 1, save).into_iter().collect::<Result<()>>();
+        let fenced = saved.and_then(|()| {
+            self.sub_graphs.fence(Site::Block)?;
+            images.fence()
+        });
+        fenced.inspect_err(|_| images.drop_next())
+    }
+
+    fn checkpoint(&self, epoch: u32) -> Checkpoint {
+        let [count, sum] = self.images.as_ref().map_or([0; 2], Images::totals);
+        Checkpoint { layout: [count, sum, epoch.into()] }
+    }
+
+    fn saved(&self, _shards: &mut [(usize, &mut Arc<Shard>)]) {
+        self.images.iter().for_each(Images::adopt_next);
+    }
+
+    fn is_flush_due(&self, archive: &Archive<Self>) -> bool {
+        let bytes = |shard: &Arc<Shard>| -> u64 {
+            shard.lists.iter().map(|list| list.buffer_bytes()).sum()
+        };
+        let all: u64 = archive.shards.iter().map(bytes).sum();
+        all > self.options.tuning.buffer_pool_bytes
+    }
+
+    /// Writes all buffers as blocks.
+    fn flush(&self, archive: &mut Archive<Self>) -> Result<()> {
+        self.sub_graphs.make_room()?;
+        let sequence = archive.next_sequence;
+        let context = self.context(&no_round(sequence));
+        let nodes = &self.sub_graphs.nodes;
+        let home = |index| nodes.home(index, 0);
+        let flush = |_: usize, shard: &mut [Arc<Shard>]| match &mut shard[0] {
+            shard if !shard.has_unflushed() => Ok(()),
+            shard => {
+                if Arc::get_mut(shard).is_none() {
+                    *shard = Arc::new(shard.copy()?);
+                }
+                let own = Arc::get_mut(shard).expect("a new copy is not shared");
+                own.flush_all(&context, sequence.saturating_sub(1))
+            }
+        };
+        let shards = &mut archive.shards[..];
+        let flushed = par::map_chunks_mut_at_home(nodes.homes(), shards, 1, home, flush);
+        flushed.into_iter().collect()
     }
 
     /// Compacts some shards of which much is deleted.
-    fn mend(core: &Core<Self>) -> bool {
-        let AdjacencyOptions { compact_percent, compaction, .. } = core.machinery.options.tuning;
+    fn clean_up(core: &Core<Self>) -> bool {
+        let AdjacencyOptions { compact_percent, compaction, .. } = core.layout.options.tuning;
         compaction != Compacting::Naive && compact_due(core, |shard| shard.is_worn(compact_percent))
     }
 
     /// Merges the lists of some shards that are in many pieces.
-    fn tidy(core: &Core<Self>) -> bool {
-        let options = &core.machinery.options;
+    fn put_in_order(core: &Core<Self>) -> bool {
+        let options = &core.layout.options;
         let entry_words = options.entry_words();
         options.tuning.merges(par::thread_count())
             && compact_due(core, |shard| shard.is_fragmented(entry_words))
     }
 
-    fn snapshot(&self, archive: &Archive) -> Snapshot {
-        Snapshot::new(archive, self)
-    }
-
-    fn outcome(&self, archive: &Archive) -> Outcome {
-        archive.outcome()
-    }
-
-    fn end(&self) {
-        self.segment.remove();
+    fn snapshot(&self, archive: &Archive<Self>) -> Result<Snapshot> {
+        let check = |shards: &[Arc<Shard>]| shards.iter().try_for_each(|shard| self.check(shard));
+        par::map_chunks(&archive.shards, 1, check).into_iter().collect::<Result<()>>()?;
+        Ok(Snapshot::new(archive, self))
     }
 
     fn shrink(&self) -> Result<()> {
-        self.sub_graphs.shrink()
-    }
-
-    fn give_up(&self) {
-        self.segment.give_up();
-    }
-
-    /// Snapshots may still read the segment's memory, but nobody will look for it.
-    fn abandon(&self) {
-        self.segment.abandon();
+        self.sub_graphs.shrink()?;
+        self.images.as_ref().map_or(Ok(()), Images::shrink)
     }
 }
 
 /// Compacts the first shards that are due. Returns whether there were any.
-fn compact_due(core: &Core<Machinery>, is_due: impl Fn(&Shard) -> bool) -> bool {
+fn compact_due(core: &Core<Adjacency>, is_due: impl Fn(&Shard) -> bool) -> bool {
     let mut archive = core.archive();
-    let Some(due) = archive.first_due(COMPACT_SHARDS_MAX, is_due) else { return false };
+    let Some(first) = archive.shards.iter().position(|shard| is_due(shard)) else { return false };
+    let due = archive.shards[first..].iter().take(COMPACT_SHARDS_MAX);
+    let count = due.take_while(|shard| is_due(shard)).count();
     if core.refuse_if_failed().is_err() {
         return false;
     }
-    let compacted = archive.compact(&core.machinery, due, &mut Compaction::default());
+    let mut done = Compaction::default();
+    let compacted = core.layout.compact(core, &mut archive, first..first + count, &mut done);
     // Without room for it, it can wait.
     compacted.inspect_err(|error| core.fail_unless_full(error)).is_ok()
 }
 
-/// Archives what opening found in the log.
-pub(super) fn replay(core: &Core<Machinery>) -> Result<()> {
-    core.archive().replay(&core.machinery)
-}
-
-/// From now on a killed process leaves its segment to the next one.
-pub(super) fn begin_segment(core: &Core<Machinery>) -> Result<()> {
-    let mut archive = core.archive();
-    let Machinery { log, segment, .. } = &core.machinery;
-    if archive.next_sequence == log.checkpoint().1 {
-        segment.note_progress(log.progress(&[], archive.next_sequence));
-    }
-    core.machinery.sub_graphs.publish();
-    archive.publish(&core.machinery)?;
-    segment.begin();
-    Ok(())
-}
-
 /// Compacts the shards of a range, a group at a time; others go on in between.
-pub(super) fn compact(core: &Core<Machinery>, shards: Range<usize>) -> Result<Compaction> {
+pub(super) fn compact(core: &Core<Adjacency>, shards: Range<usize>) -> Result<Compaction> {
     core.check_writable()?;
     core.refuse_if_failed()?;
-    core.machinery.log.begin_writing()?;
-    match core.machinery.sub_graphs.make_room() {
+    core.log.begin_writing()?;
+    match core.layout.sub_graphs.make_room() {
         // What is free already may do.
         Ok(()) | Err(Error::NoSpace { .. }) => {}
         Err(error) => return Err(error),
@@ -156,22 +343,26 @@ pub(super) fn compact(core: &Core<Machinery>, shards: Range<usize>) -> Result<Co
     let end = shards.end.min(shard_count);
     let group_len = (shard_count / COMPACT_SHARE).clamp(1, COMPACT_SHARDS_MAX);
     let mut done = Compaction::default();
-    let is_naive = core.machinery.options.tuning.compaction == Compacting::Naive;
+    let is_naive = core.layout.options.tuning.compaction == Compacting::Naive;
     // Like a snapshot: nothing that is replaced is used again before the end.
-    let lease = is_naive.then(|| core.archive().lease());
+    let kept = is_naive.then(|| core.archive().shards.clone());
     for first in (shards.start..end).step_by(group_len) {
         let mut archive = core.archive();
         core.refuse_if_failed()?;
         if is_naive {
-            core.flush_archive(&mut archive)?;
+            core.flush(&mut archive)?;
         }
         let group = first..end.min(first + group_len);
-        archive
-            .compact(&core.machinery, group, &mut done)
+        core.layout
+            .compact(core, &mut archive, group, &mut done)
             .inspect_err(|error| core.fail_unless_full(error))?;
     }
-    drop(lease);
-    core.archive().release(&core.machinery);
+    drop(kept);
     core.flush_all()?;
     Ok(done)
+}
+
+/// Returns the number of the shard of a vertex.
+pub(super) fn shard_of(vertex: u32) -> usize {
+    vertex as usize / SHARD_SPAN
 }

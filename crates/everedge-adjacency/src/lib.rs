@@ -8,11 +8,10 @@
 //! batch ──► edge log (medium) ──buffering──► vertex buffers (DRAM) ──flushing──► blocks (medium)
 //!           one fence a batch    per shard    16 … 256 bytes       one XPLine    chain a vertex
 //! ```
-//! Files: `log` (docs/format.md §3) and `blocks` (§4). A shard keeps the lists of 4,096 vertices.
+//! Files: `log` (docs/format.md §3), `blocks` (§4), `images` and `shards` (§5). A shard keeps the lists of 4,096 vertices.
 //!
 //! # Invariants
-//! - A1: an update is in the log, or every list that it concerns says in a block that it is
-//!   complete beyond it.
+//! - A1: an update is in the log, or in the image that counts of every shard that it concerns.
 //! - A2: a block is never changed; a list's blocks form a chain from the newest to the oldest.
 //! - A3: shards change only under `archive`; a snapshot shares them, and a shared shard is copied
 //!   before it changes.
@@ -21,7 +20,7 @@
 //! A batch: one log record, one fence. Archiving: two counting sorts, and one DRAM access for each
 //! list that a round changes; 58 neighbors (29 weighted) are flushed with one write of 256 bytes.
 //! A snapshot: the log's tail is archived, then one counter a shard; after it, each shard that
-//! changes is copied once. Memory: 20 bytes a vertex and list, and the buffers.
+//! changes is copied once. Memory: 16 bytes a vertex and list, and the buffers.
 //!
 //! # Concurrency
 //! Any number of writers and readers. The log orders batches, and lets one writer keep the others
@@ -29,57 +28,54 @@
 //! the log and the space.
 //!
 //! # Recovery
-//! On the medium: blocks and log. Rebuilt: everything else ([`recovery`]), unless a killed process
-//! left it in shared memory ([`segment`], [`takeover`]). Until the log's tail moves, blocks may be
-//! lost or torn in any order: the log still holds what they say.
+//! On the medium: blocks, runs, images and log. An opening reads the images of shards and replays
+//! the log past them, after a close, a kill and a power loss alike; what no image names is free. What
+//! an image points to is looked at when its shard is first read.
 
-mod archive;
 mod block;
 mod buffers;
 mod compact;
+mod image;
 mod layout;
 mod list;
 mod merging;
 mod naive;
 mod options;
 mod parts;
-mod recovery;
 mod run;
-mod segment;
 mod shard;
 mod snapshot;
 mod space;
 mod subgraphs;
 mod table;
-mod takeover;
 mod verify;
 
 use std::sync::Arc;
 
-use everedge_core::VertexId;
+use everedge_core::{VertexId, par};
 
 pub use self::options::{AdjacencyOptions, Compacting, Deleting, Merging};
 pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::subgraphs::Split;
 
-use self::archive::{Archive, Machinery};
-use self::segment::Segment;
+use self::layout::Adjacency;
+use self::shard::Shard;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::options::Manifest;
-use everedge_live::NAMES;
-use everedge_live::Recovery;
-use everedge_live::Result;
-use everedge_live::{Compaction, Core, Live, SHARD_SPAN, live_graph};
-use everedge_live::{EdgeLog, RING_OFFSET};
-use everedge_medium::MANIFEST;
-use everedge_medium::{Access, Region, Volume};
+use everedge_live::{
+    Archive, Compaction, Core, EdgeLog, FoundImage, IMAGES, Images, Live, NAMES, RING_OFFSET, Recovery, Result,
+    SHARDS, Space, live_graph,
+};
+use everedge_medium::{MANIFEST, MediumKind, Volume};
 
 const LOG: &str = "log";
+/// Units from the first one on hold blocks.
+const FIRST_UNIT: u64 = 1;
 
 /// A live graph in the `adjacency` layout.
 pub struct AdjacencyGraph {
-    live: Live<Machinery>,
+    live: Live<Adjacency>,
     recovery: Recovery,
 }
 
@@ -87,10 +83,9 @@ live_graph!(AdjacencyGraph, Snapshot, AdjacencyOptions);
 
 impl AdjacencyGraph {
     /// Every file that a graph in this layout can have.
-    pub const FILES: [&str; 6 + SUB_GRAPHS_MAX] = {
+    pub const FILES: [&str; 5 + SUB_GRAPHS_MAX] = {
         let [b0, b1, b2, b3, b4, b5, b6, b7] = BLOCKS;
-        let [index, tables, buffers] = [segment::INDEX, segment::TABLES, segment::BUFFERS];
-        [MANIFEST, NAMES, LOG, b0, b1, b2, b3, b4, b5, b6, b7, index, tables, buffers]
+        [MANIFEST, NAMES, LOG, IMAGES, SHARDS, b0, b1, b2, b3, b4, b5, b6, b7]
     };
 
     /// Creates an empty graph on an empty volume. Options that are left open are taken from medium
@@ -100,12 +95,10 @@ impl AdjacencyGraph {
     /// `NoSpace` or `Io` if the medium fails; the directory is then no graph. `InvalidInput` if
     /// options contradict each other.
     pub fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
-        let core = Self::create_core(volume, manifest)?;
-        layout::begin_segment(&core)?;
-        Ok(Self::assemble(core, Recovery::default()))
+        Ok(Self::assemble(Self::create_core(volume, manifest)?, Recovery::default()))
     }
 
-    fn create_core(volume: Volume, mut manifest: Manifest) -> Result<Core<Machinery>> {
+    fn create_core(volume: Volume, mut manifest: Manifest) -> Result<Core<Adjacency>> {
         manifest.options.tuning.plan(&manifest.options)?;
         let partition = Partition::new(&manifest.options)?;
         manifest.options.tuning.suit(&volume);
@@ -117,90 +110,38 @@ impl AdjacencyGraph {
         if options.preallocate_bytes > 0 {
             log.preallocate()?;
         }
-        let segment = new_segment(&volume, &manifest)?;
+        let is_kept = options.medium != MediumKind::Dram;
+        let images = is_kept.then(|| Images::create(&volume, manifest.salt())).transpose()?;
+        let layout = Adjacency::new(&volume, &manifest, blocks, images)?;
         manifest.publish(&volume)?;
-        let machinery = Machinery::new(&manifest, log, blocks, segment)?;
-        let archive = Archive::new(Vec::new(), Vec::new(), 0, 0);
-        Ok(Core::new(volume, manifest, machinery, archive))
+        Ok(Core::new(volume, manifest, layout, log, Archive::new(Vec::new(), 0, 0)))
     }
 
-    /// Opens a graph: takes over what a killed process left of it in shared memory, or else reads
-    /// its blocks and replays its log. Reading only, nothing is written.
+    /// Opens a graph: reads the images of its shards and replays the log past them. Reading only,
+    /// nothing is written.
     ///
     /// # Errors
     /// `Corruption` if something that was durable is damaged; `NotAGraph` or `Version` if the
     /// directory holds something else.
     pub fn open(volume: Volume) -> Result<Self> {
         let manifest = Manifest::read(&volume)?;
-        let log = volume.open_region(LOG)?;
+        let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let partition = Partition::new(&manifest.options)?;
         let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
-        let (core, recovery) = match Self::take_over(&volume, &manifest, (&log, &blocks))? {
-            Some(taken_over) => taken_over,
-            None => Self::recover(volume, manifest, (log, blocks))?,
-        };
-        layout::begin_segment(&core)?;
-        Ok(Self::assemble(core, recovery))
+        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
+        let [count, sum, epoch] = log.checkpoint().0.layout;
+        let (images, found) = Images::open(&volume, salt, epoch as u32, [count, sum])?;
+        let mut layout = Adjacency::new(&volume, &manifest, blocks, None)?;
+        let shards = read_shards(&mut layout, &images, &found)?;
+        layout.images = Some(images);
+        let (replayed_batches, replayed_updates) = log.untaken();
+        let mut archive = Archive::new(shards, log.checkpoint().1, epoch as u32);
+        archive.replay(&layout, &log)?;
+        let recovery = Recovery { replayed_batches, replayed_updates, ..Recovery::default() };
+        Ok(Self::assemble(Core::new(volume, manifest, layout, log, archive), recovery))
     }
 
-    /// Opens what a killed process left in its segment, if it left one that can be taken over.
-    fn take_over(
-        volume: &Volume,
-        manifest: &Manifest,
-        (log, blocks): (&Region, &Arc<[Region]>),
-    ) -> Result<Option<(Core<Machinery>, Recovery)>> {
-        let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
-        let Some(segment) = Segment::find(volume, LOG, manifest) else { return Ok(None) };
-        let mut header = None;
-        let log = EdgeLog::open_after(log.clone(), weighted, salt, |anchor| {
-            header = segment.header(anchor);
-            header.as_ref().map(|header| header.progress)
-        })?;
-        let (Some(log), Some(header)) = (log, header) else { return Ok(None) };
-        let mut machinery = Machinery::new(manifest, log, blocks.clone(), segment)?;
-        let taken_over = takeover::take_over(&mut machinery, &header, volume.access())?;
-        Ok(taken_over.map(|(archive, rebuilt_shards)| {
-            let taken_over_shards = (archive.shards.len() - rebuilt_shards) as u64;
-            let rebuilt_shards = rebuilt_shards as u64;
-            let recovery = Recovery { taken_over_shards, rebuilt_shards, ..Recovery::default() };
-            (Core::new(volume.clone(), manifest.clone(), machinery, archive), recovery)
-        }))
-    }
-
-    /// Opens what blocks and log say.
-    fn recover(
-        volume: Volume,
-        manifest: Manifest,
-        (log, blocks): (Region, Arc<[Region]>),
-    ) -> Result<(Core<Machinery>, Recovery)> {
-        let log = EdgeLog::open(log, manifest.options.weighted, manifest.salt())?;
-        recovery::refuse_passed(&log, &blocks[0])?;
-        let segment = new_segment(&volume, &manifest)?;
-        let mut machinery = Machinery::new(&manifest, log, blocks, segment)?;
-        let recovered = recovery::recover(&machinery)?;
-        if volume.access() == Access::Write {
-            recovered.settle(&machinery.places.blocks)?;
-            if machinery.log.untaken().0 > 0 {
-                // Replay writes blocks of which a segment that is out of sight knows nothing (G3).
-                machinery.log.begin_writing()?;
-            }
-        }
-        let used = recovered.used_units();
-        let (blocks, segment) = (&machinery.places.blocks, &machinery.segment);
-        machinery.sub_graphs.adopt(blocks, segment, used);
-        let (replayed_batches, replayed_updates) = machinery.log.untaken();
-        let orphaned_blocks = recovered.orphan_count() as u64;
-        let (checkpoint, next_sequence) = machinery.log.checkpoint();
-        let epoch = recovery::epoch_of(checkpoint);
-        let archive = Archive::new(recovered.shards, recovered.durable, next_sequence, epoch);
-        let core = Core::new(volume, manifest, machinery, archive);
-        layout::replay(&core)?;
-        let recovery =
-            Recovery { replayed_batches, replayed_updates, orphaned_blocks, ..Recovery::default() };
-        Ok((core, recovery))
-    }
-
-    fn assemble(core: Core<Machinery>, recovery: Recovery) -> Self {
+    fn assemble(core: Core<Adjacency>, recovery: Recovery) -> Self {
         Self { live: Live::new(core), recovery }
     }
 
@@ -223,7 +164,7 @@ impl AdjacencyGraph {
     /// # Errors
     /// As [`Self::compact`].
     pub fn compact_vertex(&self, v: VertexId) -> Result<Compaction> {
-        let shard = v as usize / SHARD_SPAN;
+        let shard = layout::shard_of(v);
         layout::compact(&self.live.core, shard..shard + 1)
     }
 
@@ -234,10 +175,28 @@ impl AdjacencyGraph {
     }
 }
 
-/// Returns an empty segment for a graph that is open for writing, one of this process otherwise.
-fn new_segment(volume: &Volume, manifest: &Manifest) -> Result<Arc<Segment>> {
-    match volume.access() {
-        Access::Write => Segment::create(volume, LOG, manifest),
-        Access::Read => Segment::process(),
+/// Reads the shards that images are of, on all threads; units that none of them names are free.
+fn read_shards(
+    layout: &mut Adjacency,
+    images: &Images,
+    found: &[FoundImage],
+) -> Result<Vec<Arc<Shard>>> {
+    let decode = |found: &[FoundImage]| image::decode(layout, images, &found[0]);
+    let decoded = par::map_chunks(found, 1, decode).into_iter().collect::<Result<Vec<_>>>()?;
+    let mut used = vec![Vec::new(); layout.places.blocks.len()];
+    for (sub_graph, units) in decoded.iter().flat_map(|shard| shard.units(layout)) {
+        used[sub_graph].push(units);
     }
+    let spaces = layout.places.blocks.iter().zip(&mut used);
+    let spaces = spaces.map(|(region, used)| Space::of_used(region.clone(), FIRST_UNIT, used));
+    layout.sub_graphs.adopt(spaces.collect::<Result<_>>()?);
+    let count = found.iter().map(|image| image.shard + 1).max().unwrap_or(0);
+    let mut shards: Vec<Arc<Shard>> = vec![Arc::default(); count];
+    for (decoded, image) in decoded.into_iter().zip(found) {
+        let number = decoded.number;
+        let (shard, extents) = decoded.finish(layout);
+        images.keep(image, extents);
+        shards[number] = Arc::new(shard);
+    }
+    Ok(shards)
 }

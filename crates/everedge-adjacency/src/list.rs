@@ -25,7 +25,7 @@ use super::shard::Context;
 use super::table::{Entry, Table, Tables};
 use everedge_live::DELETION;
 use everedge_live::Result;
-use everedge_live::{SHARD_SPAN, Update};
+use everedge_live::{Extents, SHARD_SPAN, Update};
 use everedge_medium::Region;
 
 /// How many vertices after one that is read the next list is loaded into the cache.
@@ -44,10 +44,12 @@ pub(crate) struct Places {
 }
 
 /// The lists of the vertices that one run holds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Span {
     /// The place of the run, or [`NO_BLOCK`].
     pub run: u32,
+    /// The units of the run.
+    pub extents: Option<Arc<Extents>>,
     /// Whether the run is all (L3).
     pub is_pure: bool,
 }
@@ -85,13 +87,28 @@ impl List {
     /// # Errors
     /// `NoSpace` if there is no memory for them.
     pub(crate) fn new(sub_graph: usize, tables: &Arc<Tables>, pool: &Arc<Pool>) -> Result<Self> {
-        Ok(Self::restore(sub_graph, Table::new(tables)?, Buffers::new(pool.clone())))
+        let (table, buffers) = (Table::new(tables)?, Buffers::new(pool.clone()));
+        let spans = vec![Span::default(); SHARD_SPAN / run::SPAN];
+        Ok(Self { sub_graph, table, spans, buffers, spills: FxHashMap::default() })
     }
 
-    /// Returns the lists that a table and its buffers are, with no run yet.
-    pub(crate) fn restore(sub_graph: usize, table: Table, buffers: Buffers) -> Self {
-        let spans = vec![Span::default(); SHARD_SPAN / run::SPAN];
-        Self { sub_graph, table, spans, buffers, spills: FxHashMap::default() }
+    /// Gives a row, as an image has it, with the words of its buffer to `local`.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for the buffer.
+    pub(crate) fn restore(
+        &mut self,
+        local: usize,
+        mut entry: Entry,
+        words: &[AtomicU32],
+    ) -> Result<()> {
+        if !words.is_empty() {
+            entry.buffer = self.buffers.take(entry.class)?;
+            let words = words.iter().map(|word| word.load(Relaxed));
+            buffers::store(self.buffers.region(), entry.buffer, 0..words.len(), words);
+        }
+        self.table.set(local, entry);
+        Ok(())
     }
 
     /// Returns a copy that changes by itself.
@@ -238,11 +255,9 @@ impl List {
     }
 
     /// Makes the block at `place` the newest of `local`.
-    pub(crate) fn link(&mut self, local: usize, place: u32, sequence: u64) {
+    pub(crate) fn link(&mut self, local: usize, place: u32) {
         self.change(local, |entry| entry.head = place);
-        // Even a block without entries, which only says that a vertex is one, is not the run's.
         self.spans[local / run::SPAN].is_pure = false;
-        self.table.set_head_sequence(local, sequence as u32);
     }
 
     /// Empties the buffer of `local`. Returns its words, which last until it is filled again.
@@ -414,11 +429,10 @@ impl List {
     }
 
     /// Makes the run at `place` all that the lists of a span are.
-    pub(crate) fn adopt_run(&mut self, span: usize, place: u32) {
-        self.spans[span] = Span { run: place, is_pure: true };
+    pub(crate) fn adopt_run(&mut self, span: usize, place: u32, extents: Arc<Extents>) {
+        self.spans[span] = Span { run: place, is_pure: true, extents: Some(extents) };
         for local in span * run::SPAN..(span + 1) * run::SPAN {
             self.change(local, |entry| *entry = Entry { degree: entry.degree, ..Entry::default() });
-            self.table.set_head_sequence(local, 0);
             self.spills.remove(&(local as u32));
         }
     }

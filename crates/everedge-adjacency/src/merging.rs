@@ -49,7 +49,7 @@ impl Shard {
     /// Whether merging the lists is worth what it writes: they are in pieces, and what was written
     /// as blocks since they were last merged is half of them or more (M1).
     pub(super) fn is_fragmented(&self, entry_words: usize) -> bool {
-        let units: u64 = self.spaces.iter().map(|space| space.parts().1).sum();
+        let units: u64 = self.spaces.iter().map(|space| space.unit_count).sum();
         let pays = |written: u64| written <= WRITTEN_RATIO_MAX * units;
         // The first list alone may already be too much.
         let first = run::units_for(self.degree_sum as usize * entry_words);
@@ -64,7 +64,7 @@ impl Shard {
         let chain_count = entries.filter(|entry| entry.head != NO_BLOCK).count() as u64;
         let has_runs =
             self.lists.iter().flat_map(|list| &list.spans).any(|span| span.run != NO_BLOCK);
-        let saves = 100 * chain_count <= (100 - SAVED_PERCENT_MIN) * self.tally.block_count;
+        let saves = 100 * chain_count <= (100 - SAVED_PERCENT_MIN) * self.block_count;
         chain_count > 0 && (has_runs || saves)
     }
 
@@ -120,7 +120,7 @@ mod tests {
     /// Returns the units of blocks of the first shard, and whether it is to be merged.
     fn first_shard(graph: &AdjacencyGraph) -> (u64, bool) {
         let archive = graph.live.core.archive();
-        (archive.shards[0].spaces[0].parts().1, archive.shards[0].is_fragmented(1))
+        (archive.shards[0].spaces[0].unit_count, archive.shards[0].is_fragmented(1))
     }
 
     #[test]

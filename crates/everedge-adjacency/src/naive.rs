@@ -11,16 +11,7 @@
 //! itself, from the newest entry on until it is found.
 //!
 //! Difference: a tombstone names the neighbor here and not its position, so a list that has some
-//! is read through a hash table. Compacted lists count by the log's anchor, a group of shards at a
-//! time, as runs do (`compact.rs`): a crash leaves the old list or the new one.
-//!
-//! # Invariants
-//! - N1: a list's first block names the compaction that wrote it. Of those that the log's anchor
-//!   has reached, the newest begins the list; all others and what follows on them are replaced, or
-//!   do not count yet, and recovery wipes them.
-//! - N2: the blocks of a compacted list lie one after the other and are complete up to the same
-//!   update, which every block of what they replace was durable before.
-//! - N3: a graph that is compacted so has no runs.
+//! is read through a hash table. Compacted lists count when the images of their shards do.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -28,10 +19,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::VertexId;
 
 use super::block::{self, BlockHeader, ENTRY_WORDS_MAX, LINE_BYTES, LINES_MAX, NO_BLOCK};
-use super::block::{UNIT_LINES, lines_for};
-use super::compact::{Stamp, Units};
+use super::block::lines_for;
 use super::list::List;
-use super::shard::{Context, Shard, Tally};
+use super::shard::{Context, Shard};
 use super::space::ShardSpace;
 use super::subgraphs::SHARD_SPACES;
 use everedge_live::DELETION;
@@ -39,15 +29,13 @@ use everedge_live::Result;
 use everedge_live::{Compaction, Update};
 use everedge_medium::Site;
 
-/// Compacted lists of one shard that do not count yet.
+/// Compacted lists of one shard that are not its lists yet.
 #[derive(Default)]
 pub(crate) struct NewLists {
     lists: Vec<NewList>,
-    /// One for each sub-graph, which `of_slots` names.
+    /// One for each sub-graph.
     spaces: [ShardSpace; SHARD_SPACES],
-    of_slots: [usize; SHARD_SPACES],
-    /// They are complete up to and including the update of this number.
-    sequence: u64,
+    block_count: u64,
 }
 
 /// One of them: blocks of the largest size, and a last one.
@@ -63,11 +51,6 @@ impl NewList {
     fn blocks(&self) -> impl Iterator<Item = u32> {
         (self.place..self.place + self.lines).step_by(LINES_MAX as usize)
     }
-
-    fn units(&self) -> Units {
-        let end = (self.place + self.lines).div_ceil(UNIT_LINES);
-        (self.sub_graph, u64::from(self.place / UNIT_LINES)..u64::from(end))
-    }
 }
 
 impl NewLists {
@@ -77,36 +60,32 @@ impl NewLists {
     }
 
     /// Writes the lists of some vertices, those that have one, each on space of its own and
-    /// durable before the next. Returns their blocks.
+    /// durable before the next; they are complete up to the update number `sequence`.
     ///
     /// # Errors
     /// `NoSpace` if the medium is full; `Poisoned` or `Io` if a fence fails.
     pub(crate) fn write(
         &mut self,
         context: &Context,
-        stamp: Stamp,
+        sequence: u64,
         shard: &Shard,
-        list: usize,
-        locals: Range<usize>,
-    ) -> Result<Tally> {
-        debug_assert!(stamp.sequence < stamp.tail_sequence || shard.tally == Tally::default());
-        self.sequence = stamp.sequence;
-        let (mut tally, mut words) = (Tally::default(), Vec::new());
-        self.of_slots = context.sub_graphs.partition.of_slots(shard.number());
+        (list, locals): (usize, Range<usize>),
+    ) -> Result<()> {
+        let mut words = Vec::new();
         let from = &shard.lists[list];
         let sub_graph = from.sub_graph;
         for local in locals.filter(|&local| from.entry(local).head != NO_BLOCK) {
             let entry_count = from.entry(local).degree as usize;
-            let words_needed = entry_count * context.entry_words;
-            let (place, lines) = self.allocate(context, (sub_graph, list), words_needed)?;
+            let (place, lines) =
+                self.allocate(context, (sub_graph, list), entry_count * context.entry_words)?;
             let new = NewList { list, sub_graph, local, place, lines };
             move_live(from, context, local, &mut words);
             debug_assert_eq!(words.len(), entry_count * context.entry_words);
-            write_blocks(context, stamp, shard, &new, &words, &mut tally);
+            self.block_count += write_blocks(context, sequence, shard, &new, &words);
             self.lists.push(new);
             context.places.blocks[sub_graph].fence(Site::Run)?;
         }
-        Ok(tally)
+        Ok(())
     }
 
     /// Returns the place of consecutive lines for a list of so many words.
@@ -116,46 +95,23 @@ impl NewLists {
         (sub_graph, list): (usize, usize),
         words: usize,
     ) -> Result<(u32, u32)> {
-        let space = context.sub_graphs.space(sub_graph);
-        let own = &mut self.spaces[context.sub_graphs.partition.slot(list)];
-        if words <= ENTRY_WORDS_MAX {
-            let lines = lines_for(words);
-            return Ok((own.take(space, lines)?, lines));
-        }
-        let whole = (words - 1) / ENTRY_WORDS_MAX;
+        let whole = words.saturating_sub(1) / ENTRY_WORDS_MAX;
         let lines = whole as u32 * LINES_MAX + lines_for(words - whole * ENTRY_WORDS_MAX);
-        let unit_count = u64::from(lines.div_ceil(UNIT_LINES));
-        let units = space.take_units(unit_count, unit_count)?;
-        let place = units.start as u32 * UNIT_LINES;
-        own.adopt_units(unit_count);
-        own.give_back(place + lines, unit_count as u32 * UNIT_LINES - lines);
-        Ok((place, lines))
+        let own = &mut self.spaces[context.sub_graphs.partition.slot(list)];
+        Ok((own.take(context.sub_graphs.space(sub_graph), lines)?, lines))
     }
 
-    /// Wipes what was written. Returns its units.
-    pub(crate) fn undo(&mut self, context: &Context) -> Vec<Units> {
-        let mut units = Vec::new();
-        for new in self.lists.drain(..) {
-            let region = &context.places.blocks[new.sub_graph];
-            new.blocks().for_each(|place| block::wipe(region, place));
-            units.push(new.units());
-        }
-        for (sub_graph, space) in self.of_slots.into_iter().zip(std::mem::take(&mut self.spaces)) {
-            units.extend(space.unused().map(|units| (sub_graph, units)));
-        }
-        units
-    }
-
-    /// Makes the lists, which count from now on, those of `shard`, and adds to what was done.
+    /// Makes the lists those of `shard`, and adds to what was done.
     pub(crate) fn adopt(self, shard: &mut Shard, done: &mut Compaction) {
         for new in &self.lists {
             let head = new.blocks().last().expect("a block at least");
             let list = &mut shard.lists[new.list];
-            list.link(new.local, head, self.sequence);
+            list.link(new.local, head);
             list.change(new.local, |entry| entry.has_tombstones = false);
             done.written_bytes += u64::from(new.lines) * LINE_BYTES;
         }
         done.runs += self.lists.len() as u64;
+        shard.block_count = self.block_count;
         shard.spaces = self.spaces;
     }
 }
@@ -177,33 +133,25 @@ fn move_live(list: &List, context: &Context, local: usize, words: &mut Vec<Atomi
     }
 }
 
-/// Writes a list as blocks, the first of which names the compaction (N1).
+/// Writes a list as blocks. Returns how many.
 fn write_blocks(
     context: &Context,
-    stamp: Stamp,
+    sequence: u64,
     shard: &Shard,
     new: &NewList,
     words: &[AtomicU32],
-    tally: &mut Tally,
-) {
-    let (mut previous, mut previous_sequence) = (NO_BLOCK, stamp.epoch);
+) -> u64 {
+    let (mut previous, mut count) = (NO_BLOCK, 0);
     for (index, place) in new.blocks().enumerate() {
         let start = index * ENTRY_WORDS_MAX;
         let entries = &words[start..words.len().min(start + ENTRY_WORDS_MAX)];
-        let header = BlockHeader {
-            vertex: shard.first_vertex + new.local as u32,
-            list: new.list,
-            previous,
-            previous_sequence,
-            after_run: false,
-            sequence: stamp.sequence,
-            entry_words: entries.len(),
-            is_vertex: shard.is_vertex(new.local),
-        };
-        let region = &context.places.blocks[new.sub_graph];
-        tally.add(block::write(region, context.salt, place, &header, entries));
-        (previous, previous_sequence) = (place, stamp.sequence as u32);
+        let vertex = shard.first_vertex + new.local as u32;
+        let (list, entry_words) = (new.list, entries.len());
+        let header = BlockHeader { vertex, list, previous, sequence, entry_words };
+        block::write(&context.places.blocks[new.sub_graph], context.salt, place, &header, entries);
+        (previous, count) = (place, count + 1);
     }
+    count
 }
 
 impl Shard {

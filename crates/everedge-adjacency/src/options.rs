@@ -89,12 +89,9 @@ pub struct AdjacencyOptions {
     /// list: up to 4,096. None is what suits the medium: for a file the block of its file system,
     /// from 256 bytes to 4,096; 256 elsewhere.
     pub wide_buffer_bytes: Option<u32>,
-    /// Whether lists and buffers lie in shared memory, which a killed process leaves to the next
-    /// one, so that it need not rebuild them.
-    pub shared_memory: bool,
-    /// Whether memory and the processor's caches outlive a loss of the power (XPGraph-B). Then
-    /// lists lie with the graph, on persistent memory only, and the log may overwrite what is only
-    /// in their buffers.
+    /// Whether memory and the processor's caches outlive a loss of the power (XPGraph-B): on
+    /// persistent memory with eADR only. What a battery spares the paper's design, the flushing of
+    /// buffers before the log wraps, images of shards spare on every medium.
     pub battery: bool,
     /// How lists lose what was deleted.
     pub compaction: Compacting,
@@ -129,7 +126,6 @@ impl Default for AdjacencyOptions {
             buffer_bytes_min: 16,
             buffer_bytes_max: 256,
             wide_buffer_bytes: None,
-            shared_memory: true,
             battery: false,
             compaction: Compacting::InRuns,
             deletion: Deleting::ByRound,

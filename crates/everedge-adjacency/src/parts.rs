@@ -9,9 +9,8 @@ pub use everedge_core::Direction;
 use everedge_core::VertexId;
 
 use super::AdjacencyGraph;
-use super::archive::Archive;
 use super::list::List;
-use everedge_live::Result;
+use everedge_live::{Archive, Result};
 use everedge_live::SHARD_SPAN;
 use everedge_live::{DELETION, VERTEX};
 
@@ -41,14 +40,14 @@ impl ListPart {
 impl AdjacencyGraph {
     /// Returns how many updates are logged and not yet archived.
     pub fn logged_edge_count(&self) -> u64 {
-        self.live.core.machinery.log.untaken().1
+        self.live.core.log.untaken().1
     }
 
     /// Returns what the log says of `v` that is not yet archived.
     ///
     /// Cost: reads all of that.
     pub fn logged_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
-        let options = &self.live.core.machinery.options;
+        let options = &self.live.core.layout.options;
         let mut part = ListPart::default();
         let mut add = |owner: VertexId, other: VertexId, mark: u32| {
             if owner == v {
@@ -57,7 +56,7 @@ impl AdjacencyGraph {
         };
         // While the archive is held, no record goes.
         let _archive = self.live.core.archive();
-        let log = &self.live.core.machinery.log;
+        let log = &self.live.core.log;
         for record in log.untaken_records() {
             log.for_each_update(&record, 0..record.count, |src, dst| {
                 let (vertex, mark) = (src & !DELETION, src & DELETION);
@@ -81,8 +80,8 @@ impl AdjacencyGraph {
     pub fn buffered_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
         let mut part = ListPart::default();
         self.with_list(v, direction, |list, local| {
-            let entry_words = self.live.core.machinery.options.entry_words();
-            let places = &self.live.core.machinery.places;
+            let entry_words = self.live.core.layout.options.entry_words();
+            let places = &self.live.core.layout.places;
             list.spilled_words(local).for_each(|words| part.add_all(words, entry_words));
             part.add_all(list.buffered(&places.buffers, local), entry_words);
         });
@@ -93,8 +92,8 @@ impl AdjacencyGraph {
     pub fn flushed_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
         let mut part = ListPart::default();
         self.with_list(v, direction, |list, local| {
-            let entry_words = self.live.core.machinery.options.entry_words();
-            let flushed = list.flushed(&self.live.core.machinery.places, local);
+            let entry_words = self.live.core.layout.options.entry_words();
+            let flushed = list.flushed(&self.live.core.layout.places, local);
             flushed.into_iter().for_each(|words| part.add_all(words, entry_words));
         });
         part
@@ -112,7 +111,7 @@ impl AdjacencyGraph {
 
     /// Calls `see` on the list of `v` if there is one, which stays as it is meanwhile.
     fn with_list(&self, v: VertexId, direction: Direction, see: impl FnOnce(&List, usize)) {
-        let options = &self.live.core.machinery.options;
+        let options = &self.live.core.layout.options;
         let list = match direction {
             Direction::In if options.directed => 1,
             _ => 0,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 
-use super::block::{IS_RUN, LINE_BYTES, UNIT_LINES, place_salt};
+use super::block::{LINE_BYTES, UNIT_LINES, place_salt};
 use everedge_live::crc_of_shared;
 use everedge_medium::{Region, Site};
 
@@ -20,6 +20,8 @@ pub(crate) const SPAN: usize = 256;
 pub(crate) const VERTEX_WORDS: usize = SPAN / 32;
 
 const FIELD_WORDS: usize = 8;
+/// Marks a run, which is no block.
+const IS_RUN: u32 = 1 << 31;
 const ENDS_START: usize = FIELD_WORDS + VERTEX_WORDS;
 const ENTRIES_START: usize = ENDS_START + SPAN;
 const UNIT_WORDS: usize = UNIT_LINES as usize * LINE_BYTES as usize / 4;
@@ -33,8 +35,6 @@ pub(crate) struct RunHeader {
     pub list: usize,
     /// The lists are complete up to and including the update of this number.
     pub sequence: u64,
-    /// The number of the compaction that wrote it: it counts once the log's anchor has reached it.
-    pub epoch: u32,
     /// Words of entries.
     pub entry_words: u32,
     /// A bit for each id that was a vertex after that update.
@@ -56,7 +56,6 @@ impl RunHeader {
         let mut words = [0; ENDS_START];
         words[1] = self.first_vertex | (self.list as u32) << 31;
         words[2] = self.entry_words;
-        words[3] = self.epoch;
         words[4] = self.sequence as u32;
         words[5] = (self.sequence >> 32) as u32 | IS_RUN;
         words[FIELD_WORDS..].copy_from_slice(&self.vertices);
@@ -69,7 +68,6 @@ impl RunHeader {
             first_vertex: word(1) & !(1 << 31),
             list: (word(1) >> 31) as usize,
             entry_words: word(2),
-            epoch: word(3),
             sequence: u64::from(word(4)) | u64::from(word(5) & 0xffff) << 32,
             vertices: std::array::from_fn(|index| word(FIELD_WORDS + index)),
         };
@@ -128,34 +126,10 @@ pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(RunHeader,
         .then_some((header, expected))
 }
 
-/// Whether a whole run of that list, from `first_vertex` on, is said to be at `place`. Its checksum
-/// is not looked at.
-pub(crate) fn is_of(region: &Region, place: u32, first_vertex: VertexId, list: usize) -> bool {
-    let offset = u64::from(place) * LINE_BYTES;
-    if offset + 4 * ENTRIES_START as u64 > region.len() {
-        return false;
-    }
-    let header = RunHeader::decode(region.words(offset, ENDS_START));
-    header.is_some_and(|header| {
-        (header.first_vertex, header.list) == (first_vertex, list)
-            && offset + header.units() * 4 * UNIT_WORDS as u64 <= region.len()
-    })
-}
-
 /// Returns the header of the run at `place`, which was checked before.
 pub(crate) fn header_of(region: &Region, place: u32) -> RunHeader {
     RunHeader::decode(region.words(u64::from(place) * LINE_BYTES, ENDS_START))
         .expect("a run that was checked")
-}
-
-/// Returns the sequence number of the run at `place`, which was checked before.
-pub(crate) fn sequence_of(region: &Region, place: u32) -> u64 {
-    header_of(region, place).sequence
-}
-
-/// Returns the checksum of the run at `place`, which was checked before.
-pub(crate) fn checksum_of(region: &Region, place: u32) -> u32 {
-    region.words(u64::from(place) * LINE_BYTES, 1)[0].load(Relaxed)
 }
 
 /// Returns the entries of the vertex number `index` of the run at `place`, which was checked
@@ -207,11 +181,4 @@ fn bounds(region: &Region, place: u32, index: usize) -> (u32, u32) {
 fn bounds_offset(place: u32, index: usize) -> u64 {
     // The word before the first end is one of bits.
     u64::from(place) * LINE_BYTES + 4 * (ENDS_START + index - 1) as u64
-}
-
-/// Makes the run at `place` unreadable, so that it can never again be taken for one.
-pub(crate) fn wipe(region: &Region, place: u32) {
-    let offset = u64::from(place) * LINE_BYTES;
-    region.store_words(offset, &[0; FIELD_WORDS]);
-    region.flush(Site::Wipe, offset..offset + 4 * FIELD_WORDS as u64);
 }

@@ -1,34 +1,30 @@
 //! A shard: the neighbor lists of 4,096 consecutive vertices, updated by one thread at a time.
 //!
 //! Source: XPGraph §3.3 (tombstones), §3.4 (ranged edge lists that are archived in parallel).
-//! Differences: an update is replayed only past the sequence number of the vertex's newest block;
+//! Differences: an update is replayed only past the sequence number of the shard's image;
 //! whether a deletion finds its edge is decided by one scan of the list for all the updates of a
 //! vertex in a round.
 //!
 //! # Invariants
-//! - H1: a set bit in `unflushed` means that no block says yet whether that id is a vertex.
-//! - H2: `vertex_count` is the number of bits in `vertices`; `degree_sum` the sum of degrees in
+//! - H1: `vertex_count` is the number of bits in `vertices`; `degree_sum` the sum of degrees in
 //!   the first list, `loop_count` the self-loops in it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
-use super::block::{self, BlockHeader, NO_BLOCK};
+use super::block::{self, BlockHeader};
 use super::buffers::{Plan, Pool};
 use super::list::{List, Places, Spill};
 use super::options::{Compacting, Deleting};
-use super::run;
-use super::segment::Segment;
 use super::space::ShardSpace;
 use super::subgraphs::{Partition, SHARD_SPACES, SubGraphs};
 use super::table::{Entry, Tables};
 use everedge_live::DELETION;
 use everedge_live::{
-    BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, ShardTotals, UNIT_BYTES, Update,
-    loops_in,
+    BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, ShardTotals, Update, loops_in,
 };
 use everedge_live::{Error, Result};
 use everedge_medium::Site;
@@ -49,7 +45,7 @@ pub(crate) struct Context<'a> {
     pub directed: bool,
     pub compaction: Compacting,
     pub deletion: Deleting,
-    /// Whether updates may be older than the blocks: after a crash.
+    /// Whether some updates may be in the shard already: at opening.
     pub replaying: bool,
     /// The sequence number of the round's first update.
     pub first_sequence: u64,
@@ -57,39 +53,16 @@ pub(crate) struct Context<'a> {
     pub weights: &'a [AtomicU32],
 }
 
-/// Blocks written and the sum of their checksums: what must be found again after a crash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub block_count: u64,
-    pub checksum_sum: u64,
-}
-
-impl Tally {
-    pub(crate) fn add(&mut self, checksum: u32) {
-        self.block_count += 1;
-        self.checksum_sum = self.checksum_sum.wrapping_add(u64::from(checksum));
-    }
-
-    pub(crate) fn remove(&mut self, checksum: u32) {
-        self.block_count -= 1;
-        self.checksum_sum = self.checksum_sum.wrapping_sub(u64::from(checksum));
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.block_count += other.block_count;
-        self.checksum_sum = self.checksum_sum.wrapping_add(other.checksum_sum);
-    }
-}
-
 /// The lists of one range of vertices; as `default` it has no room for any yet.
 #[derive(Default)]
 pub(crate) struct Shard {
     pub first_vertex: VertexId,
-    /// All updates before this one are in it.
-    pub sequence: u64,
+    /// All updates before this one were in it when the graph was opened.
+    pub opened_sequence: u64,
+    /// Whether its bytes on the medium were looked at since the graph was opened.
+    pub is_checked: AtomicBool,
     pub lists: Vec<List>,
     pub vertices: Vec<u64>,
-    pub unflushed: Vec<u64>,
     pub vertex_count: u32,
     pub degree_sum: u64,
     pub loop_count: u64,
@@ -97,7 +70,8 @@ pub(crate) struct Shard {
     pub tombstone_count: u64,
     /// One for each sub-graph that it is in.
     pub spaces: [ShardSpace; SHARD_SPACES],
-    pub tally: Tally,
+    /// Blocks of all lists.
+    pub block_count: u64,
     pub outcome: Outcome,
 }
 
@@ -117,26 +91,9 @@ impl Shard {
             self.lists = (0..list_count).map(list).collect::<Result<_>>()?;
             self.first_vertex = (index * SHARD_SPAN) as u32;
             self.vertices = vec![0; BITMAP_WORDS];
-            self.unflushed = vec![0; BITMAP_WORDS];
+            self.is_checked = AtomicBool::new(true);
         }
         Ok(())
-    }
-
-    /// Changes the shard number `index`, after which it holds all updates before `sequence`; one
-    /// that is shared is copied first.
-    ///
-    /// # Errors
-    /// `NoSpace` if there is no memory for the copy, and those of `change`.
-    pub(crate) fn change<R>(
-        shared: &mut Arc<Self>,
-        (told, index): (Option<Told>, usize),
-        sequence: u64,
-        change: impl FnOnce(&mut Self) -> Result<R>,
-    ) -> Result<R> {
-        let mut steps = Change::new(shared, told, index);
-        let changed = change(steps.begin()?)?;
-        steps.end(sequence)?;
-        Ok(changed)
     }
 
     /// Whether some list was spilled.
@@ -144,23 +101,16 @@ impl Shard {
         self.lists.iter().any(List::has_spills)
     }
 
-    /// Returns the shard for changing; one that is shared is copied first.
+    /// Returns a copy that changes by itself.
     ///
     /// # Errors
-    /// `NoSpace` if there is no memory for the copy.
-    pub(crate) fn own(shared: &mut Arc<Self>) -> Result<&mut Self> {
-        if Arc::get_mut(shared).is_none() {
-            *shared = Arc::new(shared.copy()?);
-        }
-        Ok(Arc::get_mut(shared).expect("a new copy is not shared"))
-    }
-
-    fn copy(&self) -> Result<Self> {
+    /// `NoSpace` if there is no memory for it.
+    pub(crate) fn copy(&self) -> Result<Self> {
         Ok(Self {
             lists: self.lists.iter().map(List::copy).collect::<Result<_>>()?,
             vertices: self.vertices.clone(),
-            unflushed: self.unflushed.clone(),
             spaces: self.spaces.clone(),
+            is_checked: AtomicBool::new(self.is_checked.load(Relaxed)),
             ..*self
         })
     }
@@ -210,8 +160,7 @@ impl Shard {
     /// Applies a part of a round to one list. A list past the last keeps no neighbors, only that
     /// its vertices are vertices.
     pub(crate) fn take(&mut self, context: &Context, list: usize, part: &Part) -> Result<()> {
-        let replaying = context.replaying || self.sequence > context.first_sequence;
-        if part.has_deletions || context.simple || replaying {
+        if part.has_deletions || context.simple || self.may_know(context) {
             return part
                 .runs()
                 .try_for_each(|(local, updates)| self.apply(context, list, local, updates));
@@ -243,19 +192,15 @@ impl Shard {
         local: usize,
         updates: &[Update],
     ) -> Result<()> {
-        let mut known = 0;
-        if self.sequence > context.first_sequence {
-            known = updates.partition_point(|update| context.sequence(*update) < self.sequence);
-        }
-        if context.replaying
-            && let Some(sequence) = self.complete_through(context, list, local)
-        {
-            known =
-                known.max(updates.partition_point(|update| context.sequence(*update) <= sequence));
-        }
+        let known = match self.may_know(context) {
+            true => {
+                updates.partition_point(|update| context.sequence(*update) < self.opened_sequence)
+            }
+            false => 0,
+        };
         let updates = &updates[known..];
-        if let Some(insertion) = updates.iter().rev().find(|update| !update.is_deletion()) {
-            self.note_vertex(context, local, context.sequence(*insertion), true);
+        if updates.iter().any(|update| !update.is_deletion()) {
+            self.note_vertex(local, true);
         }
         if list >= self.lists.len() {
             return Ok(());
@@ -291,11 +236,6 @@ impl Shard {
         }
     }
 
-    /// Makes an id a vertex, or ends it, by an update of the vertex itself.
-    pub(crate) fn apply_to_vertex(&mut self, context: &Context, local: usize, update: Update) {
-        self.note_vertex(context, local, context.sequence(update), !update.is_deletion());
-    }
-
     /// Writes every buffer as a block that completes its list up to `sequence`.
     ///
     /// # Errors
@@ -310,62 +250,38 @@ impl Shard {
             }
             self.lists[list].drop_buffers();
         }
-        for local in 0..self.unflushed.len() * 64 {
-            if self.unflushed[local / 64] >> (local % 64) & 1 == 1 {
-                self.flush(context, 0, local, sequence)?;
+        context.sub_graphs.drain(Site::Block)
+    }
+
+    /// Writes what was spilled, and what is buffered behind it, as blocks.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is still full.
+    pub(crate) fn flush_spills(&mut self, context: &Context, sequence: u64) -> Result<()> {
+        for list in 0..self.lists.len() {
+            for local in 0..SHARD_SPAN {
+                if self.lists[list].entry(local).has_spills {
+                    self.flush(context, list, local, sequence)?;
+                }
             }
         }
         context.sub_graphs.drain(Site::Block)
     }
 
-    /// Wipes the blocks that it has written since it was `older`.
-    fn wipe_blocks_after(&self, older: &Self, places: &Places) {
-        for (number, list) in self.lists.iter().enumerate() {
-            let blocks = list.blocks(places);
-            for (local, entry) in list.table.entries().enumerate() {
-                let end = older.lists.get(number).map_or(NO_BLOCK, |list| list.entry(local).head);
-                let mut place = entry.head;
-                while place != end && place != NO_BLOCK {
-                    let previous = block::entries(blocks, place).1;
-                    block::wipe(blocks, place);
-                    place = previous;
-                }
-            }
-        }
-    }
-
     /// Returns whether [`Self::flush_all`] has something to do.
     pub(crate) fn has_unflushed(&self) -> bool {
-        let has_words = |list: &List| list.buffer_bytes() > 0;
-        self.unflushed.iter().any(|&word| word != 0) || self.lists.iter().any(has_words)
+        self.lists.iter().any(|list| list.buffer_bytes() > 0 || list.has_spills())
     }
 
-    /// Sets whether `local` is a vertex, as found at recovery.
-    pub(crate) fn restore_vertex(&mut self, local: usize, is_vertex: bool) {
-        self.set_vertex(local, is_vertex);
-        self.unflushed[local / 64] &= !(1 << (local % 64));
+    /// Whether some updates of the round were in the shard when the graph was opened.
+    fn may_know(&self, context: &Context) -> bool {
+        context.replaying && self.opened_sequence > context.first_sequence
     }
 
-    /// The sequence number up to which a list is complete in its blocks.
-    fn complete_through(&self, context: &Context, list: usize, local: usize) -> Option<u64> {
-        let list = self.lists.get(list)?;
-        let blocks = list.blocks(context.places);
-        match (list.entry(local).head, list.spans[local / run::SPAN].run) {
-            (NO_BLOCK, NO_BLOCK) => None,
-            (NO_BLOCK, place) => Some(run::sequence_of(blocks, place)),
-            (head, _) => Some(block::sequence_of(blocks, head)),
-        }
-    }
-
-    fn note_vertex(&mut self, context: &Context, local: usize, sequence: u64, is_vertex: bool) {
-        let is_known = sequence < self.sequence
-            || context.replaying
-                && (0..self.lists.len())
-                    .filter_map(|list| self.complete_through(context, list, local))
-                    .any(|complete| sequence <= complete);
-        if !is_known && self.is_vertex(local) != is_vertex {
+    /// Makes an id a vertex, or ends it.
+    pub(crate) fn note_vertex(&mut self, local: usize, is_vertex: bool) {
+        if self.is_vertex(local) != is_vertex {
             self.set_vertex(local, is_vertex);
-            self.unflushed[local / 64] |= 1 << (local % 64);
         }
     }
 
@@ -381,13 +297,9 @@ impl Shard {
 
     /// Makes vertices of all that `touched` has a bit for.
     fn note_insertions(&mut self, touched: &[u64; BITMAP_WORDS]) {
-        for ((is_vertex, unflushed), touched) in
-            self.vertices.iter_mut().zip(&mut self.unflushed).zip(touched)
-        {
-            let new = touched & !*is_vertex;
-            self.vertex_count += new.count_ones();
-            *is_vertex |= new;
-            *unflushed |= new;
+        for (is_vertex, touched) in self.vertices.iter_mut().zip(touched) {
+            self.vertex_count += (touched & !*is_vertex).count_ones();
+            *is_vertex |= touched;
         }
     }
 
@@ -519,106 +431,20 @@ impl Shard {
     ) -> Result<()> {
         let lists = &mut self.lists[list];
         let blocks = lists.blocks(context.places);
-        let (previous, base) = (lists.entry(local).head, lists.spans[local / run::SPAN].run);
-        let after_run = previous == NO_BLOCK && base != NO_BLOCK;
         let header = BlockHeader {
             vertex: self.first_vertex + local as u32,
             list,
-            previous,
-            previous_sequence: match after_run {
-                true => run::sequence_of(blocks, base) as u32,
-                false => lists.table.head_sequence(local),
-            },
-            after_run,
+            previous: lists.entry(local).head,
             sequence,
             entry_words: words.len(),
-            is_vertex: self.vertices[local / 64] >> (local % 64) & 1 == 1,
         };
         let space = context.sub_graphs.space(lists.sub_graph);
         let own = &mut self.spaces[context.sub_graphs.partition.slot(list)];
         let place = own.take(space, header.lines())?;
-        let checksum = block::write(blocks, context.salt, place, &header, words);
-        self.tally.add(checksum);
-        lists.link(local, place, sequence);
-        self.unflushed[local / 64] &= !(1 << (local % 64));
+        block::write(blocks, context.salt, place, &header, words);
+        self.block_count += 1;
+        lists.link(local, place);
         Ok(())
-    }
-}
-
-/// Who is told of changes of shards, and where their blocks lie.
-#[derive(Clone, Copy)]
-pub(crate) struct Told<'a> {
-    pub segment: &'a Segment,
-    pub places: &'a Places,
-}
-
-/// A change of a shard, in steps.
-pub(crate) struct Change<'a> {
-    shared: &'a mut Arc<Shard>,
-    told: Option<Told<'a>>,
-    index: usize,
-    /// The shard as it was, with its tables and buffers, if what its record says of them is to stay
-    /// true until it says more.
-    kept: Option<Arc<Shard>>,
-}
-
-impl<'a> Change<'a> {
-    /// Returns a change of the shard number `index` that has not begun.
-    pub(crate) fn new(shared: &'a mut Arc<Shard>, told: Option<Told<'a>>, index: usize) -> Self {
-        Self { shared, told, index, kept: None }
-    }
-
-    /// Returns the number of the shard.
-    pub(crate) fn index(&self) -> usize {
-        self.index
-    }
-
-    /// Begins it: a shard that is shared is copied first. Returns the shard.
-    ///
-    /// # Errors
-    /// `NoSpace` if there is no memory for the copy.
-    pub(crate) fn begin(&mut self) -> Result<&mut Shard> {
-        if let Some(Told { segment, .. }) = self.told {
-            self.kept = segment.is_passed().then(|| Arc::clone(self.shared));
-            segment.mark_changing(self.index);
-        }
-        Shard::own(self.shared)
-    }
-
-    /// Returns the shard that is being changed.
-    pub(crate) fn shard(&mut self) -> &mut Shard {
-        Arc::get_mut(self.shared).expect("what is being changed is not shared")
-    }
-
-    /// Ends it: the shard holds all updates before `sequence`.
-    ///
-    /// # Errors
-    /// `NoSpace` if something of the shard found no room, but must not be in memory only.
-    pub(crate) fn end(&mut self, sequence: u64) -> Result<()> {
-        self.shard().sequence = sequence;
-        let Some(Told { segment, .. }) = self.told else { return Ok(()) };
-        if self.kept.is_some() && self.shard().has_spills() {
-            return Err(Error::NoSpace {
-                path: segment.buffers.path().to_owned(),
-                needed_bytes: UNIT_BYTES,
-                available_bytes: 0,
-            });
-        }
-        segment.mark_whole(self.index, self.shard());
-        // Not before: others would write into its buffers.
-        self.kept = None;
-        Ok(())
-    }
-}
-
-impl Drop for Change<'_> {
-    /// If it did not end, makes the shard what its record still says that it is.
-    fn drop(&mut self) {
-        if let (Some(kept), Some(Told { segment, places })) = (self.kept.take(), self.told) {
-            self.shared.wipe_blocks_after(&kept, places);
-            segment.mark_whole(self.index, &kept);
-            *self.shared = kept;
-        }
     }
 }
 

@@ -14,14 +14,13 @@ use everedge_core::{
     Direction, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, Wanted, WeightedView,
 };
 
-use super::archive::{Archive, Machinery};
+use super::layout::Adjacency;
 use super::block::NO_BLOCK;
-use super::compact::Lease;
 use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
 use super::shard::Shard;
 use super::subgraphs::Nodes;
-use everedge_live::{SHARD_SPAN, Totals, frozen_view};
+use everedge_live::{Archive, SHARD_SPAN, Totals, frozen_view};
 use everedge_medium::Region;
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
@@ -48,24 +47,21 @@ pub struct Snapshot {
     /// By list, by id over [`SPAN`]: the run that is all of a span's lists. What is asked for most
     /// is so found with one look.
     pure_runs: Vec<Vec<PureRun>>,
-    /// Keeps the blocks that it reads from being used again.
-    _lease: Lease,
     totals: Totals,
 }
 
 frozen_view!(Snapshot);
 
 impl Snapshot {
-    pub(super) fn new(archive: &Archive, machinery: &Machinery) -> Self {
-        let options = &machinery.options;
+    pub(super) fn new(archive: &Archive<Adjacency>, layout: &Adjacency) -> Self {
+        let options = &layout.options;
         let shards = archive.shards.clone();
         Self {
             totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
             pure_runs: (0..options.list_count()).map(|list| pure_runs(&shards, list)).collect(),
             shards,
-            places: machinery.places.clone(),
-            nodes: machinery.sub_graphs.nodes.clone(),
-            _lease: archive.lease(),
+            places: layout.places.clone(),
+            nodes: layout.sub_graphs.nodes.clone(),
         }
     }
 

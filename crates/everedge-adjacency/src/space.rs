@@ -1,10 +1,10 @@
 //! Room for adjacency blocks: units handed to shards in extents, and lines inside them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::block::{LINE_BYTES, UNIT_LINES};
-use everedge_live::Result;
-use everedge_live::{Space, UNIT_BYTES};
+use everedge_live::{Extents, Result, Space, UNIT_BYTES};
 
 /// A shard takes a quarter of what it has, but not more units than this, at a time.
 const EXTENT_UNITS_MAX: u64 = 256;
@@ -13,18 +13,26 @@ const EXTENT_UNITS_MAX: u64 = 256;
 const _: () = assert!(UNIT_BYTES == LINE_BYTES * UNIT_LINES as u64);
 
 /// The part of the space that one shard holds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ShardSpace {
-    extent: Range<u64>,
-    unit_count: u64,
+    /// All of its units: views of the shard hold on to them as well.
+    pub extents: Option<Arc<Extents>>,
+    /// The units from which the next blocks are cut.
+    pub extent: Range<u64>,
+    /// How many units blocks lie in.
+    pub unit_count: u64,
     /// Places of one, two and three free lines, left over in units.
-    leftovers: [Vec<u32>; UNIT_LINES as usize - 1],
-    spare: Vec<Range<u64>>,
+    pub leftovers: [Vec<u32>; UNIT_LINES as usize - 1],
+    /// Rests of extents that were too short for a block.
+    pub spare: Vec<Range<u64>>,
 }
 
 impl ShardSpace {
-    /// Returns the place of `lines` free lines inside one unit.
-    pub(crate) fn take(&mut self, space: &Space, lines: u32) -> Result<u32> {
+    /// Returns the place of `lines` free lines: inside one unit, or from the start of one on.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full, or was and has not been tried again.
+    pub(crate) fn take(&mut self, space: &Arc<Space>, lines: u32) -> Result<u32> {
         let units = u64::from(lines.div_ceil(UNIT_LINES));
         for have in lines..UNIT_LINES {
             if let Some(place) = self.leftovers[have as usize - 1].pop() {
@@ -49,40 +57,15 @@ impl ShardSpace {
         Ok(place)
     }
 
-    /// Takes the next extent.
-    ///
-    /// # Errors
-    /// `NoSpace` if the medium is full, or was and has not been tried again.
-    fn take_extent(&self, space: &Space, least: u64) -> Result<Range<u64>> {
+    fn take_extent(&mut self, space: &Arc<Space>, least: u64) -> Result<Range<u64>> {
         let wanted = (self.unit_count / 4).clamp(1, EXTENT_UNITS_MAX).max(least);
-        space.take_units(least, wanted)
+        self.extents.get_or_insert_with(|| Extents::new(space, Vec::new())).take(least, wanted)
     }
 
     /// Takes back the rest of a unit.
-    pub(crate) fn give_back(&mut self, place: u32, lines: u32) {
+    fn give_back(&mut self, place: u32, lines: u32) {
         if lines > 0 {
             self.leftovers[lines as usize - 1].push(place);
         }
-    }
-
-    /// Returns what was taken and never used.
-    pub(crate) fn unused(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.spare.iter().cloned().chain([self.extent.clone()])
-    }
-
-    /// Returns what was taken and not yet used, but for odds and ends, and how many units are used.
-    pub(crate) fn parts(&self) -> (&Range<u64>, u64) {
-        (&self.extent, self.unit_count)
-    }
-
-    /// Returns the space of these parts; what else was free is found by the next opening after a
-    /// close.
-    pub(crate) fn restore(extent: Range<u64>, unit_count: u64) -> Self {
-        Self { extent, unit_count, ..Self::default() }
-    }
-
-    /// Counts units found in use at recovery.
-    pub(crate) fn adopt_units(&mut self, count: u64) {
-        self.unit_count += count;
     }
 }

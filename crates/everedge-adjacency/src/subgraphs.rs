@@ -8,19 +8,17 @@
 //! # Invariants
 //! - B1: blocks and runs of a list lie in the file of its sub-graph; places count lines in there.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::{Homes, VertexId, par};
+use everedge_core::{Homes, par};
 use serde::{Deserialize, Serialize};
 
-use super::recovery::FIRST_UNIT;
-use super::segment::Segment;
+use super::FIRST_UNIT;
 use crate::options::{GraphOptions, Manifest};
 use everedge_live::text_form;
 use everedge_live::{Error, Result};
-use everedge_live::{FILE_BYTES_MAX, SHARD_SPAN, Space, UNIT_BYTES};
+use everedge_live::{FILE_BYTES_MAX, Space, UNIT_BYTES};
 use everedge_medium::{Region, Site, Volume, numa_nodes};
 
 /// The most sub-graphs that a graph can have.
@@ -32,7 +30,7 @@ pub(crate) const BLOCKS: [&str; SUB_GRAPHS_MAX] =
     ["blocks", "blocks.1", "blocks.2", "blocks.3", "blocks.4", "blocks.5", "blocks.6", "blocks.7"];
 
 const MAGIC: u32 = u32::from_le_bytes(*b"BLKS");
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_WORDS: usize = 4;
 
 /// What is divided among sub-graphs.
@@ -81,11 +79,6 @@ impl Partition {
             Split::Vertices => shard % self.count,
             Split::Directions => list,
         }
-    }
-
-    /// Returns the sub-graph of a list of `vertex`.
-    pub(crate) fn sub_graph_of(self, vertex: VertexId, list: usize) -> usize {
-        self.sub_graph(vertex as usize / SHARD_SPAN, list)
     }
 
     /// Returns which of its spaces a shard has for a list: one for each sub-graph that it is in.
@@ -148,38 +141,27 @@ impl Nodes {
 pub(crate) struct SubGraphs {
     pub partition: Partition,
     pub nodes: Nodes,
-    spaces: Vec<Space>,
+    spaces: Vec<Arc<Space>>,
 }
 
 impl SubGraphs {
     /// Returns empty sub-graphs in these files, one for each.
-    pub(crate) fn new(partition: Partition, files: &[Region], segment: &Arc<Segment>) -> Self {
-        let nodes = Nodes::of_system(partition);
-        let mut sub_graphs = Self { partition, nodes, spaces: Vec::new() };
-        let unused = vec![(FIRST_UNIT.into(), Vec::new()); files.len()];
-        sub_graphs.adopt(files, segment, unused);
+    pub(crate) fn new(partition: Partition, files: &[Region]) -> Self {
+        let space = |file: &Region| Space::new(file.clone(), FIRST_UNIT, Vec::new());
+        let mut sub_graphs =
+            Self { partition, nodes: Nodes::of_system(partition), spaces: Vec::new() };
+        sub_graphs.adopt(files.iter().map(space).collect());
         sub_graphs
     }
 
-    /// Takes files of which units are used: of each the first that never was, and the free ones
-    /// before it.
-    pub(crate) fn adopt(
-        &mut self,
-        files: &[Region],
-        segment: &Arc<Segment>,
-        used: Vec<(u64, Vec<Range<u64>>)>,
-    ) {
-        let space = |(number, (region, (next, free)))| {
-            let segment = segment.clone();
-            let note_next = move |next| segment.note_next_unit(number, next);
-            Space::new(Region::clone(region), next, free, note_next)
-        };
-        self.spaces = files.iter().zip(used).enumerate().map(space).collect();
+    /// Takes the space of each file.
+    pub(crate) fn adopt(&mut self, spaces: Vec<Space>) {
+        self.spaces = spaces.into_iter().map(Arc::new).collect();
     }
 
     /// Returns the space of the sub-graph number `sub_graph`.
     #[inline]
-    pub(crate) fn space(&self, sub_graph: usize) -> &Space {
+    pub(crate) fn space(&self, sub_graph: usize) -> &Arc<Space> {
         &self.spaces[sub_graph]
     }
 
@@ -188,14 +170,7 @@ impl SubGraphs {
     /// # Errors
     /// `NoSpace` if a medium is still full.
     pub(crate) fn make_room(&self) -> Result<()> {
-        self.spaces.iter().try_for_each(Space::make_room)
-    }
-
-    /// Takes units back that nobody reads any more, each of a sub-graph.
-    pub(crate) fn give_back(&self, units: impl IntoIterator<Item = (usize, Range<u64>)>) {
-        for (sub_graph, units) in units {
-            self.spaces[sub_graph].give_back([units]);
-        }
+        self.spaces.iter().try_for_each(|space| space.make_room())
     }
 
     /// Hands this thread's flushes over to whoever fences next.
@@ -214,28 +189,12 @@ impl SubGraphs {
         self.spaces.iter().try_for_each(|space| space.region().fence(site))
     }
 
-    /// Flushes every unit that was ever used.
-    pub(crate) fn flush_used(&self, site: Site) {
-        self.spaces.iter().for_each(|space| space.flush_used(site));
-    }
-
-    /// Tells the segment which units were ever used.
-    pub(crate) fn publish(&self) {
-        self.spaces.iter().for_each(Space::publish);
-    }
-
     /// Gives the medium back what is past the last unit that was ever used.
     ///
     /// # Errors
     /// If the medium fails.
     pub(crate) fn shrink(&self) -> Result<()> {
-        for space in &self.spaces {
-            let used = space.used_bytes().next_multiple_of(4096);
-            if used < space.region().len() {
-                space.region().shrink(used)?;
-            }
-        }
-        Ok(())
+        self.spaces.iter().try_for_each(|space| space.shrink())
     }
 }
 
@@ -341,7 +300,7 @@ mod tests {
         let volume = Volume::create("two nodes".as_ref(), VolumeOptions::new(medium)).unwrap();
         let mut core =
             AdjacencyGraph::create_core(volume, Manifest::new(everedge_medium::Kind::Graph, options)).unwrap();
-        let sub_graphs = &mut core.machinery.sub_graphs;
+        let sub_graphs = &mut core.layout.sub_graphs;
         sub_graphs.nodes = Nodes::new(sub_graphs.partition, vec![vec![first], vec![second]]);
         Some(AdjacencyGraph::assemble(core, Recovery::default()))
     }

@@ -1,7 +1,7 @@
-//! Tables: a row for each vertex of a list, in the segment.
+//! Tables: a row for each vertex of a list, in memory.
 //!
 //! Source: the vertex index of XPGraph §3.1. A row is 16 bytes, so that no row crosses a cache
-//! line. What is needed only when a block is written lies behind the rows.
+//! line.
 //!
 //! ```text
 //! row: place of the newest block | degree | step of the buffer | words, class, flags
@@ -13,16 +13,14 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
-use super::segment::Segment;
 use everedge_live::Result;
 use everedge_live::SHARD_SPAN;
 use everedge_medium::Region;
 
 const ROW_BYTES: u64 = 16;
-const ROW_WORDS: usize = ROW_BYTES as usize / 4;
-const SEQUENCES_START: u64 = SHARD_SPAN as u64 * ROW_BYTES;
+pub(crate) const ROW_WORDS: usize = ROW_BYTES as usize / 4;
 /// Bytes of a table.
-pub(crate) const TABLE_BYTES: u64 = SEQUENCES_START + 4 * SHARD_SPAN as u64;
+const TABLE_BYTES: u64 = SHARD_SPAN as u64 * ROW_BYTES;
 const TABLE_WORDS: usize = TABLE_BYTES as usize / 4;
 /// The region grows by a quarter, but by so many tables at least and at most.
 const GROWTH_TABLES: RangeInclusive<u32> = 4..=64;
@@ -56,7 +54,7 @@ impl Entry {
     }
 
     #[inline(always)]
-    fn load(row: &[AtomicU32]) -> Self {
+    pub(crate) fn load(row: &[AtomicU32]) -> Self {
         let counts = row[3].load(Relaxed);
         Self {
             head: row[0].load(Relaxed),
@@ -70,7 +68,7 @@ impl Entry {
     }
 
     #[inline(always)]
-    fn row(&self) -> [u64; 2] {
+    pub(crate) fn row(&self) -> [u64; 2] {
         let counts = u32::from(self.buffered)
             | u32::from(self.class) << 16
             | u32::from(self.has_tombstones) << HAS_TOMBSTONES.trailing_zeros()
@@ -82,7 +80,7 @@ impl Entry {
 
 /// The tables of a graph.
 pub(crate) struct Tables {
-    segment: Arc<Segment>,
+    region: Region,
     state: Mutex<State>,
 }
 
@@ -94,39 +92,32 @@ struct State {
 }
 
 impl Tables {
-    /// Returns tables in `segment`, of which `used` are in use.
-    pub(crate) fn new(segment: Arc<Segment>, used: &[u32]) -> Arc<Self> {
-        let next = (segment.tables.len() / TABLE_BYTES) as u32;
-        let mut is_free = vec![true; next as usize];
-        used.iter().for_each(|&number| is_free[number as usize] = false);
-        let free = (0..next).filter(|&number| is_free[number as usize]).collect();
-        Arc::new(Self { segment, state: Mutex::new(State { next, free }) })
-    }
-
-    /// Returns whether there can be a table of this number.
-    pub(crate) fn is_table(segment: &Segment, number: u32) -> bool {
-        u64::from(number) < segment.tables.len() / TABLE_BYTES
+    /// Returns no tables yet.
+    ///
+    /// # Errors
+    /// `NoSpace` if the system refuses the address space.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let region = Region::memory("tables of lists")?;
+        Ok(Arc::new(Self { region, state: Mutex::default() }))
     }
 
     /// Takes a table of zeros.
     fn take(&self) -> Result<u32> {
-        let region = &self.segment.tables;
+        let region = &self.region;
         let mut state = self.state.lock();
         if let Some(number) = state.free.pop() {
             drop(state);
-            // It may have been left over by a process that never used it.
-            self.segment.take(region, offset_of(number)..offset_of(number + 1))?;
             region.store_words(offset_of(number), &[0; TABLE_WORDS]);
             return Ok(number);
         }
         let number = state.next;
         if offset_of(number + 1) > region.len() {
             let ahead = (number / 4).clamp(*GROWTH_TABLES.start(), *GROWTH_TABLES.end());
-            self.segment.grow(region, offset_of(number + ahead))?;
+            region.grow(offset_of(number + ahead))?;
         }
         state.next += 1;
         drop(state);
-        self.segment.take(region, offset_of(number)..offset_of(number + 1))?;
+        region.populate(offset_of(number)..offset_of(number + 1))?;
         Ok(number)
     }
 }
@@ -149,17 +140,8 @@ impl Table {
     /// # Errors
     /// `NoSpace` if there is no memory.
     pub(crate) fn new(tables: &Arc<Tables>) -> Result<Self> {
-        Ok(Self::restore(tables, tables.take()?))
-    }
-
-    /// Returns the table number `number`, which is in use.
-    pub(crate) fn restore(tables: &Arc<Tables>, number: u32) -> Self {
-        Self { tables: tables.clone(), number, region: tables.segment.tables.clone() }
-    }
-
-    /// Returns its number in the segment.
-    pub(crate) fn number(&self) -> u32 {
-        self.number
+        let (number, region) = (tables.take()?, tables.region.clone());
+        Ok(Self { tables: tables.clone(), number, region })
     }
 
     /// Returns a copy that changes by itself.
@@ -198,20 +180,6 @@ impl Table {
     pub(crate) fn set(&mut self, local: usize, entry: Entry) {
         let offset = offset_of(self.number) + local as u64 * ROW_BYTES;
         self.region.store_pair(offset, entry.row());
-    }
-
-    /// Returns the low half of the sequence number of the newest block of `local`.
-    pub(crate) fn head_sequence(&self, local: usize) -> u32 {
-        self.region.words(self.sequence_offset(local), 1)[0].load(Relaxed)
-    }
-
-    /// Changes it.
-    pub(crate) fn set_head_sequence(&mut self, local: usize, sequence: u32) {
-        self.region.store_words(self.sequence_offset(local), &[sequence]);
-    }
-
-    fn sequence_offset(&self, local: usize) -> u64 {
-        offset_of(self.number) + SEQUENCES_START + 4 * local as u64
     }
 }
 

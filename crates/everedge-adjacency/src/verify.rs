@@ -1,14 +1,16 @@
-//! Checks every invariant of an open graph that can be checked without its history.
+//! Checks of what shards point to on the medium: once after opening, and all of it on demand.
 
-use everedge_core::VertexId;
+use std::sync::Arc;
+
+use everedge_live::{Error, Result, SHARD_SPAN, Verification, verify_mirror};
+use everedge_medium::Region;
 
 use super::AdjacencyGraph;
-use super::block::{self, NO_BLOCK};
-use super::list::List;
+use super::block::{self, LINE_BYTES, NO_BLOCK};
+use super::layout::Adjacency;
+use super::list::{List, Places};
 use super::run::{self, SPAN};
-use super::shard::{Shard, Tally};
-use everedge_live::Result;
-use everedge_live::{Verification, verify_mirror};
+use super::shard::Shard;
 
 impl AdjacencyGraph {
     /// Checks block checksums and chains, degrees against scans, counts and sums, and that out-
@@ -19,107 +21,137 @@ impl AdjacencyGraph {
     /// # Errors
     /// If the log's tail cannot be archived.
     pub fn verify(&self) -> Result<Verification> {
-        let snapshot = self.snapshot()?;
+        let core = &self.live.core;
+        let shards = core.settled()?.shards.clone();
         let mut report = Verification::default();
-        for shard in snapshot.shards() {
-            self.verify_shard(shard, &mut report);
-        }
-        if snapshot.has_in_neighbors() {
-            verify_mirror(&snapshot, &mut report);
+        shards.iter().for_each(|shard| verify_shard(&core.layout, shard, &mut report));
+        if report.problems.is_empty() && core.layout.options.list_count() == 2 {
+            verify_mirror(&self.snapshot()?, &mut report);
         }
         Ok(report)
     }
+}
 
-    fn verify_shard(&self, shard: &Shard, report: &mut Verification) {
-        let mut tally = Tally::default();
-        let mut degree_sum = 0;
-        let places = &self.live.core.machinery.places;
-        for (number, list) in shard.lists.iter().enumerate() {
-            self.verify_runs(shard.first_vertex, number, list, &mut tally, report);
-            for (local, entry) in list.table.entries().enumerate() {
-                let vertex = shard.first_vertex + local as u32;
-                let is_whole =
-                    self.verify_chain(vertex, number, (list, entry.head), &mut tally, report);
-                if !is_whole {
-                    continue;
-                }
-                let entry_words = self.manifest().options.entry_words();
-                let scanned = list.live(places, local, entry_words).len();
-                report.check(scanned == entry.degree as usize, || {
-                    format!(
-                        "vertex {vertex}, list {number}: degree {}, {scanned} neighbors",
-                        entry.degree
-                    )
+fn verify_shard(layout: &Adjacency, shard: &Arc<Shard>, report: &mut Verification) {
+    let Adjacency { places, salt, .. } = layout;
+    let mut block_count = 0;
+    let pieces = shard.for_each_piece(places, *salt, |piece| {
+        block_count += piece.as_ref().map_or(0, |piece| u64::from(*piece == Piece::Block));
+        report.check(piece.is_ok(), || piece.err().map_or_else(String::new, |e| e.to_string()));
+        Ok(())
+    });
+    if pieces.is_err() || !report.problems.is_empty() {
+        return;
+    }
+    let first = shard.first_vertex;
+    report.check(block_count == shard.block_count, || {
+        format!("shard of vertex {first}: {block_count} blocks, {} expected", shard.block_count)
+    });
+    let mut degree_sum = 0;
+    for (number, list) in shard.lists.iter().enumerate() {
+        for (local, entry) in list.table.entries().enumerate() {
+            let scanned = list.live(places, local, layout.options.entry_words()).len();
+            report.check(scanned == entry.degree as usize, || {
+                let vertex = first + local as u32;
+                format!("vertex {vertex}, list {number}: degree {}, {scanned} neighbors", entry.degree)
+            });
+            degree_sum += if number == 0 { u64::from(entry.degree) } else { 0 };
+        }
+        for (index, span) in list.spans.iter().enumerate().filter(|(_, span)| span.is_pure) {
+            let is_changed =
+                (index * SPAN..(index + 1) * SPAN).any(|local| list.is_changed(local));
+            report.check(!is_changed, || {
+                let vertex = first as usize + index * SPAN;
+                format!("the run of the vertices from {vertex} on, list {number}, is not all")
+            });
+            debug_assert!(span.run != NO_BLOCK);
+        }
+    }
+    report.check(degree_sum == shard.degree_sum, || {
+        format!("shard of vertex {first}: degree sum {degree_sum}, {} expected", shard.degree_sum)
+    });
+}
+
+/// What a list points to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Block,
+    Run,
+}
+
+impl Shard {
+    /// Looks at everything that its lists point to.
+    ///
+    /// # Errors
+    /// `Corruption` for the first piece that is damaged or another's.
+    pub(crate) fn check_pieces(&self, places: &Places, salt: u32) -> Result<()> {
+        self.for_each_piece(places, salt, |piece| piece.map(drop))
+    }
+
+    /// Calls `f` for each run and block of its lists; after a damaged block with the next list.
+    fn for_each_piece(
+        &self,
+        places: &Places,
+        salt: u32,
+        mut f: impl FnMut(Result<Piece>) -> Result<()>,
+    ) -> Result<()> {
+        for (number, list) in self.lists.iter().enumerate() {
+            let region = list.blocks(places);
+            let firsts = (self.first_vertex..).step_by(SPAN);
+            for (first, span) in firsts.zip(&list.spans).filter(|(_, span)| span.run != NO_BLOCK) {
+                let header = is_inside(region, span.run).then(|| run::read(region, salt, span.run));
+                let header = header.flatten().filter(|header| {
+                    (header.0.first_vertex, header.0.list) == (first, number)
                 });
-                degree_sum += if number == 0 { u64::from(entry.degree) } else { 0 };
+                let what = || format!("the run of the vertices from {first} on");
+                f(header.map(|_| Piece::Run).ok_or_else(|| damaged(region, span.run, what())))?;
+            }
+            for local in 0..SHARD_SPAN {
+                self.for_each_block((number, list), (region, salt), local, &mut f)?;
             }
         }
-        report.check(tally == shard.tally, || {
-            format!(
-                "shard of vertex {}: {:?} expected, {tally:?} found",
-                shard.first_vertex, shard.tally
-            )
-        });
-        report.check(degree_sum == shard.degree_sum, || {
-            format!("shard of vertex {}: degree sum {degree_sum}", shard.first_vertex)
-        });
+        Ok(())
     }
 
-    fn verify_runs(
+    fn for_each_block(
         &self,
-        first_vertex: VertexId,
-        number: usize,
-        list: &List,
-        tally: &mut Tally,
-        report: &mut Verification,
-    ) {
-        let region = list.blocks(&self.live.core.machinery.places);
-        let salt = self.manifest().salt();
-        let firsts = (first_vertex..).step_by(SPAN);
-        for (first, span) in firsts.zip(&list.spans).filter(|(_, span)| span.run != NO_BLOCK) {
-            let found = run::read(region, salt, span.run)
-                .filter(|(header, _)| (header.first_vertex, header.list) == (first, number));
-            report.check(found.is_some(), || {
-                format!(
-                    "{} at offset {}: no valid run of the vertices from {first} on, list {number}",
-                    region.path().display(),
-                    u64::from(span.run) * block::LINE_BYTES
-                )
-            });
-            found.into_iter().for_each(|(_, checksum)| tally.add(checksum));
-            let locals = (first - first_vertex) as usize..;
-            let is_changed = locals.take(SPAN).any(|local| list.is_changed(local));
-            report.check(!(span.is_pure && is_changed), || {
-                format!("the run of the vertices from {first} on, list {number}, is not all")
-            });
-        }
-    }
-
-    fn verify_chain(
-        &self,
-        vertex: VertexId,
-        number: usize,
-        (list, head): (&List, u32),
-        tally: &mut Tally,
-        report: &mut Verification,
-    ) -> bool {
-        let region = list.blocks(&self.live.core.machinery.places);
-        let salt = self.manifest().salt();
-        let mut place = head;
+        (number, list): (usize, &List),
+        (region, salt): (&Region, u32),
+        local: usize,
+        f: &mut impl FnMut(Result<Piece>) -> Result<()>,
+    ) -> Result<()> {
+        let vertex = self.first_vertex + local as u32;
+        let (mut place, mut newest) = (list.entry(local).head, u64::MAX);
+        let mut left = self.block_count;
         while place != NO_BLOCK {
-            let found = block::read(region, salt, place)
-                .filter(|(header, _)| (header.vertex, header.list) == (vertex, number));
-            report.check(found.is_some(), || {
-                format!(
-                    "{} at offset {}: no valid block of vertex {vertex}, list {number}",
-                    region.path().display(),
-                    u64::from(place) * block::LINE_BYTES
-                )
+            let found = is_inside(region, place).then(|| block::read(region, salt, place));
+            // A chain that is longer than all blocks together goes in a circle.
+            let found = found.flatten().filter(|(header, _)| {
+                (header.vertex, header.list) == (vertex, number)
+                    && header.sequence <= newest
+                    && left > 0
             });
-            let Some((header, checksum)) = found else { return false };
-            tally.add(checksum);
-            place = header.previous;
+            let Some((header, _)) = found else {
+                let what = format!("the block of vertex {vertex}, list {number}");
+                return f(Err(damaged(region, place, what)));
+            };
+            f(Ok(Piece::Block))?;
+            (place, newest, left) = (header.previous, header.sequence, left - 1);
         }
-        true
+        Ok(())
+    }
+}
+
+fn is_inside(region: &Region, place: u32) -> bool {
+    (u64::from(place) + 1) * LINE_BYTES <= region.len()
+}
+
+fn damaged(region: &Region, place: u32, what: String) -> Error {
+    Error::Corruption {
+        path: region.path().to_owned(),
+        offset: u64::from(place) * LINE_BYTES,
+        what,
+        expected: "a whole one with a matching checksum".into(),
+        found: "another".into(),
     }
 }

@@ -90,6 +90,12 @@ pub fn check() {
     CURRENT.with_borrow(|watch| watch.as_ref().map_or((), Watch::check));
 }
 
+/// Runs `work` so that nothing cancels it: for what must not be left half done.
+pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
+    let _restore = Restore(CURRENT.take());
+    work()
+}
+
 /// Says that `done` of `total` steps are done; a total of 0 is one that is not known.
 pub fn note(done: u64, total: u64) {
     CURRENT.with_borrow(|watch| {

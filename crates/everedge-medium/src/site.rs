@@ -27,6 +27,14 @@ sites! {
     LogAnchor,
     /// Anchor and records that opening the log found: a killed process may not have fenced them.
     LogFound,
+    /// The head of the file of images.
+    ImagesHead,
+    /// An image of a shard.
+    Image,
+    /// The slot that names an image.
+    Shard,
+    /// A slot that does not count is wiped.
+    ShardWipe,
     /// The header of the block file.
     BlocksHeader,
     /// The wiping of blocks that a crash left without a chain.

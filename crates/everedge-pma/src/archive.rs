@@ -30,10 +30,8 @@ use crate::options::GraphOptions;
 use everedge_live::DELETION;
 use everedge_live::Durability;
 use everedge_live::{Checkpoint, EdgeLog, Record};
-use everedge_live::{
-    Compaction, Core, Layout, Outcome, Pace, Part, Round, Rules, SHARD_SPAN, SIDES, Scattered,
-    Scratch, Sorter, Space, Step, UNIT_BYTES, for_each_step, pairs,
-};
+use crate::driver::{Core, Layout, Pace};
+use everedge_live::{Compaction, Outcome, Part, Round, Rules, SHARD_SPAN, SIDES, Scattered, Scratch, Sorter, Space, Step, UNIT_BYTES, for_each_step, pairs};
 use everedge_live::{Error, Result};
 use everedge_medium::Site;
 

@@ -32,6 +32,7 @@
 mod archive;
 mod array;
 mod build;
+mod driver;
 mod extent;
 mod header;
 mod options;
@@ -60,7 +61,8 @@ use self::undo::{Counters, UndoLogs};
 use crate::options::Manifest;
 use everedge_live::NAMES;
 use everedge_live::Recovery;
-use everedge_live::{Compaction, Core, Live, Space, UNIT_BYTES, live_graph};
+use crate::driver::{Core, Live};
+use everedge_live::{Compaction, Space, UNIT_BYTES, live_graph};
 use everedge_live::{EdgeLog, RING_OFFSET};
 use everedge_live::{Error, Result};
 use everedge_medium::MANIFEST;
@@ -110,7 +112,7 @@ impl PmaGraph {
             arrays.grow(options.preallocate_bytes.next_multiple_of(UNIT_BYTES))?;
         }
         manifest.publish(&volume)?;
-        let space = Arc::new(Space::new(arrays, 1, Vec::new(), |_| {}));
+        let space = Arc::new(Space::new(arrays, 1, Vec::new()));
         let machinery = machinery(&manifest, log, space, (table, undo, rows));
         let archive = Archive::new(Vec::new(), 0, 0);
         let core = Core::new(volume, manifest, machinery, archive);
@@ -132,7 +134,7 @@ impl PmaGraph {
         let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;
         let rows = has_rows.then(|| volume.open_region(ROWS)).transpose()?;
         let files = (volume.open_region(TABLE)?, volume.open_region(UNDO)?, rows);
-        let space = Arc::new(Space::new(arrays.clone(), 1, Vec::new(), |_| {}));
+        let space = Arc::new(Space::new(arrays.clone(), 1, Vec::new()));
         let mut machinery = machinery(&manifest, log, space, files);
         let found = recovery::recover(&machinery, &arrays, volume.access())?;
         let Recovered { shards, space, epoch, completed } = found;

@@ -126,7 +126,7 @@ fn space(region: &Region, found: &[Found]) -> Space {
         free.push(next..units.start);
         next = units.end;
     }
-    Space::new(region.clone(), next, free, |_| {})
+    Space::new(region.clone(), next, free)
 }
 
 fn read(

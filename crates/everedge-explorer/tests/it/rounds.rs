@@ -1,6 +1,6 @@
 //! Rounds of more updates than are counted together: order, weights and replay of a long log.
 
-use everedge::GraphOptions;
+use crate::options::GraphOptions;
 use everedge_adjacency::{AdjacencyGraph, Snapshot};
 use everedge_core::{GraphView, VertexId, WeightedView};
 use everedge_medium::{Access, MediumKind, Volume};

@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-use everedge_core::Edge;
+use everedge_core::{Edge, watch};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::phases::Phases;
-use super::shard::Outcome;
+use super::archive::Archive;
+use super::layout::Layout;
 use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog, LINE_BYTES};
-use crate::options::{Durability, GraphOptions, LayoutOptions};
+use crate::options::{Durability, GraphOptions};
 use crate::{Error, Manifest, Result};
 use everedge_medium::{Access, Volume};
 
@@ -23,110 +23,35 @@ const EDGE_THRESHOLD_MAX: u64 = 1 << 21;
 const EDGE_THRESHOLD_SHARE: u64 = 4;
 /// but for fewer than so many it is not worth while to call another thread.
 const EDGE_THRESHOLD_MIN: u64 = 1 << 10;
-
-/// When updates are archived.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Updates in the log from which they are.
-    pub archive_threshold: u64,
-    /// Whether logging goes on meanwhile.
-    pub phases: Phases,
-}
-
-/// What a layout makes of logged updates: all that archiving needs beside the archived state.
-pub trait Layout: Send + Sync + Sized + 'static {
-    /// How the layout works.
-    type Options: LayoutOptions;
-    /// The archived state.
-    type Archive: Send;
-    /// A frozen view of it.
-    type Snapshot;
-
-    /// Returns the log that batches are committed in.
-    fn log(&self) -> &EdgeLog;
-
-    /// Returns what was fixed when the graph was created.
-    fn options(&self) -> &GraphOptions<Self::Options>;
-
-    /// Returns when updates are archived.
-    fn pace(&self) -> Pace;
-
-    /// Before an insertion is logged: makes room on the medium, if some was missing.
-    fn make_room(&self) -> Result<()>;
-
-    /// After a batch was logged.
-    fn note_logged(&self) {}
-
-    /// Archives every durable record of the log.
-    fn take_all(&self, archive: &mut Self::Archive) -> Result<()>;
-
-    /// Returns whether archiving failed halfway: some lists hold a batch and others do not.
-    fn torn(archive: &mut Self::Archive) -> &mut bool;
-
-    /// Makes durable all that is archived and frees the log of it, if there is something.
-    ///
-    /// # Errors
-    /// `NoSpace` if the medium is full; the log keeps then what it has.
-    fn flush(&self, archive: &mut Self::Archive) -> Result<()>;
-
-    /// Returns whether so much is archived and not flushed that it is time to.
-    fn is_flush_due(&self, archive: &Self::Archive) -> bool;
-
-    /// Frees the log of all that is archived, in the way that costs least.
-    fn free_log(&self, archive: &mut Self::Archive) -> Result<()> {
-        self.flush(archive)
-    }
-
-    /// Does a part of the work that comes after archiving. Returns whether there was any.
-    fn mend(core: &Core<Self>) -> bool;
-
-    /// Does a part of the work that can wait. Returns whether there was any.
-    fn tidy(core: &Core<Self>) -> bool;
-
-    /// Returns a frozen view of what is archived.
-    fn snapshot(&self, archive: &Self::Archive) -> Self::Snapshot;
-
-    /// Returns what the updates since opening have changed.
-    fn outcome(&self, archive: &Self::Archive) -> Outcome;
-
-    /// After the last flush of a close, while the log is empty.
-    fn end(&self) {}
-
-    /// At the end of a close: gives unused space back.
-    fn shrink(&self) -> Result<()>;
-
-    /// From now on nobody writes any more, since archiving failed.
-    fn give_up(&self) {}
-
-    /// From now on only snapshots read it.
-    fn abandon(&self) {}
-}
+/// Bytes that an update takes in the log at least.
+const BYTES_PER_UPDATE: u64 = 8;
 
 /// A graph without its threads.
 pub struct Core<L: Layout> {
+    /// Where its files are.
     pub volume: Volume,
+    /// What was fixed at creation.
     pub manifest: Manifest<L::Options>,
-    pub machinery: L,
-    archive: Mutex<L::Archive>,
+    /// How neighbors are kept.
+    pub layout: L,
+    /// Where batches commit.
+    pub log: EdgeLog,
+    archive: Mutex<Archive<L>>,
     /// Why archiving failed; from then on there are no writes.
     failure: OnceLock<String>,
 }
 
-impl<L: Layout> Drop for Core<L> {
-    fn drop(&mut self) {
-        self.machinery.abandon();
-    }
-}
-
 impl<L: Layout> Core<L> {
+    /// Returns the graph that `archive` and `log` are.
     pub fn new(
         volume: Volume,
         manifest: Manifest<L::Options>,
-        machinery: L,
-        archive: L::Archive,
+        layout: L,
+        log: EdgeLog,
+        archive: Archive<L>,
     ) -> Self {
         let (archive, failure) = (Mutex::new(archive), OnceLock::new());
-        Self { volume, manifest, machinery, archive, failure }
+        Self { volume, manifest, layout, log, archive, failure }
     }
 
     /// Makes a batch durable, as far as the graph's durability asks for it; `is_alone` says that the
@@ -137,14 +62,13 @@ impl<L: Layout> Core<L> {
         }
         self.refuse_if_failed()?;
         self.check_batch(batch)?;
-        let log = self.machinery.log();
+        let log = &self.log;
         log.begin_writing()?;
         if !batch.only_takes_away() {
-            self.machinery.make_room()?;
+            self.layout.make_room()?;
         }
         let (position, untaken) = self.append(batch, is_alone)?;
-        self.machinery.note_logged();
-        if self.machinery.options().durability != Durability::None {
+        if self.layout.options().durability != Durability::None {
             log.make_durable(position)?;
         }
         Ok(untaken >= self.threshold(1))
@@ -157,7 +81,7 @@ impl<L: Layout> Core<L> {
         (src, dst): Edge,
         weight: Option<f32>,
     ) -> Result<Option<bool>> {
-        let (log, options) = (self.machinery.log(), self.machinery.options());
+        let (log, options) = (&self.log, self.layout.options());
         if !log.takes_lines()
             || options.durability == Durability::None
             || weight.is_some() != options.weighted
@@ -167,17 +91,20 @@ impl<L: Layout> Core<L> {
         self.refuse_if_failed()?;
         log.begin_writing()?;
         if src & DELETION == 0 {
-            self.machinery.make_room()?;
+            self.layout.make_room()?;
         }
         match log.append_line((src, dst), weight.map(f32::to_bits))? {
             Appended::Full => Ok(None),
             Appended::At { untaken, .. } => {
-                self.machinery.note_logged();
-                Ok(Some(untaken >= self.threshold(1)))
+                        Ok(Some(untaken >= self.threshold(1)))
             }
         }
     }
 
+    /// Refuses a write through a handle for reading.
+    ///
+    /// # Errors
+    /// `ReadOnly` if it is one.
     pub fn check_writable(&self) -> Result<()> {
         match self.volume.access() {
             Access::Read => Err(Error::ReadOnly { path: self.volume.path().to_owned() }),
@@ -186,7 +113,7 @@ impl<L: Layout> Core<L> {
     }
 
     fn check_batch(&self, batch: &Batch) -> Result<()> {
-        let options = self.machinery.options();
+        let options = self.layout.options();
         self.check_writable()?;
         if batch.is_weighted() != options.weighted {
             let (graph, batch) = if options.weighted { ("has", "lacks") } else { ("lacks", "has") };
@@ -201,7 +128,7 @@ impl<L: Layout> Core<L> {
     }
 
     fn append(&self, batch: &Batch, is_alone: bool) -> Result<(u64, u64)> {
-        let log = self.machinery.log();
+        let log = &self.log;
         let needed = log.bytes_for(batch);
         let mut is_ring_fresh = false;
         loop {
@@ -213,7 +140,7 @@ impl<L: Layout> Core<L> {
             };
             let was_empty = log.used_bytes() == 0;
             self.refuse_if_failed()?;
-            self.free_log(&mut *self.settled()?)?;
+            self.save_all(&mut *self.settled()?)?;
             match full {
                 None if needed > log.capacity() => log.restart_ring(2 * needed)?,
                 None => {}
@@ -229,13 +156,13 @@ impl<L: Layout> Core<L> {
 
     /// Whether there are at least so many thresholds of updates to be archived.
     pub fn is_due(&self, thresholds: u64) -> bool {
-        self.machinery.log().untaken().1 >= self.threshold(thresholds)
+        self.log.untaken().1 >= self.threshold(thresholds)
     }
 
     /// Returns how many updates so many thresholds are.
     fn threshold(&self, thresholds: u64) -> u64 {
-        let threshold = self.machinery.pace().archive_threshold;
-        let GraphOptions { durability, log_bytes, .. } = *self.machinery.options();
+        let threshold = self.layout.pace().archive_threshold;
+        let GraphOptions { durability, log_bytes, .. } = *self.layout.options();
         let most = match durability {
             Durability::Edge => (log_bytes / LINE_BYTES / EDGE_THRESHOLD_SHARE)
                 .clamp(EDGE_THRESHOLD_MIN, EDGE_THRESHOLD_MAX),
@@ -253,85 +180,129 @@ impl<L: Layout> Core<L> {
     /// log. Later writes are refused.
     pub(super) fn archive_if_due(&self) {
         while self.is_due(1) && self.archive_once() {}
-        while L::mend(self) {}
+        while L::clean_up(self) {}
         // Writers may wait for archiving, nobody for this.
-        while !self.is_due(1) && L::tidy(self) {}
+        while !self.is_due(1) && L::put_in_order(self) {}
     }
 
     /// Returns whether it went well.
     fn archive_once(&self) -> bool {
         let mut archive = self.archive.lock();
+        let before = archive.next_sequence;
         // Where batches are not durable on return, this makes them: only then are they archived.
         if self.refuse_if_failed().is_err() || self.settle(&mut archive).is_err() {
             return false;
         }
-        // On a full medium what is not flushed stays where it is.
-        if self.machinery.is_flush_due(&archive) {
-            let _flushed = self.flush_archive(&mut archive);
-        } else if self.machinery.log().is_nearly_full() {
-            let _freed = self.free_log(&mut archive);
+        // On a full medium what is not flushed or saved stays where it is.
+        if self.layout.is_flush_due(&archive) {
+            let _flushed = self.flush(&mut archive);
+        }
+        let numbers = match self.log.is_nearly_full() {
+            true => archive.all_unsaved(),
+            false => {
+                let log_updates_max = self.layout.options().log_bytes / BYTES_PER_UPDATE;
+                archive.due(archive.next_sequence - before, log_updates_max)
+            }
+        };
+        if !numbers.is_empty() {
+            let _saved = self.save(&mut archive, &numbers);
         }
         true
     }
 
     /// Returns what is archived now, until others go on.
-    pub fn archive(&self) -> MutexGuard<'_, L::Archive> {
+    pub fn archive(&self) -> MutexGuard<'_, Archive<L>> {
         self.archive.lock()
     }
 
     /// Archives all acknowledged batches. Returns what is archived, until others go on.
-    pub fn settled(&self) -> Result<MutexGuard<'_, L::Archive>> {
+    ///
+    /// # Errors
+    /// If archiving fails now, or ended halfway before.
+    pub fn settled(&self) -> Result<MutexGuard<'_, Archive<L>>> {
         let mut archive = self.archive.lock();
         self.settle(&mut archive)?;
         Ok(archive)
     }
 
     /// Archives all acknowledged batches; without a fence if fences fail.
-    fn settle(&self, archive: &mut L::Archive) -> Result<()> {
+    ///
+    /// Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive
+    /// torn, and nobody reads it then.
+    fn settle(&self, archive: &mut Archive<L>) -> Result<()> {
         match self.refuse_if_failed() {
-            Ok(()) => self.machinery.log().make_all_durable()?,
-            Err(error) if *L::torn(archive) => return Err(error),
+            Ok(()) => self.log.make_all_durable()?,
+            Err(error) if archive.is_torn => return Err(error),
             Err(_) => {}
         }
-        let taken = self.machinery.take_all(archive);
-        *L::torn(archive) |= taken.is_err();
+        let unwinding = Unwinding(self);
+        archive.is_torn = true;
+        let taken = watch::undisturbed(|| archive.take_all(&self.layout, &self.log));
+        archive.is_torn = taken.is_err();
+        std::mem::forget(unwinding);
         taken.inspect_err(|error| self.fail(error))
     }
 
-    /// Archives and flushes everything, so that the log is empty.
+    /// Archives everything and saves all shards, so that the log is empty.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full; the log keeps then what it has.
     pub fn flush_all(&self) -> Result<()> {
         self.refuse_if_failed()?;
         let mut archive = self.settled()?;
-        self.flush_archive(&mut archive)
+        self.flush(&mut archive)?;
+        self.save_all(&mut archive)
     }
 
-    /// Flushes everything, empties the log and gives unused space back.
+    /// Saves everything, empties the log and gives unused space back.
     pub(super) fn close(&self) -> Result<()> {
-        let log = self.machinery.log();
-        if self.volume.access() == Access::Read || log.is_untouched() {
+        if self.volume.access() == Access::Read || self.log.is_untouched() {
             return Ok(());
         }
         self.refuse_if_failed()?;
-        match self.flush_all() {
+        let saved = self.save_all(&mut *self.settled()?);
+        match saved {
             // The log still holds what has no place; the next opening replays it.
-            Err(Error::NoSpace { .. }) => return log.make_all_durable(),
+            Err(Error::NoSpace { .. }) => return self.log.make_all_durable(),
             outcome => outcome?,
         }
-        self.machinery.end();
-        log.restart_ring(self.machinery.options().log_bytes)?;
-        self.machinery.shrink()
+        self.log.restart_ring(self.layout.options().log_bytes)?;
+        self.layout.shrink()
     }
 
-    pub fn flush_archive(&self, archive: &mut L::Archive) -> Result<()> {
+    /// Moves what waits in memory to the medium.
+    ///
+    /// # Errors
+    /// As [`Layout::flush`].
+    pub fn flush(&self, archive: &mut Archive<L>) -> Result<()> {
         self.refuse_if_failed()?;
-        self.machinery.flush(archive).inspect_err(|error| self.fail_unless_full(error))
+        watch::undisturbed(|| self.layout.flush(archive))
+            .inspect_err(|error| self.fail_unless_full(error))
     }
 
-    fn free_log(&self, archive: &mut L::Archive) -> Result<()> {
+    /// Saves all shards that are not, and frees the log.
+    ///
+    /// # Errors
+    /// As [`Layout::save`].
+    pub fn save_all(&self, archive: &mut Archive<L>) -> Result<()> {
+        let numbers = archive.all_unsaved();
+        match numbers.is_empty() && self.log.used_bytes() == 0 {
+            true => Ok(()),
+            false => self.save(archive, &numbers),
+        }
+    }
+
+    /// Saves some shards.
+    ///
+    /// # Errors
+    /// As [`Layout::save`].
+    pub fn save(&self, archive: &mut Archive<L>, numbers: &[usize]) -> Result<()> {
         self.refuse_if_failed()?;
-        self.machinery.free_log(archive).inspect_err(|error| self.fail_unless_full(error))
+        watch::undisturbed(|| archive.save(&self.layout, &self.log, numbers))
+            .inspect_err(|error| self.fail_unless_full(error))
     }
 
+    /// Refuses later writes after an error, unless the medium was only full.
     pub fn fail_unless_full(&self, error: &Error) {
         if !matches!(error, Error::NoSpace { .. }) {
             self.fail(error);
@@ -339,18 +310,18 @@ impl<L: Layout> Core<L> {
     }
 
     fn fail(&self, error: &Error) {
-        self.machinery.give_up();
         self.failure.get_or_init(|| error.to_string());
     }
 
     /// After a panic of whoever archived: refuses all from now on, since lists may be half done.
     pub(super) fn panicked(&self, why: &str) {
-        self.machinery.give_up();
         self.failure.get_or_init(|| why.to_owned());
-        *L::torn(&mut self.archive.lock()) = true;
     }
 
     /// Refuses a write after one failed for good.
+    ///
+    /// # Errors
+    /// `Poisoned` with the text of the first failure.
     pub fn refuse_if_failed(&self) -> Result<()> {
         if let Some(error) = self.volume.poisoned() {
             return Err(error);
@@ -359,5 +330,14 @@ impl<L: Layout> Core<L> {
             Some(first) => Err(Error::Poisoned { first: first.clone() }),
             None => Ok(()),
         }
+    }
+}
+
+/// Refuses all later writes if archiving unwinds: some lists may hold a batch and others not.
+struct Unwinding<'a, L: Layout>(&'a Core<L>);
+
+impl<L: Layout> Drop for Unwinding<'_, L> {
+    fn drop(&mut self) {
+        self.0.panicked("archiving ended halfway by a panic");
     }
 }

@@ -120,6 +120,12 @@ impl<'a> Scattered<'a> {
         u64::from(self.bounds[SIDES * shard + SIDES] - self.bounds[SIDES * shard])
     }
 
+    /// Returns how many updates a shard has on some sides.
+    pub fn update_count_of(&self, shard: usize, sides: Range<usize>) -> u64 {
+        let part = |side: usize| u64::from(self.bounds[SIDES * shard + side]);
+        part(sides.end) - part(sides.start)
+    }
+
     /// Returns the groups of one part, each with the place in the round at which it begins.
     fn groups(&self, part: usize) -> impl Iterator<Item = (u32, &[AtomicU64])> + Clone {
         let firsts = self.starts.iter().step_by(self.chunks_per_group).map(move |next| next[part]);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use everedge_core::{Edge, GraphView, MAX_VERTEX_ID, VertexId};
 
-use super::core::{Core, Layout};
+use super::core::Core;
+use super::layout::Layout;
 use super::phases::Archiver;
 use crate::Result;
 use crate::batch::Batch;
@@ -103,7 +104,7 @@ impl<L: Layout> Live<L> {
 
     pub fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
         let batch = Batch::deletions(edges, self.core.manifest.options.weighted)?;
-        let _alone = self.core.machinery.log().keep_others_out();
+        let _alone = self.core.log.keep_others_out();
         let before = self.changes()?;
         self.commit(&batch, true)?;
         Ok(self.changes()? - before)
@@ -113,7 +114,7 @@ impl<L: Layout> Live<L> {
     where
         L::Snapshot: LiveView,
     {
-        let _alone = self.core.machinery.log().keep_others_out();
+        let _alone = self.core.log.keep_others_out();
         let before = self.changes()?;
         let snapshot = self.snapshot()?;
         if v >= snapshot.vertex_bound() || !snapshot.is_vertex(v) {
@@ -131,17 +132,17 @@ impl<L: Layout> Live<L> {
 
     pub fn snapshot(&self) -> Result<L::Snapshot> {
         let archive = self.core.settled()?;
-        Ok(self.core.machinery.snapshot(&archive))
+        self.core.layout.snapshot(&archive)
     }
 
     pub fn sync(&self) -> Result<()> {
         self.core.refuse_if_failed()?;
-        self.core.machinery.log().make_all_durable()
+        self.core.log.make_all_durable()
     }
 
     pub fn changes(&self) -> Result<Changes> {
         let archive = self.core.settled()?;
-        let outcome = self.core.machinery.outcome(&archive);
+        let outcome = archive.outcome();
         // Undirected edges are counted at both ends.
         let ends = if self.core.manifest.options.directed { 1 } else { 2 };
         Ok(Changes {

@@ -10,6 +10,7 @@
 //! out; the archive is held by whoever archives. Lock order: archive, then those inside the log and
 //! the layout.
 
+mod archive;
 mod calls;
 #[cfg(test)]
 mod calls_model;
@@ -17,6 +18,8 @@ mod core;
 mod deal;
 mod divide;
 mod frozen;
+mod images;
+mod layout;
 mod live;
 mod phases;
 mod round;
@@ -24,16 +27,18 @@ mod shard;
 mod space;
 mod sync;
 
-pub use self::core::{Core, Layout, Pace};
-pub use self::deal::deal;
+pub use self::archive::Archive;
+pub use self::core::Core;
 pub use self::divide::{Part, SIDES, Scattered, Scratch, Sorter};
 pub use self::frozen::{ShardTotals, Totals};
+pub use self::images::{FoundImage, IMAGES, Images, SHARDS};
+pub use self::layout::{Layout, Pace, Parts, RoundContext};
 pub use self::live::{Live, LiveView};
-pub use self::round::{Round, Step, for_each_step, pairs};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, ShardSet, Update, loops_in, resolve,
 };
-pub use self::space::{FILE_BYTES_MAX, Space, UNIT_BYTES};
+pub use self::round::{Round, Step, for_each_step, pairs};
+pub use self::space::{Extents, FILE_BYTES_MAX, Space, UNIT_BYTES};
 
 pub use self::deal::Division;
 pub use self::live::{Changes, Compaction};

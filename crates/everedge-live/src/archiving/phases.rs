@@ -13,7 +13,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
-use super::core::{Core, Layout};
+use super::core::Core;
+use super::layout::Layout;
 use crate::text_form;
 
 /// Whether logging goes on while updates are archived.
@@ -49,7 +50,7 @@ impl<L: Layout> Archiver<L> {
 
     /// Has what was logged archived; waits only if that is far behind.
     pub(super) fn call(&self) {
-        let phases = self.core.machinery.pace().phases;
+        let phases = self.core.layout.pace().phases;
         if phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread() {
             return self.core.archive_if_due();
         }

@@ -11,12 +11,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
 use crate::{Error, Result};
-use everedge_medium::{Region, Site};
+use everedge_medium::Region;
 
 /// Bytes of a unit.
 pub const UNIT_BYTES: u64 = 256;
@@ -30,8 +31,6 @@ const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
 /// The units of one block file.
 pub struct Space {
     region: Region,
-    /// Told the first unit that was never used, whenever that changes.
-    note_next: Box<dyn Fn(u64) + Send + Sync>,
     state: Mutex<State>,
     /// Whether a block found no room.
     is_full: AtomicBool,
@@ -48,18 +47,39 @@ struct State {
 
 impl Space {
     /// Returns the space in which the units `used..` are unused and those of `free` are free.
-    pub fn new(
-        region: Region,
-        next: u64,
-        free: Vec<Range<u64>>,
-        note_next: impl Fn(u64) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(region: Region, next: u64, free: Vec<Range<u64>>) -> Self {
         // What is there already was populated when it was made, or lies in a file's pages.
         let populated = region.len() / UNIT_BYTES;
         let mut units = FreeUnits::default();
         free.into_iter().for_each(|range| units.insert(range));
         let state = Mutex::new(State { next, free: units, populated });
-        Self { region, note_next: Box::new(note_next), state, is_full: AtomicBool::new(false) }
+        Self { region, state, is_full: AtomicBool::new(false) }
+    }
+
+    /// Returns the space in which the units `used` are in use and those from `first` on that lie
+    /// between them are free; sorts them.
+    ///
+    /// # Errors
+    /// `Corruption` if some of them overlap or lie outside of the file.
+    pub fn of_used(region: Region, first: u64, used: &mut [Range<u64>]) -> Result<Self> {
+        used.sort_unstable_by_key(|range| range.start);
+        let (mut next, mut free) = (first, Vec::new());
+        for range in used.iter() {
+            if range.start < next || range.end * UNIT_BYTES > region.len() {
+                return Err(Error::Corruption {
+                    path: region.path().to_owned(),
+                    offset: range.start * UNIT_BYTES,
+                    what: "units that are in use".into(),
+                    expected: format!("units {next} to {}", region.len() / UNIT_BYTES),
+                    found: format!("units {} to {}", range.start, range.end),
+                });
+            }
+            if next < range.start {
+                free.push(next..range.start);
+            }
+            next = range.end;
+        }
+        Ok(Self::new(region, next, free))
     }
 
     /// After a block found no room: makes some, if there is some now.
@@ -121,7 +141,6 @@ impl Space {
         let total = self.total();
         let taken = state.next..total.min(state.next + wanted);
         state.next = taken.end;
-        (self.note_next)(state.next);
         if state.next > state.populated {
             let end = total.min(state.next + POPULATE_UNITS);
             let untouched = std::mem::replace(&mut state.populated, end)..end;
@@ -140,7 +159,6 @@ impl Space {
         let next = state.next;
         if let Some(start) = state.free.take_last(next) {
             state.next = start;
-            (self.note_next)(start);
         }
     }
 
@@ -149,19 +167,68 @@ impl Space {
         self.state.lock().next * UNIT_BYTES
     }
 
-    /// Tells again which units were ever used.
-    pub fn publish(&self) {
-        (self.note_next)(self.state.lock().next);
-    }
-
-    /// Flushes every unit that was ever used.
-    pub fn flush_used(&self, site: Site) {
-        self.region.flush(site, 0..self.used_bytes());
+    /// Gives the medium back what is past the last unit that was ever used.
+    ///
+    /// # Errors
+    /// If the medium fails.
+    pub fn shrink(&self) -> Result<()> {
+        let used_bytes = self.used_bytes().max(UNIT_BYTES).next_multiple_of(4096);
+        match used_bytes < self.region.len() {
+            true => self.region.shrink(used_bytes),
+            false => Ok(()),
+        }
     }
 
     /// Returns the region that the units lie in.
     pub fn region(&self) -> &Region {
         &self.region
+    }
+}
+
+/// Units that belong to somebody: when the last one who refers to them is gone, they are free.
+///
+/// A shard refers to the units that its lists lie in, and so does each snapshot that shares the
+/// shard and the image on the medium that names them. So units are used again only when no view
+/// reads them and no opening would look for them.
+pub struct Extents {
+    space: Arc<Space>,
+    units: Mutex<Vec<Range<u64>>>,
+}
+
+impl Extents {
+    /// Returns units of `space` that were taken.
+    pub fn new(space: &Arc<Space>, units: Vec<Range<u64>>) -> Arc<Self> {
+        Arc::new(Self { space: space.clone(), units: Mutex::new(units) })
+    }
+
+    /// Takes more units, `wanted` or at least `least`.
+    ///
+    /// # Errors
+    /// As [`Space::take_units`].
+    pub fn take(&self, least: u64, wanted: u64) -> Result<Range<u64>> {
+        let taken = self.space.take_units(least, wanted)?;
+        let mut units = self.units.lock();
+        match units.last_mut() {
+            Some(last) if last.end == taken.start => last.end = taken.end,
+            _ => units.push(taken.clone()),
+        }
+        Ok(taken)
+    }
+
+    /// Returns all units, in the order in which they were taken.
+    pub fn units(&self) -> Vec<Range<u64>> {
+        self.units.lock().clone()
+    }
+
+    /// Returns how many units there are.
+    pub fn count(&self) -> u64 {
+        self.units.lock().iter().map(|range| range.end - range.start).sum()
+    }
+}
+
+impl Drop for Extents {
+    fn drop(&mut self) {
+        self.space.give_back(self.units.get_mut().drain(..));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A small live graph with an id map, as the explorer drives it.
 
-use everedge::{GraphOptions, Layout};
+use crate::options::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyOptions, Merging};
 use everedge_live::{Durability, Error, IdKind, Names, Phases, Result};
 use everedge_medium::{Image, MANIFEST, MediumKind, Volume};
@@ -182,7 +182,6 @@ impl Live {
             durability: durabilities[(turn % 3) as usize],
             // Names have no gaps, spread vertices do.
             adjacency: AdjacencyOptions {
-                shared_memory: self.is_killed,
                 battery: self.has_battery,
                 ..self.options.adjacency.clone()
             },

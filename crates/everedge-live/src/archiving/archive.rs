@@ -1,0 +1,363 @@
+//! The archived state of a live graph: its shards, and the rounds of updates that change them.
+//!
+//! # Invariants
+//! - R1: every shard holds all updates before `next_sequence` that concern it, unless the archive
+//!   is torn: archiving ended halfway, by an error or a panic. A torn archive is not read again.
+//! - R2: a shard is saved, or `unsaved` has the sequence number of the first update that is in it
+//!   and not in what was saved of it. The log's tail does not pass the smallest of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use everedge_core::par::{self, PerThread};
+
+use super::deal::deal;
+use super::divide::{SIDES, Scattered, Scratch, Sorter};
+use super::layout::{Layout, Parts, RoundContext};
+use super::round::{Round, Step, for_each_step, pairs};
+use super::shard::{Outcome, SHARD_SPAN};
+use crate::batch::DELETION;
+use crate::log::{EdgeLog, Record};
+use crate::{Error, Result};
+
+/// A shard is saved.
+const SAVED: u64 = u64::MAX;
+/// So many updates may be replayed by an opening, however small the graph is,
+const REPLAY_MIN: u64 = 1 << 22;
+/// or this share of its edges,
+const REPLAY_SHARE: u64 = 3;
+/// but no more than this share of what the log holds.
+const REPLAY_LOG_SHARE: u64 = 4;
+
+/// The shards of a live graph.
+pub struct Archive<L: Layout> {
+    /// Shards of vertices that no update has named yet share one empty shard.
+    pub shards: Vec<Arc<L::Shard>>,
+    empty: Arc<L::Shard>,
+    /// The first update not yet archived.
+    pub next_sequence: u64,
+    /// Whether archiving ended halfway (R1).
+    pub(super) is_torn: bool,
+    is_replaying: bool,
+    /// By shard (R2).
+    unsaved: Vec<u64>,
+    /// The number of the last anchor that counts on saved shards.
+    epoch: u32,
+    scratch: Scratch,
+    /// How many updates each thread has archived, both ends of an edge counted.
+    pub shares: Vec<u64>,
+}
+
+impl<L: Layout> Archive<L> {
+    /// Returns the archive in which `shards` hold the updates before `next_sequence`, as saved with
+    /// the anchor number `epoch`.
+    pub fn new(shards: Vec<Arc<L::Shard>>, next_sequence: u64, epoch: u32) -> Self {
+        Self {
+            unsaved: vec![SAVED; shards.len()],
+            shards,
+            empty: Arc::default(),
+            next_sequence,
+            is_torn: false,
+            is_replaying: false,
+            epoch,
+            scratch: Scratch::default(),
+            shares: Vec::new(),
+        }
+    }
+
+    /// Returns the shard number `number` for changing; one that is shared is copied first.
+    ///
+    /// # Errors
+    /// As [`Layout::copy`] and [`Layout::prepare`].
+    pub fn own(&mut self, layout: &L, number: usize) -> Result<&mut L::Shard> {
+        own(layout, number, &mut self.shards[number])
+    }
+
+    /// Notes that a shard is about to become another than what was saved of it.
+    pub fn note_changed(&mut self, number: usize) {
+        let sequence = self.next_sequence;
+        let unsaved = &mut self.unsaved[number];
+        *unsaved = (*unsaved).min(sequence);
+    }
+
+    /// Archives what opening found in the log.
+    ///
+    /// # Errors
+    /// As [`Layout::take`].
+    pub fn replay(&mut self, layout: &L, log: &EdgeLog) -> Result<()> {
+        self.is_replaying = true;
+        self.take_all(layout, log)?;
+        self.is_replaying = false;
+        for shard in &mut self.shards {
+            if let Some(shard) = Arc::get_mut(shard) {
+                L::forget_outcome(shard);
+            }
+        }
+        Ok(())
+    }
+
+    /// Archives every durable record of the log.
+    pub(super) fn take_all(&mut self, layout: &L, log: &EdgeLog) -> Result<()> {
+        let records = log.take_records();
+        if records.is_empty() {
+            return Ok(());
+        }
+        let sequences = self.next_sequence..u64::MAX;
+        for_each_step(log, &records, sequences, |step| match step {
+            Step::Edges(round) => self.take_round(layout, &round),
+            Step::Vertices { record, start, end } => {
+                self.take_vertex_updates(layout, log, record, start..end)
+            }
+        })
+    }
+
+    fn take_round(&mut self, layout: &L, round: &Round) -> Result<()> {
+        if round.len() == 0 {
+            return Ok(());
+        }
+        let first = round.first_sequence();
+        let end = first + u64::from(round.len());
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let wants = |number: usize| {
+            let holds_all = |shard: &Arc<L::Shard>| L::opened_sequence(shard) >= end;
+            !self.is_replaying || !self.shards.get(number).is_some_and(holds_all)
+        };
+        let scattered = Scattered::new(layout.options(), round, &mut scratch, &wants);
+        self.grow(scattered.shard_count());
+        let context = RoundContext {
+            first_sequence: first,
+            end_sequence: end,
+            is_replaying: self.is_replaying,
+            weights: scattered.weights(),
+        };
+        let outcome = self.take_scattered(layout, &context, &scattered);
+        self.scratch = scratch;
+        self.next_sequence = end;
+        outcome
+    }
+
+    /// Deals the shards out in tasks, each of which changes its shards one after the other.
+    fn take_scattered(
+        &mut self,
+        layout: &L,
+        context: &RoundContext,
+        scattered: &Scattered,
+    ) -> Result<()> {
+        let counts: Vec<u64> =
+            (0..scattered.shard_count()).map(|shard| scattered.update_count(shard)).collect();
+        for (number, _) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            self.unsaved[number] = self.unsaved[number].min(context.first_sequence);
+        }
+        let mut shards: Vec<_> = self.shards.iter_mut().map(Some).collect();
+        let mut take = |number: usize| (number, shards[number].take().expect("dealt once"));
+        let mut tasks: Vec<Task<L>> = dealt(layout, &counts)
+            .into_iter()
+            .map(|task| task.into_iter().map(&mut take).collect())
+            .collect();
+        let mut workers = PerThread::new(Worker::default);
+        let updates = (context.end_sequence - context.first_sequence) as u32;
+        let group_len = tasks.len().div_ceil(layout.group_count(updates)).max(1);
+        let outcome = tasks.chunks_mut(group_len).try_for_each(|group| {
+            let taken = take_tasks(layout, context, scattered, group, &workers);
+            layout.end_group();
+            taken
+        });
+        for (thread, worker) in workers.iter_mut().enumerate() {
+            if self.shares.len() <= thread {
+                self.shares.push(0);
+            }
+            self.shares[thread] += worker.update_count;
+        }
+        outcome
+    }
+
+    fn take_vertex_updates(
+        &mut self,
+        layout: &L,
+        log: &EdgeLog,
+        record: &Record,
+        range: Range<u32>,
+    ) -> Result<()> {
+        let updates = pairs(log.updates(record, range.start, range.end));
+        for (index, (src, _)) in (range.start..).zip(updates) {
+            let (vertex, mark) = (src & !DELETION, src & DELETION);
+            let sequence = record.sequence + u64::from(index);
+            let context = RoundContext {
+                first_sequence: sequence,
+                end_sequence: sequence + 1,
+                is_replaying: self.is_replaying,
+                weights: &[],
+            };
+            let (number, local) = (vertex as usize / SHARD_SPAN, vertex as usize % SHARD_SPAN);
+            self.grow(number + 1);
+            let holds_it = L::opened_sequence(&self.shards[number]) > sequence;
+            if !(self.is_replaying && holds_it) {
+                self.unsaved[number] = self.unsaved[number].min(sequence);
+                let shard = own(layout, number, &mut self.shards[number])?;
+                layout.take_vertex(&context, shard, local, mark == 0)?;
+            }
+        }
+        layout.end_group();
+        self.next_sequence = record.sequence + u64::from(range.end);
+        drained(layout)
+    }
+
+    fn grow(&mut self, shard_count: usize) {
+        if self.shards.len() < shard_count {
+            self.shards.resize(shard_count, Arc::clone(&self.empty));
+            self.unsaved.resize(shard_count, SAVED);
+        }
+    }
+
+    /// Returns what the updates since opening have changed, counted at both ends of undirected
+    /// edges.
+    pub(super) fn outcome(&self) -> Outcome {
+        let mut total = Outcome::default();
+        for shard in &self.shards {
+            let of_shard = L::outcome(shard);
+            total.inserted += of_shard.inserted;
+            total.deleted += of_shard.deleted;
+            total.ignored += of_shard.ignored;
+        }
+        total
+    }
+
+    /// Returns the sum of degrees in all first lists.
+    pub fn degree_sum(&self) -> u64 {
+        self.shards.iter().map(|shard| L::totals(shard).degree_sum).sum()
+    }
+
+    /// Whether nothing is unsaved.
+    pub fn is_saved(&self) -> bool {
+        self.unsaved.iter().all(|&sequence| sequence == SAVED)
+    }
+
+    /// Returns the numbers of the shards that a round of so many updates is to save: those that
+    /// would make a replay too long, and a share of the others, so that every round saves about as
+    /// many.
+    pub(super) fn due(&self, updates: u64, log_updates_max: u64) -> Vec<usize> {
+        let replay_max = REPLAY_MIN
+            .max(self.degree_sum() / REPLAY_SHARE)
+            .min(log_updates_max / REPLAY_LOG_SHARE)
+            .max(1);
+        let mut unsaved: Vec<(u64, usize)> =
+            (0..).zip(&self.unsaved).filter(|(_, s)| **s != SAVED).map(|(n, &s)| (s, n)).collect();
+        unsaved.sort_unstable();
+        let oldest = self.next_sequence.saturating_sub(replay_max);
+        let overdue = unsaved.partition_point(|&(sequence, _)| sequence < oldest);
+        // In the time in which half of a replay is logged each is saved once.
+        let share = (unsaved.len() as u64 * updates).div_ceil(replay_max / 2 + 1) as usize;
+        let is_early = self.next_sequence - unsaved.first().map_or(self.next_sequence, |u| u.0)
+            < replay_max / 2;
+        let count = if is_early { overdue } else { overdue.max(share).min(unsaved.len()) };
+        unsaved.into_iter().take(count).map(|(_, number)| number).collect()
+    }
+
+    /// Returns the numbers of all shards that are not saved.
+    pub(super) fn all_unsaved(&self) -> Vec<usize> {
+        (0..self.unsaved.len()).filter(|&number| self.unsaved[number] != SAVED).collect()
+    }
+
+    /// Saves some shards, and frees the log of all that every shard was saved with.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for them; the log keeps then what it has.
+    pub(super) fn save(&mut self, layout: &L, log: &EdgeLog, numbers: &[usize]) -> Result<()> {
+        let (sequence, epoch) = (self.next_sequence, self.epoch + 1);
+        let mut is_chosen = vec![false; self.shards.len()];
+        numbers.iter().for_each(|&number| is_chosen[number] = true);
+        let rest = self.unsaved.iter().zip(&is_chosen).filter(|(_, is_chosen)| !**is_chosen);
+        let tail = rest.map(|(&unsaved, _)| unsaved).min().unwrap_or(SAVED).min(sequence);
+        let mut chosen: Vec<_> = self.shards.iter_mut().enumerate().collect();
+        chosen.retain(|(number, _)| is_chosen[*number]);
+        layout.save(&mut chosen, sequence, epoch)?;
+        log.free_before(tail, layout.checkpoint(epoch))?;
+        layout.saved(&mut chosen);
+        self.epoch = epoch;
+        numbers.iter().for_each(|&number| self.unsaved[number] = SAVED);
+        Ok(())
+    }
+}
+
+/// Shards that one thread changes.
+type Task<'a, L> = Vec<(usize, &'a mut Arc<<L as Layout>::Shard>)>;
+
+/// What a thread has while a round is archived.
+#[derive(Default)]
+struct Worker {
+    sorters: [Sorter; SIDES],
+    update_count: u64,
+}
+
+/// Returns a shard for changing; one that is shared is copied first.
+fn own<'a, L: Layout>(
+    layout: &L,
+    number: usize,
+    shared: &'a mut Arc<L::Shard>,
+) -> Result<&'a mut L::Shard> {
+    if Arc::get_mut(shared).is_none() {
+        *shared = Arc::new(layout.copy(shared)?);
+    }
+    let shard = Arc::get_mut(shared).expect("a new copy is not shared");
+    layout.prepare(number, shard)?;
+    Ok(shard)
+}
+
+/// Returns the shards that each task is to change; those of a task are of one node, unless their
+/// lists are of two.
+fn dealt<L: Layout>(layout: &L, counts: &[u64]) -> Vec<Vec<usize>> {
+    let pace = layout.pace();
+    let dealt = deal(pace.division, pace.division_bias, counts, par::thread_count());
+    let Some(homes) = layout.homes().filter(|_| !layout.divides_sides()) else { return dealt };
+    let of_node = |task: &[usize], node: usize| -> Vec<usize> {
+        task.iter().copied().filter(|&shard| layout.home(shard, 0) == node).collect()
+    };
+    let parts = |task: Vec<usize>| (0..homes.node_count()).map(move |n| of_node(&task, n));
+    dealt.into_iter().flat_map(parts).filter(|task| !task.is_empty()).collect()
+}
+
+/// Changes the shards of all tasks.
+///
+/// Where out-lists are of one node and in-lists of another there are two passes: each node does its
+/// side of half of the tasks, and then of the half that the other one did.
+fn take_tasks<L: Layout>(
+    layout: &L,
+    context: &RoundContext,
+    scattered: &Scattered,
+    tasks: &mut [Task<L>],
+    workers: &PerThread<Worker>,
+) -> Result<()> {
+    let passes = if layout.divides_sides() { SIDES } else { 1 };
+    for pass in 0..passes {
+        let sides = |task: usize| match passes {
+            1 => 0..SIDES,
+            _ => (task + pass) % SIDES..(task + pass) % SIDES + 1,
+        };
+        let home = |(index, task): (usize, &Task<L>)| layout.home(task[0].0, sides(index).start);
+        let homes: Vec<usize> = tasks.iter().enumerate().map(home).collect();
+        let take = |index: usize, task: &mut [Task<L>]| -> Result<()> {
+            for (number, shared) in &mut task[0] {
+                let shard = own(layout, *number, shared)?;
+                workers.with(|Worker { sorters, update_count }| {
+                    *update_count += scattered.update_count_of(*number, sides(index));
+                    let (number, sides) = (*number, sides(index));
+                    layout.take(context, shard, Parts { scattered, number, sides, sorters })
+                })?;
+            }
+            drained(layout)
+        };
+        let home_of = |index: usize| homes[index];
+        par::map_chunks_mut_at_home(layout.homes(), tasks, 1, home_of, take)
+            .into_iter()
+            .collect::<Result<()>>()?;
+    }
+    Ok(())
+}
+
+fn drained<L: Layout>(layout: &L) -> Result<()> {
+    match layout.drain() {
+        // Nothing is fenced any more; in memory the lists are whole all the same.
+        Err(Error::Poisoned { .. }) => Ok(()),
+        outcome => outcome,
+    }
+}

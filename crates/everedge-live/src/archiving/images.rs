@@ -1,0 +1,418 @@
+//! Images of shards: what an opening reads instead of building shards from the log.
+//!
+//! An image is what a shard is in memory, as words under a checksum, with the sequence number up
+//! to which it is complete. It lies anywhere in the file `images`. The file `shards` has a row of
+//! 64 bytes for each shard that exists, with two slots: one names the image that counts, the other
+//! is for the next one.
+//!
+//! ```text
+//! shards: head │ row │ row │ …      row: slot │ slot      slot: check, shard, epoch, length,
+//!                                                                place, sequence, checksum
+//! ```
+//!
+//! # Invariants
+//! - M1: of a row that slot counts whose epoch is the largest that the log's anchor has reached.
+//!   The anchor has the number of rows and the sum of the checks of all slots that count, so that
+//!   a missing or damaged one is found.
+//! - M2: an image that counts, and all that it names, is not overwritten before another image of
+//!   its shard counts: it holds on to [`Extents`].
+//! - M3: a shard has at most one new image in an epoch.
+//!
+//! # Recovery
+//! A slot whose epoch the anchor has not reached is wiped before the next anchor is written, so
+//! that it never counts.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_medium::{Access, Region, Site, Volume};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use super::space::{Extents, Space, UNIT_BYTES};
+use crate::log::crc_of_shared;
+use crate::{Error, Result};
+
+/// The file of images.
+pub const IMAGES: &str = "images";
+/// The file that says which of them count.
+pub const SHARDS: &str = "shards";
+
+const MAGIC: u32 = u32::from_le_bytes(*b"IMGS");
+const VERSION: u32 = 1;
+const ROW_BYTES: u64 = 64;
+const SLOT_WORDS: usize = 8;
+const SLOT_BYTES: u64 = 4 * SLOT_WORDS as u64;
+/// The file of rows grows by so much.
+const GROWTH_BYTES: u64 = 4096;
+
+/// A slot in words.
+type Slot = [u32; SLOT_WORDS];
+
+/// What a slot says.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    shard: usize,
+    epoch: u32,
+    words: usize,
+    unit: u64,
+    sequence: u64,
+    checksum: u32,
+}
+
+impl Named {
+    fn units(&self) -> Range<u64> {
+        self.unit..self.unit + units_for(self.words)
+    }
+
+    fn encode(&self, salt: u32, offset: u64) -> Slot {
+        let mut slot = [
+            0,
+            self.shard as u32,
+            self.epoch,
+            self.words as u32,
+            self.unit as u32,
+            self.sequence as u32,
+            (self.sequence >> 32) as u32,
+            self.checksum,
+        ];
+        slot[0] = check_of(&slot, salt, offset);
+        slot
+    }
+
+    fn decode(slot: &Slot) -> Self {
+        Self {
+            shard: slot[1] as usize,
+            epoch: slot[2],
+            words: slot[3] as usize,
+            unit: slot[4].into(),
+            sequence: u64::from(slot[5]) | u64::from(slot[6]) << 32,
+            checksum: slot[7],
+        }
+    }
+}
+
+/// The check of a slot covers its place. It is never 0, which is what no slot has.
+fn check_of(slot: &Slot, salt: u32, offset: u64) -> u32 {
+    let crc = crc32c::crc32c_append(salt, &offset.to_le_bytes());
+    crc32c::crc32c_append(crc, bytemuck::cast_slice(&slot[1..])).max(1)
+}
+
+fn units_for(words: usize) -> u64 {
+    (4 * words as u64).div_ceil(UNIT_BYTES).max(1)
+}
+
+/// What an image that counts holds on to.
+struct Held {
+    check: u32,
+    /// Its own units, and those that it names in other files.
+    _extents: Vec<Arc<Extents>>,
+}
+
+/// The row of a shard.
+struct Row {
+    offset: u64,
+    /// The slot that counts, if one does, and the image that it names.
+    current: Option<(usize, Held)>,
+    /// An image that will count with the next anchor.
+    next: Option<Held>,
+}
+
+#[derive(Default)]
+struct State {
+    rows: FxHashMap<usize, Row>,
+    /// Where the next row goes.
+    end: u64,
+    /// Of all slots that count: their number and the sum of their checks.
+    count: u64,
+    sum: u64,
+    /// Shards with a next image.
+    changed: Vec<usize>,
+}
+
+/// The images of one graph.
+pub struct Images {
+    directory: Region,
+    space: Arc<Space>,
+    salt: u32,
+    state: Mutex<State>,
+}
+
+/// An image that counts, as opening finds it.
+pub struct FoundImage {
+    /// The number of its shard.
+    pub shard: usize,
+    /// The shard holds all updates before this one in it, and no other.
+    pub sequence: u64,
+    /// Where its words lie.
+    pub offset: u64,
+    /// How many there are.
+    pub words: usize,
+    checksum: u32,
+    check: u32,
+}
+
+impl Images {
+    /// Makes the files of a graph without images.
+    ///
+    /// # Errors
+    /// If the medium fails.
+    pub fn create(volume: &Volume, salt: u32) -> Result<Self> {
+        let directory = volume.create_region(SHARDS, GROWTH_BYTES)?;
+        let head = head(salt);
+        directory.store_words(0, &head);
+        directory.flush(Site::ImagesHead, 0..4 * head.len() as u64);
+        directory.fence(Site::ImagesHead)?;
+        let space = Arc::new(Space::new(volume.create_region(IMAGES, 0)?, 0, Vec::new()));
+        Ok(Self { directory, space, salt, state: Mutex::new(State { end: ROW_BYTES, ..State::default() }) })
+    }
+
+    /// Opens the images that count: those up to `epoch`, of which there are `count`, whose checks
+    /// add up to `sum`. Nobody holds them yet: each is to be [kept](Self::keep).
+    ///
+    /// # Errors
+    /// `Corruption` if some are missing or damaged.
+    pub fn open(
+        volume: &Volume,
+        salt: u32,
+        epoch: u32,
+        [count, sum]: [u64; 2],
+    ) -> Result<(Self, Vec<FoundImage>)> {
+        let (directory, images) = (volume.open_region(SHARDS)?, volume.open_region(IMAGES)?);
+        let damaged = |region: &Region, offset, what: &str, expected: String, found: String| {
+            let path = region.path().to_owned();
+            Error::Corruption { path, offset, what: what.into(), expected, found }
+        };
+        let bytes = directory.len();
+        if bytes < ROW_BYTES || read::<4>(&directory, 0) != head(salt) {
+            let expected = format!("version {VERSION} with this graph's mark");
+            return Err(damaged(&directory, 0, "the head of the file", expected, "another".into()));
+        }
+        let mut state = State { end: ROW_BYTES, ..State::default() };
+        let mut found = Vec::new();
+        let mut wiped = Vec::new();
+        for offset in (ROW_BYTES..bytes / ROW_BYTES * ROW_BYTES).step_by(ROW_BYTES as usize) {
+            let slots = [0, 1].map(|index| {
+                let at = offset + index * SLOT_BYTES;
+                let slot: Slot = read(&directory, at);
+                let check = check_of(&slot, salt, at);
+                let is_one = slot[0] != 0 && directory.checksum_matches(Site::Shard, slot[0], check);
+                is_one.then_some((slot[0], Named::decode(&slot)))
+            });
+            let counts = |index: usize| slots[index].filter(|(_, named)| named.epoch <= epoch);
+            let newest = (0..2).filter(|&index| counts(index).is_some());
+            let newest = newest.max_by_key(|&index| counts(index).map(|(_, named)| named.epoch));
+            for (index, slot) in slots.iter().enumerate() {
+                if slot.is_some_and(|(_, named)| named.epoch > epoch) {
+                    wiped.push(offset + index as u64 * SLOT_BYTES);
+                }
+            }
+            let Some(index) = newest else { continue };
+            let (check, named) = counts(index).expect("one that counts");
+            state.end = offset + ROW_BYTES;
+            state.count += 1;
+            state.sum = state.sum.wrapping_add(check.into());
+            let row = Row { offset, current: Some((index, Held { check, _extents: vec![] })), next: None };
+            if state.rows.insert(named.shard, row).is_some() {
+                let found = format!("two of shard {}", named.shard);
+                return Err(damaged(&directory, offset, "rows", "one a shard".into(), found));
+            }
+            found.push(FoundImage {
+                shard: named.shard,
+                sequence: named.sequence,
+                offset: named.unit * UNIT_BYTES,
+                words: named.words,
+                checksum: named.checksum,
+                check,
+            });
+            if named.units().end * UNIT_BYTES > images.len() {
+                let (what, expected) = ("an image", format!("{} bytes", named.units().end * UNIT_BYTES));
+                return Err(damaged(&images, images.len(), what, expected, format!("{} bytes", images.len())));
+            }
+        }
+        if [state.count, state.sum] != [count, sum] {
+            let expected = format!("{count} images with the sum {sum:x}");
+            let found = format!("{} with the sum {:x}", state.count, state.sum);
+            return Err(damaged(&directory, ROW_BYTES, "rows of shards", expected, found));
+        }
+        if volume.access() == Access::Write {
+            for offset in wiped {
+                directory.store_words(offset, &[0; SLOT_WORDS]);
+                directory.flush(Site::ShardWipe, offset..offset + SLOT_BYTES);
+            }
+        }
+        let mut used: Vec<Range<u64>> = found.iter().map(FoundImage::units).collect();
+        let space = Space::of_used(images, 0, &mut used)?;
+        let state = Mutex::new(state);
+        Ok((Self { directory, space: Arc::new(space), salt, state }, found))
+    }
+
+    /// Returns the words of an image, after a look at their checksum.
+    ///
+    /// # Errors
+    /// `Corruption` if they are damaged.
+    pub fn read(&self, image: &FoundImage) -> Result<&[AtomicU32]> {
+        let region = self.space.region();
+        let words = region.words(image.offset, image.words);
+        let found = crc_of_shared(self.salt, words);
+        match region.checksum_matches(Site::Image, image.checksum, found) {
+            true => Ok(words),
+            false => Err(Error::Corruption {
+                path: region.path().to_owned(),
+                offset: image.offset,
+                what: format!("the image of shard {}", image.shard),
+                expected: format!("checksum {:08x}", image.checksum),
+                found: format!("{found:08x}"),
+            }),
+        }
+    }
+
+    /// After opening: an image that counts holds on to its own units and to `extents`, which it
+    /// names.
+    pub fn keep(&self, image: &FoundImage, mut extents: Vec<Arc<Extents>>) {
+        extents.push(Extents::new(&self.space, vec![image.units()]));
+        let mut state = self.state.lock();
+        let row = state.rows.get_mut(&image.shard).expect("a row that was found");
+        let slot = row.current.as_ref().map_or(0, |current| current.0);
+        row.current = Some((slot, Held { check: image.check, _extents: extents }));
+    }
+
+    /// Stores an image of a shard that is to count from `epoch` on; it names `extents`.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full: [`Self::drop_next`] is to be called then.
+    pub fn store(
+        &self,
+        shard: usize,
+        (sequence, epoch): (u64, u32),
+        words: &[u32],
+        mut extents: Vec<Arc<Extents>>,
+    ) -> Result<()> {
+        let own = Extents::new(&self.space, Vec::new());
+        let unit = own.take(units_for(words.len()), units_for(words.len()))?.start;
+        let region = self.space.region();
+        let offset = unit * UNIT_BYTES;
+        region.store_words(offset, words);
+        region.flush(Site::Image, offset..offset + 4 * words.len() as u64);
+        region.drain(Site::Image)?;
+        extents.push(own);
+        let checksum = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(words));
+        let named = Named { shard, epoch, words: words.len(), unit, sequence, checksum };
+        let mut state = self.state.lock();
+        let offset = self.slot_for(&mut state, shard)?;
+        let slot = named.encode(self.salt, offset);
+        self.directory.store_words(offset, &slot);
+        self.directory.flush(Site::Shard, offset..offset + SLOT_BYTES);
+        let row = state.rows.get_mut(&shard).expect("a row that was made");
+        debug_assert!(row.next.is_none(), "one image in an epoch");
+        row.next = Some(Held { check: slot[0], _extents: extents });
+        state.changed.push(shard);
+        drop(state);
+        self.directory.drain(Site::Shard)
+    }
+
+    /// Returns where the next slot of a shard lies; a shard without a row gets one.
+    fn slot_for(&self, state: &mut State, shard: usize) -> Result<u64> {
+        if let Some(row) = state.rows.get(&shard) {
+            let slot = row.current.as_ref().map_or(0, |(current, _)| 1 - current);
+            return Ok(row.offset + slot as u64 * SLOT_BYTES);
+        }
+        let offset = state.end;
+        if offset + ROW_BYTES > self.directory.len() {
+            let ahead = (offset / 4).next_multiple_of(GROWTH_BYTES).max(GROWTH_BYTES);
+            self.directory.grow(offset.next_multiple_of(GROWTH_BYTES) + ahead)?;
+        }
+        // A device may leave anything in what was allocated and never written.
+        self.directory.store_words(offset, &[0; 2 * SLOT_WORDS]);
+        self.directory.flush(Site::ShardWipe, offset..offset + ROW_BYTES);
+        state.rows.insert(shard, Row { offset, current: None, next: None });
+        state.end += ROW_BYTES;
+        Ok(offset)
+    }
+
+    /// Makes all images and slots durable that were stored.
+    ///
+    /// # Errors
+    /// If a fence fails; it is not tried again.
+    pub fn fence(&self) -> Result<()> {
+        self.space.region().fence(Site::Image)?;
+        self.directory.fence(Site::Shard)
+    }
+
+    /// Returns what the anchor is to say that makes the stored images count: how many count then,
+    /// and the sum of their checks.
+    pub fn totals(&self) -> [u64; 2] {
+        let state = self.state.lock();
+        let (mut count, mut sum) = (state.count, state.sum);
+        for row in state.changed.iter().map(|shard| &state.rows[shard]) {
+            let before = row.current.as_ref().map(|(_, held)| held.check);
+            let after = row.next.as_ref().map_or(0, |held| held.check);
+            count += u64::from(before.is_none());
+            sum = sum.wrapping_sub(before.unwrap_or(0).into()).wrapping_add(after.into());
+        }
+        [count, sum]
+    }
+
+    /// After the anchor was written: the stored images count, and what they replace is free.
+    pub fn adopt_next(&self) {
+        let [count, sum] = self.totals();
+        let mut state = self.state.lock();
+        (state.count, state.sum) = (count, sum);
+        let mut replaced = Vec::new();
+        for shard in std::mem::take(&mut state.changed) {
+            let row = state.rows.get_mut(&shard).expect("a row");
+            let slot = row.current.as_ref().map_or(0, |(current, _)| 1 - current);
+            if let Some(next) = row.next.take() {
+                replaced.extend(row.current.replace((slot, next)));
+            }
+        }
+        drop(state);
+    }
+
+    /// Wipes what was stored since the last anchor: it will not count.
+    pub fn drop_next(&self) {
+        let mut state = self.state.lock();
+        for shard in std::mem::take(&mut state.changed) {
+            let row = state.rows.get_mut(&shard).expect("a row");
+            row.next = None;
+            let slot = row.current.as_ref().map_or(0, |(current, _)| 1 - current);
+            let offset = row.offset + slot as u64 * SLOT_BYTES;
+            self.directory.store_words(offset, &[0; SLOT_WORDS]);
+            self.directory.flush(Site::ShardWipe, offset..offset + SLOT_BYTES);
+        }
+    }
+
+    /// After images found no room: makes some, if there is some now.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is still full.
+    pub fn make_room(&self) -> Result<()> {
+        self.space.make_room()
+    }
+
+    /// Gives the medium back what is past the last image.
+    ///
+    /// # Errors
+    /// If the medium fails.
+    pub fn shrink(&self) -> Result<()> {
+        self.space.shrink()
+    }
+}
+
+impl FoundImage {
+    fn units(&self) -> Range<u64> {
+        let unit = self.offset / UNIT_BYTES;
+        unit..unit + units_for(self.words)
+    }
+}
+
+fn head(salt: u32) -> [u32; 4] {
+    let words = [MAGIC, VERSION, salt];
+    [MAGIC, VERSION, salt, crc32c::crc32c_append(salt, bytemuck::cast_slice(&words))]
+}
+
+fn read<const N: usize>(region: &Region, offset: u64) -> [u32; N] {
+    let words = region.words(offset, N);
+    std::array::from_fn(|index| words[index].load(Relaxed))
+}

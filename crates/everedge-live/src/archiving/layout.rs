@@ -1,0 +1,215 @@
+//! What a layout is to the driver: how a shard takes updates, is kept and is read.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use everedge_core::Homes;
+
+use super::archive::Archive;
+use super::core::Core;
+use super::deal::Division;
+use super::divide::{Part, SIDES, Scattered, Sorter};
+use super::phases::Phases;
+use super::frozen::ShardTotals;
+use super::shard::Outcome;
+use crate::log::Checkpoint;
+use crate::options::{GraphOptions, LayoutOptions};
+use crate::Result;
+
+/// When and how updates are archived.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Updates in the log from which they are.
+    pub archive_threshold: u64,
+    /// Whether logging goes on meanwhile.
+    pub phases: Phases,
+    /// How a round is divided among threads.
+    pub division: Division,
+    /// A round has a range of vertices for 2^b of its updates: b.
+    pub division_bias: u32,
+}
+
+/// What a shard needs to know of a round.
+#[derive(Clone, Copy)]
+pub struct RoundContext<'a> {
+    /// The sequence number of the first update.
+    pub first_sequence: u64,
+    /// The one after the last.
+    pub end_sequence: u64,
+    /// Whether some updates may be in the shard already: at opening.
+    pub is_replaying: bool,
+    /// The weight, as bits, of each update of the round.
+    pub weights: &'a [AtomicU32],
+}
+
+/// A shard's updates of a round, by source and by destination; each side is sorted when it is asked
+/// for.
+pub struct Parts<'a, 'b> {
+    pub(super) scattered: &'a Scattered<'b>,
+    pub(super) number: usize,
+    pub(super) sides: std::ops::Range<usize>,
+    pub(super) sorters: &'a mut [Sorter; SIDES],
+}
+
+impl Parts<'_, '_> {
+    /// Returns the sides that are to be taken now.
+    pub fn sides(&self) -> std::ops::Range<usize> {
+        self.sides.clone()
+    }
+
+    /// Returns the updates of one side.
+    pub fn side(&mut self, side: usize) -> Part<'_> {
+        self.sorters[side].sort(self.scattered, self.number, side)
+    }
+
+    /// Returns the updates of the first sides.
+    pub fn all(&mut self, count: usize) -> Vec<Part<'_>> {
+        let sorters = self.sorters.iter_mut().take(count).enumerate();
+        sorters.map(|(side, sorter)| sorter.sort(self.scattered, self.number, side)).collect()
+    }
+}
+
+/// One way of keeping neighbors, as the driver sees it: it owns rounds, replay, checkpoints and the
+/// log's tail; the layout takes, keeps and reads one shard at a time.
+pub trait Layout: Send + Sync + Sized + 'static {
+    /// How the layout works.
+    type Options: LayoutOptions;
+    /// The lists of 4,096 consecutive vertices; as `default` it has none.
+    type Shard: Default + Send + Sync + 'static;
+    /// A frozen view of all shards.
+    type Snapshot;
+
+    /// Returns what was fixed when the graph was created.
+    fn options(&self) -> &GraphOptions<Self::Options>;
+
+    /// Returns when and how updates are archived.
+    fn pace(&self) -> Pace;
+
+    /// Returns the NUMA nodes that threads are bound to, if they are.
+    fn homes(&self) -> Option<&Homes> {
+        None
+    }
+
+    /// Returns the node of one side of a shard.
+    fn home(&self, _number: usize, _side: usize) -> usize {
+        0
+    }
+
+    /// Whether the sides of a shard are changed by threads of different nodes.
+    fn divides_sides(&self) -> bool {
+        false
+    }
+
+    /// Before an insertion is logged: makes room on the medium, if some was missing.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is still full.
+    fn make_room(&self) -> Result<()>;
+
+    /// Returns a copy of a shard that changes by itself.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for it.
+    fn copy(&self, shard: &Self::Shard) -> Result<Self::Shard>;
+
+    /// Before a shard changes: gives it room, and looks at what it has not looked at since opening.
+    ///
+    /// # Errors
+    /// `Corruption` if its bytes on the medium are damaged; `NoSpace` if there is no memory.
+    fn prepare(&self, number: usize, shard: &mut Self::Shard) -> Result<()>;
+
+    /// Applies a round's updates to a shard.
+    ///
+    /// # Errors
+    /// If there is no memory or the medium fails; a full medium is no error.
+    fn take(&self, round: &RoundContext, shard: &mut Self::Shard, parts: Parts) -> Result<()>;
+
+    /// Makes an id a vertex, or ends it.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    fn take_vertex(
+        &self,
+        round: &RoundContext,
+        shard: &mut Self::Shard,
+        local: usize,
+        is_vertex: bool,
+    ) -> Result<()>;
+
+    /// Hands this thread's flushes over to whoever fences next.
+    ///
+    /// # Errors
+    /// `Poisoned` after a failed fence.
+    fn drain(&self) -> Result<()>;
+
+    /// Into how many groups of shards a round of so many updates is divided; after each comes
+    /// [`Self::end_group`].
+    fn group_count(&self, _updates: u32) -> usize {
+        1
+    }
+
+    /// After a group of shards has taken its updates.
+    fn end_group(&self) {}
+
+    /// All updates before this one are in the shard since it was opened.
+    fn opened_sequence(shard: &Self::Shard) -> u64;
+
+    /// Returns what the updates since opening have changed.
+    fn outcome(shard: &Self::Shard) -> Outcome;
+
+    /// Starts counting that anew.
+    fn forget_outcome(shard: &mut Self::Shard);
+
+    /// Returns what a shard adds to the totals of a view.
+    fn totals(shard: &Self::Shard) -> ShardTotals;
+
+    /// Makes some shards whole without the log, durably: they hold all updates before `sequence`.
+    /// That counts with the next anchor, which has the number `epoch`. Where bytes are lost with the
+    /// process nothing is to be done.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for it; then nothing of it will count.
+    fn save(
+        &self,
+        shards: &mut [(usize, &mut Arc<Self::Shard>)],
+        sequence: u64,
+        epoch: u32,
+    ) -> Result<()>;
+
+    /// Returns what the anchor with the number `epoch` is to say of what was saved.
+    fn checkpoint(&self, epoch: u32) -> Checkpoint;
+
+    /// After that anchor was written.
+    fn saved(&self, _shards: &mut [(usize, &mut Arc<Self::Shard>)]) {}
+
+    /// Whether so much memory waits to be moved to the medium that it is time to.
+    fn is_flush_due(&self, _archive: &Archive<Self>) -> bool {
+        false
+    }
+
+    /// Moves what waits in memory to where it stays on the medium.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full; what is not moved stays in memory.
+    fn flush(&self, _archive: &mut Archive<Self>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Does a part of the work that comes after archiving. Returns whether there was any.
+    fn clean_up(core: &Core<Self>) -> bool;
+
+    /// Does a part of the work that can wait for writers to pause. Returns whether there was any.
+    fn put_in_order(core: &Core<Self>) -> bool;
+
+    /// Returns a frozen view of what is archived.
+    ///
+    /// # Errors
+    /// `Corruption` if what it would read is damaged.
+    fn snapshot(&self, archive: &Archive<Self>) -> Result<Self::Snapshot>;
+
+    /// At the end of a close: gives unused space back.
+    ///
+    /// # Errors
+    /// If the medium fails.
+    fn shrink(&self) -> Result<()>;
+}

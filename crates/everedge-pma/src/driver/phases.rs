@@ -1,0 +1,85 @@
+//! The archiving thread: buffering and flushing beside logging.
+//!
+//! Source: XPGraph §3.4 (a logging thread that pauses when the log is full, and notifies when a
+//! threshold is reached). Difference: there any writer logs, and one thread drives archiving.
+//! `calls.rs` says how they meet.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use everedge_core::par::{self, Threads};
+use parking_lot::Mutex;
+
+use super::calls::Calls;
+use super::core::{Core, Layout};
+use everedge_live::Phases;
+
+/// Archives for the writers of one graph, on a thread of its own once there is enough.
+pub(super) struct Archiver<L: Layout> {
+    core: Arc<Core<L>>,
+    calls: Arc<Calls>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl<L: Layout> Archiver<L> {
+    pub(super) fn new(core: Arc<Core<L>>) -> Self {
+        Self { core, calls: Arc::default(), thread: Mutex::default() }
+    }
+
+    /// Has what was logged archived; waits only if that is far behind.
+    pub(super) fn call(&self) {
+        let phases = self.core.machinery.pace().phases;
+        if phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread() {
+            return self.core.archive_if_due();
+        }
+        self.calls.call(|| self.core.is_far_behind());
+    }
+
+    /// Returns whether the thread runs, starting it if it does not.
+    fn has_thread(&self) -> bool {
+        let mut thread = self.thread.lock();
+        if thread.is_none() {
+            let (core, calls, threads) =
+                (self.core.clone(), self.calls.clone(), Threads::current());
+            let work = move || {
+                let _watch = Watch { calls: &calls, core: &core };
+                threads.enter(|| calls.answer(|| core.archive_if_due()));
+            };
+            // Where the system refuses a thread, writers archive themselves.
+            *thread = thread::Builder::new().name("everedge archive".into()).spawn(work).ok();
+        }
+        thread.is_some()
+    }
+
+    /// Ends the thread, after what it is at. A panic of it goes on here.
+    pub(super) fn end(&mut self) {
+        self.calls.end();
+        if let Some(thread) = self.thread.get_mut().take()
+            && let Err(panic) = thread.join()
+            && !thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl<L: Layout> Drop for Archiver<L> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Lets no writer wait for a thread that has panicked.
+struct Watch<'a, L: Layout> {
+    calls: &'a Calls,
+    core: &'a Core<L>,
+}
+
+impl<L: Layout> Drop for Watch<'_, L> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.core.panicked("the archiving thread panicked");
+            self.calls.announce();
+        }
+    }
+}
