@@ -57,8 +57,7 @@ impl BlockHeader {
 
     fn encode(&self) -> [u32; HEADER_WORDS] {
         debug_assert!(self.sequence >> SEQUENCE_BITS == 0);
-        let counts = (self.sequence >> 32) as u32
-            | (self.entry_words as u32) << 16;
+        let counts = (self.sequence >> 32) as u32 | (self.entry_words as u32) << 16;
         let vertex = self.vertex | if self.list == 1 { IN_LIST } else { 0 };
         [0, vertex, self.previous, self.sequence as u32, counts]
     }

@@ -164,7 +164,11 @@ impl Pool {
     /// `NoSpace` if the system refuses the address space.
     pub(crate) fn new() -> Result<Arc<Self>> {
         let region = Region::memory("vertex buffers")?;
-        Ok(Arc::new(Self { region, bulks: PerThread::new(Bulk::default), shared: Mutex::default() }))
+        Ok(Arc::new(Self {
+            region,
+            bulks: PerThread::new(Bulk::default),
+            shared: Mutex::default(),
+        }))
     }
 
     /// Returns the memory that buffers lie in.

@@ -11,9 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-use everedge_live::{
-    BITMAP_WORDS, Error, Extents, FoundImage, Images, Result, SHARD_SPAN, Space,
-};
+use everedge_live::{BITMAP_WORDS, Error, Extents, FoundImage, Images, Result, SHARD_SPAN, Space};
 
 use super::buffers::{self, STEP_WORDS};
 use super::layout::Adjacency;
@@ -51,7 +49,8 @@ fn encode_list(list: &List, words: &mut Vec<u32>, extents: &mut Vec<Arc<Extents>
         words.extend([span.run, span.is_pure.into(), units as u32]);
         extents.extend(span.extents.clone());
     }
-    let row_count = list.table.entries().enumerate().filter(|(_, entry)| *entry != Entry::default());
+    let row_count =
+        list.table.entries().enumerate().filter(|(_, entry)| *entry != Entry::default());
     let row_count = row_count.last().map_or(0, |(last, _)| last + 1);
     words.push(row_count as u32);
     let mut next_step = 0;
@@ -65,7 +64,8 @@ fn encode_list(list: &List, words: &mut Vec<u32>, extents: &mut Vec<Arc<Extents>
     }
     words.push(next_step);
     for entry in list.table.entries().take(row_count) {
-        let buffered = buffers::words(list.buffers().region(), entry.buffer, 0..entry.buffered.into());
+        let buffered =
+            buffers::words(list.buffers().region(), entry.buffer, 0..entry.buffered.into());
         words.extend(buffered.iter().map(|word| word.load(Relaxed)));
         let padding = steps_of(&entry) as usize * STEP_WORDS - buffered.len();
         words.extend(std::iter::repeat_n(0, padding));
@@ -114,9 +114,10 @@ impl Decoded {
     /// Returns the units that the image names, each with the sub-graph that they are of.
     pub(crate) fn units(&self, adjacency: &Adjacency) -> Vec<(usize, Range<u64>)> {
         let partition = adjacency.sub_graphs.partition;
-        let of_runs = self.runs.iter().map(|(list, _, units)| {
-            (partition.sub_graph(self.number, *list), units.clone())
-        });
+        let of_runs = self
+            .runs
+            .iter()
+            .map(|(list, _, units)| (partition.sub_graph(self.number, *list), units.clone()));
         let slots = partition.of_slots(self.number).into_iter().zip(&self.extents);
         let of_slots = slots.flat_map(|(sub_graph, units)| {
             units.iter().map(move |units| (sub_graph, units.clone()))
@@ -139,8 +140,7 @@ impl Decoded {
             self.shard.lists[list].spans[span].extents = own(sub_graph, vec![units]);
         }
         let slots = partition.of_slots(self.number);
-        for ((space, units), sub_graph) in
-            self.shard.spaces.iter_mut().zip(self.extents).zip(slots)
+        for ((space, units), sub_graph) in self.shard.spaces.iter_mut().zip(self.extents).zip(slots)
         {
             if !units.is_empty() {
                 space.extents = own(sub_graph, units);
@@ -155,7 +155,11 @@ impl Decoded {
 ///
 /// # Errors
 /// `Corruption` if it is damaged; `NoSpace` if there is no memory.
-pub(crate) fn decode(adjacency: &Adjacency, images: &Images, image: &FoundImage) -> Result<Decoded> {
+pub(crate) fn decode(
+    adjacency: &Adjacency,
+    images: &Images,
+    image: &FoundImage,
+) -> Result<Decoded> {
     let words = images.read(image)?;
     let mut reader = Reader { words, adjacency, image };
     let [magic, version, list_count, vertex_count] = reader.array()?;
@@ -243,8 +247,7 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, count: usize) -> Result<&'a [AtomicU32]> {
-        let (taken, rest) =
-            self.words.split_at_checked(count).ok_or_else(|| self.damaged())?;
+        let (taken, rest) = self.words.split_at_checked(count).ok_or_else(|| self.damaged())?;
         self.words = rest;
         Ok(taken)
     }

@@ -64,8 +64,8 @@ use self::shard::Shard;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::options::Manifest;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, FoundImage, IMAGES, Images, Live, NAMES, RING_OFFSET, Recovery, Result,
-    SHARDS, Space, live_graph,
+    Archive, Compaction, Core, EdgeLog, FoundImage, IMAGES, Images, Live, NAMES, RING_OFFSET,
+    Recovery, Result, SHARDS, Space, live_graph,
 };
 use everedge_medium::{MANIFEST, MediumKind, Volume};
 

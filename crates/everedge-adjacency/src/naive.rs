@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 
-use super::block::{self, BlockHeader, ENTRY_WORDS_MAX, LINE_BYTES, LINES_MAX, NO_BLOCK};
 use super::block::lines_for;
+use super::block::{self, BlockHeader, ENTRY_WORDS_MAX, LINE_BYTES, LINES_MAX, NO_BLOCK};
 use super::list::List;
 use super::shard::{Context, Shard};
 use super::space::ShardSpace;

@@ -47,11 +47,6 @@ impl RunHeader {
         units_for(self.entry_words as usize)
     }
 
-    /// Whether the id number `index` of the run was a vertex.
-    pub(crate) fn is_vertex(&self, index: usize) -> bool {
-        self.vertices[index / 32] >> (index % 32) & 1 == 1
-    }
-
     fn encode(&self) -> [u32; ENDS_START] {
         let mut words = [0; ENDS_START];
         words[1] = self.first_vertex | (self.list as u32) << 31;
@@ -124,12 +119,6 @@ pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(RunHeader,
     let fits = ends[SPAN - 1].load(Relaxed) == header.entry_words;
     (ascends && fits && region.checksum_matches(Site::Run, expected, found))
         .then_some((header, expected))
-}
-
-/// Returns the header of the run at `place`, which was checked before.
-pub(crate) fn header_of(region: &Region, place: u32) -> RunHeader {
-    RunHeader::decode(region.words(u64::from(place) * LINE_BYTES, ENDS_START))
-        .expect("a run that was checked")
 }
 
 /// Returns the entries of the vertex number `index` of the run at `place`, which was checked

@@ -127,11 +127,6 @@ impl Shard {
         100 * deleted >= u64::from(percent) * (live + deleted)
     }
 
-    /// Returns its number.
-    pub(crate) fn number(&self) -> usize {
-        self.first_vertex as usize / SHARD_SPAN
-    }
-
     #[inline]
     pub(crate) fn is_vertex(&self, local: usize) -> bool {
         self.vertices.get(local / 64).is_some_and(|word| word >> (local % 64) & 1 == 1)

@@ -14,8 +14,8 @@ use everedge_core::{
     Direction, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, Wanted, WeightedView,
 };
 
-use super::layout::Adjacency;
 use super::block::NO_BLOCK;
+use super::layout::Adjacency;
 use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
 use super::run::{self, SPAN};
 use super::shard::Shard;
@@ -63,10 +63,6 @@ impl Snapshot {
             places: layout.places.clone(),
             nodes: layout.sub_graphs.nodes.clone(),
         }
-    }
-
-    pub(super) fn shards(&self) -> &[Arc<Shard>] {
-        &self.shards
     }
 
     #[inline]

@@ -284,6 +284,7 @@ mod tests {
 
     use super::super::{AdjacencyGraph, AdjacencyOptions, Recovery};
     use super::*;
+    use everedge_live::SHARD_SPAN;
     use everedge_medium::{MediumKind, VolumeOptions};
 
     /// Returns a graph in two sub-graphs, as if each of two processors were a node, if there are
@@ -298,8 +299,11 @@ mod tests {
         let medium = MediumKind::Dram;
         let options = GraphOptions { medium, tuning: adjacency, ..GraphOptions::default() };
         let volume = Volume::create("two nodes".as_ref(), VolumeOptions::new(medium)).unwrap();
-        let mut core =
-            AdjacencyGraph::create_core(volume, Manifest::new(everedge_medium::Kind::Graph, options)).unwrap();
+        let mut core = AdjacencyGraph::create_core(
+            volume,
+            Manifest::new(everedge_medium::Kind::Graph, options),
+        )
+        .unwrap();
         let sub_graphs = &mut core.layout.sub_graphs;
         sub_graphs.nodes = Nodes::new(sub_graphs.partition, vec![vec![first], vec![second]]);
         Some(AdjacencyGraph::assemble(core, Recovery::default()))

@@ -53,13 +53,15 @@ fn verify_shard(layout: &Adjacency, shard: &Arc<Shard>, report: &mut Verificatio
             let scanned = list.live(places, local, layout.options.entry_words()).len();
             report.check(scanned == entry.degree as usize, || {
                 let vertex = first + local as u32;
-                format!("vertex {vertex}, list {number}: degree {}, {scanned} neighbors", entry.degree)
+                format!(
+                    "vertex {vertex}, list {number}: degree {}, {scanned} neighbors",
+                    entry.degree
+                )
             });
             degree_sum += if number == 0 { u64::from(entry.degree) } else { 0 };
         }
         for (index, span) in list.spans.iter().enumerate().filter(|(_, span)| span.is_pure) {
-            let is_changed =
-                (index * SPAN..(index + 1) * SPAN).any(|local| list.is_changed(local));
+            let is_changed = (index * SPAN..(index + 1) * SPAN).any(|local| list.is_changed(local));
             report.check(!is_changed, || {
                 let vertex = first as usize + index * SPAN;
                 format!("the run of the vertices from {vertex} on, list {number}, is not all")
@@ -100,9 +102,9 @@ impl Shard {
             let firsts = (self.first_vertex..).step_by(SPAN);
             for (first, span) in firsts.zip(&list.spans).filter(|(_, span)| span.run != NO_BLOCK) {
                 let header = is_inside(region, span.run).then(|| run::read(region, salt, span.run));
-                let header = header.flatten().filter(|header| {
-                    (header.0.first_vertex, header.0.list) == (first, number)
-                });
+                let header = header
+                    .flatten()
+                    .filter(|header| (header.0.first_vertex, header.0.list) == (first, number));
                 let what = || format!("the run of the vertices from {first} on");
                 f(header.map(|_| Piece::Run).ok_or_else(|| damaged(region, span.run, what())))?;
             }

@@ -26,12 +26,15 @@ use super::shard::{Additions, Context, Replaced, Shard};
 use super::snapshot::Snapshot;
 use super::table::Table;
 use super::undo::{Counters, UndoLogs};
+use crate::driver::{Core, Layout, Pace};
 use crate::options::GraphOptions;
 use everedge_live::DELETION;
 use everedge_live::Durability;
 use everedge_live::{Checkpoint, EdgeLog, Record};
-use crate::driver::{Core, Layout, Pace};
-use everedge_live::{Compaction, Outcome, Part, Round, Rules, SHARD_SPAN, SIDES, Scattered, Scratch, Sorter, Space, Step, UNIT_BYTES, for_each_step, pairs};
+use everedge_live::{
+    Compaction, Outcome, Part, Round, Rules, SHARD_SPAN, SIDES, Scattered, Scratch, Sorter, Space,
+    Step, UNIT_BYTES, for_each_step, pairs,
+};
 use everedge_live::{Error, Result};
 use everedge_medium::Site;
 

@@ -112,7 +112,7 @@ impl<L: Layout> Archive<L> {
     }
 
     fn take_round(&mut self, layout: &L, round: &Round) -> Result<()> {
-        if round.len() == 0 {
+        if round.is_empty() {
             return Ok(());
         }
         let first = round.first_sequence();

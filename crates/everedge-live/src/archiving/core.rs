@@ -95,9 +95,7 @@ impl<L: Layout> Core<L> {
         }
         match log.append_line((src, dst), weight.map(f32::to_bits))? {
             Appended::Full => Ok(None),
-            Appended::At { untaken, .. } => {
-                        Ok(Some(untaken >= self.threshold(1)))
-            }
+            Appended::At { untaken, .. } => Ok(Some(untaken >= self.threshold(1))),
         }
     }
 

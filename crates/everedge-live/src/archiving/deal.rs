@@ -36,7 +36,7 @@ const FIXED_RANGES: usize = 256;
 
 /// Returns the shards, by number, that each task takes; tasks are run by idle threads. `updates`
 /// are those of each shard; there is a range for 2^`bias` of them.
-pub fn deal(
+pub(super) fn deal(
     division: Division,
     bias: u32,
     updates: &[u64],

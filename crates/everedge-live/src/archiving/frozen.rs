@@ -9,6 +9,7 @@ use crate::GraphOptions;
 pub struct ShardTotals {
     /// The id after its last vertex, or 0 if it has none.
     pub vertex_bound: u32,
+    /// How many vertices it has.
     pub vertex_count: u32,
     /// The sum of degrees in its first list, self-loops once.
     pub degree_sum: u64,
@@ -19,12 +20,17 @@ pub struct ShardTotals {
 /// The totals of a view.
 #[derive(Clone, Copy, Debug)]
 pub struct Totals {
+    /// The id after the last vertex.
     pub vertex_bound: u32,
+    /// How many ids are vertices.
     pub vertex_count: u32,
+    /// How many edges there are; an undirected one counts once.
     pub edge_count: u64,
     /// How many updates were applied before the view was taken.
     pub sequence: u64,
+    /// Whether edges have a direction.
     pub directed: bool,
+    /// Whether edges carry a weight.
     pub weighted: bool,
     in_list: Option<usize>,
 }

@@ -165,7 +165,12 @@ impl Images {
         directory.flush(Site::ImagesHead, 0..4 * head.len() as u64);
         directory.fence(Site::ImagesHead)?;
         let space = Arc::new(Space::new(volume.create_region(IMAGES, 0)?, 0, Vec::new()));
-        Ok(Self { directory, space, salt, state: Mutex::new(State { end: ROW_BYTES, ..State::default() }) })
+        Ok(Self {
+            directory,
+            space,
+            salt,
+            state: Mutex::new(State { end: ROW_BYTES, ..State::default() }),
+        })
     }
 
     /// Opens the images that count: those up to `epoch`, of which there are `count`, whose checks
@@ -197,7 +202,8 @@ impl Images {
                 let at = offset + index * SLOT_BYTES;
                 let slot: Slot = read(&directory, at);
                 let check = check_of(&slot, salt, at);
-                let is_one = slot[0] != 0 && directory.checksum_matches(Site::Shard, slot[0], check);
+                let is_one =
+                    slot[0] != 0 && directory.checksum_matches(Site::Shard, slot[0], check);
                 is_one.then_some((slot[0], Named::decode(&slot)))
             });
             let counts = |index: usize| slots[index].filter(|(_, named)| named.epoch <= epoch);
@@ -213,7 +219,11 @@ impl Images {
             state.end = offset + ROW_BYTES;
             state.count += 1;
             state.sum = state.sum.wrapping_add(check.into());
-            let row = Row { offset, current: Some((index, Held { check, _extents: vec![] })), next: None };
+            let row = Row {
+                offset,
+                current: Some((index, Held { check, _extents: vec![] })),
+                next: None,
+            };
             if state.rows.insert(named.shard, row).is_some() {
                 let found = format!("two of shard {}", named.shard);
                 return Err(damaged(&directory, offset, "rows", "one a shard".into(), found));
@@ -227,8 +237,15 @@ impl Images {
                 check,
             });
             if named.units().end * UNIT_BYTES > images.len() {
-                let (what, expected) = ("an image", format!("{} bytes", named.units().end * UNIT_BYTES));
-                return Err(damaged(&images, images.len(), what, expected, format!("{} bytes", images.len())));
+                let (what, expected) =
+                    ("an image", format!("{} bytes", named.units().end * UNIT_BYTES));
+                return Err(damaged(
+                    &images,
+                    images.len(),
+                    what,
+                    expected,
+                    format!("{} bytes", images.len()),
+                ));
             }
         }
         if [state.count, state.sum] != [count, sum] {

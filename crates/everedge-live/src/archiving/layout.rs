@@ -9,12 +9,12 @@ use super::archive::Archive;
 use super::core::Core;
 use super::deal::Division;
 use super::divide::{Part, SIDES, Scattered, Sorter};
-use super::phases::Phases;
 use super::frozen::ShardTotals;
+use super::phases::Phases;
 use super::shard::Outcome;
+use crate::Result;
 use crate::log::Checkpoint;
 use crate::options::{GraphOptions, LayoutOptions};
-use crate::Result;
 
 /// When and how updates are archived.
 #[derive(Clone, Copy, Debug)]

@@ -74,21 +74,31 @@ pub trait LiveView: GraphView {
 
 /// A live graph with its archiving thread.
 pub struct Live<L: Layout> {
+    /// What writers, readers and the archiving thread share.
     pub core: Arc<Core<L>>,
     archiver: Archiver<L>,
 }
 
 impl<L: Layout> Live<L> {
+    /// Returns the graph; its thread starts when there is something to archive.
     pub fn new(core: Core<L>) -> Self {
         let core = Arc::new(core);
         let archiver = Archiver::new(core.clone());
         Self { core, archiver }
     }
 
+    /// Commits a batch.
+    ///
+    /// # Errors
+    /// `NoSpace` or `InvalidInput`: the batch is then wholly absent. `Poisoned` after a failed fence.
     pub fn apply(&self, batch: &Batch) -> Result<()> {
         self.commit(batch, false)
     }
 
+    /// Commits the insertion of one edge.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
     pub fn insert_edge(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
         let is_valid = src.max(dst) <= MAX_VERTEX_ID && weight.is_none_or(f32::is_finite);
         if is_valid && let Some(is_due) = self.core.commit_edge((src, dst), weight)? {
@@ -102,6 +112,10 @@ impl<L: Layout> Live<L> {
         self.apply(&batch)
     }
 
+    /// Deletes the newest occurrence of each edge. Returns what that changed.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
     pub fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
         let batch = Batch::deletions(edges, self.core.manifest.options.weighted)?;
         let _alone = self.core.log.keep_others_out();
@@ -110,6 +124,10 @@ impl<L: Layout> Live<L> {
         Ok(self.changes()? - before)
     }
 
+    /// Deletes a vertex and its edges. Returns what that changed.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
     pub fn delete_vertex(&self, v: VertexId) -> Result<Changes>
     where
         L::Snapshot: LiveView,
@@ -130,16 +148,28 @@ impl<L: Layout> Live<L> {
         Ok(self.changes()? - before)
     }
 
+    /// Returns a frozen view of all acknowledged batches.
+    ///
+    /// # Errors
+    /// If they cannot be archived, or what the view would read is damaged.
     pub fn snapshot(&self) -> Result<L::Snapshot> {
         let archive = self.core.settled()?;
         self.core.layout.snapshot(&archive)
     }
 
+    /// Makes all that was committed durable.
+    ///
+    /// # Errors
+    /// If a fence fails; it is not tried again.
     pub fn sync(&self) -> Result<()> {
         self.core.refuse_if_failed()?;
         self.core.log.make_all_durable()
     }
 
+    /// Returns what the updates since opening have changed.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
     pub fn changes(&self) -> Result<Changes> {
         let archive = self.core.settled()?;
         let outcome = archive.outcome();
@@ -152,6 +182,10 @@ impl<L: Layout> Live<L> {
         })
     }
 
+    /// Ends the thread, saves everything and gives unused space back.
+    ///
+    /// # Errors
+    /// If the medium fails; the next opening recovers then.
     pub fn close(mut self) -> Result<()> {
         self.archiver.end();
         self.core.close()

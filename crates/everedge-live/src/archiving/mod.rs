@@ -34,10 +34,10 @@ pub use self::frozen::{ShardTotals, Totals};
 pub use self::images::{FoundImage, IMAGES, Images, SHARDS};
 pub use self::layout::{Layout, Pace, Parts, RoundContext};
 pub use self::live::{Live, LiveView};
-pub use self::shard::{
-    BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, ShardSet, Update, loops_in, resolve,
-};
 pub use self::round::{Round, Step, for_each_step, pairs};
+pub use self::shard::{
+    BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
+};
 pub use self::space::{Extents, FILE_BYTES_MAX, Space, UNIT_BYTES};
 
 pub use self::deal::Division;

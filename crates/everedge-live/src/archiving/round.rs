@@ -6,18 +6,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::par;
-
-use super::shard::ShardSet;
 use crate::Result;
 use crate::batch::VERTEX;
 use crate::log::{EdgeLog, Record};
 
 /// Updates of a round at most.
 const ROUND_UPDATES: u32 = 1 << 24;
-
-/// So many updates are looked through by one thread at a time.
-const SELECTED_UPDATES: u32 = 1 << 17;
 
 /// A stretch of one record that belongs to a round.
 #[derive(Clone, Copy)]
@@ -33,16 +27,21 @@ struct Segment<'a> {
 pub struct Round<'a> {
     log: &'a EdgeLog,
     segments: Vec<Segment<'a>>,
-    /// Places of those updates that count, in ascending order, if not all do.
-    selected: Option<Vec<u32>>,
 }
 
 /// What is archived at a time.
 pub enum Step<'a> {
     /// Updates of edges.
     Edges(Round<'a>),
-    /// Updates `start..end` of a record, all of vertices themselves.
-    Vertices { record: &'a Record, start: u32, end: u32 },
+    /// Updates of vertices themselves.
+    Vertices {
+        /// The record that they are in.
+        record: &'a Record,
+        /// The place of the first in it.
+        start: u32,
+        /// The place after the last.
+        end: u32,
+    },
 }
 
 /// Cuts the updates of `sequences` in `records` into steps and calls `take` on each in order.
@@ -52,7 +51,7 @@ pub fn for_each_step(
     sequences: Range<u64>,
     mut take: impl FnMut(Step) -> Result<()>,
 ) -> Result<()> {
-    let mut round = Round { log, segments: Vec::new(), selected: None };
+    let mut round = Round { log, segments: Vec::new() };
     for record in records {
         let place = |sequence: u64| {
             sequence.saturating_sub(record.sequence).min(record.count.into()) as u32
@@ -81,6 +80,11 @@ pub fn for_each_step(
 }
 
 impl<'a> Round<'a> {
+    /// Returns whether there are no updates.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
     /// Returns the number of updates.
     pub fn len(&self) -> u32 {
         self.segments.last().map_or(0, |last| last.offset + (last.end - last.start))
@@ -100,47 +104,13 @@ impl<'a> Round<'a> {
     }
 
     fn replace(&mut self) -> Self {
-        Self { log: self.log, segments: std::mem::take(&mut self.segments), selected: None }
-    }
-
-    /// Leaves only the updates that concern a vertex of some shards, found by one pass on all
-    /// threads.
-    pub fn select(mut self, shards: &ShardSet) -> Self {
-        let selected = par::map_ranges(self.len(), SELECTED_UPDATES, |range| {
-            let mut selected = Vec::new();
-            self.for_each_update(range, |index, src, dst| {
-                if shards.has_vertex(src) | shards.has_vertex(dst) {
-                    selected.push(index);
-                }
-            });
-            selected
-        });
-        self.selected = Some(selected.concat());
-        self
-    }
-
-    /// Returns the update at a place in the round.
-    fn update(&self, index: u32) -> (u32, u32) {
-        let after = self.segments.partition_point(|segment| segment.offset <= index);
-        let Segment { record, start, offset, .. } = self.segments[after - 1];
-        let place = start + (index - offset);
-        let mut update = (0, 0);
-        self.log.for_each_update(record, place..place + 1, |src, dst| update = (src, dst));
-        update
+        Self { log: self.log, segments: std::mem::take(&mut self.segments) }
     }
 
     /// Calls `f(place in the round, src, dst)` for a range of the round; `src` carries the mark of
     /// a deletion.
     #[inline]
     pub fn for_each_update(&self, range: Range<u32>, mut f: impl FnMut(u32, u32, u32)) {
-        if let Some(selected) = &self.selected {
-            let first = selected.partition_point(|&index| index < range.start);
-            let in_range = selected[first..].iter().take_while(|&&index| index < range.end);
-            return in_range.for_each(|&index| {
-                let (src, dst) = self.update(index);
-                f(index, src, dst);
-            });
-        }
         for (record, start, end, mut index) in self.overlaps(range) {
             self.log.for_each_update(record, start..end, |src, dst| {
                 f(index, src, dst);

@@ -7,19 +7,18 @@ use rustc_hash::FxHashMap;
 use crate::batch::DELETION;
 
 /// Vertices of a shard, as a power of two.
-pub const SHARD_BITS: u32 = 12;
+pub(super) const SHARD_BITS: u32 = 12;
 /// Vertices of a shard.
 pub const SHARD_SPAN: usize = 1 << SHARD_BITS;
 /// Words of a bit for each vertex of a shard.
 pub const BITMAP_WORDS: usize = SHARD_SPAN / 64;
-/// As many shards as there can be.
-const SHARDS_MAX: usize = (DELETION as usize) / SHARD_SPAN;
 
 /// An update on its way into the list of a vertex: neighbor and place in the round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Update(u64);
 
 impl Update {
+    /// Returns the update of this neighbor at this place in the round.
     #[inline]
     pub fn new(neighbor: u32, index: u32) -> Self {
         Self(u64::from(neighbor) << 32 | u64::from(index))
@@ -31,11 +30,13 @@ impl Update {
         (self.0 >> 32) as u32
     }
 
+    /// Returns its place in the round.
     #[inline]
     pub fn index(self) -> u32 {
         self.0 as u32
     }
 
+    /// Whether it is a deletion.
     pub fn is_deletion(&self) -> bool {
         self.neighbor() & DELETION != 0
     }
@@ -109,30 +110,10 @@ pub fn resolve(
 /// How many updates changed something, counted at both ends of undirected edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
+    /// Edges that were inserted.
     pub inserted: u64,
+    /// Edges that were deleted.
     pub deleted: u64,
+    /// Deletions that found no edge.
     pub ignored: u64,
-}
-
-/// Some shards, found by any of their vertices with one look.
-pub struct ShardSet(Box<[bool; SHARDS_MAX]>);
-
-impl ShardSet {
-    pub fn of(numbers: &[usize]) -> Self {
-        let mut flags: Box<[bool; SHARDS_MAX]> =
-            vec![false; SHARDS_MAX].try_into().expect("a box of this length");
-        numbers.iter().for_each(|&number| flags[number] = true);
-        Self(flags)
-    }
-
-    /// Whether `vertex` is in one of them; a mark of a deletion is not looked at.
-    #[inline]
-    pub fn has_vertex(&self, vertex: VertexId) -> bool {
-        self.0[(vertex & !DELETION) as usize / SHARD_SPAN]
-    }
-
-    #[inline]
-    pub fn has(&self, shard: usize) -> bool {
-        self.0[shard]
-    }
 }
