@@ -11,6 +11,7 @@ use everedge_live::{
     Result, RoundContext, SHARD_SPAN, ShardTotals,
 };
 use everedge_medium::{Region, Site, Volume};
+use parking_lot::Mutex;
 
 use super::buffers::{Plan, Pool};
 use super::compact::NewRuns;
@@ -39,6 +40,8 @@ pub(crate) struct Adjacency {
     pub images: Option<Images>,
     pub salt: u32,
     images_path: PathBuf,
+    /// Why the medium did not take a block, unless it was only full.
+    failure: Mutex<Option<Error>>,
 }
 
 impl Adjacency {
@@ -63,6 +66,7 @@ impl Adjacency {
             images,
             salt: manifest.salt(),
             images_path: volume.path().join(IMAGES),
+            failure: Mutex::default(),
             options,
         })
     }
@@ -91,6 +95,7 @@ impl Adjacency {
             replaying: round.is_replaying,
             first_sequence: round.first_sequence,
             weights: round.weights,
+            failure: &self.failure,
         }
     }
 
@@ -199,6 +204,10 @@ impl Layout for Adjacency {
     ) -> Result<()> {
         shard.note_vertex(local, is_vertex);
         Ok(())
+    }
+
+    fn failure(&self) -> Option<Error> {
+        self.failure.lock().take()
     }
 
     fn drain(&self) -> Result<()> {

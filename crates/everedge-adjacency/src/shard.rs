@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::block::{self, BlockHeader};
@@ -51,6 +52,8 @@ pub(crate) struct Context<'a> {
     pub first_sequence: u64,
     /// The weight, as bits, of each update of the round.
     pub weights: &'a [AtomicU32],
+    /// Why the medium did not take a block, unless it was only full.
+    pub failure: &'a Mutex<Option<Error>>,
 }
 
 /// The lists of one range of vertices; as `default` it has no room for any yet.
@@ -373,10 +376,9 @@ impl Shard {
             {
                 let is_cut = later.first().is_some_and(|next| next.index() == last.index());
                 let sequence = context.sequence(*last) - u64::from(is_cut);
-                match self.flush(context, list, local, sequence) {
-                    // In memory the list is whole all the same.
-                    Err(Error::NoSpace { .. }) => {}
-                    outcome => outcome?,
+                // What fails is spilled: in memory the list is whole all the same.
+                if let Err(error) = self.flush(context, list, local, sequence) {
+                    context.note_failure(error);
                 }
                 let lists = &mut self.lists[list];
                 entry = lists.entry(local);
@@ -444,6 +446,12 @@ impl Shard {
 }
 
 impl Context<'_> {
+    fn note_failure(&self, error: Error) {
+        if !matches!(error, Error::NoSpace { .. }) {
+            self.failure.lock().get_or_insert(error);
+        }
+    }
+
     fn sequence(&self, update: Update) -> u64 {
         self.first_sequence + u64::from(update.index())
     }

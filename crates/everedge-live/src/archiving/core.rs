@@ -238,6 +238,9 @@ impl<L: Layout> Core<L> {
         let taken = watch::undisturbed(|| archive.take_all(&self.layout, &self.log));
         archive.is_torn = taken.is_err();
         std::mem::forget(unwinding);
+        if let Some(error) = self.layout.failure() {
+            self.fail(&error);
+        }
         taken.inspect_err(|error| self.fail(error))
     }
 

@@ -12,9 +12,9 @@ use super::divide::{Part, SIDES, Scattered, Sorter};
 use super::frozen::ShardTotals;
 use super::phases::Phases;
 use super::shard::Outcome;
-use crate::Result;
 use crate::log::Checkpoint;
 use crate::options::{GraphOptions, LayoutOptions};
+use crate::{Error, Result};
 
 /// When and how updates are archived.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +135,12 @@ pub trait Layout: Send + Sync + Sized + 'static {
         local: usize,
         is_vertex: bool,
     ) -> Result<()>;
+
+    /// Returns why the medium did not take something that now waits in memory, unless it was only
+    /// full: the lists are whole, but nothing more is to be written.
+    fn failure(&self) -> Option<Error> {
+        None
+    }
 
     /// Hands this thread's flushes over to whoever fences next.
     ///
