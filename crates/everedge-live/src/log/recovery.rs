@@ -9,7 +9,7 @@ use super::record::{
     COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, LINE_BYTES, LINE_WORDS, RECORD_MAGIC, encode_commit,
     record_bytes,
 };
-use super::{EdgeLog, Progress, Record, State, crc_of_shared, join};
+use super::{Boundary, EdgeLog, Progress, Record, State, crc_of_shared, join};
 use crate::{Error, Result};
 use everedge_medium::Site;
 
@@ -27,6 +27,7 @@ impl EdgeLog {
         let mut generation = first.generation;
         state.head = first.position;
         state.next_sequence = first.sequence;
+        state.first_untaken = first.sequence;
         let end = anchor.tail + anchor.capacity;
         let mut records = self.whole_records(&anchor, state.head, end);
         'records: while !records.is_empty() {
@@ -93,6 +94,33 @@ impl EdgeLog {
             (position, sequence) = (found.end, found.end_sequence());
         }
         Some(records)
+    }
+
+    /// Returns the last boundary of records, from the tail on, at which no update is `sequence` or
+    /// later; `end` is one with a later update.
+    pub(super) fn boundary_before(
+        &self,
+        anchor: &Anchor,
+        sequence: u64,
+        end: Boundary,
+    ) -> Result<Boundary> {
+        let (mut position, mut next) = (anchor.tail, anchor.tail_sequence);
+        while position < end.position {
+            let header = self.read_array(anchor, position, end.position - position);
+            let found = header.and_then(|h| FoundRecord::decode(&h, position, self.weighted));
+            let found = found.filter(|found| found.sequence == next && found.end <= end.position);
+            let Some(found) = found else {
+                let offset = RING_OFFSET + (position - anchor.base) % anchor.capacity;
+                let what = format!("log record of update {next}");
+                let found = "one that has changed since it was read".into();
+                return Err(self.damage(offset, what, "its header".into(), found));
+            };
+            if found.end_sequence() > sequence {
+                return Ok(Boundary { position, sequence: next, generation: found.generation });
+            }
+            (position, next) = (found.end, found.end_sequence());
+        }
+        Ok(end)
     }
 
     /// Looks in the rest of the ring for a whole record that was appended after the end was
@@ -359,6 +387,30 @@ mod tests {
         log.advance_tail(1, Checkpoint::default()).unwrap();
         let log = EdgeLog::open(region, false, SALT).unwrap();
         assert_eq!(sequences(&log), []);
+    }
+
+    #[test]
+    fn the_tail_moves_to_a_boundary_and_what_was_taken_after_it_is_found_again() {
+        let (_volume, region) = new_region();
+        let log = EdgeLog::create(region.clone(), 4096, false, SALT).unwrap();
+        for edges in [&[(1, 1)][..], &[(2, 2), (3, 3)], &[(4, 4)]] {
+            append(&log, edges);
+        }
+        let log = EdgeLog::open(region.clone(), false, SALT).unwrap();
+        append(&log, &[(5, 5), (6, 6)]);
+        assert_eq!(sequences(&log), [0, 1, 3, 4]);
+        // Updates 1 and 2 are one batch: it stays as long as one of them is wanted.
+        for (freed, tail, found) in [(0, 0, &[0, 1, 3, 4][..]), (2, 1, &[1, 3, 4]), (4, 4, &[4])] {
+            log.free_before(freed, Checkpoint { layout: [freed; 3] }).unwrap();
+            assert_eq!(log.checkpoint(), (Checkpoint { layout: [freed; 3] }, tail));
+            let again = EdgeLog::open(region.clone(), false, SALT).unwrap();
+            assert_eq!((sequences(&again), again.next_sequence()), (found.to_vec(), 6));
+            assert_eq!(again.checkpoint().1, tail);
+        }
+        append(&log, &[(7, 7)]);
+        log.free_before(7, Checkpoint::default()).unwrap();
+        let again = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!((sequences(&again), again.checkpoint().1), (vec![6], 6), "nobody had taken it");
     }
 
     #[test]
