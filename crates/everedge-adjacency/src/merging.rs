@@ -110,7 +110,8 @@ mod tests {
             ..GraphOptions::default()
         };
         let volume = Volume::create("merging".as_ref(), options.volume(false)).unwrap();
-        AdjacencyGraph::create(volume, Manifest::new(everedge_medium::Kind::Graph, options)).unwrap()
+        AdjacencyGraph::create(volume, Manifest::new(everedge_medium::Kind::Graph, options))
+            .unwrap()
     }
 
     fn insert(graph: &AdjacencyGraph, edges: impl Iterator<Item = Edge>) {

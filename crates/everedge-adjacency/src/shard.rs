@@ -602,6 +602,7 @@ impl<'a> Change<'a> {
                 path: segment.buffers.path().to_owned(),
                 needed_bytes: UNIT_BYTES,
                 available_bytes: 0,
+                lack: everedge_medium::Lack::Disk,
             });
         }
         segment.mark_whole(self.index, self.shard());

@@ -339,8 +339,11 @@ mod tests {
         let medium = MediumKind::Dram;
         let options = GraphOptions { medium, tuning: adjacency, ..GraphOptions::default() };
         let volume = Volume::create("two nodes".as_ref(), VolumeOptions::new(medium)).unwrap();
-        let mut core =
-            AdjacencyGraph::create_core(volume, Manifest::new(everedge_medium::Kind::Graph, options)).unwrap();
+        let mut core = AdjacencyGraph::create_core(
+            volume,
+            Manifest::new(everedge_medium::Kind::Graph, options),
+        )
+        .unwrap();
         let sub_graphs = &mut core.machinery.sub_graphs;
         sub_graphs.nodes = Nodes::new(sub_graphs.partition, vec![vec![first], vec![second]]);
         Some(AdjacencyGraph::assemble(core, Recovery::default()))
