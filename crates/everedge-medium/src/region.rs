@@ -284,6 +284,16 @@ impl Region {
         }
     }
 
+    /// Refuses changes after a failed sync and in a forked child; for calls that store before they
+    /// fence.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] or [`Error::Forked`].
+    #[inline]
+    pub fn check_health(&self) -> Result<()> {
+        self.shared.check_health()
+    }
+
     fn file(&self) -> Option<&BackingFile> {
         self.backing.file.as_ref()
     }

@@ -8,6 +8,7 @@ mod explorer;
 mod full;
 mod kept;
 mod live;
+mod log_crash;
 mod medium;
 mod merging;
 mod model;
