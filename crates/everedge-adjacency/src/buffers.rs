@@ -196,7 +196,8 @@ impl Pool {
             if end > CHUNKS_MAX {
                 let path = self.region().path().to_owned();
                 let needed_bytes = u64::from(chunks) * CHUNK_BYTES;
-                return Err(Error::NoSpace { path, needed_bytes, available_bytes: 0 });
+                let (available_bytes, lack) = (0, everedge_medium::Lack::Memory);
+                return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
             }
             self.region.grow(u64::from(end) * CHUNK_BYTES)?;
             shared.next = end;

@@ -13,8 +13,9 @@
 //! DRAM: a string's bytes and about 16 more, an integer 24 bytes. Opening reads the whole file.
 //!
 //! # Recovery
-//! Read to the first frame that is not whole; the last whole one is fenced, since a process that
-//! was killed may have left it in caches only. Names without an edge are no vertices; an edge
+//! Read to the first frame that is not whole; the last whole one is stored again and fenced, since a
+//! process that was killed, or whose sync failed, may have left it in caches only. Those before it are
+//! durable: each frame is fenced before the next one is stored. Names without an edge are no vertices; an edge
 //! without a name proves damage ([`Names::check_covers`]).
 
 use std::hash::Hasher;
@@ -119,7 +120,7 @@ impl Names {
             }
             last_start = start;
         }
-        names.region.flush(Site::NamesFound, last_start..state.end);
+        names.region.rewrite(Site::NamesFound, last_start..state.end);
         names.region.fence(Site::NamesFound)?;
         drop(state);
         Ok(Some(names))
@@ -253,6 +254,7 @@ impl Names {
         if state.table.len() == known {
             return Ok(());
         }
+        self.region.check_health()?;
         let payload = state.table.encode(known);
         let header = [FRAME_MAGIC, state.table.len() - known, payload.len() as u32];
         let mut checksum = crc32c::crc32c_append(state.checksum, bytemuck::cast_slice(&header));

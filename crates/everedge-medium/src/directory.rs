@@ -2,7 +2,7 @@
 //!
 //! Everything is opened relative to the directory's descriptor, symbolic links are refused, and
 //! what is not a regular file is refused after opening it without waiting for it.
-//! A rename is durable when the call returns; a new file and a removal are after `sync`.
+//! A new file, a rename and a removal are durable after `sync`.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Access;
-use super::file::{BackingFile, space_error};
+use super::file::{BackingFile, check_limit, space_error};
+use super::sync::{Health, SyncGate};
 use crate::{Error, Result};
 
 const LOCK_NAME: &str = "lock";
@@ -29,6 +30,8 @@ pub(super) struct Directory {
     /// Holds the lock as long as it is open.
     lock: OwnedFd,
     access: Access,
+    /// Lets its syncs through.
+    gate: SyncGate,
 }
 
 impl Directory {
@@ -44,8 +47,9 @@ impl Directory {
         let lock = open_file(&fd, path, LOCK_NAME, flags)?;
         take_lock(&lock, path, Access::Write, LOCK_RETRIES)?;
         let access = Access::Write;
-        let directory = Directory { path: path.to_path_buf(), fd, lock, access };
-        directory.sync()?;
+        let (path, gate) = (path.to_path_buf(), SyncGate::default());
+        let directory = Directory { path, fd, lock, access, gate };
+        directory.sync(&Health::new())?;
         Ok(directory)
     }
 
@@ -75,7 +79,8 @@ impl Directory {
             e => e,
         })?;
         take_lock(&lock, path, access, lock_retries)?;
-        let directory = Directory { path: path.to_path_buf(), fd, lock, access };
+        let (path, gate) = (path.to_path_buf(), SyncGate::default());
+        let directory = Directory { path, fd, lock, access, gate };
         if access == Access::Write {
             directory.remove_temporaries()?;
         }
@@ -153,6 +158,7 @@ impl Directory {
     /// Writes and syncs a temporary file that [`rename_temporary`](Self::rename_temporary) makes
     /// the file `name`.
     pub(super) fn write_temporary(&self, name: &str, bytes: &[u8]) -> Result<OwnedFd> {
+        check_limit(&self.path.join(name), 0, bytes.len() as u64)?;
         let temporary = format!("{name}{TEMPORARY_SUFFIX}");
         let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY;
         let fd = open_file(&self.fd, &self.path, &temporary, flags)?;
@@ -172,14 +178,14 @@ impl Directory {
         Ok(fd)
     }
 
-    /// Syncs what `write_temporary` wrote and puts it in the place of `name`, durably.
+    /// Syncs what `write_temporary` wrote and puts it in the place of `name`; [`sync`](Self::sync)
+    /// makes that durable.
     pub(super) fn rename_temporary(&self, name: &str, temporary: &OwnedFd) -> Result<()> {
         let path = self.path.join(name);
         rustix::fs::fsync(temporary).map_err(|e| Error::io(&path, "sync", e))?;
         let old_name = format!("{name}{TEMPORARY_SUFFIX}");
         rustix::fs::renameat(&self.fd, old_name, &self.fd, name)
-            .map_err(|e| Error::io(&path, "rename", e))?;
-        self.sync()
+            .map_err(|e| Error::io(&path, "rename", e))
     }
 
     /// Returns all bytes of the file `name`, which are at most `bytes_max`.
@@ -222,8 +228,10 @@ impl Directory {
     }
 
     /// Makes new names, renames and removals durable.
-    pub(super) fn sync(&self) -> Result<()> {
-        rustix::fs::fsync(&self.fd).map_err(|e| Error::io(&self.path, "sync directory", e))
+    pub(super) fn sync(&self, health: &Health) -> Result<()> {
+        self.gate.sync(health, || {
+            rustix::fs::fsync(&self.fd).map_err(|e| Error::io(&self.path, "sync directory", e))
+        })
     }
 
     fn remove_temporaries(&self) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What can go wrong with durable bytes, said in one line: what, where, what to do.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use rustix::io::Errno;
 
@@ -23,10 +23,10 @@ pub enum Error {
         source: io::Error,
     },
 
-    /// The file system or a quota has no room. What was stored before stays as it was.
+    /// The file system, a quota or a limit of the process has no room. What was stored before stays
+    /// as it was.
     #[error(
-        "no space for `{}`: {needed_bytes} bytes needed, {available_bytes} available; \
-         free some space or move the graph",
+        "no space for `{}`: {needed_bytes} bytes needed, {available_bytes} available{lack}",
         path.display()
     )]
     NoSpace {
@@ -34,8 +34,10 @@ pub enum Error {
         path: PathBuf,
         /// How many more bytes the call needed.
         needed_bytes: u64,
-        /// How many bytes the file system had for it; 0 if it does not say.
+        /// How many bytes there were for it; 0 if nobody says.
         available_bytes: u64,
+        /// What there is too little of.
+        lack: Lack,
     },
 
     /// Bytes on the medium are not what was written.
@@ -104,12 +106,42 @@ pub enum Error {
         first: String,
     },
 
+    /// A write in a child of the process that opened the graph.
+    #[error(
+        "this process was forked from the one that opened the graph, and only that one writes; \
+         here the graph can be read; to write, open it here when the other process has closed it"
+    )]
+    Forked,
+
     /// A write through a handle that was opened for reading.
     #[error("`{}` was opened for reading; open it for writing", path.display())]
     ReadOnly {
         /// The graph's directory or the file in it.
         path: PathBuf,
     },
+}
+
+/// What there is too little of, and what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Room on the file system, or in the user's quota.
+    Disk,
+    /// Memory or address space of the process.
+    Memory,
+    /// Bytes that the process may write to one file.
+    FileSize,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Lack::Disk => "; free some space or move the graph",
+            Lack::Memory => {
+                " of memory or address space; free some or raise the limit (`ulimit -v`)"
+            }
+            Lack::FileSize => " below the limit of a file's size; raise it (`ulimit -f`)",
+        })
+    }
 }
 
 impl Error {
@@ -126,12 +158,12 @@ impl Error {
         needed_bytes: u64,
         available_bytes: u64,
     ) -> Error {
-        match errno {
-            Errno::NOSPC | Errno::DQUOT => {
-                Error::NoSpace { path: path.to_path_buf(), needed_bytes, available_bytes }
-            }
-            errno => Error::io(path, operation, errno),
-        }
+        let lack = match errno {
+            Errno::NOSPC | Errno::DQUOT => Lack::Disk,
+            Errno::FBIG => Lack::FileSize,
+            errno => return Error::io(path, operation, errno),
+        };
+        Error::NoSpace { path: path.to_path_buf(), needed_bytes, available_bytes, lack }
     }
 
     /// Says in `what` which input is wrong and what to do.

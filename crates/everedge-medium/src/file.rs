@@ -1,32 +1,24 @@
-//! The file behind a region: allocated before it is used, synced once for all that wait.
+//! The file behind a region: allocated before it is used.
 
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
-use super::lock;
-use crate::{Error, Result};
+use crate::{Error, Lack, Result};
 
 /// A file that a region maps.
 pub(super) struct BackingFile {
     fd: OwnedFd,
     path: PathBuf,
-    /// How often something was flushed.
-    flush_count: AtomicU64,
-    /// The `flush_count` that the last sync covered. Locked during a sync, so that whoever finds
-    /// its flush covered has waited until the sync was done.
-    synced_count: Mutex<u64>,
 }
 
 impl BackingFile {
     pub(super) fn new(fd: OwnedFd, path: PathBuf) -> BackingFile {
-        BackingFile { fd, path, flush_count: AtomicU64::new(0), synced_count: Mutex::new(0) }
+        BackingFile { fd, path }
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -45,6 +37,7 @@ impl BackingFile {
         if len == 0 {
             return Ok(());
         }
+        check_limit(&self.path, range.start, range.end)?;
         let allocated = match self.take_space(&range) {
             Err(Errno::OPNOTSUPP) => self.write_zeros(range.clone()),
             result => result,
@@ -85,32 +78,30 @@ impl BackingFile {
 
     /// Cuts the file to `len` bytes, or makes it longer without taking space.
     pub(super) fn truncate(&self, len: u64) -> Result<()> {
+        check_limit(&self.path, self.len()?, len)?;
         rustix::fs::ftruncate(&self.fd, len).map_err(|e| Error::io(&self.path, "truncate", e))
     }
 
-    /// Marks that something waits for the next sync.
-    #[inline]
-    pub(super) fn mark_flushed(&self) {
-        self.flush_count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Syncs once for all that was flushed before; returns at once if a sync has covered it.
-    pub(super) fn sync_flushed(&self) -> Result<()> {
-        let wanted_count = self.flush_count.load(Ordering::Relaxed);
-        let mut synced_count = lock(&self.synced_count);
-        if *synced_count >= wanted_count {
-            return Ok(());
-        }
-        // Threads that flushed while this one waited for the lock are covered too.
-        let covered_count = self.flush_count.load(Ordering::Relaxed);
-        rustix::fs::fdatasync(&self.fd).map_err(|e| Error::io(&self.path, "sync", e))?;
-        *synced_count = covered_count;
-        Ok(())
+    /// Syncs bytes, and of the rest what is needed to read them.
+    pub(super) fn sync_data(&self) -> Result<()> {
+        rustix::fs::fdatasync(&self.fd).map_err(|e| Error::io(&self.path, "sync", e))
     }
 
     /// Syncs bytes, length and allocation.
     pub(super) fn sync_all(&self) -> Result<()> {
         rustix::fs::fsync(&self.fd).map_err(|e| Error::io(&self.path, "sync", e))
+    }
+}
+
+/// Refuses a file length that the process may not write. The kernel would end it without a word
+/// (SIGXFSZ).
+pub(super) fn check_limit(path: &Path, old_len: u64, len: u64) -> Result<()> {
+    match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
+        Some(limit) if len > limit => {
+            let (needed, available) = (len - old_len.min(len), limit.saturating_sub(old_len));
+            Err(Error::refused(path, "grow", Errno::FBIG, needed, available))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -132,7 +123,8 @@ pub(super) fn memory_error(path: &Path, source: io::Error, needed_bytes: u64) ->
     let is_fault = source.raw_os_error() == Some(Errno::FAULT.raw_os_error());
     match source.kind() {
         kind if kind == io::ErrorKind::OutOfMemory || is_fault => {
-            Error::NoSpace { path: path.to_path_buf(), needed_bytes, available_bytes: 0 }
+            let (path, available_bytes) = (path.to_path_buf(), 0);
+            Error::NoSpace { path, needed_bytes, available_bytes, lack: Lack::Memory }
         }
         _ => Error::Io { path: path.to_path_buf(), operation: "map", source },
     }

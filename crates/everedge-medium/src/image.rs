@@ -15,6 +15,9 @@ pub struct Image {
     pub(super) files: Arc<Files>,
     /// What persisted beyond `files`, in order.
     pub(super) patches: Vec<Patch>,
+    /// How many of the first patches a failed sync has lost: they are in the kernel's cache only,
+    /// and clean.
+    pub(super) lost_count: usize,
     /// The digest of files and patches.
     pub(super) content_digest: u64,
     pub(super) marks: Marks,
@@ -35,6 +38,7 @@ impl Image {
             options,
             files: Arc::default(),
             patches: Vec::new(),
+            lost_count: 0,
             content_digest: 0,
             marks: Marks::default(),
             point: 0,
@@ -70,7 +74,7 @@ impl Image {
 
     /// Returns what was durable for sure, without a history.
     pub(super) fn fenced(&self) -> Image {
-        Image { patches: Vec::new(), marks: Marks::default(), ..self.clone() }
+        Image { patches: Vec::new(), lost_count: 0, marks: Marks::default(), ..self.clone() }
     }
 
     /// Returns the medium that is to be recovered.

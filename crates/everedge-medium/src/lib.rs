@@ -29,7 +29,10 @@
 //!
 //! # Failures
 //! A lack of space refuses the call and changes nothing. A failed sync is never retried: it
-//! poisons the volume, whose later changes and fences all fail with the first error's text.
+//! poisons the volume, whose later changes and fences all fail with the first error's text. What the
+//! sync lost is clean for the kernel, which goes on to return it to readers: so opening for writing
+//! makes durable what it believes, and [`Region::rewrite`] is the call for that. In a forked child
+//! every change and fence fails; reading goes on.
 
 mod choices;
 mod directory;
@@ -42,10 +45,12 @@ mod memory;
 mod meter;
 mod observer;
 mod probe;
+mod process;
 mod record;
 mod region;
 mod replay;
 mod site;
+mod sync;
 mod topology;
 mod volume;
 
@@ -55,7 +60,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use directory::identity_of;
 pub use directory::read_file;
-pub use error::{Error, Result};
+pub use error::{Error, Lack, Result};
 pub use image::Image;
 pub use manifest::{Kind, MANIFEST, Manifest};
 pub use map::HeldWords;

@@ -70,6 +70,13 @@ impl Map {
         }
     }
 
+    /// Maps a page that reads zero in a forked child.
+    pub(super) fn wiped_on_fork() -> io::Result<Map> {
+        let map = Map::new(&Source::Anonymous, PAGE_BYTES, PAGE_BYTES)?;
+        map.advise(&(0..PAGE_BYTES), Advice::LinuxWipeOnFork)?;
+        Ok(map)
+    }
+
     /// Returns how many bytes may be touched.
     #[inline]
     pub(super) fn len(&self) -> u64 {

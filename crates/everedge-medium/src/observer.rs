@@ -54,6 +54,19 @@ impl Observer {
         }
     }
 
+    /// Notes that a sync has lost what it was to write.
+    pub(super) fn lose(&self, region: u32) {
+        self.change(|| Event::Lose { region });
+    }
+
+    /// Returns whether nothing is stored again at the site.
+    pub(super) fn drops_rewrite(&self, site: Site) -> bool {
+        match self {
+            Observer::Meter(_) => false,
+            Observer::Trace(trace) => trace.drops_rewrite(site),
+        }
+    }
+
     /// Notes a change of names or lengths.
     pub(super) fn change(&self, event: impl FnOnce() -> Event) {
         if let Observer::Trace(trace) = self {

@@ -9,6 +9,7 @@
 //! too. A [`Plant`] breaks the medium in one place, to prove that a test would notice;
 //! [`Recorder::fail_nth`] makes one call after the other fail.
 
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -16,7 +17,7 @@ use std::thread::{self, ThreadId};
 
 use rustix::io::Errno;
 
-use super::image::Image;
+use super::image::{Image, Patch};
 use super::replay::Replay;
 use super::{MediumKind, Site, Volume, VolumeOptions, lock};
 use crate::{Error, Result};
@@ -39,6 +40,8 @@ pub enum Plant {
     DropFence(Site),
     /// The same of one region only, by number in the order in which they were made.
     DropFenceOf(Site, u32),
+    /// Nothing is stored again at the site, only flushed.
+    DropRewrite(Site),
     /// Every checksum at the site is found to match.
     SkipChecksum(Site),
     /// None is: what the site wrote is never read back.
@@ -78,6 +81,20 @@ impl Recorder {
         let errno = Errno::from_raw_os_error(errno);
         lock(&self.trace.state).failure =
             Some(Failure { calls_left: n, errno, forever, has_come: false });
+    }
+
+    /// Lets all calls go well again.
+    pub fn stop_failing(&self) {
+        lock(&self.trace.state).failure = None;
+    }
+
+    /// Opens the recorded volume anew, as a user does whose handle refuses writes: nothing but the
+    /// handle is new, and the same trace goes on.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] if `volume` is not a recorded one.
+    pub fn open_again(&self, volume: &Volume) -> Result<Volume> {
+        volume.again(self.trace.clone())
     }
 
     /// Returns whether the call that was to fail has come.
@@ -139,10 +156,14 @@ impl Volume {
     pub fn from_killed(image: &Image) -> Result<(Volume, Recorder)> {
         let (volume, recorder) = Volume::from_image(image)?;
         lock(&recorder.trace.state).start = image.fenced();
-        for patch in &image.patches {
-            recorder.trace.store(patch.region, patch.offset, patch.bytes());
-        }
-        lock(&recorder.trace.state).inherited = image.patches.len();
+        let (lost, dirty) = image.patches.split_at(image.lost_count);
+        let store = |patch: &Patch| recorder.trace.store(patch.region, patch.offset, patch.bytes());
+        lost.iter().for_each(store);
+        let regions: BTreeSet<u32> = lost.iter().map(|patch| patch.region).collect();
+        regions.into_iter().for_each(|region| recorder.trace.push(Event::Lose { region }));
+        dirty.iter().for_each(store);
+        let inherited = recorder.event_count();
+        lock(&recorder.trace.state).inherited = inherited;
         Ok((volume, recorder))
     }
 }
@@ -150,14 +171,45 @@ impl Volume {
 /// What is recorded, in the order in which it happened.
 #[derive(Clone)]
 pub(super) enum Event {
-    Store { region: u32, offset: u64, data: Range<usize> },
-    Flush { region: u32, range: Range<u64>, thread: ThreadId },
-    Drain { region: u32, thread: ThreadId },
-    Fence { region: u32, thread: ThreadId },
-    Create { region: u32, name: Arc<str>, len: u64, is_volatile: bool },
-    Resize { region: u32, len: u64 },
-    Publish { name: Arc<str>, bytes: Arc<[u8]> },
-    Remove { name: Arc<str> },
+    Store {
+        region: u32,
+        offset: u64,
+        data: Range<usize>,
+    },
+    Flush {
+        region: u32,
+        range: Range<u64>,
+        thread: ThreadId,
+    },
+    Drain {
+        region: u32,
+        thread: ThreadId,
+    },
+    Fence {
+        region: u32,
+        thread: ThreadId,
+    },
+    /// A sync of a file has failed: what waited is clean, and still read.
+    Lose {
+        region: u32,
+    },
+    Create {
+        region: u32,
+        name: Arc<str>,
+        len: u64,
+        is_volatile: bool,
+    },
+    Resize {
+        region: u32,
+        len: u64,
+    },
+    Publish {
+        name: Arc<str>,
+        bytes: Arc<[u8]>,
+    },
+    Remove {
+        name: Arc<str>,
+    },
     Mark(Mark),
 }
 
@@ -168,7 +220,7 @@ pub(super) struct Recording {
     pub(super) events: Vec<Event>,
     /// The bytes that `Event::Store` refers to.
     pub(super) data: Vec<u8>,
-    /// How many of the first events are stores of a process that was killed before.
+    /// How many of the first events are those of a process that was killed before.
     pub(super) inherited: usize,
 }
 
@@ -256,6 +308,11 @@ impl Trace {
             Some(Plant::FailChecksum(broken)) if broken == site => Some(false),
             _ => None,
         }
+    }
+
+    /// Returns whether nothing is stored again at the site.
+    pub(super) fn drops_rewrite(&self, site: Site) -> bool {
+        lock(&self.state).plant == Some(Plant::DropRewrite(site))
     }
 
     /// Counts a call that can fail and returns the error if it is to.

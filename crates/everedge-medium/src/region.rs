@@ -10,12 +10,15 @@ use super::file::{BackingFile, memory_error};
 use super::map::{CACHE_LINE_BYTES, HeldWords, Map, PAGE_BYTES, Source, store_fence};
 use super::observer::Observer;
 use super::record::Event;
+use super::sync::SyncGate;
 use super::volume::{Shared, VolumeOptions};
 use super::{Access, MediumKind, Site, lock};
-use crate::{Error, Result};
+use crate::{Error, Lack, Result};
 
 /// The address space that each region reserves to grow into.
 const RESERVE_BYTES: u64 = 1 << 40;
+/// No device takes less of a file at once, so that one store dirties as much.
+const SECTOR_BYTES: u64 = 512;
 
 /// One file's bytes: its address is fixed for life, and it grows at its end. A clone is another
 /// handle to the same bytes.
@@ -33,6 +36,8 @@ pub(super) struct Backing {
     path: PathBuf,
     /// None for bytes that live in memory only.
     file: Option<BackingFile>,
+    /// Lets its syncs through.
+    gate: SyncGate,
     /// Held while the length changes.
     resize: Mutex<()>,
 }
@@ -42,7 +47,8 @@ impl Backing {
     pub(super) fn anonymous(path: PathBuf, number: u32, len: u64) -> Result<Backing> {
         let map = Map::new(&Source::Anonymous, RESERVE_BYTES, len)
             .map_err(|e| memory_error(&path, e, len))?;
-        Ok(Backing { map, number, path, file: None, resize: Mutex::new(()) })
+        let (gate, resize) = (SyncGate::default(), Mutex::new(()));
+        Ok(Backing { map, number, path, file: None, gate, resize })
     }
 
     /// Maps all whole double words of a file.
@@ -59,7 +65,8 @@ impl Backing {
             (Source::Dax { .. }, std::io::ErrorKind::Unsupported) => not_persistent(&path),
             _ => memory_error(&path, e, len),
         })?;
-        Ok(Backing { map, number, path, file: Some(file), resize: Mutex::new(()) })
+        let (gate, resize) = (SyncGate::default(), Mutex::new(()));
+        Ok(Backing { map, number, path, file: Some(file), gate, resize })
     }
 
     /// Stores bytes, of which there are whole words, from the word at `offset` on.
@@ -176,7 +183,8 @@ impl Region {
         if len > reserved_bytes {
             let path = self.path().to_path_buf();
             let (needed_bytes, available_bytes) = (len - old_len, reserved_bytes - old_len);
-            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+            let lack = Lack::Memory;
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
         }
         if self.shared.access == Access::Read {
             let extended = self.backing.map.replace(old_len.next_multiple_of(PAGE_BYTES)..len);
@@ -188,10 +196,10 @@ impl Region {
                 MediumKind::Dram => file.truncate(len)?,
                 _ => file.allocate(old_len..len)?,
             }
-            self.sync_all(file)?;
         }
-        self.backing.map.set_len(len);
         self.shared.record(|| Event::Resize { region: self.backing.number, len });
+        self.sync_all()?;
+        self.backing.map.set_len(len);
         Ok(())
     }
 
@@ -207,7 +215,8 @@ impl Region {
         if range.end > reserved_bytes {
             let available_bytes = reserved_bytes.saturating_sub(range.start);
             let path = self.path().to_path_buf();
-            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+            let lack = Lack::Memory;
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
         }
         let replaced = self.backing.map.replace(range);
         replaced.map_err(|e| memory_error(self.path(), e, needed_bytes))
@@ -244,10 +253,9 @@ impl Region {
                     self.backing.map.set_len(old_len);
                     return Err(e);
                 }
-                self.sync_all(file)?;
             }
         }
-        Ok(())
+        self.sync_all()
     }
 
     /// Takes the page faults of allocated bytes that will be stored to soon, all at once: growing
@@ -276,15 +284,39 @@ impl Region {
         }
     }
 
+    /// Refuses changes after a failed sync and in a forked child; for calls that store before they
+    /// fence.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] or [`Error::Forked`].
+    #[inline]
+    pub fn check_health(&self) -> Result<()> {
+        self.shared.check_health()
+    }
+
     fn file(&self) -> Option<&BackingFile> {
         self.backing.file.as_ref()
     }
 
-    fn sync_all(&self, file: &BackingFile) -> Result<()> {
-        if self.shared.is_durable() {
-            file.sync_all().map_err(|e| self.shared.poison(e))?;
+    /// Syncs what was changed of the file's length, and all its bytes.
+    fn sync_all(&self) -> Result<()> {
+        if !self.shared.is_durable() {
+            return Ok(());
         }
-        Ok(())
+        self.backing.gate.sync(&self.shared.health, || {
+            self.next_sync()?;
+            self.file().map_or(Ok(()), BackingFile::sync_all)
+        })
+    }
+
+    /// Fails where a recorder was told to, as a sync that loses what it was to write.
+    #[inline]
+    fn next_sync(&self) -> Result<()> {
+        self.shared.next_sync(self.path()).inspect_err(|_| {
+            if self.shared.options.kind == MediumKind::File {
+                self.observe(Observer::lose);
+            }
+        })
     }
 
     /// Views `count` words from the byte `offset` on.
@@ -427,6 +459,41 @@ impl Region {
         store(offset, last);
     }
 
+    /// Stores what `range` holds once more and flushes it: for bytes that opening a file has found
+    /// and believes. They may be in the kernel's cache only, and clean, since a sync of an earlier
+    /// handle failed: no sync writes such bytes before they are stored again. The next
+    /// [`fence`](Self::fence) of this thread makes them durable.
+    ///
+    /// What other threads store meanwhile stays. Through a handle for reading, nothing is done.
+    ///
+    /// Cost: one store for each 512 bytes of a file, and the range is written; a flush elsewhere.
+    ///
+    /// # Panics
+    /// If the range ends beyond the region.
+    pub fn rewrite(&self, site: Site, range: Range<u64>) {
+        if self.shared.access == Access::Read {
+            return;
+        }
+        let is_dropped = self.shared.observer.as_ref().is_some_and(|o| o.drops_rewrite(site));
+        if self.shared.options.kind == MediumKind::File && !is_dropped {
+            let first = range.start / SECTOR_BYTES * SECTOR_BYTES;
+            for sector in (first..range.end).step_by(SECTOR_BYTES as usize) {
+                self.store_again(sector.max(range.start) / 8 * 8);
+            }
+        }
+        self.flush(site, range);
+    }
+
+    /// Stores the double word at `offset` as it is, unless another thread stores there.
+    fn store_again(&self, offset: u64) {
+        let word = &self.backing.map.double_words(offset, 1)[0];
+        let value = word.load(Ordering::Relaxed);
+        self.observe(|o, region| o.store(region, offset, &value.to_le_bytes()));
+        // Not a plain store, which could undo another one. Whether it succeeds does not matter: if
+        // not, another thread has stored.
+        let _stored = word.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// Tells the observer, if there is one.
     #[inline]
     fn observe(&self, see: impl FnOnce(&Observer, u32)) {
@@ -446,9 +513,11 @@ impl Region {
     pub fn flush(&self, site: Site, range: Range<u64>) {
         assert!(range.end <= self.len(), "range {range:?} ends beyond the region");
         self.observe(|o, region| o.flush(region, site, range.clone()));
-        let (Access::Write, Some(file)) = (self.shared.access, &self.backing.file) else { return };
+        if self.shared.access == Access::Read || self.backing.file.is_none() {
+            return;
+        }
         match self.shared.options.kind {
-            MediumKind::File => file.mark_flushed(),
+            MediumKind::File => self.backing.gate.mark_flushed(),
             MediumKind::Pmem { .. } if !self.shared.options.eadr => {
                 self.backing.map.write_back(range, self.shared.write_back);
             }
@@ -479,16 +548,23 @@ impl Region {
     #[inline]
     pub fn fence(&self, site: Site) -> Result<()> {
         self.shared.check_health()?;
-        self.shared.next_sync(self.path())?;
-        self.observe(|o, region| o.fence(region, site));
-        match (self.shared.options.kind, &self.backing.file) {
-            (MediumKind::Pmem { .. }, _) => store_fence(),
-            (MediumKind::File, Some(file)) => {
-                file.sync_flushed().map_err(|e| self.shared.poison(e))?;
+        let see = || {
+            self.next_sync()?;
+            self.observe(|o, region| o.fence(region, site));
+            Ok(())
+        };
+        match self.shared.options.kind {
+            MediumKind::File => {
+                let sync = || self.file().map_or(Ok(()), BackingFile::sync_data);
+                self.backing.gate.sync_flushed(&self.shared.health, see, sync)
             }
-            _ => {}
+            MediumKind::Pmem { .. } => {
+                see()?;
+                store_fence();
+                Ok(())
+            }
+            MediumKind::Dram => see(),
         }
-        Ok(())
     }
 
     /// Returns whether a checksum is as expected.

@@ -6,6 +6,10 @@
 //! have persisted. A fence takes from persistent memory what its thread had flushed or any
 //! thread had drained, in its region; from a file everything, if anything was flushed. Sectors
 //! that were allocated and never synced may also hold garbage. With eADR nothing waits.
+//!
+//! A sync of a file that fails loses what waits: the stores are clean, so that no later sync writes
+//! them, a killed process leaves them to be read, and a power loss may have kept any of them. Storing
+//! to such a sector again makes all of it wait again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
@@ -36,6 +40,8 @@ pub(super) struct Replay<V> {
     unit_bytes: u64,
     /// The stores that wait, each with the number of its event.
     waiting: BTreeMap<Unit, Vec<(usize, Patch)>>,
+    /// The stores that a failed sync lost; no unit is both here and above.
+    lost: BTreeMap<Unit, Vec<(usize, Patch)>>,
     flushed: Vec<Flushed>,
     synced: Synced,
 }
@@ -73,6 +79,7 @@ impl Synced {
 /// The stores of a unit that wait at a crash point.
 struct Line<'a> {
     unit: Unit,
+    is_lost: bool,
     stores: &'a [(usize, Patch)],
     /// `digests[i]`: what the first i stores add to the digest.
     digests: Vec<u64>,
@@ -104,6 +111,7 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
 
     fn of(start: &Image, mut durable: Image, rule: ImageRule, is_killed: bool, visit: V) -> Self {
         durable.patches.clear();
+        durable.lost_count = 0;
         (durable.point, durable.choice) = (0, 0);
         let lengths = durable.files.regions.iter().map(|(&number, region)| (number, region.len()));
         let synced = Synced { old_len: lengths.collect(), sectors: BTreeSet::new() };
@@ -117,6 +125,7 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
             is_eadr: start.options().eadr,
             unit_bytes: if kind == MediumKind::File { SECTOR_BYTES } else { LINE_BYTES },
             waiting: BTreeMap::new(),
+            lost: BTreeMap::new(),
             flushed: Vec::new(),
             synced,
         }
@@ -171,6 +180,10 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
                     _ => self.fence_lines(*region, *thread),
                 }
             }
+            Event::Lose { region } => {
+                self.crash_here()?;
+                self.lose(*region);
+            }
             Event::Mark(mark) => self.mark(*mark)?,
             change => {
                 self.crash_here()?;
@@ -186,7 +199,9 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
             return self.crash_here();
         }
         let unit = (patch.region, patch.offset / self.unit_bytes);
-        self.waiting.entry(unit).or_default().push((event, patch));
+        let lost = self.lost.remove(&unit);
+        let waiting = self.waiting.entry(unit).or_insert_with(|| lost.unwrap_or_default());
+        waiting.push((event, patch));
         if self.is_killed { self.crash_here() } else { ControlFlow::Continue(()) }
     }
 
@@ -233,6 +248,19 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
         }
     }
 
+    /// A sync of the region has failed.
+    fn lose(&mut self, region: u32) {
+        self.flushed.retain(|flushed| flushed.region != region);
+        self.lost.extend(self.waiting.extract_if(unit_range(region, 0), |_, _| true));
+    }
+
+    /// Drops all stores to the units of a region from `first` on.
+    fn forget(&mut self, region: u32, first: u64) {
+        for stores in [&mut self.waiting, &mut self.lost] {
+            stores.extract_if(unit_range(region, first), |_, _| true).for_each(drop);
+        }
+    }
+
     /// Makes a durable change of names or lengths, which may be cut short halfway.
     fn change_file(&mut self, event: &Event) -> ControlFlow<()> {
         match event {
@@ -256,13 +284,12 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
                 }
                 self.crash.put(*region, old.resized(*len));
                 self.synced.cut(*region, *len);
-                let cut = unit_range(*region, len.div_ceil(self.unit_bytes));
-                self.waiting.extract_if(cut, |_, _| true).for_each(drop);
+                self.forget(*region, len.div_ceil(self.unit_bytes));
             }
             Event::Publish { name, bytes } => self.crash.publish(name, bytes),
             Event::Remove { name } => {
                 if let Some(region) = self.crash.remove(name) {
-                    self.waiting.extract_if(unit_range(region, 0), |_, _| true).for_each(drop);
+                    self.forget(region, 0);
                 }
             }
             _ => {}
@@ -272,7 +299,8 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
 
     /// Visits the images that a crash at this point could leave.
     fn crash_here(&mut self) -> ControlFlow<()> {
-        let lines = lines(&self.waiting, &self.crash.durable.files, self.unit_bytes);
+        let stores = [&self.lost, &self.waiting];
+        let lines = lines(stores, &self.crash.durable.files, self.unit_bytes);
         let counts: Vec<usize> = lines.iter().map(|line| line.stores.len()).collect();
         let durable = &mut self.crash.durable;
         (durable.point, durable.choice) = (durable.point + 1, 0);
@@ -301,7 +329,8 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
 
     /// Visits two images of this point: nothing that waits persisted, or all of it.
     fn crash_at_extremes(&mut self) -> ControlFlow<()> {
-        let lines = lines(&self.waiting, &self.crash.durable.files, self.unit_bytes);
+        let stores = [&self.lost, &self.waiting];
+        let lines = lines(stores, &self.crash.durable.files, self.unit_bytes);
         let all: Vec<usize> = lines.iter().map(|line| line.stores.len()).collect();
         if !self.is_killed {
             self.crash.visit(&lines, &vec![0; lines.len()], None)?;
@@ -332,12 +361,14 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Crash<V> {
                 continue;
             }
             self.durable.patches.extend(line.stores[..count].iter().map(|(_, patch)| *patch));
+            self.durable.lost_count += if line.is_lost { count } else { 0 };
             let sum = self.durable.content_digest.wrapping_add(line.digests[count]);
             self.durable.content_digest = sum;
         }
         let result = (self.visit)(&self.durable);
         self.durable.choice += 1;
         self.durable.patches.clear();
+        self.durable.lost_count = 0;
         self.durable.content_digest = digest;
         result
     }
@@ -398,13 +429,13 @@ fn unit_range(region: u32, first: u64) -> Range<Unit> {
     (region, first)..(region + 1, 0)
 }
 
-/// Returns the units whose stores wait, with what these add to the digest.
+/// Returns the units whose stores were lost or wait, with what these add to the digest.
 fn lines<'a>(
-    waiting: &'a BTreeMap<Unit, Vec<(usize, Patch)>>,
+    [lost, waiting]: [&'a BTreeMap<Unit, Vec<(usize, Patch)>>; 2],
     files: &Files,
     unit_bytes: u64,
 ) -> Vec<Line<'a>> {
-    let line = |(&unit, stores): (&Unit, &'a Vec<(usize, Patch)>)| {
+    let line = |is_lost: bool, (&unit, stores): (&Unit, &'a Vec<(usize, Patch)>)| {
         let region = files.regions.get(&unit.0)?;
         let start = (unit.1 * unit_bytes).min(region.len());
         let end = (start + unit_bytes).min(region.len());
@@ -414,7 +445,8 @@ fn lines<'a>(
             let added = patch.apply(&mut bytes, unit.1 * unit_bytes, region.key());
             digests.push(digests[digests.len() - 1].wrapping_add(added));
         }
-        Some(Line { unit, stores, digests })
+        Some(Line { unit, is_lost, stores, digests })
     };
-    waiting.iter().filter_map(line).collect()
+    let lost = lost.iter().filter_map(|stores| line(true, stores));
+    lost.chain(waiting.iter().filter_map(|stores| line(false, stores))).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use super::directory::{Directory, check_size, paths_with};
 use super::file::BackingFile;
@@ -14,6 +14,7 @@ use super::observer::Observer;
 use super::probe;
 use super::record::{Event, Trace};
 use super::region::{Backing, Region};
+use super::sync::Health;
 use super::{Access, MediumKind};
 use crate::{Error, Result};
 
@@ -61,14 +62,13 @@ pub(super) struct Shared {
     home: Home,
     /// How many regions were opened; numbers them.
     region_count: AtomicU32,
-    /// The text of the first failed sync.
-    first_failure: OnceLock<String>,
+    pub(super) health: Health,
 }
 
 /// Where the files are.
 enum Home {
     Directory(Directory),
-    Memory(Memory),
+    Memory(Arc<Memory>),
 }
 
 impl Shared {
@@ -84,14 +84,14 @@ impl Shared {
             observer: meter.map(|meter| Observer::Meter(Mutex::new(meter))),
             home,
             region_count: AtomicU32::new(0),
-            first_failure: OnceLock::new(),
+            health: Health::new(),
         }
     }
 
     /// What a region shares with itself that belongs to no volume.
     pub(super) fn memory(path: &Path) -> Shared {
         let options = VolumeOptions::new(MediumKind::Dram);
-        Shared::new(options, Access::Write, Home::Memory(Memory::new(path)))
+        Shared::new(options, Access::Write, Home::Memory(Arc::new(Memory::new(path))))
     }
 
     /// Numbers a region that is made or opened.
@@ -127,19 +127,13 @@ impl Shared {
 
     /// Keeps the text of the first failed sync; from now on every change is refused.
     pub(super) fn poison(&self, error: Error) -> Error {
-        // A second failure adds nothing: the text of the first stays.
-        let _ = self.first_failure.set(error.to_string());
-        error
+        self.health.poison(error)
     }
 
-    pub(super) fn poisoned(&self) -> Option<Error> {
-        self.first_failure.get().map(|first| Error::Poisoned { first: first.clone() })
-    }
-
-    /// Refuses a change after a failed sync.
+    /// Refuses a change after a failed sync, and in a forked child.
     #[inline]
     pub(super) fn check_health(&self) -> Result<()> {
-        self.poisoned().map_or(Ok(()), Err)
+        self.health.check()
     }
 
     /// Refuses a change after a failed sync or through a handle for reading.
@@ -181,7 +175,12 @@ impl Volume {
             let path = path.display();
             return Err(Error::invalid(format!("`{path}`: a dram graph cannot be opened again")));
         }
-        let home = Home::Directory(Directory::open(path, access)?);
+        let directory = Directory::open(path, access)?;
+        if access == Access::Write {
+            // Names that a process has left without syncing them are believed from now on.
+            directory.sync(&Health::new())?;
+        }
+        let home = Home::Directory(directory);
         Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
     }
 
@@ -256,9 +255,23 @@ impl Volume {
         options: VolumeOptions,
         trace: Option<Arc<Trace>>,
     ) -> Volume {
-        let mut shared = Shared::new(options, Access::Write, Home::Memory(Memory::new(path)));
+        let home = Home::Memory(Arc::new(Memory::new(path)));
+        let mut shared = Shared::new(options, Access::Write, home);
         shared.observer = trace.map(Observer::Trace).or(shared.observer);
         Volume { shared: Arc::new(shared) }
+    }
+
+    /// Opens a recorded volume anew, in the place of a handle that may be poisoned.
+    pub(super) fn again(&self, trace: Arc<Trace>) -> Result<Volume> {
+        let Home::Memory(memory) = &self.shared.home else {
+            return Err(Error::invalid("only a recorded volume is opened in place of another"));
+        };
+        let home = Home::Memory(memory.clone());
+        let mut shared = Shared::new(self.options(), Access::Write, home);
+        shared.observer = Some(Observer::Trace(trace));
+        let count = self.shared.region_count.load(Ordering::Relaxed);
+        shared.region_count = AtomicU32::new(count);
+        Ok(Volume { shared: Arc::new(shared) })
     }
 
     /// Fills an empty volume in memory with what a power loss left; regions keep their numbers.
@@ -318,7 +331,8 @@ impl Volume {
             Home::Directory(directory) => {
                 let file = directory.create_file(name, len)?;
                 if self.shared.is_durable() {
-                    file.sync_all().and_then(|()| directory.sync()).map_err(|e| self.poison(e))?;
+                    file.sync_all().map_err(|e| self.poison(e))?;
+                    directory.sync(&self.shared.health)?;
                 }
                 Arc::new(self.map(path, file)?)
             }
@@ -368,6 +382,7 @@ impl Volume {
             Home::Directory(directory) => {
                 let temporary = directory.write_temporary(name, bytes)?;
                 directory.rename_temporary(name, &temporary).map_err(|e| self.poison(e))?;
+                directory.sync(&self.shared.health)?;
             }
         }
         Ok(())
@@ -409,7 +424,7 @@ impl Volume {
             }
             Home::Directory(directory) => {
                 directory.remove(name)?;
-                directory.sync().map_err(|e| self.poison(e))
+                directory.sync(&self.shared.health)
             }
         }
     }
@@ -484,9 +499,10 @@ impl Volume {
         self.shared.access
     }
 
-    /// Returns the first failed sync, after which every change and fence fails.
+    /// Returns the error of every change and fence, if they all fail: since a sync has failed, or
+    /// because this process was forked from the one that opened the volume.
     pub fn poisoned(&self) -> Option<Error> {
-        self.shared.poisoned()
+        self.shared.health.poisoned()
     }
 
     /// Returns what was counted so far, if the options asked for it.

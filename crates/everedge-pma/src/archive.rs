@@ -348,7 +348,8 @@ impl Archive {
             |shard: &Arc<Shard>| shard.arrays.iter().flatten().any(Array::is_in_memory);
         if self.shards.iter().any(is_in_memory) {
             let path = machinery.space.region().path().to_owned();
-            return Err(Error::NoSpace { path, needed_bytes: 1, available_bytes: 0 });
+            let (available_bytes, lack) = (0, everedge_medium::Lack::Disk);
+            return Err(Error::NoSpace { path, needed_bytes: 1, available_bytes, lack });
         }
         machinery.space.region().fence(Site::Word)?;
         if let Some(rows) = &machinery.rows {

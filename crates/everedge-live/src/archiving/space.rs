@@ -109,7 +109,8 @@ impl Space {
         if needed_bytes > FILE_BYTES_MAX {
             let path = self.region.path().to_owned();
             let available_bytes = FILE_BYTES_MAX - self.region.len();
-            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+            let lack = everedge_medium::Lack::Disk;
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
         }
         let ahead = (self.total() / 4).clamp(GROWTH_UNITS.start, GROWTH_UNITS.end);
         let wanted_bytes = (needed_bytes + ahead * UNIT_BYTES).min(FILE_BYTES_MAX);
@@ -132,7 +133,8 @@ impl Space {
             if self.is_full.load(Relaxed) {
                 let path = self.region.path().to_owned();
                 let (needed_bytes, available_bytes) = (least * UNIT_BYTES, 0);
-                return Err(Error::NoSpace { path, needed_bytes, available_bytes });
+                let lack = everedge_medium::Lack::Disk;
+                return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
             }
             let grown = self.grow(state.next + least);
             self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);

@@ -15,7 +15,7 @@ pub(super) const CAPACITY_BYTES: Range<u64> = 64..1 << 48;
 const ANCHOR_STRIDE: u64 = 4096;
 const ANCHOR_WORDS: usize = 24;
 const ANCHOR_MAGIC: u32 = u32::from_le_bytes(*b"ELOG");
-const ANCHOR_VERSION: u32 = 1;
+const ANCHOR_VERSION: u32 = 2;
 /// Positions stay below this.
 const POSITION_MAX: u64 = 1 << 62;
 
@@ -89,6 +89,10 @@ impl Anchor {
         }
         let slots = [0, 1].map(|slot| Self::decode(region, slot, salt));
         let newest = slots.into_iter().flatten().max_by_key(|anchor| anchor.counter);
+        if let (None, Some(found)) = (newest, Self::other_version(region)) {
+            let (path, supported) = (region.path().to_owned(), ANCHOR_VERSION);
+            return Err(Error::Version { path, found, supported });
+        }
         newest.ok_or_else(|| Error::Corruption {
             path: region.path().to_owned(),
             offset: 0,
@@ -96,6 +100,16 @@ impl Anchor {
             expected: "one of two with a matching checksum".into(),
             found: "none".into(),
         })
+    }
+
+    /// Returns the version of an anchor that this build does not read.
+    fn other_version(region: &Region) -> Option<u32> {
+        let versions = [0, 1].map(|slot| {
+            let words = region.words(slot * ANCHOR_STRIDE, 2);
+            let [magic, version] = [0, 1].map(|word: usize| words[word].load(Relaxed));
+            (magic == ANCHOR_MAGIC && version != ANCHOR_VERSION).then_some(version)
+        });
+        versions.into_iter().flatten().max()
     }
 
     fn decode(region: &Region, slot: u64, salt: u32) -> Option<Anchor> {

@@ -4,11 +4,11 @@
 //! Lines are taken from a window of the ring (`window.rs`), so that writers share neither the log's
 //! lock nor a fence.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::record::{
-    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, LINE_BYTES, LINE_WORDS, Record, encode_header,
-    record_bytes,
+    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, Record, record_bytes,
 };
 use super::window::{Frame, Line, OwnLine, Window};
 use super::{Appended, EdgeLog, State, kept_for_deletions, ring_ranges, split};
@@ -90,7 +90,14 @@ impl EdgeLog {
         line: &Line,
         [sequence, durable]: [u64; 2],
     ) -> [u32; LINE_WORDS] {
-        let header = encode_header(line.frame.generation as u32, 1, 0, [sequence, durable]);
+        let header = Header {
+            generation: line.frame.generation as u32,
+            count: 1,
+            has_vertex_updates: false,
+            sequence,
+            durable_sequence: durable,
+        };
+        let header = header.encode(self.salt, LINE_BYTES * line.number());
         let mut words = [0; LINE_WORDS];
         words[..HEADER_WORDS].copy_from_slice(&header);
         words[HEADER_WORDS..HEADER_WORDS + 3].copy_from_slice(&update);
@@ -108,27 +115,32 @@ impl EdgeLog {
     /// Opens a window of the next lines, if no other has lines left. Returns false if the ring has
     /// no room for one.
     fn open_window(&self) -> Result<bool> {
-        let mut state = self.open_state(false);
-        if state.is_window_open && self.lines.window.has_lines() {
-            return Ok(true);
+        loop {
+            let mut state = self.open_state(false);
+            if state.is_window_open && self.lines.window.has_lines() {
+                return Ok(true);
+            }
+            self.close_window(&mut state);
+            // Writers of lines fence nothing but their own.
+            let head = state.head;
+            self.wait_for_stores(&mut state, head)?;
+            self.fence_up_to(&state.anchor, state.head, state.next_sequence)?;
+            let kept = kept_for_deletions(&state.anchor, false);
+            let Some(place) = window_place(&state, kept) else { return Ok(false) };
+            let missing = self.missing_room(&state, place.end - place.start, kept);
+            let Some(missing) = missing else {
+                self.open_window_at(&mut state, place);
+                return Ok(true);
+            };
+            drop(state);
+            match self.make_room(missing) {
+                Err(Error::NoSpace { .. }) => return Ok(false),
+                outcome => outcome?,
+            }
         }
-        self.close_window(&mut state);
-        // Writers of lines fence nothing but their own.
-        let anchor = state.anchor;
-        self.fence_up_to(&anchor, state.head, state.next_sequence)?;
-        let place = ring_ranges(&anchor, state.head, state.head + WINDOW_LINES * LINE_BYTES).next();
-        let place = place.expect("a window is not empty");
-        let kept = kept_for_deletions(&anchor, false);
-        let free = anchor.capacity - (state.head - anchor.tail);
-        let bytes =
-            (place.end - place.start).min(free.saturating_sub(kept) / LINE_BYTES * LINE_BYTES);
-        if bytes == 0 {
-            return Ok(false);
-        }
-        match self.make_room(&mut state, bytes, kept) {
-            Err(Error::NoSpace { .. }) => return Ok(false),
-            outcome => outcome?,
-        }
+    }
+
+    fn open_window_at(&self, state: &mut State, place: Range<u64>) {
         let frame = Frame {
             number: state.head / LINE_BYTES,
             sequence: state.next_sequence,
@@ -136,9 +148,8 @@ impl EdgeLog {
             offset: place.start,
             generation: state.anchor.generation.into(),
         };
-        self.lines.window.open(frame, bytes / LINE_BYTES);
+        self.lines.window.open(frame, (place.end - place.start) / LINE_BYTES);
         state.is_window_open = true;
-        Ok(true)
     }
 
     /// Closes the window if it is open, and notes the lines that were written.
@@ -158,4 +169,13 @@ impl EdgeLog {
         state.head += LINE_BYTES * closed.count;
         state.next_sequence += closed.count;
     }
+}
+
+/// Returns the place in the file of a window at the head, if the ring has room for one.
+fn window_place(state: &State, kept: u64) -> Option<Range<u64>> {
+    let State { anchor, head, .. } = state;
+    let place = ring_ranges(anchor, *head, head + WINDOW_LINES * LINE_BYTES).next()?;
+    let free = (anchor.capacity - (head - anchor.tail)).saturating_sub(kept);
+    let bytes = (place.end - place.start).min(free / LINE_BYTES * LINE_BYTES);
+    (bytes > 0).then(|| place.start..place.start + bytes)
 }

@@ -44,6 +44,10 @@ mod anchor;
 mod line;
 mod record;
 mod recovery;
+mod room;
+mod stores;
+#[cfg(test)]
+mod stores_model;
 mod sync;
 mod watermark;
 mod window;
@@ -59,22 +63,14 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
 pub use self::anchor::{Checkpoint, RING_OFFSET};
 use self::line::Lines;
-use self::record::{
-    HEADER_WORDS, LINE_WORDS, encode_body, encode_commit, encode_header, record_bytes,
-};
+use self::record::{HEADER_WORDS, Header, LINE_WORDS, encode_body, encode_commit, record_bytes};
 pub use self::record::{LINE_BYTES, Record};
+use self::room::kept_for_deletions;
+use self::stores::Stores;
 use self::watermark::Watermark;
 use crate::batch::Batch;
 use crate::{Error, Result};
 use everedge_medium::{Region, Site};
-
-/// The ring grows by at least this much, so that small graphs stay small.
-const RING_GROWTH_BYTES_MIN: u64 = 64 << 10;
-const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
-/// Insertions leave free at most so much.
-const KEPT_BYTES_MAX: u64 = 1 << 20;
-/// Page faults of the ring are taken so far ahead: little enough that its stores find it cached.
-const POPULATE_BYTES: u64 = 512 << 10;
 
 /// How far a layout has come with the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,6 +127,8 @@ struct State {
     /// The first update that the layout has not taken.
     first_untaken: u64,
     anchor: Anchor,
+    /// The records after the tail that are not stored yet.
+    stores: Stores,
 }
 
 impl State {
@@ -183,6 +181,45 @@ pub struct EdgeLog {
     fencing: Mutex<()>,
     /// Notified when others may write again.
     released: Condvar,
+    /// Notified when records were stored.
+    stored: Condvar,
+    /// Held by whoever changes the anchor or the ring's room; before `state`.
+    anchoring: Mutex<()>,
+}
+
+/// A record that has a place in the ring and is to be stored there.
+struct Reserved {
+    record: Record,
+    header: Header,
+    anchor: Anchor,
+    /// Where the record ends.
+    head: u64,
+    /// How many updates the layout has not taken.
+    untaken: u64,
+}
+
+/// Says that a record is stored; if it is dropped before, that it never will be.
+struct Storing<'a> {
+    log: &'a EdgeLog,
+    position: u64,
+    is_stored: bool,
+}
+
+impl Drop for Storing<'_> {
+    fn drop(&mut self) {
+        let mut state = self.log.state.lock();
+        let is_news = match self.is_stored {
+            true => state.stores.finish(self.position),
+            false => {
+                state.stores.break_off();
+                true
+            }
+        };
+        drop(state);
+        if is_news {
+            self.log.stored.notify_all();
+        }
+    }
 }
 
 /// While it is held, only its holder appends.
@@ -223,20 +260,6 @@ impl EdgeLog {
         Ok(log)
     }
 
-    /// Takes all the ring's bytes from the medium, and their page faults, at once.
-    ///
-    /// # Errors
-    /// `NoSpace` if the medium has no room for them.
-    pub fn preallocate(&self) -> Result<()> {
-        let mut state = self.lock();
-        let end = RING_OFFSET + state.anchor.capacity;
-        self.region.grow(end)?;
-        self.region.populate(state.populated..end)?;
-        state.populated = end;
-        let allocated = self.allocated();
-        self.change_anchor(&mut state, |anchor| anchor.allocated = allocated)
-    }
-
     /// Opens a log and finds every whole record after its tail.
     ///
     /// # Errors
@@ -245,8 +268,8 @@ impl EdgeLog {
     pub fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
         let log = Self::open_anchor(region, weighted, salt)?;
         let first = log.progress(&[], 0);
-        log.find_records(first)?;
-        log.fence_found(first.position)?;
+        let unproven = log.find_records(first)?;
+        log.fence_found(unproven)?;
         Ok(log)
     }
 
@@ -266,8 +289,8 @@ impl EdgeLog {
         let anchor = log.state.lock().anchor;
         let fits = |progress: &Progress| log.leads_to(&anchor, progress);
         let Some(first) = progress(anchor.counter).filter(fits) else { return Ok(None) };
-        log.find_records(first)?;
-        log.fence_found(first.position)?;
+        let unproven = log.find_records(first)?;
+        log.fence_found(unproven)?;
         Ok(Some(log))
     }
 
@@ -285,13 +308,14 @@ impl EdgeLog {
         Ok(log)
     }
 
-    /// Fences what was found from `position` on.
+    /// Makes durable what was found and is believed: the anchor, and the records from `position` on,
+    /// which no record after them proves durable. They may be in caches only.
     fn fence_found(&self, position: u64) -> Result<()> {
         let state = self.lock();
         let anchor = &state.anchor;
-        self.region.flush(Site::LogFound, anchor.range());
+        self.region.rewrite(Site::LogFound, anchor.range());
         for range in ring_ranges(anchor, position, state.head) {
-            self.region.flush(Site::LogFound, range);
+            self.region.rewrite(Site::LogFound, range);
         }
         self.region.fence(Site::LogFound)
     }
@@ -307,6 +331,7 @@ impl EdgeLog {
             logged: VecDeque::new(),
             first_untaken: anchor.tail_sequence,
             anchor,
+            stores: Stores::default(),
         };
         Self {
             region,
@@ -318,6 +343,8 @@ impl EdgeLog {
             durable: Watermark::new(anchor.tail, anchor.tail_sequence),
             fencing: Mutex::new(()),
             released: Condvar::new(),
+            stored: Condvar::new(),
+            anchoring: Mutex::new(()),
         }
     }
 
@@ -394,14 +421,18 @@ impl EdgeLog {
     }
 
     /// Makes this open's generation durable; the caller has durably undone by then what the
-    /// open dropped. Called before the first write of an open.
+    /// open dropped. Called before each write; the first one of an open changes the anchor.
+    ///
+    /// # Errors
+    /// Those of a fence, and of every change since a failed sync or in a forked child.
     pub fn begin_writing(&self) -> Result<()> {
+        self.region.check_health()?;
         if self.is_writing.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut state = self.lock();
+        let anchoring = self.anchoring.lock();
         if !self.is_writing.load(Relaxed) {
-            self.change_anchor(&mut state, |anchor| anchor.generation += 1)?;
+            self.change_anchor(&anchoring, |_, anchor| anchor.generation += 1)?;
             self.is_writing.store(true, Ordering::Release);
         }
         Ok(())
@@ -444,49 +475,56 @@ impl EdgeLog {
         debug_assert_eq!(batch.is_weighted(), self.weighted);
         let body = encode_body(batch);
         let body_crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&body));
-        let mut state = self.open_state(is_alone);
-        self.close_window(&mut state);
-        let bytes = record_bytes(batch.len() as u64, self.weighted);
-        let kept = kept_for_deletions(&state.anchor, batch.only_takes_away());
-        let has_vertex_updates = batch.vertex_update_count() > 0;
-        let count = batch.len() as u32;
-        let Some(record) = self.reserve(&mut state, (bytes, kept), count, has_vertex_updates)?
-        else {
-            return Ok(Appended::Full);
-        };
-        let anchor = state.anchor;
-        let sequences = [record.sequence, self.durable.sequence()];
-        let header = encode_header(anchor.generation, count, has_vertex_updates.into(), sequences);
+        let Some(reserved) = self.reserve(batch, is_alone)? else { return Ok(Appended::Full) };
+        let Reserved { record, header, anchor, head, untaken } = reserved;
+        let position = record.start();
+        let mut storing = Storing { log: self, position, is_stored: false };
+        let header = header.encode(self.salt, position);
         let commit = encode_commit(body_crc, &header, record.end_sequence());
-        self.store(&anchor, record.start(), &header);
+        self.store(&anchor, position, &header);
         self.store(&anchor, record.position, &body);
         self.store(&anchor, record.position + 4 * body.len() as u64, &commit);
-        Ok(Appended::At { position: state.head, untaken: state.untaken() })
+        storing.is_stored = true;
+        Ok(Appended::At { position: head, untaken })
     }
 
-    /// Takes the next `bytes` of the ring for a record, and keeps some free after them. Returns
-    /// nothing if the ring has no room.
-    fn reserve(
-        &self,
-        state: &mut State,
-        (bytes, kept): (u64, u64),
-        count: u32,
-        has_vertex_updates: bool,
-    ) -> Result<Option<Record>> {
-        if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
-            return Ok(None);
+    /// Takes the next bytes of the ring for a record of `batch`, and leaves some free for deletions.
+    /// Returns nothing if the ring has no room.
+    fn reserve(&self, batch: &Batch, is_alone: bool) -> Result<Option<Reserved>> {
+        let bytes = record_bytes(batch.len() as u64, self.weighted);
+        loop {
+            let mut state = self.open_state(is_alone);
+            self.close_window(&mut state);
+            let kept = kept_for_deletions(&state.anchor, batch.only_takes_away());
+            if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
+                return Ok(None);
+            }
+            let Some(missing) = self.missing_room(&state, bytes, kept) else {
+                return Ok(Some(self.reserve_at_head(&mut state, batch, bytes)));
+            };
+            drop(state);
+            self.make_room(missing)?;
         }
-        self.make_room(state, bytes, kept)?;
-        let position = state.head + 4 * HEADER_WORDS as u64;
-        let (sequence, generation) = (state.next_sequence, state.anchor.generation);
-        let record = Record::new(position, sequence, count, generation, has_vertex_updates);
-        state.head += bytes;
-        state.next_sequence += u64::from(count);
-        state.note(record);
-        Ok(Some(record))
     }
 
-    /// Fences the log at least up to `position`; a fence covers all that was appended by then.
+    fn reserve_at_head(&self, state: &mut State, batch: &Batch, bytes: u64) -> Reserved {
+        let header = Header {
+            generation: state.anchor.generation,
+            count: batch.len() as u32,
+            has_vertex_updates: batch.vertex_update_count() > 0,
+            sequence: state.next_sequence,
+            durable_sequence: self.durable.sequence(),
+        };
+        let record = Record::of_batch(state.head, &header);
+        state.stores.begin((state.head, state.next_sequence));
+        state.head += bytes;
+        state.next_sequence = record.end_sequence();
+        state.note(record);
+        let (anchor, head, untaken) = (state.anchor, state.head, state.untaken());
+        Reserved { record, header, anchor, head, untaken }
+    }
+
+    /// Fences the log at least up to `position`; a fence covers all that was stored by then.
     pub fn make_durable(&self, position: u64) -> Result<()> {
         if self.durable.position() >= position {
             return Ok(());
@@ -495,10 +533,24 @@ impl EdgeLog {
         if self.durable.position() >= position {
             return Ok(());
         }
-        let state = self.lock();
-        let (anchor, head, sequence) = (state.anchor, state.head, state.next_sequence);
+        let mut state = self.lock();
+        self.wait_for_stores(&mut state, position)?;
+        let anchor = state.anchor;
+        let (end, sequence) = state.stores.end((state.head, state.next_sequence));
         drop(state);
-        self.fence_up_to(&anchor, head, sequence)
+        self.fence_up_to(&anchor, end, sequence)
+    }
+
+    /// Waits until all records before `position` are stored.
+    fn wait_for_stores(&self, state: &mut MutexGuard<'_, State>, position: u64) -> Result<()> {
+        while state.stores.end((state.head, 0)).0 < position {
+            if state.stores.is_broken() {
+                let first = "a thread ended while it wrote to the log".into();
+                return Err(Error::Poisoned { first });
+            }
+            self.stored.wait(state);
+        }
+        Ok(())
     }
 
     /// Fences what is not known to be durable up to `position`, where all before `sequence` is.
@@ -527,8 +579,9 @@ impl EdgeLog {
 
     /// Takes the fenced records that have not been taken.
     pub fn take_records(&self) -> Vec<Record> {
-        let durable = self.durable.position();
         let mut state = self.lock();
+        // Not before: the end of a window is what makes its lines count.
+        let durable = self.durable.position();
         let last = state.last.take();
         state.logged.extend(last);
         let whole = |record: &&Record| record.end(self.weighted) <= durable;
@@ -605,13 +658,15 @@ impl EdgeLog {
     /// # Errors
     /// `Corruption` if a header is no longer what was written; then the tail stays.
     pub fn free_before(&self, sequence: u64, checkpoint: Checkpoint) -> Result<()> {
-        let mut state = self.lock();
-        let taken_end = state.taken_end();
+        let anchoring = self.anchoring.lock();
+        let state = self.lock();
+        let (anchor, taken_end) = (state.anchor, state.taken_end());
+        drop(state);
         let tail = match sequence >= taken_end.sequence {
             true => taken_end,
-            false => self.boundary_before(&state.anchor, sequence, taken_end)?,
+            false => self.boundary_before(&anchor, sequence, taken_end)?,
         };
-        self.change_anchor(&mut state, |anchor| {
+        self.change_anchor(&anchoring, |_, anchor| {
             anchor.tail = tail.position;
             anchor.tail_generation = tail.generation;
             anchor.tail_sequence = tail.sequence;
@@ -629,26 +684,8 @@ impl EdgeLog {
 
     /// Durably changes what the layout leaves with the tail; the tail stays where it is.
     pub fn change_checkpoint(&self, checkpoint: Checkpoint) -> Result<()> {
-        let mut state = self.lock();
-        self.change_anchor(&mut state, |anchor| anchor.checkpoint = checkpoint)
-    }
-
-    /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
-    /// the rest of the file; does nothing if the log is not empty.
-    pub fn restart_ring(&self, capacity: u64) -> Result<()> {
-        let mut state = self.lock();
-        if state.head != state.anchor.tail {
-            return Ok(());
-        }
-        let head = state.head;
-        self.change_anchor(&mut state, |anchor| {
-            anchor.base = head;
-            anchor.tail_generation = anchor.generation;
-            anchor.capacity = capacity.next_multiple_of(64);
-            anchor.allocated = 0;
-        })?;
-        state.populated = RING_OFFSET;
-        self.region.shrink(RING_OFFSET)
+        let anchoring = self.anchoring.lock();
+        self.change_anchor(&anchoring, |_, anchor| anchor.checkpoint = checkpoint)
     }
 
     /// Returns the bytes that the ring must have for `batch` to fit while it is empty.
@@ -668,41 +705,6 @@ impl EdgeLog {
         self.region.len().saturating_sub(RING_OFFSET)
     }
 
-    /// Makes room for `bytes` after the head, with their page faults, and for `kept` more.
-    fn make_room(&self, state: &mut State, bytes: u64, kept: u64) -> Result<()> {
-        self.grow_ring(state, bytes + kept)?;
-        self.populate_ring(state, bytes)
-    }
-
-    /// Makes room for `bytes` more after the head.
-    fn grow_ring(&self, state: &mut State, bytes: u64) -> Result<()> {
-        let anchor = state.anchor;
-        let needed = (state.head + bytes - anchor.base).min(anchor.capacity);
-        let allocated = self.allocated();
-        if needed <= allocated {
-            return Ok(());
-        }
-        let step = (allocated / 2).clamp(RING_GROWTH_BYTES_MIN, RING_GROWTH_BYTES_MAX);
-        let wanted = (allocated + step).max(needed).next_multiple_of(4096).min(anchor.capacity);
-        match self.region.grow(RING_OFFSET + wanted) {
-            Err(Error::NoSpace { .. }) if wanted > needed => self.region.grow(RING_OFFSET + needed),
-            outcome => outcome,
-        }?;
-        let allocated = self.allocated();
-        self.change_anchor(state, |anchor| anchor.allocated = allocated)
-    }
-
-    /// Takes the page faults of the next `bytes` and some more, while the ring is first written.
-    fn populate_ring(&self, state: &mut State, bytes: u64) -> Result<()> {
-        let needed = RING_OFFSET + state.head + bytes - state.anchor.base;
-        if needed > state.populated && state.populated < self.region.len() {
-            let end = (needed + POPULATE_BYTES).min(self.region.len());
-            self.region.populate(state.populated..end)?;
-            state.populated = end;
-        }
-        Ok(())
-    }
-
     fn store(&self, anchor: &Anchor, position: u64, words: &[u32]) {
         let mut rest = words;
         for range in ring_ranges(anchor, position, position + 4 * words.len() as u64) {
@@ -719,32 +721,6 @@ impl EdgeLog {
             *part = self.region.words(range.start, ((range.end - range.start) / 4) as usize);
         }
         parts
-    }
-
-    /// Makes a changed anchor durable, in place of the older one.
-    fn change_anchor(&self, state: &mut State, change: impl FnOnce(&mut Anchor)) -> Result<()> {
-        let mut anchor = state.anchor;
-        change(&mut anchor);
-        anchor.counter += 1;
-        self.write_anchor(&anchor)?;
-        state.anchor = anchor;
-        Ok(())
-    }
-
-    fn write_anchor(&self, anchor: &Anchor) -> Result<()> {
-        let range = anchor.range();
-        self.region.store_words(range.start, &anchor.encode(self.salt));
-        self.region.flush(Site::LogAnchor, range);
-        self.region.fence(Site::LogAnchor)
-    }
-}
-
-/// Bytes of the ring that a batch must leave free, so that a full graph can be deleted from.
-fn kept_for_deletions(anchor: &Anchor, only_takes_away: bool) -> u64 {
-    if only_takes_away {
-        0
-    } else {
-        (anchor.capacity / 64).next_multiple_of(64).min(KEPT_BYTES_MAX)
     }
 }
 

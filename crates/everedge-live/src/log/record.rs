@@ -1,9 +1,13 @@
 //! Records of the log: one batch each, in whole cache lines.
 
-use super::split;
+use super::{join, split};
 use crate::batch::Batch;
 
-pub(super) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"BTCH");
+/// The second word of a header, but for its lowest bit: no update has it in any word that can lie
+/// there. As an id it is too large, with a mark it is not the one of a vertex, and as a weight it is
+/// no number.
+const HEADER_MARK: u32 = 0xffb7_c4e2;
+const HAS_VERTEX_UPDATES: u32 = 1;
 pub(super) const COMMIT_MAGIC: u32 = u32::from_le_bytes(*b"CMIT");
 pub(super) const HEADER_WORDS: usize = 8;
 pub(super) const COMMIT_WORDS: usize = 4;
@@ -29,14 +33,10 @@ pub struct Record {
 }
 
 impl Record {
-    /// Returns the record of one batch whose first update lies at `position`.
-    pub(super) fn new(
-        position: u64,
-        sequence: u64,
-        count: u32,
-        generation: u32,
-        has_vertex_updates: bool,
-    ) -> Self {
+    /// Returns the record of the batch that begins at `start`.
+    pub(super) fn of_batch(start: u64, header: &Header) -> Self {
+        let Header { generation, count, has_vertex_updates, sequence, .. } = *header;
+        let position = start + 4 * HEADER_WORDS as u64;
         let is_of_lines = count == 1 && !has_vertex_updates;
         Self { position, sequence, count, is_of_lines, generation, has_vertex_updates }
     }
@@ -111,15 +111,45 @@ pub(super) fn encode_body(batch: &Batch) -> Vec<u32> {
     body
 }
 
-pub(super) fn encode_header(
-    generation: u32,
-    count: u32,
-    flags: u32,
-    [sequence, durable]: [u64; 2],
-) -> [u32; HEADER_WORDS] {
-    let [s0, s1] = split(sequence);
-    let [d0, d1] = split(durable);
-    [RECORD_MAGIC, generation, count, flags, s0, s1, d0, d1]
+/// What stands before the updates of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) generation: u32,
+    pub(super) count: u32,
+    pub(super) has_vertex_updates: bool,
+    pub(super) sequence: u64,
+    /// All updates before this one were durable when the batch was appended.
+    pub(super) durable_sequence: u64,
+}
+
+impl Header {
+    /// Returns the words of the header of the record that begins at `position`.
+    #[inline]
+    pub(super) fn encode(&self, salt: u32, position: u64) -> [u32; HEADER_WORDS] {
+        let Self { generation, count, has_vertex_updates, sequence, durable_sequence } = *self;
+        let mark = HEADER_MARK | if has_vertex_updates { HAS_VERTEX_UPDATES } else { 0 };
+        let ([s0, s1], [d0, d1]) = (split(sequence), split(durable_sequence));
+        let [p0, p1] = split(position);
+        // The check stands for magic and position: of a batch that says what is a header elsewhere,
+        // nothing is one here.
+        let covered = [p0, p1, mark, generation, count, s0, s1, d0, d1];
+        let check = crc32c::crc32c_append(salt, bytemuck::cast_slice(&covered));
+        [check, mark, generation, count, s0, s1, d0, d1]
+    }
+
+    /// Reads words that may be the header of a record that begins at `position`.
+    pub(super) fn decode(words: &[u32; HEADER_WORDS], salt: u32, position: u64) -> Option<Header> {
+        let [_, mark, generation, count, s0, s1, d0, d1] = *words;
+        let (sequence, durable_sequence) = (join(s0, s1), join(d0, d1));
+        let has_vertex_updates = mark & HAS_VERTEX_UPDATES != 0;
+        let header = Header { generation, count, has_vertex_updates, sequence, durable_sequence };
+        (header.encode(salt, position) == *words).then_some(header)
+    }
+}
+
+/// Returns whether a line may begin with a header, at one look.
+pub(super) fn may_be_header(second_word: u32) -> bool {
+    second_word & !HAS_VERTEX_UPDATES == HEADER_MARK
 }
 
 /// The commit's checksum covers body, header and end, in this order, so that the body's part can

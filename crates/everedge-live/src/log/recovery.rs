@@ -1,13 +1,14 @@
 //! Opening a log: which records are whole, and whether damage hides others.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 
 use everedge_core::par;
 
 use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
 use super::record::{
-    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, LINE_BYTES, LINE_WORDS, RECORD_MAGIC, encode_commit,
-    record_bytes,
+    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, encode_commit,
+    may_be_header, record_bytes,
 };
 use super::{Boundary, EdgeLog, Progress, Record, State, crc_of_shared, join};
 use crate::{Error, Result};
@@ -20,8 +21,9 @@ const CHECKED_RECORDS: usize = 8;
 const LOOKED_AT_WORDS: usize = 1 << 20;
 
 impl EdgeLog {
-    /// Reads records from `first` on to the first that is not whole.
-    pub(super) fn find_records(&self, first: Progress) -> Result<()> {
+    /// Reads records from `first` on to the first that is not whole. Returns where those begin that
+    /// no later one proves durable: each says how far the log was when it was appended.
+    pub(super) fn find_records(&self, first: Progress) -> Result<u64> {
         let mut state = self.lock();
         let anchor = state.anchor;
         let mut generation = first.generation;
@@ -29,23 +31,28 @@ impl EdgeLog {
         state.next_sequence = first.sequence;
         state.first_untaken = first.sequence;
         let end = anchor.tail + anchor.capacity;
+        let mut unproven = VecDeque::new();
         let mut records = self.whole_records(&anchor, state.head, end);
         'records: while !records.is_empty() {
             for found in records {
-                self.refuse_later(&anchor, &state, &found)?;
-                if found.sequence != state.next_sequence || found.generation < generation {
+                self.refuse_later(&anchor, &state, &found.header)?;
+                let header = found.header;
+                if header.sequence != state.next_sequence || header.generation < generation {
                     break 'records;
                 }
-                generation = found.generation;
+                let is_proven = |end: &mut (u64, u64)| end.0 <= header.durable_sequence;
+                while unproven.pop_front_if(is_proven).is_some() {}
+                unproven.push_back((found.end_sequence(), found.position));
+                generation = header.generation;
                 state.note(found.record());
                 state.head = found.end;
-                state.next_sequence += u64::from(found.count);
+                state.next_sequence += u64::from(header.count);
             }
             records = self.whole_records(&anchor, state.head, end);
         }
         self.refuse_lost_records(&anchor, &state)?;
         self.durable.raise(state.head, state.next_sequence);
-        Ok(())
+        Ok(unproven.front().map_or(state.head, |&(_, position)| position))
     }
 
     /// Whether the record before `progress` is there, so that this is not an older or another log.
@@ -83,8 +90,8 @@ impl EdgeLog {
         let mut records: Vec<Record> = Vec::new();
         while position < end {
             let (header, _) = self.frame_at(&anchor, position, end - position)?;
-            let found = FoundRecord::decode(&header, position, self.weighted)?;
-            if found.sequence != sequence {
+            let found = self.decode(&header, position)?;
+            if found.header.sequence != sequence {
                 return None;
             }
             let record = found.record();
@@ -107,8 +114,9 @@ impl EdgeLog {
         let (mut position, mut next) = (anchor.tail, anchor.tail_sequence);
         while position < end.position {
             let header = self.read_array(anchor, position, end.position - position);
-            let found = header.and_then(|h| FoundRecord::decode(&h, position, self.weighted));
-            let found = found.filter(|found| found.sequence == next && found.end <= end.position);
+            let found = header.and_then(|header| self.decode(&header, position));
+            let found =
+                found.filter(|found| found.header.sequence == next && found.end <= end.position);
             let Some(found) = found else {
                 let offset = RING_OFFSET + (position - anchor.base) % anchor.capacity;
                 let what = format!("log record of update {next}");
@@ -116,7 +124,8 @@ impl EdgeLog {
                 return Err(self.damage(offset, what, "its header".into(), found));
             };
             if found.end_sequence() > sequence {
-                return Ok(Boundary { position, sequence: next, generation: found.generation });
+                let generation = found.header.generation;
+                return Ok(Boundary { position, sequence: next, generation });
             }
             (position, next) = (found.end, found.end_sequence());
         }
@@ -139,9 +148,12 @@ impl EdgeLog {
                 let part = &words[first..words.len().min(first + LOOKED_AT_WORDS)];
                 let (start, lines) = (position + 4 * first as u64, part.chunks(LINE_WORDS));
                 (start..).step_by(LINE_BYTES as usize).zip(lines).try_for_each(
-                    |(position, line)| match line[0].load(Relaxed) {
-                        RECORD_MAGIC => self.refuse_lost(anchor, state, position, &readable_bytes),
-                        _ => Ok(()),
+                    |(position, line)| {
+                        let second = line.get(1).map_or(0, |word| word.load(Relaxed));
+                        match may_be_header(second) {
+                            true => self.refuse_lost(anchor, state, position, &readable_bytes),
+                            false => Ok(()),
+                        }
                     },
                 )
             });
@@ -169,13 +181,13 @@ impl EdgeLog {
             ));
         }
         match self.record_at(anchor, position, anchor.capacity) {
-            Some(later) => self.refuse_later(anchor, state, &later),
+            Some(later) => self.refuse_later(anchor, state, &later.header),
             None => Ok(()),
         }
     }
 
     /// Refuses a whole record that proves that there was more than was found.
-    fn refuse_later(&self, anchor: &Anchor, state: &State, later: &FoundRecord) -> Result<()> {
+    fn refuse_later(&self, anchor: &Anchor, state: &State, later: &Header) -> Result<()> {
         let next = state.next_sequence;
         if later.generation > anchor.generation {
             let expected = format!("generation {} or a later one", later.generation);
@@ -204,9 +216,17 @@ impl EdgeLog {
     /// Returns how long the record at `position` is, if its header and its end belong together.
     fn framed_bytes(&self, anchor: &Anchor, position: u64) -> Option<u64> {
         let (header, commit) = self.frame_at(anchor, position, anchor.capacity)?;
-        let found = FoundRecord::decode(&header, position, self.weighted)?;
+        let found = self.decode(&header, position)?;
         let [c0, _, c2, c3] = encode_commit(0, &header, found.end_sequence());
         ((commit[0], commit[2], commit[3]) == (c0, c2, c3)).then_some(found.end - position)
+    }
+
+    /// Reads what may be the header of the record at `position`.
+    fn decode(&self, words: &[u32; HEADER_WORDS], position: u64) -> Option<FoundRecord> {
+        let header = Header::decode(words, self.salt, position)?;
+        header.sequence.checked_add(header.count.into())?;
+        let end = position + record_bytes(u64::from(header.count), self.weighted);
+        Some(FoundRecord { position, header, end })
     }
 
     /// Returns the first words and the last words of what may be a record.
@@ -217,7 +237,7 @@ impl EdgeLog {
         available: u64,
     ) -> Option<([u32; HEADER_WORDS], [u32; COMMIT_WORDS])> {
         let header = self.read_array(anchor, position, available)?;
-        let found = FoundRecord::decode(&header, position, self.weighted)?;
+        let found = self.decode(&header, position)?;
         if found.end - position > available {
             return None;
         }
@@ -231,7 +251,7 @@ impl EdgeLog {
         let (mut positions, mut next) = (Vec::new(), position);
         while next - position < CHECKED_BYTES
             && let Some((header, _)) = self.frame_at(anchor, next, end - next)
-            && let Some(found) = FoundRecord::decode(&header, next, self.weighted)
+            && let Some(found) = self.decode(&header, next)
         {
             positions.push(next);
             next = found.end;
@@ -245,13 +265,14 @@ impl EdgeLog {
     /// Reads the record at `position`, if a whole one of at most `available` bytes is there.
     fn record_at(&self, anchor: &Anchor, position: u64, available: u64) -> Option<FoundRecord> {
         let (header, commit) = self.frame_at(anchor, position, available)?;
-        let found = FoundRecord::decode(&header, position, self.weighted)?;
+        let found = self.decode(&header, position)?;
         let commit_position = found.end - 4 * COMMIT_WORDS as u64;
-        if !self.is_readable(anchor, found.body_position, commit_position) {
+        let body_position = position + 4 * HEADER_WORDS as u64;
+        if !self.is_readable(anchor, body_position, commit_position) {
             return None;
         }
         let mut crc = self.salt;
-        for part in self.words_in(anchor, found.body_position, commit_position) {
+        for part in self.words_in(anchor, body_position, commit_position) {
             crc = crc_of_shared(crc, part);
         }
         let expected = encode_commit(crc, &header, found.end_sequence());
@@ -291,41 +312,21 @@ impl EdgeLog {
     }
 }
 
-/// A record whose header looks right.
+/// A record whose header is whole.
 struct FoundRecord {
-    generation: u32,
-    count: u32,
-    has_vertex_updates: bool,
-    sequence: u64,
-    durable_sequence: u64,
-    body_position: u64,
+    position: u64,
+    header: Header,
     end: u64,
 }
 
 impl FoundRecord {
-    fn decode(header: &[u32; HEADER_WORDS], position: u64, weighted: bool) -> Option<Self> {
-        let [magic, generation, count, flags, s0, s1, d0, d1] = *header;
-        let found = Self {
-            generation,
-            count,
-            has_vertex_updates: flags != 0,
-            sequence: join(s0, s1),
-            durable_sequence: join(d0, d1),
-            body_position: position + 4 * HEADER_WORDS as u64,
-            end: position + record_bytes(u64::from(count), weighted),
-        };
-        (magic == RECORD_MAGIC && found.sequence.checked_add(count.into()).is_some())
-            .then_some(found)
-    }
-
     /// The sequence number after its last update.
     fn end_sequence(&self) -> u64 {
-        self.sequence + u64::from(self.count)
+        self.header.sequence + u64::from(self.header.count)
     }
 
     fn record(&self) -> Record {
-        let Self { body_position, sequence, count, generation, has_vertex_updates, .. } = *self;
-        Record::new(body_position, sequence, count, generation, has_vertex_updates)
+        Record::of_batch(self.position, &self.header)
     }
 }
 
@@ -373,10 +374,14 @@ mod tests {
         // As if neither had been fenced: the first record is torn, the second is whole.
         damage(&region, RING_OFFSET + 32);
         let second = RING_OFFSET + record_bytes(first.len() as u64, first.is_weighted());
-        region.store_words(second + 24, &[0, 0]);
+        let position = second - RING_OFFSET;
+        let header: Vec<u32> = region.words(second, 8).iter().map(|w| w.load(Relaxed)).collect();
+        let header = Header::decode(&header.try_into().unwrap(), SALT, position).unwrap();
+        assert_eq!((header.sequence, header.durable_sequence), (1, 1));
+        let header = Header { durable_sequence: 0, ..header }.encode(SALT, position);
+        region.store_words(second, &header);
         let whole = log.record_at(&log.state.lock().anchor, second - RING_OFFSET, 64);
         assert!(whole.is_none(), "the checksum covers what was known to be durable");
-        let header: Vec<u32> = region.words(second, 8).iter().map(|w| w.load(Relaxed)).collect();
         let body_crc = crc32c::crc32c_append(SALT, bytemuck::cast_slice(&[2u32, 2]));
         region.store_words(second + 40, &encode_commit(body_crc, &header, 2));
 
@@ -411,6 +416,86 @@ mod tests {
         log.free_before(7, Checkpoint::default()).unwrap();
         let again = EdgeLog::open(region, false, SALT).unwrap();
         assert_eq!((sequences(&again), again.checkpoint().1), (vec![6], 6), "nobody had taken it");
+    }
+
+    /// Eight dense edges that lie as a line of a batch and spell header and end of a record of the
+    /// log's first version, or a mark and a header as far as ids can.
+    fn line_of_edges(first_word: u32) -> [(u32, u32); 8] {
+        let end = u32::from_le_bytes(*b"CMIT");
+        [(first_word, 1), (64, 0), (9, 0), (9, 0), (9, 0), (9, 0), (end, 1), (73, 0)]
+    }
+
+    #[test]
+    fn dense_ids_that_spell_records_are_no_records() {
+        let (_volume, region) = new_region();
+        let log = EdgeLog::create(region.clone(), 1 << 20, false, SALT).unwrap();
+        // Header and first words up to a line of its own.
+        let mut edges = vec![(0, 0); 4];
+        for word in [u32::from_le_bytes(*b"BTCH"), 0x7fff_fffe] {
+            edges.extend((0..512).flat_map(|_| line_of_edges(word)));
+        }
+        append(&log, &edges);
+        assert_eq!(sequences(&log), [0]);
+        log.advance_tail(edges.len() as u64, Checkpoint::default()).unwrap();
+        append(&log, &[(1, 1)]);
+        let log = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!(sequences(&log), [edges.len() as u64]);
+    }
+
+    #[test]
+    fn a_header_counts_only_where_it_was_written() {
+        let header = Header {
+            generation: 3,
+            count: 5,
+            has_vertex_updates: true,
+            sequence: 1 << 40,
+            durable_sequence: 7,
+        };
+        let words = header.encode(SALT, 128);
+        assert_eq!(Header::decode(&words, SALT, 128), Some(header));
+        assert_eq!(Header::decode(&words, SALT, 192), None);
+        assert_eq!(Header::decode(&words, SALT + 1, 128), None);
+        for bit in 0..8 * 32 {
+            let mut changed = words;
+            changed[bit / 32] ^= 1 << (bit % 32);
+            assert_eq!(Header::decode(&changed, SALT, 128), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_log_of_another_version_is_named_so() {
+        let (_volume, region) = new_region();
+        drop(EdgeLog::create(region.clone(), 4096, false, SALT).unwrap());
+        region.store_words(4096 + 4, &[1]);
+        let error = EdgeLog::open(region, false, SALT).err().expect("an error");
+        assert!(matches!(error, Error::Version { found: 1, supported: 2, .. }), "{error}");
+    }
+
+    /// A single edge is durable when its call returns, though the window that it lies in is open.
+    #[test]
+    fn acknowledged_lines_are_taken_while_their_window_is_open() {
+        let (volume, _recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
+        let region = volume.create_region("log", RING_OFFSET).unwrap();
+        let log = EdgeLog::create(region, 1 << 20, false, SALT).unwrap();
+        log.begin_writing().unwrap();
+        for edge in 0..3 {
+            log.append_line((edge, edge), None).unwrap();
+        }
+        let taken: u32 = log.take_records().iter().map(|record| record.count).sum();
+        assert_eq!(taken, 3);
+    }
+
+    #[test]
+    fn room_for_deletions_stays_when_the_ring_is_cut_back() {
+        let (_volume, region) = new_region();
+        let log = EdgeLog::create(region.clone(), 4 << 20, false, SALT).unwrap();
+        append(&log, &vec![(1, 1); 100_000]);
+        assert_eq!(sequences(&log).len(), 1);
+        log.advance_tail(100_000, Checkpoint::default()).unwrap();
+        log.restart_ring(4 << 20).unwrap();
+        assert_eq!(log.allocated(), (4 << 20) / 64);
+        let log = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!(log.anchor().allocated, (4 << 20) / 64, "a file that is cut further is found");
     }
 
     #[test]

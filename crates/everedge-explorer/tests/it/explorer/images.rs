@@ -171,3 +171,93 @@ fn a_planted_checksum_test_lets_everything_pass() {
     assert!(region.checksum_matches(Site::Block, 1, 2));
     assert!(!region.checksum_matches(Site::LogRecord, 1, 2));
 }
+
+/// Stores `value` at the beginning and syncs, which fails with an error of the device.
+fn lose(region: &Region, recorder: &Recorder, value: u64) {
+    const EIO: i32 = 5;
+    store(region, 0, value);
+    region.flush(Site::Block, 0..8);
+    recorder.fail_nth(0, EIO, false);
+    region.fence(Site::Block).expect_err("a failed sync");
+}
+
+/// Returns a file of one sector that was synced, whose later content a failed sync lost, and the
+/// handle that comes after.
+fn lost_and_opened_again() -> (Volume, Region, Recorder) {
+    let (volume, region, recorder) = recorded(MediumKind::File, false, 512);
+    store(&region, 0, 1);
+    region.flush(Site::Block, 0..8);
+    region.fence(Site::Block).expect("a fence");
+    lose(&region, &recorder, 2);
+    assert!(region.fence(Site::Block).is_err() && region.grow(1024).is_err(), "poisoned");
+    let volume = recorder.open_again(&volume).expect("another handle");
+    let region = volume.open_region("log").expect("a region");
+    assert_eq!(region.load_u64(0), 2, "the cache still returns what was lost");
+    (volume, region, recorder)
+}
+
+#[test]
+fn what_a_failed_sync_lost_is_read_and_never_written() {
+    let (_volume, region, recorder) = lost_and_opened_again();
+    region.flush(Site::Block, 0..512);
+    region.fence(Site::Block).expect("a fence");
+    recorder.mark(Mark::Begin(1));
+    assert_eq!(outcomes(&recorder, [0]), [[1], [2]].into());
+}
+
+#[test]
+fn what_is_stored_again_after_a_failed_sync_is_written() {
+    let (_volume, region, recorder) = lost_and_opened_again();
+    region.rewrite(Site::LogFound, 0..16);
+    region.fence(Site::LogFound).expect("a fence");
+    recorder.mark(Mark::Begin(1));
+    assert_eq!(outcomes(&recorder, [0]), [[2]].into());
+
+    let (_volume, region, recorder) = lost_and_opened_again();
+    recorder.plant(Plant::DropRewrite(Site::LogFound));
+    region.rewrite(Site::LogFound, 0..16);
+    region.fence(Site::LogFound).expect("a fence");
+    recorder.mark(Mark::Begin(1));
+    assert_eq!(outcomes(&recorder, [0]), [[1], [2]].into(), "a flush alone writes nothing");
+}
+
+#[test]
+fn a_process_killed_after_a_failed_sync_leaves_what_is_lost_to_be_read() {
+    let (_volume, _region, recorder) = lost_and_opened_again();
+    let mut last = None;
+    recorder.images_of_kills(|image| {
+        last = Some(image.clone());
+        ControlFlow::Continue(())
+    });
+    let killed = last.expect("an image");
+    for is_stored_again in [false, true] {
+        let (volume, recorder) = Volume::from_killed(&killed).expect("a volume");
+        let region = volume.open_region("log").expect("a region");
+        assert_eq!(region.load_u64(0), 2);
+        match is_stored_again {
+            true => region.rewrite(Site::LogFound, 0..8),
+            false => region.flush(Site::LogFound, 0..8),
+        }
+        region.fence(Site::LogFound).expect("a fence");
+        recorder.mark(Mark::Begin(1));
+        let expected = if is_stored_again { [[2], [2]] } else { [[1], [2]] };
+        assert_eq!(outcomes(&recorder, [0]), expected.into());
+    }
+}
+
+#[test]
+fn a_file_whose_growth_was_not_synced_loses_what_waits() {
+    const EIO: i32 = 5;
+    let (volume, region, recorder) = recorded(MediumKind::File, false, 512);
+    store(&region, 0, 1);
+    // The call before the sync allocates.
+    recorder.fail_nth(1, EIO, false);
+    region.grow(1024).expect_err("a failed sync");
+    assert!(matches!(region.fence(Site::Block), Err(everedge_live::Error::Poisoned { .. })));
+    let volume = recorder.open_again(&volume).expect("another handle");
+    let region = volume.open_region("log").expect("a region");
+    region.flush(Site::Block, 0..8);
+    region.fence(Site::Block).expect("a fence");
+    recorder.mark(Mark::Begin(1));
+    assert!(outcomes(&recorder, [0]).contains(&[0]), "a later sync writes nothing of it");
+}

@@ -12,6 +12,7 @@ mod toy;
 
 use everedge_live::Result;
 use everedge_medium::{Image, ImageRule, Mark, MediumKind, Plant, Recorder, Volume};
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt::{self, Debug};
 use std::ops::ControlFlow;
@@ -57,11 +58,13 @@ pub(crate) struct History<T> {
     recorder: Recorder,
     /// `states[n - 1]`: the state after operation n.
     states: Vec<T>,
+    /// The last operation that was acknowledged.
+    acknowledged: Cell<usize>,
 }
 
 impl<T> History<T> {
     pub(crate) fn new(recorder: Recorder) -> History<T> {
-        History { recorder, states: Vec::new() }
+        History { recorder, states: Vec::new(), acknowledged: Cell::new(0) }
     }
 
     /// Begins the operation that leads to `state`.
@@ -72,6 +75,7 @@ impl<T> History<T> {
 
     /// Acknowledges the operation.
     pub(crate) fn acknowledge(&self) {
+        self.acknowledged.set(self.states.len());
         self.recorder.mark(Mark::Acknowledged(self.states.len() as u64));
     }
 
@@ -261,6 +265,16 @@ impl<S: Subject> Exploration<'_, S> {
         seed: u64,
         prepare: impl FnOnce(&Recorder),
     ) -> (History<S::State>, Result<()>) {
+        let (_volume, history, outcome) = self.record_on_volume(seed, prepare);
+        (history, outcome)
+    }
+
+    /// Runs one history and returns the volume too, whose handle may be poisoned.
+    fn record_on_volume(
+        &self,
+        seed: u64,
+        prepare: impl FnOnce(&Recorder),
+    ) -> (Volume, History<S::State>, Result<()>) {
         let (volume, recorder) = match &self.start {
             Start::New => Volume::recorded(self.kind, self.eadr),
             Start::PowerLoss(image) => Volume::from_image(image).expect("memory"),
@@ -270,7 +284,7 @@ impl<S: Subject> Exploration<'_, S> {
         prepare(&recorder);
         let mut history = History::new(recorder);
         let outcome = self.subject.run(seed, &volume, &mut history);
-        (history, outcome)
+        (volume, history, outcome)
     }
 
     fn plant_in(&self, recorder: &Recorder) {
@@ -426,6 +440,82 @@ impl<S: Subject> Exploration<'_, S> {
             });
         }
         unreachable!("a history has fewer calls than there are numbers")
+    }
+
+    /// Makes every call of a history fail once in turn, opens the store again as its user does, goes
+    /// on, and checks what a power loss leaves from then on.
+    pub(crate) fn go_on_after_failing_calls(
+        &self,
+        seed: u64,
+        errno: i32,
+    ) -> std::result::Result<Report, String> {
+        let mut report = Report::default();
+        for n in 0.. {
+            let fail = |recorder: &Recorder| recorder.fail_nth(n, errno, false);
+            let (volume, mut history, outcome) = self.record_on_volume(seed, fail);
+            if !history.recorder.has_failed() {
+                outcome.map_err(|e| format!("{} seed {seed}: {e}", self.name))?;
+                return Ok(report);
+            }
+            report.histories += 1;
+            report.images += self
+                .go_on(seed, &volume, &mut history)
+                .map_err(|what| format!("{} seed {seed}, call {n} fails: {what}", self.name))?;
+        }
+        Ok(report)
+    }
+
+    /// Opens what a history left, goes on, and returns how many images of that were checked.
+    fn go_on(
+        &self,
+        seed: u64,
+        volume: &Volume,
+        history: &mut History<S::State>,
+    ) -> std::result::Result<u64, String> {
+        let recorder = history.recorder.clone();
+        recorder.stop_failing();
+        let volume = recorder.open_again(volume).map_err(|e| e.to_string())?;
+        let opened = self.subject.recover(&volume);
+        let store = opened.map_err(|e| format!("opening after the failure fails: {e}"))?;
+        // The creation failed.
+        let Some(mut store) = store else { return Ok(0) };
+        let state = self.subject.state(&store);
+        let (acknowledged, begun) = (history.acknowledged.get(), history.states.len());
+        let allowed = &history.states[acknowledged.saturating_sub(1)..begun];
+        if !allowed.contains(&state) {
+            return Err(format!("opened again as {state:?}, expected one of {allowed:?}"));
+        }
+        history.begin(state.clone());
+        history.acknowledge();
+        let images = self.check_last(seed, history)?;
+        let applied = self.subject.apply(seed, &mut store, state);
+        let state = applied.map_err(|e| format!("an operation after the failure fails: {e}"))?;
+        history.begin(state);
+        history.acknowledge();
+        drop(store);
+        Ok(images + self.check_last(seed, history)?)
+    }
+
+    /// Checks what a power loss leaves now that the last operation is acknowledged, and returns of how
+    /// many images.
+    fn check_last(
+        &self,
+        seed: u64,
+        history: &History<S::State>,
+    ) -> std::result::Result<u64, String> {
+        let rule = ImageRule { point_images_max: FAILURE_POINT_IMAGES_MAX, seed };
+        let last = history.states.len() as u64;
+        let (mut seen, mut outcome) = (HashSet::new(), Ok(()));
+        history.recorder.images(rule, |image| {
+            if image.acknowledged() == last && seen.insert(image.digest()) {
+                outcome = self.check_image(image, &history.states, false).map(drop);
+            }
+            match outcome {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        });
+        outcome.map(|()| seen.len() as u64)
     }
 }
 

@@ -257,3 +257,15 @@ fn every_failing_call_leaves_a_prefix() {
         }
     }
 }
+
+#[test]
+fn histories_go_on_after_every_failing_call() {
+    const EIO: i32 = 5;
+    const ENOSPC: i32 = 28;
+    for kind in [PMEM, MediumKind::File] {
+        for errno in [EIO, ENOSPC] {
+            let report = exploration(kind, false, None).go_on_after_failing_calls(3, errno);
+            println!("toy {kind}: {:?}", report.unwrap_or_else(|failure| panic!("{failure}")));
+        }
+    }
+}

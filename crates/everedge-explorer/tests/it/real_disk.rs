@@ -1,0 +1,228 @@
+//! Graphs on a real file system that fails: write-back that finds no room, and power cuts.
+//!
+//! ext4 lies on a loop device; where root and loop devices are missing the tests say that they were
+//! not run. `EVEREDGE_DISK_LAYOUTS` names the layouts (`adjacency,pma`), `EVEREDGE_DISK_ROUNDS` how
+//! often write-back fails for each of them, `EVEREDGE_DISK_CUTS` how often the power is cut.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use crate::options::{GraphOptions, Layout};
+use everedge_live::Batch;
+use everedge_medium::{Access, MediumKind, Volume};
+
+use crate::disk::{Disk, count};
+use crate::live::LiveGraph;
+use crate::model::Random;
+
+/// Edge number n is `n % SOURCES -> n / SOURCES`, so that what is there tells which edges are.
+const SOURCES: u64 = 64;
+/// What the test binary does as a child: `LAYOUT PATH FIRST`.
+const CHILD: &str = "EVEREDGE_DISK_CHILD";
+
+fn layouts() -> Vec<Layout> {
+    let names = std::env::var("EVEREDGE_DISK_LAYOUTS").unwrap_or_else(|_| "adjacency,pma".into());
+    let layout = |name: &str| match name {
+        "adjacency" => Layout::Adjacency,
+        "pma" => Layout::Pma,
+        _ => panic!("EVEREDGE_DISK_LAYOUTS names no layout `{name}`"),
+    };
+    names.split(',').map(layout).collect()
+}
+
+fn options(layout: Layout) -> GraphOptions {
+    GraphOptions { layout, medium: MediumKind::File, log_bytes: 1 << 20, ..GraphOptions::default() }
+}
+
+fn edges(first: u64, count: u64) -> impl ExactSizeIterator<Item = (u32, u32)> {
+    (first as u32..(first + count) as u32)
+        .map(|number| (number % SOURCES as u32, number / SOURCES as u32))
+}
+
+fn open(path: &Path, layout: Layout) -> Result<LiveGraph, String> {
+    let volume = Volume::open(path, options(layout).volume(false), Access::Write);
+    volume.and_then(|volume| LiveGraph::open(volume, layout)).map_err(|e| e.to_string())
+}
+
+/// Returns how many edges are there, which must be the first ones, each once.
+fn whole_prefix(graph: &LiveGraph) -> Result<u64, String> {
+    let view = graph.snapshot().map_err(|e| e.to_string())?;
+    let mut numbers: Vec<u64> = (0..view.vertex_bound().min(SOURCES as u32))
+        .flat_map(|u| view.out_neighbors(u).into_iter().map(move |v| (u, v)))
+        .map(|(u, v)| u64::from(v) * SOURCES + u64::from(u))
+        .collect();
+    numbers.sort_unstable();
+    let gap = numbers.iter().zip(0..).find(|(number, index)| **number != *index);
+    match gap {
+        None => Ok(numbers.len() as u64),
+        Some((number, index)) => {
+            Err(format!("edge {number} is where edge {index} should be, of {}", numbers.len()))
+        }
+    }
+}
+
+/// Opens a graph anew and checks that it has all acknowledged edges and that `verify` agrees.
+fn check(path: &Path, layout: Layout, acknowledged: u64) -> Result<(), String> {
+    let graph = open(path, layout)?;
+    let found = whole_prefix(&graph)?;
+    if found < acknowledged {
+        return Err(format!("{found} of {acknowledged} acknowledged edges are there"));
+    }
+    let verified = graph.verify().map_err(|e| e.to_string())?;
+    match verified.problems.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} problems: {:?}", verified.problems.len(), verified.problems)),
+    }
+}
+
+/// The child: opens a graph, acknowledges on its output each batch that it has inserted, and goes on
+/// until it is killed or an insertion fails.
+#[test]
+fn child() {
+    let Ok(order) = std::env::var(CHILD) else { return };
+    let [layout, path, first] = order.split('\t').collect::<Vec<_>>()[..] else {
+        panic!("{CHILD} is LAYOUT, PATH and FIRST")
+    };
+    let layout = if layout == "pma" { Layout::Pma } else { Layout::Adjacency };
+    let graph = open(Path::new(path), layout).expect("a graph");
+    let (mut next, mut random) = (first.parse::<u64>().expect("a number"), Random(7));
+    let mut out = std::io::stdout().lock();
+    // After the name of the test, with which the line begins.
+    writeln!(out, "\n! {next}").expect("a parent");
+    loop {
+        let count = 1 + random.below(200);
+        if graph.insert(&edges(next, count).collect::<Vec<_>>(), None).is_err() {
+            break;
+        }
+        next += count;
+        writeln!(out, "! {next}").expect("a parent");
+        out.flush().expect("a parent");
+    }
+    std::process::exit(0);
+}
+
+/// Starts the child on a graph that has `first` edges. Returns it when it is writing.
+fn start(path: &Path, layout: Layout, first: u64) -> (Child, BufReader<ChildStdout>) {
+    let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "real_disk::child", "--nocapture", "--test-threads=1"])
+        .env(CHILD, format!("{layout}\t{}\t{first}", path.display()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a child");
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.starts_with('!') {
+        line.clear();
+        let read = output.read_line(&mut line).expect("a pipe");
+        assert!(read > 0, "the child ends before it writes: {:?}", child.wait());
+    }
+    (child, output)
+}
+
+/// Returns the last number that the child acknowledged.
+fn acknowledged(output: BufReader<ChildStdout>, first: u64) -> u64 {
+    let lines = output.lines().map_while(Result::ok);
+    let numbers = lines.filter_map(|line| line.strip_prefix("! ")?.trim().parse().ok());
+    numbers.last().unwrap_or(first)
+}
+
+fn create(path: &Path, layout: Layout) -> LiveGraph {
+    let options = options(layout);
+    let volume = Volume::create(path, options.volume(false)).expect("a volume");
+    LiveGraph::create(volume, &options).expect("a graph")
+}
+
+/// One round: write-back fails, space returns, the graph is opened, written and killed, and what is
+/// in the page cache only is dropped.
+fn write_back_fails(layout: Layout, round: u32) -> Result<bool, String> {
+    let mut disk = Disk::new(48, 24).expect("as before");
+    let path = disk.path().join("graph");
+    let mut random = Random(u64::from(round) << 8);
+    let graph = create(&path, layout);
+    let mut next = 0;
+    let mut insert = |graph: &LiveGraph, count: u64| {
+        let inserted = graph.insert(&edges(next, count).collect::<Vec<_>>(), None);
+        next += if inserted.is_ok() { count } else { 0 };
+        inserted.map(|()| next)
+    };
+    for _ in 0..1 + random.below(4) {
+        insert(&graph, 1 + random.below(150)).expect("room");
+    }
+    disk.fill().expect("a full disk");
+    // Places of the ring that the device has not had yet; it may take some.
+    let has_failed = (0..64).any(|_| insert(&graph, 1000).is_err());
+    // A process that is killed, as far as the medium knows.
+    drop(graph);
+    disk.make_space().expect("space");
+
+    let graph = open(&path, layout)?;
+    let found = whole_prefix(&graph)?;
+    drop(graph);
+    let (mut child, output) = start(&path, layout, found);
+    std::thread::sleep(Duration::from_millis(20 + random.below(60)));
+    child.kill().expect("a child");
+    child.wait().expect("a child");
+    let acknowledged = acknowledged(output, found);
+    disk.remount().map_err(|e| e.to_string())?;
+    check(&path, layout, acknowledged)?;
+    Ok(has_failed)
+}
+
+fn is_possible() -> bool {
+    match Disk::new(16, 24) {
+        Ok(_) => true,
+        Err(why) => {
+            println!("not run: a disk of its own needs root and loop devices: {why}");
+            false
+        }
+    }
+}
+
+#[test]
+fn what_a_failed_write_back_lost_is_written_again() {
+    if !is_possible() {
+        return;
+    }
+    let rounds = count("EVEREDGE_DISK_ROUNDS", 3);
+    for layout in layouts() {
+        let outcomes: Vec<_> = (0..rounds).map(|round| write_back_fails(layout, round)).collect();
+        let failed: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+        let syncs = outcomes.iter().filter(|outcome| matches!(outcome, Ok(true))).count();
+        println!("{layout}: rounds={rounds} failed_syncs={syncs} violations={}", failed.len());
+        assert!(failed.is_empty(), "{layout}: {failed:?}");
+        assert!(rounds == 0 || syncs > 0, "{layout}: no sync has failed");
+    }
+}
+
+#[test]
+fn power_cuts_lose_nothing_acknowledged() {
+    if !is_possible() {
+        return;
+    }
+    let cuts = count("EVEREDGE_DISK_CUTS", 4);
+    for layout in layouts() {
+        let mut disk = Disk::new(256, 300).expect("as before");
+        let path = disk.path().join("graph");
+        create(&path, layout).close().expect("closed");
+        let (mut sum, mut random) = (0, Random(1));
+        for cut in 0..cuts {
+            let (mut child, output) = start(&path, layout, sum);
+            std::thread::sleep(Duration::from_millis(5 + random.below(80)));
+            disk.cut().expect("a file system that ends");
+            // Its next sync fails; one that waits for the archiving thread is helped along.
+            std::thread::sleep(Duration::from_millis(50));
+            child.kill().expect("a child");
+            child.wait().expect("a child");
+            let acknowledged = acknowledged(output, sum);
+            disk.remount().expect("a file system");
+            let checked = check(&path, layout, acknowledged);
+            checked.unwrap_or_else(|what| panic!("{layout}, power cut {cut}: {what}"));
+            let graph = open(&path, layout).expect("a graph");
+            sum = whole_prefix(&graph).expect("a prefix");
+        }
+        println!("{layout}: power cuts={cuts} edges={sum} violations=0");
+    }
+}
