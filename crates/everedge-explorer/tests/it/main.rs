@@ -13,6 +13,7 @@ mod merging;
 mod model;
 mod naive;
 mod pma_crash;
+mod pma_full;
 mod rounds;
 mod segment;
 mod soak;
