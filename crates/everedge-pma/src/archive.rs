@@ -9,34 +9,35 @@
 //! checkpoint, or newer ones.
 //!
 //! Arrays that were written elsewhere become current together, those of a small round or of a
-//! sixteenth of a large one: one fence for all of their bytes, one store in the table for each, one
-//! fence for these.
+//! sixteenth of a large one, by the table. A compaction takes a sixteenth of all bytes at a time, too,
+//! and lets others go on in between.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use everedge_core::par::{self, PerThread};
-use parking_lot::Mutex;
 
 use super::array::Array;
+use super::mechanisms::{Counters, Why};
 use super::options::PmaOptions;
+use super::room::Room;
 use super::rows::Rows;
-use super::shard::{Additions, Context, Replaced, Shard};
+use super::shard::{Context, Shard};
 use super::snapshot::Snapshot;
 use super::table::Table;
-use super::undo::{Counters, UndoLogs};
+use super::undo::UndoLogs;
 use crate::driver::{Core, Layout, Pace};
 use crate::options::GraphOptions;
 use everedge_live::DELETION;
 use everedge_live::Durability;
 use everedge_live::{Checkpoint, EdgeLog, Record};
 use everedge_live::{
-    Compaction, Outcome, Part, Round, Rules, SHARD_SPAN, SIDES, Scattered, Scratch, Sorter, Space,
-    Step, UNIT_BYTES, for_each_step, pairs,
+    Compaction, Outcome, Part, Room as Free, Round, Rules, SHARD_SPAN, SIDES, Scattered, Scratch,
+    Sorter, Step, for_each_step, pairs,
 };
 use everedge_live::{Error, Result};
-use everedge_medium::Site;
+use everedge_medium::{Region, Site};
 
 /// A checkpoint is due after so many updates at least,
 const CHECKPOINT_UPDATES_MIN: u64 = 1 << 22;
@@ -56,19 +57,34 @@ const ROUND_SHARE: u64 = 16;
 /// where those of an earlier one lay.
 const GROUPED_UPDATES: u32 = 1 << 20;
 const ROUND_GROUPS: usize = 16;
+/// A compaction writes this share of all arrays before it lets others go on.
+const COMPACTION_SHARE: u64 = 16;
 
 /// What archiving needs beside the archive.
 pub(super) struct Machinery {
     pub options: GraphOptions,
     pub log: EdgeLog,
-    pub space: Arc<Space>,
+    pub room: Room,
     pub table: Table,
     pub undo: Arc<UndoLogs>,
     pub rows: Option<Rows>,
     pub counters: Counters,
-    pub salt: u32,
     /// Where logging goes on meanwhile, updates wait for no more than so many.
     pub round_max: AtomicU64,
+}
+
+/// Arrays that are written anew, a group of shards at a time.
+pub(super) struct Rewriting {
+    why: Why,
+    /// Where the next group begins.
+    pub next_shard: usize,
+    pub done: Compaction,
+}
+
+impl Rewriting {
+    pub(super) fn new(why: Why) -> Self {
+        Self { why, next_shard: 0, done: Compaction::default() }
+    }
 }
 
 /// The archived state of a graph.
@@ -82,9 +98,9 @@ pub(super) struct Archive {
     is_replaying: bool,
     /// The number of the last checkpoint.
     pub epoch: u32,
+    /// Whether all lists were looked at since opening.
+    is_checked: bool,
     scratch: Scratch,
-    /// Arrays that lie elsewhere now, which does not count yet.
-    pending: Vec<Replaced>,
 }
 
 impl Machinery {
@@ -92,19 +108,14 @@ impl Machinery {
         &self.options.tuning
     }
 
-    fn context<'a>(
-        &'a self,
-        archive: &Archive,
-        sequences: Range<u64>,
-        replaced: &'a Mutex<Vec<Replaced>>,
-    ) -> Context<'a> {
+    fn context<'a>(&'a self, archive: &Archive, sequences: Range<u64>, kept: Free) -> Context<'a> {
         Context {
             options: self.pma(),
             rules: Rules { simple: self.options.simple, weighted: self.options.weighted },
             directed: self.options.directed,
             entry_words: self.options.entry_words(),
-            salt: self.salt,
-            space: &self.space,
+            room: &self.room,
+            table: &self.table,
             undo: &self.undo,
             rows: self.rows.as_ref(),
             counters: &self.counters,
@@ -114,8 +125,25 @@ impl Machinery {
             start_sequence: sequences.start,
             end_sequence: sequences.end,
             weights: &[],
-            replaced,
+            kept,
+            spills: true,
         }
+    }
+
+    /// Returns the start value of all checksums.
+    pub(super) fn salt(&self) -> u32 {
+        self.room.salt()
+    }
+
+    /// Returns the file of arrays.
+    pub(super) fn arrays(&self) -> &Region {
+        self.room.space().region()
+    }
+
+    /// Makes arrays current that were written elsewhere. What fails here is tried again by the next
+    /// checkpoint: until then nothing of what they replace is used for anything else.
+    fn publish_if_possible(&self) {
+        let _later = self.table.publish(self.arrays());
     }
 }
 
@@ -134,11 +162,12 @@ impl Layout for Machinery {
 
     fn pace(&self) -> Pace {
         let PmaOptions { archive_threshold, phases, .. } = *self.pma();
-        Pace { archive_threshold: archive_threshold.min(self.round_max.load(Relaxed)), phases }
+        let most = self.round_max.load(Relaxed).min(self.room.updates_max());
+        Pace { archive_threshold: archive_threshold.min(most), phases }
     }
 
     fn make_room(&self) -> Result<()> {
-        self.space.make_room()?;
+        self.room.make_room()?;
         self.rows.as_ref().map_or(Ok(()), Rows::make_room)
     }
 
@@ -165,15 +194,17 @@ impl Layout for Machinery {
     /// Writes an array anew of which much is deleted.
     fn mend(core: &Core<Self>) -> bool {
         let is_worn = |array: &Array| {
-            array.tombstone_count >= TOMBSTONES_MIN
-                && array.tombstone_count * WORN_SHARE >= array.used()
+            let tombstones = array.tombstone_count();
+            tombstones >= TOMBSTONES_MIN && tombstones * WORN_SHARE >= array.used()
         };
         let mut archive = core.archive();
         if core.refuse_if_failed().is_err() {
             return false;
         }
-        let rewritten = archive.rewrite(&core.machinery, &is_worn);
-        rewritten.inspect_err(|error| core.fail_unless_full(error)).is_ok_and(|done| done.runs > 0)
+        let mut rewriting = Rewriting::new(Why::Compaction);
+        let rewritten = archive.rewrite(&core.machinery, &mut rewriting, &is_worn);
+        rewritten.inspect_err(|error| core.fail_unless_full(error)).is_ok()
+            && rewriting.done.runs > 0
     }
 
     fn tidy(_: &Core<Self>) -> bool {
@@ -195,7 +226,11 @@ impl Layout for Machinery {
     }
 
     fn shrink(&self) -> Result<()> {
-        self.space.region().shrink(self.space.used_bytes().next_multiple_of(4096))
+        match self.room.is_full() {
+            // What is kept for deletions and compaction may be somebody else's when it is needed.
+            true => Ok(()),
+            false => self.arrays().shrink(self.room.space().used_bytes().next_multiple_of(4096)),
+        }
     }
 }
 
@@ -210,8 +245,8 @@ impl Archive {
             is_torn: false,
             is_replaying: false,
             epoch,
+            is_checked: false,
             scratch: Scratch::default(),
-            pending: Vec::new(),
         }
     }
 
@@ -233,17 +268,64 @@ impl Archive {
     }
 
     fn take_all(&mut self, machinery: &Machinery) -> Result<()> {
+        if !self.is_checked && !self.is_replaying {
+            self.check_lists()?;
+        }
         let records = machinery.log.take_records();
         if records.is_empty() {
             return Ok(());
         }
-        let sequences = self.next_sequence..u64::MAX;
-        for_each_step(&machinery.log, &records, sequences, |step| match step {
+        let first = self.next_sequence;
+        let taken = for_each_step(&machinery.log, &records, first..u64::MAX, |step| match step {
             Step::Edges(round) => self.take_round(machinery, &round),
             Step::Vertices { record, start, end } => {
                 self.take_vertex_updates(machinery, record, start..end)
             }
-        })
+        });
+        taken?;
+        let batch = records.iter().map(|record| u64::from(record.count)).max().unwrap_or(0);
+        self.make_room(machinery, batch, self.next_sequence - first)
+    }
+
+    /// Checks all lists that were not looked at since opening.
+    fn check_lists(&mut self) -> Result<()> {
+        let is_unchecked =
+            |shard: &Arc<Shard>| shard.arrays.iter().flatten().any(|array| !array.is_checked);
+        let outcomes =
+            par::map_chunks_mut(&mut self.shards, 1, |_, shard| match is_unchecked(&shard[0]) {
+                true => Arc::make_mut(&mut shard[0]).check_lists(),
+                false => Ok(()),
+            });
+        outcomes.into_iter().collect::<Result<()>>()?;
+        self.is_checked = true;
+        Ok(())
+    }
+
+    /// After a round of so many updates: brings arrays back from memory, and makes room for the next.
+    fn make_room(&mut self, machinery: &Machinery, batch: u64, round: u64) -> Result<()> {
+        self.survey(machinery, batch);
+        if self.is_replaying {
+            return Ok(());
+        }
+        if self.has_spilled() {
+            match self.bring_back(machinery) {
+                // They stay there.
+                Err(Error::NoSpace { .. }) => {}
+                outcome => outcome?,
+            }
+            self.survey(machinery, batch);
+        }
+        machinery.room.provide(2 * round.min(machinery.pma().archive_threshold));
+        Ok(())
+    }
+
+    /// Finds out what room the next batch needs, if none has more updates than `batch`.
+    pub(super) fn survey(&self, machinery: &Machinery, batch: u64) {
+        machinery.room.survey(arrays(&self.shards), batch);
+    }
+
+    fn has_spilled(&self) -> bool {
+        arrays(&self.shards).any(Array::is_in_memory)
     }
 
     fn take_round(&mut self, machinery: &Machinery, round: &Round) -> Result<()> {
@@ -256,9 +338,9 @@ impl Archive {
         self.grow(scattered.shard_count());
         let first = round.first_sequence();
         let end = first + u64::from(round.len());
-        let replaced = Mutex::default();
         let weights = scattered.weights();
-        let context = Context { weights, ..machinery.context(self, first..end, &replaced) };
+        let kept = machinery.room.kept(round.len().into());
+        let context = Context { weights, ..machinery.context(self, first..end, kept) };
         let list_count = options.list_count();
         let sides = if options.directed { SIDES } else { 1 };
         let sorters = PerThread::new(<[Sorter; SIDES]>::default);
@@ -286,11 +368,10 @@ impl Archive {
         for group in changes.chunks_mut(group_len.max(1)) {
             let outcomes = par::map_chunks_mut(group, 1, |_, one| change(one[0].0, &mut *one[0].1));
             outcome = outcomes.into_iter().collect::<Result<()>>();
-            self.pending.append(&mut replaced.lock());
             if outcome.is_err() {
                 break;
             }
-            let _later = settle(machinery, &mut self.pending);
+            machinery.publish_if_possible();
         }
         self.scratch = scratch;
         outcome?;
@@ -311,11 +392,11 @@ impl Archive {
         record: &Record,
         range: Range<u32>,
     ) -> Result<()> {
-        let replaced = Mutex::default();
+        let kept = machinery.room.kept(range.len() as u64);
         let updates = pairs(machinery.log.updates(record, range.start, range.end));
         for (index, (src, _)) in (range.start..).zip(updates) {
             let sequence = record.sequence + u64::from(index);
-            let context = machinery.context(self, sequence..sequence + 1, &replaced);
+            let context = machinery.context(self, sequence..sequence + 1, kept);
             let vertex = (src & !DELETION) as usize;
             let number = vertex / SHARD_SPAN;
             self.grow(number + 1);
@@ -326,15 +407,8 @@ impl Archive {
         drain(machinery)?;
         self.next_sequence = record.sequence + u64::from(range.end);
         self.is_dirty = true;
-        self.make_current(machinery, replaced.into_inner());
+        machinery.publish_if_possible();
         Ok(())
-    }
-
-    /// Makes arrays current that were written elsewhere. What fails here fails at the next
-    /// checkpoint: until then nothing of what they replace is used for anything else.
-    fn make_current(&mut self, machinery: &Machinery, replaced: Vec<Replaced>) {
-        self.pending.extend(replaced);
-        let _later = settle(machinery, &mut self.pending);
     }
 
     /// Makes all that is archived count without the log, and frees the log of it.
@@ -342,16 +416,12 @@ impl Archive {
     /// # Errors
     /// `NoSpace` if an array has no room on the medium.
     fn checkpoint(&mut self, machinery: &Machinery) -> Result<()> {
-        self.rewrite(machinery, &|array| array.is_in_memory())?;
-        settle(machinery, &mut self.pending)?;
-        let is_in_memory =
-            |shard: &Arc<Shard>| shard.arrays.iter().flatten().any(Array::is_in_memory);
-        if self.shards.iter().any(is_in_memory) {
-            let path = machinery.space.region().path().to_owned();
-            let (available_bytes, lack) = (0, everedge_medium::Lack::Disk);
-            return Err(Error::NoSpace { path, needed_bytes: 1, available_bytes, lack });
+        if self.has_spilled() {
+            machinery.room.space().make_room()?;
+            self.bring_back(machinery)?;
         }
-        machinery.space.region().fence(Site::Word)?;
+        machinery.table.publish(machinery.arrays())?;
+        machinery.arrays().fence(Site::Word)?;
         if let Some(rows) = &machinery.rows {
             rows.region().fence(Site::VertexRow)?;
         }
@@ -368,7 +438,7 @@ impl Archive {
             drain(machinery)
         });
         outcomes.into_iter().collect::<Result<()>>()?;
-        machinery.space.region().fence(Site::SectionHeader)?;
+        machinery.arrays().fence(Site::SectionHeader)?;
         self.move_tail(machinery)
     }
 
@@ -394,48 +464,64 @@ impl Archive {
         Ok(())
     }
 
-    /// Writes some arrays anew. Returns what that did.
+    /// Writes arrays onto the medium that are in memory.
+    fn bring_back(&mut self, machinery: &Machinery) -> Result<()> {
+        let mut rewriting = Rewriting::new(Why::Room);
+        while rewriting.next_shard < self.shards.len() {
+            self.rewrite(machinery, &mut rewriting, &|array: &Array| array.is_in_memory())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the next group of those arrays anew that are due.
     ///
     /// # Errors
-    /// `NoSpace` if the medium has no room; those that found none are as before.
+    /// `NoSpace` if the medium has no room for some: those are as before, the others are done.
     pub(super) fn rewrite(
         &mut self,
         machinery: &Machinery,
+        rewriting: &mut Rewriting,
         is_due: &(impl Fn(&Array) -> bool + Sync),
-    ) -> Result<Compaction> {
-        let replaced = Mutex::default();
+    ) -> Result<()> {
         let sequence = self.next_sequence;
-        let context = machinery.context(self, sequence..sequence, &replaced);
-        let mut due: Vec<&mut Arc<Shard>> = self.shards.iter_mut().collect();
+        let kept = machinery.room.kept(0);
+        let context =
+            Context { spills: false, ..machinery.context(self, sequence..sequence, kept) };
+        let group = self.group(rewriting.next_shard, is_due);
+        rewriting.next_shard = group.end;
+        let mut due: Vec<&mut Arc<Shard>> = self.shards[group].iter_mut().collect();
         due.retain(|shard| shard.arrays.iter().flatten().any(is_due));
-        if due.is_empty() {
-            return Ok(Compaction::default());
-        }
-        machinery.space.make_room()?;
         let outcomes = par::map_chunks_mut(&mut due, 1, |_, shard| {
             let mut done = Compaction::default();
-            let Shard { arrays, vertices, .. } = Arc::make_mut(shard[0]);
-            for (side, array) in arrays.iter_mut().enumerate() {
-                if let Some(array) = array.as_mut().filter(|array| is_due(array)) {
-                    let vertices: &[u64] = if side == 0 { vertices } else { &[] };
-                    done.runs += 1;
-                    done.freed_bytes += UNIT_BYTES * array.shape.units();
-                    array.rebuild(&context, &Additions::none(), vertices, 0)?;
-                    done.written_bytes += UNIT_BYTES * array.shape.units();
-                }
-            }
-            drain(machinery).map(|()| done)
+            let shard = Arc::make_mut(shard[0]);
+            let rewritten = shard.rewrite(&context, rewriting.why, is_due, &mut done);
+            (done, rewritten.and_then(|()| drain(machinery)))
         });
-        let mut done = Compaction::default();
-        for outcome in outcomes {
-            let of_shard = outcome?;
-            done.runs += of_shard.runs;
-            done.freed_bytes += of_shard.freed_bytes;
-            done.written_bytes += of_shard.written_bytes;
+        self.is_dirty |= !outcomes.is_empty();
+        machinery.publish_if_possible();
+        for (of_shard, _) in &outcomes {
+            rewriting.done.runs += of_shard.runs;
+            rewriting.done.freed_bytes += of_shard.freed_bytes;
+            rewriting.done.written_bytes += of_shard.written_bytes;
         }
-        self.is_dirty = true;
-        self.make_current(machinery, replaced.into_inner());
-        Ok(done)
+        outcomes.into_iter().map(|outcome| outcome.1).collect()
+    }
+
+    /// Returns shards from the number `first` on, of which arrays of a share of all bytes are due.
+    fn group(&self, first: usize, is_due: &impl Fn(&Array) -> bool) -> Range<usize> {
+        let units = |array: &Array| array.shape.units();
+        let most = arrays(&self.shards).map(units).sum::<u64>() / COMPACTION_SHARE;
+        let mut sum = 0;
+        let of_shard = |shard: &Arc<Shard>| -> u64 {
+            shard.arrays.iter().flatten().filter(|array| is_due(array)).map(units).sum()
+        };
+        let rest = self.shards.get(first..).unwrap_or(&[]);
+        let count = rest.iter().take_while(|shard| {
+            let is_in = sum <= most;
+            sum += of_shard(shard);
+            is_in
+        });
+        first..first + count.count()
     }
 
     fn grow(&mut self, shard_count: usize) {
@@ -445,20 +531,13 @@ impl Archive {
     }
 }
 
-/// Makes arrays current that lie elsewhere now; what they replace is free then.
-fn settle(machinery: &Machinery, pending: &mut Vec<Replaced>) -> Result<()> {
-    let Some(last) = pending.iter().map(|array| array.index).max() else { return Ok(()) };
-    machinery.space.region().fence(Site::Array)?;
-    machinery.table.reserve(last as usize + 1)?;
-    machinery.table.switch(pending.iter().map(|array| (array.index as usize, array.unit)))?;
-    pending.clear();
-    Ok(())
+fn arrays(shards: &[Arc<Shard>]) -> impl Iterator<Item = &Array> {
+    shards.iter().flat_map(|shard| shard.arrays.iter().flatten())
 }
 
 /// Returns all sections of all arrays.
 pub(super) fn sections(shards: &[Arc<Shard>]) -> impl Iterator<Item = &super::array::Section> {
-    let arrays = shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
-    arrays.flat_map(|array| &array.sections)
+    arrays(shards).flat_map(|array| &array.sections)
 }
 
 /// Hands over what this thread has flushed.
@@ -467,7 +546,7 @@ fn drain(machinery: &Machinery) -> Result<()> {
         Some(rows) => rows.region().drain(Site::VertexRow),
         None => Ok(()),
     };
-    match machinery.space.region().drain(Site::Word).and_then(|()| of_rows()) {
+    match machinery.arrays().drain(Site::Word).and_then(|()| of_rows()) {
         // Nothing is fenced any more; in memory the lists are whole all the same.
         Err(Error::Poisoned { .. }) => Ok(()),
         outcome => outcome,

@@ -18,15 +18,17 @@ use everedge_core::VertexId;
 use everedge_core::memory::prefetch;
 use rustc_hash::FxHashMap;
 
+use super::build::Fill;
 use super::extent::{Extent, LogEntry};
 use super::header::{self, Header, Place, mix};
+use super::mechanisms::{Counters, Why};
 use super::rebalance::{self, newest};
 use super::shape::Shape;
 use super::shard::{Additions, Context};
-use super::undo::{Counters, Job};
+use super::undo::Job;
+use super::worn::LiveReader;
 use everedge_live::DELETION;
-use everedge_live::Update;
-use everedge_live::{Error, Result};
+use everedge_live::{Error, Result, SHARD_SPAN, Update};
 use everedge_medium::{HeldWords, Site};
 
 /// Whether a list has entries in the edge log: in the start of its row.
@@ -56,6 +58,8 @@ pub(super) struct Section {
     pub slot: u8,
     /// Its checksum.
     pub crc: u32,
+    /// The checkpoint that was the last when that was written.
+    pub epoch: u32,
     /// The checksum of the header that held at the last checkpoint.
     pub anchored: u32,
     /// Whether the lists are not what the header says.
@@ -68,8 +72,26 @@ pub(super) struct Section {
     pub used: u32,
     /// Entries of the edge log.
     pub log_count: u16,
+    /// Tombstones in the lists.
+    pub tombstones: u32,
+    /// Self-loops that no tombstone took away.
+    pub loops: u32,
     /// By local vertex of the section, while the edge log has entries.
     pub heads: Option<Box<[Logged]>>,
+}
+
+impl Section {
+    /// Counts tombstones and self-loops among what is added to the list of a vertex.
+    #[inline]
+    pub(super) fn count(&mut self, vertex: VertexId, updates: &[Update]) {
+        for update in updates {
+            let neighbor = update.neighbor();
+            self.tombstones += neighbor >> 31;
+            if neighbor & !DELETION == vertex {
+                self.loops = self.loops.wrapping_add_signed(1 - 2 * (neighbor >> 31) as i32);
+            }
+        }
+    }
 }
 
 /// The lists of one direction.
@@ -87,7 +109,9 @@ pub(super) struct Array {
     pub sections: Vec<Section>,
     /// The degrees of lists with tombstones.
     pub worn: FxHashMap<u32, u32>,
-    pub tombstone_count: u64,
+    /// Whether its lists were looked at since opening. Until then there are no marks in rows, and no
+    /// places in edge logs.
+    pub is_checked: bool,
 }
 
 /// A list as readers see it.
@@ -119,6 +143,28 @@ impl Array {
     /// Returns the words of all lists.
     pub(super) fn used(&self) -> u64 {
         self.sections.iter().map(|section| u64::from(section.used)).sum()
+    }
+
+    /// Returns the tombstones in all lists.
+    pub(super) fn tombstone_count(&self) -> u64 {
+        self.sections.iter().map(|section| u64::from(section.tombstones)).sum()
+    }
+
+    /// Returns the sum of all degrees.
+    pub(super) fn degree_sum(&self) -> u64 {
+        // A tombstone takes an entry away, and is one itself.
+        let entries = self.used() / u64::from(self.shape.entry_words);
+        entries.saturating_sub(2 * self.tombstone_count())
+    }
+
+    /// Returns the self-loops in all lists.
+    pub(super) fn loop_count(&self) -> u64 {
+        self.sections.iter().map(|section| u64::from(section.loops)).sum()
+    }
+
+    /// Returns the first vertex of the shard.
+    pub(super) fn first_vertex(&self) -> VertexId {
+        self.index / 2 * SHARD_SPAN as u32
     }
 
     /// Returns the words of a list of which there is a row.
@@ -249,10 +295,27 @@ impl Array {
         words
     }
 
-    /// Returns the words of the entries that no tombstone took away, each with its weight, oldest
-    /// first.
-    pub(super) fn live_entries(&self, local: usize) -> Vec<(u32, u32)> {
-        live_entries(&self.raw_words(local), self.shape.entry_words as usize)
+    /// Returns the neighbors that no tombstone took away, each with its weight, oldest first.
+    pub(super) fn read_live<'a>(
+        &self,
+        local: usize,
+        reader: &'a mut LiveReader,
+    ) -> &'a [(VertexId, u32)] {
+        let entry = |words: &[AtomicU32]| {
+            let weight = words.get(1).map_or(1f32.to_bits(), |word| word.load(Relaxed));
+            (words[0].load(Relaxed), weight)
+        };
+        let words = self.list(local).words;
+        let in_list = words.chunks_exact(self.shape.entry_words as usize).rev().map(entry);
+        let logged = self.logged_entries(local).map(|logged| entry(logged.words()));
+        reader.read(logged.chain(in_list))
+    }
+
+    /// Returns the same in a vector of its own.
+    pub(super) fn live_entries(&self, local: usize) -> Vec<(VertexId, u32)> {
+        let mut reader = LiveReader::default();
+        self.read_live(local, &mut reader);
+        reader.into_edges()
     }
 
     /// Counts, for each neighbor that `counts` has as a key, how many live edges a list holds.
@@ -272,10 +335,9 @@ impl Array {
     }
 
     /// Notes that a list gets tombstones.
-    pub(super) fn note_worn(&mut self, local: usize, tombstones: u64) {
+    pub(super) fn note_worn(&mut self, local: usize) {
         let degree = self.degree(local);
         self.worn.entry(local as u32).or_insert(degree);
-        self.tombstone_count += tombstones;
         if local < self.vertex_count() {
             self.rows[local].len |= IS_WORN;
         }
@@ -305,31 +367,67 @@ impl Array {
         vertices: &[u64],
         bound: usize,
     ) -> Result<()> {
-        let used = self.used() + (additions.len() * context.entry_words) as u64;
-        let limit = u64::from(self.shape.capacity) * u64::from(context.options.array_percent) / 100;
-        let is_full = bound > self.vertex_count() || used > limit;
-        if is_full || self.is_round_large(context, additions) {
-            return self.rebuild(context, additions, vertices, bound);
+        let why = self.why_anew(context, additions, bound);
+        if let Some(why) = why {
+            let fill = if why == Why::Vertices { Fill::Any } else { Fill::Roomy };
+            match self.rebuild(context, additions, (vertices, bound), (why, fill)) {
+                // There are gaps and edge logs yet.
+                Err(Error::NoSpace { .. }) if fill == Fill::Roomy => {}
+                outcome => return outcome,
+            }
         }
+        let is_tight = why.is_some();
         let mut first = 0;
         while let Some(local) = additions.local(first) {
             let section = self.shape.section_of(local);
             let last = self.shape.locals(section..section + 1).end;
             let end = first + additions.runs_from(first).take_while(|run| run.0 < last).count();
-            self.make_room(
-                context,
-                section,
-                additions.runs_from(first).take(end - first),
-                vertices,
-            )?;
+            let runs = additions.runs_from(first).take(end - first);
+            self.make_room(context, (section, is_tight), runs, vertices)?;
             first = end;
         }
+        self.append_all(context, additions, (vertices, bound))
+    }
+
+    /// Adds entries to their lists; writes all anew when it comes to one that does not fit.
+    fn append_all(
+        &mut self,
+        context: &Context,
+        additions: &Additions,
+        (vertices, bound): (&[u64], usize),
+    ) -> Result<()> {
+        let (mut stored, mut logged) = (0, 0);
+        let mut rest = None;
         for (number, (local, updates)) in additions.runs().enumerate() {
-            if !self.append(context, local, updates) {
-                return self.rebuild(context, &additions.from(number), vertices, bound);
+            match self.append(context, local, updates) {
+                Some(in_log) => (stored, logged) = (stored + updates.len(), logged + in_log),
+                None => {
+                    rest = Some(additions.from(number));
+                    break;
+                }
             }
         }
-        Ok(())
+        Counters::add(&context.counters.in_gaps, (stored - logged) as u64);
+        Counters::add(&context.counters.in_edge_logs, logged as u64);
+        match rest {
+            Some(rest) => self.rebuild(context, &rest, (vertices, bound), (Why::Gaps, Fill::Any)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns why it is to be written anew before entries are added, if it is.
+    fn why_anew(&self, context: &Context, additions: &Additions, bound: usize) -> Option<Why> {
+        let used = self.used() + (additions.len() * context.entry_words) as u64;
+        let limit = u64::from(self.shape.capacity) * u64::from(context.options.array_percent) / 100;
+        if bound > self.vertex_count() {
+            Some(Why::Vertices)
+        } else if used > limit {
+            Some(Why::Gaps)
+        } else if self.is_round_large(context, additions) {
+            Some(Why::Round)
+        } else {
+            None
+        }
     }
 
     /// Whether a round adds so much that it is written anew.
@@ -339,28 +437,12 @@ impl Array {
         added * share > self.used() + u64::from(self.shape.capacity) / 16
     }
 
-    /// Writes it anew, with more entries.
-    ///
-    /// # Errors
-    /// As [`Self::take`].
-    pub(super) fn rebuild(
-        &mut self,
-        context: &Context,
-        additions: &Additions,
-        vertices: &[u64],
-        bound: usize,
-    ) -> Result<()> {
-        let new = Self::rebuilt(context, self.index, Some(self), additions, (vertices, bound))?;
-        context.replace(self.index, &new, self);
-        *self = new;
-        Ok(())
-    }
-
-    /// Before entries are added to some lists of a section: rebalances if they would not fit.
+    /// Before entries are added to some lists of a section: rebalances if they would not fit; where
+    /// room is tight, also all of the array, and to the last gap.
     fn make_room<'a>(
         &mut self,
         context: &Context,
-        section: usize,
+        (section, is_tight): (usize, bool),
         runs: impl Iterator<Item = (usize, &'a [Update])>,
         vertices: &[u64],
     ) -> Result<()> {
@@ -383,8 +465,9 @@ impl Array {
             return Ok(());
         }
         let is_ours = Arc::strong_count(&self.extent) == 1 && !self.is_in_memory();
-        let is_in_place = context.is_in_place() && is_ours;
-        match self.find_window(context, section, added).filter(|_| is_in_place) {
+        let is_in_place = context.options.is_in_place() && is_ours;
+        let window = self.find_window(context, (section, is_tight), added);
+        match window.filter(|_| is_in_place) {
             Some(window) => self.rebalance(context, window, (longest.0 as u32, added), vertices),
             // The caller writes all anew when it comes to the list that does not fit.
             None => Ok(()),
@@ -404,15 +487,23 @@ impl Array {
         most.saturating_sub(self.sections[section].log_count.into())
     }
 
-    /// Returns the smallest window around a section that is not too dense with `added` words more,
-    /// if it is not all of the array.
+    /// Returns the smallest window around a section that is not too dense with `added` words more; all
+    /// of the array only where room is tight, for it is better written anew.
     ///
     /// Source: Bender and Hu, TODS 2007: windows double, and what they may be filled to falls from
     /// that of a section to that of the array.
-    fn find_window(&self, context: &Context, section: usize, added: u32) -> Option<Range<usize>> {
+    fn find_window(
+        &self,
+        context: &Context,
+        (section, is_tight): (usize, bool),
+        added: u32,
+    ) -> Option<Range<usize>> {
         let height = self.sections.len().ilog2();
-        let [low, high] = [context.options.array_percent, context.options.section_percent];
-        (0..height).find_map(|level| {
+        let (levels, [low, high]) = match is_tight {
+            true => (height + 1, [100, 100]),
+            false => (height, [context.options.array_percent, context.options.section_percent]),
+        };
+        (0..levels).find_map(|level| {
             let width = 1 << level;
             let first = section / width * width;
             let locals = self.shape.locals(first..first + width);
@@ -420,7 +511,7 @@ impl Array {
             let capacity = u64::from(start(locals.end) - start(locals.start));
             let used: u64 =
                 self.sections[first..first + width].iter().map(|s| u64::from(s.used)).sum();
-            let percent = high - (high - low) * level / height;
+            let percent = high - (high - low) * level / height.max(1);
             let fits = (used + u64::from(added)) * 100 <= capacity * u64::from(percent);
             fits.then_some(first..first + width)
         })
@@ -436,7 +527,7 @@ impl Array {
     ) -> Result<()> {
         // Without an undo log, the caller writes all anew.
         let Ok(mut undo) = context.undo.take() else { return Ok(()) };
-        Counters::add(&context.counters.in_place);
+        Counters::add(&context.counters.windows, 1);
         // R1.
         let stamp = self.sections[window.clone()].iter().map(|s| s.stamp).max().unwrap_or(0) + 1;
         let has_failed = self.extent.fence(Site::Word).is_err();
@@ -464,7 +555,7 @@ impl Array {
             }
             Err(error @ Error::Corruption { .. }) => Err(error),
             // Nothing is stored any more; in memory the lists are whole all the same.
-            Err(_) => self.move_to_memory(context.salt, &saved),
+            Err(_) => self.move_to_memory(context, &saved),
         }
     }
 
@@ -478,8 +569,12 @@ impl Array {
     }
 
     /// After a rebalance in place that failed halfway: goes on in memory with what was saved of it.
-    fn move_to_memory(&mut self, salt: u32, (start, saved): &(u32, Vec<u32>)) -> Result<()> {
-        let memory = Extent::in_memory(salt, self.shape.units())?;
+    fn move_to_memory(
+        &mut self,
+        context: &Context,
+        (start, saved): &(u32, Vec<u32>),
+    ) -> Result<()> {
+        let memory = context.room.take_memory(self.shape.units())?;
         let parts = 0..self.shape.words_range(0..self.shape.capacity).end;
         memory.store(Site::Array, 0, &header::copy(self.extent.words(parts)));
         memory.store(Site::Array, self.shape.words_range(*start..*start).start, saved);
@@ -497,20 +592,22 @@ impl Array {
         }
         let section = &mut self.sections[number];
         (section.stamp, section.slot, section.crc) = (header.stamp, slot as u8, crc);
+        section.epoch = header.epoch;
         (section.log_count, section.heads) = (0, None);
         Ok(())
     }
 
-    /// Adds entries to a list: to its gap, and the rest to the edge log. Returns whether they fit.
+    /// Adds entries to a list: to its gap, and the rest to the edge log. Returns how many went there, or
+    /// nothing if they do not fit.
     #[inline]
-    fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> bool {
+    fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> Option<usize> {
         let entry_words = context.entry_words;
         let number = self.shape.section_of(local);
         let gap =
             if self.rows[local].start & IS_LOGGED == 0 { self.gap(local) as usize } else { 0 };
         let (in_gap, in_log) = updates.split_at(updates.len().min(gap / entry_words));
         if in_log.len() > self.log_room(number) {
-            return false;
+            return None;
         }
         let mut words = [0; 32];
         let mut sum = self.sections[number].sum;
@@ -526,9 +623,11 @@ impl Array {
             }
             self.rows[local].len += words.len() as u32;
         }
+        let vertex = self.first_vertex() + local as u32;
         let section = &mut self.sections[number];
         section.sum = sum;
         section.used += (updates.len() * entry_words) as u32;
+        section.count(vertex, updates);
         section.is_dirty = true;
         if self.rows[local].len & IS_WORN != 0 {
             self.change_worn_degree(local, updates);
@@ -537,7 +636,7 @@ impl Array {
             self.append_to_log(context, local, in_log);
         }
         context.store_rows(self, local..local + 1);
-        true
+        Some(in_log.len())
     }
 
     fn change_worn_degree(&mut self, local: usize, updates: &[Update]) {
@@ -600,11 +699,14 @@ impl Array {
             vertices: word >> (locals.start % 64) & (u64::MAX >> (64 - bits)),
             sum: section.sum,
             log_count: section.log_count.into(),
+            tombstones: section.tombstones,
+            loops: section.loops,
             places: self.rows[locals].iter().map(place).collect(),
         };
         let slot = 1 - usize::from(section.slot);
         section.crc = self.extent.write_header(&self.shape, (number, slot), &header);
-        (section.stamp, section.slot, section.is_dirty) = (stamp, slot as u8, false);
+        (section.stamp, section.slot, section.epoch) = (stamp, slot as u8, epoch);
+        section.is_dirty = false;
     }
 
     /// Marks the sections whose vertices have changed.
@@ -637,22 +739,11 @@ impl Array {
     }
 }
 
-/// Returns the entries, with their weights, that no tombstone took away, oldest first.
-pub(super) fn live_entries(words: &[u32], entry_words: usize) -> Vec<(u32, u32)> {
-    let mut taken_away: FxHashMap<VertexId, u32> = FxHashMap::default();
-    let mut live = Vec::new();
-    for entry in words.chunks_exact(entry_words).rev() {
-        if entry[0] & DELETION != 0 {
-            *taken_away.entry(entry[0] & !DELETION).or_default() += 1;
-            continue;
-        }
-        match taken_away.get_mut(&entry[0]).filter(|count| **count > 0) {
-            Some(count) => *count -= 1,
-            None => live.push((entry[0], entry.get(1).copied().unwrap_or(1f32.to_bits()))),
-        }
-    }
-    live.reverse();
-    live
+/// Returns what a list's words, oldest first, say from the newest to the oldest: each neighbor with its
+/// weight as bits.
+pub(super) fn newest_first(words: &[u32], entry_words: usize) -> impl Iterator<Item = (u32, u32)> {
+    let weight = |entry: &[u32]| entry.get(1).copied().unwrap_or(1f32.to_bits());
+    words.chunks_exact(entry_words).rev().map(move |entry| (entry[0], weight(entry)))
 }
 
 /// Adds the words of a list to a sum.

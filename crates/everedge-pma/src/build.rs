@@ -5,57 +5,173 @@
 
 use std::sync::Arc;
 
+use parking_lot::MutexGuard;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, Section, live_entries, sum_of};
+use super::array::{Array, Section, newest_first, sum_of};
+use super::extent::Extent;
 use super::header::{Place, mix};
+use super::mechanisms::{Counters, Why};
 use super::shape::{Shape, spread};
 use super::shard::{Additions, Context};
-use super::undo::Counters;
+use super::worn::LiveReader;
 use everedge_live::Update;
-use everedge_live::{Error, Result};
+use everedge_live::{Error, Result, Room as Free};
 use everedge_medium::Site;
 
+/// As full as an array gets that is written anew where room is short.
+const TIGHT_PERCENT: u32 = 100;
+
+/// How much room an array may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fill {
+    /// With gaps.
+    Roomy,
+    /// With gaps if the medium has room for them, else without, else in memory.
+    Any,
+}
+
+/// An array that is to be written: the lists of `old` and what is added, without what was deleted.
+struct Plan<'a> {
+    index: u32,
+    old: Option<&'a Array>,
+    additions: &'a Additions<'a>,
+    section_count: usize,
+    /// Lists that are not just appended to.
+    cleaned: FxHashMap<usize, Vec<u32>>,
+    /// The words of each list.
+    lens: Vec<u32>,
+}
+
+/// Where an array is to be written.
+struct Placed<'a> {
+    extent: Extent,
+    shape: Shape,
+    /// Held where it is the place that is kept for one array.
+    turn: Option<MutexGuard<'a, ()>>,
+}
+
 impl Array {
-    /// Writes an array with the lists of `old` and what is added, without what was deleted, and
-    /// with room for `bound` vertices.
+    /// Writes the first array of a number, with room for `bound` vertices.
     ///
     /// # Errors
-    /// `NoSpace` if even memory has no room; `InvalidInput` if the lists are longer than an array
-    /// can be.
-    pub(super) fn rebuilt(
+    /// `NoSpace` if even memory has no room.
+    pub(super) fn create(
         context: &Context,
         index: u32,
-        old: Option<&Array>,
         additions: &Additions,
         (vertices, bound): (&[u64], usize),
     ) -> Result<Self> {
-        Counters::add(&context.counters.aside);
+        let plan = Plan::new(context, index, None, additions, bound);
+        plan.write(context, vertices, (Why::Created, Fill::Any))
+    }
+
+    /// Writes it anew, with more entries and room for `bound` vertices.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no room: it is as before then.
+    pub(super) fn rebuild(
+        &mut self,
+        context: &Context,
+        additions: &Additions,
+        (vertices, bound): (&[u64], usize),
+        how: (Why, Fill),
+    ) -> Result<()> {
+        let plan = Plan::new(context, self.index, Some(self), additions, bound);
+        let new = plan.write(context, vertices, how)?;
+        *self = new;
+        Ok(())
+    }
+}
+
+impl<'a> Plan<'a> {
+    fn new(
+        context: &Context,
+        index: u32,
+        old: Option<&'a Array>,
+        additions: &'a Additions<'a>,
+        bound: usize,
+    ) -> Self {
         let span = context.options.section_vertices as usize;
         let old_sections = old.map_or(0, |old| old.sections.len());
         let section_count = bound.div_ceil(span).max(old_sections).max(1).next_power_of_two();
         let cleaned = cleaned_lists(context, old, additions);
         let lens = lens(context, old, additions, &cleaned, section_count * span);
-        let words = lens.iter().map(|&len| u64::from(len)).sum();
-        let is_large = || old.is_none_or(|old| old.is_round_large(context, additions));
-        let percent = match additions.len() == 0 || context.is_bulk && is_large() {
+        Self { index, old, additions, section_count, cleaned, lens }
+    }
+
+    fn words(&self) -> u64 {
+        self.lens.iter().map(|&len| u64::from(len)).sum()
+    }
+
+    fn shape(&self, context: &Context, percent: u32) -> Shape {
+        let Context { options, entry_words, .. } = *context;
+        Shape::new(options, entry_words, self.section_count, (self.words(), percent))
+    }
+
+    /// Returns to what percent an array with gaps is filled.
+    fn percent(&self, context: &Context) -> u32 {
+        let is_large = || self.old.is_none_or(|old| old.is_round_large(context, self.additions));
+        match self.additions.len() == 0 || context.is_bulk && is_large() {
             // Nothing is added any more, or a round that is as large, which writes it anew.
             true => context.options.fill_percent.midpoint(context.options.array_percent),
             false => context.options.fill_percent,
-        };
-        let shape =
-            Shape::new(context.options, context.entry_words, section_count, (words, percent));
-        if !shape.is_plausible() {
-            let vertices = section_count * span;
+        }
+    }
+
+    /// Finds a place on the medium, or in memory.
+    fn place<'c>(&self, context: &Context<'c>, fill: Fill) -> Result<Placed<'c>> {
+        let Context { room, table, .. } = *context;
+        let roomy = self.shape(context, self.percent(context));
+        let tight = self.shape(context, TIGHT_PERCENT);
+        if !tight.is_plausible() {
+            let (vertices, words) = (tight.vertex_count(), self.words());
             let what = format!("the lists of {vertices} vertices with {words} words are too long");
             return Err(Error::InvalidInput { what });
         }
-        let starts = spread(&lens, 0..shape.capacity, shape.entry_words);
-        let (extent, is_in_memory) = context.take_extent(index, shape.units())?;
+        let take = |shape: Shape, kept: Option<Free>| {
+            table.reserve(self.index as usize)?;
+            room.take(shape.units(), kept)
+        };
+        if roomy.is_plausible() {
+            match take(roomy, Some(context.kept)) {
+                Ok(extent) => return Ok(Placed { extent, shape: roomy, turn: None }),
+                Err(error) if fill == Fill::Roomy => return Err(error),
+                Err(_) => {}
+            }
+        }
+        let turn = room.turn();
+        // What was written elsewhere before leaves its old place.
+        let _later = table.publish(room.space().region());
+        match take(tight, None) {
+            Ok(extent) => Ok(Placed { extent, shape: tight, turn: Some(turn) }),
+            Err(error) if !context.spills => Err(error),
+            Err(_) => {
+                Counters::add(&context.counters.in_memory, 1);
+                let shape = if roomy.is_plausible() { roomy } else { tight };
+                Ok(Placed { extent: room.take_memory(shape.units())?, shape, turn: None })
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        context: &Context,
+        vertices: &[u64],
+        (why, fill): (Why, Fill),
+    ) -> Result<Array> {
+        let Self { index, old, additions, section_count, .. } = *self;
+        let Placed { extent, shape, turn } = self.place(context, fill)?;
+        context.counters.count_array(why, self.words());
+        let starts = spread(&self.lens, 0..shape.capacity, shape.entry_words);
         let mut rows: Vec<Place> =
-            starts.iter().zip(lens).map(|(&start, len)| Place { start, len }).collect();
+            starts.iter().zip(&self.lens).map(|(&start, &len)| Place { start, len }).collect();
         rows.push(Place { start: shape.capacity, len: 0 });
-        let mut array = Self {
+        if let Some(medium) = context.rows {
+            medium.reserve(index);
+        }
+        let is_in_memory = extent.unit().is_none();
+        let mut array = Array {
             lists: extent.hold_lists(&shape),
             extent: Arc::new(extent),
             kept: old.filter(|_| is_in_memory).and_then(Array::durable_extent).cloned(),
@@ -64,7 +180,7 @@ impl Array {
             rows,
             sections: vec![Section::default(); section_count],
             worn: FxHashMap::default(),
-            tombstone_count: 0,
+            is_checked: true,
         };
         array.extent.write_head(index, &shape);
         let mut runs = additions.runs().peekable();
@@ -72,14 +188,22 @@ impl Array {
         for number in 0..section_count {
             let end = shape.locals(number..number + 1).end;
             let added = std::iter::from_fn(|| runs.next_if(|run| run.0 < end));
-            array.fill_section(context, (number, &mut buffer), old, added, &cleaned);
+            array.fill_section(context, (number, &mut buffer), old, added, &self.cleaned);
             array.write_header(context.epoch, number, 1, vertices);
             array.extent.clear_header(&shape, number, 1 - usize::from(array.sections[number].slot));
         }
         context.store_rows(&array, 0..array.vertex_count());
+        let before = old.and_then(Array::durable_extent).cloned();
+        context.table.note_move(index as usize, &array.extent, before);
+        if turn.is_some() {
+            // The old place is the one that is kept now.
+            let _later = context.table.publish(context.room.space().region());
+        }
         Ok(array)
     }
+}
 
+impl Array {
     /// Stores the lists of a section, of which there are rows, and the gaps between them.
     fn fill_section<'a>(
         &mut self,
@@ -100,8 +224,10 @@ impl Array {
             sum: before.map_or(0, |section| section.sum),
             anchored: before.map_or(0, |section| section.anchored),
             sequence: sequence.max(context.end_sequence),
+            loops: before.map_or(0, |section| section.loops),
             ..Section::default()
         };
+        let first_vertex = self.first_vertex();
         let range = |place: &Place| {
             (place.start - base) as usize..(place.start - base + place.len) as usize
         };
@@ -110,6 +236,7 @@ impl Array {
             section.used += self.rows[local].len;
             let to = &mut buffer[range(&self.rows[local])];
             let updates = added.next_if(|run| run.0 == local).map_or(&[][..], |run| run.1);
+            section.count(first_vertex + local as u32, updates);
             if let Some(words) = cleaned.get(&local) {
                 to.copy_from_slice(words);
                 is_cleaned = true;
@@ -121,6 +248,7 @@ impl Array {
                 section.sum = section.sum.wrapping_add(mix(local, place, word));
             }
         }
+        section.tombstones = 0;
         if is_cleaned {
             section.sum = locals.fold(0, |sum, local| {
                 sum_of(sum, local, buffer[range(&self.rows[local])].iter().copied())
@@ -155,10 +283,11 @@ fn cleaned_lists(
             }
         }
     }
+    let mut reader = LiveReader::default();
     for words in words.values_mut() {
-        let live = live_entries(words, context.entry_words);
+        let live = reader.read(newest_first(words, context.entry_words));
         words.clear();
-        for (neighbor, weight) in live {
+        for &(neighbor, weight) in live {
             words.push(neighbor);
             words.extend((context.entry_words > 1).then_some(weight));
         }

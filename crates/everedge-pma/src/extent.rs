@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::header::{self, Header};
 use super::shape::{HEAD_BYTES, Shape};
-use everedge_live::Result;
-use everedge_live::{Space, UNIT_BYTES};
+use super::table::store_again;
+use everedge_live::{Result, Space, UNIT_BYTES};
 use everedge_medium::{HeldWords, Region, Site};
 
 const HEAD_MAGIC: u32 = u32::from_le_bytes(*b"PMAR");
@@ -21,8 +21,9 @@ pub(super) struct Extent {
     /// Start value of its checksums, which holds for this place only.
     salt: u32,
     units: Range<u64>,
-    /// None if it is in memory.
+    /// Whose units they are; None if somebody else gives them back.
     space: Option<Arc<Space>>,
+    is_in_memory: bool,
 }
 
 impl Drop for Extent {
@@ -34,26 +35,7 @@ impl Drop for Extent {
 }
 
 impl Extent {
-    /// Takes units for an array of `units`.
-    ///
-    /// # Errors
-    /// `NoSpace` if the medium is full.
-    pub(super) fn take(space: &Arc<Space>, salt: u32, units: u64) -> Result<Self> {
-        let units = space.take_units(units, units)?;
-        Ok(Self::at(space.region().clone(), salt, units, Some(space.clone())))
-    }
-
-    /// Makes an array of `units` in memory.
-    ///
-    /// # Errors
-    /// `NoSpace` if there is no memory.
-    pub(super) fn in_memory(salt: u32, units: u64) -> Result<Self> {
-        let region = Region::memory("an array without room")?;
-        region.grow(units * UNIT_BYTES)?;
-        Ok(Self::at(region, salt, 0..units, None))
-    }
-
-    /// Returns the extent that lies in some units.
+    /// Returns the extent that lies in some units of the graph's file.
     pub(super) fn at(
         region: Region,
         salt: u32,
@@ -61,12 +43,20 @@ impl Extent {
         space: Option<Arc<Space>>,
     ) -> Self {
         let salt = crc32c::crc32c_append(salt, &units.start.to_le_bytes());
-        Self { region, offset: units.start * UNIT_BYTES, salt, units, space }
+        let offset = units.start * UNIT_BYTES;
+        Self { region, offset, salt, units, space, is_in_memory: false }
+    }
+
+    /// Returns the extent that lies in some units of memory.
+    pub(super) fn in_memory(space: Arc<Space>, salt: u32, units: Range<u64>) -> Self {
+        let mut extent = Self::at(space.region().clone(), salt, units, Some(space));
+        extent.is_in_memory = true;
+        extent
     }
 
     /// Returns the first unit on the medium, unless it is in memory.
     pub(super) fn unit(&self) -> Option<u64> {
-        self.space.as_ref().map(|_| self.units.start)
+        (!self.is_in_memory).then_some(self.units.start)
     }
 
     /// Returns its place in the file, in bytes.
@@ -148,9 +138,21 @@ impl Extent {
         words[0]
     }
 
+    /// Makes durable what the header in a slot says, which was found.
+    pub(super) fn store_header_again(&self, shape: &Shape, section: usize, slot: usize) {
+        let offset = self.offset + shape.header_offset(section, slot);
+        store_again(&self.region, offset, 4 * shape.header_words() as u64);
+    }
+
     /// Takes away what an earlier array may have left in a slot.
     pub(super) fn clear_header(&self, shape: &Shape, section: usize, slot: usize) {
         self.store(Site::SectionHeader, shape.header_offset(section, slot), &[0; 4]);
+    }
+
+    /// Returns the stamp of the header in a slot, whole or not.
+    pub(super) fn stamp(&self, shape: &Shape, section: usize, slot: usize) -> u32 {
+        let offset = shape.header_offset(section, slot);
+        self.words(offset + 4..offset + 8)[0].load(Relaxed)
     }
 
     /// Reads the header in a slot, if it is whole, and its checksum.

@@ -38,6 +38,10 @@ pub(super) struct Header {
     pub sum: u64,
     /// Entries of the edge log.
     pub log_count: u32,
+    /// Tombstones in the lists.
+    pub tombstones: u32,
+    /// Self-loops that no tombstone took away.
+    pub loops: u32,
     pub places: ArrayVec<Place, SECTION_VERTICES_MAX>,
 }
 
@@ -52,7 +56,7 @@ impl Header {
         words[4..6].copy_from_slice(&[self.epoch, self.anchored]);
         words[6..8].copy_from_slice(&vertices);
         words[8..10].copy_from_slice(&sum);
-        words[10] = self.log_count;
+        words[10..13].copy_from_slice(&[self.log_count, self.tombstones, self.loops]);
         for (pair, place) in words[HEADER_WORDS..].chunks_exact_mut(2).zip(&self.places) {
             pair.copy_from_slice(&[place.start, place.len]);
         }
@@ -77,6 +81,8 @@ impl Header {
             vertices: join(6),
             sum: join(8),
             log_count: words[10],
+            tombstones: words[11],
+            loops: words[12],
             places: words[HEADER_WORDS..].chunks_exact(2).map(place).collect(),
         })
     }
@@ -116,10 +122,20 @@ mod tests {
     fn a_header_is_read_back_and_no_bit_of_it_can_flip() {
         let places = [Place { start: 3, len: 9 }, Place { start: 14, len: 0 }];
         let places = places.into_iter().collect();
-        let (epoch, anchored, log_count) = (4, 5, 6);
+        let (epoch, anchored, log_count, tombstones, loops) = (4, 5, 6, 7, 8);
         let (sequence, vertices, sum) = (1 << 40, 3 << 33, u64::MAX);
-        let header =
-            Header { stamp: 7, sequence, epoch, anchored, vertices, sum, log_count, places };
+        let header = Header {
+            stamp: 7,
+            sequence,
+            epoch,
+            anchored,
+            vertices,
+            sum,
+            log_count,
+            tombstones,
+            loops,
+            places,
+        };
         let mut words = header.encode(99);
         let is_equal = |a, b| a == b;
         assert_eq!(Header::decode(&words, 99, is_equal), Some(header));

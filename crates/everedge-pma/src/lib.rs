@@ -35,10 +35,12 @@ mod build;
 mod driver;
 mod extent;
 mod header;
+mod mechanisms;
 mod options;
 mod rebalance;
 mod recovery;
 mod restore;
+mod room;
 mod rows;
 mod shape;
 mod shard;
@@ -46,18 +48,22 @@ mod snapshot;
 mod table;
 mod undo;
 mod verify;
+mod worn;
 
 use std::sync::Arc;
 
+pub use self::mechanisms::Mechanisms;
 pub use self::options::{PmaOptions, Rebalancing, VertexArray};
 pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
 
-use self::archive::{Archive, Machinery, ROUND_UPDATES};
+use self::archive::{Archive, Machinery, ROUND_UPDATES, Rewriting};
 use self::array::Array;
+use self::mechanisms::{Counters, Why};
 use self::recovery::Recovered;
+use self::room::Room;
 use self::rows::Rows;
 use self::table::Table;
-use self::undo::{Counters, UndoLogs};
+use self::undo::UndoLogs;
 use crate::driver::{Core, Live};
 use crate::options::Manifest;
 use everedge_live::NAMES;
@@ -74,7 +80,9 @@ const TABLE: &str = "table";
 const UNDO: &str = "undo";
 const ROWS: &str = "rows";
 const FILE_MAGIC: u32 = u32::from_le_bytes(*b"ARRS");
-const FILE_VERSION: u32 = 1;
+const FILE_VERSION: u32 = 2;
+/// A compaction that lacks room tries so often what others have freed meanwhile.
+const COMPACTION_PASSES_MAX: u32 = 4;
 
 /// A live graph in the `pma` layout.
 pub struct PmaGraph {
@@ -111,9 +119,12 @@ impl PmaGraph {
             log.preallocate()?;
             arrays.grow(options.preallocate_bytes.next_multiple_of(UNIT_BYTES))?;
         }
-        manifest.publish(&volume)?;
         let space = Arc::new(Space::new(arrays, 1, Vec::new()));
         let machinery = machinery(&manifest, log, space, (table, undo, rows));
+        if manifest.options.tuning.is_in_place() {
+            machinery.undo.provide()?;
+        }
+        manifest.publish(&volume)?;
         let archive = Archive::new(Vec::new(), 0, 0);
         let core = Core::new(volume, manifest, machinery, archive);
         Ok(Self { live: Live::new(core), recovery: Recovery::default() })
@@ -138,10 +149,11 @@ impl PmaGraph {
         let mut machinery = machinery(&manifest, log, space, files);
         let found = recovery::recover(&machinery, &arrays, volume.access())?;
         let Recovered { shards, space, epoch, completed } = found;
-        machinery.space = space;
+        machinery.room = room(&manifest, space);
         let (replayed_batches, replayed_updates) = machinery.log.untaken();
         let mut archive = Archive::new(shards, machinery.log.checkpoint().1, epoch);
         archive.replay(&machinery)?;
+        archive.survey(&machinery, 0);
         let completed_rebalances = completed;
         let recovery = Recovery {
             replayed_batches,
@@ -153,27 +165,57 @@ impl PmaGraph {
         Ok(Self { live: Live::new(core), recovery })
     }
 
-    /// Writes every array anew that has deletions or entries in edge logs. Readers and writers go on
-    /// meanwhile.
+    /// Writes every array anew that has deletions or entries in edge logs, a share of them at a time.
+    /// Readers and writers go on meanwhile.
     ///
     /// # Errors
-    /// `NoSpace` if the medium has no room; the rest is then as before. `Poisoned` as
+    /// `NoSpace` if the medium has no room for one; the others are done. `Poisoned` as
     /// [`Self::apply`].
     pub fn compact(&self) -> Result<Compaction> {
         let core = &self.live.core;
         core.check_writable()?;
         core.refuse_if_failed()?;
-        let machinery = &core.machinery;
-        machinery.log.begin_writing()?;
-        let is_due = |array: &Array| array.tombstone_count > 0 || array.has_logged();
-        let done = core.settled()?.rewrite(machinery, &is_due)?;
+        core.machinery.log.begin_writing()?;
+        core.machinery.room.space().make_room()?;
+        let is_due = |array: &Array| array.tombstone_count() > 0 || array.has_logged();
+        let mut total = Rewriting::new(Why::Compaction);
+        for pass in 1.. {
+            let runs_before = total.done.runs;
+            match self.rewrite_all(&mut total, &is_due) {
+                Ok(()) => break,
+                // What the others have freed may be room for those that found none.
+                Err(Error::NoSpace { .. })
+                    if total.done.runs > runs_before && pass < COMPACTION_PASSES_MAX => {}
+                Err(error) => return Err(error),
+            }
+        }
         core.flush_all()?;
-        Ok(done)
+        Ok(total.done)
     }
 
-    /// Returns how many arrays were written anew and how many windows rebalanced in place since the
-    /// graph was opened.
-    pub fn rebalance_counts(&self) -> (u64, u64) {
+    /// Writes all arrays anew that are due, and lets others go on in between.
+    fn rewrite_all(
+        &self,
+        rewriting: &mut Rewriting,
+        is_due: &(impl Fn(&Array) -> bool + Sync),
+    ) -> Result<()> {
+        let core = &self.live.core;
+        rewriting.next_shard = 0;
+        let mut outcome = Ok(());
+        loop {
+            let mut archive = core.settled()?;
+            if rewriting.next_shard >= archive.shards.len() {
+                return outcome;
+            }
+            match archive.rewrite(&core.machinery, rewriting, is_due) {
+                Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
+                done => done?,
+            }
+        }
+    }
+
+    /// Returns how often each mechanism ran since the graph was opened.
+    pub fn mechanisms(&self) -> Mechanisms {
         self.live.core.machinery.counters.get()
     }
 }
@@ -193,9 +235,14 @@ fn machinery(
         round_max: ROUND_UPDATES.into(),
         options: manifest.options.clone(),
         log,
-        space,
-        salt,
+        room: room(manifest, space),
     }
+}
+
+fn room(manifest: &Manifest, space: Arc<Space>) -> Room {
+    let options = &manifest.options;
+    let entries = if options.directed { options.list_count() } else { 2 };
+    Room::new(space, manifest.salt(), 4 * (options.entry_words() * entries) as u64)
 }
 
 fn file_head(salt: u32) -> [u32; 4] {
@@ -221,5 +268,45 @@ fn check_file_head(arrays: &Region, salt: u32) -> Result<()> {
             expected: format!("version {FILE_VERSION} with this graph's mark"),
             found: "another".into(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use everedge_core::GraphView;
+    use everedge_live::Phases;
+    use everedge_medium::{Access, Kind, MediumKind, VolumeOptions};
+
+    fn options() -> options::GraphOptions {
+        let tuning =
+            PmaOptions { archive_threshold: 1, phases: Phases::InTurn, ..PmaOptions::default() };
+        options::GraphOptions { medium: MediumKind::File, tuning, ..Default::default() }
+    }
+
+    #[test]
+    fn lists_that_are_too_long_are_refused_before_they_are_logged() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("g");
+        let kind = VolumeOptions::new(MediumKind::File);
+        let volume = Volume::create(&path, kind).unwrap();
+        let graph = PmaGraph::create(volume, Manifest::new(Kind::Graph, options())).unwrap();
+        graph.live.core.machinery.room.limit_words(5000);
+        let edges: Vec<_> = (0..500).map(|v| (7, v)).collect();
+        let mut count = 0;
+        let error = loop {
+            match graph.insert(&edges, None) {
+                Ok(()) => count += edges.len() as u64,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::InvalidInput { .. }), "{error}");
+        assert!((2500..10_000).contains(&count), "{count} edges");
+        assert_eq!(graph.snapshot().unwrap().edge_count(), count);
+        let deleted = graph.delete(edges.iter().copied()).unwrap().deleted;
+        assert_eq!(deleted, 500);
+        drop(graph);
+        let graph = PmaGraph::open(Volume::open(&path, kind, Access::Write).unwrap()).unwrap();
+        assert_eq!(graph.snapshot().unwrap().edge_count(), count - deleted);
     }
 }

@@ -121,6 +121,11 @@ impl PmaOptions {
         self.check()
     }
 
+    /// Whether gaps are shared out where they are.
+    pub(crate) fn is_in_place(&self) -> bool {
+        matches!(self.rebalancing, Some(Rebalancing::InPlace | Rebalancing::Transaction))
+    }
+
     /// Refuses options that are out of range.
     ///
     /// # Errors

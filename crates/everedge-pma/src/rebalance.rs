@@ -234,10 +234,11 @@ pub(super) fn newest(
     shape: &Shape,
     section: usize,
 ) -> Result<(Header, usize, u32)> {
-    let slots = (0..2).filter_map(|slot| {
-        extent.read_header(shape, section, slot).map(|(header, crc)| (header, slot, crc))
-    });
-    slots.max_by_key(|(header, ..)| header.stamp).ok_or_else(|| {
+    let read =
+        |slot| extent.read_header(shape, section, slot).map(|(header, crc)| (header, slot, crc));
+    // Only a torn one has a larger stamp and is not whole.
+    let later = usize::from(extent.stamp(shape, section, 1) > extent.stamp(shape, section, 0));
+    read(later).or_else(|| read(1 - later)).ok_or_else(|| {
         let offset = shape.header_offset(section, 0);
         damaged(extent, offset, "a section's headers", "one of two with a matching checksum")
     })

@@ -1,4 +1,10 @@
-//! Opening: reads and checks every array, completes rebalances, and finds the free space.
+//! Opening: reads the headers of every array, completes rebalances, and finds the free space. Lists
+//! are looked at before the first change or view (`restore.rs`).
+//!
+//! What is found may not be durable: a process that was killed leaves it in the processor's caches, one
+//! whose sync failed in pages that the system takes for clean. So what a crash after the last checkpoint
+//! could take away is stored again before anything is acknowledged: the table, undo logs, and headers that
+//! are newer. Each was stored after what it speaks of was durable.
 //!
 //! Source: DGAP §3.1.5. Difference: headers say what lists are, so that nothing has to be guessed
 //! from words; there is no flag of a normal shutdown: after a close the log is empty, which is all
@@ -20,9 +26,6 @@ use super::undo::Job;
 use everedge_live::{Error, Result};
 use everedge_live::{SHARD_SPAN, Space};
 use everedge_medium::{Access, Region, Site};
-
-/// One thread at a time flushes so much.
-const FLUSHED_BYTES: u64 = 16 << 20;
 
 /// An array as the table and its head tell it.
 #[derive(Clone, Copy)]
@@ -49,27 +52,23 @@ pub(super) struct Recovered {
 pub(super) fn recover(machinery: &Machinery, region: &Region, access: Access) -> Result<Recovered> {
     let found = find(machinery, region)?;
     if access == Access::Write {
-        // A killed process may have left what it stored in caches only.
-        for region in [region, machinery.table.region(), machinery.undo.region()] {
-            let parts = region.len().div_ceil(FLUSHED_BYTES) as u32;
-            let flushed = par::map_ranges(parts, 1, |part| {
-                let start = u64::from(part.start) * FLUSHED_BYTES;
-                region.flush(Site::ArraysFound, start..region.len().min(start + FLUSHED_BYTES));
-                region.drain(Site::ArraysFound)
-            });
-            flushed.into_iter().collect::<Result<()>>()?;
-            region.fence(Site::ArraysFound)?;
-        }
+        machinery.table.store_again()?;
+        machinery.undo.store_again()?;
     }
     let completed = rebalance::complete(&machinery.undo, |job: &Job| {
         let array = found.iter().find(|array| array.index == job.index as usize)?;
         let extent =
-            Extent::at(region.clone(), machinery.salt, array.shape.units_at(array.unit), None);
+            Extent::at(region.clone(), machinery.salt(), array.shape.units_at(array.unit), None);
         (array.unit == job.unit).then_some((extent, array.shape))
     })?;
     let space = Arc::new(space(region, &found));
     let shards = read(machinery, region, &space, &found)?;
     check_checkpoint(machinery, region, &shards)?;
+    if access == Access::Write {
+        let arrays = shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
+        arrays.for_each(|array| array.store_headers_again(epoch(machinery)));
+        region.fence(Site::ArraysFound)?;
+    }
     Ok(Recovered { shards, space, epoch: epoch(machinery), completed })
 }
 
@@ -80,7 +79,8 @@ fn epoch(machinery: &Machinery) -> u32 {
 
 /// Returns all arrays by their numbers.
 fn find(machinery: &Machinery, region: &Region) -> Result<Vec<Found>> {
-    let Machinery { table, salt, options, .. } = machinery;
+    let Machinery { table, options, .. } = machinery;
+    let salt = &machinery.salt();
     let mut found: Vec<Found> = Vec::new();
     for index in 0..table.len() {
         let unit = table.unit(index).map_err(|offset| Error::Corruption {
@@ -135,29 +135,27 @@ fn read(
     space: &Arc<Space>,
     found: &[Found],
 ) -> Result<Vec<Arc<Shard>>> {
-    let Machinery { salt, options, .. } = machinery;
+    let (salt, options) = (machinery.salt(), &machinery.options);
     let epoch = epoch(machinery);
     let arrays = par::map_chunks(found, 1, |found| {
         let Found { index, unit, shape } = found[0];
         let units = shape.units_at(unit);
-        let extent = Extent::at(region.clone(), *salt, units, Some(space.clone()));
+        let extent = Extent::at(region.clone(), salt, units, Some(space.clone()));
         Array::read(Arc::new(extent), shape, index as u32, epoch)
     });
     let shard_count = found.last().map_or(0, |last| last.index / 2 + 1);
     let mut shards: Vec<Shard> = vec![Shard::default(); shard_count];
-    let mut loop_counts = vec![0; shard_count];
     for (found, restored) in found.iter().zip(arrays) {
-        let Restored { array, vertices, loop_count } = restored?;
+        let Restored { array, vertices } = restored?;
         let number = found.index / 2;
         let shard = &mut shards[number];
         shard.materialize((number * SHARD_SPAN) as u32);
         if found.index.is_multiple_of(2) {
             shard.restore_vertices(&vertices, options.tuning.section_vertices);
-            loop_counts[number] = loop_count;
         }
         shard.arrays[found.index % 2] = Some(array);
     }
-    par::map_chunks_mut(&mut shards, 1, |number, shard| shard[0].restore_sums(loop_counts[number]));
+    shards.iter_mut().for_each(Shard::restore_sums);
     Ok(shards.into_iter().map(Arc::new).collect())
 }
 
@@ -183,8 +181,11 @@ fn check_checkpoint(machinery: &Machinery, region: &Region, shards: &[Arc<Shard>
         let expected = format!("updates before {end}, which the log knows");
         return Err(damaged("a section of an array", expected, format!("update {newest}")));
     }
-    if found < count || sum != expected {
-        let expected = format!("{count} or more, whose checksums' sum is {expected}");
+    if found < count {
+        return Err(machinery.table.lacks(format!("arrays of {count} sections, not of {found}")));
+    }
+    if sum != expected {
+        let expected = format!("{count}, whose checksums' sum is {expected}");
         return Err(damaged("the headers of all sections", expected, format!("{found}, {sum}")));
     }
     Ok(())

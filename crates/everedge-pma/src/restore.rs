@@ -1,4 +1,5 @@
-//! Reading an array at opening: all that its headers, lists and edge logs say is checked.
+//! Reading an array at opening: its headers. Its lists are looked at before the first change or view:
+//! all that headers say of them is checked, and what memory keeps is made.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,24 +9,21 @@ use rustc_hash::FxHashMap;
 
 use super::array::{Array, IS_LOGGED, IS_WORN, Logged, Section};
 use super::extent::Extent;
-use super::header::{Place, mix};
+use super::header::{Header, Place, mix};
 use super::rebalance::{damaged, newest};
 use super::shape::Shape;
 use everedge_live::DELETION;
 use everedge_live::Result;
-use everedge_live::SHARD_SPAN;
 
 /// An array as it was found.
 pub(super) struct Restored {
     pub array: Array,
     /// The vertices that each section names.
     pub vertices: Vec<u64>,
-    /// How many self-loops its lists hold.
-    pub loop_count: u64,
 }
 
 impl Array {
-    /// Reads the array that lies in an extent, and checks all of it; `epoch` is the last checkpoint.
+    /// Reads the headers of the array that lies in an extent; `epoch` is the last checkpoint.
     ///
     /// # Errors
     /// `Corruption` if it is damaged.
@@ -48,11 +46,15 @@ impl Array {
                 stamp: header.stamp,
                 slot: slot as u8,
                 crc,
+                epoch: header.epoch,
                 // A header from before the checkpoint is the one that held then.
                 anchored: if header.epoch == epoch { header.anchored } else { crc },
                 sequence: header.sequence,
                 sum: header.sum,
+                used: used_words(&header, &shape),
                 log_count: header.log_count as u16,
+                tombstones: header.tombstones,
+                loops: header.loops,
                 ..Section::default()
             });
             rows.extend(header.places);
@@ -66,26 +68,43 @@ impl Array {
             }
             next = place.start + place.len;
         }
-        let (worn, tombstone_count) = (FxHashMap::default(), 0);
-        let (lists, kept) = (extent.hold_lists(&shape), None);
-        let mut array =
-            Self { extent, lists, kept, shape, index, rows, sections, worn, tombstone_count };
-        let mut loop_count = 0;
-        for number in 0..array.sections.len() {
-            loop_count += array.restore_section(number)?;
-        }
-        Ok(Restored { array, vertices, loop_count: loop_count.max(0) as u64 })
+        let (lists, worn) = (extent.hold_lists(&shape), FxHashMap::default());
+        let (kept, is_checked) = (None, false);
+        let array = Self { extent, lists, kept, shape, index, rows, sections, worn, is_checked };
+        Ok(Restored { array, vertices })
     }
 
-    /// Finds out what memory keeps of a section, and checks its sum. Returns how many self-loops
-    /// there are, less the tombstones of such.
-    fn restore_section(&mut self, number: usize) -> Result<i64> {
+    /// Makes durable again the headers that are newer than the last checkpoint, of which it was number
+    /// `epoch`: a process that was killed, or whose sync failed, may have left them in caches only. What
+    /// they count was durable before they were stored.
+    pub(super) fn store_headers_again(&self, epoch: u32) {
+        for (number, section) in self.sections.iter().enumerate() {
+            if section.epoch == epoch {
+                self.extent.store_header_again(&self.shape, number, section.slot.into());
+            }
+        }
+    }
+
+    /// Looks at all lists, if that was not done since opening.
+    ///
+    /// # Errors
+    /// `Corruption` if they are not what their headers say.
+    pub(super) fn check_lists(&mut self) -> Result<()> {
+        if !self.is_checked {
+            (0..self.sections.len()).try_for_each(|number| self.check_section(number))?;
+            self.is_checked = true;
+        }
+        Ok(())
+    }
+
+    /// Finds out what memory keeps of a section, and checks what its header says.
+    fn check_section(&mut self, number: usize) -> Result<()> {
         let locals = self.shape.locals(number..number + 1);
         let (extent, shape) = (self.extent.clone(), self.shape);
         let entry_words = shape.entry_words;
         let count = usize::from(self.sections[number].log_count);
-        let first_vertex = (self.index / 2) * SHARD_SPAN as u32;
-        let (mut sum, mut used, mut loop_count) = (0u64, 0, 0);
+        let first_vertex = self.first_vertex();
+        let (mut sum, mut tombstone_count, mut loop_count) = (0u64, 0u32, 0i64);
         let mut with_tombstones = Vec::new();
         for local in locals.clone() {
             let Place { start, len } = self.rows[local];
@@ -97,13 +116,12 @@ impl Array {
                 sum = sum.wrapping_add(mix(local, place, word));
                 // Where there are weights, every other word is one.
                 if place & (entry_words - 1) == 0 {
-                    tombstones += u64::from(word & DELETION != 0);
+                    tombstones += u32::from(word & DELETION != 0);
                     loop_count += loops_in(word, vertex);
                 }
             }
-            used += len;
             if tombstones > 0 {
-                self.tombstone_count += tombstones;
+                tombstone_count += tombstones;
                 with_tombstones.push(local);
             }
         }
@@ -124,11 +142,10 @@ impl Array {
                 sum = sum.wrapping_add(mix(local, index, word.load(Relaxed)));
             }
             *logged = Logged { head: place, count: logged.count + 1 };
-            used += entry_words;
             let neighbor = entry.words()[0].load(Relaxed);
             loop_count += loops_in(neighbor, first_vertex + local as u32);
             if neighbor & DELETION != 0 {
-                self.tombstone_count += 1;
+                tombstone_count += 1;
                 with_tombstones.push(local);
             }
         }
@@ -136,9 +153,10 @@ impl Array {
             row.start |= if logged.count > 0 { IS_LOGGED } else { 0 };
         }
         let section = &mut self.sections[number];
-        section.used = used;
         section.heads = (count > 0).then(|| heads.into());
-        if sum != section.sum {
+        let is_counted =
+            tombstone_count == section.tombstones && loop_count == i64::from(section.loops);
+        if sum != section.sum || !is_counted {
             let start = self.rows[locals.start].start & !IS_LOGGED;
             let offset = shape.words_range(start..start).start;
             return Err(damaged(&extent, offset, "a section's lists", "their sum"));
@@ -148,8 +166,14 @@ impl Array {
             let degree = self.live_entries(local).len();
             self.worn.insert(local as u32, degree as u32);
         }
-        Ok(loop_count)
+        Ok(())
     }
+}
+
+/// Returns the words of a section's lists, those in the edge log included.
+fn used_words(header: &Header, shape: &Shape) -> u32 {
+    let in_lists = header.places.iter().fold(0u32, |sum, place| sum.wrapping_add(place.len));
+    in_lists.wrapping_add(header.log_count.wrapping_mul(shape.entry_words))
 }
 
 /// Returns what a word of a list adds to the self-loops of its vertex.

@@ -41,29 +41,26 @@ impl Rows {
         &self.region
     }
 
-    /// Makes room for the rows of an array.
-    ///
-    /// # Errors
-    /// `NoSpace` if the medium is full: then [`Self::make_room`] fails until there is room.
-    pub(super) fn reserve(&self, index: u32) -> Result<()> {
+    /// Makes room for the rows of an array. Where there is none they stay away, which nobody minds who
+    /// reads, and [`Self::make_room`] fails until there is some.
+    pub(super) fn reserve(&self, index: u32) {
         let needed = (u64::from(index) + 1) * ARRAY_BYTES;
         let len = self.region.len();
         if needed <= len {
-            return Ok(());
+            return;
         }
         let ahead = (len / GROWTH_SHARE).next_multiple_of(ARRAY_BYTES);
         let grown = match self.region.grow(needed + ahead) {
             Err(Error::NoSpace { .. }) => self.region.grow(needed),
             outcome => outcome,
         };
-        if let Err(Error::NoSpace { .. }) = grown {
+        if grown.is_err() {
             self.missing.fetch_max(needed, Relaxed);
         }
-        grown
     }
 
-    /// Before an insertion is logged: makes the room that some array did not get, if there is some
-    /// now. The array is in memory until the next checkpoint, which writes its rows too.
+    /// Before an insertion is logged: makes the room that the rows of some array did not get, if
+    /// there is some now.
     ///
     /// # Errors
     /// `NoSpace` if the medium is still full.
@@ -75,8 +72,7 @@ impl Rows {
         }
     }
 
-    /// Stores the rows of some lists and starts making them persist; not those of an array in
-    /// memory that found no room for them.
+    /// Stores the rows of some lists and starts making them persist; not those that found no room.
     pub(super) fn store(&self, array: &Array, locals: Range<usize>) {
         let start = u64::from(array.index) * ARRAY_BYTES;
         let range = start + ROW_BYTES * locals.start as u64..start + ROW_BYTES * locals.end as u64;
@@ -103,15 +99,16 @@ mod tests {
     fn insertions_wait_for_the_room_that_rows_did_not_get() {
         let (volume, recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
         let rows = Rows::new(volume.create_region("rows", 0).unwrap());
-        rows.reserve(0).unwrap();
+        rows.reserve(0);
         recorder.fail_nth(0, ENOSPC, true);
         rows.make_room().unwrap();
-        assert!(matches!(rows.reserve(5), Err(Error::NoSpace { .. })));
+        rows.reserve(5);
         assert!(matches!(rows.make_room(), Err(Error::NoSpace { .. })));
-        rows.reserve(0).unwrap();
+        rows.reserve(0);
         recorder.fail_nth(u64::MAX, ENOSPC, false);
         rows.make_room().unwrap();
         assert_eq!(rows.region.len(), 6 * ARRAY_BYTES);
-        rows.reserve(5).unwrap();
+        rows.reserve(5);
+        rows.make_room().unwrap();
     }
 }

@@ -10,13 +10,13 @@ const LINE_BYTES: u64 = 64;
 /// Bytes of an array's head.
 pub(super) const HEAD_BYTES: u64 = LINE_BYTES;
 /// Words of a section's header before the places of its lists.
-pub(super) const HEADER_WORDS: usize = 12;
+pub(super) const HEADER_WORDS: usize = 14;
 /// Vertices of a section at most.
 pub(super) const SECTION_VERTICES_MAX: usize = 64;
 /// An edge log takes at most this share of the bytes of its section's words.
 const LOG_SHARE: u32 = 4;
 /// Places of words leave two bits for marks.
-const CAPACITY_MAX: u32 = 1 << 30;
+pub(super) const CAPACITY_MAX: u32 = 1 << 30;
 /// Entries of an edge log are counted in 16 bits.
 const LOG_ENTRIES_MAX: u32 = u16::MAX as u32 - 1;
 
@@ -51,9 +51,9 @@ impl Shape {
         let capacity = (words + gaps).next_multiple_of(16 * u64::from(entry_words));
         // What is too long for an array is not plausible.
         let capacity = capacity.min(u64::from(CAPACITY_MAX) + 1) as u32;
-        let section_bytes = 4 * capacity / section_count;
-        let log_bytes = options.edge_log_bytes.min(section_bytes / LOG_SHARE);
-        let log_entries = (log_bytes / (4 * (1 + entry_words))).min(LOG_ENTRIES_MAX);
+        let section_bytes = 4 * u64::from(capacity) / u64::from(section_count);
+        let log_bytes = (section_bytes / u64::from(LOG_SHARE)).min(options.edge_log_bytes.into());
+        let log_entries = (log_bytes as u32 / (4 * (1 + entry_words))).min(LOG_ENTRIES_MAX);
         let section_vertices = options.section_vertices;
         Self { section_count, section_vertices, log_entries, entry_words, capacity }
     }
@@ -203,6 +203,16 @@ mod tests {
                 weight_before += u128::from(len) + 1;
             }
         }
+    }
+
+    #[test]
+    fn the_longest_arrays_have_whole_edge_logs() {
+        let options = PmaOptions::default();
+        for words in [1 << 20, 1 << 29, u64::from(CAPACITY_MAX)] {
+            let shape = Shape::new(&options, 1, 64, (words, 100));
+            assert_eq!(shape.log_entries, 256, "{words} words");
+        }
+        assert!(!Shape::new(&options, 1, 64, (1 << 31, 100)).is_plausible());
     }
 
     #[test]

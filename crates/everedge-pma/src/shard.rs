@@ -6,23 +6,24 @@
 //! - H2: if there is a vertex, there is a first array, and it has a section for it.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::array::Array;
-use super::extent::Extent;
-use super::options::{PmaOptions, Rebalancing};
+use super::build::Fill;
+use super::mechanisms::{Counters, Why};
+use super::options::PmaOptions;
+use super::room::Room;
 use super::rows::Rows;
-use super::undo::{Counters, UndoLogs};
+use super::table::Table;
+use super::undo::UndoLogs;
 use everedge_live::DELETION;
 use everedge_live::Result;
 use everedge_live::{
-    BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, ShardTotals, Space, Update, loops_in,
-    resolve,
+    BITMAP_WORDS, Compaction, Effect, Outcome, Part, Room as Free, Rules, SHARD_SPAN, ShardTotals,
+    UNIT_BYTES, Update, loops_in, resolve,
 };
 
 /// What a shard needs to know to take updates.
@@ -32,8 +33,8 @@ pub(super) struct Context<'a> {
     pub directed: bool,
     /// Words of an entry: a neighbor, and its weight if there are weights.
     pub entry_words: usize,
-    pub salt: u32,
-    pub space: &'a Arc<Space>,
+    pub room: &'a Room,
+    pub table: &'a Table,
     pub undo: &'a UndoLogs,
     /// The rows on the medium, if they are there too.
     pub rows: Option<&'a Rows>,
@@ -51,51 +52,18 @@ pub(super) struct Context<'a> {
     pub end_sequence: u64,
     /// The weight, as bits, of each update of the round.
     pub weights: &'a [AtomicU32],
-    pub replaced: &'a Mutex<Vec<Replaced>>,
-}
-
-/// An array that lies elsewhere now.
-pub(super) struct Replaced {
-    pub index: u32,
-    /// Where it lies.
-    pub unit: u64,
-    /// What the medium has of it until that counts.
-    _before: Option<Arc<Extent>>,
+    /// What an array with gaps leaves free for those that are still to be written.
+    pub kept: Free,
+    /// Whether an array that finds no room goes on in memory; else it stays as it was.
+    pub spills: bool,
 }
 
 impl Context<'_> {
-    /// Returns an extent of so many units for an array, and whether it is in memory, since the medium
-    /// is full, also for the array's rows, or takes nothing any more.
-    pub(super) fn take_extent(&self, index: u32, units: u64) -> Result<(Extent, bool)> {
-        let reserved = self.rows.map_or(Ok(()), |rows| rows.reserve(index));
-        match reserved.and_then(|()| Extent::take(self.space, self.salt, units)) {
-            Ok(extent) => Ok((extent, false)),
-            Err(_) => Ok((Extent::in_memory(self.salt, units)?, true)),
-        }
-    }
-
-    /// Whether gaps are shared out where they are.
-    pub(super) fn is_in_place(&self) -> bool {
-        let in_place = [Rebalancing::InPlace, Rebalancing::Transaction].map(Some);
-        in_place.contains(&self.options.rebalancing)
-    }
-
     /// Stores rows that have changed on the medium, if they are to lie there.
     #[inline]
     pub(super) fn store_rows(&self, array: &Array, locals: Range<usize>) {
         if let Some(rows) = self.rows {
             rows.store(array, locals);
-        }
-    }
-
-    /// Notes that `new` is to become current in the place of `old`.
-    pub(super) fn replace(&self, index: u32, new: &Array, old: &Array) {
-        self.announce(index, new, old.durable_extent().cloned());
-    }
-
-    fn announce(&self, index: u32, new: &Array, before: Option<Arc<Extent>>) {
-        if let Some(unit) = new.extent.unit() {
-            self.replaced.lock().push(Replaced { index, unit, _before: before });
         }
     }
 
@@ -226,11 +194,18 @@ impl Shard {
         self.vertex_count = self.vertices.iter().map(|word| word.count_ones()).sum();
     }
 
-    /// Counts degrees and self-loops, as found at recovery.
-    pub(super) fn restore_sums(&mut self, loop_count: u64) {
+    /// Counts degrees and self-loops, as headers say them.
+    pub(super) fn restore_sums(&mut self) {
         let Some(array) = &self.arrays[0] else { return };
-        let degrees = (0..array.vertex_count()).map(|local| u64::from(array.degree(local)));
-        (self.degree_sum, self.loop_count) = (degrees.sum(), loop_count);
+        (self.degree_sum, self.loop_count) = (array.degree_sum(), array.loop_count());
+    }
+
+    /// Checks lists that were not looked at since opening, before the first change or view.
+    ///
+    /// # Errors
+    /// `Corruption` if they are not what their headers say.
+    pub(super) fn check_lists(&mut self) -> Result<()> {
+        self.arrays.iter_mut().flatten().try_for_each(Array::check_lists)
     }
 
     /// Applies the parts of a round, of updates by their source and by their destination; where
@@ -241,6 +216,7 @@ impl Shard {
         list_count: usize,
         parts: &[Part<'_>],
     ) -> Result<()> {
+        self.check_lists()?;
         let before = self.vertices.clone();
         for part in parts {
             self.note_vertices(context, part);
@@ -252,6 +228,31 @@ impl Shard {
         self.settle_vertices(context, &before)
     }
 
+    /// Writes those of its arrays anew that are due, and adds up what that did.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no room for one: it is as before.
+    pub(super) fn rewrite(
+        &mut self,
+        context: &Context,
+        why: Why,
+        is_due: &impl Fn(&Array) -> bool,
+        done: &mut Compaction,
+    ) -> Result<()> {
+        self.check_lists()?;
+        for (side, array) in self.arrays.iter_mut().enumerate() {
+            if let Some(array) = array.as_mut().filter(|array| is_due(array)) {
+                let vertices: &[u64] = if side == 0 { &self.vertices } else { &[] };
+                let freed_bytes = UNIT_BYTES * array.shape.units();
+                array.rebuild(context, &Additions::none(), (vertices, 0), (why, Fill::Any))?;
+                done.runs += 1;
+                done.freed_bytes += freed_bytes;
+                done.written_bytes += UNIT_BYTES * array.shape.units();
+            }
+        }
+        Ok(())
+    }
+
     /// Makes an id a vertex, or ends it, by the update number `sequence`, of the vertex itself.
     pub(super) fn take_vertex_update(
         &mut self,
@@ -259,6 +260,7 @@ impl Shard {
         local: usize,
         is_vertex: bool,
     ) -> Result<()> {
+        self.check_lists()?;
         if self.is_known(context, local, context.start_sequence) {
             return Ok(());
         }
@@ -325,11 +327,7 @@ impl Shard {
         let bound = if side == 0 { bound.max(self.bound()) } else { bound };
         match &mut self.arrays[side] {
             Some(array) => array.take(context, additions, vertices, bound)?,
-            none => {
-                let new = Array::rebuilt(context, index, None, additions, (vertices, bound))?;
-                context.announce(index, &new, None);
-                *none = Some(new);
-            }
+            none => *none = Some(Array::create(context, index, additions, (vertices, bound))?),
         }
         #[cfg(debug_assertions)]
         self.arrays.iter().flatten().for_each(Array::check);
@@ -422,7 +420,7 @@ impl Shard {
             array.count_live(local, &mut live);
         }
         let vertex = self.first_vertex + local as u32;
-        let mut tombstones = 0;
+        let mut has_tombstones = false;
         let entries = resolve(context.rules, updates, live, |effect| {
             let ends = |neighbor| if neighbor == vertex && !context.directed { 2 } else { 1 };
             let counted = |neighbor| if side == 0 { ends(neighbor) } else { 0 };
@@ -432,12 +430,12 @@ impl Shard {
                     return;
                 }
                 Effect::Replaced => {
-                    tombstones += 1;
+                    has_tombstones = true;
                     return;
                 }
                 Effect::Deleted(neighbor) => {
                     self.outcome.deleted += counted(neighbor);
-                    tombstones += 1;
+                    has_tombstones = true;
                     (neighbor, -1)
                 }
                 Effect::Inserted(neighbor) => {
@@ -452,8 +450,8 @@ impl Shard {
                 }
             }
         });
-        if let Some(array) = self.arrays[side].as_mut().filter(|_| tombstones > 0) {
-            array.note_worn(local, tombstones);
+        if let Some(array) = self.arrays[side].as_mut().filter(|_| has_tombstones) {
+            array.note_worn(local);
         }
         entries
     }

@@ -17,6 +17,7 @@ use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, Weighte
 use super::archive::Archive;
 use super::array::{Array, ListRef};
 use super::shard::Shard;
+use super::worn::LiveReader;
 use crate::options::GraphOptions;
 use everedge_live::{SHARD_SPAN, Totals, frozen_view};
 
@@ -70,6 +71,7 @@ impl Snapshot {
 }
 
 /// Returns what a list has beside its words; all of it, if there are tombstones.
+/// Cost: a vector. Visitors of many lists use one buffer for all instead.
 #[cold]
 fn parts(array: &Array, local: usize, is_worn: bool) -> Box<vec::IntoIter<(u32, u32)>> {
     let mut parts = Vec::new();
@@ -183,15 +185,20 @@ impl Snapshot {
     #[inline]
     fn visit_array<V: ListVisitor>(&self, array: &Array, range: Range<VertexId>, visitor: &mut V) {
         let wanted = Wanted::of(range, visitor);
-        let mut logged = Vec::new();
+        let (mut logged, mut live) = (Vec::new(), LiveReader::default());
         for (v, ahead) in wanted.iter(READ_AHEAD) {
             if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
                 array.prefetch(local(ahead));
             }
             let ListRef { words, is_logged, is_worn } = array.list(local(v));
             let neighbor = |word: &AtomicU32| word.load(Relaxed);
-            if is_worn | (is_logged & self.totals.weighted) {
-                visitor.visit(v, self.neighbors_in(array, local(v)));
+            if is_worn {
+                let live = array.read_live(local(v), &mut live);
+                visitor.visit(v, live.iter().map(|edge| edge.0));
+            } else if is_logged & self.totals.weighted {
+                let in_list = words.iter().step_by(2).map(neighbor);
+                let logged = iter::once_with(|| array.read_logged(local(v), &mut logged)).flatten();
+                visitor.visit(v, in_list.chain(logged.map(|edge| edge.0)));
             } else if is_logged {
                 // Most searches end before.
                 let logged = iter::once_with(|| array.read_logged(local(v), &mut logged)).flatten();

@@ -12,12 +12,13 @@
 //!   or in part, all before it are done, and none after it has begun.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
 
 use parking_lot::Mutex;
 
 use super::header;
 use super::options::{PmaOptions, Rebalancing};
+use super::table::store_again;
 use everedge_live::Result;
 use everedge_medium::{Region, Site};
 
@@ -94,11 +95,6 @@ impl UndoLogs {
         Arc::new(logs)
     }
 
-    /// Returns the file.
-    pub(super) fn region(&self) -> &Region {
-        &self.region
-    }
-
     /// Returns how rebalances are cut into steps; a step is what a record can save.
     pub(super) fn cut(&self) -> Cut {
         self.cut
@@ -107,6 +103,24 @@ impl UndoLogs {
     /// Returns the words that a record can save.
     fn capacity_words(&self) -> usize {
         self.cut.capacity_words as usize
+    }
+
+    /// Makes a log if there is none: a full medium has no room for the first.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full.
+    pub(super) fn provide(&self) -> Result<()> {
+        self.take().map(drop)
+    }
+
+    /// Makes durable what records were found: a process that was killed, or whose sync failed, may
+    /// have left them in caches only.
+    pub(super) fn store_again(&self) -> Result<()> {
+        let count = self.region.len() / self.log_bytes();
+        for record in 0..2 * count {
+            store_again(&self.region, record * self.record_bytes(), self.record_bytes());
+        }
+        self.region.fence(Site::ArraysFound)
     }
 
     /// Returns the rebalances that were interrupted, each with the log to go on with.
@@ -240,23 +254,5 @@ impl UndoLog<'_> {
 impl Drop for UndoLog<'_> {
     fn drop(&mut self) {
         self.logs.free.lock().push(self.undo);
-    }
-}
-
-/// Counts rebalances in place, for whoever measures them.
-#[derive(Debug, Default)]
-pub(super) struct Counters {
-    pub in_place: AtomicU64,
-    pub aside: AtomicU64,
-}
-
-impl Counters {
-    pub(super) fn add(counter: &AtomicU64) {
-        counter.fetch_add(1, Relaxed);
-    }
-
-    /// Returns how many arrays were written anew, and how many windows rebalanced in place.
-    pub(super) fn get(&self) -> (u64, u64) {
-        (self.aside.load(Relaxed), self.in_place.load(Relaxed))
     }
 }

@@ -15,6 +15,7 @@ mod model;
 mod naive;
 mod options;
 mod pma_crash;
+mod pma_full;
 mod real_disk;
 mod rounds;
 mod soak;

@@ -38,7 +38,7 @@ pub use self::round::{Round, Step, for_each_step, pairs};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };
-pub use self::space::{Extents, FILE_BYTES_MAX, Space, UNIT_BYTES};
+pub use self::space::{Extents, FILE_BYTES_MAX, Room, Space, UNIT_BYTES};
 
 pub use self::deal::Division;
 pub use self::live::{Changes, Compaction};

@@ -7,14 +7,14 @@
 //! # Invariants
 //! - S1: a unit belongs to whoever took it, or to nobody (free), or was never used (past `next`).
 //! - S2: once something found no room, no insertion is acknowledged until [`Space::make_room`] was
-//!   successful.
+//!   successful: there is a range then as long as the longest that was not found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::{Error, Result};
 use everedge_medium::Region;
@@ -43,6 +43,17 @@ struct State {
     free: FreeUnits,
     /// The first unit whose page faults were not yet taken.
     populated: u64,
+    /// The longest range that was asked for and not found since there was room.
+    missing: u64,
+}
+
+/// Units that are free, those at the end of the file that were never used among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// All of them.
+    pub units: u64,
+    /// Those of the longest range.
+    pub longest: u64,
 }
 
 impl Space {
@@ -52,7 +63,7 @@ impl Space {
         let populated = region.len() / UNIT_BYTES;
         let mut units = FreeUnits::default();
         free.into_iter().for_each(|range| units.insert(range));
-        let state = Mutex::new(State { next, free: units, populated });
+        let state = Mutex::new(State { next, free: units, populated, missing: 0 });
         Self { region, state, is_full: AtomicBool::new(false) }
     }
 
@@ -88,14 +99,46 @@ impl Space {
     /// `NoSpace` if the medium is still full.
     pub fn make_room(&self) -> Result<()> {
         if self.is_full.load(Relaxed) {
-            let state = self.state.lock();
+            let mut state = self.state.lock();
+            let longest = state.missing.max(GROWTH_UNITS.start);
             // A compaction may have freed some without a byte more of the medium.
-            if state.free.longest() < GROWTH_UNITS.start {
-                self.grow(self.total() + GROWTH_UNITS.start)?;
-            }
-            self.is_full.store(false, Relaxed);
+            self.reserve_in(&mut state, 0, longest)?;
         }
         Ok(())
+    }
+
+    /// Makes sure that at least `units` are free, `longest` of them in one range: the file grows if
+    /// there are fewer.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full.
+    pub fn reserve(&self, units: u64, longest: u64) -> Result<()> {
+        self.reserve_in(&mut self.state.lock(), units, longest)
+    }
+
+    fn reserve_in(&self, state: &mut State, units: u64, longest: u64) -> Result<()> {
+        let room = self.room_in(state);
+        let tail = self.total().saturating_sub(state.next);
+        let missing_range = if room.longest < longest { longest - tail } else { 0 };
+        let missing = missing_range.max(units.saturating_sub(room.units));
+        if missing > 0 {
+            let grown = self.grow(self.total().max(state.next) + missing);
+            self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);
+            grown?;
+        }
+        state.missing = 0;
+        self.is_full.store(false, Relaxed);
+        Ok(())
+    }
+
+    /// Returns which units are free without growing the file.
+    pub fn room(&self) -> Room {
+        self.room_in(&self.state.lock())
+    }
+
+    fn room_in(&self, state: &State) -> Room {
+        let tail = self.total().saturating_sub(state.next);
+        Room { units: state.free.count + tail, longest: state.free.longest().max(tail) }
     }
 
     /// Returns how many units the file has.
@@ -120,6 +163,42 @@ impl Space {
         }
     }
 
+    /// Takes `units` consecutive units if `rest` is free then.
+    ///
+    /// # Errors
+    /// As [`Self::take_units`].
+    pub fn take_leaving(&self, units: u64, rest: Room) -> Result<Range<u64>> {
+        let mut state = self.state.lock();
+        if let Some(taken) = self.take_free(&mut state, units, rest) {
+            self.populate(state)?;
+            return Ok(taken);
+        }
+        let lacking = (units + rest.units).saturating_sub(self.room_in(&state).units);
+        let needed = (state.next + units + rest.longest).max(self.total() + lacking);
+        self.grow_for(&mut state, units, needed)?;
+        drop(state);
+        self.take_units(units, units)
+    }
+
+    /// Takes free units if `rest` is free then, be it at the end of the file.
+    fn take_free(&self, state: &mut State, units: u64, rest: Room) -> Option<Range<u64>> {
+        if self.room_in(state).units < units + rest.units {
+            return None;
+        }
+        let taken = state.free.take(units, units).or_else(|| {
+            let taken = state.next..state.next + units;
+            (taken.end <= self.total()).then(|| {
+                state.next = taken.end;
+                taken
+            })
+        })?;
+        if self.room_in(state).longest >= rest.longest {
+            return Some(taken);
+        }
+        self.put_back(state, taken);
+        None
+    }
+
     /// Takes `wanted` consecutive units, or at least `least`.
     ///
     /// # Errors
@@ -130,36 +209,56 @@ impl Space {
             return Ok(taken);
         }
         if state.next + least > self.total() {
-            if self.is_full.load(Relaxed) {
-                let path = self.region.path().to_owned();
-                let (needed_bytes, available_bytes) = (least * UNIT_BYTES, 0);
-                let lack = everedge_medium::Lack::Disk;
-                return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
-            }
-            let grown = self.grow(state.next + least);
-            self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);
-            grown?;
+            let needed = state.next + least;
+            self.grow_for(&mut state, least, needed)?;
         }
         let total = self.total();
         let taken = state.next..total.min(state.next + wanted);
         state.next = taken.end;
-        if state.next > state.populated {
-            let end = total.min(state.next + POPULATE_UNITS);
-            let untouched = std::mem::replace(&mut state.populated, end)..end;
-            drop(state);
-            self.region.populate(untouched.start * UNIT_BYTES..untouched.end * UNIT_BYTES)?;
-        }
+        self.populate(state)?;
         Ok(taken)
+    }
+
+    /// Takes the page faults of units that are used for the first time.
+    fn populate(&self, mut state: MutexGuard<'_, State>) -> Result<()> {
+        if state.next <= state.populated {
+            return Ok(());
+        }
+        let end = self.total().min(state.next + POPULATE_UNITS);
+        let untouched = std::mem::replace(&mut state.populated, end)..end;
+        drop(state);
+        self.region.populate(untouched.start * UNIT_BYTES..untouched.end * UNIT_BYTES)
+    }
+
+    /// Grows the file for who needs a range of `least` units.
+    fn grow_for(&self, state: &mut State, least: u64, needed: u64) -> Result<()> {
+        let grown = match self.is_full.load(Relaxed) {
+            true => {
+                let path = self.region.path().to_owned();
+                let (needed_bytes, available_bytes) = (least * UNIT_BYTES, 0);
+                let lack = everedge_medium::Lack::Disk;
+                Err(Error::NoSpace { path, needed_bytes, available_bytes, lack })
+            }
+            false => self.grow(needed),
+        };
+        if let Err(Error::NoSpace { .. }) = grown {
+            self.is_full.store(true, Relaxed);
+            state.missing = state.missing.max(least);
+        }
+        grown
     }
 
     /// Takes units back that nobody reads any more.
     pub fn give_back(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
         let mut state = self.state.lock();
         for range in ranges {
-            state.free.insert(range);
+            self.put_back(&mut state, range);
         }
-        let next = state.next;
-        if let Some(start) = state.free.take_last(next) {
+    }
+
+    fn put_back(&self, state: &mut State, range: Range<u64>) {
+        state.free.insert(range);
+        if let Some(start) = state.free.take_last(state.next) {
             state.next = start;
         }
     }
@@ -241,6 +340,8 @@ struct FreeUnits {
     by_start: BTreeMap<u64, u64>,
     /// Length and start of each range.
     by_len: BTreeSet<(u64, u64)>,
+    /// How many they are.
+    count: u64,
 }
 
 impl FreeUnits {
@@ -261,11 +362,13 @@ impl FreeUnits {
         }
         self.by_start.insert(start, end);
         self.by_len.insert((end - start, start));
+        self.count += end - start;
     }
 
     fn remove(&mut self, range: Range<u64>) {
         self.by_start.remove(&range.start);
         self.by_len.remove(&(range.end - range.start, range.start));
+        self.count -= range.end - range.start;
     }
 
     /// Takes `wanted` units from the shortest range that has so many, or all of the longest range
@@ -311,6 +414,55 @@ mod tests {
         assert_eq!(free.take(2, 100), None);
         free.insert(6..9);
         assert_eq!((free.take_last(8), free.take_last(9)), (None, Some(5)));
-        assert!(free.by_start.is_empty() && free.by_len.is_empty());
+        assert!(free.by_start.is_empty() && free.by_len.is_empty() && free.count == 0);
+    }
+
+    const ENOSPC: i32 = 28;
+
+    /// A space of which some units are taken, on a medium that is full from then on.
+    fn full_space(units: u64) -> (Space, everedge_medium::Recorder, Range<u64>) {
+        let kind = everedge_medium::MediumKind::Pmem { emulated: true };
+        let (volume, recorder) = everedge_medium::Volume::recorded(kind, false);
+        let region = volume.create_region("units", 0).unwrap();
+        let space = Space::new(region, 0, Vec::new());
+        let taken = space.take_units(units, units).unwrap();
+        let rest = space.room().units;
+        space.take_units(rest, rest).unwrap();
+        recorder.fail_nth(0, ENOSPC, true);
+        (space, recorder, taken)
+    }
+
+    #[test]
+    fn room_is_a_range_as_long_as_the_one_that_was_missing() {
+        let (space, recorder, taken) = full_space(1000);
+        assert!(matches!(space.take_units(900, 900), Err(Error::NoSpace { .. })));
+        assert!(matches!(space.make_room(), Err(Error::NoSpace { .. })));
+        space.give_back([taken.start..taken.start + GROWTH_UNITS.start]);
+        assert!(
+            matches!(space.make_room(), Err(Error::NoSpace { .. })),
+            "a hole that is too short"
+        );
+        space.give_back([taken.start + GROWTH_UNITS.start..taken.end]);
+        space.make_room().unwrap();
+        assert_eq!(space.take_units(900, 900).unwrap(), taken.start..taken.start + 900);
+        recorder.fail_nth(u64::MAX, ENOSPC, false);
+    }
+
+    #[test]
+    fn what_is_to_be_left_is_left() {
+        let (space, recorder, taken) = full_space(1000);
+        space.give_back([taken.clone()]);
+        let rest = |units, longest| Room { units, longest };
+        assert!(matches!(space.take_leaving(600, rest(401, 0)), Err(Error::NoSpace { .. })));
+        assert!(matches!(space.take_leaving(600, rest(0, 401)), Err(Error::NoSpace { .. })));
+        assert_eq!(space.take_leaving(600, rest(400, 400)).unwrap().start, taken.start);
+        assert_eq!(space.room(), Room { units: 400, longest: 400 });
+        assert!(matches!(space.reserve(401, 0), Err(Error::NoSpace { .. })));
+        assert!(matches!(space.reserve(0, 401), Err(Error::NoSpace { .. })));
+        space.reserve(400, 400).unwrap();
+        recorder.fail_nth(u64::MAX, ENOSPC, false);
+        space.reserve(2000, 1500).unwrap();
+        let room = space.room();
+        assert!(room.units >= 2000 && room.longest >= 1500, "{room:?}");
     }
 }

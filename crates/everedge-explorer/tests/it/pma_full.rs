@@ -1,0 +1,179 @@
+//! The `pma` layout on a full medium: insertions are refused at once, deletions and compaction go on,
+//! also after re-opening, and insertions as soon as there is room.
+
+#![expect(clippy::disallowed_methods, reason = "another program's file takes the room")]
+
+use crate::options::{GraphOptions, Layout};
+use everedge_core::{Edge, GraphView, VertexId};
+use everedge_live::{Batch, Durability, Error, Manifest, Result};
+use everedge_medium::{Access, Kind, MediumKind, Volume};
+use everedge_pma::{Mechanisms, PmaGraph, PmaOptions, Rebalancing};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::medium::SmallFileSystem;
+use crate::model::Random;
+
+const MEDIUM_MIB: u32 = 24;
+/// What another program takes of it for a while.
+const FILLER_BYTES: usize = 4 << 20;
+const VERTEX_BOUND: u64 = 40_000;
+const BATCH_EDGES: usize = 10_000;
+const LOG_BYTES: u64 = 1 << 20;
+/// Deletions of a whole batch take so many bytes of the log.
+const DELETION_BYTES: u64 = 8 * BATCH_EDGES as u64;
+const PATIENCE: Duration = Duration::from_secs(1);
+
+fn options(medium: MediumKind) -> GraphOptions {
+    GraphOptions {
+        layout: Layout::Pma,
+        medium,
+        log_bytes: LOG_BYTES,
+        durability: Durability::Batch,
+        pma: PmaOptions { archive_threshold: 1 << 15, ..PmaOptions::default() },
+        ..GraphOptions::default()
+    }
+}
+
+fn edges(random: &mut Random) -> Vec<Edge> {
+    let mut end = || random.below(VERTEX_BOUND) as VertexId;
+    (0..BATCH_EDGES).map(|_| (end(), end())).collect()
+}
+
+fn create(path: &Path, options: &GraphOptions) -> PmaGraph {
+    let volume = Volume::create(path, options.volume(false)).expect("a volume");
+    let manifest = Manifest::new(Kind::Graph, options.with(&options.pma));
+    PmaGraph::create(volume, manifest).expect("a graph")
+}
+
+fn open(path: &Path, options: &GraphOptions) -> PmaGraph {
+    let volume = Volume::open(path, options.volume(false), Access::Write).expect("a volume");
+    PmaGraph::open(volume).expect("a graph")
+}
+
+/// What was inserted and not deleted, oldest first.
+struct Filled {
+    random: Random,
+    edges: Vec<Edge>,
+    deleted: usize,
+}
+
+impl Filled {
+    /// Inserts until that is refused.
+    fn fill(&mut self, graph: &PmaGraph) -> Error {
+        loop {
+            let edges = edges(&mut self.random);
+            match graph.insert(&edges, None) {
+                Ok(()) => self.edges.extend(edges),
+                Err(error) => return error,
+            }
+        }
+    }
+
+    /// Deletes the oldest batch.
+    fn delete(&mut self, graph: &PmaGraph) -> Result<()> {
+        let oldest = &self.edges[self.deleted..self.deleted + BATCH_EDGES];
+        graph.apply(&Batch::deletions(oldest.iter().copied(), false)?)?;
+        self.deleted += BATCH_EDGES;
+        Ok(())
+    }
+
+    fn count(&self) -> u64 {
+        (self.edges.len() - self.deleted) as u64
+    }
+
+    /// The graph must be what was not deleted: the sum over its edges tells which they are.
+    fn check(&self, graph: &PmaGraph, when: &str) {
+        let mix = |(u, v): Edge| {
+            (u64::from(u) << 32 | u64::from(v)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
+        };
+        let view = graph.snapshot().expect("a snapshot");
+        assert_eq!(view.edge_count(), self.count(), "{when}");
+        let (mut outgoing, mut incoming) = (0u64, 0u64);
+        for v in 0..view.vertex_bound() {
+            outgoing += view.out_neighbors(v).map(|to| mix((v, to))).sum::<u64>();
+            incoming += view.in_neighbors(v).map(|from| mix((from, v))).sum::<u64>();
+        }
+        let expected = self.edges[self.deleted..].iter().map(|&edge| mix(edge)).sum::<u64>();
+        assert_eq!((outgoing, incoming), (expected, expected), "{when}");
+    }
+}
+
+#[track_caller]
+fn assert_refused(graph: &PmaGraph, random: &mut Random, when: &str) {
+    let start = Instant::now();
+    let outcome = graph.insert(&edges(random), None);
+    assert!(start.elapsed() < PATIENCE, "{when}: refused after {:?}", start.elapsed());
+    assert!(
+        matches!(outcome, Err(Error::NoSpace { needed_bytes: 1.., .. })),
+        "{when}: {outcome:?}"
+    );
+}
+
+fn fill_and_delete(path: &Path, options: &GraphOptions, kills: bool) -> Mechanisms {
+    let filler = path.with_extension("filler");
+    std::fs::write(&filler, vec![1; FILLER_BYTES]).expect("room for something else");
+    let mut graph = create(path, options);
+    let mut filled = Filled { random: Random(7), edges: Vec::new(), deleted: 0 };
+    let error = filled.fill(&graph);
+    assert!(matches!(error, Error::NoSpace { needed_bytes: 1.., .. }), "{error}");
+    let full_count = filled.count();
+    println!("{}: {full_count} edges, {:?}", options.medium, graph.mechanisms());
+    // 8 bytes each, both ways: at least in half of what the filler leaves.
+    let room = (u64::from(MEDIUM_MIB) << 20) - FILLER_BYTES as u64;
+    assert!(16 * full_count > room, "{full_count} edges");
+    let mechanisms = graph.mechanisms();
+    for round in 0..3 {
+        let when = format!("round {round}, {options:?}");
+        filled.check(&graph, &when);
+        assert_refused(&graph, &mut filled.random, &when);
+        // Four times what the log holds.
+        for _ in 0..2 * LOG_BYTES / DELETION_BYTES {
+            filled.delete(&graph).unwrap_or_else(|error| panic!("{when}: {error}"));
+        }
+        filled.check(&graph, &when);
+        graph.compact().unwrap_or_else(|error| panic!("{when}: {error}"));
+        filled.check(&graph, &when);
+        // What was freed is room for other edges.
+        filled.fill(&graph);
+        assert!(filled.count() > full_count * 8 / 10, "{when}: {} edges", filled.count());
+        if kills {
+            drop(graph);
+        } else {
+            graph.close().expect("closed");
+        }
+        graph = open(path, options);
+        filled.check(&graph, &when);
+    }
+    std::fs::remove_file(&filler).expect("removed");
+    let before = filled.count();
+    filled.fill(&graph);
+    assert!(filled.count() > before + full_count / 10, "{} edges then", filled.count());
+    filled.check(&graph, "after there was room again");
+    assert!(graph.verify().expect("a verification").problems.is_empty());
+    graph.close().expect("closed");
+    filled.check(&open(path, options), "opened again");
+    mechanisms
+}
+
+#[test]
+fn a_full_pma_takes_deletions_and_compaction() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let path = home.path().join("g");
+    for medium in [MediumKind::Pmem { emulated: true }, MediumKind::File] {
+        for kills in [false, true] {
+            let mut options = options(medium);
+            options.pma.rebalancing = Some(match medium {
+                MediumKind::File => Rebalancing::Aside,
+                _ => Rebalancing::InPlace,
+            });
+            let Mechanisms { kept_in_memory, .. } = fill_and_delete(&path, &options, kills);
+            assert_eq!(kept_in_memory, 0, "{options:?}");
+            std::fs::remove_dir_all(&path).expect("removed");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Room for arrays: an insertion is acknowledged only while there is room for what it will need.
+//!
+//! # What an insertion needs
+//! An entry in each list that it goes to, and a place for the largest array: one that has no gaps
+//! left is written elsewhere before its old place is free. [`Room::provide`] reserves both after each
+//! round, for the largest batch that was seen; where the medium gives less, updates are archived
+//! sooner, and where it does not give that, insertions are refused. So deletions and compaction find
+//! the place for one array on a full medium, and take turns in it.
+//!
+//! # What finds no room all the same
+//! A snapshot may read old arrays, and free units may lie scattered. Then an array stays in memory
+//! and the log keeps what it says, until there is room. All of them share one region of memory.
+//!
+//! # Invariants
+//! - O1: after something found no room, or before anything was looked at since opening, no insertion
+//!   is logged until [`Room::make_room`] was successful.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::array::Array;
+use super::extent::Extent;
+use super::shape::CAPACITY_MAX;
+use everedge_live::{Error, Result};
+use everedge_live::{Room as Free, Space, UNIT_BYTES};
+use everedge_medium::Region;
+
+/// Lists of an array may have so many words before insertions are refused: the rest is for what is
+/// logged by then.
+const WORDS_MAX: u64 = CAPACITY_MAX as u64 / 2;
+/// What an array of all vertices of a shard and of no edge takes.
+const EMPTY_ARRAY_UNITS: u64 = (96 << 10) / UNIT_BYTES;
+/// An array that is written anew without gaps may take this share more.
+const GROWTH_SHARE: u64 = 8;
+/// The largest batch, until one was seen.
+const BATCH_UPDATES: u64 = 1 << 10;
+/// Edge logs take up to a quarter of what they belong to.
+const LOG_PERCENT: u64 = 125;
+
+/// The room for the arrays of one graph.
+pub(super) struct Room {
+    space: Arc<Space>,
+    salt: u32,
+    /// Bytes that an update adds to all its lists.
+    update_bytes: u64,
+    /// Held while an array is written into the place that is kept for one.
+    turn: Mutex<()>,
+    /// Memory for arrays that find no room, while there are some.
+    memory: Mutex<Weak<Space>>,
+    needs: Mutex<Needs>,
+    /// Whether `needs` have to be looked after before an insertion is logged.
+    is_due: AtomicBool,
+    /// Whether the medium did not have what is needed.
+    is_full: AtomicBool,
+    /// Whether the lists of an array are as long as they may be.
+    is_long: AtomicBool,
+    /// As many words as the lists of an array may have when an insertion is logged.
+    words_max: AtomicU64,
+    /// Updates that there is room for until they are archived.
+    updates_max: AtomicU64,
+}
+
+/// What has to be free before an insertion is logged.
+#[derive(Clone, Copy, Debug)]
+struct Needs {
+    units: u64,
+    /// In one range.
+    longest: u64,
+    /// The largest batch that was seen.
+    batch_updates: u64,
+}
+
+impl Room {
+    pub(super) fn new(space: Arc<Space>, salt: u32, list_bytes: u64) -> Self {
+        let update_bytes = (list_bytes * LOG_PERCENT).div_ceil(100);
+        let units = EMPTY_ARRAY_UNITS + (BATCH_UPDATES * update_bytes).div_ceil(UNIT_BYTES);
+        let needs = Needs { units, longest: EMPTY_ARRAY_UNITS, batch_updates: BATCH_UPDATES };
+        Self {
+            space,
+            salt,
+            update_bytes,
+            turn: Mutex::default(),
+            memory: Mutex::default(),
+            needs: Mutex::new(needs),
+            is_due: AtomicBool::new(true),
+            is_full: AtomicBool::new(false),
+            is_long: AtomicBool::new(false),
+            words_max: AtomicU64::new(WORDS_MAX),
+            updates_max: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Returns the units of the file.
+    pub(super) fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
+    /// Returns the start value of all checksums.
+    pub(super) fn salt(&self) -> u32 {
+        self.salt
+    }
+
+    /// Returns how many updates may wait for archiving.
+    pub(super) fn updates_max(&self) -> u64 {
+        self.updates_max.load(Relaxed)
+    }
+
+    /// Returns what arrays with gaps leave free in a round of so many updates: for the arrays that are
+    /// still to take theirs, and the place for one.
+    pub(super) fn kept(&self, updates: u64) -> Free {
+        let longest = self.needs.lock().longest;
+        Free { units: longest + self.units_of(updates), longest }
+    }
+
+    /// Takes units for an array if `kept` is free then.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no more.
+    pub(super) fn take(&self, units: u64, kept: Option<Free>) -> Result<Extent> {
+        let taken = match kept {
+            Some(kept) => self.space.take_leaving(units, kept)?,
+            None => self.space.take_units(units, units)?,
+        };
+        let region = self.space.region().clone();
+        Ok(Extent::at(region, self.salt, taken, Some(self.space.clone())))
+    }
+
+    /// Waits until no other thread writes into the place that is kept for an array.
+    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock()
+    }
+
+    /// Takes memory for an array: the medium has no room. Insertions wait for some.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory.
+    pub(super) fn take_memory(&self, units: u64) -> Result<Extent> {
+        self.is_full.store(true, Relaxed);
+        self.is_due.store(true, Relaxed);
+        let mut memory = self.memory.lock();
+        let space = match memory.upgrade() {
+            Some(space) => space,
+            None => {
+                let region = Region::memory("arrays without room")?;
+                let space = Arc::new(Space::new(region, 0, Vec::new()));
+                *memory = Arc::downgrade(&space);
+                space
+            }
+        };
+        let taken = space.take_units(units, units)?;
+        Ok(Extent::in_memory(space, self.salt, taken))
+    }
+
+    /// Finds out what the next insertion needs, of which a batch has `batch` updates.
+    pub(super) fn survey<'a>(&self, arrays: impl Iterator<Item = &'a Array>, batch: u64) {
+        let (mut largest, mut spilled, mut words) = (0, 0, 0);
+        for array in arrays {
+            let units = array.shape.units();
+            largest = largest.max(units);
+            words = words.max(u64::from(array.shape.capacity));
+            spilled += if array.is_in_memory() { units } else { 0 };
+        }
+        let longest = largest + largest / GROWTH_SHARE + EMPTY_ARRAY_UNITS;
+        let mut needs = self.needs.lock();
+        needs.batch_updates = needs.batch_updates.max(batch);
+        needs.longest = longest;
+        needs.units = longest + spilled + self.units_of(needs.batch_updates);
+        self.is_long.store(words > self.words_max.load(Relaxed), Relaxed);
+    }
+
+    fn units_of(&self, updates: u64) -> u64 {
+        (updates * self.update_bytes).div_ceil(UNIT_BYTES)
+    }
+
+    /// After a round: reserves what batches need until `backlog` updates more are archived, or says
+    /// that so many may not wait.
+    pub(super) fn provide(&self, backlog: u64) {
+        let Needs { units, longest, .. } = *self.needs.lock();
+        let is_there = self.space.reserve(units + self.units_of(backlog), longest).is_ok();
+        let room = self.space.room();
+        let free = room.units.saturating_sub(units);
+        self.is_full.store(room.units < units || room.longest < longest, Relaxed);
+        self.is_due.store(self.is_full(), Relaxed);
+        let updates_max = match is_there {
+            true => u64::MAX,
+            false => (free * UNIT_BYTES / self.update_bytes / 2).max(1),
+        };
+        self.updates_max.store(updates_max, Relaxed);
+    }
+
+    /// Whether the medium did not have what is needed when that was last looked at.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full.load(Relaxed)
+    }
+
+    /// Before an insertion is logged: makes sure that there is room for what it needs.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has none; `InvalidInput` if the lists of an array are too long.
+    pub(super) fn make_room(&self) -> Result<()> {
+        if self.is_long.load(Relaxed) {
+            let what = format!(
+                "the lists of 4096 vertices whose ids follow each other have more than {} words, \
+                 as many as the layout `pma` takes: use the layout `adjacency`",
+                self.words_max.load(Relaxed)
+            );
+            return Err(Error::invalid(what));
+        }
+        if self.is_due.load(Relaxed) {
+            let Needs { units, longest, .. } = *self.needs.lock();
+            let reserved = self.space.reserve(units, longest);
+            self.is_full.store(reserved.is_err(), Relaxed);
+            reserved?;
+            self.is_due.store(false, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Sets how many words the lists of an array may have.
+    #[cfg(test)]
+    pub(super) fn limit_words(&self, words_max: u64) {
+        self.words_max.store(words_max, Relaxed);
+    }
+}
