@@ -27,7 +27,7 @@ use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par,
 
 use crate::error::require;
 use crate::frontier::{map_sources, push_grain};
-use crate::pagerank::{ITERATIONS_PER_CHECK, change_at_spots, change_of_one_more};
+use crate::pagerank::{change_at_spots, change_of_one_more};
 use crate::spots::check_all;
 use crate::{Error, Result};
 
@@ -37,6 +37,8 @@ const _: () = assert!(HOME_SPAN.is_multiple_of(GRAIN));
 /// Pull when more than the edges divided by this leave the active vertices: an addition of a push is
 /// an atomic one at random.
 const PUSH_SHARE: u64 = 10;
+/// From so many steps on an iteration is a small part of them: later steps follow few edges.
+const STEPS_PER_CHECK: u32 = 24;
 const KERNEL: &str = "delta-pagerank";
 
 /// How close the ranks of [`delta_pagerank`] come, and their damping.
@@ -272,7 +274,7 @@ pub fn verify_delta_pagerank(
 /// Checks as [`verify_delta_pagerank`] does where there were so many steps that an iteration is a
 /// small part of them; otherwise only at some vertices.
 ///
-/// Misses, after fewer than 12 steps, most wrong ranks of few vertices. Cost: an iteration of
+/// Misses, after fewer than 24 steps, most wrong ranks of few vertices. Cost: an iteration of
 /// PageRank, or the ranks once and one of 256 vertices.
 ///
 /// # Errors
@@ -282,7 +284,7 @@ pub fn spot_check_delta_pagerank(
     config: &DeltaPageRankConfig,
     result: &DeltaPageRank,
 ) -> Result<()> {
-    if result.iterations >= ITERATIONS_PER_CHECK {
+    if result.iterations >= STEPS_PER_CHECK {
         return verify_delta_pagerank(view, config, result);
     }
     check_ranks(view, config, result)?;

@@ -36,7 +36,7 @@ const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
 const NARROW_TOLERANCE: f64 = 1e-6;
 const KERNEL: &str = "pagerank";
 /// From so many iterations on one more is a small part of them.
-pub(crate) const ITERATIONS_PER_CHECK: u32 = 12;
+const ITERATIONS_PER_CHECK: u32 = 12;
 /// One of so many pieces of ids is spot-checked.
 const SHARE: u32 = 256;
 

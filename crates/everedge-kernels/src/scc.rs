@@ -49,8 +49,8 @@ const SERIAL_MAX: u32 = 100_000;
 /// One of so many pieces of ids is spot-checked.
 const SHARE: u32 = 64;
 /// Vertices whose component a spot check searches for, and the edges that each search may follow.
-const SEARCHES: u32 = 1024;
-const SEARCHED_EDGES: usize = 128;
+const SEARCHES: u32 = 256;
+const SEARCHED_EDGES: usize = 64;
 
 /// How [`scc`] works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -485,7 +485,7 @@ pub fn verify_scc(view: &impl GraphView, result: &Scc) -> Result<()> {
 /// to which little leads, is what a search finds.
 ///
 /// Misses large components that are taken together or apart, and faults at few vertices. Cost: the
-/// result once, one of 64 vertices, up to 256 edges of each, and searches along 128 edges from 1024.
+/// result once, one of 64 vertices, up to 256 edges of each, and searches along 64 edges from 256.
 ///
 /// # Errors
 /// As [`verify_scc`].

@@ -95,7 +95,10 @@ fn check_in(folder: &Path) -> Result<bool> {
     let counter = Counter { folder };
     let csr = (counter.count(&["csr", "3"])? - counter.count(&["csr", "1"])?) / 2.0;
     let mut all_hold = true;
-    println!("{:10} {:10} {:>15} {:>15} {:>7} {:>7}", "layout", "work", "counted", "csr", "ratio", "most");
+    println!(
+        "{:10} {:10} {:>15} {:>15} {:>7} {:>7}",
+        "layout", "work", "counted", "csr", "ratio", "most"
+    );
     for Limit { layout, work, most } in LIMITS {
         let graph = graph_of(layout);
         let (name, counted, baseline) = match work {

@@ -37,7 +37,9 @@ pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use values::Values;
 
 pub use everedge_core::watch::Watch;
-pub use everedge_core::{Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
+pub use everedge_core::{
+    Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
+};
 pub use everedge_io::{Column, Columns, Format, Generator};
 pub use everedge_storage::Error as StorageError;
 pub use everedge_storage::medium::{MediumKind, MeterReading};
