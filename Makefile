@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 EVEREDGE := target/release/everedge
 
-.PHONY: demo test test-rust test-python lint bench verify soak clean
+.PHONY: demo test test-rust test-python lint bench ratios verify soak clean
 
 # Builds, then shows the main job on real data and writes a report page.
 demo: $(EVEREDGE)
@@ -50,6 +50,10 @@ bench: $(EVEREDGE)
 	$(EVEREDGE) bench recovery --scale 20 --on 2 --closed --early
 	$(EVEREDGE) bench mixed --scale 20 --medium pmem --layout adjacency,pma --on 2
 	$(EVEREDGE) bench dgap --scale 18
+
+# Instructions of kernels, ingest and opening beside the plain CSR; a few minutes, also on a busy machine.
+ratios:
+	$(CARGO) run --release --package everedge --example ratios
 
 # The reliability checks at length; hours.
 verify:

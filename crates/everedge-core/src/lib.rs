@@ -1,17 +1,23 @@
 //! What every part of everedge shares: vertex ids, the view that a kernel reads, a plain CSR,
-//! bitmaps, memory for large arrays, and parallel loops, which run near the memory that they read.
+//! bitmaps, random numbers, memory for large arrays, and parallel loops, which run near the memory
+//! that they read.
 
 mod bitmap;
 mod csr;
 mod homes;
 pub mod memory;
+mod numbering;
 pub mod par;
+mod random;
+mod threads;
 mod view;
 pub mod watch;
 
 pub use bitmap::{AtomicBitmap, Bitmap};
 pub use csr::{Csr, CsrOptions};
 pub use homes::{HOME_SPAN, Homes};
+pub use numbering::Numbering;
+pub use random::SplitMix64;
 pub use view::{
     Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, Wanted, WeightedView,
 };

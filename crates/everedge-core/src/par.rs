@@ -3,7 +3,8 @@
 //! Work is cut into pieces of a fixed size, the *grain*, and idle threads steal pieces, so one
 //! vertex of huge degree delays no more than its own piece. The cut depends on the grain alone
 //! and results come back in order: a sum over them is the same for any number of threads.
-//! A loop of one piece runs on the calling thread.
+//! A loop of one piece runs on the calling thread, and so does every loop where the system gives no
+//! threads ([`threads`](crate::threads)).
 //!
 //! Loops *at home* run each piece on a thread that is bound to the NUMA node where the lists of the
 //! piece lie: the threads of a node take its pieces, and none else. Without [`Homes`], or started
@@ -14,79 +15,20 @@
 //! classes of queries are divided among threads beforehand, here a node's threads take pieces when
 //! they are idle.
 
-use std::cell::RefCell;
-use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
+use rayon::BroadcastContext;
 use rayon::prelude::*;
-use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuilder};
 
+use crate::threads::Workers;
 use crate::watch::{carried, watched};
 use crate::{Homes, memory};
 
+pub use crate::threads::{Threads, thread_count, with_threads};
+
 /// Items in a piece of work that makes an array.
 const COLLECTED_GRAIN: usize = 1 << 14;
-
-thread_local! {
-    /// Where the loops of this thread run.
-    static THREADS: RefCell<Threads> = const { RefCell::new(Threads(None)) };
-}
-
-/// The threads that parallel loops run on: as many as there are cores, or those of
-/// [`with_threads`]. They do the loops' work only; whoever starts a loop waits for it.
-#[derive(Clone, Debug, Default)]
-pub struct Threads(Option<Arc<ThreadPool>>);
-
-impl Threads {
-    /// Returns the threads of the loops that are started here, to be used by another thread.
-    pub fn current() -> Self {
-        THREADS.with_borrow(Self::clone)
-    }
-
-    /// Runs `f` with its parallel loops on these threads.
-    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        /// Restores what was there before, even if `f` panics.
-        struct Restore(Threads);
-        impl Drop for Restore {
-            fn drop(&mut self) {
-                THREADS.replace(std::mem::take(&mut self.0));
-            }
-        }
-        let _restore = Restore(THREADS.replace(self.clone()));
-        f()
-    }
-}
-
-/// Runs `f` with its parallel loops on `threads` threads; 0 means one for each core.
-///
-/// # Errors
-/// If the operating system refuses the threads.
-pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
-    if threads == 0 {
-        return Ok(f());
-    }
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
-    Ok(Threads(Some(Arc::new(pool))).enter(f))
-}
-
-/// Returns how many threads a parallel loop started here would use.
-pub fn thread_count() -> usize {
-    match Threads::current().0 {
-        // Asked from outside: to go into the pool for it would wait for a thread that is free.
-        Some(pool) if rayon::current_thread_index().is_none() => pool.current_num_threads(),
-        _ => rayon::current_num_threads(),
-    }
-}
-
-/// Runs `f`, which starts loops of rayon, on the threads of this thread's loops.
-fn on_threads<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    match Threads::current().0 {
-        // A thread of a pool stays in it.
-        Some(pool) if rayon::current_thread_index().is_none() => pool.install(f),
-        _ => f(),
-    }
-}
 
 /// Runs `f`, which starts many short loops, on one of the threads that loops run on: a loop that is
 /// started there begins at once. With `homes` it runs here, for only then loops go home.
@@ -94,8 +36,7 @@ pub fn among_threads<R: Send>(homes: Option<&Homes>, f: impl FnOnce() -> R + Sen
     if homes.is_some() {
         return f();
     }
-    let f = carried(f);
-    on_threads(|| rayon::scope(|_| f()))
+    Workers::run(carried(f), |f| rayon::scope(|_| f()), |f| f())
 }
 
 /// Runs `a` and `b`, possibly at the same time.
@@ -103,8 +44,7 @@ pub fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    let (a, b) = (carried(a), carried(b));
-    on_threads(|| rayon::join(a, b))
+    Workers::run((carried(a), carried(b)), |(a, b)| rayon::join(a, b), |(a, b)| (a(), b()))
 }
 
 /// Runs `here` on this thread, and `beside` meanwhile on one of those that loops run on. So `here`
@@ -117,15 +57,16 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, beside: impl FnOnce() -> B +
     }
     let beside = carried(beside);
     let mut result = None;
-    let a = match Threads::current().0 {
-        Some(pool) if rayon::current_thread_index().is_none() => pool.in_place_scope(|scope| {
+    let a = match Workers::current() {
+        Workers::Pool(pool) => pool.in_place_scope(|scope| {
             scope.spawn(|_| result = Some(beside()));
             here()
         }),
-        _ => rayon::in_place_scope(|scope| {
+        Workers::Around => rayon::in_place_scope(|scope| {
             scope.spawn(|_| result = Some(beside()));
             here()
         }),
+        Workers::Caller => unreachable!("it is one thread, which was asked for before"),
     };
     (a, result.expect("a scope ends after what it spawned"))
 }
@@ -152,9 +93,11 @@ pub fn map_ranges<R: Send>(
     let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
     match bound.div_ceil(grain) {
         1 => vec![f(0..bound)],
-        range_count => on_threads(|| {
-            (0..range_count).into_par_iter().with_max_len(1).map(|i| f(range_of(i))).collect()
-        }),
+        range_count => Workers::run(
+            0..range_count,
+            |all| all.into_par_iter().with_max_len(1).map(|i| f(range_of(i))).collect(),
+            |all| all.map(|i| f(range_of(i))).collect(),
+        ),
     }
 }
 
@@ -171,7 +114,11 @@ pub fn map_chunks<T: Sync, R: Send>(
     if (1..=grain).contains(&items.len()) {
         return vec![f(items)];
     }
-    on_threads(|| items.par_chunks(grain).with_max_len(1).map(f).collect())
+    Workers::run(
+        items,
+        |items| items.par_chunks(grain).with_max_len(1).map(&f).collect(),
+        |items| items.chunks(grain).map(&f).collect(),
+    )
 }
 
 /// Calls `f(first, piece)` on consecutive pieces of `grain` items, where `first` is the index of
@@ -188,25 +135,36 @@ pub fn map_chunks_mut<T: Send, R: Send>(
     if (1..=grain).contains(&items.len()) {
         return vec![f((0, items))];
     }
-    on_threads(|| {
-        let chunks = items.par_chunks_mut(grain).with_max_len(1).enumerate();
-        chunks.map(|(i, chunk)| f((i * grain, chunk))).collect()
-    })
+    let of = |(i, chunk): (usize, _)| f((i * grain, chunk));
+    Workers::run(
+        items,
+        |items| items.par_chunks_mut(grain).with_max_len(1).enumerate().map(of).collect(),
+        |items| items.chunks_mut(grain).enumerate().map(of).collect(),
+    )
 }
 
 /// Returns `f` of each index below `len`, in huge pages where they fit.
 pub fn collect<T: Send>(len: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     let mut items = memory::with_room(len);
-    on_threads(|| {
-        (0..len).into_par_iter().with_min_len(COLLECTED_GRAIN).map(f).collect_into_vec(&mut items)
-    });
+    Workers::run(
+        &mut items,
+        |items| {
+            let all = (0..len).into_par_iter().with_min_len(COLLECTED_GRAIN);
+            all.map(&f).collect_into_vec(items);
+        },
+        |items| items.extend((0..len).map(&f)),
+    );
     items
 }
 
 /// Calls `f` on every task, for work that the caller has cut itself.
 pub fn for_each_task<T: Send>(tasks: Vec<T>, f: impl Fn(T) + Sync + Send) {
     let f = watched(f);
-    on_threads(|| tasks.into_par_iter().with_max_len(1).for_each(f));
+    Workers::run(
+        tasks,
+        |tasks| tasks.into_par_iter().with_max_len(1).for_each(&f),
+        |tasks| tasks.into_iter().for_each(&f),
+    );
 }
 
 /// Like [`map_ranges`]; each range runs at the home of its first index.
@@ -261,10 +219,14 @@ pub fn map_tasks_at_home<T: Send, R: Send>(
 ) -> Vec<R> {
     let f = watched(f);
     let Some(homes) = homes.filter(|_| is_outside()) else {
-        return match tasks.len() {
-            1 => tasks.into_iter().map(f).collect(),
-            _ => on_threads(|| tasks.into_par_iter().with_max_len(1).map(f).collect()),
-        };
+        if tasks.len() == 1 {
+            return tasks.into_iter().map(f).collect();
+        }
+        return Workers::run(
+            tasks,
+            |tasks| tasks.into_par_iter().with_max_len(1).map(&f).collect(),
+            |tasks| tasks.into_iter().map(&f).collect(),
+        );
     };
     at_home(homes, tasks.into_iter().map(|task| (home_of(&task), task)), f)
 }
@@ -281,6 +243,9 @@ fn at_home<T: Send, R: Send>(
     tasks: impl Iterator<Item = (usize, T)>,
     f: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
+    let Workers::Pool(pool) = Workers::current() else {
+        return tasks.map(|(_, task)| f(task)).collect();
+    };
     let mut queues: Vec<_> = (0..homes.node_count()).map(|_| Vec::new()).collect();
     for (place, (home, task)) in tasks.enumerate() {
         queues[home].push((place, task));
@@ -301,11 +266,7 @@ fn at_home<T: Send, R: Send>(
         }
         done
     };
-    let done = match Threads::current().0 {
-        Some(pool) => pool.broadcast(serve),
-        None => rayon::broadcast(serve),
-    };
-    let mut done: Vec<_> = done.into_iter().flatten().collect();
+    let mut done: Vec<_> = pool.broadcast(serve).into_iter().flatten().collect();
     done.sort_by_key(|&(place, _)| place);
     done.into_iter().map(|(_, result)| result).collect()
 }
@@ -401,7 +362,8 @@ mod tests {
             assert_eq!(join(|| 1, || 2), (1, 2));
         })
         .unwrap();
-        assert_eq!(thread_count(), on_threads(rayon::current_num_threads));
+        let inside = || rayon::current_num_threads();
+        assert_eq!(thread_count(), among_threads(None, inside));
     }
 
     #[test]

@@ -48,6 +48,14 @@ pub trait GraphView: Sync {
     /// Returns whether `v` is a vertex.
     fn is_vertex(&self, v: VertexId) -> bool;
 
+    /// Returns ascending ranges of ids that hold every vertex: an id in none of them is no vertex.
+    ///
+    /// A layout that keeps nothing for whole ranges of ids leaves them out, so that the vertices
+    /// are found in time proportional to what there is.
+    fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
+        std::iter::once(0..self.vertex_bound()).collect()
+    }
+
     /// Returns the number of edges; an edge of an undirected graph counts once.
     fn edge_count(&self) -> u64;
 

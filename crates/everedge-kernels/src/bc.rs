@@ -35,11 +35,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use everedge_core::{Direction, GraphView, VertexId, par, watch};
+use everedge_core::{Direction, GraphView, SplitMix64, VertexId, par, watch};
 
 use crate::error::{check_vertex, require};
 use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources, push_grain};
-use crate::one_hop::{one_hop_sample, split_mix};
+use crate::one_hop::one_hop_sample;
+use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result, UNREACHED};
 
 /// Vertices in a piece of work.
@@ -48,6 +49,11 @@ const GRAIN: usize = 64;
 const LIGHT_GRAIN: usize = 1 << 12;
 /// Counts below this are exact in whatever order they are added up.
 const EXACT_COUNT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+/// What rounding may do to a sum, for a sum of 1.
+const ROUNDING: f64 = 1e-10;
+/// One of so many pieces of ids is spot-checked.
+const SHARE: u32 = 64;
+const KERNEL: &str = "betweenness";
 
 /// Where the paths begin that [`betweenness`] looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +87,20 @@ pub struct Betweenness {
     pub score: Vec<f64>,
     /// The vertices that paths begin at.
     pub sources: Vec<VertexId>,
+    /// What the scores must sum to: how many vertices lie between the ends of each path.
+    between: f64,
+    last: LastSearch,
+}
+
+/// What the search from the last source knew: what its scores were made of, for a spot check.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct LastSearch {
+    /// `[vertex_bound]`: [`UNREACHED`] if it did not get there.
+    depth: Vec<u32>,
+    /// `[vertex_bound]`: shortest paths to each vertex.
+    paths: Vec<f64>,
+    /// `[vertex_bound]`: the shares of vertices at even and at odd depths.
+    share: [Vec<f64>; 2],
 }
 
 impl BetweennessConfig {
@@ -112,6 +132,10 @@ impl Numbers {
     #[inline]
     fn set(&self, v: VertexId, number: f64) {
         self.0[v as usize].store(number.to_bits(), Relaxed);
+    }
+
+    fn into_plain(self) -> Vec<f64> {
+        self.0.into_iter().map(|bits| f64::from_bits(bits.into_inner())).collect()
     }
 
     /// Adds `number` while others may do so too; returns the sum.
@@ -190,16 +214,22 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         }
     }
 
-    /// Adds what the paths from `source` contribute to the scores.
-    fn add_paths_from(&self, source: VertexId) -> Result<()> {
+    /// Adds what the paths from `source` contribute to the scores; returns how many vertices lie
+    /// between their ends.
+    fn add_paths_from(&self, source: VertexId, is_last: bool) -> Result<f64> {
         let mut levels = self.count_paths(source);
+        let between =
+            (0..).zip(&levels[1..]).map(|(d, level)| f64::from(d) * f64::from(level.len()));
+        let between = between.sum();
         let mut is_finite = true;
         let deepest = levels.len() - 1;
         for depth in (1..=deepest).rev() {
             is_finite &= self.add_shares(levels[depth].list(), depth, depth < deepest);
         }
-        levels.iter_mut().for_each(|level| self.forget(level.list()));
-        if is_finite { Ok(()) } else { Err(Error::TooManyPaths { from: source }) }
+        if !is_last {
+            levels.iter_mut().for_each(|level| self.forget(level.list()));
+        }
+        if is_finite { Ok(between) } else { Err(Error::TooManyPaths { from: source }) }
     }
 
     /// Counts the shortest paths from `source` to every vertex; returns the vertices at depth 0, 1
@@ -297,12 +327,18 @@ impl<'v, V: GraphView> Brandes<'v, V> {
 pub fn betweenness(view: &impl GraphView, config: &BetweennessConfig) -> Result<Betweenness> {
     let sources = config.sources(view)?;
     let brandes = Brandes::new(view);
-    for (done, &source) in (0..).zip(&sources) {
-        watch::note(done, sources.len() as u64);
-        par::among_threads(view.homes(), || brandes.add_paths_from(source))?;
+    let mut between = 0.0;
+    for (done, &source) in (1..).zip(&sources) {
+        watch::note(done - 1, sources.len() as u64);
+        let is_last = done == sources.len() as u64;
+        between += par::among_threads(view.homes(), || brandes.add_paths_from(source, is_last))?;
     }
-    let plain = |bits: AtomicU64| f64::from_bits(bits.into_inner());
-    Ok(Betweenness { score: brandes.score.0.into_iter().map(plain).collect(), sources })
+    let last = LastSearch {
+        depth: brandes.depth.into_iter().map(AtomicU32::into_inner).collect(),
+        paths: brandes.paths.into_plain(),
+        share: brandes.share.map(Numbers::into_plain),
+    };
+    Ok(Betweenness { score: brandes.score.into_plain(), sources, between, last })
 }
 
 /// Checks that `result` has the betweenness of `view` for the sources of `config`.
@@ -322,29 +358,108 @@ pub fn verify_betweenness(
     config: &BetweennessConfig,
     result: &Betweenness,
 ) -> Result<()> {
-    /// What rounding may do to a sum, for a sum of 1.
-    const ROUNDING: f64 = 1e-10;
-    let require = |holds, property: &dyn Fn() -> String| require("betweenness", holds, property);
-    let (score, bound) = (&result.score, view.vertex_bound());
-    require(score.len() == bound as usize, &|| format!("{} scores for {bound} ids", score.len()))?;
-    let sources = config.sources(view)?;
-    require(result.sources == sources, &|| "paths begin at other vertices".to_string())?;
-    for (v, &score) in (0..).zip(score) {
-        let may_lead = view.out_degree(v) > 0 && view.in_degree(v) > 0;
-        let holds = if may_lead { score >= 0.0 } else { score == 0.0 };
-        require(holds, &|| format!("{v} has score {score}, paths over it possible: {may_lead}"))?;
-    }
-    let mut state = 0;
+    check_form(view, config, result)?;
+    let (Betweenness { score, sources, .. }, bound) = (result, view.vertex_bound());
+    let mut random = SplitMix64::new(0);
     // From 1 to 2^31.
-    let toll: Vec<_> = (0..bound).map(|_| 1.0 + (split_mix(&mut state) >> 33) as f64).collect();
+    let toll: Vec<_> = (0..bound).map(|_| 1.0 + (random.next_u64() >> 33) as f64).collect();
     let sum: f64 = score.iter().zip(&toll).map(|(score, toll)| score * toll).sum();
     let mut expected = 0.0;
-    for &source in &sources {
+    for &source in sources {
         expected += collected(view, source, &toll);
     }
-    require((sum - expected).abs() <= ROUNDING * expected, &|| {
+    require(KERNEL, (sum - expected).abs() <= ROUNDING * expected, || {
         format!("weighted scores sum to {sum}, shortest paths collect {expected}")
     })
+}
+
+/// Checks that no score is negative, ids that paths cannot lead over have none, scores sum to the
+/// vertices between the ends of all paths, and at some vertices that the last search counted
+/// depths, paths and shares as their neighbors' say.
+///
+/// Misses scores exchanged between vertices by a search that is not the last, and faults at few
+/// vertices. Cost: the scores and degrees once, and one of 64 vertices, unless it has more than 256
+/// edges.
+///
+/// # Errors
+/// As [`verify_betweenness`].
+pub fn spot_check_betweenness(
+    view: &impl GraphView,
+    config: &BetweennessConfig,
+    result: &Betweenness,
+) -> Result<()> {
+    check_form(view, config, result)?;
+    let Betweenness { score, between, .. } = result;
+    let sum: f64 =
+        par::map_chunks(score, LIGHT_GRAIN, |part| part.iter().sum::<f64>()).iter().sum();
+    require(KERNEL, is_near(sum, *between), || {
+        format!("scores sum to {sum}, between the ends of paths are {between} vertices")
+    })?;
+    let Some(&source) = result.sources.last() else { return Ok(()) };
+    Spots::one_of(SHARE, view.vertex_bound()).check(|v| check_at(view, source, result, v))
+}
+
+/// Checks the lengths, the sources, and the signs of scores.
+fn check_form(
+    view: &impl GraphView,
+    config: &BetweennessConfig,
+    result: &Betweenness,
+) -> Result<()> {
+    let (score, bound) = (&result.score, view.vertex_bound());
+    require(KERNEL, score.len() == bound as usize, || {
+        format!("{} scores for {bound} ids", score.len())
+    })?;
+    let has_sources = result.sources == config.sources(view)?;
+    require(KERNEL, has_sources, || "paths begin at other vertices".to_string())?;
+    check_all(bound, |v| {
+        let score = score[v as usize];
+        let may_lead = view.out_degree(v) > 0 && view.in_degree(v) > 0;
+        let holds = if may_lead { score >= 0.0 } else { score == 0.0 };
+        require(KERNEL, holds, || format!("{v} has score {score}, paths over it: {may_lead}"))
+    })
+}
+
+/// Checks what the last search, from `source`, counted at `v`, unless its lists are long.
+fn check_at(
+    view: &impl GraphView,
+    source: VertexId,
+    result: &Betweenness,
+    v: VertexId,
+) -> Result<()> {
+    let LastSearch { depth, paths, share } = &result.last;
+    let depth_of = |u: VertexId| depth[u as usize];
+    let depth_v = depth_of(v);
+    let mut seen = view.out_neighbors(v).take(LIST_MAX);
+    let skipped = seen.find(|&w| depth_v != UNREACHED && depth_of(w) > depth_v + 1);
+    require(KERNEL, skipped.is_none() && (depth_v == 0) == (v == source), || {
+        format!("{v} is at depth {depth_v}, its neighbor {skipped:?} further than one more")
+    })?;
+    let is_long = view.in_degree(v).max(view.out_degree(v)) as usize > LIST_MAX;
+    if v == source || depth_v == UNREACHED || is_long {
+        return Ok(());
+    }
+    let before = view.in_neighbors(v).filter(|&u| depth_of(u) == depth_v - 1);
+    let path_count: f64 = before.map(|u| paths[u as usize]).sum();
+    let after = view.out_neighbors(v).filter(|&w| depth_of(w) == depth_v + 1);
+    let shares: f64 = after.map(|w| share[(depth_v as usize + 1) % 2][w as usize]).sum();
+    let (paths, share) = (paths[v as usize], share[depth_v as usize % 2][v as usize]);
+    let score = result.score[v as usize];
+    let part = path_count * shares;
+    let has_part = match result.sources.len() {
+        1 => is_near(score, part),
+        _ => score >= part * (1.0 - ROUNDING),
+    };
+    let holds = is_near(paths, path_count) && is_near(share, paths.recip() + shares) && has_part;
+    require(KERNEL, holds, || {
+        format!(
+            "{v} has {paths} paths, share {share} and score {score}, not {path_count}, {shares}"
+        )
+    })
+}
+
+/// Whether two sums differ by rounding only.
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
 }
 
 /// Returns the mean of what shortest paths from `source` to a vertex collect at the vertices

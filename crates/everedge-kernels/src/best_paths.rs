@@ -31,6 +31,7 @@ use everedge_core::{AtomicBitmap, Direction, VertexId, WeightedView, memory, par
 
 use crate::error::{check_vertex, require};
 use crate::frontier::{map_sources, push_grain};
+use crate::spots::{LIST_MAX, Spots};
 use crate::{Error, Result};
 
 /// How many edges later than it is found a better path is written down.
@@ -44,6 +45,8 @@ const FUSED_MAX: usize = 1000;
 /// How finely [`octave_bucket`] cuts, a power of 2. Few vertices get better again within a bucket
 /// then; more buckets would mostly be emptied for nothing.
 const BUCKETS_PER_OCTAVE: u64 = 64;
+/// One of so many pieces of ids is spot-checked.
+const SHARE: u32 = 64;
 const _: () = assert!(BUCKETS_PER_OCTAVE.is_power_of_two());
 
 /// A kind of path: what its value is, and which is better.
@@ -309,6 +312,43 @@ pub(crate) fn verify_best_paths<A: PathAlgebra>(
         require(of(v) == A::UNREACHED, &|| format!("no path to {v} has the value {}", of(v)))?;
     }
     Ok(())
+}
+
+/// Checks at some vertices that no edge makes a better path to its end, and that an edge makes
+/// exactly their value.
+///
+/// Misses values that justify each other in a circle of edges that add nothing, and those of few
+/// vertices. Cost: one of 64 vertices, up to 256 edges of each.
+pub(crate) fn spot_check_best_paths<A: PathAlgebra>(
+    view: &impl WeightedView,
+    source: VertexId,
+    values: &[f64],
+) -> Result<()> {
+    check_vertex(view, source)?;
+    let require = |holds, property: &dyn Fn() -> String| require(A::KERNEL, holds, property);
+    let bound = view.vertex_bound();
+    require(values.len() == bound as usize, &|| {
+        format!("{} values for {bound} ids", values.len())
+    })?;
+    let of = |v: VertexId| values[v as usize];
+    require(of(source) == A::IDENTITY, &|| format!("the source has the value {}", of(source)))?;
+    Spots::one_of(SHARE, bound).check(|v| {
+        if of(v) == A::UNREACHED {
+            return Ok(());
+        }
+        let holds = view.is_vertex(v) && !of(v).is_nan();
+        require(holds, &|| format!("{v}, perhaps no vertex, has the value {}", of(v)))?;
+        for (w, weight) in view.out_edges(v).take(LIST_MAX) {
+            let way = A::extend(of(v), weight);
+            require(A::key(of(w)) <= A::key(way), &|| {
+                format!("{w} has the value {}, but by {v} it is {way}", of(w))
+            })?;
+        }
+        let is_made = v == source
+            || view.in_degree(v) as usize > LIST_MAX
+            || view.in_edges(v).any(|(u, weight)| A::extend(of(u), weight) == of(v));
+        require(is_made, &|| format!("no edge to {v} makes its value {}", of(v)))
+    })
 }
 
 /// Returns a bucket for `key`, the bits of a number in either direction: the numbers between a power

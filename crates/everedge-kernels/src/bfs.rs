@@ -16,8 +16,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::{GraphView, VertexId, par};
 
 use crate::Result;
-use crate::error::{check_vertex, ids, require};
+use crate::error::{check_vertex, require};
 use crate::frontier::{EdgeMap, EdgeStep, Frontier};
+use crate::spots::{LIST_MAX, Spots, check_all};
+
+/// One of so many pieces of ids is spot-checked.
+const SHARE: u32 = 128;
 
 /// The depth of a vertex that no path from the source reaches, and of an id that is no vertex.
 pub const UNREACHED: u32 = u32::MAX;
@@ -125,34 +129,64 @@ pub fn bfs(view: &impl GraphView, source: VertexId) -> Result<Bfs> {
 /// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold;
 /// [`NotAVertex`](crate::Error::NotAVertex) if `source` is not a vertex.
 pub fn verify_bfs(view: &impl GraphView, source: VertexId, result: &Bfs) -> Result<()> {
+    check_source(view, source, result)?;
+    check_all(view.vertex_bound(), |v| check_at(view, source, result, v, usize::MAX))
+}
+
+/// Checks at some vertices what [`verify_bfs`] checks at all.
+///
+/// Misses wrong depths that are right beside each other's, and those of few vertices.
+/// Cost: one of 128 vertices, up to 256 edges of each.
+///
+/// # Errors
+/// As [`verify_bfs`].
+pub fn spot_check_bfs(view: &impl GraphView, source: VertexId, result: &Bfs) -> Result<()> {
+    check_source(view, source, result)?;
+    let spots = Spots::one_of(SHARE, view.vertex_bound());
+    spots.check(|v| check_at(view, source, result, v, LIST_MAX))
+}
+
+fn check_source(view: &impl GraphView, source: VertexId, result: &Bfs) -> Result<()> {
     check_vertex(view, source)?;
-    let require = |holds, property: &dyn Fn() -> String| require("bfs", holds, property);
-    let Bfs { depth, parent } = result;
-    let bound = view.vertex_bound();
-    require(depth.len() == bound as usize && parent.len() == bound as usize, &|| {
+    let (Bfs { depth, parent }, bound) = (result, view.vertex_bound() as usize);
+    require("bfs", depth.len() == bound && parent.len() == bound, || {
         format!("{} depths and {} parents for {bound} ids", depth.len(), parent.len())
     })?;
-    for v in ids(bound) {
-        let (depth_v, parent_v) = (depth[v as usize], parent[v as usize]);
-        require((depth_v == 0) == (v == source), &|| format!("{v} has depth {depth_v}"))?;
-        if depth_v == UNREACHED {
-            require(parent_v == NO_PARENT, &|| format!("unreached {v} has parent {parent_v}"))?;
-            continue;
-        }
-        require(view.is_vertex(v), &|| format!("{v} is reached but not a vertex"))?;
-        if v == source {
-            require(parent_v == v, &|| format!("the source has parent {parent_v}"))?;
-        } else {
-            let is_parent = |u| u == parent_v && depth[u as usize] == depth_v - 1;
-            require(view.in_neighbors(v).any(is_parent), &|| {
-                format!("the parent {parent_v} of {v} is no in-neighbor one level up")
-            })?;
-        }
-        for w in view.out_neighbors(v) {
-            require(depth[w as usize] <= depth_v + 1, &|| {
-                format!("{v} at depth {depth_v} has neighbor {w} at {}", depth[w as usize])
-            })?;
-        }
+    let (depth, parent) = (depth[source as usize], parent[source as usize]);
+    require("bfs", depth == 0 && parent == source, || {
+        format!("the source has depth {depth} and parent {parent}")
+    })
+}
+
+/// Checks what the lists of `v` say about it. Of a list of more than `list_max` entries so many are
+/// seen, and a parent need not be among the in-neighbors.
+fn check_at(
+    view: &impl GraphView,
+    source: VertexId,
+    result: &Bfs,
+    v: VertexId,
+    list_max: usize,
+) -> Result<()> {
+    let require = |holds, property: &dyn Fn() -> String| require("bfs", holds, property);
+    let Bfs { depth, parent } = result;
+    let (depth_v, parent_v) = (depth[v as usize], parent[v as usize]);
+    require((depth_v == 0) == (v == source), &|| format!("{v} has depth {depth_v}"))?;
+    if depth_v == UNREACHED {
+        require(parent_v == NO_PARENT, &|| format!("unreached {v} has parent {parent_v}"))?;
+        let mut seen = view.in_neighbors(v).take(list_max);
+        let reached = seen.find(|&u| depth[u as usize] != UNREACHED);
+        return require(reached.is_none(), &|| format!("unreached {v} is after {reached:?}"));
+    }
+    require(view.is_vertex(v), &|| format!("{v} is reached but not a vertex"))?;
+    let is_above = |u: VertexId| depth.get(u as usize).is_some_and(|&d| d == depth_v - 1);
+    let is_seen = view.in_degree(v) as usize <= list_max;
+    let holds = v == source
+        || is_above(parent_v) && (!is_seen || view.in_neighbors(v).any(|u| u == parent_v));
+    require(holds, &|| format!("the parent {parent_v} of {v} is no in-neighbor one level up"))?;
+    for w in view.out_neighbors(v).take(list_max) {
+        require(depth[w as usize] <= depth_v + 1, &|| {
+            format!("{v} at depth {depth_v} has neighbor {w} at {}", depth[w as usize])
+        })?;
     }
     Ok(())
 }

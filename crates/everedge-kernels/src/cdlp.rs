@@ -18,7 +18,7 @@
 //!
 //! # Cost
 //! Each iteration reads the edges of the vertices that look, and one label for each, at random.
-//! 17 bytes for each id (the result among them), 8 more if initial labels are given, 4 for each
+//! 17 bytes for each id (the result among them), 12 more if initial labels are given, 4 for each
 //! vertex whose label changes; on each thread 4 for each neighbor of 64 vertices, and up to 32 for
 //! each neighbor of one.
 
@@ -29,12 +29,13 @@ use everedge_core::{
     AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch,
 };
 
-use crate::error::{ids, require};
+use crate::error::require;
 use crate::frontier::map_sources;
+use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result};
 
 /// The label of an id that is no vertex.
-pub const NO_LABEL: u64 = u64::MAX;
+pub const NO_LABEL: VertexId = VertexId::MAX;
 
 /// Vertices in a piece of work.
 const GRAIN: usize = 1 << 8;
@@ -44,6 +45,11 @@ const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
 const LIST_GRAIN: usize = 64;
 /// Neighbors are marked if their edges are fewer than all edges divided by this.
 const MARKED_PART: u64 = 4;
+/// Labels in a piece of work that takes little for each.
+const LABEL_GRAIN: usize = 1 << 12;
+/// One of so many pieces of ids is spot-checked.
+const SHARE: u32 = 32;
+const KERNEL: &str = "cdlp";
 
 /// How long labels are passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +68,13 @@ impl Default for CdlpConfig {
 /// What [`cdlp`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cdlp {
-    /// `[vertex_bound]`: the label of the community of each vertex, or [`NO_LABEL`].
-    pub label: Vec<u64>,
+    /// `[vertex_bound]`: the vertex whose initial label is that of the community of each vertex (the
+    /// smallest of several), or [`NO_LABEL`].
+    pub label: Vec<VertexId>,
     /// How many iterations were done; if fewer than asked for, the last one changed no label.
     pub iterations: u32,
+    /// The labels before the last iteration, for a spot check.
+    before: Vec<VertexId>,
 }
 
 /// The place of a label among the different initial ones, ascending.
@@ -85,14 +94,16 @@ type Place = u32;
 /// let g = Csr::from_edges(&[(0, 1), (1, 2), (2, 0), (3, 4)], None, CsrOptions::default());
 /// let labels = [70, 50, 60, 10, 20];
 /// let config = CdlpConfig { iterations_max: 2 };
-/// assert_eq!(cdlp(&g, Some(&labels), &config)?.label, [50, 50, 50, 10, 20]);
+/// assert_eq!(cdlp(&g, Some(&labels), &config)?.label, [1, 1, 1, 3, 4]);
 /// # Ok::<(), everedge_kernels::Error>(())
 /// ```
 pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) -> Result<Cdlp> {
     check_labels(view, labels)?;
     let sorted = labels.map(sorted);
-    let mut old = initial_places(view, labels.zip(sorted.as_deref()));
-    let mut new = old.clone();
+    let initial = initial_places(view, labels.zip(sorted.as_deref()));
+    let owner = sorted.as_ref().map(|sorted| owners(view, &initial, sorted.len()));
+    let mut new = initial.clone();
+    let mut old = initial;
     let mut active = None;
     let mut iterations = 0;
     while iterations < config.iterations_max {
@@ -105,8 +116,8 @@ pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) 
         }
         active = neighbors_of_few(view, &changed);
     }
-    drop(new);
-    Ok(Cdlp { label: labels_at(view, sorted.as_deref(), &old), iterations })
+    let [label, before] = [old, new].map(|places| into_owners(view, owner.as_deref(), places));
+    Ok(Cdlp { label, iterations, before })
 }
 
 fn check_labels(view: &impl GraphView, labels: Option<&[u64]>) -> Result<()> {
@@ -142,15 +153,31 @@ fn initial_places(view: &impl GraphView, labels: Option<(&[u64], &[u64])>) -> Ve
     places
 }
 
-/// Returns the label of each vertex, which is at its place of the `sorted` ones.
-fn labels_at(view: &impl GraphView, sorted: Option<&[u64]>, places: &[Place]) -> Vec<u64> {
-    let label_at = |place| sorted.map_or(u64::from(place), |sorted| sorted[place as usize]);
-    let mut label = vec![NO_LABEL; places.len()];
-    par::map_chunks_mut(&mut label, GRAIN, |first, label| {
-        let vertices = (first as VertexId..).zip(label).filter(|(v, _)| view.is_vertex(*v));
-        vertices.for_each(|(v, label)| *label = label_at(places[v as usize]));
+/// Returns the smallest vertex that has the label at each place at first.
+fn owners(view: &impl GraphView, initial: &[Place], place_count: usize) -> Vec<VertexId> {
+    let mut owner = vec![NO_LABEL; place_count];
+    let vertices = (0..initial.len() as VertexId).rev().filter(|&v| view.is_vertex(v));
+    for v in vertices {
+        owner[initial[v as usize] as usize] = v;
+    }
+    owner
+}
+
+/// Puts the vertex that owns it in place of each label.
+fn into_owners(
+    view: &impl GraphView,
+    owner: Option<&[VertexId]>,
+    mut places: Vec<Place>,
+) -> Vec<VertexId> {
+    par::map_chunks_mut(&mut places, LABEL_GRAIN, |first, places| {
+        for (v, place) in (first as VertexId..).zip(places) {
+            *place = match view.is_vertex(v) {
+                true => owner.map_or(*place, |owner| owner[*place as usize]),
+                false => NO_LABEL,
+            };
+        }
     });
-    label
+    places
 }
 
 /// Computes `new` from the `old` labels; only those of `active` can change, or of all if there is
@@ -248,11 +275,8 @@ impl ListVisitor for Take<'_> {
 
 /// Returns the neighbors of `changed`, unless finding them is as much work as looking at all.
 fn neighbors_of_few(view: &impl GraphView, changed: &[VertexId]) -> Option<Bitmap> {
-    let degree = |&v: &VertexId| {
-        let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
-        u64::from(view.out_degree(v)) + u64::from(in_degree)
-    };
-    let sums = par::map_chunks(changed, GRAIN, |list| list.iter().map(degree).sum::<u64>());
+    let sum_of = |list: &[VertexId]| list.iter().map(|&v| degree(view, v)).sum::<u64>();
+    let sums = par::map_chunks(changed, GRAIN, sum_of);
     if sums.into_iter().sum::<u64>() >= 2 * view.edge_count() / MARKED_PART {
         return None;
     }
@@ -266,6 +290,12 @@ fn neighbors_of_few(view: &impl GraphView, changed: &[VertexId]) -> Option<Bitma
         }
     });
     Some(marked.into())
+}
+
+/// Returns how many entries the lists of `v` have.
+fn degree(view: &impl GraphView, v: VertexId) -> u64 {
+    let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
+    u64::from(view.out_degree(v)) + u64::from(in_degree)
 }
 
 /// Finds the most frequent of some labels.
@@ -311,8 +341,7 @@ impl Counter {
 ///
 /// Labels that were passed on some times bear no trace of it, so they are passed on once more, as
 /// plainly as possible: every vertex sorts the labels of its neighbors. The iterations must be as
-/// many as asked for, unless the last changed nothing. Cost: every iteration, on one thread; 16
-/// bytes for each id.
+/// many as asked for, unless the last changed nothing. Cost: every iteration; 16 bytes for each id.
 ///
 /// # Errors
 /// [`WrongResult`](Error::WrongResult) with the first property that does not hold;
@@ -323,42 +352,103 @@ pub fn verify_cdlp(
     config: &CdlpConfig,
     result: &Cdlp,
 ) -> Result<()> {
-    check_labels(view, labels)?;
-    let require = |holds, property: &dyn Fn() -> String| require("cdlp", holds, property);
+    check_form(view, labels, config, result)?;
     let bound = view.vertex_bound();
-    require(result.label.len() == bound as usize, &|| {
-        format!("{} labels for {bound} ids", result.label.len())
-    })?;
     let initial = |v: VertexId| labels.map_or(u64::from(v), |labels| labels[v as usize]);
     let mut label: Vec<_> = (0..bound).map(initial).collect();
     let mut is_stable = false;
-    require(result.iterations <= config.iterations_max, &|| {
-        format!("{} iterations, at most {}", result.iterations, config.iterations_max)
-    })?;
     for _ in 0..result.iterations {
-        require(!is_stable, &|| "an iteration more after one that changed nothing".into())?;
-        let new: Vec<_> = ids(bound).map(|v| next_label(view, &label, v)).collect();
+        require(KERNEL, !is_stable, || {
+            "an iteration more after one that changed nothing".to_owned()
+        })?;
+        let new = par::map_ranges(bound, LABEL_GRAIN as u32, |range| {
+            let next = |v| next_label(view, v, label[v as usize], |u| label[u as usize]);
+            range.map(next).collect::<Vec<_>>()
+        });
+        let new = new.concat();
         is_stable = new == label;
         label = new;
     }
-    require(is_stable || result.iterations == config.iterations_max, &|| {
+    require(KERNEL, is_stable || result.iterations == config.iterations_max, || {
         format!("labels still change after {} iterations", result.iterations)
     })?;
-    for (v, (&found, &expected)) in (0..).zip(result.label.iter().zip(&label)) {
-        let expected = if view.is_vertex(v) { expected } else { NO_LABEL };
-        require(found == expected, &|| format!("{v} has label {found}, not {expected}"))?;
-    }
-    Ok(())
+    check_all(bound, |v| {
+        let (owner, expected) = (result.label[v as usize], label[v as usize]);
+        let holds = !view.is_vertex(v) || initial(owner) == expected;
+        require(KERNEL, holds, || format!("{v} has the label of {owner}, not {expected}"))
+    })
 }
 
-/// Returns the label that `v` takes over.
-fn next_label(view: &impl GraphView, label: &[u64], v: VertexId) -> u64 {
-    let mut labels: Vec<_> = view.out_neighbors(v).map(|u| label[u as usize]).collect();
+/// Checks that the last iteration gave some vertices the label that most of their neighbors had
+/// before it.
+///
+/// Misses faults of earlier iterations that the last does not repeat, and those of few vertices.
+/// Cost: the labels once, and one of 32 vertices, unless it has more than 256 edges.
+///
+/// # Errors
+/// As [`verify_cdlp`].
+pub fn spot_check_cdlp(
+    view: &impl GraphView,
+    labels: Option<&[u64]>,
+    config: &CdlpConfig,
+    result: &Cdlp,
+) -> Result<()> {
+    check_form(view, labels, config, result)?;
+    let Cdlp { label, before, iterations } = result;
+    let is_early = *iterations < config.iterations_max;
+    require(KERNEL, !is_early || label == before, || {
+        format!("labels still change after {iterations} iterations")
+    })?;
+    let of = |owner: VertexId| labels.map_or(u64::from(owner), |labels| labels[owner as usize]);
+    Spots::one_of(SHARE, view.vertex_bound()).check(|v| {
+        let degree = degree(view, v);
+        if degree > LIST_MAX as u64 || !view.is_vertex(v) || *iterations == 0 {
+            return Ok(());
+        }
+        let found = of(label[v as usize]);
+        let expected = next_label(view, v, of(before[v as usize]), |u| of(before[u as usize]));
+        require(KERNEL, found == expected, || format!("{v} has label {found}, not {expected}"))
+    })
+}
+
+/// Checks that vertices, and only they, have the label of a vertex, and the number of iterations.
+fn check_form(
+    view: &impl GraphView,
+    labels: Option<&[u64]>,
+    config: &CdlpConfig,
+    result: &Cdlp,
+) -> Result<()> {
+    check_labels(view, labels)?;
+    let (label, bound) = (&result.label, view.vertex_bound());
+    require(KERNEL, label.len() == bound as usize, || {
+        format!("{} labels for {bound} ids", label.len())
+    })?;
+    require(KERNEL, result.iterations <= config.iterations_max, || {
+        format!("{} iterations, at most {}", result.iterations, config.iterations_max)
+    })?;
+    check_all(bound, |v| {
+        let owner = label[v as usize];
+        let holds = match view.is_vertex(v) {
+            true => owner < bound && view.is_vertex(owner),
+            false => owner == NO_LABEL,
+        };
+        require(KERNEL, holds, || format!("{v}, perhaps no vertex, has the label of {owner}"))
+    })
+}
+
+/// Returns the label that `v` takes over, if its own one is `own` and others have what `label` says.
+fn next_label(
+    view: &impl GraphView,
+    v: VertexId,
+    own: u64,
+    label: impl Fn(VertexId) -> u64,
+) -> u64 {
+    let mut labels: Vec<_> = view.out_neighbors(v).map(&label).collect();
     if view.is_directed() {
-        labels.extend(view.in_neighbors(v).map(|u| label[u as usize]));
+        labels.extend(view.in_neighbors(v).map(&label));
     }
     labels.sort_unstable();
-    let mut best = (0, label[v as usize]);
+    let mut best = (0, own);
     for run in labels.chunk_by(|a, b| a == b) {
         if run.len() > best.0 {
             best = (run.len(), run[0]);

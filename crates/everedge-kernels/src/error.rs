@@ -1,5 +1,7 @@
 //! What can go wrong with a kernel: its parameters, its input, or its answer.
 
+use std::fmt::Display;
+
 use everedge_core::{GraphView, VertexId, watch};
 
 /// The result of a kernel or of its verifier.
@@ -10,14 +12,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The start of a kernel is not a vertex of the view.
-    #[error("vertex {vertex} is not in the graph: choose one that an edge or a vertex list names")]
+    #[error("{}", not_a_vertex(vertex))]
     NotAVertex {
         /// The id that was asked for.
         vertex: VertexId,
     },
 
     /// An edge has a weight that the kernel cannot use.
-    #[error("the edge {src} -> {dst} has weight {weight}: weights must be {expected}")]
+    #[error("{}", bad_weight(src, dst, *weight, expected))]
     BadWeight {
         /// Where the edge begins.
         src: VertexId,
@@ -30,7 +32,7 @@ pub enum Error {
     },
 
     /// More shortest paths than an `f64` can count join two vertices.
-    #[error("more than 1e308 shortest paths lead from vertex {from} to another one")]
+    #[error("{}", too_many_paths(from))]
     TooManyPaths {
         /// Where the paths begin.
         from: VertexId,
@@ -48,13 +50,49 @@ pub enum Error {
     },
 
     /// A result lacks a property that every right result has.
-    #[error("{kernel}: {property}")]
+    #[error(
+        "the answer of {kernel} is wrong, which is a fault of everedge (vertices by number): {property}"
+    )]
     WrongResult {
         /// Which kernel's verifier says so.
         kernel: &'static str,
         /// What does not hold, and where.
         property: String,
     },
+}
+
+impl Error {
+    /// Returns what is wrong in words, each vertex as `name` calls it. What a verifier found is told
+    /// in numbers of vertices: it is a fault of the program, not of its input.
+    ///
+    /// # Example
+    /// ```
+    /// let error = everedge_kernels::Error::TooManyPaths { from: 3 };
+    /// let names = ["a", "b", "c", "d"];
+    /// assert!(error.in_names(|v| names[v as usize].into()).ends_with("from vertex d to another one"));
+    /// ```
+    pub fn in_names(&self, name: impl Fn(VertexId) -> String) -> String {
+        match *self {
+            Self::NotAVertex { vertex } => not_a_vertex(&name(vertex)),
+            Self::BadWeight { src, dst, weight, expected } => {
+                bad_weight(&name(src), &name(dst), weight, expected)
+            }
+            Self::TooManyPaths { from } => too_many_paths(&name(from)),
+            Self::BadParameter { .. } | Self::WrongResult { .. } => self.to_string(),
+        }
+    }
+}
+
+fn not_a_vertex(vertex: &dyn Display) -> String {
+    format!("vertex {vertex} is not in the graph: choose one that an edge or a vertex list names")
+}
+
+fn bad_weight(src: &dyn Display, dst: &dyn Display, weight: f32, expected: &str) -> String {
+    format!("the edge {src} -> {dst} has weight {weight}: weights must be {expected}")
+}
+
+fn too_many_paths(from: &dyn Display) -> String {
+    format!("more than 1e308 shortest paths lead from vertex {from} to another one")
 }
 
 /// Returns an error if `v` is not a vertex of `view`.

@@ -31,6 +31,8 @@ use everedge_core::{
 use crate::Result;
 use crate::error::require;
 use crate::frontier::{filter, vertices};
+use crate::spots::{LIST_MAX, Spots};
+use crate::triangles::simple_neighbors;
 
 /// Vertices in a piece of work that reads their edges.
 const GRAIN: usize = 64;
@@ -38,6 +40,8 @@ const GRAIN: usize = 64;
 const VERTEX_GRAIN: usize = 1 << 12;
 /// A thread peels alone while it has fewer vertices to go on with than this.
 const FUSED_MAX: usize = 1000;
+/// One of so many pieces of ids is spot-checked.
+const SHARE: u32 = 64;
 
 /// What [`coreness`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -334,6 +338,66 @@ pub fn verify_kcore(view: &impl GraphView, k: u32, result: &[VertexId]) -> Resul
     let mut check = Check::new("k-core", view);
     check.inside(&level)?;
     check.take_away(&outside, k.saturating_sub(1))
+}
+
+/// Checks that some vertices have the coreness that their neighbors' says: the largest k of which
+/// at least k neighbors have as much.
+///
+/// Source: Lü, Zhou, Zhang and Stanley, "The H-index of a network node and its relation to degree and
+/// coreness", Nature Communications 2016. Misses values that are right beside each other's, and those
+/// of few vertices. Cost: one of 64 vertices, unless it has more than 256 edges.
+///
+/// # Errors
+/// As [`verify_coreness`].
+pub fn spot_check_coreness(view: &impl GraphView, result: &Coreness) -> Result<()> {
+    let require = |holds, property: &dyn Fn() -> String| require("coreness", holds, property);
+    let (coreness, bound) = (&result.coreness, view.vertex_bound());
+    require(coreness.len() == bound as usize, &|| {
+        format!("the coreness of {} ids, not {bound}", coreness.len())
+    })?;
+    Spots::one_of(SHARE, bound).check(|v| {
+        let k = coreness[v as usize];
+        if !view.is_vertex(v) {
+            return require(k == 0, &|| format!("{v}, no vertex, has coreness {k}"));
+        }
+        if listed_degree(view, v) > LIST_MAX as u64 {
+            return Ok(());
+        }
+        let neighbors = simple_neighbors(view, v);
+        let of_at_least =
+            |k: u32| neighbors.iter().filter(|&&u| coreness[u as usize] >= k).count() as u32;
+        let (inside, above) = (of_at_least(k), of_at_least(k + 1));
+        require(inside >= k && above <= k, &|| {
+            format!("{v} has coreness {k}, but {inside} neighbors of as much and {above} of more")
+        })
+    })
+}
+
+/// Checks that `result` is ascending, and that some vertices in it have k neighbors in it and others
+/// fewer.
+///
+/// Misses what [`spot_check_coreness`] misses. Cost: the result once, and one of 64 vertices, unless
+/// it has more than 256 edges.
+///
+/// # Errors
+/// As [`verify_kcore`].
+pub fn spot_check_kcore(view: &impl GraphView, k: u32, result: &[VertexId]) -> Result<()> {
+    let require = |holds, property: &dyn Fn() -> String| require("k-core", holds, property);
+    require(result.is_sorted_by(|u, v| u < v), &|| "vertices are not ascending".to_owned())?;
+    let is_inside = |v: VertexId| result.binary_search(&v).is_ok();
+    Spots::one_of(SHARE, view.vertex_bound()).check(|v| {
+        if !view.is_vertex(v) {
+            return require(!is_inside(v), &|| format!("{v} is not a vertex"));
+        }
+        if listed_degree(view, v) > LIST_MAX as u64 {
+            return Ok(());
+        }
+        let neighbors = simple_neighbors(view, v);
+        let inside = neighbors.iter().filter(|&&u| is_inside(u)).count();
+        require((inside >= k as usize) == is_inside(v), &|| {
+            format!("{v} has {inside} neighbors in the {k}-core; in it: {}", is_inside(v))
+        })
+    })
 }
 
 /// What the verifiers check.

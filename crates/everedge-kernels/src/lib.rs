@@ -1,4 +1,5 @@
-//! Graph algorithms over any view, one a file, each with a verifier of its result.
+//! Graph algorithms over any view, one a file, each with two verifiers of its result: a full one,
+//! and a *spot check* that costs a tenth of the kernel at most and finds what spoils many answers.
 //!
 //! A kernel reads a [`GraphView`](everedge_core::GraphView) and returns arrays as long as the
 //! view's `vertex_bound`, indexed by vertex; what stands there for ids that are not vertices is
@@ -34,6 +35,7 @@ mod pagerank;
 mod radii;
 mod reversed;
 mod scc;
+mod spots;
 mod ssnp;
 mod sssp;
 mod sswp;
@@ -42,24 +44,30 @@ mod two_hop;
 mod viterbi;
 mod wcc;
 
-pub use bc::{Betweenness, BetweennessConfig, Sources, betweenness, verify_betweenness};
-pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, verify_bfs};
-pub use cdlp::{Cdlp, CdlpConfig, NO_LABEL, cdlp, verify_cdlp};
+pub use bc::{
+    Betweenness, BetweennessConfig, Sources, betweenness, spot_check_betweenness,
+    verify_betweenness,
+};
+pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, spot_check_bfs, verify_bfs};
+pub use cdlp::{Cdlp, CdlpConfig, NO_LABEL, cdlp, spot_check_cdlp, verify_cdlp};
 pub use delta_pagerank::{
-    DeltaPageRank, DeltaPageRankConfig, delta_pagerank, verify_delta_pagerank,
+    DeltaPageRank, DeltaPageRankConfig, delta_pagerank, spot_check_delta_pagerank,
+    verify_delta_pagerank,
 };
 pub use error::{Error, Result};
 pub use frontier::{EdgeMap, EdgeStep, Frontier};
-pub use kcore::{Coreness, coreness, kcore, verify_coreness, verify_kcore};
-pub use lcc::{Lcc, lcc, verify_lcc};
-pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, verify_one_hop};
-pub use pagerank::{PageRank, PageRankConfig, pagerank, verify_pagerank};
-pub use radii::{Radii, RadiiConfig, radii, verify_radii};
-pub use scc::{Scc, SccConfig, scc, verify_scc};
-pub use ssnp::{Ssnp, ssnp, verify_ssnp};
-pub use sssp::{Sssp, SsspConfig, sssp, verify_sssp};
-pub use sswp::{Sswp, sswp, verify_sswp};
-pub use triangles::{Triangles, triangles, verify_triangles};
-pub use two_hop::{two_hop, two_hop_count, two_hop_sum, verify_two_hop};
-pub use viterbi::{Viterbi, verify_viterbi, viterbi};
-pub use wcc::{NO_COMPONENT, Wcc, verify_wcc, wcc};
+pub use kcore::{
+    Coreness, coreness, kcore, spot_check_coreness, spot_check_kcore, verify_coreness, verify_kcore,
+};
+pub use lcc::{Lcc, lcc, spot_check_lcc, verify_lcc};
+pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, spot_check_one_hop, verify_one_hop};
+pub use pagerank::{PageRank, PageRankConfig, pagerank, spot_check_pagerank, verify_pagerank};
+pub use radii::{Radii, RadiiConfig, radii, spot_check_radii, verify_radii};
+pub use scc::{Scc, SccConfig, scc, spot_check_scc, verify_scc};
+pub use ssnp::{Ssnp, spot_check_ssnp, ssnp, verify_ssnp};
+pub use sssp::{Sssp, SsspConfig, spot_check_sssp, sssp, verify_sssp};
+pub use sswp::{Sswp, spot_check_sswp, sswp, verify_sswp};
+pub use triangles::{Triangles, spot_check_triangles, triangles, verify_triangles};
+pub use two_hop::{spot_check_two_hop, two_hop, two_hop_count, two_hop_sum, verify_two_hop};
+pub use viterbi::{Viterbi, spot_check_viterbi, verify_viterbi, viterbi};
+pub use wcc::{NO_COMPONENT, Wcc, spot_check_wcc, verify_wcc, wcc};

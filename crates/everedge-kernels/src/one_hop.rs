@@ -7,14 +7,17 @@
 //! The out-edges of the vertices that are asked for. [`one_hop_sample`] needs 4 bytes for each
 //! vertex that has neighbors.
 
-use everedge_core::{Direction, GraphView, VertexId};
+use everedge_core::{Direction, GraphView, SplitMix64, VertexId};
 
 use crate::Result;
 use crate::error::{check_vertex, require};
 use crate::frontier::map_sources;
+use crate::spots::{LIST_MAX, drawn};
 
 /// Queries in a piece of work.
 const GRAIN: usize = 256;
+/// Neighbors that are spot-checked.
+const SPOTS: u32 = 16;
 
 /// Returns the out-neighbors of `source`, parallel edges one by one, in the order of the view.
 ///
@@ -41,11 +44,8 @@ pub fn one_hop_sample(view: &impl GraphView, count: usize, seed: u64) -> Vec<Ver
     if candidates.is_empty() {
         return Vec::new();
     }
-    let mut state = seed;
-    let mut draw = || {
-        let product = u128::from(split_mix(&mut state)) * candidates.len() as u128;
-        candidates[(product >> 64) as usize]
-    };
+    let mut random = SplitMix64::new(seed);
+    let mut draw = || candidates[random.below(candidates.len() as u64) as usize];
     (0..count).map(|_| draw()).collect()
 }
 
@@ -87,13 +87,30 @@ pub fn verify_one_hop(view: &impl GraphView, source: VertexId, result: &[VertexI
     Ok(())
 }
 
-/// The next number of a random stream.
+/// Checks that `result` has as many out-neighbors of `source` as its degree says, and that some of
+/// them are vertices with `source` among their in-neighbors.
 ///
-/// Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-pub(crate) fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+/// Misses a wrong neighbor that is not among the 16 drawn. Cost: up to 256 in-neighbors of
+/// each of those.
+///
+/// # Errors
+/// As [`verify_one_hop`].
+pub fn spot_check_one_hop(
+    view: &impl GraphView,
+    source: VertexId,
+    result: &[VertexId],
+) -> Result<()> {
+    check_vertex(view, source)?;
+    let require = |holds, property: &dyn Fn() -> String| require("one-hop", holds, property);
+    let degree = view.out_degree(source) as usize;
+    require(result.len() == degree, &|| {
+        format!("{} neighbors of {source}, which has degree {degree}", result.len())
+    })?;
+    for v in drawn(SPOTS, degree as u32).map(|place| result[place as usize]) {
+        require(view.is_vertex(v), &|| format!("the neighbor {v} is not a vertex"))?;
+        let is_neighbor =
+            view.in_degree(v) as usize > LIST_MAX || view.in_neighbors(v).any(|u| u == source);
+        require(is_neighbor, &|| format!("{v} has no edge from {source}"))?;
+    }
+    Ok(())
 }

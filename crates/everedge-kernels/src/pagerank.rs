@@ -25,6 +25,7 @@
 use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 
 use crate::error::require;
+use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result};
 
 /// Vertices in a piece of work.
@@ -33,6 +34,11 @@ const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
 /// The least tolerance but 0 that narrow quotients serve. They are rounded by up to 2^-24 of
 /// themselves, and so is what all ranks change together.
 const NARROW_TOLERANCE: f64 = 1e-6;
+const KERNEL: &str = "pagerank";
+/// From so many iterations on one more is a small part of them.
+const ITERATIONS_PER_CHECK: u32 = 12;
+/// One of so many pieces of ids is spot-checked.
+const SHARE: u32 = 256;
 
 /// When [`pagerank`] stops, and its damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -245,22 +251,90 @@ pub fn verify_pagerank(
 }
 
 fn verify<Q: Quotient>(view: &impl GraphView, damping: f64, result: &PageRank) -> Result<()> {
-    let require = |holds, property: &dyn Fn() -> String| require("pagerank", holds, property);
-    let (rank, bound, vertex_count) = (&result.rank, view.vertex_bound(), view.vertex_count());
-    require(rank.len() == bound as usize, &|| format!("{} ranks for {bound} ids", rank.len()))?;
-    if vertex_count == 0 {
-        return Ok(());
-    }
-    let least = (1.0 - damping) / f64::from(vertex_count) * (1.0 - Q::ROUNDING);
-    for (v, &rank) in (0..).zip(rank) {
-        let holds = if view.is_vertex(v) { rank >= least } else { rank == 0.0 };
-        require(holds, &|| format!("{v} has rank {rank}, a vertex has at least {least}"))?;
-    }
-    let sum: f64 = rank.iter().sum();
-    require((sum - 1.0).abs() <= Q::ROUNDING, &|| format!("ranks sum to {sum}"))?;
+    let rank = &result.rank;
+    check_ranks::<Q>(view, damping, rank)?;
     let mut quotient = vec![Q::default(); rank.len()];
     let change = iterate(view, damping, &mut rank.clone(), &mut quotient);
-    require(change <= damping * result.change + Q::ROUNDING, &|| {
-        format!("one more iteration changes ranks by {change}, the last one did {}", result.change)
+    check_change(change, damping * result.change + Q::ROUNDING)
+}
+
+/// Checks as [`verify_pagerank`] does where the ranks took so many iterations that one more is a
+/// small part; otherwise that ranks have their sum and their least value, and that at some vertices
+/// one more iteration does not change them by more than all ranks together may change.
+///
+/// Misses, after fewer than 12 iterations, most wrong ranks that leave the sum as it is.
+/// Cost: an iteration, or the ranks once and one of 256 vertices.
+///
+/// # Errors
+/// As [`verify_pagerank`].
+pub fn spot_check_pagerank(
+    view: &impl GraphView,
+    config: &PageRankConfig,
+    result: &PageRank,
+) -> Result<()> {
+    if result.iterations >= ITERATIONS_PER_CHECK {
+        return verify_pagerank(view, config, result);
+    }
+    config.check()?;
+    let most = config.damping * result.change;
+    match config.is_narrow() {
+        true => {
+            check_ranks::<f32>(view, config.damping, &result.rank)?;
+            check_change(change_at_spots(view, config.damping, &result.rank), most + f32::ROUNDING)
+        }
+        false => {
+            check_ranks::<f64>(view, config.damping, &result.rank)?;
+            check_change(change_at_spots(view, config.damping, &result.rank), most + f64::ROUNDING)
+        }
+    }
+}
+
+fn check_change(change: f64, most: f64) -> Result<()> {
+    require(KERNEL, change <= most, || {
+        format!("one more iteration changes ranks by {change}, more than {most}")
+    })
+}
+
+/// Checks that only vertices have a rank, and that ranks have their least value and sum to 1.
+fn check_ranks<Q: Quotient>(view: &impl GraphView, damping: f64, rank: &[f64]) -> Result<()> {
+    let (bound, vertex_count) = (view.vertex_bound(), view.vertex_count());
+    require(KERNEL, rank.len() == bound as usize, || {
+        format!("{} ranks for {bound} ids", rank.len())
+    })?;
+    let least = (1.0 - damping) / f64::from(vertex_count) * (1.0 - Q::ROUNDING);
+    check_all(bound, |v| {
+        let rank = rank[v as usize];
+        let holds = if view.is_vertex(v) { rank >= least } else { rank == 0.0 };
+        require(KERNEL, holds, || format!("{v} has rank {rank}, a vertex has at least {least}"))
+    })?;
+    let sum: f64 = par::map_chunks(rank, GRAIN, |ranks| ranks.iter().sum::<f64>()).iter().sum();
+    require(KERNEL, vertex_count == 0 || (sum - 1.0).abs() <= Q::ROUNDING, || {
+        format!("ranks sum to {sum}")
+    })
+}
+
+/// Returns by how much one more iteration changes `rank`, all changes added up.
+pub(crate) fn change_of_one_more(view: &impl GraphView, damping: f64, rank: &[f64]) -> f64 {
+    iterate(view, damping, &mut rank.to_vec(), &mut vec![0.0_f64; rank.len()])
+}
+
+/// Returns by how much one more iteration changes the `rank` of some vertices, at least.
+pub(crate) fn change_at_spots(view: &impl GraphView, damping: f64, rank: &[f64]) -> f64 {
+    let dangling = par::map_ranges(view.vertex_bound(), GRAIN as u32, |range| {
+        let mut dangling = 0.0;
+        view.for_each_degree(Direction::Out, range, |v, degree| {
+            dangling += if degree == 0 { rank[v as usize] } else { 0.0 };
+        });
+        dangling
+    });
+    let dangling: f64 = dangling.into_iter().sum();
+    let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
+    Spots::one_of(SHARE, view.vertex_bound()).sum(|v| {
+        if !view.is_vertex(v) || view.in_degree(v) as usize > LIST_MAX {
+            return 0.0;
+        }
+        let quotient = |u: VertexId| rank[u as usize] / f64::from(view.out_degree(u));
+        let pulled: f64 = view.in_neighbors(v).map(quotient).sum();
+        (shared + damping * pulled - rank[v as usize]).abs()
     })
 }

@@ -20,17 +20,21 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use everedge_core::{GraphView, VertexId, par};
+use everedge_core::{GraphView, SplitMix64, VertexId, par};
 
 use crate::error::require;
 use crate::frontier::{EdgeMap, EdgeStep, Frontier};
-use crate::one_hop::split_mix;
+use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result, UNREACHED, bfs};
 
 /// Vertices in a piece of work.
 const GRAIN: u32 = 1 << 12;
 /// Sources that search at once.
 const SOURCES_MAX: usize = u64::BITS as usize;
+/// One of so many pieces of ids is spot-checked.
+const SHARE: u32 = 64;
+/// Sources of which one is searched from once more by a spot check.
+const SEARCHED_SOURCES_MIN: usize = 32;
 
 /// From where [`radii`] searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,11 +107,10 @@ pub fn radii(view: &impl GraphView, config: &RadiiConfig) -> Result<Radii> {
 fn draw(view: &impl GraphView, config: &RadiiConfig) -> Vec<VertexId> {
     let mut vertices: Vec<_> = (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)).collect();
     let source_count = vertices.len().min(config.source_count as usize);
-    let mut state = config.seed;
+    let mut random = SplitMix64::new(config.seed);
     for place in 0..source_count {
-        let left = (vertices.len() - place) as u128;
-        let drawn = (u128::from(split_mix(&mut state)) * left) >> 64;
-        vertices.swap(place, place + drawn as usize);
+        let left = vertices.len() - place;
+        vertices.swap(place, place + random.below(left as u64) as usize);
     }
     vertices.truncate(source_count);
     vertices.shrink_to_fit();
@@ -202,17 +205,11 @@ impl Search {
 /// # Errors
 /// [`WrongResult`](Error::WrongResult) with the first property that does not hold.
 pub fn verify_radii(view: &impl GraphView, config: &RadiiConfig, result: &Radii) -> Result<()> {
+    check_sources(view, config, result)?;
     let require = |holds, property: &dyn Fn() -> String| require("radii", holds, property);
-    let (Radii { radius, sources }, bound) = (result, view.vertex_bound());
-    require(radius.len() == bound as usize, &|| format!("{} radii for {bound} ids", radius.len()))?;
-    let source_count = view.vertex_count().min(config.source_count);
-    require(sources.len() == source_count as usize, &|| {
-        format!("{} sources, not {source_count}", sources.len())
-    })?;
-    require(sources.is_sorted_by(|u, v| u < v), &|| "sources are not ascending".to_owned())?;
+    let Radii { radius, sources } = result;
     let mut is_attained: Vec<_> = radius.iter().map(|&radius| radius == UNREACHED).collect();
     for &source in sources {
-        require(view.is_vertex(source), &|| format!("the source {source} is not a vertex"))?;
         for (v, depth) in bfs(view, source)?.depth.into_iter().enumerate() {
             let radius = radius[v];
             // Both say "unreached" with a number above all others.
@@ -226,4 +223,57 @@ pub fn verify_radii(view: &impl GraphView, config: &RadiiConfig, result: &Radii)
         Some(v) => require(false, &|| format!("no source is {} away from {v}", radius[v])),
         None => Ok(()),
     }
+}
+
+/// Checks that the radii of some vertices are no more than a step above those of their in-neighbors,
+/// and that all are at least as far as one of the sources is, which a search of its own finds.
+///
+/// Misses radii that are too large everywhere, and those of few vertices. Cost: a [`bfs`], left out
+/// if there are few sources, and one of 64 vertices, up to 256 edges of each.
+///
+/// # Errors
+/// As [`verify_radii`].
+pub fn spot_check_radii(view: &impl GraphView, config: &RadiiConfig, result: &Radii) -> Result<()> {
+    check_sources(view, config, result)?;
+    let Radii { radius, sources } = result;
+    let of = |v: VertexId| radius[v as usize];
+    Spots::one_of(SHARE, view.vertex_bound()).check(|v| {
+        let is_source = sources.binary_search(&v).is_ok();
+        let reaching = view.in_neighbors(v).take(LIST_MAX).map(of).filter(|&r| r != UNREACHED);
+        let most = reaching.max().map(|radius| radius + 1).or(is_source.then_some(0));
+        let is_whole = view.in_degree(v) as usize <= LIST_MAX;
+        let holds = match most {
+            None => !is_whole || of(v) == UNREACHED,
+            Some(most) => of(v) != UNREACHED && (!is_whole || of(v) <= most),
+        };
+        require("radii", holds, || {
+            format!("{v} has radius {}, by its in-neighbors {most:?}", of(v))
+        })
+    })?;
+    if sources.len() < SEARCHED_SOURCES_MIN {
+        return Ok(());
+    }
+    let source = sources[sources.len() / 2];
+    let depth = bfs(view, source)?.depth;
+    check_all(view.vertex_bound(), |v| {
+        let depth = depth[v as usize];
+        require("radii", depth == UNREACHED || depth <= of(v) && of(v) != UNREACHED, || {
+            format!("{v} has radius {}, but is {depth} away from {source}", of(v))
+        })
+    })
+}
+
+/// Checks that the sources are different vertices, and as many as asked for or all of them.
+fn check_sources(view: &impl GraphView, config: &RadiiConfig, result: &Radii) -> Result<()> {
+    let require = |holds, property: &dyn Fn() -> String| require("radii", holds, property);
+    let (Radii { radius, sources }, bound) = (result, view.vertex_bound());
+    require(radius.len() == bound as usize, &|| format!("{} radii for {bound} ids", radius.len()))?;
+    let source_count = view.vertex_count().min(config.source_count);
+    require(sources.len() == source_count as usize, &|| {
+        format!("{} sources, not {source_count}", sources.len())
+    })?;
+    require(sources.is_sorted_by(|u, v| u < v), &|| "sources are not ascending".to_owned())?;
+    sources.iter().try_for_each(|&source| {
+        require(view.is_vertex(source), &|| format!("the source {source} is not a vertex"))
+    })
 }

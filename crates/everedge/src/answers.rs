@@ -1,22 +1,29 @@
 //! What each kernel answers: a run that is timed, its verification, and the answer in short.
 
+use std::cmp::Reverse;
 use std::time::Instant;
 
-use everedge_core::{VertexId, WeightedView};
+use everedge_core::{GraphView, Numbering, VertexId, WeightedView};
 use everedge_kernels as kernels;
 use everedge_kernels::{
-    BetweennessConfig, CdlpConfig, DeltaPageRankConfig, NO_LABEL, PageRankConfig, RadiiConfig,
-    SccConfig, Sources, SsspConfig,
+    BetweennessConfig, CdlpConfig, DeltaPageRankConfig, NO_COMPONENT, NO_LABEL, PageRankConfig,
+    RadiiConfig, SccConfig, Sources, SsspConfig,
 };
 use serde_json::{Value, json};
 
-use crate::kernel::{Kernel, Parameters};
-use crate::{Error, ExternalId, IdKind, Result, Values, View};
+use crate::any_view::with_view;
+use crate::kernel::{Convention, Kernel, Parameters};
+use crate::{Error, ExternalId, IdKind, Result, RunOptions, Values, Verify, View};
+
+/// How many leading vertices a result names unless told.
+const TOP: usize = 10;
 
 /// A kernel's answer.
 pub(crate) struct Answer {
     /// The time of each trial, in seconds.
     pub trials: Vec<f64>,
+    /// The time of the verification, in seconds.
+    pub verify_seconds: f64,
     /// Iterations, of a kernel that has them.
     pub iterations: Option<u32>,
     pub summary: Value,
@@ -25,20 +32,18 @@ pub(crate) struct Answer {
 
 /// A kernel on a view.
 pub(crate) struct Question<'a, V> {
+    /// What the kernel sees: by places if there is a numbering.
     pub view: &'a V,
-    /// The view once more, for names.
+    /// The view by ids, for names.
     pub names: &'a View,
-    pub parameters: &'a Parameters,
-    /// How many leading vertices to name.
-    pub top: usize,
-    /// How often it runs.
-    pub trials: usize,
-    pub verifies: bool,
+    pub numbering: Option<&'a Numbering>,
+    pub options: &'a RunOptions,
 }
 
 impl<V: WeightedView> Question<'_, V> {
     /// Runs `kernel`.
     pub(crate) fn answer(&self, kernel: Kernel, source: Option<VertexId>) -> Result<Answer> {
+        let source = source.map(|v| self.place_of(v));
         let start = source.unwrap_or_default();
         match kernel {
             Kernel::OneHop => self.one_hop(start),
@@ -53,7 +58,7 @@ impl<V: WeightedView> Question<'_, V> {
             Kernel::Sswp => self.sswp(start),
             Kernel::Ssnp => self.ssnp(start),
             Kernel::Viterbi => self.viterbi(start),
-            Kernel::KCore => match self.parameters.k {
+            Kernel::KCore => match self.options.parameters.k {
                 None => self.coreness(),
                 Some(k) => self.kcore(k),
             },
@@ -67,24 +72,27 @@ impl<V: WeightedView> Question<'_, V> {
     fn one_hop(&self, source: VertexId) -> Result<Answer> {
         let (neighbors, answer) = self.solve(
             || kernels::one_hop(self.view, source),
+            |neighbors| kernels::spot_check_one_hop(self.view, source, neighbors),
             |neighbors| kernels::verify_one_hop(self.view, source, neighbors),
         )?;
         let summary = json!({ "count": neighbors.len(), "neighbors": self.first(&neighbors) });
-        Ok(Answer { summary, values: Values::Vertices(neighbors), ..answer })
+        Ok(Answer { summary, values: self.list(neighbors), ..answer })
     }
 
     fn two_hop(&self, source: VertexId) -> Result<Answer> {
         let (vertices, answer) = self.solve(
             || kernels::two_hop(self.view, source),
+            |vertices| kernels::spot_check_two_hop(self.view, source, vertices),
             |vertices| kernels::verify_two_hop(self.view, source, vertices),
         )?;
         let summary = json!({ "count": vertices.len(), "vertices": self.first(&vertices) });
-        Ok(Answer { summary, values: Values::Vertices(vertices), ..answer })
+        Ok(Answer { summary, values: self.list(vertices), ..answer })
     }
 
     fn bfs(&self, source: VertexId) -> Result<Answer> {
         let (bfs, answer) = self.solve(
             || kernels::bfs(self.view, source),
+            |bfs| kernels::spot_check_bfs(self.view, source, bfs),
             |bfs| kernels::verify_bfs(self.view, source, bfs),
         )?;
         let summary = json!({ "reached": bfs.reached_count(), "depth": bfs.depth_max() });
@@ -95,6 +103,7 @@ impl<V: WeightedView> Question<'_, V> {
         let config = self.pagerank_config();
         let (pagerank, answer) = self.solve(
             || kernels::pagerank(self.view, &config),
+            |pagerank| kernels::spot_check_pagerank(self.view, &config, pagerank),
             |pagerank| kernels::verify_pagerank(self.view, &config, pagerank),
         )?;
         Ok(self.ranked(answer, pagerank.rank, pagerank.iterations))
@@ -103,11 +112,12 @@ impl<V: WeightedView> Question<'_, V> {
     fn delta_pagerank(&self) -> Result<Answer> {
         let default = DeltaPageRankConfig::default();
         let config = DeltaPageRankConfig {
-            damping: self.parameters.damping.unwrap_or(default.damping),
-            tolerance: self.parameters.tolerance.unwrap_or(default.tolerance),
+            damping: self.options.parameters.damping.unwrap_or(default.damping),
+            tolerance: self.options.parameters.tolerance.unwrap_or(default.tolerance),
         };
         let (pagerank, answer) = self.solve(
             || kernels::delta_pagerank(self.view, &config),
+            |pagerank| kernels::spot_check_delta_pagerank(self.view, &config, pagerank),
             |pagerank| kernels::verify_delta_pagerank(self.view, &config, pagerank),
         )?;
         Ok(self.ranked(answer, pagerank.rank, pagerank.iterations))
@@ -119,23 +129,27 @@ impl<V: WeightedView> Question<'_, V> {
     }
 
     fn wcc(&self) -> Result<Answer> {
-        let (wcc, answer) =
-            self.solve(|| Ok(kernels::wcc(self.view)), |wcc| kernels::verify_wcc(self.view, wcc))?;
+        let (wcc, answer) = self.solve(
+            || Ok(kernels::wcc(self.view)),
+            |wcc| kernels::spot_check_wcc(self.view, wcc),
+            |wcc| kernels::verify_wcc(self.view, wcc),
+        )?;
         let summary = json!({ "components": wcc.component_count(), "largest": wcc.largest() });
-        Ok(Answer { summary, values: Values::Component(wcc.component), ..answer })
+        Ok(Answer { summary, values: self.components(wcc.component), ..answer })
     }
 
     fn scc(&self) -> Result<Answer> {
         let (scc, answer) = self.solve(
             || Ok(kernels::scc(self.view, &SccConfig::default())),
+            |scc| kernels::spot_check_scc(self.view, scc),
             |scc| kernels::verify_scc(self.view, scc),
         )?;
         let summary = json!({ "components": scc.component_count(), "largest": scc.largest() });
-        Ok(Answer { summary, values: Values::Component(scc.component), ..answer })
+        Ok(Answer { summary, values: self.components(scc.component), ..answer })
     }
 
     fn betweenness(&self, source: Option<VertexId>) -> Result<Answer> {
-        let Parameters { samples, seed, .. } = *self.parameters;
+        let Parameters { samples, seed, .. } = self.options.parameters;
         let sources = match (source, samples) {
             (Some(source), None) => Sources::Given(vec![source]),
             (None, Some(count)) => {
@@ -149,17 +163,50 @@ impl<V: WeightedView> Question<'_, V> {
         let config = BetweennessConfig { sources };
         let (betweenness, answer) = self.solve(
             || kernels::betweenness(self.view, &config),
+            |betweenness| kernels::spot_check_betweenness(self.view, &config, betweenness),
             |betweenness| kernels::verify_betweenness(self.view, &config, betweenness),
         )?;
-        let score = betweenness.score;
+        let mut score = betweenness.score;
+        let factor = self.betweenness_factor(&config.sources, &score);
+        score.iter_mut().for_each(|score| *score *= factor);
         let summary = json!({ "sources": betweenness.sources.len(), "top": self.leaders(&score) });
         Ok(Answer { summary, values: Values::Score(score), ..answer })
     }
 
+    /// Returns what makes a sum over ordered pairs a score of the convention.
+    fn betweenness_factor(&self, sources: &Sources, score: &[f64]) -> f64 {
+        let count = f64::from(self.view.vertex_count());
+        let convention = self.options.parameters.convention.unwrap_or_default();
+        // From one source, a pair is met once; from all, from both ends unless edges have directions.
+        let ends = match sources {
+            Sources::Given(_) => 1.0,
+            _ if self.view.is_directed() => 1.0,
+            _ => 2.0,
+        };
+        let scale = match sources {
+            Sources::Sample { count, .. } => self.starting_count() / (*count as f64).max(1.0),
+            _ => 1.0,
+        };
+        match convention {
+            Convention::Pairs => scale / ends,
+            Convention::NetworkX => scale / ((count - 1.0) * (count - 2.0)).max(1.0),
+            Convention::Gap => {
+                score.iter().copied().reduce(f64::max).filter(|m| *m > 0.0).map_or(1.0, f64::recip)
+            }
+        }
+    }
+
+    /// Returns how many vertices have out-edges.
+    fn starting_count(&self) -> f64 {
+        let ids = 0..self.view.vertex_bound();
+        ids.filter(|&v| self.view.out_degree(v) > 0).count() as f64
+    }
+
     fn sssp(&self, source: VertexId) -> Result<Answer> {
-        let config = SsspConfig { delta: self.parameters.delta };
+        let config = SsspConfig { delta: self.options.parameters.delta };
         let (sssp, answer) = self.solve(
             || kernels::sssp(self.view, source, &config),
+            |sssp| kernels::spot_check_sssp(self.view, source, sssp),
             |sssp| kernels::verify_sssp(self.view, source, sssp),
         )?;
         let summary = json!({ "reached": sssp.reached_count(), "max": sssp.distance_max() });
@@ -169,6 +216,7 @@ impl<V: WeightedView> Question<'_, V> {
     fn sswp(&self, source: VertexId) -> Result<Answer> {
         let (sswp, answer) = self.solve(
             || kernels::sswp(self.view, source),
+            |sswp| kernels::spot_check_sswp(self.view, source, sswp),
             |sswp| kernels::verify_sswp(self.view, source, sswp),
         )?;
         let summary = json!({ "reached": sswp.reached_count() });
@@ -178,6 +226,7 @@ impl<V: WeightedView> Question<'_, V> {
     fn ssnp(&self, source: VertexId) -> Result<Answer> {
         let (ssnp, answer) = self.solve(
             || kernels::ssnp(self.view, source),
+            |ssnp| kernels::spot_check_ssnp(self.view, source, ssnp),
             |ssnp| kernels::verify_ssnp(self.view, source, ssnp),
         )?;
         let summary = json!({ "reached": ssnp.reached_count() });
@@ -187,6 +236,7 @@ impl<V: WeightedView> Question<'_, V> {
     fn viterbi(&self, source: VertexId) -> Result<Answer> {
         let (viterbi, answer) = self.solve(
             || kernels::viterbi(self.view, source),
+            |viterbi| kernels::spot_check_viterbi(self.view, source, viterbi),
             |viterbi| kernels::verify_viterbi(self.view, source, viterbi),
         )?;
         let summary = json!({ "reached": viterbi.reached_count() });
@@ -196,6 +246,7 @@ impl<V: WeightedView> Question<'_, V> {
     fn coreness(&self) -> Result<Answer> {
         let (coreness, answer) = self.solve(
             || Ok(kernels::coreness(self.view)),
+            |coreness| kernels::spot_check_coreness(self.view, coreness),
             |coreness| kernels::verify_coreness(self.view, coreness),
         )?;
         let summary = json!({ "max": coreness.degeneracy() });
@@ -205,21 +256,23 @@ impl<V: WeightedView> Question<'_, V> {
     fn kcore(&self, k: u32) -> Result<Answer> {
         let (members, answer) = self.solve(
             || Ok(kernels::kcore(self.view, k)),
+            |members| kernels::spot_check_kcore(self.view, k, members),
             |members| kernels::verify_kcore(self.view, k, members),
         )?;
         let summary = json!({ "count": members.len(), "vertices": self.first(&members) });
-        Ok(Answer { summary, values: Values::Vertices(members), ..answer })
+        Ok(Answer { summary, values: self.list(members), ..answer })
     }
 
     fn radii(&self) -> Result<Answer> {
         let default = RadiiConfig::default();
-        let Parameters { samples, seed, .. } = *self.parameters;
+        let Parameters { samples, seed, .. } = self.options.parameters;
         let config = RadiiConfig {
             source_count: samples.unwrap_or(default.source_count),
             seed: seed.unwrap_or(default.seed),
         };
         let (radii, answer) = self.solve(
             || kernels::radii(self.view, &config),
+            |radii| kernels::spot_check_radii(self.view, &config, radii),
             |radii| kernels::verify_radii(self.view, &config, radii),
         )?;
         let summary = json!({ "sources": radii.sources.len(), "max": radii.diameter_min() });
@@ -229,14 +282,18 @@ impl<V: WeightedView> Question<'_, V> {
     fn triangles(&self) -> Result<Answer> {
         let (triangles, answer) = self.solve(
             || Ok(kernels::triangles(self.view)),
+            |triangles| kernels::spot_check_triangles(self.view, triangles),
             |triangles| kernels::verify_triangles(self.view, triangles),
         )?;
         Ok(Answer { summary: json!({ "count": triangles.count }), ..answer })
     }
 
     fn lcc(&self) -> Result<Answer> {
-        let (lcc, answer) =
-            self.solve(|| Ok(kernels::lcc(self.view)), |lcc| kernels::verify_lcc(self.view, lcc))?;
+        let (lcc, answer) = self.solve(
+            || Ok(kernels::lcc(self.view)),
+            |lcc| kernels::spot_check_lcc(self.view, lcc),
+            |lcc| kernels::verify_lcc(self.view, lcc),
+        )?;
         let sum: f64 = lcc.coefficient.iter().sum();
         let mean = sum / f64::from(self.view.vertex_count().max(1));
         Ok(Answer {
@@ -248,23 +305,54 @@ impl<V: WeightedView> Question<'_, V> {
 
     fn cdlp(&self) -> Result<Answer> {
         let default = CdlpConfig::default();
-        let iterations_max = self.parameters.iterations.unwrap_or(default.iterations_max);
-        let (config, labels) = (CdlpConfig { iterations_max }, self.names.labels());
+        let iterations_max = self.options.parameters.iterations.unwrap_or(default.iterations_max);
+        let config = CdlpConfig { iterations_max };
+        let labels = self.names.labels();
         let (cdlp, answer) = self.solve(
             || kernels::cdlp(self.view, labels.as_deref(), &config),
+            |cdlp| kernels::spot_check_cdlp(self.view, labels.as_deref(), &config, cdlp),
             |cdlp| kernels::verify_cdlp(self.view, labels.as_deref(), &config, cdlp),
         )?;
-        let mut labels: Vec<u64> =
-            cdlp.label.iter().copied().filter(|&label| label != NO_LABEL).collect();
-        labels.sort_unstable();
-        labels.dedup();
-        let (iterations, summary) = (Some(cdlp.iterations), json!({ "communities": labels.len() }));
-        Ok(Answer { iterations, summary, values: Values::Label(cdlp.label), ..answer })
+        let mut owners: Vec<_> = cdlp.label.iter().filter(|&&owner| owner != NO_LABEL).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        let summary = json!({ "communities": owners.len() });
+        let label = |owner: VertexId| match &labels {
+            _ if owner == NO_LABEL => u64::MAX,
+            Some(labels) => labels[owner as usize],
+            None => self.id_at(owner).into(),
+        };
+        let values = Values::Label(cdlp.label.into_iter().map(label).collect());
+        Ok(Answer { iterations: Some(cdlp.iterations), summary, values, ..answer })
+    }
+
+    /// Returns what the kernel calls `v`.
+    fn place_of(&self, v: VertexId) -> VertexId {
+        self.numbering.and_then(|numbering| numbering.place(v)).unwrap_or(v)
+    }
+
+    /// Returns the id of what the kernel calls `place`.
+    fn id_at(&self, place: VertexId) -> VertexId {
+        self.numbering.map_or(place, |numbering| numbering.ids()[place as usize])
+    }
+
+    /// Returns the ids of vertices that the kernel found.
+    fn list(&self, mut vertices: Vec<VertexId>) -> Values {
+        vertices.iter_mut().for_each(|v| *v = self.id_at(*v));
+        Values::Vertices(vertices)
+    }
+
+    /// Returns the ids of vertices that components are named after.
+    fn components(&self, mut component: Vec<VertexId>) -> Values {
+        let named = component.iter_mut().filter(|root| **root != NO_COMPONENT);
+        named.for_each(|root| *root = self.id_at(*root));
+        Values::Component(component)
     }
 
     /// The names of the first of `vertices`.
     fn first(&self, vertices: &[VertexId]) -> Value {
-        vertices.iter().take(self.top).map(|&v| self.names.json_name(v)).collect()
+        let top = self.options.top.unwrap_or(TOP);
+        vertices.iter().take(top).map(|&v| self.names.json_name(self.id_at(v))).collect()
     }
 
     /// Runs a kernel as often as asked for and verifies its last result. The answer that comes with
@@ -272,29 +360,37 @@ impl<V: WeightedView> Question<'_, V> {
     fn solve<R>(
         &self,
         run: impl Fn() -> kernels::Result<R>,
+        spot_check: impl Fn(&R) -> kernels::Result<()>,
         verify: impl Fn(&R) -> kernels::Result<()>,
     ) -> Result<(R, Answer)> {
+        let name = |v| self.names.name_of(self.id_at(v)).to_string();
+        let in_names = |error| Error::kernel(error, name);
         let mut trials = Vec::new();
         let mut timed = || {
             let start = Instant::now();
             let result = run();
             trials.push(start.elapsed().as_secs_f64());
-            result
+            result.map_err(in_names)
         };
-        for _ in 1..self.trials {
+        for _ in 1..self.options.trials {
             timed()?;
         }
         let result = timed()?;
-        if self.verifies {
-            verify(&result)?;
+        let start = Instant::now();
+        match self.options.verify {
+            Verify::None => Ok(()),
+            Verify::Cheap => spot_check(&result),
+            Verify::Full => verify(&result),
         }
+        .map_err(in_names)?;
+        let verify_seconds = start.elapsed().as_secs_f64();
         let (summary, values) = (Value::Null, Values::None);
-        Ok((result, Answer { trials, iterations: None, summary, values }))
+        Ok((result, Answer { trials, verify_seconds, iterations: None, summary, values }))
     }
 
     fn pagerank_config(&self) -> PageRankConfig {
         let default = PageRankConfig::default();
-        let Parameters { iterations, tolerance, damping, .. } = *self.parameters;
+        let Parameters { iterations, tolerance, damping, .. } = self.options.parameters;
         let damping = damping.unwrap_or(default.damping);
         // Of the two only the one that is given ends it.
         let (iterations_max, tolerance) = match (iterations, tolerance) {
@@ -311,13 +407,14 @@ impl<V: WeightedView> Question<'_, V> {
         let by_score = |u: &VertexId, v: &VertexId| {
             score[*v as usize].total_cmp(&score[*u as usize]).then(u.cmp(v))
         };
-        if self.top < order.len() {
-            order.select_nth_unstable_by(self.top, by_score);
-            order.truncate(self.top);
+        let top = self.options.top.unwrap_or(TOP);
+        if top < order.len() {
+            order.select_nth_unstable_by(top, by_score);
+            order.truncate(top);
         }
         order.sort_unstable_by(by_score);
         order.retain(|&v| score[v as usize] > 0.0);
-        let row = |v: VertexId| json!([self.names.json_name(v), score[v as usize]]);
+        let row = |v: VertexId| json!([self.names.json_name(self.id_at(v)), score[v as usize]]);
         order.into_iter().map(row).collect()
     }
 }
@@ -337,7 +434,7 @@ impl View {
             ExternalId::Integer(id) => id,
             ExternalId::Text(_) => v.into(),
         };
-        (self.id_kind() == IdKind::Integer).then(|| (0..self.vertex_bound()).map(label).collect())
+        (self.id_kind() == IdKind::Integer).then(|| self.row_ids().map(label).collect())
     }
 
     /// Returns the vertex of that name, or the one of largest out-degree, the smallest of them.
@@ -346,10 +443,11 @@ impl View {
             let missing = || Error::invalid(format!("vertex `{name}` is not in the graph"));
             return self.find(name).ok_or_else(missing);
         }
-        let degrees = self.out_degrees();
-        let vertices = self.vertices().into_iter();
-        vertices
-            .max_by_key(|&v| (degrees[v as usize], std::cmp::Reverse(v)))
-            .ok_or_else(|| Error::invalid("the graph has no vertices"))
+        let largest = with_view!(&self.any, view => {
+            let ids = view.vertex_ranges().into_iter().flatten();
+            let vertices = ids.filter(|&v| view.is_vertex(v));
+            vertices.max_by_key(|&v| (view.out_degree(v), Reverse(v)))
+        });
+        largest.ok_or_else(|| Error::invalid("the graph has no vertices"))
     }
 }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use everedge_core::VertexId;
+
 /// The result of a call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -24,8 +26,8 @@ pub enum Error {
     },
 
     /// A kernel's parameters or answer.
-    #[error(transparent)]
-    Kernel(#[from] everedge_kernels::Error),
+    #[error("{}", _0.what)]
+    Kernel(KernelError),
 
     /// The operating system refused an operation.
     #[error("cannot {operation} `{}`: {source}", path.display())]
@@ -59,7 +61,24 @@ pub enum Error {
     Interrupted,
 }
 
+/// What a kernel refuses, or its verifier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelError {
+    /// What is wrong, with the names that the user gave the vertices.
+    pub what: String,
+    /// The same, in numbers of vertices.
+    pub error: everedge_kernels::Error,
+}
+
 impl Error {
+    /// Says what is wrong in the names that `name` gives vertices.
+    pub(crate) fn kernel(
+        error: everedge_kernels::Error,
+        name: impl Fn(VertexId) -> String,
+    ) -> Self {
+        Self::Kernel(KernelError { what: error.in_names(name), error })
+    }
+
     /// Returns whether this says that a graph's files are damaged.
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Storage(everedge_live::Error::Corruption { .. }))

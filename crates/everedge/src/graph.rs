@@ -2,10 +2,10 @@
 
 use std::convert::Infallible;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use everedge_core::{Edge, GraphView, VertexId, WeightedView};
+use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
 use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery};
 use everedge_medium::{Access, MANIFEST, Manifest, MeterReading, Volume, VolumeOptions};
 use serde::Serialize;
@@ -218,7 +218,7 @@ impl Graph {
     /// If the log's tail cannot be archived.
     pub fn snapshot(&self) -> Result<View> {
         let any = self.live.snapshot()?;
-        Ok(View { any, names: self.names.clone(), open_time: self.open_time })
+        Ok(View::new(any, self.names.clone(), self.open_time))
     }
 
     /// Makes all that was applied durable, whatever the graph's durability.
@@ -328,10 +328,16 @@ pub struct View {
     pub(crate) any: AnyView,
     names: Option<Arc<Names>>,
     pub(crate) open_time: Duration,
+    /// The places of the vertices once they were asked for, if ids lie far apart.
+    pub(crate) numbering: OnceLock<Option<Numbering>>,
 }
 
 impl View {
-    /// Returns a number above every vertex id: the length of arrays by vertex.
+    fn new(any: AnyView, names: Option<Arc<Names>>, open_time: Duration) -> Self {
+        Self { any, names, open_time, numbering: OnceLock::new() }
+    }
+
+    /// Returns a number above every vertex id.
     pub fn vertex_bound(&self) -> u32 {
         with_view!(&self.any, view => view.vertex_bound())
     }
@@ -359,13 +365,14 @@ impl View {
     /// Returns the vertices in ascending order of their dense ids.
     pub fn vertices(&self) -> Vec<VertexId> {
         with_view!(&self.any, view => {
-            (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)).collect()
+            let ids = view.vertex_ranges().into_iter().flatten();
+            ids.filter(|&v| view.is_vertex(v)).collect()
         })
     }
 
-    /// Returns the out-degree of every id below [`Self::vertex_bound`].
+    /// Returns the out-degree of each vertex, at its [`row_of`](Self::row_of).
     pub fn out_degrees(&self) -> Vec<u32> {
-        with_view!(&self.any, view => (0..view.vertex_bound()).map(|v| view.out_degree(v)).collect())
+        with_view!(&self.any, view => self.row_ids().map(|v| view.out_degree(v)).collect())
     }
 
     /// Draws `count` vertices that have out-edges, each as likely as any other and possibly more than
@@ -374,12 +381,12 @@ impl View {
         with_view!(&self.any, view => everedge_kernels::one_hop_sample(view, count, seed))
     }
 
-    /// Returns the in-degree of every id below [`Self::vertex_bound`].
+    /// Returns the in-degree of each vertex, at its [`row_of`](Self::row_of).
     pub fn in_degrees(&self) -> Vec<u32> {
         if !self.any.has_in_neighbors() {
             return self.to_csr().in_degrees();
         }
-        with_view!(&self.any, view => (0..view.vertex_bound()).map(|v| view.in_degree(v)).collect())
+        with_view!(&self.any, view => self.row_ids().map(|v| view.in_degree(v)).collect())
     }
 
     /// Returns the out-neighbors of a vertex, parallel edges one by one.
@@ -411,7 +418,7 @@ impl View {
     /// Returns a copy as a plain CSR, in memory.
     pub fn to_csr(&self) -> View {
         let any = AnyView::Csr(self.any.to_csr());
-        View { any, names: self.names.clone(), open_time: self.open_time }
+        View::new(any, self.names.clone(), self.open_time)
     }
 
     /// Returns the sources, destinations and weights of all edges in ascending order of sources;
@@ -440,7 +447,7 @@ impl View {
         mut f: impl FnMut(VertexId, VertexId, f32) -> Result<(), E>,
     ) -> Result<(), E> {
         with_view!(&self.any, view => {
-            for u in 0..view.vertex_bound() {
+            for u in view.vertex_ranges().into_iter().flatten() {
                 for (v, weight) in view.out_edges(u) {
                     f(u, v, weight)?;
                 }

@@ -59,7 +59,7 @@ kernels! {
     /// Strongly connected components: each vertex reaches all others of its own.
     Scc = "scc" [];
     /// Betweenness centrality: how many shortest paths go through a vertex.
-    Betweenness = "bc" [source, samples, seed];
+    Betweenness = "bc" [source, samples, seed, convention];
     /// The length of a shortest path from a source; without weights every edge has length 1.
     Sssp = "sssp" [source, delta];
     /// The widest path from a source: its smallest weight is as large as can be.
@@ -84,6 +84,11 @@ impl Kernel {
     /// Whether its answer depends on the weights of edges.
     pub fn reads_weights(self) -> bool {
         matches!(self, Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi)
+    }
+
+    /// Whether it keeps arrays by vertex. Queries of single vertices need none.
+    pub(crate) fn keeps_arrays(self) -> bool {
+        !matches!(self, Self::OneHop | Self::TwoHop)
     }
 
     /// Whether it begins at one vertex, also if none is named.
@@ -151,6 +156,36 @@ impl Kind for f64 {
     const WORDS: &'static str = "a number";
 }
 
+impl Kind for Convention {
+    const WORDS: &'static str = "pairs, networkx or gap";
+}
+
+/// What a score of betweenness is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Convention {
+    /// How many pairs of other vertices have their shortest paths through it: each pair counts once,
+    /// in a directed graph once in each direction. As igraph, and NetworkX with `normalized=False`.
+    #[default]
+    Pairs,
+    /// The part of all such pairs, from 0 to 1, as NetworkX returns unless told.
+    NetworkX,
+    /// In proportion to the largest score, which is 1, as the GAP Benchmark Suite.
+    Gap,
+}
+
+impl FromStr for Convention {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "pairs" => Ok(Self::Pairs),
+            "networkx" => Ok(Self::NetworkX),
+            "gap" => Ok(Self::Gap),
+            _ => Err(Error::invalid(format!("no convention is called `{text}`"))),
+        }
+    }
+}
+
 fn parsed<T: Kind>(name: &str, text: &str) -> Result<T> {
     let wrong = |_| Error::invalid(format!("{name}={text}: it must be {}", T::WORDS));
     text.parse().map_err(wrong)
@@ -215,6 +250,10 @@ parameters! {
     samples: u32 = "N";
     /// Which vertices are drawn: the same seed draws the same ones.
     seed: u64 = "S";
+    /// What scores are: `pairs` of ends of shortest paths, each counted once; the part of all pairs
+    /// as `networkx` has it; or a part of the largest as `gap`. pairs unless given; samples are
+    /// scaled up to all vertices.
+    convention: Convention = "NAME";
 }
 
 impl Parameters {

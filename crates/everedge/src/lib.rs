@@ -25,21 +25,24 @@ mod ingest;
 mod input;
 mod kernel;
 mod options;
+mod rows;
 mod run;
 mod values;
 
-pub use error::{Error, Result};
+pub use error::{Error, KernelError, Result};
 pub use export::ExportReport;
 pub use graph::{Compaction, Graph, Stats, Verification, View};
 pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
-pub use kernel::{Kernel, Parameter, Parameters};
+pub use kernel::{Convention, Kernel, Parameter, Parameters};
 pub use options::{GraphOptions, Layout};
-pub use run::{RunOptions, RunReport, median, peak_rss_bytes};
+pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use values::Values;
 
 pub use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
 pub use everedge_core::watch::Watch;
-pub use everedge_core::{Csr, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
+pub use everedge_core::{
+    Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
+};
 pub use everedge_io::{Column, Columns, Format, Generator};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{

@@ -1,5 +1,7 @@
 //! Running kernels by name: timing, and answers in a fixed form.
 
+use std::str::FromStr;
+
 use everedge_core::par;
 use everedge_core::watch::Watch;
 use serde::Serialize;
@@ -10,8 +12,31 @@ use crate::any_view::with_view;
 use crate::kernel::{Kernel, Parameters};
 use crate::{Error, Result, Values, View};
 
-/// How many leading vertices a result names unless told.
-const TOP: usize = 10;
+/// How an answer is verified before it is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Not at all.
+    None,
+    /// By a spot check, which takes a tenth of the kernel's time at most (on small graphs a
+    /// millisecond) and finds what spoils many values.
+    #[default]
+    Cheap,
+    /// By all properties of a right answer, which may take far longer than the kernel.
+    Full,
+}
+
+impl FromStr for Verify {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "none" => Ok(Self::None),
+            "cheap" => Ok(Self::Cheap),
+            "full" => Ok(Self::Full),
+            _ => Err(Error::invalid(format!("verify={text}: it must be none, cheap or full"))),
+        }
+    }
+}
 
 /// How a kernel runs.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +51,8 @@ pub struct RunOptions {
     pub threads: usize,
     /// Runs on a plain CSR copy, whose building is not timed.
     pub csr: bool,
+    /// How the answer is verified.
+    pub verify: Verify,
     /// Sees how far it is, and may cancel it.
     pub watch: Watch,
 }
@@ -57,62 +84,44 @@ pub struct RunReport {
     pub peak_rss_bytes: u64,
     /// Bytes read from the medium by the kernel itself; 0 for a graph that is mapped.
     pub read_bytes: u64,
+    /// How long the verification of the answer took.
+    pub verify_seconds: f64,
     /// The answer in short.
     pub result: Value,
-    /// The answer for each vertex.
+    /// The answer for each vertex, at its [`row_of`](View::row_of).
     #[serde(skip)]
     pub values: Values,
 }
 
 impl View {
-    /// Runs a kernel and verifies its answer.
+    /// Runs a kernel and verifies its answer as `options` say.
     ///
     /// # Errors
-    /// `InvalidInput` if the source is no vertex or the kernel lacks a parameter that is given,
-    /// `Kernel` if one is out of range, `Interrupted` if the watch was cancelled.
+    /// `InvalidInput` if the source is no vertex, the kernel lacks a parameter that is given, or the
+    /// system refuses the threads; `Kernel` if a parameter is out of range or the answer is wrong;
+    /// `Interrupted` if the watch was cancelled.
     pub fn run(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
-        self.run_and_check(kernel, options, true)
-    }
-
-    /// Runs a kernel and takes its answer on trust, for measurements that verified it before.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
-    pub fn run_unverified(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
-        self.run_and_check(kernel, options, false)
-    }
-
-    fn run_and_check(
-        &self,
-        kernel: Kernel,
-        options: &RunOptions,
-        verifies: bool,
-    ) -> Result<RunReport> {
         options.parameters.check(kernel)?;
-        if (options.csr && !self.is_csr()) || !self.any.has_in_neighbors() {
+        let numbering = self.numbering().filter(|_| kernel.keeps_arrays());
+        let copies = options.csr && !self.is_csr() && numbering.is_none();
+        if copies || !self.any.has_in_neighbors() {
             let options = RunOptions { csr: false, ..options.clone() };
-            return self.to_csr().run_and_check(kernel, &options, verifies);
+            return self.to_csr().run(kernel, &options);
         }
-        let named = options.parameters.source.as_deref();
-        let has_source = kernel.starts_at_one_vertex() || named.is_some();
-        let source = has_source.then(|| self.source(named)).transpose()?;
-        let run = || {
-            let answer = with_view!(&self.any, view => {
-                let question = Question {
-                    view,
-                    names: self,
-                    parameters: &options.parameters,
-                    top: options.top.unwrap_or(TOP),
-                    trials: options.trials,
-                    verifies,
-                };
-                question.answer(kernel, source)?
+        let work = || {
+            let named = options.parameters.source.as_deref();
+            let has_source = kernel.starts_at_one_vertex() || named.is_some();
+            let source = has_source.then(|| self.source(named)).transpose()?;
+            let compact = numbering.map(|ids| self.compact(ids, kernel.reads_weights()));
+            let answer = with_view!(compact.as_ref().unwrap_or(&self.any), view => {
+                Question { view, names: self, numbering, options }.answer(kernel, source)?
             });
-            Ok::<_, Error>((answer, par::thread_count()))
+            Ok::<_, Error>((source, answer, par::thread_count()))
         };
-        let (answer, threads) = par::with_threads(options.threads, || options.watch.run(run))
-            .map_err(|e| Error::invalid(format!("cannot start threads: {e}")))?
-            .map_err(|_cancelled| Error::Interrupted)??;
+        let (source, answer, threads) =
+            par::with_threads(options.threads, || options.watch.run(work))
+                .map_err(|e| Error::invalid(refused_threads(options.threads, &e)))?
+                .map_err(|_cancelled| Error::Interrupted)??;
         Ok(RunReport {
             kernel: kernel.name(),
             source: source.map(|v| self.json_name(v)),
@@ -123,14 +132,29 @@ impl View {
             iterations: answer.iterations,
             peak_rss_bytes: peak_rss_bytes(),
             read_bytes: 0,
+            verify_seconds: answer.verify_seconds,
             result: answer.summary,
             values: answer.values,
         })
     }
 
+    /// Runs a kernel and takes its answer on trust, for measurements that verified it before.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_unverified(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
+        self.run(kernel, &RunOptions { verify: Verify::None, ..options.clone() })
+    }
+
     fn is_csr(&self) -> bool {
         matches!(self.any, crate::any_view::AnyView::Csr(_))
     }
+}
+
+fn refused_threads(count: usize, error: &dyn std::error::Error) -> String {
+    format!(
+        "the system refuses {count} threads: {error}; ask for fewer, or for 0 to take what it gives"
+    )
 }
 
 /// Returns the median of some figures, of an even number the mean of the two in the middle.

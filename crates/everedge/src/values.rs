@@ -8,7 +8,7 @@ use everedge_live::ExternalId;
 
 use crate::View;
 
-/// A kernel's answer, indexed by vertex up to [`View::vertex_bound`]; what stands there for ids
+/// A kernel's answer, the value of each vertex at its [`View::row_of`]; what stands there for ids
 /// that are not vertices has no meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
@@ -56,23 +56,24 @@ impl Values {
                 Some(names) => write!(out, "{}", names[v as usize])?,
                 None => write!(out, "{v}")?,
             }
-            self.write_value(v, names.as_deref(), out)?;
+            self.write_value(view.row_of(v).unwrap_or_default(), v, names.as_deref(), out)?;
         }
         Ok(())
     }
 
     fn write_value(
         &self,
+        row: usize,
         v: VertexId,
         names: Option<&[ExternalId]>,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let v = v as usize;
+        let (id, v) = (v as usize, row);
         match self {
             Self::Vertices(_) | Self::None => writeln!(out),
             Self::Count(counts) => writeln!(out, " {}", counts[v]),
             Self::Label(labels) => match names {
-                Some(names) if matches!(names[v], ExternalId::Text(_)) => {
+                Some(names) if matches!(names[id], ExternalId::Text(_)) => {
                     writeln!(out, " {}", names[labels[v] as usize])
                 }
                 _ => writeln!(out, " {}", labels[v]),

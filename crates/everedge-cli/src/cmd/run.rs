@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
-use everedge::{Graph, Kernel, Parameters, RunOptions, RunReport, Watch};
+use everedge::{Graph, Kernel, Parameters, RunOptions, RunReport, Verify, Watch};
 
 use crate::output::{Output, count, seconds};
 
 /// Run a kernel on a graph.
 ///
-/// The answer is verified before it is shown.
+/// The answer is verified before it is shown, as `--verify` says.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The kernel.
@@ -40,6 +40,11 @@ pub(crate) struct Args {
     /// Run on a plain CSR copy, to compare; its building is not timed.
     #[arg(long)]
     csr: bool,
+
+    /// How the answer is verified before it is shown: `none`; `cheap`, a spot check of a tenth of the
+    /// kernel's time at most; or `full`, which may take far longer than the kernel.
+    #[arg(long, default_value = "cheap", value_name = "HOW", value_parser = super::parsed::<Verify>)]
+    verify: Verify,
 }
 
 /// What the kernel is told: an option for each parameter that some kernel has.
@@ -97,6 +102,7 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
         trials: args.trials,
         threads,
         csr: args.csr,
+        verify: args.verify,
         watch: Watch::new(),
     };
     let view = graph.snapshot()?;
@@ -128,10 +134,11 @@ fn in_words(report: &RunReport) -> String {
         words.push_str(&format!(" from {}", plain(source)));
     }
     words.push_str(&format!(
-        ": {} on {} threads (opened in {})",
+        ": {} on {} threads (opened in {}, verified in {})",
         seconds(report.seconds),
         report.threads,
-        seconds(report.open_seconds)
+        seconds(report.open_seconds),
+        seconds(report.verify_seconds)
     ));
     if let Some(iterations) = report.iterations {
         words.push_str(&format!(", {} iterations", count(iterations.into())));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::slice;
 
 use super::{EDGE_GRAIN, VERTEX_GRAIN};
-use crate::{Edge, GraphView, ListVisitor, VertexId, Wanted, memory, par};
+use crate::{Edge, ListVisitor, VertexId, Wanted, memory, par};
 
 /// How many lists of a range ahead the beginning of one is loaded.
 const RANGE_READ_AHEAD: usize = 16;
@@ -60,14 +60,14 @@ impl Adjacency {
         lists
     }
 
-    /// Copies the neighbors that a view shows.
-    pub(super) fn copy<V: GraphView, I: Iterator<Item = (VertexId, f32)>>(
-        view: &V,
+    /// Copies the neighbors of the ids below `bound` that `degree` and `edges` show.
+    pub(super) fn copy<I: Iterator<Item = (VertexId, f32)>>(
+        bound: u32,
         weighted: bool,
         degree: impl Fn(VertexId) -> u32 + Sync + Send,
         edges: impl Fn(VertexId) -> I + Sync + Send,
     ) -> Self {
-        let mut offsets = par::collect(view.vertex_bound() as usize + 1, |_| 0_u64);
+        let mut offsets = par::collect(bound as usize + 1, |_| 0_u64);
         par::map_chunks_mut(&mut offsets[1..], VERTEX_GRAIN, |first, counts| {
             for (v, count) in (first as u32..).zip(counts) {
                 *count = u64::from(degree(v));

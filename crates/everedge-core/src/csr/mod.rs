@@ -28,7 +28,8 @@ mod adjacency;
 use std::ops::Range;
 
 use crate::{
-    Bitmap, Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, WeightedView, par,
+    Bitmap, Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, Numbering, VertexId,
+    WeightedView, par,
 };
 use adjacency::{Adjacency, Ends};
 
@@ -99,30 +100,58 @@ impl Csr {
     /// Where the view shows fewer neighbors than a degree says, because reading them failed, the
     /// copy has vertex 0 instead: it is worth nothing then, and the view knows why.
     pub fn from_view<V: GraphView>(view: &V) -> Self {
-        let outgoing = Adjacency::copy(
-            view,
-            false,
-            |v| view.out_degree(v),
-            |v| view.out_neighbors(v).map(|u| (u, 1.0)),
-        );
-        let incoming = view.is_directed().then(|| {
-            Adjacency::copy(
-                view,
-                false,
-                |v| view.in_degree(v),
-                |v| view.in_neighbors(v).map(|u| (u, 1.0)),
-            )
-        });
-        Self::with_vertices_of(view, outgoing, incoming)
+        let plain = |v| (v, 1.0);
+        let outgoing = |v| view.out_neighbors(v).map(plain);
+        let incoming = |v| view.in_neighbors(v).map(plain);
+        Self::copy(view, Renaming::none(view), false, outgoing, incoming)
     }
 
     /// Copies `view` with its weights; like [`Self::from_view`] if reading fails.
     pub fn from_weighted_view<V: WeightedView>(view: &V) -> Self {
-        let outgoing = Adjacency::copy(view, true, |v| view.out_degree(v), |v| view.out_edges(v));
-        let incoming = view
-            .is_directed()
-            .then(|| Adjacency::copy(view, true, |v| view.in_degree(v), |v| view.in_edges(v)));
-        Self::with_vertices_of(view, outgoing, incoming)
+        let (outgoing, incoming) = (|v| view.out_edges(v), |v| view.in_edges(v));
+        Self::copy(view, Renaming::none(view), true, outgoing, incoming)
+    }
+
+    /// Copies `view` without weights, each vertex at its place of `numbering`, which is the view's;
+    /// like [`Self::from_view`] if reading fails.
+    pub fn compact<V: GraphView>(view: &V, numbering: &Numbering) -> Self {
+        let placed = |v| (numbering.place(v).unwrap_or(0), 1.0);
+        let outgoing = |v| view.out_neighbors(v).map(placed);
+        let incoming = |v| view.in_neighbors(v).map(placed);
+        Self::copy(view, Renaming::places(numbering), false, outgoing, incoming)
+    }
+
+    /// Copies `view` with its weights, each vertex at its place of `numbering`; like
+    /// [`Self::compact`].
+    pub fn compact_weighted<V: WeightedView>(view: &V, numbering: &Numbering) -> Self {
+        let placed = |(v, weight)| (numbering.place(v).unwrap_or(0), weight);
+        let outgoing = |v| view.out_edges(v).map(placed);
+        let incoming = |v| view.in_edges(v).map(placed);
+        Self::copy(view, Renaming::places(numbering), true, outgoing, incoming)
+    }
+
+    /// Copies what `outgoing` and `incoming` show of the vertices of `view`, by their old ids.
+    fn copy<V: GraphView, O, I>(
+        view: &V,
+        renaming: Renaming<'_>,
+        weighted: bool,
+        outgoing: impl Fn(VertexId) -> O + Sync + Send,
+        incoming: impl Fn(VertexId) -> I + Sync + Send,
+    ) -> Self
+    where
+        O: Iterator<Item = (VertexId, f32)>,
+        I: Iterator<Item = (VertexId, f32)>,
+    {
+        let Renaming { bound, ids } = renaming;
+        let old = |v: VertexId| ids.map_or(v, |ids| ids[v as usize]);
+        let outgoing =
+            Adjacency::copy(bound, weighted, |v| view.out_degree(old(v)), |v| outgoing(old(v)));
+        let incoming = view.is_directed().then(|| {
+            Adjacency::copy(bound, weighted, |v| view.in_degree(old(v)), |v| incoming(old(v)))
+        });
+        let vertices = bitmap_where(bound, |v| view.is_vertex(old(v)));
+        let vertex_count = vertices.count();
+        Self { outgoing, incoming, vertices, vertex_count, edge_count: view.edge_count() }
     }
 
     /// Returns the same graph with each vertex's neighbors in ascending order; parallel edges
@@ -169,22 +198,35 @@ impl Csr {
             Direction::In => self.incoming(),
         }
     }
+}
 
-    /// Joins what was copied of `view` with its vertices and counts.
-    fn with_vertices_of<V: GraphView>(
-        view: &V,
-        outgoing: Adjacency,
-        incoming: Option<Adjacency>,
-    ) -> Self {
-        let vertices = bitmap_where(view.vertex_bound(), |v| view.is_vertex(v));
-        let vertex_count = vertices.count();
-        Self { outgoing, incoming, vertices, vertex_count, edge_count: view.edge_count() }
+/// Which ids the vertices of a copy have.
+struct Renaming<'a> {
+    bound: u32,
+    /// The old id of each new one; the same if `None`.
+    ids: Option<&'a [VertexId]>,
+}
+
+impl<'a> Renaming<'a> {
+    fn none(view: &impl GraphView) -> Self {
+        Self { bound: view.vertex_bound(), ids: None }
+    }
+
+    fn places(numbering: &'a Numbering) -> Self {
+        let ids = numbering.ids();
+        Self { bound: ids.len() as u32, ids: Some(ids) }
     }
 }
 
 impl GraphView for Csr {
     fn vertex_bound(&self) -> u32 {
         self.vertices.bound()
+    }
+
+    fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
+        let bound = self.vertices.bound();
+        let held = (0_u32..).zip(self.vertices.words()).filter(|(_, word)| **word != 0);
+        held.map(|(i, _)| i * 64..(i * 64).saturating_add(64).min(bound)).collect()
     }
 
     fn vertex_count(&self) -> u32 {

@@ -1,6 +1,8 @@
 //! Building and reading a CSR.
 
-use everedge_core::{Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
+use everedge_core::{
+    Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, Numbering, VertexId, WeightedView, par,
+};
 use proptest::prelude::*;
 
 use crate::model::Model;
@@ -90,4 +92,40 @@ fn refuses_an_id_that_is_too_large() {
 #[should_panic(expected = "one weight for each edge")]
 fn refuses_fewer_weights_than_edges() {
     Csr::from_edges(&[(0, 1)], Some(&[]), CsrOptions::default());
+}
+
+/// A few vertices, one of them with the largest id there is: nothing is as long as that.
+#[test]
+fn a_compact_copy_has_every_vertex_at_its_place() {
+    let edges = [(0, 7), (7, MAX_VERTEX_ID), (MAX_VERTEX_ID, 0), (7, 7), (0, 7)];
+    let weights = [1.0, 2.0, 3.0, 4.0, 5.0];
+    for directed in [true, false] {
+        let far = Model::new(directed, &[1_000_000], &edges, &weights);
+        assert!(Numbering::pays(&far));
+        let numbering = Numbering::of(&far);
+        assert_eq!(numbering.ids(), [0, 7, 1_000_000, MAX_VERTEX_ID]);
+        let place = |v| numbering.place(v).unwrap();
+        let near: Vec<_> = edges.iter().map(|&(u, v)| (place(u), place(v))).collect();
+        let expected = Model::new(directed, &[2], &near, &weights);
+        let copies = [Csr::compact(&far, &numbering), Csr::compact_weighted(&far, &numbering)];
+        for copy in &copies {
+            assert_eq!((copy.vertex_bound(), copy.vertex_count(), copy.edge_count()), (4, 4, 5));
+            for v in 0..4 {
+                assert!(copy.out_neighbors(v).eq(expected.out_neighbors(v)));
+                assert!(copy.in_neighbors(v).eq(expected.in_neighbors(v)));
+            }
+        }
+        let [plain, weighted] = &copies;
+        assert!(!plain.is_weighted());
+        assert!((0..4).all(|v| weighted.out_edges(v).eq(expected.out_edges(v))));
+        assert!((0..4).all(|v| weighted.in_edges(v).eq(expected.in_edges(v))));
+    }
+}
+
+#[test]
+fn ranges_of_ids_hold_every_vertex() {
+    let g = Csr::from_edges(&[(3, 70), (1000, 1001)], None, CsrOptions::default());
+    let ids: Vec<_> = g.vertex_ranges().into_iter().flatten().collect();
+    assert!(ids.is_sorted() && ids.len() < 200);
+    assert!((0..g.vertex_bound()).all(|v| !g.is_vertex(v) || ids.contains(&v)));
 }

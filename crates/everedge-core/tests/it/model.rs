@@ -1,6 +1,7 @@
 //! A graph as a map from vertex to neighbors: what every view of it must show.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 
@@ -57,6 +58,10 @@ impl GraphView for Model {
 
     fn vertex_count(&self) -> u32 {
         self.lists.len() as u32
+    }
+
+    fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
+        self.lists.keys().map(|&v| v..v + 1).collect()
     }
 
     fn is_vertex(&self, v: VertexId) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use everedge_core::{GraphView, VertexId};
 
-use crate::{CdlpConfig, NO_LABEL};
+use crate::CdlpConfig;
 
 /// Returns the count of [`triangles`](crate::triangles()), by looking at all pairs of neighbors.
 pub fn triangles(view: &impl GraphView) -> u64 {
@@ -38,7 +38,7 @@ pub fn lcc(view: &impl GraphView) -> Vec<f64> {
 /// If there are fewer labels than ids.
 pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) -> Vec<u64> {
     let initial = |v: VertexId| labels.map_or(u64::from(v), |labels| labels[v as usize]);
-    let initial_of = |v| if view.is_vertex(v) { initial(v) } else { NO_LABEL };
+    let initial_of = |v| if view.is_vertex(v) { initial(v) } else { u64::MAX };
     let mut label: Vec<_> = (0..view.vertex_bound()).map(initial_of).collect();
     for _ in 0..config.iterations_max {
         let mut counts = vec![BTreeMap::new(); label.len()];

@@ -41,7 +41,7 @@ fn equals_the_naive_scores() {
 #[test]
 fn scores_do_not_depend_on_the_number_of_threads() {
     const LAYER: u32 = 5000;
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut edges: Vec<_> = (0..LAYER).map(|v| (30 * LAYER, v, 1.0)).collect();
     for start in (0..29).map(|layer| layer * LAYER) {
         let edge = |_| (start + random.below(LAYER), start + LAYER + random.below(LAYER), 1.0);

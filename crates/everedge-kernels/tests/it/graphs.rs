@@ -1,6 +1,6 @@
 //! Small graphs of every kind that a kernel may meet.
 
-use everedge_core::{Csr, CsrOptions, Edge, GraphView, VertexId, WeightedView, par};
+use everedge_core::{Csr, CsrOptions, Edge, GraphView, SplitMix64, VertexId, WeightedView, par};
 
 /// An edge with its weight.
 type WeightedEdge = (VertexId, VertexId, f32);
@@ -8,17 +8,18 @@ type WeightedEdge = (VertexId, VertexId, f32);
 /// Where the random graphs begin.
 const SEEDS: std::ops::Range<u64> = 0..60;
 
-/// A stream of random numbers (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
+/// A stream of random numbers.
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
+    /// Returns the stream of `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % u64::from(bound)) as u32
+        self.0.below(bound.into()) as u32
     }
 }
 
@@ -104,7 +105,7 @@ fn shapes() -> Vec<Case> {
 /// A graph, sparse or dense, of even or very uneven degrees: most of up to 600 vertices, every
 /// tenth of up to 8000, so that parallel loops are really cut.
 fn random(seed: u64) -> Case {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let bound = 1 + random.below(if seed.is_multiple_of(10) { 8000 } else { 600 });
     let edges_per_vertex = [1, 2, 8, 20][random.below(4) as usize];
     let edge_count = random.below(1 + bound * edges_per_vertex);

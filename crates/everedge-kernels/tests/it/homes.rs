@@ -151,7 +151,7 @@ fn every_kernel_answers_as_without_homes() {
 /// pieces, and the search pushes and pulls.
 #[test]
 fn many_ranges_of_each_node_are_read_at_home() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let bound = 9 * HOME_SPAN + 100;
     let edges: Vec<_> = (0..4 * bound)
         .map(|_| (random.below(bound), random.below(bound), random.below(100) as f32))

@@ -21,7 +21,7 @@ fn equals_the_naive_coefficients() {
 /// what two vertices share is found in lists and in rows.
 #[test]
 fn counts_among_hubs() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut edges = Vec::new();
     for u in 0..150 {
         edges.extend((0..150).filter(|_| random.below(3) > 0).map(|v| (u, v, 1.0)));

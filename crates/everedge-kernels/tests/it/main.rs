@@ -15,6 +15,7 @@ mod own_kernel;
 mod pagerank;
 mod radii;
 mod scc;
+mod spot_checks;
 mod ssnp;
 mod sssp;
 mod sswp;

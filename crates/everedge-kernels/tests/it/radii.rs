@@ -22,7 +22,7 @@ fn equals_the_searches_from_every_source() {
 #[test]
 fn is_exact_if_every_vertex_is_a_source() {
     // A random tree, and the farthest of every vertex.
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let edges: Vec<_> = (1..300).map(|v| (random.below(v), v, 1.0)).collect();
     let g = graph(false, &[], &edges);
     let config = RadiiConfig { source_count: 300, seed: 0 };

@@ -32,7 +32,7 @@ fn equals_the_naive_components_however_they_are_found() {
 /// Components of up to 30 vertices, all about as large: trim and the pivot leave nearly all.
 #[test]
 fn finds_many_components_of_which_none_is_a_giant() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for seed in 0..20 {
         let size = 1 + random.below(30);
         let bound = 3000;

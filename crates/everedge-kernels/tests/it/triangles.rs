@@ -17,7 +17,7 @@ fn equals_the_naive_count() {
 /// without, of which each is the shorter one at times.
 #[test]
 fn counts_among_hubs_and_from_vertices_that_know_few_of_them() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut edges = Vec::new();
     for u in 0..300 {
         edges.extend((0..u).filter(|_| random.below(10) > 0).map(|v| (u, v, 1.0)));
@@ -50,8 +50,12 @@ fn complete_graphs_have_all_triples() {
 #[test]
 fn verifier_finds_every_kind_of_error() {
     let g = graph(true, &[], &[(0, 1, 1.0), (1, 2, 1.0), (2, 0, 1.0), (0, 2, 1.0), (3, 0, 1.0)]);
-    assert_eq!(triangles(&g), Triangles { count: 1 });
+    let right = triangles(&g);
+    assert_eq!(right, Triangles { count: 1, smallest_corner: vec![0, 1, 0, 0] });
+    verify_triangles(&g, &right).unwrap();
     for count in [0, 2, 3] {
-        assert!(verify_triangles(&g, &Triangles { count }).is_err(), "{count}");
+        assert!(verify_triangles(&g, &Triangles { count, ..right.clone() }).is_err(), "{count}");
+        let corners = vec![0, count, 0, 0];
+        assert!(verify_triangles(&g, &Triangles { count, smallest_corner: corners }).is_err());
     }
 }

@@ -199,6 +199,7 @@ def bc(
     *,
     samples: int | None = None,
     seed: int | None = None,
+    convention: str | None = None,
     threads: int = 0,
 ) -> Values[np.float64]:
     """Return the betweenness of each vertex: how many shortest paths go through it.
@@ -216,7 +217,9 @@ def bc(
     [(1, 4.0)]
     """
     with graph._view() as view:
-        report, by_index = view._run("bc", threads, source=source, samples=samples, seed=seed)
+        report, by_index = view._run(
+            "bc", threads, source=source, samples=samples, seed=seed, convention=convention
+        )
         return Values("bc", view._vertices, by_index, report)
 
 

@@ -70,6 +70,8 @@ class RunReport:
     """Bytes read from the medium by the kernel itself; 0 for a graph that is mapped."""
     result: dict[str, Any]
     """The answer in short: `{"reached": 4, "depth": 2}` and the like."""
+    verify_seconds: float = 0.0
+    """How long the verification of the answer took."""
 
 
 @dataclass(frozen=True)

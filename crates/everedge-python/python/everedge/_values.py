@@ -97,14 +97,23 @@ class Values(Generic[Scalar]):
         Cost: a copy at the first use, none if every number below `vertex_bound` is a vertex.
         """
         if self._values is None:
-            is_whole = len(self._vertices.index) == self._vertices.bound
-            by_index = self._by_index
-            self._values = by_index if is_whole else by_index[self._vertices.index]
+            self._values = self._by_vertex()
         return self._values
+
+    def _by_vertex(self) -> npt.NDArray[Any]:
+        """Return what the kernel computed for each vertex of `ids`.
+
+        Where ids lie far apart, `by_index` has one value for each vertex and no others.
+        """
+        by_index, index = self._by_index, self._vertices.index
+        return by_index if len(by_index) == len(index) else by_index[index]
 
     @property
     def by_index(self) -> npt.NDArray[Scalar]:
-        """The values by vertex number; shape `[vertex_bound]`."""
+        """The values by vertex number; shape `[vertex_bound]`.
+
+        Where ids lie far apart, one for each vertex of `ids`.
+        """
         return self._by_index
 
     @property
@@ -193,7 +202,7 @@ class Components(Values[np.uint32]):
         """The component of each vertex of `ids`, as an external id; shape `[vertex_count]`."""
         if self._values is None:
             vertices = self._vertices
-            labels = self._by_index[vertices.index]
+            labels = self._by_vertex()
             rows = np.searchsorted(vertices.index, labels)
             self._values = vertices.ids[rows]
         return self._values
@@ -201,7 +210,7 @@ class Components(Values[np.uint32]):
     def top(self, count: int = 10) -> list[tuple[Any, Any]]:
         """Return the `count` largest components as `(id, number of vertices)`."""
         vertices = self._vertices
-        labels, sizes = np.unique(self._by_index[vertices.index], return_counts=True)
+        labels, sizes = np.unique(self._by_vertex(), return_counts=True)
         order = np.argsort(-sizes, kind="stable")[:count]
         names = vertices.ids[np.searchsorted(vertices.index, labels[order])]
         return list(zip(names.tolist(), sizes[order].tolist(), strict=True))

@@ -1,3 +1,4 @@
 //! The facade's promises that need storage and kernels together.
 
 mod beside_writers;
+mod runs;

@@ -1,0 +1,146 @@
+//! The threads that parallel loops run on.
+//!
+//! Each process has a pool of its own, made by its first loop. A fork copies the memory of a pool
+//! but none of its threads: the child finds that the pool belongs to another process and makes a
+//! new one. Where the system gives no thread at all, loops run on the thread that starts them.
+//!
+//! # Concurrency
+//! Any thread may ask for the pool. Two that ask first at once both make one, and one of the two
+//! pools ends: nobody holds a lock for long, so that no fork leaves the child a locked one.
+
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
+use std::{io, process, thread};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+thread_local! {
+    /// Where the loops of this thread run.
+    static THREADS: RefCell<Threads> = const { RefCell::new(Threads(None)) };
+}
+
+/// The pool of the process that ran the first loop; those of its children follow.
+static FIRST: OnceLock<Box<Process>> = OnceLock::new();
+
+/// The pool of one process.
+struct Process {
+    id: u32,
+    /// `None` if the system refused every thread.
+    pool: Option<Arc<ThreadPool>>,
+    /// That of a child, in the child's memory.
+    child: OnceLock<Box<Process>>,
+}
+
+impl Process {
+    /// Makes a pool of one thread for each core, or of fewer if the system refuses some.
+    fn start(id: u32) -> Self {
+        let mut thread_count = thread::available_parallelism().map_or(1, usize::from);
+        // As many as `RAYON_NUM_THREADS` says or, without, as there are cores.
+        let mut pool = ThreadPoolBuilder::new().build();
+        while pool.is_err() && thread_count > 1 {
+            thread_count /= 2;
+            pool = ThreadPoolBuilder::new().num_threads(thread_count).build();
+        }
+        Self { id, pool: pool.ok().map(Arc::new), child: OnceLock::new() }
+    }
+
+    /// Returns the pool of this process, if it could be made.
+    fn pool() -> Option<Arc<ThreadPool>> {
+        let id = process::id();
+        let mut place = &FIRST;
+        loop {
+            let Some(process) = place.get() else {
+                // Refused if another thread was faster: then its pool is taken next.
+                _ = place.set(Box::new(Self::start(id)));
+                continue;
+            };
+            if process.id == id {
+                return process.pool.clone();
+            }
+            place = &process.child;
+        }
+    }
+}
+
+/// The threads that parallel loops run on: as many as there are cores, or those of
+/// [`with_threads`]. They do the loops' work only; whoever starts a loop waits for it.
+#[derive(Clone, Debug, Default)]
+pub struct Threads(Option<Arc<ThreadPool>>);
+
+impl Threads {
+    /// Returns the threads of the loops that are started here, to be used by another thread.
+    pub fn current() -> Self {
+        THREADS.with_borrow(Self::clone)
+    }
+
+    /// Runs `f` with its parallel loops on these threads.
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        /// Restores what was there before, even if `f` panics.
+        struct Restore(Threads);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                THREADS.replace(std::mem::take(&mut self.0));
+            }
+        }
+        let _restore = Restore(THREADS.replace(self.clone()));
+        f()
+    }
+}
+
+/// Runs `f` with its parallel loops on `threads` threads; 0 means one for each core.
+///
+/// # Errors
+/// If the operating system refuses the threads.
+pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
+    if threads == 0 {
+        return Ok(f());
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
+    Ok(Threads(Some(Arc::new(pool))).enter(f))
+}
+
+/// Returns how many threads a parallel loop started here would use.
+pub fn thread_count() -> usize {
+    match Workers::current() {
+        Workers::Caller => 1,
+        Workers::Around => rayon::current_num_threads(),
+        // Asked from outside: to go into the pool for it would wait for a thread that is free.
+        Workers::Pool(pool) => pool.current_num_threads(),
+    }
+}
+
+/// Who does the work of a loop that is started here.
+pub(crate) enum Workers {
+    /// The calling thread: the system gives no others.
+    Caller,
+    /// The pool that the calling thread is one of. It stays there.
+    Around,
+    /// A pool that the calling thread is none of.
+    Pool(Arc<ThreadPool>),
+}
+
+impl Workers {
+    pub(crate) fn current() -> Self {
+        if rayon::current_thread_index().is_some() {
+            return Self::Around;
+        }
+        match Threads::current().0.or_else(Process::pool) {
+            Some(pool) => Self::Pool(pool),
+            None => Self::Caller,
+        }
+    }
+
+    /// Runs `parallel`, which starts loops of rayon, with `data` among the workers; or `serial` on
+    /// the calling thread if there are none.
+    pub(crate) fn run<D: Send, R: Send>(
+        data: D,
+        parallel: impl FnOnce(D) -> R + Send,
+        serial: impl FnOnce(D) -> R,
+    ) -> R {
+        match Self::current() {
+            Self::Caller => serial(data),
+            Self::Around => parallel(data),
+            Self::Pool(pool) => pool.install(|| parallel(data)),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Where a vertex stands in arrays by vertex.
+//!
+//! Mostly at its id. Where ids lie so far apart that such arrays would be many times longer than the
+//! graph, kernels run on a compact copy ([`Numbering`]), and a vertex stands at its place among the
+//! vertices in ascending order.
+
+use everedge_core::{Csr, Numbering, VertexId};
+
+use crate::View;
+use crate::any_view::{AnyView, with_view};
+
+impl View {
+    /// Returns the length of arrays by vertex, such as [`Values`](crate::Values).
+    pub fn row_count(&self) -> usize {
+        match self.numbering() {
+            Some(numbering) => numbering.ids().len(),
+            None => self.vertex_bound() as usize,
+        }
+    }
+
+    /// Returns where `v` stands in arrays by vertex, if it is a vertex of a graph whose ids lie far
+    /// apart or below [`vertex_bound`](Self::vertex_bound) of another: at its id, or at its place
+    /// among the vertices.
+    pub fn row_of(&self, v: VertexId) -> Option<usize> {
+        match self.numbering() {
+            Some(numbering) => numbering.place(v).map(|place| place as usize),
+            None => (v < self.vertex_bound()).then_some(v as usize),
+        }
+    }
+
+    /// Returns the id of each row.
+    pub(crate) fn row_ids(&self) -> impl Iterator<Item = VertexId> {
+        let (listed, rest) = match self.numbering() {
+            Some(numbering) => (numbering.ids(), 0..0),
+            None => (&[][..], 0..self.vertex_bound()),
+        };
+        listed.iter().copied().chain(rest)
+    }
+
+    /// Returns the places of the vertices, if their ids lie far apart.
+    pub(crate) fn numbering(&self) -> Option<&Numbering> {
+        let numbering = self.numbering.get_or_init(
+            || with_view!(&self.any, view => Numbering::pays(view).then(|| Numbering::of(view))),
+        );
+        numbering.as_ref()
+    }
+
+    /// Returns a copy of the graph by places.
+    pub(crate) fn compact(&self, numbering: &Numbering, is_weighted: bool) -> AnyView {
+        AnyView::Csr(with_view!(&self.any, view => match is_weighted && self.is_weighted() {
+            true => Csr::compact_weighted(view, numbering),
+            false => Csr::compact(view, numbering),
+        }))
+    }
+}

@@ -1,0 +1,136 @@
+//! Runs by name: how answers are verified and named, and ids that lie far apart.
+
+use everedge::{
+    Graph, GraphOptions, IdKind, Kernel, MediumKind, Parameters, RunOptions, RunReport, Values,
+    Verify, View,
+};
+use serde_json::{Value, json};
+
+/// An id so large that arrays by id would be longer than the graph.
+const FAR: u32 = 3_000_000;
+
+fn options(directed: bool) -> GraphOptions {
+    GraphOptions { medium: MediumKind::Dram, directed, ..GraphOptions::default() }
+}
+
+fn graph(name: &str, directed: bool, edges: &[(u32, u32)]) -> Graph {
+    let graph = Graph::create(name.as_ref(), &options(directed), false).unwrap();
+    graph.insert(edges, None).unwrap();
+    graph
+}
+
+fn run(view: &View, kernel: Kernel, told: &[(&str, &str)]) -> RunReport {
+    let mut parameters = Parameters::default();
+    told.iter().for_each(|(name, text)| parameters.set(name, text).unwrap());
+    view.run(kernel, &RunOptions { verify: Verify::Full, ..parameters.into() }).unwrap()
+}
+
+fn lines(view: &View, values: &Values) -> Vec<String> {
+    let mut text = Vec::new();
+    values.write(view, &mut text).unwrap();
+    String::from_utf8(text).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Every kernel says the same of a graph with far ids as of the one with near ids.
+#[test]
+fn ids_that_lie_far_apart_change_no_answer() {
+    let near = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3), (0, 0), (6, 0)];
+    let far_id = |v: u32| if v < 3 { v } else { FAR + 1000 * v };
+    let far: Vec<_> = near.iter().map(|&(u, v)| (far_id(u), far_id(v))).collect();
+    for directed in [true, false] {
+        let near = graph("near", directed, &near).snapshot().unwrap();
+        let far = graph("far", directed, &far).snapshot().unwrap();
+        assert_eq!((near.row_count(), far.row_count()), (7, 7));
+        assert_eq!(far.row_of(FAR + 4000), Some(4));
+        assert_eq!(near.out_degrees(), far.out_degrees());
+        assert_eq!(near.in_degrees(), far.in_degrees());
+        for &kernel in Kernel::ALL {
+            let (a, b) = (run(&near, kernel, &[]), run(&far, kernel, &[]));
+            assert_eq!(a.source, b.source, "{kernel}");
+            let rename = |line: &String| {
+                let id = |word: &str| match word.parse::<u32>() {
+                    // The second word is a vertex only where one stands for a group.
+                    Ok(v) => far_id(v).to_string(),
+                    Err(_) => word.to_owned(),
+                };
+                let mut words = line.split(' ');
+                let first = id(words.next().unwrap());
+                let named = matches!(a.values, Values::Component(_) | Values::Label(_));
+                let rest = words.map(|word| if named { id(word) } else { word.to_owned() });
+                [first].into_iter().chain(rest).collect::<Vec<_>>().join(" ")
+            };
+            let expected: Vec<_> = lines(&near, &a.values).iter().map(rename).collect();
+            assert_eq!(lines(&far, &b.values), expected, "{kernel}, directed: {directed}");
+        }
+        let source = FAR + 3000;
+        let bfs = run(&far, Kernel::Bfs, &[("source", &source.to_string())]);
+        assert_eq!(bfs.source, Some(json!(source)));
+        let neighbors = &run(&far, Kernel::OneHop, &[("source", "2")]).result["neighbors"];
+        assert!(neighbors.as_array().unwrap().contains(&json!(source)), "{neighbors}");
+    }
+}
+
+#[test]
+fn answers_are_verified_as_told_and_the_time_is_reported() {
+    let view = graph("verified", true, &[(0, 1), (1, 2), (2, 0)]).snapshot().unwrap();
+    for &kernel in Kernel::ALL {
+        let run = |verify| {
+            let options = RunOptions { verify, ..RunOptions::default() };
+            view.run(kernel, &options).unwrap()
+        };
+        let [none, cheap, full] = [Verify::None, Verify::Cheap, Verify::Full].map(run);
+        assert_eq!(none.values, full.values, "{kernel}");
+        assert!(cheap.verify_seconds > 0.0 && full.verify_seconds > 0.0, "{kernel}");
+    }
+    assert_eq!("cheap".parse::<Verify>().unwrap(), Verify::default());
+    assert!("some".parse::<Verify>().unwrap_err().to_string().contains("none, cheap or full"));
+}
+
+#[test]
+fn errors_name_vertices_as_the_user_does() {
+    let options = GraphOptions { ids: IdKind::Text, weighted: true, ..options(true) };
+    let graph = Graph::create("named".as_ref(), &options, false).unwrap();
+    let ids = graph.intern_texts(["app", "lib", "libc"].into_iter()).unwrap();
+    graph.insert(&[(ids[0], ids[1]), (ids[1], ids[2])], Some(&[1.0, -2.0])).unwrap();
+    let told = Parameters { source: Some("app".to_owned()), ..Parameters::default() };
+    let error = graph.snapshot().unwrap().run(Kernel::Sssp, &told.into()).unwrap_err();
+    assert_eq!(error.to_string(), "the edge lib -> libc has weight -2: weights must be 0 or more");
+}
+
+#[test]
+fn communities_have_the_names_of_vertices() {
+    let options = GraphOptions { ids: IdKind::Text, ..options(false) };
+    let graph = Graph::create("communities".as_ref(), &options, false).unwrap();
+    let ids = graph.intern_texts(["a", "b", "c", "x", "y"].into_iter()).unwrap();
+    graph.insert(&[(ids[0], ids[1]), (ids[1], ids[2]), (ids[2], ids[0])], None).unwrap();
+    graph.insert(&[(ids[3], ids[4]), (ids[4], ids[4])], None).unwrap();
+    let view = graph.snapshot().unwrap();
+    let labels = lines(&view, &run(&view, Kernel::Cdlp, &[]).values);
+    assert_eq!(labels[..3], ["a a", "b a", "c a"]);
+    assert!(labels[3].starts_with("x ") && "xy".contains(&labels[3][2..]), "{labels:?}");
+}
+
+/// A path of four vertices: 1 lies between three pairs of others (0 2, 0 3; and none more), as 2.
+#[test]
+fn betweenness_follows_each_convention() {
+    let score = |directed, told: &[(&str, &str)]| -> Vec<Value> {
+        let view = graph("path", directed, &[(0, 1), (1, 2), (2, 3)]).snapshot().unwrap();
+        match run(&view, Kernel::Betweenness, told).values {
+            Values::Score(score) => score.into_iter().map(Value::from).collect(),
+            _ => panic!("no scores"),
+        }
+    };
+    for directed in [true, false] {
+        assert_eq!(score(directed, &[]), [0.0, 2.0, 2.0, 0.0]);
+        assert_eq!(score(directed, &[("convention", "gap")]), [0.0, 1.0, 1.0, 0.0]);
+    }
+    let networkx = [("convention", "networkx")];
+    let [third, two_thirds] = [2.0 / 6.0, 4.0 / 6.0];
+    assert_eq!(score(true, &networkx), [0.0, third, third, 0.0]);
+    assert_eq!(score(false, &networkx), [0.0, two_thirds, two_thirds, 0.0]);
+    assert_eq!(score(false, &[("source", "0")]), [0.0, 2.0, 1.0, 0.0]);
+    let sampled: f64 = score(false, &[("samples", "4000")])[1].as_f64().unwrap();
+    assert!((sampled - 2.0).abs() < 0.2, "{sampled}");
+    let error = "loudest".parse::<everedge::Convention>().unwrap_err().to_string();
+    assert!(error.contains("loudest"), "{error}");
+}
