@@ -26,6 +26,7 @@ mod input;
 mod kernel;
 mod run;
 mod values;
+mod word;
 
 pub use error::{Error, Result};
 pub use export::ExportReport;

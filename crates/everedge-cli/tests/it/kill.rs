@@ -17,6 +17,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use everedge::{Edge, Graph, GraphOptions, MediumKind, View};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
 
 const SEED: u64 = 0x5eed_2026;
 const KILLS: u64 = 200;
@@ -25,25 +27,18 @@ const BATCH: u64 = 32;
 /// Batches that a process is given.
 const BATCHES_PER_ROUND: u64 = 96;
 /// Edges join vertices below this number; the lower, the longer the lists.
-const VERTICES: u64 = 600;
+const VERTICES: u32 = 600;
 /// Bytes of the log: a few rounds fill it.
 const LOG_BYTES: u64 = 64 << 10;
 /// One round in so many opens the graph for writing and closes it.
 const ROUNDS_PER_WRITING_OPEN: u64 = 8;
 const SIGKILL: i32 = 9;
 
-/// SplitMix64, as a function.
-fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(SEED);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 /// The edge that comes `number`-th in the life of a graph. Equal edges come again.
 fn edge(number: u64) -> Edge {
-    let mixed = mix(number);
-    ((mixed % VERTICES) as u32, ((mixed >> 32) % VERTICES) as u32)
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED ^ number);
+    let mut vertex = || random.random_range(0..VERTICES);
+    (vertex(), vertex())
 }
 
 /// A graph that lives through the run, and what it must hold.
@@ -182,11 +177,12 @@ fn killed_processes_lose_nothing_that_they_acknowledged() {
     let place = tempfile::tempdir().unwrap();
     let media = [MediumKind::File, MediumKind::Pmem { emulated: true }];
     let mut victims = media.map(|medium| Victim::new(place.path(), medium));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut round = 1;
     while victims.iter().map(|victim| victim.kills).sum::<u64>() < kills {
         let victim = &mut victims[round as usize % media.len()];
         // A process that outlives its time says how long a life is now.
-        let share = 1.25 * mix(u64::MAX - round) as f64 / u64::MAX as f64;
+        let share = random.random_range(0.0..1.25);
         victim.play(victim.life.mul_f64(share), round / media.len() as u64 + 1);
         round += 1;
     }
