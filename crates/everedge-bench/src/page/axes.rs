@@ -28,7 +28,7 @@ const PARTS: f64 = 100.0;
 pub enum Scale {
     /// Equal steps are equally far apart.
     Linear,
-    /// Equal factors are equally far apart; values below the domain stand at its low end.
+    /// Equal factors are equally far apart.
     Log,
 }
 
@@ -59,7 +59,7 @@ pub struct Field<'a> {
     pub y: Axis<'a>,
 }
 
-/// The positions of values in a field, in pixels.
+/// The positions of values in a field, in pixels; a value outside its axis stands at an end of it.
 pub struct Positions {
     x: Coordinate,
     y: Coordinate,
@@ -127,9 +127,9 @@ impl Field<'_> {
             mesh.disable_x_axis();
         }
         if self.y.ticks == 0 {
-            mesh.disable_y_mesh();
+            mesh.disable_y_mesh().disable_y_axis();
         }
-        mesh.disable_y_axis().draw()?;
+        mesh.draw()?;
         root.present()
     }
 }
@@ -191,7 +191,9 @@ impl Coordinate {
 
     fn position(&self, value: f64, ends: (f64, f64)) -> f64 {
         let limit = [ends.0, ends.1].map(|end| (end * PARTS) as i32);
-        f64::from(self.map(&finite(value), (limit[0], limit[1]))) / PARTS
+        let range = self.range();
+        let value = finite(value).clamp(range.start, range.end);
+        f64::from(self.map(&value, (limit[0], limit[1]))) / PARTS
     }
 }
 
@@ -202,7 +204,7 @@ impl Ranged for Coordinate {
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
         match self {
             Self::Linear(linear) => linear.map(value, limit),
-            Self::Log(log) => log.map(&value.max(log.range().start), limit),
+            Self::Log(log) => log.map(value, limit),
         }
     }
 

@@ -167,7 +167,7 @@ pub(super) fn ack_gaps(rounds: &[CrashRound]) -> Vec<Column> {
     let Some(&high) = gaps.get(gaps.len() * 98 / 100) else {
         return Vec::new();
     };
-    let ticks = ticks((0.0, high.max(f64::MIN_POSITIVE)), BINS - 1);
+    let ticks = ticks((0.0, high.max(f64::MIN_POSITIVE)), BINS);
     let step = ticks.get(1).copied().unwrap_or(1.0);
     let mut counts = vec![0u64; BINS];
     for gap in gaps {
@@ -207,6 +207,6 @@ mod tests {
     fn balance_says_what_was_lost() {
         let round =
             CrashRound { batches_recovered: 3, batches_lost: 1, ..round_with_acks(&[1.0; 4]) };
-        assert_eq!(balance(&round), "4 acknowledged · 3 recovered · 1 lost · 0\u{a0}µs");
+        assert_eq!(balance(&round), "4 acknowledged · 3 recovered · 1 lost · 0 µs");
     }
 }
