@@ -230,6 +230,15 @@ pub(crate) static TUNING: [GraphOption; 24] = [
         get: |options| json!(options.adjacency.battery),
     },
     GraphOption {
+        name: "deletion",
+        value_name: "HOW",
+        about: "How deletions find their edges: by-round, with one scan of a list for all of its \
+                updates that are archived together, or naive, to compare with: a scan for each \
+                deletion",
+        set: |options, word| put(&mut options.adjacency.deletion, word),
+        get: |options| json!(options.adjacency.deletion),
+    },
+    GraphOption {
         name: "compaction",
         value_name: "HOW",
         about: "How compaction works: in-runs, or naive, to compare with: list by list, each on new \
@@ -262,15 +271,6 @@ pub(crate) static TUNING: [GraphOption; 24] = [
                 fast as sequential ones]",
         set: |options, word| put_some(&mut options.adjacency.io_threshold, word),
         get: |options| json!(options.adjacency.io_threshold),
-    },
-    GraphOption {
-        name: "deletion",
-        value_name: "HOW",
-        about: "How deletions find their edges: by-round, with one scan of a list for all of its \
-                updates that are archived together, or naive, to compare with: a scan for each \
-                deletion",
-        set: |options, word| put(&mut options.adjacency.deletion, word),
-        get: |options| json!(options.adjacency.deletion),
     },
     GraphOption {
         name: "section-vertices",

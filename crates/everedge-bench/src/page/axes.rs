@@ -122,7 +122,7 @@ impl Field<'_> {
             .y_labels(self.y.ticks)
             .disable_x_mesh()
             .set_tick_mark_size(LabelAreaPosition::Bottom, 4)
-            .set_tick_mark_size(LabelAreaPosition::Left, 0);
+            .set_tick_mark_size(LabelAreaPosition::Left, 5);
         if self.x.ticks == 0 {
             mesh.disable_x_axis();
         }
