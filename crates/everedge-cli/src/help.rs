@@ -7,16 +7,13 @@ use clap::{Arg, Command};
 
 /// Headings, and the options under them.
 const GROUPS: [(&str, &[&str]); 2] = [
+    ("Graph", &["layout", "undirected", "directed", "weighted", "simple", "no_in", "ids"]),
     (
-        "Graph: what a new one is",
-        &["layout", "undirected", "directed", "weighted", "simple", "no_in", "ids"],
-    ),
-    (
-        "Durability: when edges are safe, and where a new graph lives",
+        "Durability",
         &["durability", "batch", "flush_every", "medium", "emulate_pmem", "eadr", "log_size"],
     ),
 ];
-const INPUT: &str = "Input: how files are read";
+const INPUT: &str = "Input";
 
 /// What few people need.
 const RARE: [&str; 8] = [
