@@ -58,11 +58,11 @@ ratios:
 # The reliability checks at length; hours.
 verify:
 	EVEREDGE_EXPLORE_IMAGES=2000000 EVEREDGE_KILLS=10000 \
-		$(CARGO) test --release --package everedge-storage --package everedge-cli -- --nocapture
+		$(CARGO) test --release --package everedge-explorer --package everedge-cli -- --nocapture
 
 # Writers, readers, deletions and compaction at once: ten minutes.
 soak:
-	$(CARGO) test --release --package everedge-storage --test it -- --ignored --nocapture soak
+	$(CARGO) test --release --package everedge-explorer --test it -- --ignored --nocapture soak
 
 clean:
 	$(CARGO) clean

@@ -1,17 +1,26 @@
 //! The everedge command line: a thin edge over the `everedge` crate.
 //!
 //! Exit codes: 0 done, 1 failed (one line on standard error says what, where and what to do),
-//! 2 wrong usage.
+//! 2 wrong usage. If who reads standard output has gone, the program ends without a word and with
+//! 141, as a program that a closed pipe ends.
 
 mod cmd;
+mod demo;
+mod help;
 mod output;
-mod report;
 
+use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use clap::{Parser, Subcommand};
+use anyhow::{Context, Result};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::output::Output;
+
+/// What a shell shows of a program that SIGPIPE has ended.
+const ENDED_BY_PIPE: u8 = 141;
 
 /// A durable live graph: take files in, ask, change, and never lose an acknowledged edge.
 #[derive(Parser)]
@@ -30,7 +39,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Demo(cmd::demo::Args),
+    Demo(demo::Args),
     Ingest(cmd::ingest::Args),
     Run(cmd::run::Args),
     Compact(cmd::compact::Args),
@@ -38,14 +47,33 @@ enum Command {
     Verify(cmd::verify::Args),
     Export(cmd::export::Args),
     Generate(cmd::generate::Args),
-    Bench(cmd::bench::Args),
+    Bench(everedge_bench::Args),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let command = help::grouped(Cli::command());
+    let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let outcome = match parsed {
+        Ok(cli) => survive_file_size_limit().and_then(|()| work(cli)),
+        // Help is such an error, too: it goes to standard output.
+        Err(usage) => Err(usage.into()),
+    };
+    outcome.unwrap_or_else(|error| explain(&error))
+}
+
+/// Lets a write beyond the limit of the shell (`ulimit -f`) fail like any other: by itself the
+/// signal that comes with it ends the process without a word.
+fn survive_file_size_limit() -> Result<()> {
+    let signal = signal_hook::consts::SIGXFSZ;
+    signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
+        .context("cannot prepare for the limit on the size of files")?;
+    Ok(())
+}
+
+fn work(cli: Cli) -> Result<ExitCode> {
     let output = cli.output;
     let work = || match cli.command {
-        Command::Demo(args) => cmd::demo::run(&args, output),
+        Command::Demo(args) => demo::run(&args, output),
         Command::Ingest(args) => cmd::ingest::run(&args, output),
         Command::Run(args) => cmd::run::run(&args, cli.threads, output),
         Command::Compact(args) => cmd::compact::run(&args, output),
@@ -53,15 +81,32 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(&args, output),
         Command::Export(args) => cmd::export::run(&args, output),
         Command::Generate(args) => cmd::generate::run(&args, output),
-        Command::Bench(args) => cmd::bench::run(&args, output),
+        Command::Bench(args) => everedge_bench::run(&args, output),
     };
-    let outcome = everedge::par::with_threads(cli.threads, work)
-        .unwrap_or_else(|error| Err(anyhow::anyhow!("cannot start threads: {error}")));
-    match outcome {
-        Ok(code) => code,
-        Err(error) => {
-            output::complain(&error);
-            ExitCode::FAILURE
-        }
+    everedge::par::with_threads(cli.threads, work).with_context(|| {
+        format!(
+            "cannot start {} threads; give fewer with --threads, or raise the limit on processes \
+             (ulimit -u) or on memory (ulimit -v)",
+            cli.threads
+        )
+    })?
+}
+
+/// Says what went wrong, and returns the exit code for it.
+fn explain(error: &anyhow::Error) -> ExitCode {
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        return match usage.print() {
+            Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2)),
+            Err(failed) => explain(&anyhow::Error::new(failed).context("cannot write the help")),
+        };
     }
+    let is_broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(is_broken_pipe) {
+        return ExitCode::from(ENDED_BY_PIPE);
+    }
+    output::complain(error);
+    ExitCode::FAILURE
 }

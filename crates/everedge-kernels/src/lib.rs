@@ -15,7 +15,7 @@
 //!
 //! `examples/own_kernel.rs` is such a kernel, from its state to its answer:
 //! `cargo run --package everedge-kernels --example own_kernel`. It takes any view: a
-//! [`Csr`](everedge_core::Csr), or what `AdjacencyGraph::snapshot` of `everedge-storage` returns
+//! [`Csr`](everedge_core::Csr), or what `AdjacencyGraph::snapshot` of `everedge-adjacency` returns
 //! while writers go on. A kernel of another kind reads the view itself, in the loops of
 //! [`par`](everedge_core::par).
 

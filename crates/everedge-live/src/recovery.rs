@@ -7,12 +7,6 @@ pub struct Recovery {
     pub replayed_batches: u64,
     /// Updates in them.
     pub replayed_updates: u64,
-    /// Blocks that a crash left without a whole chain; the log held what they said.
-    pub orphaned_blocks: u64,
-    /// Shards, of 4,096 vertices each, that were taken over as a killed process left them.
-    pub taken_over_shards: u64,
-    /// Shards that were changing when the process was killed, and were built again.
-    pub rebuilt_shards: u64,
     /// Rebalances of arrays that a crash had interrupted and that were completed.
     pub completed_rebalances: u64,
 }

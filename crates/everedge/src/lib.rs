@@ -28,6 +28,7 @@ mod options;
 mod rows;
 mod run;
 mod values;
+mod word;
 
 pub use error::{Error, KernelError, Result};
 pub use export::ExportReport;

@@ -7,6 +7,7 @@ use everedge_kernels::{NO_COMPONENT, UNREACHED};
 use everedge_live::ExternalId;
 
 use crate::View;
+use crate::word::Word;
 
 /// A kernel's answer, the value of each vertex at its [`View::row_of`]; what stands there for ids
 /// that are not vertices has no meaning.
@@ -35,7 +36,8 @@ impl Values {
     /// Writes `id value` a line, as LDBC Graphalytics does: in ascending order of external ids,
     /// an unreached depth as 9223372036854775807, an unreached distance as `infinity`.
     ///
-    /// A list of vertices is written as ids, one a line; nothing if there are no values.
+    /// A text id that is not one plain word is written as a JSON string, so that every line can be
+    /// told apart. A list of vertices is written as ids, one a line; nothing if there are no values.
     ///
     /// # Errors
     /// If `out` fails.
@@ -53,7 +55,7 @@ impl Values {
         }
         for v in ids {
             match &names {
-                Some(names) => write!(out, "{}", names[v as usize])?,
+                Some(names) => write!(out, "{}", Word(&names[v as usize]))?,
                 None => write!(out, "{v}")?,
             }
             self.write_value(view.row_of(v).unwrap_or_default(), v, names.as_deref(), out)?;
@@ -74,7 +76,7 @@ impl Values {
             Self::Count(counts) => writeln!(out, " {}", counts[v]),
             Self::Label(labels) => match names {
                 Some(names) if matches!(names[id], ExternalId::Text(_)) => {
-                    writeln!(out, " {}", names[labels[v] as usize])
+                    writeln!(out, " {}", Word(&names[labels[v] as usize]))
                 }
                 _ => writeln!(out, " {}", labels[v]),
             },
@@ -87,7 +89,7 @@ impl Values {
             Self::Distance(distances) => writeln!(out, " {:e}", distances[v]),
             Self::Component(components) => match (components[v], names) {
                 (NO_COMPONENT, _) => writeln!(out),
-                (component, Some(names)) => writeln!(out, " {}", names[component as usize]),
+                (component, Some(names)) => writeln!(out, " {}", Word(&names[component as usize])),
                 (component, None) => writeln!(out, " {component}"),
             },
         }

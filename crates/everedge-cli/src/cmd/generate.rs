@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use everedge::Generator;
-use serde::{Deserialize, Serialize};
+use everedge_bench::GraphKind;
+use serde::Serialize;
 
 use crate::output::{Output, count, seconds};
 
@@ -22,7 +22,7 @@ const PIECE_EDGES: u64 = 1 << 20;
 pub(crate) struct Args {
     /// The kind of graph.
     #[arg(value_enum)]
-    kind: Kind,
+    kind: GraphKind,
 
     /// The file to write.
     file: PathBuf,
@@ -44,27 +44,6 @@ pub(crate) struct Args {
     weighted: bool,
 }
 
-/// A kind of synthetic graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
-    Kron,
-    Uniform,
-}
-
-impl Kind {
-    /// Returns the description of a graph of this kind.
-    ///
-    /// # Errors
-    /// If there is no such graph.
-    pub(crate) fn generator(self, scale: u32, degree: u32, seed: u64) -> Result<Generator> {
-        Ok(match self {
-            Self::Kron => Generator::kron(scale, degree, seed)?,
-            Self::Uniform => Generator::uniform(scale, degree, seed)?,
-        })
-    }
-}
-
 #[derive(Serialize)]
 struct Report {
     edges: u64,
@@ -73,10 +52,7 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let generator = match args.kind {
-        Kind::Kron => Generator::kron(args.scale, args.degree, args.seed),
-        Kind::Uniform => Generator::uniform(args.scale, args.degree, args.seed),
-    }?;
+    let generator = args.kind.generator(args.scale, args.degree, args.seed)?;
     let is_binary = args.file.extension().is_some_and(|ending| ending == "bin");
     anyhow::ensure!(
         !(is_binary && args.weighted),

@@ -12,8 +12,7 @@ use everedge::{
 };
 use indicatif::ProgressBar;
 
-use super::tuning::Tuning;
-use super::{FormatChoice, Medium};
+use super::{FormatChoice, Medium, Tuning};
 use crate::output::{Output, bytes, count, seconds};
 
 /// Take edges from files into a graph.
@@ -147,7 +146,8 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     if outcome.is_err() && is_empty {
         Graph::remove(&args.graph)?;
     }
-    output.print(&outcome?, in_words)?;
+    let report = IngestReport { peak_rss_bytes: everedge::peak_rss_bytes(), ..outcome? };
+    output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,13 +1,13 @@
 //! `everedge run`: one kernel on the graph as it is now.
 
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::ArgMatches;
 use everedge::{Graph, Kernel, Parameters, RunOptions, RunReport, Verify, Watch};
 
+use super::values::Destination;
 use crate::output::{Output, count, seconds};
 
 /// Run a kernel on a graph.
@@ -25,9 +25,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     told: Told,
 
-    /// Write `id value` a line, in ascending order of ids.
+    /// Write `id value` a line, in ascending order of ids; `-` is standard output.
     #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<Destination>,
 
     /// How many leading vertices to name.
     #[arg(long, default_value_t = 10, value_name = "K")]
@@ -95,6 +95,7 @@ fn kernels() -> String {
 }
 
 pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCode> {
+    args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
     let graph = Graph::open_read_only(&args.graph)?;
     let options = RunOptions {
         parameters: args.told.0.clone(),
@@ -107,25 +108,16 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
     };
     let view = graph.snapshot()?;
     let run = || view.run(args.kernel, &options);
-    let report = output.follow(args.kernel.name(), &options.watch, run)?;
-    if let Some(path) = &args.output {
-        write_values(path, &view, &report)
-            .with_context(|| format!("cannot write `{}`", path.display()))?;
+    let mut report = output.follow(args.kernel.name(), &options.watch, run)?;
+    if let Some(destination) = &args.output {
+        destination.write(&view, &report)?;
     }
-    output.print(&report, in_words)?;
+    report.peak_rss_bytes = everedge::peak_rss_bytes();
+    match args.output {
+        Some(Destination::StandardOutput) => output.say_aside(in_words(&report)),
+        _ => output.print(&report, in_words)?,
+    }
     Ok(ExitCode::SUCCESS)
-}
-
-fn write_values(
-    path: &std::path::Path,
-    view: &everedge::View,
-    report: &RunReport,
-) -> std::io::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "an output file that the user named")]
-    let file = std::fs::File::create(path)?;
-    let mut out = BufWriter::new(file);
-    report.values.write(view, &mut out)?;
-    out.flush()
 }
 
 fn in_words(report: &RunReport) -> String {

@@ -1,9 +1,9 @@
 //! Real processes, really killed: what `everedge ingest --acknowledge` said is there afterwards.
 //!
-//! Two graphs, one on files and one on emulated persistent memory, live through the whole run. In
-//! each round a process takes in the next batches and is killed at a random time: while it opens
+//! Four graphs, one of each layout on files and on emulated persistent memory, live through the whole
+//! run. In each round a process takes in the next batches and is killed at a random time: while it opens
 //! the graph and recovers from the kill before, while it ingests, or while it closes. The log is
-//! small, so that it wraps and buffers are flushed on the way. Mostly the graph is then opened for
+//! small, so that it wraps and shards are saved on the way. Mostly the graph is then opened for
 //! reading, which leaves the recovery to the next process; now and then for writing.
 //!
 //! `EVEREDGE_KILLS` is the number of kills, 200 unless given.
@@ -16,7 +16,9 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use everedge::{Edge, Graph, GraphOptions, MediumKind, View};
+use everedge::{Edge, Graph, GraphOptions, Layout, MediumKind, View};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
 
 const SEED: u64 = 0x5eed_2026;
 const KILLS: u64 = 200;
@@ -25,54 +27,43 @@ const BATCH: u64 = 32;
 /// Batches that a process is given.
 const BATCHES_PER_ROUND: u64 = 96;
 /// Edges join vertices below this number; the lower, the longer the lists.
-const VERTICES: u64 = 600;
+const VERTICES: u32 = 600;
 /// Bytes of the log: a few rounds fill it.
 const LOG_BYTES: u64 = 64 << 10;
 /// One round in so many opens the graph for writing and closes it.
 const ROUNDS_PER_WRITING_OPEN: u64 = 8;
 const SIGKILL: i32 = 9;
 
-/// SplitMix64, as a function.
-fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(SEED);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 /// The edge that comes `number`-th in the life of a graph. Equal edges come again.
 fn edge(number: u64) -> Edge {
-    let mixed = mix(number);
-    ((mixed % VERTICES) as u32, ((mixed >> 32) % VERTICES) as u32)
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED ^ number);
+    let mut vertex = || random.random_range(0..VERTICES);
+    (vertex(), vertex())
 }
 
 /// A graph that lives through the run, and what it must hold.
 struct Victim {
-    medium: MediumKind,
     directory: PathBuf,
     /// Batches that are in the graph.
     batches: u64,
     /// Lines that all processes wrote.
     acknowledged: u64,
     kills: u64,
-    /// How often a reader took lists over.
-    taken_over: u64,
     /// How long a process lives that is not killed.
     life: Duration,
 }
 
 impl Victim {
-    fn new(place: &Path, medium: MediumKind) -> Self {
-        let directory = place.join(medium.to_string());
-        let options = GraphOptions { medium, log_bytes: LOG_BYTES, ..GraphOptions::default() };
+    fn new(place: &Path, layout: Layout, medium: MediumKind) -> Self {
+        let directory = place.join(format!("{layout}-{medium}"));
+        let options =
+            GraphOptions { layout, medium, log_bytes: LOG_BYTES, ..GraphOptions::default() };
         Graph::create(&directory, &options, false).unwrap().close().unwrap();
         let mut victim = Self {
-            medium,
             directory,
             batches: 0,
             acknowledged: 0,
             kills: 0,
-            taken_over: 0,
             life: Duration::from_secs(60),
         };
         victim.play(Duration::from_secs(60), 1);
@@ -84,7 +75,7 @@ impl Victim {
         let said = self.ingest(delay);
         let acknowledged = said.lines().count() as u64;
         self.acknowledged += acknowledged;
-        assert!(self.shared_memory().len() <= 1);
+        assert_eq!(self.shared_memory(), [""; 0]);
         if round.is_multiple_of(ROUNDS_PER_WRITING_OPEN) {
             let graph = Graph::open(&self.directory, false).unwrap();
             self.check(&graph.snapshot().unwrap(), acknowledged, round);
@@ -95,7 +86,6 @@ impl Victim {
             let graph = Graph::open_read_only(&self.directory).unwrap();
             let other = Graph::open_read_only(&self.directory).unwrap();
             assert_eq!(graph.recovery(), other.recovery(), "two readers find the same");
-            self.taken_over += u64::from(graph.recovery().taken_over_shards > 0);
             self.check(&graph.snapshot().unwrap(), acknowledged, round);
             self.check(&other.snapshot().unwrap(), 0, round);
         }
@@ -149,7 +139,146 @@ impl Victim {
     /// Compares the graph with the first batches: at least what was acknowledged, at most what was
     /// given, and nothing but whole batches.
     fn check(&mut self, view: &View, acknowledged: u64, round: u64) {
-        let place = format!("medium {}, round {round}", self.medium);
+        let place = format!("{}, round {round}", self.directory.display());
+        let edge_count = view.edge_count();
+        assert_eq!(edge_count % BATCH, 0, "{place}: part of a batch");
+        let batches = edge_count / BATCH;
+        let least = self.batches + acknowledged;
+        assert!(batches >= least, "{place}: {batches} batches, {least} acknowledged");
+        assert!(batches <= self.batches + BATCHES_PER_ROUND, "{place}: {batches} batches");
+        let mut expected: Vec<Edge> = (0..edge_count).map(edge).collect();
+        let mut in_degrees = vec![0; view.vertex_bound() as usize];
+        expected.iter().for_each(|&(_, v)| in_degrees[v as usize] += 1);
+        expected.sort_unstable();
+        let mut found = Vec::with_capacity(expected.len());
+        let all = view.for_each_arc(|u, v, _| {
+            found.push((u, v));
+            Ok::<(), std::convert::Infallible>(())
+        });
+        assert_eq!(all, Ok(()));
+        found.sort_unstable();
+        assert!(found == expected, "{place}: other edges than the first {batches} batches");
+        assert_eq!(view.in_degrees(), in_degrees, "{place}");
+        self.batches = batches;
+    }
+}
+
+#[test]
+fn killed_processes_lose_nothing_that_they_acknowledged() {
+    let kills = match std::env::var("EVEREDGE_KILLS") {
+        Ok(number) => number.parse().expect("EVEREDGE_KILLS is a number"),
+        Err(_) => KILLS,
+    };
+    let place = tempfile::tempdir().unwrap();
+    let media = [MediumKind::File, MediumKind::Pmem { emulated: true }];
+    let all = [Layout::Adjacency, Layout::Pma].map(|layout| media.map(|medium| (layout, medium)));
+    let mut victims: Vec<Victim> =
+        all.into_iter().flatten().map(|(l, medium)| Victim::new(place.path(), l, medium)).collect();
+    let victim_count = victims.len();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED ^ number);
+    let mut vertex = || random.random_range(0..VERTICES);
+    (vertex(), vertex())
+}
+
+/// A graph that lives through the run, and what it must hold.
+struct Victim {
+    directory: PathBuf,
+    /// Batches that are in the graph.
+    batches: u64,
+    /// Lines that all processes wrote.
+    acknowledged: u64,
+    kills: u64,
+    /// How long a process lives that is not killed.
+    life: Duration,
+}
+
+impl Victim {
+    fn new(place: &Path, layout: Layout, medium: MediumKind) -> Self {
+        let directory = place.join(format!("{layout}-{medium}"));
+        let options =
+            GraphOptions { layout, medium, log_bytes: LOG_BYTES, ..GraphOptions::default() };
+        Graph::create(&directory, &options, false).unwrap().close().unwrap();
+        let mut victim = Self {
+            directory,
+            batches: 0,
+            acknowledged: 0,
+            kills: 0,
+            life: Duration::from_secs(60),
+        };
+        victim.play(Duration::from_secs(60), 1);
+        victim
+    }
+
+    /// Lets a process ingest, kills it after `delay`, and checks the graph.
+    fn play(&mut self, delay: Duration, round: u64) {
+        let said = self.ingest(delay);
+        let acknowledged = said.lines().count() as u64;
+        self.acknowledged += acknowledged;
+        assert_eq!(self.shared_memory(), [""; 0]);
+        if round.is_multiple_of(ROUNDS_PER_WRITING_OPEN) {
+            let graph = Graph::open(&self.directory, false).unwrap();
+            self.check(&graph.snapshot().unwrap(), acknowledged, round);
+            let found = graph.verify().unwrap();
+            assert!(found.ok, "round {round}: {:?}", found.problems);
+            graph.close().unwrap();
+        } else {
+            let graph = Graph::open_read_only(&self.directory).unwrap();
+            let other = Graph::open_read_only(&self.directory).unwrap();
+            assert_eq!(graph.recovery(), other.recovery(), "two readers find the same");
+            self.check(&graph.snapshot().unwrap(), acknowledged, round);
+            self.check(&other.snapshot().unwrap(), 0, round);
+        }
+    }
+
+    /// Returns what the graph has in shared memory.
+    fn shared_memory(&self) -> Vec<String> {
+        let log = std::fs::metadata(self.directory.join("log")).unwrap();
+        let start = format!("everedge-{:x}-{:x}-", log.dev(), log.ino());
+        let Ok(entries) = std::fs::read_dir("/dev/shm") else { return Vec::new() };
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(&start)).collect()
+    }
+
+    /// Returns the whole lines that the process wrote: one for each batch.
+    fn ingest(&mut self, delay: Duration) -> String {
+        let file = self.directory.with_extension("bin");
+        let first = self.batches * BATCH;
+        let edges = (first..first + BATCHES_PER_ROUND * BATCH).map(edge);
+        let bytes = edges.flat_map(|(u, v)| [u.to_le_bytes(), v.to_le_bytes()]).flatten();
+        let mut out = std::fs::File::options();
+        let out = out.write(true).create(true).truncate(true).open(&file);
+        out.unwrap().write_all(&bytes.collect::<Vec<u8>>()).unwrap();
+        let start = Instant::now();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_everedge"))
+            .args(["ingest", "--acknowledge", "--quiet", "--threads", "2"])
+            .args(["--batch", &BATCH.to_string()])
+            .args([&self.directory, &file])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        while start.elapsed() < delay && child.try_wait().unwrap().is_none() {
+            sleep(Duration::from_micros(100).min(delay.saturating_sub(start.elapsed())));
+        }
+        let lived = start.elapsed();
+        child.kill().unwrap();
+        let mut said = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        let status = child.wait().unwrap();
+        if status.signal() == Some(SIGKILL) {
+            self.kills += 1;
+        } else {
+            assert!(status.success(), "{status}");
+            assert_eq!(said.lines().count() as u64, BATCHES_PER_ROUND);
+            self.life = lived;
+        }
+        said.truncate(said.rfind('\n').map_or(0, |end| end + 1));
+        said
+    }
+
+    /// Compares the graph with the first batches: at least what was acknowledged, at most what was
+    /// given, and nothing but whole batches.
+    fn check(&mut self, view: &View, acknowledged: u64, round: u64) {
+        let place = format!("{}, round {round}", self.directory.display());
         let edge_count = view.edge_count();
         assert_eq!(edge_count % BATCH, 0, "{place}: part of a batch");
         let batches = edge_count / BATCH;
@@ -182,12 +311,13 @@ fn killed_processes_lose_nothing_that_they_acknowledged() {
     let place = tempfile::tempdir().unwrap();
     let media = [MediumKind::File, MediumKind::Pmem { emulated: true }];
     let mut victims = media.map(|medium| Victim::new(place.path(), medium));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut round = 1;
     while victims.iter().map(|victim| victim.kills).sum::<u64>() < kills {
-        let victim = &mut victims[round as usize % media.len()];
+        let victim = &mut victims[round as usize % victim_count];
         // A process that outlives its time says how long a life is now.
-        let share = 1.25 * mix(u64::MAX - round) as f64 / u64::MAX as f64;
-        victim.play(victim.life.mul_f64(share), round / media.len() as u64 + 1);
+        let share = random.random_range(0.0..1.25);
+        victim.play(victim.life.mul_f64(share), round / victim_count as u64 + 1);
         round += 1;
     }
     for victim in &victims {
@@ -195,40 +325,8 @@ fn killed_processes_lose_nothing_that_they_acknowledged() {
         let found = graph.verify().unwrap();
         assert!(found.ok, "{:?}", found.problems);
         graph.close().unwrap();
-        assert_eq!(victim.shared_memory(), [""; 0], "closed");
-        assert!(victim.taken_over > 0, "{}", victim.medium);
     }
-    let taken_over: u64 = victims.iter().map(|victim| victim.taken_over).sum();
     let kills: u64 = victims.iter().map(|victim| victim.kills).sum();
     let acknowledged: u64 = victims.iter().map(|victim| victim.acknowledged).sum();
-    println!("kills={kills} acknowledged_batches={acknowledged} lost=0 taken_over={taken_over}");
-}
-
-/// Who kills a process and removes its graph leaves memory that belongs to nothing.
-#[test]
-fn memory_of_a_removed_graph_is_freed_by_the_next_one() {
-    let place = tempfile::tempdir().unwrap();
-    let mut victims = ["removed", "kept"].map(|name| {
-        let place = place.path().join(name);
-        std::fs::create_dir(&place).unwrap();
-        Victim::new(&place, MediumKind::File)
-    });
-    let names = victims.each_mut().map(|victim| {
-        for round in 0..100 {
-            victim.ingest(victim.life.mul_f64(0.3 + f64::from(round) / 200.0));
-            if let [name] = &victim.shared_memory()[..] {
-                return name.clone();
-            }
-        }
-        panic!("no killed process left its lists");
-    });
-    let is_there = |name: &String| Path::new("/dev/shm").join(name).exists();
-    assert_eq!(names.each_ref().map(is_there), [true, true]);
-    // From here on any test that makes a graph may be the one that frees it.
-    std::fs::remove_dir_all(&victims[0].directory).unwrap();
-    let options = GraphOptions { medium: MediumKind::File, ..GraphOptions::default() };
-    Graph::create(&place.path().join("next"), &options, false).unwrap().close().unwrap();
-    assert_eq!(names.each_ref().map(is_there), [false, true]);
-    // How much of it can be taken over depends on when the process was killed.
-    Graph::open(&victims[1].directory, false).unwrap().close().unwrap();
+    println!("kills={kills} acknowledged_batches={acknowledged} lost=0");
 }

@@ -6,4 +6,5 @@ mod demo;
 mod export;
 mod hostile;
 mod kill;
+mod output;
 mod reference;

@@ -1,0 +1,68 @@
+//! One measurement, one process: this program once more, told by `--single` what to do.
+
+use anyhow::{Context, Result, bail};
+
+use super::figures::{self, Row};
+use super::place::Places;
+use super::{Case, Common, Configuration, Task, table};
+use crate::output::Output;
+
+/// Measures all cases in turn, as many times as `common` says. Returns a row for each: its
+/// configuration and the medians. No graph stays, also when a measurement fails.
+///
+/// # Errors
+/// If a measurement fails: the first one's.
+pub(crate) fn measure(common: &Common, cases: &[Case], output: Output) -> Result<Vec<Row>> {
+    for case in cases {
+        common.generator(case.configuration.scale)?;
+    }
+    let places = Places::prepare(common, cases.iter().map(|case| &case.configuration))?;
+    let bar = output.measurement_bar(common.trials as usize * cases.len());
+    let mut trials: Vec<Vec<Row>> = vec![Vec::new(); cases.len()];
+    for trial in 0..common.trials {
+        for (case, rows) in cases.iter().zip(&mut trials) {
+            let medium = case.configuration.medium;
+            let task = Task {
+                work: case.work,
+                degree: common.degree,
+                seed: trial.into(),
+                graph: places.graph(medium),
+                configuration: case.configuration.clone(),
+            };
+            let figures = in_a_process(&task);
+            places.clear(medium)?;
+            let mut row = case.configuration.row()?;
+            row.extend(figures?);
+            rows.push(row);
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(trials.iter().map(|rows| figures::medians(rows)).collect())
+}
+
+fn in_a_process(task: &Task) -> Result<Row> {
+    let outcome = task.command()?.output().context("cannot start this program once more")?;
+    if !outcome.status.success() {
+        let said = String::from_utf8_lossy(&outcome.stderr);
+        let said = said.trim().trim_start_matches("everedge: ");
+        let said = if said.is_empty() { outcome.status.to_string() } else { said.to_owned() };
+        bail!("a measurement failed ({}): {said}", in_words(&task.configuration));
+    }
+    serde_json::from_slice(&outcome.stdout).with_context(|| {
+        format!("a measurement printed no figures ({})", in_words(&task.configuration))
+    })
+}
+
+/// The configuration as far as it is not what it would be by default.
+fn in_words(configuration: &Configuration) -> String {
+    let fields = |configuration: &Configuration| configuration.row().unwrap_or_default();
+    let default = fields(&Configuration::default());
+    let mut words = Vec::new();
+    for (key, value) in fields(configuration) {
+        if ["scale", "medium"].contains(&key.as_str()) || default.get(&key) != Some(&value) {
+            words.push(format!("{} {}", key.replace('_', "-"), table::word(&value, &key)));
+        }
+    }
+    words.join(", ")
+}

@@ -1,0 +1,151 @@
+//! What one process is to do, and with which graph.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use everedge::{Generator, Graph, Kernel};
+use serde::{Deserialize, Serialize};
+
+use super::Configuration;
+
+/// A measurement for a process of its own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) work: Work,
+    pub(crate) degree: u32,
+    /// Changes from trial to trial.
+    pub(crate) seed: u64,
+    /// Where the graph is put. Nothing is there yet.
+    pub(crate) graph: PathBuf,
+    pub(crate) configuration: Configuration,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Work {
+    /// Batches into an empty graph.
+    Ingest { meter: bool },
+    /// Deletions of a share of the edges.
+    Delete { share: f64, seed: u64 },
+    /// Opening after a process has ended.
+    Recover { end: End },
+    /// What this process does until it ends.
+    Write { end: End },
+    /// Kernels on a snapshot and on a CSR.
+    Kernels(Plan),
+    /// Insertions and a kernel at once.
+    Mixed,
+}
+
+/// How a writer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum End {
+    /// Killed when all is acknowledged.
+    Killed,
+    /// By itself, after a clean close.
+    Closed,
+    /// Killed at some moment before.
+    Early,
+}
+
+/// Which kernels a process measures, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// A bit for each of [`Kernel::ALL`].
+    kernels: u32,
+    /// How often each runs on each view; `None` is what GAP prescribes.
+    runs: Option<u32>,
+    pub(crate) directed: bool,
+}
+
+impl Plan {
+    /// Plans some kernels on a directed graph.
+    pub(crate) fn new(kernels: &[Kernel], runs: Option<u32>) -> Self {
+        let is_wanted = |kernel: &Kernel| u32::from(kernels.contains(kernel));
+        let bits = Kernel::ALL.iter().enumerate().map(|(i, kernel)| is_wanted(kernel) << i);
+        Self { kernels: bits.fold(0, |all, bit| all | bit), runs, directed: true }
+    }
+
+    /// Sets whether edges have a direction.
+    pub(crate) fn directed(self, directed: bool) -> Self {
+        Self { directed, ..self }
+    }
+
+    /// Returns its kernels in the order of [`Kernel::ALL`].
+    pub(crate) fn kernels(self) -> impl Iterator<Item = Kernel> {
+        let all = Kernel::ALL.iter().copied().enumerate();
+        all.filter(move |(i, _)| self.kernels >> i & 1 == 1).map(|(_, kernel)| kernel)
+    }
+
+    /// Returns how often a kernel runs on each view.
+    pub(crate) fn runs_of(self, kernel: Kernel) -> u32 {
+        self.runs.unwrap_or(match kernel {
+            Kernel::Bfs | Kernel::Sssp => 64,
+            Kernel::Triangles | Kernel::Lcc | Kernel::Cdlp => 3,
+            _ => 16,
+        })
+    }
+}
+
+/// One line of the results: what is measured in which configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) work: Work,
+    pub(crate) configuration: Configuration,
+}
+
+impl Task {
+    /// Returns the description of the graph.
+    ///
+    /// # Errors
+    /// If there is no such graph.
+    pub(crate) fn generator(&self) -> Result<Generator> {
+        let Configuration { graph, scale, .. } = self.configuration;
+        graph.generator(scale, self.degree, 1)
+    }
+
+    /// Creates the empty graph.
+    ///
+    /// # Errors
+    /// If the options contradict each other or the medium fails.
+    pub(crate) fn create(&self, meter: bool) -> Result<Graph> {
+        Ok(Graph::create(&self.graph, &self.configuration.graph_options(), meter)?)
+    }
+
+    /// Returns this program, about to do the task.
+    ///
+    /// # Errors
+    /// If it cannot be found.
+    pub(crate) fn command(&self) -> Result<Command> {
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let mut command = Command::new(program);
+        command.args(["bench", "--single", &serde_json::to_string(self)?]);
+        Ok(command)
+    }
+
+    /// Reads a task from the command line.
+    ///
+    /// # Errors
+    /// If the word is none.
+    pub(crate) fn read(word: &str) -> Result<Box<Self>, String> {
+        serde_json::from_str(word).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_has_the_kernels_that_it_was_given() {
+        let wanted = [Kernel::Bfs, Kernel::Cdlp];
+        let plan = Plan::new(&wanted, None);
+        assert_eq!(plan.kernels().collect::<Vec<_>>(), wanted);
+        assert_eq!((plan.runs_of(Kernel::Bfs), plan.runs_of(Kernel::Wcc)), (64, 16));
+        assert_eq!(Plan::new(Kernel::ALL, Some(2)).kernels().count(), Kernel::ALL.len());
+    }
+}

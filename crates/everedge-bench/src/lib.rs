@@ -1,0 +1,28 @@
+//! What everedge measures of itself, and the charts and pages that show it.
+//!
+//! `everedge bench` is this crate: [`Args`] are its options and [`run`] does the work. The command
+//! line takes from here what both need: how results are printed ([`Output`]), how options are read
+//! ([`Tuning`], [`Medium`], [`size`]) and how a page with charts is made ([`page`]).
+//!
+//! ```text
+//! page, tuning, output ◄── harness ◄── measurements ◄── papers ◄── command
+//! ```
+//!
+//! `harness` runs a measurement many times, each time as a process of its own. `measurements` are
+//! what can be measured. `papers` puts measurements together to the experiments of a paper.
+
+mod arguments;
+mod command;
+mod harness;
+mod machine;
+mod measurements;
+mod output;
+pub mod page;
+mod papers;
+mod tuning;
+
+pub use arguments::{GraphKind, Medium, parsed, size};
+pub use command::{Args, run};
+pub use machine::{RunInfo, run_info};
+pub use output::{Output, bytes, complain, count, seconds};
+pub use tuning::Tuning;

@@ -1,0 +1,73 @@
+//! What a run ran on, and when: the lines that let somebody repeat it.
+
+use jiff::Timestamp;
+
+use crate::output::bytes;
+
+/// How a run can be repeated; each field is shown as it stands.
+#[derive(Clone, Debug, Default)]
+pub struct RunInfo {
+    /// Version of everedge.
+    pub version: String,
+    /// Processor, cores, memory, operating system.
+    pub machine: String,
+    /// When the run began.
+    pub date: String,
+    /// The command line.
+    pub command: String,
+}
+
+/// Describes this run.
+pub fn run_info() -> RunInfo {
+    let words: Vec<String> = std::env::args().skip(1).map(quoted).collect();
+    RunInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: machine(),
+        date: Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        command: format!("everedge {}", words.join(" ")),
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: String) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word;
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Processor, cores, memory, operating system, as far as they are known.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory = value_in("/proc/meminfo", "MemTotal:")
+        .and_then(|text| text.trim_end_matches(" kB").parse::<u64>().ok())
+        .map(|kib| format!("{} of memory", bytes(kib * 1024)));
+    let system = value_in("/etc/os-release", "PRETTY_NAME=").map(|name| name.replace('"', ""));
+    let parts = [
+        value_in("/proc/cpuinfo", "model name"),
+        Some(format!("{cores} {}", if cores == 1 { "core" } else { "cores" })),
+        memory,
+        Some(system.unwrap_or_else(|| std::env::consts::OS.to_owned())),
+    ];
+    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
+}
+
+/// What follows `key` in the first line of a file that begins with it.
+fn value_in(path: &str, key: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(value.trim_start_matches([' ', '\t', ':']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quoted("--output=x/y".to_owned()), "--output=x/y");
+        assert_eq!(quoted("it's".to_owned()), r"'it'\''s'");
+        assert_eq!(quoted(String::new()), "''");
+    }
+}

@@ -1,0 +1,256 @@
+//! `everedge bench ingest`: batches of edges into an empty graph, every batch acknowledged.
+
+use std::fs::DirEntry;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::ScopedJoinHandle;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use everedge::{Edge, Generator, Graph};
+use serde::Serialize;
+
+use crate::arguments::Medium;
+use crate::harness::figures::{self, Row};
+use crate::harness::table::{self, Column, Form};
+use crate::harness::{BATCH, Case, Common, Configuration, Lists, Task, Work, process};
+use crate::output::Output;
+
+/// The media on which graphs are ingested.
+pub(crate) const MEDIA: [Medium; 3] = [Medium::Dram, Medium::Pmem, Medium::File];
+/// Bytes of an edge that the generator made: two ids.
+const EDGE_BYTES: u64 = 8;
+
+/// Measure taking edges into an empty graph.
+///
+/// Time runs from the first batch until all are acknowledged, and on until all are archived,
+/// that is, in the lists of their vertices. Peak memory leaves out the generated edges, which
+/// are all there before the first batch.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  everedge bench ingest --scale 20 --on 2
+  everedge bench ingest --scale 20 --medium pmem --phases overlapped,in-turn
+  everedge bench ingest --scale 18 --medium pmem --buffer-max 64,128,256 --meter")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    common: Common,
+
+    /// Count what the device would read and write by the meter's model; slower.
+    #[arg(long)]
+    meter: bool,
+
+    #[command(flatten)]
+    lists: Lists,
+}
+
+/// What is shown of it.
+const COLUMNS: [Column; 7] = [
+    Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
+    Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
+    Column { key: "peak_rss_bytes", title: "peak memory", form: Form::Bytes },
+    Column { key: "disk_bytes", title: "disk", form: Form::Bytes },
+    Column { key: "media_written_bytes", title: "media written", form: Form::Bytes },
+    Column { key: "media_read_bytes", title: "media read", form: Form::Bytes },
+    Column { key: "fences", title: "fences", form: Form::Count },
+];
+
+/// The figures of one ingest.
+#[derive(Debug, Serialize)]
+pub(crate) struct Figures {
+    edges: u64,
+    /// Seconds until all batches are acknowledged.
+    acknowledged_seconds: f64,
+    /// Seconds until all edges are in the lists too.
+    archived_seconds: f64,
+    acknowledged_per_second: f64,
+    archived_per_second: f64,
+    /// The most memory that the process had, mapped files included, generated edges left out.
+    peak_rss_bytes: u64,
+    /// Bytes of the graph on its medium.
+    disk_bytes: u64,
+    /// What the busiest thread has archived for one of the mean.
+    busiest_thread_ratio: f64,
+    #[serde(flatten)]
+    memory: Memory,
+    #[serde(flatten)]
+    media: Option<Media>,
+}
+
+/// Which part of a graph takes how much, after all is archived.
+#[derive(Debug, Serialize)]
+struct Memory {
+    /// The log's bytes on the medium.
+    log_bytes: Option<u64>,
+    /// The bytes of blocks, or of arrays, on the medium.
+    block_bytes: Option<u64>,
+    /// Memory of vertex buffers.
+    buffer_bytes: Option<u64>,
+    /// All other memory of the process that is not mapped from the medium.
+    rest_bytes: u64,
+    /// Both of them together.
+    process_bytes: u64,
+}
+
+/// What the device does, by the meter's model.
+#[derive(Debug, Serialize)]
+struct Media {
+    media_written_bytes: u64,
+    media_read_bytes: u64,
+    /// Bytes written for each byte of edges: 4 an edge and direction.
+    media_written_ratio: f64,
+    media_read_ratio: f64,
+    fences: u64,
+}
+
+pub(crate) fn run(args: &Args, output: Output) -> Result<()> {
+    let work = Work::Ingest { meter: args.meter };
+    let case = |configuration: Configuration| Case { work, configuration };
+    let cases: Vec<Case> = args.lists.configurations(&MEDIA)?.into_iter().map(case).collect();
+    let rows = process::measure(&args.common, &cases, output)?;
+    table::print(output, &args.common, &rows, (&[], &COLUMNS), None)
+}
+
+/// Ingests the graph and returns the figures.
+///
+/// # Errors
+/// If the medium fails or an edge is missing.
+pub(crate) fn measure(task: &Task, meter: bool) -> Result<Row> {
+    figures::row(&figures(task, &task.create(meter)?)?)
+}
+
+/// Ingests into an empty graph.
+///
+/// # Errors
+/// As [`measure`].
+pub(crate) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
+    let generator = task.generator()?;
+    let total = generator.edge_count();
+    // All of them first: archiving goes on between batches, and all of it is to be timed.
+    let edges = generator.edges(0..total);
+    let weights = graph.options().weighted.then(|| weights(&generator));
+    let Configuration { batch, writers, ref options, .. } = task.configuration;
+    let times = take(graph, &edges, weights.as_deref(), [batch, writers])?;
+    let directions = if options.in_neighbors { 2 } else { 1 };
+    let edge_bytes = (total * 4 * directions) as f64;
+    let media = graph.meter().map(|meter| Media {
+        media_written_bytes: meter.media_written_bytes,
+        media_read_bytes: meter.media_read_bytes,
+        media_written_ratio: meter.media_written_bytes as f64 / edge_bytes,
+        media_read_ratio: meter.media_read_bytes as f64 / edge_bytes,
+        fences: meter.fences,
+    });
+    Ok(Figures {
+        edges: total,
+        acknowledged_seconds: times.acknowledged,
+        archived_seconds: times.archived,
+        acknowledged_per_second: total as f64 / times.acknowledged,
+        archived_per_second: total as f64 / times.archived,
+        peak_rss_bytes: everedge::peak_rss_bytes().saturating_sub(total * EDGE_BYTES),
+        disk_bytes: graph.stats()?.disk_bytes,
+        busiest_thread_ratio: busiest(&graph.thread_shares()),
+        memory: memory(task, graph, &edges),
+        media,
+    })
+}
+
+/// Returns the weights of all edges: above 0 and below 1, and sums of them are exact.
+fn weights(generator: &Generator) -> Vec<f32> {
+    let mut weights = generator.weights(0..generator.edge_count());
+    weights.iter_mut().for_each(|weight| *weight /= 256.0);
+    weights
+}
+
+/// Returns the largest of the shares for one of their mean.
+fn busiest(shares: &[u64]) -> f64 {
+    let mean = shares.iter().sum::<u64>() as f64 / shares.len().max(1) as f64;
+    shares.iter().max().map_or(1.0, |&largest| largest as f64 / mean.max(1.0))
+}
+
+/// How long an ingest took, in seconds from the first batch on.
+pub(crate) struct Times {
+    /// Until all was acknowledged.
+    pub(crate) acknowledged: f64,
+    /// Until all was archived.
+    pub(crate) archived: f64,
+}
+
+/// Inserts edges in batches, which so many writers take in turn, and waits until they are archived.
+///
+/// # Errors
+/// If the medium fails, or the graph has another number of edges then.
+pub(crate) fn take(
+    graph: &Graph,
+    edges: &[Edge],
+    weights: Option<&[f32]>,
+    [batch, writers]: [usize; 2],
+) -> Result<Times> {
+    // Writers meet so seldom that it does not matter.
+    let stretch = batch * BATCH.div_ceil(batch);
+    let next = AtomicUsize::new(0);
+    let write = || -> Result<()> {
+        loop {
+            let from = next.fetch_add(stretch, Relaxed);
+            let Some(rest) = edges.get(from..).filter(|rest| !rest.is_empty()) else {
+                return Ok(());
+            };
+            for (i, edges) in rest[..rest.len().min(stretch)].chunks(batch).enumerate() {
+                let from = from + i * batch;
+                let weights = weights.map(|weights| &weights[from..from + edges.len()]);
+                graph.insert(edges, weights)?;
+            }
+        }
+    };
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..writers).map(|_| scope.spawn(write)).collect();
+        let own = write();
+        let join = |other: ScopedJoinHandle<'_, _>| other.join().expect("writers do not panic");
+        others.into_iter().map(join).fold(own, Result::and)
+    })?;
+    let acknowledged = start.elapsed().as_secs_f64();
+    let found = graph.snapshot()?.edge_count();
+    let archived = start.elapsed().as_secs_f64();
+    let total = edges.len();
+    ensure!(found == total as u64, "the graph has {found} edges after an ingest of {total}");
+    Ok(Times { acknowledged, archived })
+}
+
+/// Returns the bytes of the files in a directory whose names begin so, if there are some.
+fn used_bytes(directory: &Path, prefix: &str) -> Option<u64> {
+    // A file has no more blocks of 512 bytes than it uses.
+    let used = |file: DirEntry| file.metadata().map_or(0, |found| found.blocks() * 512);
+    let files = std::fs::read_dir(directory).ok()?.flatten();
+    let wanted = files.filter(|file| file.file_name().as_bytes().starts_with(prefix.as_bytes()));
+    wanted.map(used).reduce(|sum, bytes| sum + bytes)
+}
+
+/// Looks which part takes how much while `edges` are still in memory.
+fn memory(task: &Task, graph: &Graph, edges: &[Edge]) -> Memory {
+    let on_medium = |prefix: &str| used_bytes(&task.graph, prefix);
+    let process_bytes = status_bytes("RssAnon:").saturating_sub(size_of_val(edges) as u64);
+    let buffer_bytes = buffer_bytes(graph);
+    Memory {
+        log_bytes: on_medium("log"),
+        block_bytes: on_medium("blocks").or_else(|| on_medium("arrays")),
+        buffer_bytes,
+        rest_bytes: process_bytes.saturating_sub(buffer_bytes.unwrap_or(0)),
+        process_bytes,
+    }
+}
+
+/// The one place that asks what vertex buffers take. The facade does not say it yet: until then
+/// they are part of the rest.
+fn buffer_bytes(_graph: &Graph) -> Option<u64> {
+    None
+}
+
+/// Returns a size that the system knows of this process, or 0 where it does not say.
+fn status_bytes(key: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let value = status.lines().find_map(|line| line.strip_prefix(key));
+    let kib = value.and_then(|value| value.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}

@@ -1,0 +1,301 @@
+//! The drawing of what stands around one package, in columns from left to right.
+//!
+//! Dependents of the center stand left of it, its dependencies right of it, theirs further right.
+//! A column keeps the packages with the most edges in the picture. Inside the columns, packages are
+//! ordered by the mean position of their neighbors, a few times over: fewer lines cross so.
+//!
+//! Source: Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of Hierarchical System
+//! Structures", IEEE Trans. SMC 1981, barycenter step. Differences: layers are distances from the
+//! center; edges inside a layer are drawn as arcs and do not take part in the ordering.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use everedge_bench::page::{Anchor, Drawing, FONT, Path, fit, text_width};
+
+use super::report::Neighborhood;
+
+/// Packages that a column shows.
+const COLUMN_MAX: usize = 13;
+/// Height of a row, in pixels.
+const ROW_HEIGHT: f64 = 30.0;
+/// Height of the box around a name.
+const BOX_HEIGHT: f64 = 22.0;
+/// Space between two columns, for the lines, at least.
+const CHANNEL: f64 = 44.0;
+/// How far right of its boxes the curve of an arc is pulled.
+const ARC_PULL: f64 = 18.0;
+/// Space that the arcs of the last column take.
+const ARC_ROOM: f64 = 14.0;
+/// Width below which the fourth column is left out.
+const NARROW: f64 = 500.0;
+/// Times that the order of the columns is improved.
+const SWEEPS: usize = 6;
+/// Index of the column that holds the center.
+const CENTER: usize = 1;
+
+/// What stands above the columns beside the center.
+const TITLES: [(usize, &str); 3] =
+    [(0, "depend on it"), (2, "it depends on"), (3, "they depend on")];
+
+/// The packages of each column from top to bottom, and how many were left out.
+struct Layers<'a> {
+    columns: Vec<Vec<&'a str>>,
+    left_out: Vec<usize>,
+}
+
+/// A box with a name, as placed in the drawing.
+struct Place {
+    column: usize,
+    left: f64,
+    right: f64,
+    y: f64,
+}
+
+/// Draws the neighborhood; with a small `width` without the dependencies of dependencies.
+pub(super) fn draw(width: f64, neighborhood: &Neighborhood) -> Drawing {
+    let pairs = neighborhood.edges.iter().map(|(from, to)| (from.as_str(), to.as_str()));
+    let pairs: Vec<(&str, &str)> = pairs.filter(|(from, to)| from != to).collect();
+    let edges: BTreeSet<(&str, &str)> = pairs.iter().copied().collect();
+    if edges.is_empty() {
+        return Drawing::empty(width);
+    }
+    let column_count = if width < NARROW { 3 } else { 4 };
+    let mut layers = Layers::around(&neighborhood.center, &pairs, column_count);
+    layers.untangle(&edges);
+    let places = place(width, &layers);
+    let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0) + 1;
+    let mut drawing = Drawing::new(width, 30.0 + rows as f64 * ROW_HEIGHT);
+    draw_edges(&mut drawing, &neighborhood.center, &edges, &places);
+    draw_boxes(&mut drawing, &neighborhood.center, &places);
+    draw_titles(&mut drawing, width, &layers, &places);
+    drawing
+}
+
+impl<'a> Layers<'a> {
+    /// The columns by distance from the center, each cut to the packages with the most edges.
+    fn around(center: &'a str, pairs: &[(&'a str, &'a str)], column_count: usize) -> Self {
+        let weights = weights(pairs);
+        let mut seen = BTreeSet::from([center]);
+        let columns = vec![Vec::new(); column_count];
+        let mut layers = Layers { columns, left_out: vec![0; column_count] };
+        layers.columns[CENTER].push(center);
+        for column in (CENTER + 1..column_count).chain([0]) {
+            let found: BTreeSet<&str> = if column == 0 {
+                pairs.iter().filter(|edge| edge.1 == center).map(|edge| edge.0).collect()
+            } else {
+                let sources = &layers.columns[column - 1];
+                pairs.iter().filter(|edge| sources.contains(&edge.0)).map(|edge| edge.1).collect()
+            };
+            let mut found: Vec<&str> = found.difference(&seen).copied().collect();
+            seen.extend(&found);
+            found.sort_by_key(|name| weights.get(name).copied());
+            layers.left_out[column] = found.len().saturating_sub(COLUMN_MAX);
+            found.truncate(COLUMN_MAX);
+            found.sort_unstable();
+            layers.columns[column] = found;
+        }
+        layers
+    }
+
+    /// Orders each column by the mean position of its neighbors in the column beside it.
+    fn untangle(&mut self, edges: &BTreeSet<(&str, &str)>) {
+        for sweep in 0..SWEEPS {
+            for column in CENTER + 1..self.columns.len() {
+                let towards = if sweep % 2 == 0 { column - 1 } else { column + 1 };
+                if let Some(beside) = self.columns.get(towards).cloned() {
+                    order_by_mean(&mut self.columns[column], &beside, edges);
+                }
+            }
+        }
+    }
+}
+
+/// For each package: how many edges it has, many first, and where it first occurs.
+fn weights<'a>(pairs: &[(&'a str, &'a str)]) -> BTreeMap<&'a str, (Reverse<usize>, usize)> {
+    let mut weights = BTreeMap::new();
+    for (position, (from, to)) in pairs.iter().enumerate() {
+        for name in [*from, *to] {
+            let (edge_count, _) = weights.entry(name).or_insert((Reverse(0), position));
+            edge_count.0 += 1;
+        }
+    }
+    weights
+}
+
+/// Sorts a column by the mean share of the height at which its neighbors in `beside` stand.
+fn order_by_mean(column: &mut [&str], beside: &[&str], edges: &BTreeSet<(&str, &str)>) {
+    let count = column.len() as f64;
+    let mean = |position: usize, name: &str| {
+        let joined = |other: &str| edges.contains(&(name, other)) || edges.contains(&(other, name));
+        let positions: Vec<usize> = (0..beside.len()).filter(|&i| joined(beside[i])).collect();
+        if positions.is_empty() {
+            return (position as f64 + 0.5) / count;
+        }
+        let sum: f64 = positions.iter().map(|&i| i as f64 + 0.5).sum();
+        sum / positions.len() as f64 / beside.len() as f64
+    };
+    let means: BTreeMap<&str, f64> =
+        column.iter().enumerate().map(|(position, name)| (*name, mean(position, name))).collect();
+    column.sort_by(|a, b| means[a].total_cmp(&means[b]).then(a.cmp(b)));
+}
+
+/// Gives every name its box: columns as wide as their widest name, spread over the width. If there
+/// is not room for all, the center keeps its width, up to a third, and the others shrink.
+fn place<'a>(width: f64, layers: &Layers<'a>) -> BTreeMap<&'a str, Place> {
+    let count = layers.columns.len();
+    let room = width - CHANNEL * (count - 1) as f64 - ARC_ROOM;
+    let widths = column_widths(layers, room);
+    let free = (room - widths.iter().sum::<f64>()).max(0.0) / (count - 1) as f64;
+    let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0);
+    let mut places = BTreeMap::new();
+    let mut left = 1.0;
+    for (column, names) in layers.columns.iter().enumerate() {
+        let right = left + widths[column];
+        let top = 40.0 + (rows - names.len()) as f64 * ROW_HEIGHT / 2.0;
+        for (row, name) in names.iter().enumerate() {
+            let y = top + row as f64 * ROW_HEIGHT;
+            let own = (text_width(name) + 16.0).min(right - left);
+            let (from, to) = match column {
+                0 => (right - own, right),
+                CENTER => (left, right),
+                _ => (left, left + own),
+            };
+            places.insert(*name, Place { column, left: from, right: to, y });
+        }
+        left = right + CHANNEL + free;
+    }
+    places
+}
+
+fn column_widths(layers: &Layers<'_>, room: f64) -> Vec<f64> {
+    let width =
+        |names: &Vec<&str>| names.iter().map(|name| text_width(name) + 16.0).fold(40.0, f64::max);
+    let mut widths: Vec<f64> = layers.columns.iter().map(width).collect();
+    let center = widths[CENTER].min(room / 3.0);
+    let others = widths.iter().sum::<f64>() - widths[CENTER];
+    let shrink = ((room - center) / others).min(1.0);
+    widths.iter_mut().for_each(|width| *width *= shrink);
+    widths[CENTER] = center;
+    widths
+}
+
+fn draw_edges(
+    drawing: &mut Drawing,
+    center: &str,
+    edges: &BTreeSet<(&str, &str)>,
+    places: &BTreeMap<&str, Place>,
+) {
+    for (from, to) in edges {
+        let (Some(start), Some(end)) = (places.get(from), places.get(to)) else {
+            continue;
+        };
+        let near = *from == center || *to == center;
+        let class = if near { "edge near" } else { "edge" };
+        let hover = format!("{from} → {to}");
+        if start.column + 1 == end.column {
+            drawing.path(class, &curve(start, end), &hover);
+        } else if start.column == end.column && start.column > CENTER {
+            drawing.path("edge inside", &arc(start, end), &hover);
+        }
+    }
+}
+
+/// From the right side of one box to the left side of a box in the next column.
+fn curve(start: &Place, end: &Place) -> Path {
+    let pull = (end.left - start.right) * 0.5;
+    let pulls = [(start.right + pull, start.y), (end.left - pull, end.y)];
+    Path::from((start.right, start.y)).curve(pulls, (end.left, end.y))
+}
+
+/// Around the right sides of two boxes of one column.
+fn arc(start: &Place, end: &Place) -> Path {
+    let out = start.right.max(end.right) + ARC_PULL;
+    Path::from((start.right, start.y)).curve([(out, start.y), (out, end.y)], (end.right, end.y))
+}
+
+fn draw_boxes(drawing: &mut Drawing, center: &str, places: &BTreeMap<&str, Place>) {
+    for (name, place) in places {
+        let class = if *name == center { "box center" } else { "box" };
+        let size = (place.right - place.left, BOX_HEIGHT);
+        let middle = ((place.left + place.right) / 2.0, place.y + FONT * 0.35);
+        drawing.rect(class, (place.left, place.y - BOX_HEIGHT / 2.0), size, name);
+        drawing.text("box-name", Anchor::Middle, middle, &fit(name, size.0 - 8.0));
+    }
+}
+
+/// Writes above each column what it is, and below how many packages were left out of it.
+fn draw_titles(
+    drawing: &mut Drawing,
+    width: f64,
+    layers: &Layers<'_>,
+    places: &BTreeMap<&str, Place>,
+) {
+    for (column, title) in TITLES {
+        let names = layers.columns.get(column).map_or(&[][..], Vec::as_slice);
+        let Some(first) = names.first().and_then(|name| places.get(name)) else {
+            continue;
+        };
+        let (anchor, x) = match column {
+            0 => (Anchor::End, first.right),
+            _ if first.left + text_width(title) > width => (Anchor::End, width),
+            _ => (Anchor::Start, first.left),
+        };
+        drawing.text("title", anchor, (x, first.y - 22.0), title);
+        if layers.left_out[column] > 0 {
+            let below = first.y + (names.len() as f64 - 0.2) * ROW_HEIGHT;
+            let more = format!("and {} more", layers.left_out[column]);
+            drawing.text("note", anchor, (x, below), &more);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set<'a>(pairs: &[(&'a str, &'a str)]) -> BTreeSet<(&'a str, &'a str)> {
+        pairs.iter().copied().collect()
+    }
+
+    #[test]
+    fn columns_are_distances_from_the_center() {
+        let edges = [("app", "c"), ("c", "x"), ("c", "y"), ("x", "z"), ("y", "x"), ("z", "c")];
+        let layers = Layers::around("c", &edges, 4);
+        assert_eq!(layers.columns, [vec!["app"], vec!["c"], vec!["x", "y"], vec!["z"]]);
+        assert_eq!(layers.left_out, [0; 4]);
+    }
+
+    #[test]
+    fn a_column_keeps_the_packages_with_the_most_edges() {
+        let names: Vec<String> = (0..COLUMN_MAX + 2).map(|i| format!("p{i:02}")).collect();
+        let mut edges: Vec<(&str, &str)> = names.iter().map(|name| ("c", name.as_str())).collect();
+        edges.push((&names[14], "far"));
+        let layers = Layers::around("c", &edges, 4);
+        assert_eq!(layers.left_out[2], 2);
+        assert!(layers.columns[2].contains(&"p14"));
+        assert!(!layers.columns[2].contains(&"p13"));
+    }
+
+    #[test]
+    fn ordering_removes_a_crossing() {
+        let edges = [("c", "a"), ("c", "b"), ("a", "y"), ("b", "x")];
+        let mut layers = Layers::around("c", &edges, 4);
+        layers.untangle(&set(&edges));
+        let position = |column: usize, name| layers.columns[column].iter().position(|n| *n == name);
+        assert_eq!(position(2, "a"), position(3, "y"));
+        assert_eq!(position(2, "b"), position(3, "x"));
+    }
+
+    #[test]
+    fn boxes_of_one_column_do_not_overlap() {
+        let edges = [("c", "a"), ("c", "b"), ("a", "b"), ("b", "d")];
+        for width in [360.0, 720.0] {
+            let layers = Layers::around("c", &edges, 4);
+            let places = place(width, &layers);
+            assert!((places["a"].y - places["b"].y).abs() >= BOX_HEIGHT);
+            assert!(places.values().all(|place| place.left >= 0.0 && place.right <= width));
+            assert!(places["c"].right + CHANNEL * 0.9 <= places["a"].left);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What commands print, and what happens when nobody takes it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_everedge");
+
+fn everedge(words: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(words);
+    command
+}
+
+/// A place with a graph in it.
+struct Home {
+    place: TempDir,
+}
+
+impl Home {
+    /// Makes a graph of a file with this content.
+    fn new(text: &str) -> Self {
+        let home = Self { place: tempfile::tempdir().unwrap() };
+        std::fs::write(home.path("edges.txt"), text).unwrap();
+        let output = home.run(&["ingest", "graph", "edges.txt", "--quiet"]);
+        assert!(output.status.success(), "{}", text_of(&output.stderr));
+        home
+    }
+
+    /// A graph that is so large that its values do not fit into a pipe.
+    fn large() -> Self {
+        Self::new(&(0..50_000).map(|i| format!("{i} {}\n", i + 1)).collect::<String>())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = everedge(words);
+        command.current_dir(self.place.path());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Every command, as it is called on a graph `graph` of a file `edges.txt`.
+const COMMANDS: [&[&str]; 9] = [
+    &["ingest", "graph", "edges.txt"],
+    &["run", "pagerank", "graph"],
+    &["compact", "graph"],
+    &["stats", "graph"],
+    &["verify", "graph"],
+    &["export", "graph", "out.csv"],
+    &["generate", "kron", "kron.txt", "--scale", "4"],
+    &["bench", "ingest", "--scale", "6", "--trials", "1", "--on", "1", "--medium", "dram"],
+    &[
+        "bench",
+        "dgap",
+        "--scale",
+        "6",
+        "--trials",
+        "1",
+        "--figure",
+        "6",
+        "--on",
+        "1",
+        "--pmem-directory",
+        "pmem",
+    ],
+];
+
+#[test]
+fn with_json_every_command_prints_one_object_and_nothing_else() {
+    let home = Home::new("1 2\n2 3\n3 1\n");
+    for words in COMMANDS {
+        let output = home.run(&[words, &["--json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", text_of(&output.stderr));
+        let found: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{words:?}: {error}: {}", text_of(&output.stdout)));
+        assert!(found.is_object(), "{words:?}: {found}");
+        assert_eq!(text_of(&output.stdout).lines().count(), 1, "{words:?}");
+    }
+}
+
+#[test]
+fn with_quiet_no_command_prints_anything() {
+    let home = Home::new("1 2\n2 3\n3 1\n");
+    for words in COMMANDS {
+        let output = home.run(&[words, &["--quiet"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", text_of(&output.stderr));
+        assert_eq!((text_of(&output.stdout), text_of(&output.stderr)), Default::default());
+    }
+}
+
+#[test]
+fn failures_leave_standard_output_empty_and_say_one_line() {
+    let home = Home::new("1 2\n");
+    let missing: [(&[&str], i32); 4] = [
+        (&["stats", "nowhere", "--json"], 1),
+        (&["run", "bfs", "graph", "--source", "77", "--json"], 1),
+        (&["bench", "ingest", "--writers", "0", "--json"], 1),
+        (&["run", "bfs", "--json"], 2),
+    ];
+    for (words, code) in missing {
+        let output = home.run(words);
+        assert_eq!(output.status.code(), Some(code), "{words:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{words:?}");
+        assert!(code == 2 || text_of(&output.stderr).lines().count() == 1, "{words:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_ends_a_command_without_a_word() {
+    let home = Home::large();
+    for words in COMMANDS.iter().filter(|words| words[0] != "bench") {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = home.command(words).stdout(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(141), "{words:?}: {}", text_of(&output.stderr));
+        assert_eq!(text_of(&output.stderr), "", "{words:?}");
+    }
+    let mut child = home
+        .command(&["run", "wcc", "graph", "--output", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(first, "0 0\n");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text_of(&output.stderr)), (Some(141), String::new()));
+}
+
+#[test]
+fn output_that_takes_no_more_is_an_error_in_one_line() {
+    let home = Home::new("1 2\n2 3\n3 1\n");
+    let more: [&[&str]; 3] = [
+        &["stats", "graph", "--json"],
+        &["run", "bfs", "graph", "--source", "1", "--output", "-"],
+        &["ingest", "--help"],
+    ];
+    for words in COMMANDS.iter().chain(&more) {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = home.command(words).stdout(full).output().unwrap();
+        let error = text_of(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{words:?}: {error}");
+        assert!(error.contains("No space left"), "{words:?}: {error}");
+    }
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let status = home.command(&["stats", "nowhere"]).stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+/// Runs the program in a shell that sets a limit first.
+fn limited(home: &Home, limit: &str, words: &str) -> Output {
+    let script = format!("ulimit {limit} && exec '{PROGRAM}' {words}");
+    Command::new("sh").arg("-c").arg(script).current_dir(home.place.path()).output().unwrap()
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_and_leaves_no_half_file() {
+    let home = Home::large();
+    let output = limited(&home, "-f 8", "run wcc graph --output values.txt");
+    let error = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{} {error}", output.status);
+    assert!(error.contains("values.txt") && error.contains("too large"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    let names = home.place.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!names.into_iter().any(|name| name.to_string_lossy().contains("values")));
+}
+
+#[test]
+fn threads_that_the_system_refuses_are_an_error() {
+    let home = Home::new("1 2\n");
+    let output = limited(&home, "-v 400000", "stats graph --threads 2000");
+    let error = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{} {error}", output.status);
+    assert!(error.contains("cannot start 2000 threads") && error.contains("--threads"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn values_go_to_standard_output_or_a_text_file() {
+    let home = Home::new("1 2\n2 3\n");
+    let bfs = ["run", "bfs", "graph", "--source", "1"];
+    let run = |words: &[&str]| home.run(&[&bfs, words].concat());
+    let output = run(&["--output", "-"]);
+    assert_eq!(text_of(&output.stdout), "1 0\n2 1\n3 2\n");
+    assert!(text_of(&output.stderr).contains("reached: 3"));
+    assert!(!home.path("-").exists());
+    assert!(run(&["--output", "-", "--quiet"]).stderr.is_empty());
+    let output = run(&["--output", "-", "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text_of(&output.stderr).contains("write the values to a file"));
+    let output = run(&["--output", "depths.parquet"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text_of(&output.stderr).contains("name a .txt file"));
+    assert!(run(&["--output", "depths.txt"]).status.success());
+    assert_eq!(std::fs::read_to_string(home.path("depths.txt")).unwrap(), "1 0\n2 1\n3 2\n");
+}
+
+#[test]
+fn ids_with_blanks_are_told_apart_in_values() {
+    let home = Home { place: tempfile::tempdir().unwrap() };
+    std::fs::write(home.path("towns.csv"), "src,dst\nNew York,Paris\nParis,\"a\nb\"\n").unwrap();
+    let ingest = home.run(&["ingest", "graph", "towns.csv", "--ids", "map", "--quiet"]);
+    assert!(ingest.status.success(), "{}", text_of(&ingest.stderr));
+    let output = home.run(&["run", "bfs", "graph", "--source", "New York", "--output", "-"]);
+    let mut lines: Vec<String> = text_of(&output.stdout).lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [r#""New York" 0"#, r#""a\nb" 2"#, "Paris 1"]);
+}
+
+#[test]
+fn short_help_is_short_and_long_help_has_everything_under_headings() {
+    let help = |word: &str| text_of(&everedge(&["ingest", word]).output().unwrap().stdout);
+    let (short, long) = (help("-h"), help("--help"));
+    for word in ["--division", "--battery", "--emulate-pmem", "Tuning"] {
+        assert!(!short.contains(word) && long.contains(word), "{word}");
+    }
+    for word in ["--undirected", "--durability", "--src", "Graph:", "Durability:", "Input:"] {
+        assert!(short.contains(word) && long.contains(word), "{word}");
+    }
+    assert!(short.lines().count() < 60, "{short}");
+}
+
+/// The most memory of a finished process as `wait4` returns it, if Python is there to ask.
+#[test]
+fn the_peak_of_memory_is_the_one_that_the_system_counts() {
+    let home = Home::large();
+    let script = "import os, subprocess, sys\n\
+                  child = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)\n\
+                  text = child.stdout.read()\n\
+                  usage = os.wait4(child.pid, 0)[2]\n\
+                  print(usage.ru_maxrss * 1024)\n\
+                  print(text.decode())\n";
+    let measured = |words: &[&str]| {
+        let mut python = Command::new("python3");
+        python.args(["-c", script, PROGRAM]).args(words).arg("--json");
+        let output = python.current_dir(home.place.path()).output().ok()?;
+        let text = text_of(&output.stdout);
+        let (system, report) = text.split_once('\n')?;
+        let report: Value = serde_json::from_str(report).unwrap();
+        Some((system.parse::<f64>().unwrap(), report["peak_rss_bytes"].as_f64().unwrap()))
+    };
+    let commands: [&[&str]; 2] =
+        [&["ingest", "again", "edges.txt"], &["run", "pagerank", "graph", "--output", "ranks.txt"]];
+    for words in commands {
+        let Some((system, reported)) = measured(words) else {
+            return println!("not run: there is no python3");
+        };
+        let ratio = reported / system;
+        assert!((0.97..=1.03).contains(&ratio), "{words:?}: {reported} of {system}");
+    }
+}
+
+#[test]
+fn a_graph_stays_readable_when_the_reader_of_acknowledgements_goes() {
+    let home = Home::large();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let words = ["ingest", "other", "edges.txt", "--acknowledge", "--batch", "100"];
+    let output = home.command(&words).stdout(writer).output().unwrap();
+    assert!(!output.status.success() && output.status.code() != Some(101), "{}", output.status);
+    assert!(Path::new(&home.path("other")).exists());
+    assert!(home.run(&["verify", "other"]).status.success());
+}
