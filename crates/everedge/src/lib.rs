@@ -18,26 +18,32 @@
 mod answers;
 mod any_live;
 mod any_view;
+mod batcher;
+mod creation;
 mod error;
 mod export;
+mod files;
 mod graph;
+mod guessed;
 mod ingest;
 mod input;
 mod kernel;
 mod run;
 mod values;
 
+pub use creation::{Choices, Target};
 pub use error::{Error, Result};
 pub use export::ExportReport;
 pub use graph::{Compaction, Graph, Stats, Verification, View};
-pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
+pub use guessed::{ColumnName, Guessed, GuessedColumns, GuessedFile};
+pub use ingest::{IngestOptions, IngestReport, MediumReport, Progress};
 pub use kernel::{Kernel, Parameter, Parameters};
 pub use run::{RunOptions, RunReport, median, peak_rss_bytes};
 pub use values::Values;
 
 pub use everedge_core::watch::Watch;
 pub use everedge_core::{Csr, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par};
-pub use everedge_io::{Column, Columns, Format, Generator};
+pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices};
 pub use everedge_storage::Error as StorageError;
 pub use everedge_storage::medium::{MediumKind, MeterReading};
 pub use everedge_storage::{

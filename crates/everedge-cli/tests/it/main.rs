@@ -5,5 +5,6 @@ mod bench;
 mod demo;
 mod export;
 mod hostile;
+mod inputs;
 mod kill;
 mod reference;
