@@ -129,7 +129,7 @@ impl Guessed {
         parts.extend(self.weighted.map(|is| either(is, "weighted", "unweighted")));
         let mut words = parts.join(", ");
         if let Some(column) = &self.first.weights_left_out {
-            let _ = write!(words, "; weights (column {column}) left out, --weighted keeps them");
+            let _ = write!(words, "; column {column} left out, --weighted keeps it as weights");
         }
         for (path, file) in &self.other_files {
             let _ = write!(words, "; `{}`: {}", path.display(), file.parts().join(", "));
