@@ -20,7 +20,7 @@ const EDGE_BYTES: usize = 2 * ID_BYTES;
 pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Pairs>, Fault> {
     if options.weighted {
         let fault = Fault::new(0, "a binary file has no weights");
-        return Err(fault.hint("read it without --weighted"));
+        return Err(fault.hint("the graph keeps one for each edge"));
     }
     Ok(Opened { grammar: Pairs, header_bytes: 0, declared: Declared::default() })
 }

@@ -1,6 +1,8 @@
 //! Input cut into blocks that can be parsed on their own, in bounded memory.
 //!
 //! A block is about [`BLOCK_BYTES`] long and ends where the format says that a record ends.
+//! An input may pause, which [`io::ErrorKind::WouldBlock`] says: what is whole of the block is then
+//! handed out at once, marked as the last before the pause.
 //! A record that does not end within [`RECORD_BYTES_MAX`] is an error: nothing larger is held.
 
 use std::io::{self, Read};
@@ -23,6 +25,8 @@ pub(crate) struct Block {
     pub(crate) offset: u64,
     /// The number of its first line, counted from 1.
     pub(crate) line: u64,
+    /// Whether the input paused after it. Such a block may be empty.
+    pub(crate) is_pause: bool,
 }
 
 impl Block {
@@ -49,20 +53,35 @@ pub(crate) struct Blocks<R> {
     line: u64,
     block_bytes: usize,
     at_end: bool,
+    /// Whether the start was read, and whether a pause came after it.
+    is_peeked: bool,
+    pauses: bool,
     /// The error that ended the input, until [`finish`](Self::finish) reports it.
     error: Option<Error>,
 }
 
 impl<R: Read> Blocks<R> {
     pub(crate) fn new(input: R, block_bytes: usize) -> Self {
-        let held = Vec::new();
-        Self { input, held, offset: 0, line: 1, block_bytes, at_end: false, error: None }
+        Self {
+            input,
+            held: Vec::new(),
+            offset: 0,
+            line: 1,
+            block_bytes,
+            at_end: false,
+            is_peeked: false,
+            pauses: false,
+            error: None,
+        }
     }
 
     /// Returns the first bytes that were not yet handed out: a record's longest length of them,
-    /// or all if there are fewer.
+    /// or all if there are fewer, or at least a line before a pause.
     pub(crate) fn peek(&mut self) -> Result<&[u8]> {
-        self.fill(RECORD_BYTES_MAX)?;
+        while !self.is_peeked {
+            self.pauses = self.fill(RECORD_BYTES_MAX)?;
+            self.is_peeked = !self.pauses || memchr::memchr(b'\n', &self.held).is_some();
+        }
         Ok(&self.held)
     }
 
@@ -71,6 +90,17 @@ impl<R: Read> Blocks<R> {
         self.line += count_lines(&self.held[..bytes]);
         self.offset += bytes as u64;
         self.held.drain(..bytes);
+    }
+
+    /// Returns the input itself, if nothing was read of it.
+    pub(crate) fn into_input(self) -> R {
+        debug_assert!(self.held.is_empty() && self.offset == 0, "blocks were read already");
+        self.input
+    }
+
+    /// Returns whether nothing will follow.
+    pub(crate) fn is_done(&self) -> bool {
+        self.error.is_some() || (self.at_end && self.held.is_empty())
     }
 
     /// Returns how many bytes were handed out or skipped.
@@ -95,7 +125,13 @@ impl<R: Read> Blocks<R> {
         let mut batch = Vec::with_capacity(count);
         while batch.len() < count && self.error.is_none() {
             match self.next_block(&cut) {
-                Ok(Some(block)) => batch.push(block),
+                Ok(Some(block)) => {
+                    let is_pause = block.is_pause;
+                    batch.push(block);
+                    if is_pause {
+                        break;
+                    }
+                }
                 Ok(None) => break,
                 Err(error) => self.error = Some(error),
             }
@@ -111,10 +147,14 @@ impl<R: Read> Blocks<R> {
     fn next_block(&mut self, cut: impl Fn(&[u8]) -> Option<usize>) -> Result<Option<Block>> {
         let mut window = self.block_bytes;
         loop {
-            self.fill(window)?;
+            let pauses = std::mem::take(&mut self.pauses) || self.fill(window)?;
             if self.held.len() <= window && self.at_end {
                 let rest = self.held.len();
                 return Ok((rest > 0).then(|| self.hand_out(rest)));
+            }
+            if pauses && self.held.len() < window {
+                let whole = cut(&self.held).unwrap_or(0);
+                return Ok(Some(Block { is_pause: true, ..self.hand_out(whole) }));
             }
             if let Some(bytes) = cut(&self.held[..window]) {
                 return Ok(Some(self.hand_out(bytes)));
@@ -129,7 +169,7 @@ impl<R: Read> Blocks<R> {
     fn hand_out(&mut self, bytes: usize) -> Block {
         let rest = self.held.split_off(bytes);
         let bytes = std::mem::replace(&mut self.held, rest);
-        let block = Block { bytes, offset: self.offset, line: self.line };
+        let block = Block { bytes, offset: self.offset, line: self.line, is_pause: false };
         self.offset = block.end_offset();
         self.line += count_lines(&block.bytes);
         block
@@ -141,15 +181,19 @@ impl<R: Read> Blocks<R> {
         Error::Syntax { place: Place::Line(self.line), what, hint }
     }
 
-    /// Reads until `bytes` bytes are held or the input ends.
-    fn fill(&mut self, bytes: usize) -> io::Result<()> {
+    /// Reads until `bytes` bytes are held, the input ends, or it pauses; returns whether it does.
+    fn fill(&mut self, bytes: usize) -> io::Result<bool> {
         let missing = bytes.saturating_sub(self.held.len());
-        if missing > 0 && !self.at_end {
-            self.held.reserve_exact(missing);
-            let got = self.input.by_ref().take(missing as u64).read_to_end(&mut self.held)?;
-            self.at_end = got < missing;
+        if missing == 0 || self.at_end {
+            return Ok(false);
         }
-        Ok(())
+        self.held.reserve_exact(missing);
+        match self.input.by_ref().take(missing as u64).read_to_end(&mut self.held) {
+            Ok(got) => self.at_end = got < missing,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) => return Err(error),
+        }
+        Ok(false)
     }
 }
 

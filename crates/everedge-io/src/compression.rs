@@ -1,13 +1,16 @@
 //! Compressed input, recognised by its first bytes, and output, as a file's name says.
 //!
-//! gzip (RFC 1952, any number of members) and Zstandard (RFC 8878, any number of frames, windows
-//! up to 2^31 bytes as `zstd --ultra --long=31` writes them).
+//! gzip (RFC 1952, any number of members), Zstandard (RFC 8878, any number of frames, windows
+//! up to 2^31 bytes as `zstd --ultra --long=31` writes them), bzip2 and xz (any number of streams).
 
 use std::fmt;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
 
+use bzip2::bufread::MultiBzDecoder;
+use bzip2::write::BzEncoder;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
+use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
 use crate::Error;
 
@@ -16,6 +19,12 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const BZIP2_MAGIC: [u8; 3] = *b"BZh";
+const XZ_MAGIC: [u8; 6] = *b"\xfd7zXZ\0";
+/// The length of the longest of them.
+const MAGIC_BYTES: u64 = XZ_MAGIC.len() as u64;
+/// The level of xz at which it compresses by default.
+const XZ_LEVEL: u32 = 6;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,15 +35,23 @@ pub enum Compression {
     Gzip,
     /// Zstandard.
     Zstd,
+    /// bzip2.
+    Bzip2,
+    /// xz.
+    Xz,
 }
 
 impl Compression {
-    /// Recognises a compression by the first four or more bytes of a file.
+    /// Recognises a compression by the first six or more bytes of a file.
     pub fn of(head: &[u8]) -> Self {
         if head.starts_with(&GZIP_MAGIC) {
             Compression::Gzip
         } else if head.starts_with(&ZSTD_MAGIC) {
             Compression::Zstd
+        } else if head.starts_with(&BZIP2_MAGIC) && head.get(3).is_some_and(u8::is_ascii_digit) {
+            Compression::Bzip2
+        } else if head.starts_with(&XZ_MAGIC) {
+            Compression::Xz
         } else {
             Compression::None
         }
@@ -48,11 +65,15 @@ impl Compression {
     /// assert_eq!(Compression::of_name("deps.csv.zst"), (Compression::Zstd, "deps.csv"));
     /// ```
     pub fn of_name(name: &str) -> (Self, &str) {
-        match (name.strip_suffix(".gz"), name.strip_suffix(".zst")) {
-            (Some(stem), _) => (Compression::Gzip, stem),
-            (_, Some(stem)) => (Compression::Zstd, stem),
-            _ => (Compression::None, name),
-        }
+        const ENDINGS: [(&str, Compression); 4] = [
+            (".gz", Compression::Gzip),
+            (".zst", Compression::Zstd),
+            (".bz2", Compression::Bzip2),
+            (".xz", Compression::Xz),
+        ];
+        let found =
+            ENDINGS.iter().find_map(|(end, kind)| name.strip_suffix(end).map(|stem| (*kind, stem)));
+        found.unwrap_or((Compression::None, name))
     }
 }
 
@@ -62,6 +83,8 @@ impl fmt::Display for Compression {
             Compression::None => "plain",
             Compression::Gzip => "gzip",
             Compression::Zstd => "Zstandard",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
         })
     }
 }
@@ -81,8 +104,8 @@ impl fmt::Display for Compression {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn decompress<R: Read>(mut input: R) -> io::Result<Decompress<R>> {
-    let mut head = Vec::with_capacity(ZSTD_MAGIC.len());
-    input.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head)?;
+    let mut head = Vec::with_capacity(MAGIC_BYTES as usize);
+    input.by_ref().take(MAGIC_BYTES).read_to_end(&mut head)?;
     let compression = Compression::of(&head);
     let input = Cursor::new(head).chain(input);
     let whole = BufReader::with_capacity(1 << 16, Counted { input, bytes: 0, has_failed: false });
@@ -94,6 +117,8 @@ pub fn decompress<R: Read>(mut input: R) -> io::Result<Decompress<R>> {
             decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
             Decoder::Zstd(decoder)
         }
+        Compression::Bzip2 => Decoder::Bzip2(Box::new(MultiBzDecoder::new(whole))),
+        Compression::Xz => Decoder::Xz(Box::new(XzReader::new(whole, true))),
     };
     Ok(Decompress { compression, decoder })
 }
@@ -111,6 +136,8 @@ enum Decoder<R: Read> {
     Plain(Whole<R>),
     Gzip(Box<MultiGzDecoder<Whole<R>>>),
     Zstd(zstd::Decoder<'static, Whole<R>>),
+    Bzip2(Box<MultiBzDecoder<Whole<R>>>),
+    Xz(Box<XzReader<Whole<R>>>),
 }
 
 impl<R: Read> Decompress<R> {
@@ -143,6 +170,8 @@ impl<R: Read> Decompress<R> {
             Decoder::Plain(whole) => whole,
             Decoder::Gzip(decoder) => decoder.get_ref(),
             Decoder::Zstd(decoder) => decoder.get_ref(),
+            Decoder::Bzip2(decoder) => decoder.get_ref(),
+            Decoder::Xz(decoder) => decoder.inner(),
         }
     }
 }
@@ -159,6 +188,8 @@ impl<R: Read> Read for Decompress<R> {
             Decoder::Plain(whole) => whole.read(buffer),
             Decoder::Gzip(decoder) => decoder.read(buffer).map_err(|error| self.explain(error)),
             Decoder::Zstd(decoder) => decoder.read(buffer).map_err(|error| self.explain(error)),
+            Decoder::Bzip2(decoder) => decoder.read(buffer).map_err(|error| self.explain(error)),
+            Decoder::Xz(decoder) => decoder.read(buffer).map_err(|error| self.explain(error)),
         }
     }
 }
@@ -185,6 +216,11 @@ pub fn compress<W: Write>(output: W, compression: Compression) -> io::Result<Com
         Compression::Zstd => {
             Encoder::Zstd(zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)?)
         }
+        Compression::Bzip2 => Encoder::Bzip2(BzEncoder::new(output, bzip2::Compression::default())),
+        Compression::Xz => {
+            let writer = XzWriter::new(output, XzOptions::with_preset(XZ_LEVEL))?;
+            Encoder::Xz(Box::new(writer))
+        }
     }))
 }
 
@@ -195,6 +231,8 @@ enum Encoder<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),
     Zstd(zstd::Encoder<'static, W>),
+    Bzip2(BzEncoder<W>),
+    Xz(Box<XzWriter<W>>),
 }
 
 impl<W: Write> Compress<W> {
@@ -207,6 +245,8 @@ impl<W: Write> Compress<W> {
             Encoder::Plain(output) => Ok(output),
             Encoder::Gzip(encoder) => encoder.finish(),
             Encoder::Zstd(encoder) => encoder.finish(),
+            Encoder::Bzip2(encoder) => encoder.finish(),
+            Encoder::Xz(encoder) => encoder.finish(),
         }
     }
 }
@@ -217,6 +257,8 @@ impl<W: Write> Write for Compress<W> {
             Encoder::Plain(output) => output.write(bytes),
             Encoder::Gzip(encoder) => encoder.write(bytes),
             Encoder::Zstd(encoder) => encoder.write(bytes),
+            Encoder::Bzip2(encoder) => encoder.write(bytes),
+            Encoder::Xz(encoder) => encoder.write(bytes),
         }
     }
 
@@ -225,6 +267,8 @@ impl<W: Write> Write for Compress<W> {
             Encoder::Plain(output) => output.flush(),
             Encoder::Gzip(encoder) => encoder.flush(),
             Encoder::Zstd(encoder) => encoder.flush(),
+            Encoder::Bzip2(encoder) => encoder.flush(),
+            Encoder::Xz(encoder) => encoder.flush(),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Comma- and tab-separated values.
+//! Comma- and tab-separated values, also separated by `;`, `|` or any other byte.
 //!
-//! Source: RFC 4180, with tabs for TSV. A field may stand in double quotes, inside of which a
-//! doubled quote is a quote and separators and line ends are text; blank lines are skipped. Which
-//! columns hold ids and weights is an option; the others may hold anything.
+//! Source: RFC 4180. A field may stand in double quotes, inside of which a doubled quote is a quote
+//! and separators, blanks and line ends are text; blanks around a field do not belong to it. Blank
+//! lines are skipped. Which columns hold ids and weights is an option; the others may hold anything.
 //!
-//! The first record is a header if the options say so, or if none of its ids could be one: where
-//! ids are integers, neither is; where they are text, the two are a usual pair of names such as
-//! `source,target`, or the column of weights holds no number.
+//! Lines before the first record that start with `#` or `%` are comments if they have no separator
+//! or a blank after the mark; the last one may give the names of the columns. The first record is a
+//! header if the options say so or if it looks like one (`survey.rs`).
 //!
 //! # Example
 //! ```text
@@ -15,44 +15,89 @@
 //! ```
 //! is one edge between ids that are text, from `Paris, TX` to `Dallas`, of weight 105.5.
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder, WriterBuilder};
+use csv_core::{
+    QuoteStyle, ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder, WriterBuilder,
+};
 
 use crate::blocks::cut_at_line;
-use crate::error::{Fault, quote};
+use crate::columns::{find_pair, is_id_word};
+use crate::edge_list::{COMMENTS, SURVEYED_ROWS};
+use crate::error::Fault;
 use crate::ids::IdColumn;
-use crate::lines::parse_weight;
+use crate::lines::{check_slashes, lines_of};
 use crate::read::{Declared, Edges, Grammar, Opened};
-use crate::{Column, IdKind, ReadOptions, Result};
+use crate::rules::{Rules, is_null_word};
+use crate::survey::{Header, Row};
+use crate::{InputChoices, ReadOptions, Result};
 
-/// Names that the columns of sources and destinations usually have.
-const NAME_PAIRS: [(&str, &str); 10] = [
-    ("src", "dst"),
-    ("source", "target"),
-    ("source", "destination"),
-    ("from", "to"),
-    ("u", "v"),
-    ("fromnode", "tonode"),
-    ("node_1", "node_2"),
-    ("node1", "node2"),
-    ("id_1", "id_2"),
-    ("start", "end"),
-];
-
-/// Returns where a header names sources and destinations in a usual way.
-pub(crate) fn find_pair(names: &[String]) -> Option<(usize, usize)> {
-    let find = |wanted: &str| names.iter().position(|name| name.eq_ignore_ascii_case(wanted));
-    NAME_PAIRS.iter().find_map(|(src, dst)| find(src).zip(find(dst)))
-}
-
-/// Returns `text` as a field, in quotes if it needs them.
+/// Returns `text` as a field, in quotes if it needs them to be read back as it is.
 pub(crate) fn quoted(text: &str, delimiter: u8) -> Vec<u8> {
-    let mut writer = WriterBuilder::new().delimiter(delimiter).build();
+    let needs_quotes = text.trim() != text
+        || is_null_word(text.as_bytes())
+        || text.starts_with(COMMENTS.map(char::from))
+        || text.starts_with("//");
+    let style = if needs_quotes { QuoteStyle::Always } else { QuoteStyle::Necessary };
+    let mut writer = WriterBuilder::new().delimiter(delimiter).quote_style(style).build();
     // Every byte may become two, and there are two quotes around them.
     let mut field = vec![0; 2 * text.len() + 2];
     let (_, _, written) = writer.field(text.as_bytes(), &mut field);
     let (_, closed) = writer.finish(&mut field[written..]);
     field.truncate(written + closed);
     field
+}
+
+/// The first records of a table.
+pub(crate) struct Start {
+    /// The fields of the last comment before the first record.
+    pub(crate) comment: Row,
+    pub(crate) rows: Vec<Row>,
+    /// Where the first record starts.
+    pub(crate) first: usize,
+    /// Where it ends.
+    pub(crate) first_end: usize,
+}
+
+/// Reads the first records of a text; the last may be cut off.
+pub(crate) fn start_of(head: &[u8], delimiter: u8, row_count: usize) -> Result<Start, Fault> {
+    let (comment, first) = skip_comments(head, delimiter);
+    let mut start = Start { comment, rows: Vec::new(), first, first_end: first };
+    let mut records = Records::new(&head[first..], delimiter);
+    while start.rows.len() < row_count {
+        match records.advance() {
+            Ok(true) => start.rows.push(records.texts()),
+            Ok(false) => break,
+            // The last record may be cut off inside of a quoted field.
+            Err(_) if !start.rows.is_empty() => break,
+            Err(fault) => return Err(fault.after(first)),
+        }
+        if start.rows.len() == 1 {
+            start.first_end = first + records.at;
+        }
+    }
+    Ok(start)
+}
+
+/// Returns the fields of the last comment before the first record, and where that starts.
+fn skip_comments(head: &[u8], delimiter: u8) -> (Row, usize) {
+    let (mut comment, mut first) = (Row::new(), 0);
+    for (place, line) in lines_of(head) {
+        let trimmed = line.trim_ascii();
+        let Some((mark, text)) = trimmed.split_first() else { continue };
+        if !COMMENTS.contains(mark) {
+            break;
+        }
+        let mut records = Records::new(text.trim_ascii(), delimiter);
+        let fields = records.advance().is_ok_and(|is| is).then(|| records.texts());
+        let fields = fields.unwrap_or_default();
+        let are_names = find_pair(fields.iter().map(|field| Some(field.as_str()))).is_some()
+            || (fields.len() > 1 && fields.iter().all(|field| is_id_word(field)));
+        let is_comment = are_names || fields.len() < 2 || text.starts_with(b" ");
+        if !is_comment {
+            break;
+        }
+        (comment, first) = (fields, place.end);
+    }
+    (comment, first)
 }
 
 /// Where a record keeps what.
@@ -62,70 +107,22 @@ pub(crate) struct Table {
     src: usize,
     dst: usize,
     weight: Option<usize>,
+    rules: Rules,
 }
 
-pub(crate) fn open_csv(head: &[u8], options: &ReadOptions) -> Result<Opened<Table>, Fault> {
-    open(head, options, b',')
-}
-
-pub(crate) fn open_tsv(head: &[u8], options: &ReadOptions) -> Result<Opened<Table>, Fault> {
-    open(head, options, b'\t')
-}
-
-fn open(head: &[u8], options: &ReadOptions, delimiter: u8) -> Result<Opened<Table>, Fault> {
-    let mut records = Records::new(head, delimiter);
-    let first = if records.advance()? { records.names() } else { Vec::new() };
-    let columns = &options.columns;
-    let (src, dst) = (find_column(&columns.src, &first)?, find_column(&columns.dst, &first)?);
-    let weight = options.weighted.then(|| find_column(&columns.weight, &first)).transpose()?;
-    let table = Table { delimiter, src, dst, weight };
-    let is_named = |column: &Column| matches!(column, Column::Name(_));
-    let has_names = is_named(&columns.src)
-        || is_named(&columns.dst)
-        || (options.weighted && is_named(&columns.weight));
-    let has_header =
-        options.header.unwrap_or_else(|| has_names || table.is_header(&first, options.ids));
-    if has_names && !has_header {
-        return Err(Fault::new(0, "columns have names only where there is a header"));
-    }
-    let header_bytes = if has_header { records.at } else { 0 };
+pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Table>, Fault> {
+    let (delimiter, columns) = (options.delimiter(), &options.columns);
+    let start = start_of(head, delimiter, SURVEYED_ROWS)?;
+    let header = Header::find(&start.rows, start.comment, &InputChoices::exactly(options));
+    let table = Table {
+        delimiter,
+        src: header.place(&columns.src)?,
+        dst: header.place(&columns.dst)?,
+        weight: options.weighted.then(|| header.place(&columns.weight)).transpose()?,
+        rules: Rules::of(options),
+    };
+    let header_bytes = if header.is_there { start.first_end } else { start.first };
     Ok(Opened { grammar: table, header_bytes, declared: Declared::default() })
-}
-
-/// Returns where a column stands, given the header.
-fn find_column(column: &Column, names: &[String]) -> Result<usize, Fault> {
-    match column {
-        Column::Index(idx) => Ok(*idx),
-        Column::Name(name) => names.iter().position(|found| found == name).ok_or_else(|| {
-            let header = quote(names.join(",").as_bytes());
-            Fault::new(0, format!("there is no column \"{name}\" in {header}"))
-        }),
-    }
-}
-
-impl Table {
-    /// Returns whether a first record looks like names.
-    fn is_header(&self, record: &[String], ids: IdKind) -> bool {
-        let (Some(src), Some(dst)) = (record.get(self.src), record.get(self.dst)) else {
-            return false;
-        };
-        if ids != IdKind::Text {
-            return is_name(src) && is_name(dst);
-        }
-        let weight = self.weight.and_then(|weight| record.get(weight));
-        find_pair(&[src.clone(), dst.clone()]) == Some((0, 1))
-            || weight.is_some_and(|weight| parse_weight(weight.as_bytes()).is_err())
-    }
-
-    fn reader(&self) -> Reader {
-        ReaderBuilder::new().delimiter(self.delimiter).build()
-    }
-}
-
-/// Returns whether a field is meant as a name and not as an integer.
-pub(crate) fn is_name(field: &str) -> bool {
-    let digits = field.strip_prefix('-').unwrap_or(field);
-    !digits.is_empty() && digits.bytes().any(|byte| !byte.is_ascii_digit())
 }
 
 impl Grammar for Table {
@@ -136,7 +133,8 @@ impl Grammar for Table {
         if memchr::memchr(b'"', bytes).is_none() {
             return cut_at_line(bytes);
         }
-        let (mut reader, mut fields, mut ends) = (self.reader(), [0; 1024], [0; 64]);
+        let mut reader = ReaderBuilder::new().delimiter(self.delimiter).build();
+        let (mut fields, mut ends) = ([0; 1024], [0; 64]);
         let (mut at, mut cut) = (0, None);
         while at < bytes.len() {
             let (result, read, ..) = reader.read_record(&bytes[at..], &mut fields, &mut ends);
@@ -152,7 +150,11 @@ impl Grammar for Table {
         let mut edges = Edges::<C>::new(self.weight.is_some());
         let mut records = Records::new(block, self.delimiter);
         while records.advance()? {
-            self.parse_record(&records, &mut edges).map_err(|fault| fault.after(records.start))?;
+            let before = edges.src.len();
+            let parsed = self.parse_record(&records, &mut edges);
+            parsed
+                .or_else(|fault| edges.skip_null(self.rules, before, fault))
+                .map_err(|fault| fault.after(records.start))?;
         }
         Ok(edges)
     }
@@ -164,12 +166,30 @@ impl Table {
         record: &Records,
         edges: &mut Edges<C>,
     ) -> Result<(), Fault> {
-        edges.src.push_field(record.field(self.src)?)?;
-        edges.dst.push_field(record.field(self.dst)?)?;
+        check_slashes(&record.text[record.start..], self.rules)?;
+        self.push_id(record, self.src, &mut edges.src)?;
+        self.push_id(record, self.dst, &mut edges.dst)?;
         if let (Some(weights), Some(weight)) = (&mut edges.weights, self.weight) {
-            weights.push(parse_weight(record.field(weight)?)?);
+            weights.push(self.rules.parse_weight(record.field(weight)?)?);
         }
         Ok(())
+    }
+
+    fn push_id<C: IdColumn>(
+        &self,
+        record: &Records,
+        column: usize,
+        ids: &mut C,
+    ) -> Result<(), Fault> {
+        let field = record.field(column)?;
+        if C::IS_TEXT {
+            // What is in quotes is text, whatever it says.
+            let literal_ids = self.rules.literal_ids || record.is_quoted(column);
+            Rules { literal_ids, ..self.rules }.check_text_id(field)?;
+            return ids.push_field(field);
+        }
+        self.rules.check_integer_id(field)?;
+        ids.push_field(field).map_err(|fault| self.rules.explain_integer(field, fault))
     }
 }
 
@@ -177,70 +197,94 @@ impl Table {
 pub(crate) struct Records<'a> {
     reader: Reader,
     text: &'a [u8],
+    delimiter: u8,
     /// Where the current record starts.
     start: usize,
     /// Where the next record starts.
     at: usize,
     /// The fields of the current record without quotes, one after the other.
-    fields: Vec<u8>,
-    /// Where each of them ends.
-    ends: Vec<usize>,
-    field_count: usize,
+    bytes: Vec<u8>,
+    fields: Vec<Field>,
+}
+
+/// A field of the current record.
+#[derive(Clone, Copy)]
+struct Field {
+    start: usize,
+    end: usize,
+    is_quoted: bool,
 }
 
 impl<'a> Records<'a> {
     pub(crate) fn new(text: &'a [u8], delimiter: u8) -> Self {
         let reader = ReaderBuilder::new().delimiter(delimiter).build();
-        let (fields, ends) = (vec![0; 256], vec![0; 16]);
-        Self { reader, text, start: 0, at: 0, fields, ends, field_count: 0 }
+        Self { reader, text, delimiter, start: 0, at: 0, bytes: vec![0; 256], fields: Vec::new() }
     }
 
     /// Reads the next record; returns whether there is one.
     pub(crate) fn advance(&mut self) -> Result<bool, Fault> {
-        let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
-        let Some(skipped) = self.text[self.at..].iter().position(|byte| !is_line_end(byte)) else {
+        let is_blank = |byte: u8| byte.is_ascii_whitespace() && byte != self.delimiter;
+        let Some(skipped) = self.text[self.at..].iter().position(|&byte| !is_blank(byte)) else {
             return Ok(false);
         };
         self.at += skipped;
         self.start = self.at;
-        let (mut field_bytes, mut field_count) = (0, 0);
-        loop {
-            let (result, read, bytes, count) = self.reader.read_record(
-                &self.text[self.at..],
-                &mut self.fields[field_bytes..],
-                &mut self.ends[field_count..],
-            );
-            self.at += read;
-            field_bytes += bytes;
-            field_count += count;
-            match result {
-                ReadRecordResult::Record => break,
-                ReadRecordResult::OutputFull => self.fields.resize(2 * self.fields.len(), 0),
-                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
-                // A text without a last line end may still end a record, when asked again.
-                ReadRecordResult::InputEmpty if !self.text.ends_with(b"\n") => {}
-                ReadRecordResult::InputEmpty | ReadRecordResult::End => {
-                    return Err(Fault::new(self.start, "a quoted field is not closed"));
-                }
-            }
-        }
-        self.field_count = field_count;
+        self.fields.clear();
+        while !self.read_field()? {}
         Ok(true)
     }
 
-    fn field(&self, idx: usize) -> Result<&[u8], Fault> {
-        if idx >= self.field_count {
-            let what =
-                format!("there is no column {}: the record has {}", idx + 1, self.field_count);
-            return Err(Fault::new(0, what));
-        }
-        let start = if idx == 0 { 0 } else { self.ends[idx - 1] };
-        Ok(&self.fields[start..self.ends[idx]])
+    /// Reads a field; returns whether the record ends with it.
+    fn read_field(&mut self) -> Result<bool, Fault> {
+        let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t') && **byte != self.delimiter;
+        self.at += self.text[self.at..].iter().take_while(is_blank).count();
+        let raw_start = self.at;
+        let start = self.fields.last().map_or(0, |field| field.end);
+        let mut end = start;
+        let is_last = loop {
+            let (result, read, written) =
+                self.reader.read_field(&self.text[self.at..], &mut self.bytes[end..]);
+            self.at += read;
+            end += written;
+            match result {
+                ReadFieldResult::Field { record_end } => break record_end,
+                ReadFieldResult::OutputFull => self.bytes.resize(2 * self.bytes.len(), 0),
+                // A text without a last line end may still end a record, when asked again.
+                ReadFieldResult::InputEmpty if !self.text.ends_with(b"\n") => {}
+                ReadFieldResult::InputEmpty | ReadFieldResult::End => {
+                    return Err(Fault::new(self.start, "a quoted field is not closed"));
+                }
+            }
+        };
+        let is_quoted = self.text.get(raw_start) == Some(&b'"');
+        let trailing = match is_quoted {
+            false => &self.bytes[start..end],
+            true => &self.text[raw_start..self.at.max(raw_start + 1) - usize::from(!is_last)],
+        };
+        let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        let blanks = trailing.iter().rev().take_while(is_blank);
+        let blanks = blanks.filter(|byte| matches!(byte, b' ' | b'\t')).count();
+        end -= blanks.min(end - start);
+        self.fields.push(Field { start, end, is_quoted });
+        Ok(is_last)
     }
 
-    /// Returns the fields of the current record as names.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let fields = (0..self.field_count).filter_map(|idx| self.field(idx).ok());
+    fn field(&self, idx: usize) -> Result<&[u8], Fault> {
+        let Some(field) = self.fields.get(idx) else {
+            let what =
+                format!("there is no column {}: the record has {}", idx + 1, self.fields.len());
+            return Err(Fault::new(0, what));
+        };
+        Ok(&self.bytes[field.start..field.end])
+    }
+
+    fn is_quoted(&self, idx: usize) -> bool {
+        self.fields.get(idx).is_some_and(|field| field.is_quoted)
+    }
+
+    /// Returns the fields of the current record as text.
+    pub(crate) fn texts(&self) -> Row {
+        let fields = (0..self.fields.len()).filter_map(|idx| self.field(idx).ok());
         fields.map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect()
     }
 }

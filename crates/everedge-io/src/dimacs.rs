@@ -24,6 +24,7 @@ use crate::error::{Fault, quote};
 use crate::ids::{is_separator, parse_integer};
 use crate::lines::{Lines, fields_of, lines_of, parse_vertex_count};
 use crate::read::{Declared, Opened};
+use crate::rules::Rules;
 use crate::{ReadOptions, Result};
 
 const COMMENTS: &[u8] = b"c";
@@ -41,7 +42,7 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
     let header = parse_header(head)?;
     if options.weighted && !header.is_shortest_path {
         let fault = Fault::new(0, "a PACE file has no weights");
-        return Err(fault.hint("read it without --weighted"));
+        return Err(fault.hint("the graph keeps one for each edge"));
     }
     let (prefix, columns) =
         if header.is_shortest_path { (Some(b'a'), 3..=3) } else { (None, 2..=2) };
@@ -51,6 +52,8 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         columns,
         vertex_count: header.declared.vertices,
         weighted: options.weighted,
+        picked: None,
+        rules: Rules::of(options),
     };
     Ok(Opened { grammar, header_bytes: header.bytes, declared: header.declared })
 }

@@ -2,6 +2,7 @@
 
 use std::{fmt, io};
 
+use crate::ids::{ODD_IDS_HINT, TEXT_IDS_HINT};
 use crate::{Compression, Format};
 
 /// The result of this crate's functions.
@@ -66,6 +67,13 @@ pub enum Error {
     Io(io::Error),
 }
 
+impl Error {
+    /// Returns whether the input would be read if its ids were text.
+    pub fn is_about_text_ids(&self) -> bool {
+        matches!(self, Error::Syntax { hint: Some(TEXT_IDS_HINT | ODD_IDS_HINT), .. })
+    }
+}
+
 impl From<io::Error> for Error {
     /// Takes out an error of this crate that a [`crate::Decompress`] has wrapped.
     fn from(error: io::Error) -> Self {
@@ -114,11 +122,13 @@ pub(crate) struct Fault {
     pub(crate) at: usize,
     pub(crate) what: String,
     pub(crate) hint: Option<&'static str>,
+    /// Whether the record is whole but for a null, and can be left out.
+    pub(crate) is_null: bool,
 }
 
 impl Fault {
     pub(crate) fn new(at: usize, what: impl Into<String>) -> Self {
-        Self { at, what: what.into(), hint: None }
+        Self { at, what: what.into(), hint: None, is_null: false }
     }
 
     pub(crate) fn hint(self, hint: &'static str) -> Self {

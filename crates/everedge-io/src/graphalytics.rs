@@ -22,6 +22,7 @@ use crate::error::Fault;
 use crate::ids::{IdColumn, TextIds};
 use crate::lines::{Lines, skip_blanks};
 use crate::read::{Declared, Edges, Grammar, Opened, read_opened};
+use crate::rules::Rules;
 use crate::write::write_id;
 use crate::{Chunk, Error, Format, Id, IdKind, Ids, ReadOptions, Result};
 
@@ -34,6 +35,8 @@ pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fau
         columns: least..=3,
         vertex_count: None,
         weighted: options.weighted,
+        picked: None,
+        rules: Rules::of(options),
     };
     Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })
 }
@@ -88,7 +91,7 @@ impl Grammar for VertexLines {
 
     fn parse<C: IdColumn>(&self, block: &[u8]) -> Result<Edges<C>, Fault> {
         let mut vertices = Edges::<C>::new(false);
-        let mut at = skip_blanks(block, 0);
+        let mut at = if block.is_empty() { 0 } else { skip_blanks(block, 0) };
         while at < block.len() {
             if block[at] != b'\n' {
                 at += vertices.src.take(&block[at..]).map_err(|fault| fault.after(at))?;

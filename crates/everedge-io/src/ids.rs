@@ -4,6 +4,11 @@ use everedge_core::{MAX_VERTEX_ID, VertexId};
 
 use crate::error::{Fault, quote};
 
+/// What to do about an id that is no integer.
+pub(crate) const TEXT_IDS_HINT: &str = "use --ids text for ids that are text";
+/// What to do about an integer that no id map takes.
+pub(crate) const ODD_IDS_HINT: &str = "use --ids text to read ids as text";
+
 /// How the ids of a file are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdKind {
@@ -85,6 +90,9 @@ impl TextIds {
 
 /// A column of ids that is being read. A [`Fault`]'s position counts from the bytes given.
 pub(crate) trait IdColumn: Default + Send {
+    /// Whether ids are kept as they are written.
+    const IS_TEXT: bool;
+
     /// Appends an id that the format itself requires to be an integer.
     fn push_number(&mut self, id: u64) -> Result<(), Fault>;
 
@@ -95,10 +103,25 @@ pub(crate) trait IdColumn: Default + Send {
     /// length.
     fn take(&mut self, text: &[u8]) -> Result<usize, Fault>;
 
+    fn len(&self) -> usize;
+
+    /// Keeps the first `len` ids.
+    fn truncate(&mut self, len: usize);
+
     fn into_ids(self) -> Ids;
 }
 
 impl IdColumn for Vec<VertexId> {
+    const IS_TEXT: bool = false;
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+
     fn push_number(&mut self, id: u64) -> Result<(), Fault> {
         self.push(dense(id)?);
         Ok(())
@@ -120,6 +143,16 @@ impl IdColumn for Vec<VertexId> {
 }
 
 impl IdColumn for Vec<u64> {
+    const IS_TEXT: bool = false;
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+
     fn push_number(&mut self, id: u64) -> Result<(), Fault> {
         self.push(id);
         Ok(())
@@ -141,6 +174,17 @@ impl IdColumn for Vec<u64> {
 }
 
 impl IdColumn for TextIds {
+    const IS_TEXT: bool = true;
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.ends.truncate(len);
+        self.text.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
     fn push_number(&mut self, id: u64) -> Result<(), Fault> {
         self.push(&id.to_string());
         Ok(())
@@ -148,7 +192,7 @@ impl IdColumn for TextIds {
 
     fn push_field(&mut self, field: &[u8]) -> Result<(), Fault> {
         if field.is_empty() {
-            return Err(Fault::new(0, "an id is empty"));
+            return Err(Fault::null("an id is empty"));
         }
         match std::str::from_utf8(field) {
             Ok(id) => self.push(id),
@@ -172,7 +216,7 @@ impl IdColumn for TextIds {
 fn dense(id: u64) -> Result<VertexId, Fault> {
     if id > u64::from(MAX_VERTEX_ID) {
         return Err(Fault::new(0, format!("the id {id} is not below 2^31"))
-            .hint("use --ids map for large ids"));
+            .hint("use --ids integer for large ids"));
     }
     Ok(id as VertexId)
 }
@@ -254,13 +298,13 @@ fn not_an_id(field: &[u8]) -> Fault {
         Fault::new(0, "expected an id, found nothing")
     } else if digits.iter().any(|byte| !byte.is_ascii_digit()) {
         let what = format!("expected an integer id, found {}", quote(field));
-        Fault::new(0, what).hint("use --ids map for ids that are text")
+        Fault::new(0, what).hint(TEXT_IDS_HINT)
     } else if digits.len() < field.len() {
         let what = format!("the id {} is negative", quote(field));
-        Fault::new(0, what).hint("use --ids map to read ids as text")
+        Fault::new(0, what).hint(ODD_IDS_HINT)
     } else {
         let what = format!("the id {} does not fit in 64 bits", quote(field));
-        Fault::new(0, what).hint("use --ids map to read ids as text")
+        Fault::new(0, what).hint(ODD_IDS_HINT)
     }
 }
 
@@ -316,7 +360,7 @@ mod tests {
         let mut ids: Vec<VertexId> = Vec::new();
         assert!(ids.push_field(b"2147483647").is_ok());
         let fault = ids.push_field(b"2147483648").unwrap_err();
-        assert_eq!(fault.hint, Some("use --ids map for large ids"));
+        assert_eq!(fault.hint, Some("use --ids integer for large ids"));
         assert_eq!(ids, [MAX_VERTEX_ID]);
     }
 

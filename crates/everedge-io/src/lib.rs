@@ -6,8 +6,12 @@
 //!
 //! Memory is bounded by a few MiB for each thread, whatever the size of the file or of a line.
 
+mod archive;
+mod arrow_ipc;
 mod binary;
 mod blocks;
+mod columnar;
+mod columns;
 mod compression;
 mod csv;
 mod dimacs;
@@ -16,6 +20,7 @@ mod error;
 mod generate;
 mod graphalytics;
 mod ids;
+mod json_lines;
 mod lines;
 mod matrix_market;
 mod metis;
@@ -23,15 +28,20 @@ mod options;
 mod parquet;
 mod probe;
 mod read;
+mod rules;
+mod survey;
 mod write;
 
+pub use archive::{Entry, is_tar, open_tar};
+pub use arrow_ipc::probe_arrow;
+pub use columns::GuessedColumn;
 pub use compression::{Compress, Compression, Decompress, compress, decompress};
 pub use error::{Error, Place, Result};
 pub use generate::Generator;
 pub use graphalytics::{read_vertices, write_vertices};
 pub use ids::{IdKind, Ids, TextIds};
-pub use options::{Column, Columns, Format, ReadOptions};
+pub use options::{Column, Columns, Format, IdChoice, InputChoices, ReadOptions};
 pub use parquet::{probe_parquet, read_parquet};
-pub use probe::{Guess, GuessedColumn, HEAD_BYTES, probe};
+pub use probe::{Guess, HEAD_BYTES, probe};
 pub use read::{Chunk, ReadSummary, read_edges};
 pub use write::{EdgeWriter, Id, WriteOptions};

@@ -14,8 +14,9 @@ use everedge_core::{MAX_VERTEX_ID, VertexId};
 
 use crate::blocks::cut_at_line;
 use crate::error::{Fault, quote};
-use crate::ids::{IdColumn, first_field, is_separator, parse_integer, scan_integer, take_integer};
+use crate::ids::{IdColumn, first_field, is_separator, parse_integer, take_integer};
 use crate::read::{Edges, Grammar};
+use crate::rules::{Rules, check_number};
 
 /// The variable parts of the grammar.
 #[derive(Debug)]
@@ -28,8 +29,19 @@ pub(crate) struct Lines {
     pub(crate) columns: RangeInclusive<usize>,
     /// If the format declares its vertices, their count: ids are integers from 1 to it.
     pub(crate) vertex_count: Option<VertexId>,
-    /// Whether the third column is kept.
+    /// Whether the column of weights is kept.
     pub(crate) weighted: bool,
+    /// Where ids and weights stand, if not in the first columns; the others may then hold anything.
+    pub(crate) picked: Option<Picked>,
+    pub(crate) rules: Rules,
+}
+
+/// Columns that were chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Picked {
+    pub(crate) src: usize,
+    pub(crate) dst: usize,
+    pub(crate) weight: Option<usize>,
 }
 
 impl Grammar for Lines {
@@ -48,7 +60,8 @@ impl Grammar for Lines {
             at = match block[at] {
                 b'\n' => at + 1,
                 first if self.comments.contains(&first) => line_end(block, at),
-                _ => self.parse_record(block, at, &mut edges)?,
+                b'/' => self.parse_slash(block, at, &mut edges)?,
+                _ => self.parse_or_skip(block, at, &mut edges)?,
             };
         }
         Ok(edges)
@@ -56,6 +69,66 @@ impl Grammar for Lines {
 }
 
 impl Lines {
+    /// Reads the record at `at`, or leaves it out; returns where the next line starts.
+    #[inline]
+    fn parse_or_skip<C: IdColumn>(
+        &self,
+        block: &[u8],
+        at: usize,
+        edges: &mut Edges<C>,
+    ) -> Result<usize, Fault> {
+        let before = edges.src.len();
+        let parsed = match self.picked {
+            None => self.parse_record(block, at, edges),
+            Some(picked) => self.parse_picked(block, at, picked, edges),
+        };
+        parsed.or_else(|fault| {
+            edges.skip_null(self.rules, before, fault)?;
+            Ok(line_end(block, at))
+        })
+    }
+
+    /// Refuses a comment of another kind, which would be taken for an edge.
+    #[cold]
+    fn parse_slash<C: IdColumn>(
+        &self,
+        block: &[u8],
+        at: usize,
+        edges: &mut Edges<C>,
+    ) -> Result<usize, Fault> {
+        check_slashes(&block[at..], self.rules).map_err(|fault| fault.after(at))?;
+        self.parse_or_skip(block, at, edges)
+    }
+
+    /// Reads the chosen columns of the record at `at`; returns where the next line starts.
+    fn parse_picked<C: IdColumn>(
+        &self,
+        block: &[u8],
+        mut at: usize,
+        picked: Picked,
+        edges: &mut Edges<C>,
+    ) -> Result<usize, Fault> {
+        let mut columns = 0;
+        while block[at] != b'\n' {
+            let field = first_field(&block[at..]);
+            if columns == picked.src {
+                self.take_id(block, at, &mut edges.src)?;
+            } else if columns == picked.dst {
+                self.take_id(block, at, &mut edges.dst)?;
+            } else if let Some(weights) =
+                edges.weights.as_mut().filter(|_| picked.weight == Some(columns))
+            {
+                weights.push(self.rules.parse_weight(field).map_err(|f| f.after(at))?);
+            }
+            columns += 1;
+            at = skip_blanks(block, at + field.len());
+        }
+        if !self.columns.contains(&columns) {
+            return Err(self.wrong_columns(at, columns));
+        }
+        Ok(at + 1)
+    }
+
     /// Reads the record at `at`; returns where the next line starts.
     #[inline]
     fn parse_record<C: IdColumn>(
@@ -80,13 +153,23 @@ impl Lines {
     fn take_id<C: IdColumn>(&self, block: &[u8], at: usize, ids: &mut C) -> Result<usize, Fault> {
         let text = &block[at..];
         let len = match self.vertex_count {
-            None => ids.take(text),
+            None if C::IS_TEXT => self.take_text(text, ids),
+            None => self.rules.check_integer_id(text).and_then(|()| {
+                let taken = ids.take(text);
+                taken.map_err(|fault| self.rules.explain_integer(first_field(text), fault))
+            }),
             Some(vertex_count) => take_integer(text).and_then(|(id, len)| {
                 check_declared(id, vertex_count)?;
                 ids.push_number(id).map(|()| len)
             }),
         };
         Ok(at + len.map_err(|fault| fault.after(at))?)
+    }
+
+    fn take_text<C: IdColumn>(&self, text: &[u8], ids: &mut C) -> Result<usize, Fault> {
+        let field = first_field(text);
+        self.rules.check_text_id(field)?;
+        ids.push_field(field).map(|()| field.len())
     }
 
     /// Reads the third and further columns, which start at `at`; keeps the third if asked.
@@ -100,7 +183,9 @@ impl Lines {
         while block[at] != b'\n' {
             let field = first_field(&block[at..]);
             match weights.take() {
-                Some(weights) => weights.push(parse_weight(field).map_err(|f| f.after(at))?),
+                Some(weights) => {
+                    weights.push(self.rules.parse_weight(field).map_err(|f| f.after(at))?);
+                }
                 None => check_number(field).map_err(|f| f.after(at))?,
             }
             columns += 1;
@@ -118,7 +203,7 @@ impl Lines {
         if columns > most {
             Fault::new(at, format!("expected {most} columns, found {columns}"))
         } else if self.weighted {
-            Fault::new(at, "there is no weight").hint("read it without --weighted")
+            Fault::new(at, "there is no weight").hint("the graph keeps one for each edge")
         } else {
             Fault::new(at, format!("expected {least} columns, found {columns}"))
         }
@@ -134,33 +219,14 @@ pub(crate) fn check_declared(id: u64, vertex_count: VertexId) -> Result<(), Faul
     Err(Fault::new(0, what))
 }
 
-/// Reads a weight: a finite decimal number that an `f32` can hold.
-pub(crate) fn parse_weight(field: &[u8]) -> Result<f32, Fault> {
-    /// Whole numbers of so few digits are exact in an `f32`.
-    const EXACT_DIGITS: usize = 7;
-    match scan_integer(field) {
-        Some((weight, len)) if len == field.len() && len <= EXACT_DIGITS => {
-            return Ok(weight as f32);
-        }
-        _ => {}
-    }
-    let weight = std::str::from_utf8(field).ok().and_then(|text| text.trim().parse::<f32>().ok());
-    match weight {
-        Some(weight) if weight.is_finite() => Ok(weight),
-        Some(_) => {
-            Err(Fault::new(0, format!("the weight {} is not a finite 32-bit number", quote(field))))
-        }
-        None => Err(Fault::new(0, format!("expected a number, found {}", quote(field)))),
-    }
-}
-
-/// Checks that a column that is not kept holds a number.
-pub(crate) fn check_number(field: &[u8]) -> Result<(), Fault> {
-    let is_integer = field.iter().all(u8::is_ascii_digit);
-    if is_integer || std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok()) {
+/// Refuses a line of text that starts with `//`: few formats of graphs know such comments.
+pub(crate) fn check_slashes(line: &[u8], rules: Rules) -> Result<(), Fault> {
+    if rules.literal_ids || !line.starts_with(b"//") {
         return Ok(());
     }
-    Err(Fault::new(0, format!("expected a number, found {}", quote(field))))
+    let what =
+        format!("the line starts with // as a comment does: {}", quote(line.trim_ascii_end()));
+    Err(Fault::new(0, what).hint("start comments with #, or take it for ids with --ids text"))
 }
 
 /// Skips the first field, which must be `prefix`, and the blanks after it.

@@ -19,6 +19,7 @@ use crate::error::{Fault, quote};
 use crate::ids::parse_integer;
 use crate::lines::{Lines, fields_of, lines_of, parse_vertex_count};
 use crate::read::{Declared, Opened};
+use crate::rules::Rules;
 use crate::{ReadOptions, Result};
 
 /// How the first line starts.
@@ -38,7 +39,7 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
     let banner = parse_banner(head)?;
     if options.weighted && !banner.has_values {
         let fault = Fault::new(0, "a pattern matrix has no weights");
-        return Err(fault.hint("read it without --weighted"));
+        return Err(fault.hint("the graph keeps one for each edge"));
     }
     let mut lines = lines_of(head).skip(1);
     let size = lines.find(|(_, line)| !line.starts_with(COMMENTS) && !line.trim_ascii().is_empty());
@@ -53,6 +54,8 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         columns,
         vertex_count: Some(vertices),
         weighted: options.weighted,
+        picked: None,
+        rules: Rules::of(options),
     };
     let declared = Declared { vertices: Some(vertices), edges: Some(edges) };
     Ok(Opened { grammar, header_bytes: place.end, declared })

@@ -28,12 +28,11 @@ use everedge_core::VertexId;
 use crate::blocks::Blocks;
 use crate::error::{Fault, quote};
 use crate::ids::{IdColumn, first_field, is_separator, parse_integer, take_integer};
-use crate::lines::{
-    check_declared, check_number, fields_of, line_end, lines_of, parse_vertex_count, parse_weight,
-};
+use crate::lines::{check_declared, fields_of, line_end, lines_of, parse_vertex_count};
 use crate::read::{Declared, Edges, Sink, check_counts, check_text};
+use crate::rules::{Rules, check_number};
 use crate::write::unwritable;
-use crate::{Error, Format, Id, Place, ReadOptions, ReadSummary, Result};
+use crate::{Chunk, Error, Format, Id, Place, ReadOptions, ReadSummary, Result};
 
 const COMMENT: u8 = b'%';
 
@@ -58,14 +57,14 @@ pub(crate) fn read<C: IdColumn, E: From<Error> + Send>(
     let header = parse_header(blocks.peek()?, options.weighted);
     let header = header.map_err(|fault| blocks.header_error(fault))?;
     blocks.skip(header.bytes);
-    let mut body = Body::new(header, options.weighted);
+    let mut body = Body::new(header, options);
     let mut summary = ReadSummary { bytes: blocks.offset(), ..ReadSummary::default() };
     while let Some(block) = blocks.next_batch(1, cut_at_blank).pop() {
         let edges = check_text(&block.bytes).and_then(|()| body.parse::<C>(&block.bytes));
         let edges = edges.map_err(|fault| block.error(fault))?;
         let chunk = edges.into_chunk(Place::Line(block.line), block.end_offset());
-        summary.bytes = chunk.bytes_read;
-        summary.edges += chunk.src.len() as u64;
+        let chunk = Chunk { is_pause: block.is_pause, ..chunk };
+        summary.take(&chunk);
         sink(chunk)?;
     }
     blocks.finish()?;
@@ -83,7 +82,7 @@ pub(crate) fn parse_header(head: &[u8], weighted: bool) -> Result<Header, Fault>
     let header = parse_sizes(line).map_err(|fault| fault.after(place.start))?;
     if weighted && !header.has_weights {
         let fault = Fault::new(place.start, "the header says that edges have no weights");
-        return Err(fault.hint("read it without --weighted"));
+        return Err(fault.hint("the graph keeps one for each edge"));
     }
     Ok(Header { bytes: place.end, ..header })
 }
@@ -121,6 +120,8 @@ fn cut_at_blank(bytes: &[u8]) -> Option<usize> {
 struct Body {
     header: Header,
     weighted: bool,
+    /// Weights that are not kept may be any number.
+    rules: Rules,
     /// The vertex whose line it is.
     vertex: u64,
     /// How many numbers of the line were read.
@@ -150,10 +151,21 @@ impl EdgeSum {
 }
 
 impl Body {
-    fn new(header: Header, weighted: bool) -> Self {
-        let (lower, higher) = (EdgeSum::default(), EdgeSum::default());
-        let (vertex, column, neighbor, in_comment) = (1, 0, None, false);
-        Self { header, weighted, vertex, column, neighbor, in_comment, lower, higher }
+    fn new(header: Header, options: &ReadOptions) -> Self {
+        Self {
+            header,
+            weighted: options.weighted,
+            rules: Rules {
+                round_weights: options.round_weights || !options.weighted,
+                ..Rules::of(options)
+            },
+            vertex: 1,
+            column: 0,
+            neighbor: None,
+            in_comment: false,
+            lower: EdgeSum::default(),
+            higher: EdgeSum::default(),
+        }
     }
 
     fn parse<C: IdColumn>(&mut self, block: &[u8]) -> Result<Edges<C>, Fault> {
@@ -201,7 +213,7 @@ impl Body {
         let taken = if self.column < self.header.skipped_columns {
             check_number(field)
         } else if let Some(neighbor) = self.neighbor.take() {
-            parse_weight(field).and_then(|weight| self.push(neighbor, weight, edges))
+            self.rules.parse_weight(field).and_then(|weight| self.push(neighbor, weight, edges))
         } else {
             self.take_neighbor(field, edges)
         };

@@ -1,7 +1,7 @@
 //! Apache Parquet tables of edges: a column of sources, one of destinations, perhaps one of weights.
 //!
-//! Source: the Apache Parquet format, version 2. Ids may be integers of any width or strings; weights
-//! any numbers; nulls are refused. Written tables have the columns `src`, `dst` and `weight`, the
+//! Source: the Apache Parquet format, version 2. Columns are read as
+//! `columnar.rs` says. Written tables have the columns `src`, `dst` and `weight`, the
 //! ids being INT32 (dense), UINT64 (sparse) or strings, compressed with Zstandard.
 //!
 //! Parquet keeps its schema at the end, so it is read from an open file and not from a stream.
@@ -18,13 +18,10 @@
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::array::{Float32Array, Int32Array, StringArray, UInt64Array};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Float32Type, Int64Type, Schema, UInt64Type};
+use arrow::array::{ArrayRef, Float32Array, Int32Array, RecordBatch, StringArray, UInt64Array};
+use arrow::datatypes::{DataType, Field, Schema};
 use everedge_core::{VertexId, par};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::ProjectionMask;
@@ -35,14 +32,13 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-use crate::csv::find_pair;
-use crate::error::Fault;
+use crate::columnar::{self, Wanted};
 use crate::ids::{IdColumn, TextIds};
-use crate::probe::{GuessedColumn, Sample};
-use crate::read::{Declared, Edges, check_counts};
+use crate::read::{Declared, check_counts};
+use crate::rules::Rules;
 use crate::write::Id;
 use crate::{
-    Chunk, Column, Error, Format, Guess, IdKind, Place, ReadOptions, ReadSummary, Result,
+    Chunk, Error, Format, Guess, IdKind, InputChoices, Place, ReadOptions, ReadSummary, Result,
     WriteOptions,
 };
 
@@ -52,29 +48,16 @@ const BATCH_ROWS: usize = 1 << 16;
 /// Guesses how to read a Parquet file, from its schema and first rows.
 ///
 /// # Errors
-/// [`Error::Syntax`] if it is not a Parquet file or has fewer than two columns.
-pub fn probe_parquet(file: File) -> Result<Guess> {
+/// [`Error::Syntax`] if it is not a Parquet file, has fewer than two columns, or not those that were
+/// chosen.
+pub fn probe_parquet(file: File, choices: &InputChoices) -> Result<Guess> {
     let builder = open(file)?;
-    let fields = builder.schema().fields();
-    let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
-    let columns = fields.iter().map(|field| GuessedColumn {
-        name: Some(field.name().clone()),
-        is_numeric: field.data_type().is_numeric(),
-    });
-    let columns: Vec<GuessedColumn> = columns.collect();
-    if columns.len() < 2 {
-        return Err(syntax(Place::Whole, "there is no second column for destinations"));
-    }
-    let (src, dst) = find_pair(&names).unwrap_or((0, 1));
-    let mut sample = Sample::default();
-    if let Some(batch) = next_batch(&mut project(builder, &[src, dst])?)? {
-        for ids in batch.columns() {
-            let ids: TextIds = take_ids(ids).map_err(|fault| row_error(fault, 0))?;
-            ids.iter().for_each(|id| sample.add_id(id));
-        }
-    }
-    let guess = Guess::of(Format::Parquet);
-    Ok(Guess { ids: sample.ids(), columns, has_header: true, src, dst, ..guess })
+    let schema = builder.schema().clone();
+    let first = |ends: &[usize]| match next_batch(&mut project(builder, ends)?)? {
+        Some(batch) => Ok(Some(batch)),
+        None => Ok(Some(RecordBatch::new_empty(Arc::new(Schema::empty())))),
+    };
+    columnar::guess(Format::Parquet, &schema, first, choices)
 }
 
 /// Reads the edges of a Parquet file, as [`read_edges`](crate::read_edges) does for other formats.
@@ -103,22 +86,28 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
     let file_bytes = file.metadata().map_err(Error::Io)?.len();
     let builder = open(file)?;
     let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    let wanted = find_columns(builder.schema(), options)?;
-    let mut batches = project(builder, &wanted)?;
-    let mut rows = 0;
-    let mut chunk = None;
+    let wanted = Wanted::find(builder.schema(), options)?;
+    let mut batches = project(builder, &wanted.0)?;
+    let (wanted, rules) = (wanted.projected(), Rules::of(options));
+    let (mut rows, mut summary) = (0, ReadSummary::default());
+    let mut chunk: Option<Chunk> = None;
     loop {
-        let hand_on = || chunk.take().map_or(Ok(()), &mut *sink);
+        let hand_on = || {
+            chunk.take().map_or(Ok(()), |chunk| {
+                summary.take(&chunk);
+                sink(chunk)
+            })
+        };
         let (handed_on, next) = par::beside(hand_on, || next_batch(&mut batches));
         handed_on?;
         let Some(batch) = next? else { break };
-        let edges = take_edges::<C>(&batch, &wanted).map_err(|fault| row_error(fault, rows))?;
+        let edges = columnar::take_edges::<C>(&batch, &wanted, rules, rows)?;
         let place = Place::Row(1 + rows);
         rows += batch.num_rows() as u64;
         let share = rows as f64 / row_count.max(rows).max(1) as f64;
         chunk = Some(edges.into_chunk(place, (file_bytes as f64 * share) as u64));
     }
-    let summary = ReadSummary { edges: rows, bytes: file_bytes, vertices: None };
+    let summary = ReadSummary { bytes: file_bytes, ..summary };
     Ok(check_counts(summary, Declared::default())?)
 }
 
@@ -154,106 +143,17 @@ fn next_batch(batches: &mut ParquetRecordBatchReader) -> Result<Option<RecordBat
     decode(|| Ok(batches.next().transpose()?))
 }
 
-/// Runs the decoder of the `parquet` crate, which answers some damaged files with a panic.
 fn decode<T>(decoder: impl FnOnce() -> Result<T, ParquetError>) -> Result<T> {
-    let result = panic::catch_unwind(AssertUnwindSafe(decoder));
-    result
-        .unwrap_or_else(|_| Err(ParquetError::General("its pages contradict it".to_owned())))
-        .map_err(damaged)
-}
-
-/// Returns where sources, destinations and, if they are asked for, weights stand.
-fn find_columns(schema: &Schema, options: &ReadOptions) -> Result<Vec<usize>> {
-    let columns = &options.columns;
-    let weight = options.weighted.then_some(&columns.weight);
-    let wanted = [&columns.src, &columns.dst].into_iter().chain(weight);
-    let find = |column: &Column| {
-        let found = match column {
-            Column::Index(idx) => Some(*idx).filter(|idx| *idx < schema.fields().len()),
-            Column::Name(name) => schema.index_of(name).ok(),
-        };
-        found.ok_or_else(|| {
-            let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-            syntax(Place::Whole, format!("there is no {column:?} among {names:?}"))
-        })
-    };
-    wanted.map(find).collect()
-}
-
-fn take_edges<C: IdColumn>(batch: &RecordBatch, wanted: &[usize]) -> Result<Edges<C>, Fault> {
-    let mut in_file_order = wanted.to_vec();
-    in_file_order.sort_unstable();
-    in_file_order.dedup();
-    let column = |idx: usize| {
-        let place = in_file_order.binary_search(&idx).ok().filter(|at| *at < batch.num_columns());
-        place.map(|at| batch.column(at)).ok_or_else(|| Fault::new(0, "a column is missing"))
-    };
-    let (src, dst) = (take_ids(column(wanted[0])?)?, take_ids(column(wanted[1])?)?);
-    let weights = wanted.get(2).map(|&idx| take_weights(column(idx)?)).transpose()?;
-    Ok(Edges { src, dst, weights })
-}
-
-/// Reads a column of ids; a fault's position is a row.
-fn take_ids<C: IdColumn>(array: &ArrayRef) -> Result<C, Fault> {
-    check_no_null(array)?;
-    let mut ids = C::default();
-    let kind = array.data_type();
-    let wrong_kind = || Fault::new(0, format!("a column of {kind} is neither integers nor text"));
-    let at_row = |row: usize| move |fault: Fault| Fault { at: row, ..fault };
-    if let Some(numbers) = array.as_primitive_opt::<UInt64Type>() {
-        for (row, &id) in numbers.values().iter().enumerate() {
-            ids.push_number(id).map_err(at_row(row))?;
-        }
-    } else if kind.is_integer() {
-        let numbers = cast(array, &DataType::Int64).map_err(|_| wrong_kind())?;
-        for (row, &id) in numbers.as_primitive::<Int64Type>().values().iter().enumerate() {
-            let id = u64::try_from(id)
-                .map_err(|_| Fault::new(row, format!("the id {id} is negative")))?;
-            ids.push_number(id).map_err(at_row(row))?;
-        }
-    } else if matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
-        let texts = cast(array, &DataType::LargeUtf8).map_err(|_| wrong_kind())?;
-        for (row, id) in texts.as_string::<i64>().iter().enumerate() {
-            ids.push_field(id.unwrap_or_default().as_bytes()).map_err(at_row(row))?;
-        }
-    } else {
-        return Err(wrong_kind());
-    }
-    Ok(ids)
-}
-
-fn take_weights(array: &ArrayRef) -> Result<Vec<f32>, Fault> {
-    check_no_null(array)?;
-    let wrong_kind =
-        || Fault::new(0, format!("a column of {} holds no weights", array.data_type()));
-    if !array.data_type().is_numeric() {
-        return Err(wrong_kind());
-    }
-    let weights = cast(array, &DataType::Float32).map_err(|_| wrong_kind())?;
-    let weights = weights.as_primitive::<Float32Type>().values().to_vec();
-    match weights.iter().position(|weight| !weight.is_finite()) {
-        Some(row) => Err(Fault::new(row, "the weight is not a finite 32-bit number")),
-        None => Ok(weights),
-    }
-}
-
-fn check_no_null(array: &ArrayRef) -> Result<(), Fault> {
-    match (0..array.len()).find(|&row| array.null_count() > 0 && array.is_null(row)) {
-        Some(row) => Err(Fault::new(row, "an id or a weight is null")),
-        None => Ok(()),
-    }
-}
-
-fn row_error(fault: Fault, rows_before: u64) -> Error {
-    let place = Place::Row(1 + rows_before + fault.at as u64);
-    fault.into_error(place)
-}
-
-fn syntax(place: Place, what: impl Into<String>) -> Error {
-    Error::Syntax { place, what: what.into(), hint: None }
+    columnar::catch(decoder, damaged)
 }
 
 fn damaged(reason: impl Display) -> Error {
+    let reason = reason.to_string();
+    if reason.starts_with("NYI") || reason.contains("Disabled feature") {
+        let what = format!("this Parquet file needs what is not read here: {reason}");
+        let hint = Some("write it again with Zstandard, Snappy or no compression");
+        return Error::Syntax { place: Place::Whole, what, hint };
+    }
     let what = format!("this is no whole Parquet file: {reason}");
     Error::Syntax { place: Place::Whole, what, hint: Some("is the file complete?") }
 }

@@ -1,28 +1,30 @@
 //! Guesses from a file's name and its first bytes how it is to be read.
 //!
 //! What the first bytes prove counts first (a Matrix Market banner, Parquet's mark), then the
-//! extension, then what a line looks like: commas, or blanks. The kind of ids is that of the ids in
-//! the first bytes; ids further on that do not fit it are errors of reading.
+//! extension, then what the first lines look like: objects of JSON, columns between commas, tabs or
+//! the like, or blanks. The kind of ids is that of the ids in the first bytes; ids further on that do
+//! not fit it are errors of reading.
 
-use std::collections::HashSet;
-
-use everedge_core::MAX_VERTEX_ID;
-
-use crate::csv::{Records, find_pair, is_name};
+use crate::arrow_ipc::{CONTINUATION, FILE_MAGIC};
+use crate::columns::{GuessedColumn, Resolved, is_weight};
+use crate::csv::{self, Records};
+use crate::edge_list;
 use crate::error::{Fault, quote};
-use crate::lines::{fields_of, lines_of, parse_weight};
+use crate::lines::{check_slashes, fields_of, lines_of};
+use crate::rules::Rules;
+use crate::survey::{Row, Sample, Survey};
 use crate::{
-    Column, Columns, Compression, Error, Format, IdKind, Place, ReadOptions, Result, dimacs,
-    matrix_market, metis,
+    Column, Columns, Compression, Error, Format, IdChoice, IdKind, InputChoices, Place,
+    ReadOptions, Result, dimacs, json_lines, matrix_market, metis,
 };
 
 /// How many decompressed bytes make a good guess; fewer will do at the end of the input.
 pub const HEAD_BYTES: usize = 1 << 16;
 
-/// Ids below this bound are dense, however few there are: arrays of that length cost little.
-const DENSE_BOUND: u64 = 1 << 26;
-/// How many times larger than the number of ids seen the largest dense id may be.
-const DENSE_SPREAD: u64 = 64;
+/// Lines that are compared to find what separates their columns.
+const COMPARED_LINES: usize = 20;
+/// What may separate the columns of a table, the more usual first.
+const DELIMITERS: [u8; 4] = *b",\t;|";
 
 /// How a file is probably to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,51 +36,43 @@ pub struct Guess {
     /// The columns of a table or the fields of a line, those of ids included; empty where the
     /// format fixes them.
     pub columns: Vec<GuessedColumn>,
+    /// What separates the columns of CSV or TSV.
+    pub delimiter: Option<u8>,
     /// Whether the first row of a table holds names.
     pub has_header: bool,
     /// Which column holds sources.
     pub src: usize,
     /// Which column holds destinations.
     pub dst: usize,
+    /// Which column holds weights, if one may.
+    pub weight: Option<usize>,
     /// Whether the graph is directed, if the format or its header says so.
     pub directed: Option<bool>,
-    /// Whether there are weights, if the format or its header says so.
+    /// Whether there are weights, if the format, its header or the name of a column says so.
     pub weighted: Option<bool>,
-}
-
-/// A column that a guess found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GuessedColumn {
-    /// Its name, if there is a header.
-    pub name: Option<String>,
-    /// Whether all its fields seen are finite numbers.
-    pub is_numeric: bool,
 }
 
 impl Guess {
     /// Returns options to read the file without weights as guessed.
     pub fn options(&self) -> ReadOptions {
-        let weight = Column::Index(self.weight().unwrap_or(2));
-        let columns =
-            Columns { src: Column::Index(self.src), dst: Column::Index(self.dst), weight };
-        let header = Some(self.has_header);
-        let ids = self.ids;
-        ReadOptions { format: self.format, ids, weighted: false, columns, header }
-    }
-
-    /// Returns the column that is likely to hold weights: one with a usual name, or else the first
-    /// numeric column that holds no ids.
-    pub fn weight(&self) -> Option<usize> {
-        const NAMES: [&str; 5] = ["weight", "w", "length", "distance", "cost"];
-        let is_weight = |(_, column): &(usize, &GuessedColumn)| {
-            let name = column.name.as_deref().unwrap_or_default();
-            NAMES.iter().any(|weight| name.eq_ignore_ascii_case(weight))
+        let column = |idx: usize| match (self.format, self.columns.get(idx)) {
+            // The keys of an object may come in any order.
+            (Format::JsonLines, Some(GuessedColumn { name: Some(name), .. })) => {
+                Column::Name(name.clone())
+            }
+            _ => Column::Index(idx),
         };
-        let others = || {
-            let numeric = self.columns.iter().enumerate().filter(|(_, column)| column.is_numeric);
-            numeric.filter(|(idx, _)| *idx != self.src && *idx != self.dst)
-        };
-        others().find(is_weight).or_else(|| others().next()).map(|(idx, _)| idx)
+        ReadOptions {
+            ids: self.ids,
+            columns: Columns {
+                src: column(self.src),
+                dst: column(self.dst),
+                weight: column(self.weight.unwrap_or(2)),
+            },
+            header: Some(self.has_header),
+            delimiter: self.delimiter,
+            ..ReadOptions::new(self.format)
+        }
     }
 
     pub(crate) fn of(format: Format) -> Self {
@@ -86,44 +80,66 @@ impl Guess {
             format,
             ids: IdKind::Dense,
             columns: Vec::new(),
+            delimiter: None,
             has_header: false,
             src: 0,
             dst: 1,
+            weight: None,
             directed: None,
             weighted: None,
         }
     }
+
+    /// Returns the guess with columns, one of which may be called `weight`.
+    pub(crate) fn with_columns(self, resolved: Resolved, ids: IdKind) -> Self {
+        let Resolved { src, dst, weight } = resolved;
+        let name = weight.and_then(|idx| self.columns.get(idx)?.name.as_deref());
+        let weighted = name.is_some_and(is_weight).then_some(true);
+        Self { src, dst, weight, ids, weighted, ..self }
+    }
+
+    fn with_survey(self, survey: Survey) -> Self {
+        let Survey { has_header, columns, resolved, ids } = survey;
+        Self { has_header, columns, ..self }.with_columns(resolved, ids)
+    }
 }
 
-/// Guesses how to read a file called `name` whose decompressed bytes start with `head`.
+/// Guesses how to read a file called `name` whose decompressed bytes start with `head`; what
+/// `choices` fixes is not guessed.
 ///
 /// `head` is the first [`HEAD_BYTES`] or so, from [`decompress`](crate::decompress); endings such
-/// as `.gz` in `name` are ignored. Parquet keeps its schema at the end of the file, so its columns
-/// are not guessed here but by [`probe_parquet`](crate::probe_parquet).
+/// as `.gz` in `name` are ignored. Parquet keeps its schema at the end of the file and Arrow's may be
+/// long, so their columns are not guessed here but by [`probe_parquet`](crate::probe_parquet) and
+/// [`probe_arrow`](crate::probe_arrow).
 ///
 /// # Errors
-/// [`Error::Syntax`] if it is an archive, binary data of no known format, or does not have the
-/// header that its format needs.
+/// [`Error::Syntax`] if it is an archive, binary data of no known format, does not have the
+/// header that its format needs or the columns that were chosen.
 ///
 /// # Example
 /// ```
-/// use everedge_io::{Format, IdKind, probe};
-/// let guess = probe("deps.csv.gz", b"source,target\nbash,libc6\n")?;
+/// use everedge_io::{Format, IdKind, InputChoices, probe};
+/// let guess = probe("deps.csv.gz", b"source,target\nbash,libc6\n", &InputChoices::default())?;
 /// assert_eq!((guess.format, guess.ids, guess.has_header), (Format::Csv, IdKind::Text, true));
 /// # Ok::<(), everedge_io::Error>(())
 /// ```
-pub fn probe(name: &str, head: &[u8]) -> Result<Guess> {
+pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
     refuse_archives(head)?;
-    let format = format_of(&extension(name), head);
+    let format = match choices.format {
+        Some(format) => format,
+        None => format_of(&extension(name), head, choices)?,
+    };
+    check_choices(format, choices)?;
     let text = match format {
-        Format::Binary | Format::Parquet => return Ok(binary_guess(format)),
+        Format::Binary => return Ok(Guess { weighted: Some(false), ..Guess::of(format) }),
+        Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),
         _ => whole_lines(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head)),
     };
-    let guess = match format {
-        Format::Csv => table_guess(format, text, b','),
-        Format::Tsv => table_guess(format, text, b'\t'),
-        _ => check_binary(text).and_then(|()| lines_guess(format, text)),
-    };
+    let guess = check_binary(text).and_then(|()| match format {
+        Format::Csv | Format::Tsv => table_guess(format, text, choices),
+        Format::JsonLines => json_lines::guess(text, choices),
+        _ => lines_guess(format, text, choices),
+    });
     guess.map_err(|fault| {
         let lines = lines_of(text).take_while(|(place, _)| place.end <= fault.at).count();
         fault.into_error(Place::Line(1 + lines as u64))
@@ -132,72 +148,139 @@ pub fn probe(name: &str, head: &[u8]) -> Result<Guess> {
 
 /// Refuses what is compressed in a way that `decompress` does not know, or twice.
 fn refuse_archives(head: &[u8]) -> Result<()> {
-    const ARCHIVES: [(&[u8], &str); 4] = [
+    const ARCHIVES: [(&[u8], &str); 5] = [
         (b"PK\x03\x04", "this is a zip archive"),
-        (b"\xfd7zXZ\0", "this is xz data"),
-        (b"BZh", "this is bzip2 data"),
         (b"7z\xbc\xaf\x27\x1c", "this is a 7z archive"),
+        (b"Rar!", "this is a RAR archive"),
+        (b"\x04\x22\x4d\x18", "this is LZ4 data"),
+        (b"FEA1", "this is a Feather file of version 1"),
     ];
     let archive = ARCHIVES.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, what)| *what);
     let twice = (Compression::of(head) != Compression::None).then_some("this is compressed twice");
     archive.or(twice).map_or(Ok(()), |what| {
-        let hint = Some("extract the graph, or compress it with gzip or zstd");
+        let hint = Some("extract the graph, or compress it with gzip, bzip2, xz or zstd");
         Err(Error::Syntax { place: Place::Whole, what: what.to_owned(), hint })
     })
+}
+
+/// Refuses choices that the format leaves no room for.
+fn check_choices(format: Format, choices: &InputChoices) -> Result<()> {
+    let is_text_table = matches!(format, Format::Csv | Format::Tsv | Format::EdgeList);
+    let what = if choices.has_columns() && !format.has_columns() {
+        "the format says where ids and weights stand: leave the columns out"
+    } else if choices.header.is_some() && !is_text_table {
+        "only CSV, TSV and edge lists may start with names: leave the header out"
+    } else if choices.delimiter.is_some() && !matches!(format, Format::Csv | Format::Tsv) {
+        "only CSV and TSV have a separator to choose: leave it out"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Unsupported { format, what })
 }
 
 /// Returns the extension of a name in lower case, that of a compression taken off.
 fn extension(name: &str) -> String {
     let name = name.to_ascii_lowercase();
-    let stem = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let (_, stem) = Compression::of_name(&name);
     stem.rsplit_once('.').map_or("", |(_, extension)| extension).to_owned()
 }
 
-fn format_of(extension: &str, head: &[u8]) -> Format {
-    if head.starts_with(b"PAR1") {
-        return Format::Parquet;
-    }
+fn format_of(extension: &str, head: &[u8], choices: &InputChoices) -> Result<Format> {
     let starts_as = |magic: &[u8]| {
         head.get(..magic.len()).is_some_and(|start| start.eq_ignore_ascii_case(magic))
     };
+    if head.starts_with(b"PAR1") {
+        return Ok(Format::Parquet);
+    }
+    if head.starts_with(FILE_MAGIC) {
+        return Ok(Format::Arrow);
+    }
     if starts_as(matrix_market::MAGIC) {
-        return Format::MatrixMarket;
+        return Ok(Format::MatrixMarket);
     }
-    match extension {
-        "mtx" => Format::MatrixMarket,
-        "gr" => Format::Dimacs,
-        "graph" | "metis" => Format::Metis,
-        "e" => Format::Graphalytics,
-        "v" => Format::GraphalyticsVertices,
-        "bin" => Format::Binary,
-        "parquet" => Format::Parquet,
-        _ => format_of_line(extension, head),
+    match Format::from_ending(extension) {
+        None | Some(Format::EdgeList | Format::Csv | Format::Tsv | Format::JsonLines) => {}
+        Some(format) => return Ok(format),
     }
+    if head.starts_with(&CONTINUATION) {
+        return Ok(Format::Arrow);
+    }
+    format_of_line(extension, head, choices)
 }
 
-/// Chooses among the formats of lines by the first one that holds an edge.
-fn format_of_line(extension: &str, head: &[u8]) -> Format {
+/// Chooses among the formats of lines by the first ones that hold an edge.
+fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Result<Format> {
     let is_edge = |line: &&[u8]| {
         let line = line.trim_ascii();
         !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%")
     };
-    let line = lines_of(head).map(|(_, line)| line).find(is_edge).unwrap_or_default();
+    let lines: Vec<&[u8]> = lines_of(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head))
+        .map(|(_, line)| line)
+        .filter(is_edge)
+        .take(COMPARED_LINES)
+        .collect();
+    let line = lines.first().copied().unwrap_or_default();
     let fields: Vec<&[u8]> = fields_of(line).collect();
-    match (extension, &fields[..]) {
-        // Tables have no comments; a commented one is an edge list.
-        ("tsv", _) if line.contains(&b'\t') && !head.starts_with(b"#") => Format::Tsv,
-        (_, [b"p", b"sp" | b"tw", ..] | [b"a", _, _, _] | [b"c"]) => Format::Dimacs,
-        _ if line.contains(&b',') => Format::Csv,
-        ("csv", _) if line.contains(&b'\t') => Format::Tsv,
-        ("csv", [] | [_]) => Format::Csv,
-        ("tsv", [] | [_]) => Format::Tsv,
-        _ => Format::EdgeList,
+    refuse_other_text(line)?;
+    if line.trim_ascii_start().starts_with(b"{") {
+        return Ok(Format::JsonLines);
     }
+    if let [b"p", b"sp" | b"tw", ..] | [b"a", _, _, _] | [b"c"] = fields[..] {
+        return Ok(Format::Dimacs);
+    }
+    let is_spaced =
+        |line: &&[u8]| line.split(|b| *b == b'\t').any(|f| f.trim_ascii().contains(&b' '));
+    let is_table = matches!(extension, "tsv" | "csv");
+    if is_table && choices.delimiter.is_none() && fields.len() < 2 && delimiter_of(&lines).is_none()
+    {
+        return Ok(if extension == "tsv" { Format::Tsv } else { Format::Csv });
+    }
+    // Tables have no comments; a commented one is an edge list.
+    let is_tsv = is_table && !head.starts_with(b"#");
+    Ok(match choices.delimiter.or_else(|| delimiter_of(&lines)) {
+        Some(b'\t') if choices.delimiter.is_some() => Format::Tsv,
+        Some(b'\t') if is_tsv || lines.iter().all(|line| is_spaced(&line)) => Format::Tsv,
+        Some(b'\t') | None => Format::EdgeList,
+        Some(_) => Format::Csv,
+    })
 }
 
-fn binary_guess(format: Format) -> Guess {
-    let weighted = (format == Format::Binary).then_some(false);
-    Guess { weighted, ..Guess::of(format) }
+/// Refuses well-known text that holds no edges as lines do.
+fn refuse_other_text(line: &[u8]) -> Result<()> {
+    let line = line.trim_ascii_start();
+    let (what, hint) = if line.starts_with(b"[") {
+        ("this is an array of JSON", "make it JSON Lines: jq -c '.[]'")
+    } else if line.starts_with(b"<") {
+        ("this is XML or HTML", "write the edges as CSV")
+    } else if line.starts_with(b"graph [") || line.starts_with(b"Creator ") {
+        ("this is GML", "write the edges as CSV")
+    } else if line.starts_with(b"digraph ") || line.starts_with(b"strict ") {
+        ("this is a graph for Graphviz", "write the edges as CSV")
+    } else {
+        return Ok(());
+    };
+    Err(Error::Syntax { place: Place::Whole, what: what.to_owned(), hint: Some(hint) })
+}
+
+/// Returns the separator that splits all lines into as many columns, more than any other does.
+fn delimiter_of(lines: &[&[u8]]) -> Option<u8> {
+    let width = |line: &[u8], delimiter: u8| {
+        let mut records = Records::new(line, delimiter);
+        records.advance().map_or(1, |_| records.texts().len())
+    };
+    let score = |delimiter: u8| {
+        let widths: Vec<usize> = lines.iter().map(|line| width(line, delimiter)).collect();
+        let first = *widths.first()?;
+        // Lines of unequal lengths may be wrong ones of a table, which reading will say.
+        (first > 1).then(|| (widths.iter().all(|width| *width == first), first))
+    };
+    // A tab seldom stands for anything else.
+    if matches!(score(b'\t'), Some((true, _))) {
+        return Some(b'\t');
+    }
+    // The last of equals counts.
+    let found = DELIMITERS.iter().rev().filter_map(|&d| Some((score(d)?, d)));
+    found.max_by_key(|(score, _)| *score).map(|(_, delimiter)| delimiter)
 }
 
 /// Returns `head` up to its last line end, or all if it has none.
@@ -213,7 +296,7 @@ fn check_binary(text: &[u8]) -> Result<(), Fault> {
     })
 }
 
-fn lines_guess(format: Format, text: &[u8]) -> Result<Guess, Fault> {
+fn lines_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Guess, Fault> {
     let guess = Guess::of(format);
     Ok(match format {
         Format::MatrixMarket => {
@@ -229,101 +312,52 @@ fn lines_guess(format: Format, text: &[u8]) -> Result<Guess, Fault> {
             let weighted = Some(metis::parse_header(text, false)?.has_weights);
             Guess { directed: Some(false), weighted, ..guess }
         }
+        Format::EdgeList => {
+            check_start(text, choices)?;
+            let start = edge_list::start_of(text, usize::MAX);
+            guess.with_survey(Survey::new(&start.rows, start.comment, choices)?)
+        }
         _ => {
-            let mut sample = Sample::default();
-            let lines = lines_of(text).filter(|(_, line)| !line.starts_with(b"#"));
-            for (_, line) in lines.filter(|(_, line)| !line.starts_with(b"%")) {
-                sample.add(fields_of(line), 0, 1);
-            }
-            Guess { ids: sample.ids(), columns: sample.columns(&[]), ..guess }
+            let rows = edge_list::start_of(text, usize::MAX).rows;
+            let weighted = rows.first().map(|row| row.len() > 2);
+            let choices = InputChoices { header: Some(false), ..choices.clone() };
+            let ids = match format {
+                Format::Graphalytics => Survey::new(&rows, Vec::new(), &choices)?.ids,
+                _ => vertex_ids(&rows, choices.ids),
+            };
+            Guess { ids, weighted, ..guess }
         }
     })
 }
 
-fn table_guess(format: Format, text: &[u8], delimiter: u8) -> Result<Guess, Fault> {
-    check_binary(text)?;
-    let mut records = Records::new(text, delimiter);
-    let first = if records.advance()? { records.names() } else { Vec::new() };
-    let (src, dst) = find_pair(&first).unwrap_or((0, 1));
+/// Returns the kind of ids of which one stands on each line.
+fn vertex_ids(rows: &[Row], choice: IdChoice) -> IdKind {
     let mut sample = Sample::default();
-    // The last record may be cut off inside of a quoted field.
-    while records.advance().unwrap_or(false) {
-        let fields = records.names();
-        sample.add(fields.iter().map(String::as_bytes), src, dst);
-    }
-    let has_header = find_pair(&first).is_some() || sample.is_header(&first, src, dst);
-    if !has_header {
-        sample.add(first.iter().map(String::as_bytes), src, dst);
-    }
-    let columns = sample.columns(if has_header { &first } else { &[] });
-    if columns.len() == 1 || (columns.is_empty() && first.len() == 1) {
-        let what = format!("a record has one column only: {}", quote(first.concat().as_bytes()));
-        return Err(Fault::new(0, what).hint("columns must be separated by commas or tabs"));
-    }
-    Ok(Guess { ids: sample.ids(), columns, has_header, src, dst, ..Guess::of(format) })
+    rows.iter().flatten().for_each(|id| sample.add_id(id));
+    sample.ids(choice)
 }
 
-/// What the ids and the other fields seen so far look like.
-#[derive(Default)]
-pub(crate) struct Sample {
-    ids_seen: HashSet<u64>,
-    id_max: u64,
-    has_text_ids: bool,
-    /// For each column, whether all its fields were numbers.
-    is_numeric: Vec<bool>,
+/// Refuses a text whose first line is a comment of another kind.
+fn check_start(text: &[u8], choices: &InputChoices) -> Result<(), Fault> {
+    let rules = Rules { literal_ids: choices.ids == IdChoice::Text, ..Rules::default() };
+    let mut lines = lines_of(text).filter(|(_, line)| !line.trim_ascii().is_empty());
+    let Some((place, line)) = lines.next() else { return Ok(()) };
+    check_slashes(line.trim_ascii_start(), rules).map_err(|fault| fault.after(place.start))
 }
 
-impl Sample {
-    fn add<'a>(&mut self, fields: impl Iterator<Item = &'a [u8]>, src: usize, dst: usize) {
-        for (idx, field) in fields.enumerate() {
-            if idx == self.is_numeric.len() {
-                self.is_numeric.push(true);
-            }
-            self.is_numeric[idx] &= parse_weight(field).is_ok();
-            if idx == src || idx == dst {
-                self.add_id(&String::from_utf8_lossy(field));
-            }
-        }
+fn table_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Guess, Fault> {
+    check_start(text, choices)?;
+    let lines = || lines_of(text).map(|(_, line)| line).filter(|line| !line.is_empty());
+    let delimiter = choices.delimiter.unwrap_or_else(|| match format {
+        Format::Tsv => b'\t',
+        _ => delimiter_of(&lines().take(COMPARED_LINES).collect::<Vec<_>>()).unwrap_or(b','),
+    });
+    let start = csv::start_of(text, delimiter, usize::MAX)?;
+    if let Some([first]) = start.rows.first().map(Vec::as_slice) {
+        let what = format!("a record has one column only: {}", quote(first.as_bytes()));
+        let fault = Fault::new(start.first, what);
+        return Err(fault.hint("--delimiter says what separates the columns"));
     }
-
-    pub(crate) fn add_id(&mut self, id: &str) {
-        match id.parse() {
-            Ok(id) => {
-                self.ids_seen.insert(id);
-                self.id_max = self.id_max.max(id);
-            }
-            Err(_) => self.has_text_ids |= is_name(id),
-        }
-    }
-
-    pub(crate) fn ids(&self) -> IdKind {
-        let spread = self.id_max / DENSE_SPREAD;
-        let is_sparse = self.id_max > u64::from(MAX_VERTEX_ID)
-            || (self.id_max > DENSE_BOUND && spread > self.ids_seen.len() as u64);
-        match (self.has_text_ids, is_sparse) {
-            (true, _) => IdKind::Text,
-            (false, true) => IdKind::Sparse,
-            (false, false) => IdKind::Dense,
-        }
-    }
-
-    /// Returns whether a first record differs from those after it as names do from values.
-    fn is_header(&self, record: &[String], src: usize, dst: usize) -> bool {
-        let is_name_at = |idx: usize| record.get(idx).is_some_and(|field| is_name(field));
-        let ids_are_named = !self.has_text_ids && is_name_at(src) && is_name_at(dst);
-        let is_text_over_numbers = |(idx, &is_numeric): (usize, &bool)| {
-            let is_other = idx != src && idx != dst && idx < record.len();
-            is_numeric && is_other && parse_weight(record[idx].as_bytes()).is_err()
-        };
-        !self.is_numeric.is_empty()
-            && (ids_are_named || self.is_numeric.iter().enumerate().any(is_text_over_numbers))
-    }
-
-    fn columns(&self, names: &[String]) -> Vec<GuessedColumn> {
-        let column = |(idx, &is_numeric): (usize, &bool)| GuessedColumn {
-            name: names.get(idx).cloned(),
-            is_numeric,
-        };
-        self.is_numeric.iter().enumerate().map(column).collect()
-    }
+    let survey = Survey::new(&start.rows, start.comment, choices)?;
+    Ok(Guess { delimiter: Some(delimiter), ..Guess::of(format) }.with_survey(survey))
 }

@@ -16,9 +16,10 @@ use everedge_core::{VertexId, par};
 use crate::blocks::{BLOCK_BYTES, Block, Blocks};
 use crate::error::Fault;
 use crate::ids::{IdColumn, TextIds};
+use crate::rules::Rules;
 use crate::{
-    Error, Format, IdKind, Ids, Place, ReadOptions, Result, binary, csv, dimacs, edge_list,
-    graphalytics, matrix_market, metis,
+    Error, Format, IdKind, Ids, Place, ReadOptions, Result, arrow_ipc, binary, csv, dimacs,
+    edge_list, graphalytics, json_lines, matrix_market, metis,
 };
 
 /// Some of a file's edges, in file order.
@@ -34,6 +35,10 @@ pub struct Chunk {
     pub place: Place,
     /// How many bytes of the decompressed input end with this chunk.
     pub bytes_read: u64,
+    /// Rows that were left out because they hold a null.
+    pub skipped: u64,
+    /// Whether the input has nothing more for now: what came should be dealt with.
+    pub is_pause: bool,
 }
 
 /// What a file held.
@@ -43,12 +48,26 @@ pub struct ReadSummary {
     pub edges: u64,
     /// The length of the decompressed input in bytes.
     pub bytes: u64,
+    /// How many rows were left out because they hold a null.
+    pub skipped: u64,
     /// If the format declares its vertices, their count `n`: they are 1 to `n`, whether an edge
     /// names them or not.
     pub vertices: Option<VertexId>,
 }
 
+impl ReadSummary {
+    pub(crate) fn take(&mut self, chunk: &Chunk) {
+        self.edges += chunk.src.len() as u64;
+        self.bytes = chunk.bytes_read;
+        self.skipped += chunk.skipped;
+    }
+}
+
 /// Reads the edges of `input` and calls `sink` with them, chunk by chunk in file order.
+///
+/// An input that returns [`std::io::ErrorKind::WouldBlock`] pauses: all whole records that came
+/// before are handed to the sink, the last with [`Chunk::is_pause`], which may be empty; then it is
+/// read again.
 ///
 /// Reading, parsing and the sink run at the same time; `sink` is never called twice at once.
 /// Ids are those of the file: a format that counts from 1 gives ids from 1. The edges of an
@@ -111,8 +130,8 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
 ) -> Result<ReadSummary, E> {
     match options.format {
         Format::EdgeList => read_opened::<C, _, E>(blocks, options, edge_list::open, sink),
-        Format::Csv => read_opened::<C, _, E>(blocks, options, csv::open_csv, sink),
-        Format::Tsv => read_opened::<C, _, E>(blocks, options, csv::open_tsv, sink),
+        Format::Csv | Format::Tsv => read_opened::<C, _, E>(blocks, options, csv::open, sink),
+        Format::JsonLines => read_opened::<C, _, E>(blocks, options, json_lines::open, sink),
         Format::MatrixMarket => read_opened::<C, _, E>(blocks, options, matrix_market::open, sink),
         Format::Dimacs => read_opened::<C, _, E>(blocks, options, dimacs::open, sink),
         Format::Graphalytics => read_opened::<C, _, E>(blocks, options, graphalytics::open, sink),
@@ -124,6 +143,7 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
         format @ Format::Parquet => {
             Err(Error::Unsupported { format, what: "read_parquet reads it, as it needs to seek" })?
         }
+        Format::Arrow => arrow_ipc::read::<C, E>(blocks.into_input(), options, sink),
     }
 }
 
@@ -183,7 +203,9 @@ pub(crate) fn check_counts(summary: ReadSummary, declared: Declared) -> Result<R
             let what = format!("the header declares {edges} edges, but {} follow", summary.edges);
             Err(Error::Syntax { place: Place::Whole, what, hint: Some("is the file complete?") })
         }
-        _ if summary.edges == 0 && vertices.is_none() => Err(Error::NoEdges),
+        _ if summary.edges == 0 && summary.skipped == 0 && vertices.is_none() => {
+            Err(Error::NoEdges)
+        }
         _ => Ok(ReadSummary { vertices, ..summary }),
     }
 }
@@ -206,16 +228,37 @@ pub(crate) struct Edges<C> {
     pub(crate) src: C,
     pub(crate) dst: C,
     pub(crate) weights: Option<Vec<f32>>,
+    /// Rows that were left out because they hold a null.
+    pub(crate) skipped: u64,
 }
 
 impl<C: IdColumn> Edges<C> {
     pub(crate) fn new(weighted: bool) -> Self {
-        Self { src: C::default(), dst: C::default(), weights: weighted.then(Vec::new) }
+        Self { src: C::default(), dst: C::default(), weights: weighted.then(Vec::new), skipped: 0 }
+    }
+
+    /// Takes back what a record has added since there were `before`, if it may be left out.
+    #[cold]
+    pub(crate) fn skip_null(
+        &mut self,
+        rules: Rules,
+        before: usize,
+        fault: Fault,
+    ) -> Result<(), Fault> {
+        if !fault.is_null || !rules.skip_nulls {
+            return Err(fault);
+        }
+        self.src.truncate(before);
+        self.dst.truncate(before);
+        self.weights.iter_mut().for_each(|weights| weights.truncate(before));
+        self.skipped += 1;
+        Ok(())
     }
 
     pub(crate) fn into_chunk(self, place: Place, bytes_read: u64) -> Chunk {
-        let (src, dst) = (self.src.into_ids(), self.dst.into_ids());
-        Chunk { src, dst, weights: self.weights, place, bytes_read }
+        let Self { src, dst, weights, skipped } = self;
+        let (src, dst) = (src.into_ids(), dst.into_ids());
+        Chunk { src, dst, weights, place, bytes_read, skipped, is_pause: false }
     }
 }
 
@@ -229,12 +272,11 @@ fn read_blocks<C: IdColumn, G: Grammar, E: From<Error> + Send>(
     let mut summary = ReadSummary { bytes: blocks.offset(), ..ReadSummary::default() };
     let mut raw = blocks.next_batch(batch_len, |bytes| grammar.cut(bytes));
     let mut parsed: Vec<Result<Chunk>> = Vec::new();
-    while !(raw.is_empty() && parsed.is_empty()) {
+    while !(raw.is_empty() && parsed.is_empty() && blocks.is_done()) {
         let hand_on = || {
             parsed.into_iter().try_for_each(|chunk| {
                 let chunk = chunk?;
-                summary.edges += chunk.src.len() as u64;
-                summary.bytes = chunk.bytes_read;
+                summary.take(&chunk);
                 sink(chunk)
             })
         };
@@ -253,7 +295,7 @@ fn read_blocks<C: IdColumn, G: Grammar, E: From<Error> + Send>(
 fn parse_block<C: IdColumn, G: Grammar>(grammar: &G, block: &mut Block) -> Result<Chunk> {
     let bytes_read = block.end_offset();
     let (place, edges) = if G::IS_TEXT {
-        if !block.bytes.ends_with(b"\n") {
+        if !block.bytes.is_empty() && !block.bytes.ends_with(b"\n") {
             block.bytes.push(b'\n');
         }
         let edges = check_text(&block.bytes).and_then(|()| grammar.parse::<C>(&block.bytes));
@@ -265,7 +307,7 @@ fn parse_block<C: IdColumn, G: Grammar>(grammar: &G, block: &mut Block) -> Resul
         });
         (Place::Offset(block.offset), edges)
     };
-    edges.map(|edges| edges.into_chunk(place, bytes_read))
+    edges.map(|edges| Chunk { is_pause: block.is_pause, ..edges.into_chunk(place, bytes_read) })
 }
 
 /// Checks that there is no zero byte in a text.
@@ -340,7 +382,12 @@ mod tests {
             // The first record fixes the number of columns.
             let text = format!("7 7 7\n{body}");
             for weighted in [false, true] {
-                let options = ReadOptions { weighted, ..ReadOptions::new(Format::EdgeList) };
+                let options = ReadOptions {
+                    weighted,
+                    literal_ids: true,
+                    round_weights: true,
+                    ..ReadOptions::new(Format::EdgeList)
+                };
                 let expected = read_naively(&text, weighted);
                 prop_assert_eq!(read(&text, &options, block_bytes), expected);
             }

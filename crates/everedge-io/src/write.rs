@@ -143,6 +143,7 @@ fn check_options(options: &WriteOptions) -> Result<()> {
     let unsupported = |what| Err(Error::Unsupported { format, what });
     match format {
         Format::Dimacs => unsupported("it is not written; write matrix-market instead"),
+        Format::Arrow => unsupported("it is not written; write parquet instead"),
         Format::GraphalyticsVertices => unsupported("it holds no edges; write_vertices writes it"),
         Format::Metis if options.directed => unsupported("it only holds undirected graphs"),
         Format::Binary if options.weighted => unsupported("it holds no weights"),
@@ -222,6 +223,9 @@ fn write_row(
         out.write_all(&(dst as u32).to_le_bytes())?;
         return Ok(());
     }
+    if format == Format::JsonLines {
+        return write_object(out, options, [src, dst], weight);
+    }
     // The lower triangle of a symmetric matrix is the one that is stored.
     let is_lower = format == Format::MatrixMarket && !options.directed;
     let (first, second) = if is_lower { (dst, src) } else { (src, dst) };
@@ -233,6 +237,28 @@ fn write_row(
         write!(out, "{}{weight}", char::from(delimiter))?;
     }
     out.write_all(b"\n")?;
+    Ok(())
+}
+
+fn write_object(
+    out: &mut impl Write,
+    options: &WriteOptions,
+    ends: [Id<'_>; 2],
+    weight: f32,
+) -> Result<()> {
+    for (key, id) in ["{\"src\":", ",\"dst\":"].into_iter().zip(ends) {
+        out.write_all(key.as_bytes())?;
+        match id {
+            Id::Number(number) => write!(out, "{number}")?,
+            Id::Text(text) => {
+                serde_json::to_writer(&mut *out, text).map_err(std::io::Error::from)?
+            }
+        }
+    }
+    if options.weighted {
+        write!(out, ",\"weight\":{weight}")?;
+    }
+    out.write_all(b"}\n")?;
     Ok(())
 }
 

@@ -49,11 +49,14 @@ impl Graph {
         ingest: Ingest,
     ) -> PyResult<Self> {
         let graph_options = options.options().map_err(exception)?;
-        let ingest = ingest.options().map_err(exception)?;
-        let (choices, file) = (options.choices(), Some(first_file.as_path()));
-        py.detach(|| everedge::Graph::open_or_create(&path, &graph_options, choices, file, &ingest))
-            .map(Self::from)
-            .map_err(exception)
+        let mut ingest = ingest.options().map_err(exception)?;
+        ingest.input.ids = options.ids();
+        let (choices, files) = (options.choices(), [first_file]);
+        py.detach(|| {
+            everedge::Graph::open_or_create(&path, &graph_options, choices, &files, &ingest)
+        })
+        .map(Self::from)
+        .map_err(exception)
     }
 
     /// Opens a graph for writing, alone.

@@ -1,6 +1,6 @@
 //! Options as dictionaries of Python, with the keys that `_native.pyi` lists.
 
-use everedge::{Choices, Column, Columns, Error, Format, Result};
+use everedge::{Choices, Column, Error, Format, IdChoice, InputChoices, Result};
 use everedge::{GraphOptions, IngestOptions, MediumKind};
 use pyo3::prelude::*;
 
@@ -47,8 +47,17 @@ impl NewGraph {
         })
     }
 
+    /// Returns what the first file's ids must be.
+    pub(crate) fn ids(&self) -> IdChoice {
+        match self.map_ids {
+            None => IdChoice::Auto,
+            Some(false) => IdChoice::Dense,
+            Some(true) => IdChoice::Mapped,
+        }
+    }
+
     pub(crate) fn choices(&self) -> Choices {
-        Choices { directed_fixed: self.directed.is_some(), ids: self.map_ids, meter: self.meter }
+        Choices { directed_fixed: self.directed.is_some(), weighted_fixed: true, meter: self.meter }
     }
 }
 
@@ -74,23 +83,22 @@ enum TableColumn {
 
 impl Ingest {
     pub(crate) fn options(&self) -> Result<IngestOptions> {
-        let column = |given: &Option<TableColumn>, default| match given.clone() {
-            None => default,
-            Some(TableColumn::Index(index)) => Column::Index(index),
-            Some(TableColumn::Name(name)) => Column::Name(name),
+        let column = |given: &Option<TableColumn>| match given.clone()? {
+            TableColumn::Index(index) => Some(Column::Index(index)),
+            TableColumn::Name(name) => Some(Column::Name(name)),
         };
-        let is_given = self.src.is_some() || self.dst.is_some() || self.weight.is_some();
-        let default = Columns::default();
         Ok(IngestOptions {
-            format: self.format.as_deref().map(format_of).transpose()?,
+            input: InputChoices {
+                format: self.format.as_deref().map(format_of).transpose()?,
+                src: column(&self.src),
+                dst: column(&self.dst),
+                weight: column(&self.weight),
+                ..InputChoices::default()
+            },
             delete: self.delete,
             batch: self.batch,
             drop_self_loops: self.drop_self_loops,
-            columns: is_given.then(|| Columns {
-                src: column(&self.src, default.src),
-                dst: column(&self.dst, default.dst),
-                weight: column(&self.weight, default.weight),
-            }),
+            ..IngestOptions::default()
         })
     }
 }

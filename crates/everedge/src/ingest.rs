@@ -1,45 +1,79 @@
 //! Taking files in: chunks of edges become batches, acknowledged one after the other.
 //!
-//! The first edges of a file are held back until it is read to its end or [`HELD_EDGES`] are
+//! The first edges of a regular file are held back until it is read to its end or 4 million are
 //! there, so that a mistake in a file of usual size leaves the graph as it was. In a larger file
-//! batches are acknowledged as they come, and an error says how many edges are in.
+//! batches are acknowledged as they come, and an error says how many edges are in. A stream is
+//! acknowledged from its first batch on: when it is full, or when a second has passed.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
-use crate::GraphOptions;
-use everedge_core::{Edge, VertexId};
-use everedge_io::{Chunk, Columns, Format, Ids, ReadOptions, ReadSummary};
+use everedge_core::VertexId;
+use everedge_io::{Chunk, Format, IdChoice, Ids, InputChoices, ReadOptions, ReadSummary};
 use everedge_io::{read_edges, read_parquet, read_vertices};
-use everedge_live::{Batch, Changes, Durability, IdKind};
+use everedge_live::{Batch, Changes, IdKind};
 use serde::Serialize;
 
+use crate::batcher::Batcher;
+use crate::files::expand;
+use crate::guessed::Guessed;
 use crate::input::{Content, Input};
 use crate::run::peak_rss_bytes;
 use crate::{Error, Graph, Result};
 
-/// Edges of one file that are held back before the first batch is acknowledged.
-const HELD_EDGES: usize = 1 << 22;
+/// The shortest time between two pauses of a stream.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
 
 /// How files are taken in.
 #[derive(Clone, Debug)]
 pub struct IngestOptions {
-    /// The format of every file; guessed if `None`.
-    pub format: Option<Format>,
+    /// What is known of every file; what is left open is guessed.
+    pub input: InputChoices,
     /// Deletes the edges instead of inserting them.
     pub delete: bool,
     /// Edges of a batch.
     pub batch: usize,
     /// Leaves self-loops out; their ends are vertices all the same.
     pub drop_self_loops: bool,
-    /// Where a table keeps ids and weights; guessed if `None`.
-    pub columns: Option<Columns>,
+    /// Leaves out rows whose ids or weights are null; without, they are refused.
+    pub skip_nulls: bool,
+    /// Takes the nearest 32-bit number for a weight; without, a weight that it changes is refused.
+    pub round_weights: bool,
+    /// The longest time that an edge of a stream waits for its batch to fill.
+    pub flush_every: Duration,
+    /// Ends the ingest between two batches when it becomes true.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Default for IngestOptions {
     fn default() -> Self {
-        Self { format: None, delete: false, batch: 1 << 16, drop_self_loops: false, columns: None }
+        Self {
+            input: InputChoices::default(),
+            delete: false,
+            batch: 1 << 16,
+            drop_self_loops: false,
+            skip_nulls: false,
+            round_weights: false,
+            flush_every: Duration::from_secs(1),
+            stop: Arc::default(),
+        }
+    }
+}
+
+impl IngestOptions {
+    /// How long a stream goes on without a pause. What came before a pause is parsed by the next.
+    pub(crate) fn pause(&self) -> Duration {
+        (self.flush_every / 2).max(PAUSE_MIN)
+    }
+
+    /// Returns an error if the ingest is to end.
+    pub(crate) fn check_stop(&self) -> Result<()> {
+        match self.stop.load(Relaxed) {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
     }
 }
 
@@ -79,6 +113,10 @@ pub struct IngestReport {
     pub peak_rss_bytes: u64,
     /// What the medium did, if that is counted.
     pub medium: Option<MediumReport>,
+    /// Rows that were left out because they hold a null.
+    pub rows_skipped: u64,
+    /// What was not said about the files and a new graph, and how it was decided.
+    pub guessed: Guessed,
 }
 
 /// What a medium did.
@@ -95,50 +133,9 @@ pub struct MediumReport {
 }
 
 impl Graph {
-    /// Opens the graph at `path`; if nothing or an empty directory is there, creates it as
-    /// `options` say and the first file suggests: a format that is undirected makes an undirected
-    /// graph unless `directed` is fixed, ids that are strings or sparse go through the id map
-    /// unless `ids` is chosen.
-    ///
-    /// # Errors
-    /// If the graph or the file cannot be opened; nothing is created then.
-    pub fn open_or_create(
-        path: &Path,
-        options: &GraphOptions,
-        choices: Choices,
-        first_file: Option<&Path>,
-        ingest: &IngestOptions,
-    ) -> Result<Self> {
-        let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-        if path.exists() && !is_empty() {
-            if Self::is_unborn(path) {
-                let path = path.display();
-                return Err(Error::invalid(format!(
-                    "the creation of the graph `{path}` was interrupted before it held anything; \
-                     remove the directory and try again"
-                )));
-            }
-            return Self::open(path, choices.meter);
-        }
-        let mut options = options.clone();
-        if choices.ids == Some(true) {
-            // Without a file to look at: as text any id can be kept.
-            options.ids = IdKind::Text;
-        }
-        if let Some(file) = first_file {
-            let guess = Input::guess(file, ingest.format)?;
-            options.directed &= choices.directed_fixed || guess.directed != Some(false);
-            options.ids = match (choices.ids, guess.ids) {
-                (Some(false), _) | (None, everedge_io::IdKind::Dense) => IdKind::Dense,
-                (_, everedge_io::IdKind::Text) => IdKind::Text,
-                _ => IdKind::Integer,
-            };
-        }
-        Self::create(path, &options, choices.meter)
-    }
-
-    /// Takes files in, one after the other; `-` is standard input. `progress` is called after
-    /// each batch and ends the ingest when it returns false.
+    /// Takes files in, one after the other: a directory stands for its files, a pattern for what it
+    /// matches, `-` for standard input. `progress` is called after each batch and ends the ingest
+    /// when it returns false.
     ///
     /// # Errors
     /// `File` with the place in the file; `Partly` if batches of this call were acknowledged
@@ -151,8 +148,14 @@ impl Graph {
     ) -> Result<IngestReport> {
         let before = self.changes()?;
         let start = Instant::now();
-        let mut taken = Taken { progress, edges_read: 0, edges_acknowledged: 0 };
-        for (number, path) in files.iter().enumerate() {
+        let mut taken = Taken {
+            progress,
+            edges_read: 0,
+            edges_acknowledged: 0,
+            rows_skipped: 0,
+            guessed: Guessed::default(),
+        };
+        for (number, path) in expand(files)?.iter().enumerate() {
             self.ingest_file(number, path, options, &mut taken).map_err(|error| {
                 match taken.edges_acknowledged {
                     0 => error,
@@ -161,7 +164,9 @@ impl Graph {
             })?;
         }
         let seconds = start.elapsed().as_secs_f64();
-        self.report(before, taken.edges_read, seconds)
+        let Taken { edges_read, rows_skipped, guessed, .. } = taken;
+        let report = self.report(before, edges_read, seconds)?;
+        Ok(IngestReport { rows_skipped, guessed, ..report })
     }
 
     fn report(&self, before: Changes, edges_read: u64, seconds: f64) -> Result<IngestReport> {
@@ -184,6 +189,8 @@ impl Graph {
             edges_per_second: edges_read as f64 / seconds.max(1e-9),
             peak_rss_bytes: peak_rss_bytes(),
             medium,
+            rows_skipped: 0,
+            guessed: Guessed::default(),
         })
     }
 
@@ -194,40 +201,32 @@ impl Graph {
         options: &IngestOptions,
         taken: &mut Taken,
     ) -> Result<()> {
-        let input = Input::open(path, options.format)?;
+        let ids = match self.options().ids {
+            IdKind::Dense => IdChoice::Dense,
+            IdKind::Integer => IdChoice::Integer,
+            IdKind::Text => IdChoice::Text,
+        };
+        let choices = InputChoices { ids, ..options.input.clone() };
+        let input = Input::open(path, &choices, options.pause())?;
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
-        let batch = match self.options().durability {
-            Durability::Edge => 1,
-            _ => options.batch.max(1),
+        taken.guessed.add_file(path, &input.guess, options, self.options());
+        let mut acknowledge = |edges| {
+            taken.edges_acknowledged += edges;
+            let edges = taken.edges_acknowledged;
+            let bytes_read = bytes_read.load(Relaxed);
+            let progress = Progress { file: number, bytes_read, bytes_total: len, edges };
+            if (taken.progress)(progress) { Ok(()) } else { Err(Error::Interrupted) }
         };
-        let mut batcher = Batcher {
-            graph: self,
-            delete: options.delete,
-            drop_self_loops: options.drop_self_loops,
-            batch,
-            loop_ends: Vec::new(),
-            edges: Vec::new(),
-            weights: self.options().weighted.then(Vec::new),
-            is_held: true,
-            acknowledge: |edges| {
-                taken.edges_acknowledged += edges;
-                let edges = taken.edges_acknowledged;
-                let bytes_read = bytes_read.load(Relaxed);
-                let go_on = (taken.progress)(Progress {
-                    file: number,
-                    bytes_read,
-                    bytes_total: len,
-                    edges,
-                });
-                if go_on { Ok(()) } else { Err(Error::Interrupted) }
-            },
-        };
+        let mut batcher = Batcher::new(self, &input, options, &mut acknowledge);
         let summary = read_into(&mut batcher, input, options)?;
         batcher.finish()?;
+        // A stream ends early too when the signal that ends the ingest has ended its writer.
+        options.check_stop()?;
         if let Some(count) = summary.vertices.filter(|_| !options.delete) {
             self.add_declared_vertices(count)?;
         }
         taken.edges_read += summary.edges;
+        taken.rows_skipped += summary.skipped;
         Ok(())
     }
 
@@ -249,7 +248,7 @@ impl Graph {
     }
 
     /// Turns a file's ids into vertices, making ids for new names.
-    fn vertices_of(&self, names: Ids) -> Result<Vec<VertexId>> {
+    pub(crate) fn vertices_of(&self, names: Ids) -> Result<Vec<VertexId>> {
         match (names, self.options().ids) {
             (Ids::Dense(ids), IdKind::Dense) => Ok(ids),
             (Ids::Dense(ids), _) => {
@@ -262,7 +261,7 @@ impl Graph {
     }
 
     /// Turns a file's ids into vertices; those of unknown names are `None`.
-    fn known_vertices_of(&self, names: &Ids) -> Vec<Option<VertexId>> {
+    pub(crate) fn known_vertices_of(&self, names: &Ids) -> Vec<Option<VertexId>> {
         use everedge_live::ExternalId;
         let names: Vec<ExternalId> = match names {
             Ids::Dense(ids) => ids.iter().map(|&id| ExternalId::Integer(id.into())).collect(),
@@ -273,119 +272,22 @@ impl Graph {
     }
 }
 
-/// What the caller of [`Graph::open_or_create`] leaves to the first file, and what not.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Choices {
-    /// The direction of edges was chosen.
-    pub directed_fixed: bool,
-    /// Whether ids go through the id map, if that was chosen.
-    pub ids: Option<bool>,
-    /// Counts what the medium does.
-    pub meter: bool,
-}
-
 /// Counts over all files of an ingest.
 struct Taken<'a> {
     progress: &'a mut (dyn FnMut(Progress) -> bool + Send),
     edges_read: u64,
     edges_acknowledged: u64,
+    rows_skipped: u64,
+    guessed: Guessed,
 }
 
-/// Collects edges into batches.
-struct Batcher<'a, F> {
-    graph: &'a Graph,
-    delete: bool,
-    drop_self_loops: bool,
-    batch: usize,
-    /// The ends of self-loops that were left out.
-    loop_ends: Vec<VertexId>,
-    edges: Vec<Edge>,
-    weights: Option<Vec<f32>>,
-    is_held: bool,
-    acknowledge: F,
-}
-
-impl<F: FnMut(u64) -> Result<()>> Batcher<'_, F> {
-    fn take(&mut self, chunk: Chunk) -> Result<()> {
-        if self.delete {
-            return self.take_deletions(&chunk);
-        }
-        let src = self.graph.vertices_of(chunk.src)?;
-        let dst = self.graph.vertices_of(chunk.dst)?;
-        let (drop_self_loops, loop_ends) = (self.drop_self_loops, &mut self.loop_ends);
-        let mut keep = |edge: &Edge| {
-            let drops = drop_self_loops && edge.0 == edge.1;
-            if drops {
-                loop_ends.push(edge.0);
-            }
-            !drops
-        };
-        let edges = src.into_iter().zip(dst);
-        match (&mut self.weights, chunk.weights) {
-            (Some(weights), Some(new)) => {
-                for (edge, weight) in edges.zip(new).filter(|(edge, _)| keep(edge)) {
-                    self.edges.push(edge);
-                    weights.push(weight);
-                }
-            }
-            _ => self.edges.extend(edges.filter(keep)),
-        }
-        self.is_held &= self.edges.len() < HELD_EDGES;
-        if self.is_held { Ok(()) } else { self.apply_whole_batches() }
-    }
-
-    fn take_deletions(&mut self, chunk: &Chunk) -> Result<()> {
-        let src = self.graph.known_vertices_of(&chunk.src);
-        let dst = self.graph.known_vertices_of(&chunk.dst);
-        // An edge with an unknown end is not there: a deletion of no vertex finds nothing.
-        let nowhere = self.graph.snapshot()?.vertex_bound();
-        let ends = src.into_iter().zip(dst);
-        self.edges.extend(ends.map(|(u, v)| (u.unwrap_or(nowhere), v.unwrap_or(nowhere))));
-        self.is_held &= self.edges.len() < HELD_EDGES;
-        if self.is_held { Ok(()) } else { self.apply_whole_batches() }
-    }
-
-    fn apply_whole_batches(&mut self) -> Result<()> {
-        let whole = self.edges.len() / self.batch * self.batch;
-        self.apply_first(whole)
-    }
-
-    fn finish(mut self) -> Result<()> {
-        self.apply_first(self.edges.len())
-    }
-
-    fn apply_first(&mut self, count: usize) -> Result<()> {
-        let mut named = Batch::new(self.weights.is_some());
-        for v in self.loop_ends.drain(..) {
-            named.add_vertex(v)?;
-        }
-        self.graph.apply(&named)?;
-        for start in (0..count).step_by(self.batch) {
-            let range = start..count.min(start + self.batch);
-            let edges = self.edges[range.clone()].iter().copied();
-            let batch = match (&self.weights, self.delete) {
-                (weights, true) => Batch::deletions(edges, weights.is_some())?,
-                (None, false) => Batch::insertions(edges, None)?,
-                (Some(weights), false) => Batch::insertions(edges, Some(&weights[range.clone()]))?,
-            };
-            self.graph.apply(&batch)?;
-            (self.acknowledge)(range.len() as u64)?;
-        }
-        self.edges.drain(..count);
-        if let Some(weights) = self.weights.as_mut().filter(|weights| !weights.is_empty()) {
-            weights.drain(..count);
-        }
-        Ok(())
-    }
-}
-
-fn read_into<F: FnMut(u64) -> Result<()> + Send>(
-    batcher: &mut Batcher<F>,
+fn read_into(
+    batcher: &mut Batcher<'_>,
     input: Input,
     options: &IngestOptions,
 ) -> Result<ReadSummary> {
-    let graph = batcher.graph;
-    let read_options = read_options(graph, &input, options);
+    let graph = batcher.graph();
+    let read_options = read_options(graph, &input, options)?;
     let at = |error: Sink| match error {
         Sink::Read(error) => Error::file(&input.path, error),
         Sink::Graph(error) => error,
@@ -402,18 +304,27 @@ fn read_into<F: FnMut(u64) -> Result<()> + Send>(
     summary.map_err(at)
 }
 
-fn read_options(graph: &Graph, input: &Input, options: &IngestOptions) -> ReadOptions {
-    let mut read = input.guess.options();
-    read.weighted = graph.options().weighted && !options.delete;
-    read.ids = match graph.options().ids {
-        IdKind::Dense => everedge_io::IdKind::Dense,
-        IdKind::Integer => everedge_io::IdKind::Sparse,
-        IdKind::Text => everedge_io::IdKind::Text,
-    };
-    if let Some(columns) = &options.columns {
-        read.columns = columns.clone();
+fn read_options(graph: &Graph, input: &Input, options: &IngestOptions) -> Result<ReadOptions> {
+    let weighted = graph.options().weighted && !options.delete;
+    let guess = &input.guess;
+    if weighted && guess.format.has_columns() && guess.weight.is_none() {
+        let path = input.path.display();
+        return Err(Error::invalid(format!(
+            "`{path}`: the graph keeps weights, and no column holds them; name it with --weight"
+        )));
     }
-    read
+    Ok(ReadOptions {
+        weighted,
+        ids: match graph.options().ids {
+            IdKind::Dense => everedge_io::IdKind::Dense,
+            IdKind::Integer => everedge_io::IdKind::Sparse,
+            IdKind::Text => everedge_io::IdKind::Text,
+        },
+        literal_ids: options.input.ids.is_exact(),
+        round_weights: options.round_weights,
+        skip_nulls: options.skip_nulls,
+        ..guess.options()
+    })
 }
 
 /// An error of reading, whose file is yet to be named, or of the graph.

@@ -18,9 +18,13 @@
 mod answers;
 mod any_live;
 mod any_view;
+mod batcher;
+mod creation;
 mod error;
 mod export;
+mod files;
 mod graph;
+mod guessed;
 mod ingest;
 mod input;
 mod kernel;
@@ -30,10 +34,12 @@ mod run;
 mod values;
 mod word;
 
+pub use creation::{Choices, Target};
 pub use error::{Error, KernelError, Result};
 pub use export::ExportReport;
 pub use graph::{Compaction, Graph, Stats, Verification, View};
-pub use ingest::{Choices, IngestOptions, IngestReport, Progress};
+pub use guessed::{ColumnName, Guessed, GuessedColumns, GuessedFile};
+pub use ingest::{IngestOptions, IngestReport, MediumReport, Progress};
 pub use kernel::{Convention, Kernel, Parameter, Parameters};
 pub use options::{GraphOptions, Layout};
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
@@ -44,7 +50,7 @@ pub use everedge_core::watch::Watch;
 pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
 };
-pub use everedge_io::{Column, Columns, Format, Generator};
+pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{
     Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,

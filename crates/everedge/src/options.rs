@@ -104,6 +104,15 @@ impl GraphOptions {
         }
     }
 
+    /// Returns each option by its name, those of its own layout under `tuning`.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let json = match self.layout {
+            Layout::Adjacency => serde_json::to_value(self.with(&self.adjacency)),
+            Layout::Pma => serde_json::to_value(self.with(&self.pma)),
+        };
+        json.unwrap_or_default()
+    }
+
     /// Returns what the medium needs to know.
     pub fn volume(&self, meter: bool) -> VolumeOptions {
         VolumeOptions { kind: self.medium, eadr: self.eadr, meter }

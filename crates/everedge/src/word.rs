@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use everedge_storage::ExternalId;
+use everedge_live::ExternalId;
 
 /// An external id as one word: as it is, or as a JSON string if it would not be one word, or would
 /// look like such a string.

@@ -80,7 +80,6 @@ struct Figures {
     snapshot_seconds: f64,
     /// Updates in the log that opening replayed.
     replayed_updates: u64,
-    /// Shards that were changing when the writer was killed, and that opening rebuilt.
     edges_acknowledged: u64,
     edges_found: u64,
     edges_lost: u64,

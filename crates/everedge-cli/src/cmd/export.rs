@@ -4,16 +4,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{ExportReport, Graph};
+use everedge::{ExportReport, Format, Graph};
 
 use super::FormatChoice;
 use crate::output::{Output, bytes, count};
 
+/// The name that stands for standard output.
+const STDOUT: &str = "-";
+
 /// Write all edges of a graph to a file.
 ///
-/// The format is the one that the file's ending says: .txt, .csv, .tsv, .mtx, .graph (METIS), .e
-/// (Graphalytics, with its .v beside it), .bin or .parquet; with .gz or .zst after it, the file is
-/// compressed.
+/// The format is the one that the file's ending says: .txt, .csv, .tsv, .jsonl, .mtx, .graph (METIS),
+/// .e (Graphalytics, with its .v beside it), .bin or .parquet; with .gz, .zst, .bz2 or .xz after it,
+/// the file is compressed. `-` is standard output, and an edge list unless --format says otherwise.
+/// A file appears when it is whole: an error leaves what was there.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.
@@ -29,6 +33,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let view = Graph::open_read_only(&args.graph)?.snapshot()?;
+    if args.file.as_os_str() == STDOUT {
+        let format = args.format.0.unwrap_or(Format::EdgeList);
+        view.export_to(std::io::stdout(), format)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let report = view.export(&args.file, args.format.0)?;
     output.print(&report, |report| in_words(report, args))?;
     Ok(ExitCode::SUCCESS)

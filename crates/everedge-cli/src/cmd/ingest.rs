@@ -3,23 +3,34 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::{
-    Choices, Column, Columns, Durability, Graph, GraphOptions, IdKind, IngestOptions, IngestReport,
-    Layout, MediumKind, Progress,
+    Choices, Column, Durability, Graph, GraphOptions, IdChoice, IdKind, IngestOptions,
+    IngestReport, InputChoices, Layout, MediumKind, Progress, Target,
 };
 use indicatif::ProgressBar;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use super::{FormatChoice, Medium, Tuning};
 use crate::output::{Output, bytes, count, seconds};
 
 /// Take edges from files into a graph.
 ///
-/// Creates GRAPH if there is none. Files are SNAP edge lists, CSV, TSV, Matrix Market, DIMACS,
-/// METIS, Graphalytics .v and .e, Parquet or pairs of 32-bit integers (.bin), plain, .gz or .zst,
-/// told apart by name and content; `-` is standard input.
+/// Creates GRAPH if there is none. Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market,
+/// DIMACS, METIS, Graphalytics .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain,
+/// .gz, .zst, .bz2 or .xz, also in a .tar, told apart by name and content. A directory stands for
+/// the files in it, `-` for standard input. What was guessed is said on standard error.
+///
+/// A mistake in a file of up to 4 million edges leaves the graph as it was. Of a pipe, batches are
+/// acknowledged as they come; Ctrl-C keeps them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.
@@ -30,13 +41,13 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 
     /// How a new graph keeps neighbors: adjacency, lists in blocks, or pma, arrays with gaps that are
-    /// read like a CSR.
-    #[arg(long, value_parser = super::parsed::<Layout>, default_value = "adjacency")]
-    layout: Layout,
+    /// read like a CSR [default: adjacency].
+    #[arg(long, value_parser = super::parsed::<Layout>)]
+    layout: Option<Layout>,
 
-    /// Where a new graph lives.
-    #[arg(long, value_enum, default_value = "file")]
-    medium: Medium,
+    /// Where a new graph lives [default: file].
+    #[arg(long, value_enum)]
+    medium: Option<Medium>,
 
     /// Lets --medium pmem use a file system without DAX, for tests and measurements.
     #[arg(long)]
@@ -46,10 +57,6 @@ pub(crate) struct Args {
     #[arg(long)]
     eadr: bool,
 
-    /// The format of the files.
-    #[arg(long, default_value = "auto", value_name = "FORMAT")]
-    format: FormatChoice,
-
     /// Delete the edges instead of inserting them.
     #[arg(long)]
     delete: bool,
@@ -58,13 +65,17 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "directed")]
     undirected: bool,
 
-    /// A new graph is directed, even if its first file has a format that is not.
+    /// A new graph is directed. A file of undirected edges then gives one each way.
     #[arg(long)]
     directed: bool,
 
-    /// A new graph keeps the third column, or the format's weights.
-    #[arg(long)]
+    /// A new graph keeps weights [default: if the format or a column called weight declares them].
+    #[arg(long, conflicts_with = "unweighted")]
     weighted: bool,
+
+    /// A new graph keeps no weights, though the files have some.
+    #[arg(long, conflicts_with = "weight")]
+    unweighted: bool,
 
     /// A new graph keeps one edge for a pair; inserting it again replaces its weight.
     #[arg(long)]
@@ -74,10 +85,6 @@ pub(crate) struct Args {
     #[arg(long)]
     no_in: bool,
 
-    /// What ids are: integers below 2^31 as they are, or anything through an id map.
-    #[arg(long, value_enum, default_value = "auto")]
-    ids: Ids,
-
     /// Leave self-loops out; their ends are vertices all the same.
     #[arg(long)]
     drop_self_loops: bool,
@@ -86,25 +93,18 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1 << 16, value_name = "N")]
     batch: usize,
 
-    /// When a new graph's updates are safe: after each edge, each batch, or at the close.
-    #[arg(long, value_parser = super::parsed::<Durability>, default_value = "batch")]
-    durability: Durability,
+    /// The longest time that an edge of a pipe waits for its batch to fill.
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+    flush_every: f64,
 
-    /// The bytes that a new graph's edge log may take, with K, M or G.
-    #[arg(long, value_parser = super::size, default_value = "1G", value_name = "SIZE")]
-    log_size: u64,
+    /// When a new graph's updates are safe: after each edge, each batch, or at the close
+    /// [default: batch].
+    #[arg(long, value_parser = super::parsed::<Durability>)]
+    durability: Option<Durability>,
 
-    /// The column of sources in CSV, TSV and Parquet, by number from 0 or by name.
-    #[arg(long, value_name = "COLUMN")]
-    src: Option<String>,
-
-    /// The column of destinations.
-    #[arg(long, value_name = "COLUMN")]
-    dst: Option<String>,
-
-    /// The column of weights.
-    #[arg(long, value_name = "COLUMN")]
-    weight: Option<String>,
+    /// The bytes that a new graph's edge log may take, with K, M or G [default: 1G].
+    #[arg(long, value_parser = super::size, value_name = "SIZE")]
+    log_size: Option<u64>,
 
     /// Count what the medium reads and writes; slower.
     #[arg(long)]
@@ -115,44 +115,114 @@ pub(crate) struct Args {
     acknowledge: bool,
 
     #[command(flatten)]
+    input: InputArgs,
+
+    #[command(flatten)]
     tuning: Tuning,
+}
+
+/// What is known of the files.
+#[derive(clap::Args)]
+#[command(next_help_heading = "What is in the files; looked for if it is not given")]
+struct InputArgs {
+    /// The format.
+    #[arg(long, default_value = "auto", value_name = "FORMAT")]
+    format: FormatChoice,
+
+    /// What ids are: dense, integers below 2^31 used as they are; integer or text, through an id
+    /// map; map, one of these two.
+    #[arg(long, value_enum, default_value = "auto")]
+    ids: Ids,
+
+    /// Whether the first row of CSV, TSV or an edge list holds names.
+    #[arg(long, value_enum, default_value = "auto")]
+    header: Header,
+
+    /// What separates the columns of CSV: a character, or tab.
+    #[arg(long, value_name = "C", value_parser = delimiter)]
+    delimiter: Option<u8>,
+
+    /// The column of sources, by number from 0 or by name.
+    #[arg(long, value_name = "COLUMN")]
+    src: Option<String>,
+
+    /// The column of destinations.
+    #[arg(long, value_name = "COLUMN")]
+    dst: Option<String>,
+
+    /// The column of weights; a new graph then keeps them.
+    #[arg(long, value_name = "COLUMN", conflicts_with = "delete")]
+    weight: Option<String>,
+
+    /// Leave out rows whose ids or weights are empty, NULL or NaN; otherwise they are refused.
+    #[arg(long)]
+    skip_nulls: bool,
+
+    /// Round weights to 32 bits; otherwise one that this changes is refused.
+    #[arg(long)]
+    round_weights: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Ids {
     Auto,
     Dense,
+    Integer,
+    Text,
     Map,
 }
 
-pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let options = graph_options(args);
-    let ingest = ingest_options(args);
-    let choices = Choices {
-        directed_fixed: args.directed || args.undirected,
-        ids: match args.ids {
-            Ids::Auto => None,
-            Ids::Dense => Some(false),
-            Ids::Map => Some(true),
-        },
-        meter: args.meter,
-    };
-    let existed = args.graph.exists();
-    let first = args.files.first().map(PathBuf::as_path);
-    let graph = Graph::open_or_create(&args.graph, &options, choices, first, &ingest)?;
-    let outcome = take_in(&graph, args, &ingest, output);
-    let is_empty = !existed && graph.stats().is_ok_and(|stats| stats.vertices == 0);
-    graph.close()?;
-    if outcome.is_err() && is_empty {
-        Graph::remove(&args.graph)?;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Header {
+    Auto,
+    Yes,
+    No,
+}
+
+/// Reads a character that separates columns.
+fn delimiter(word: &str) -> std::result::Result<u8, String> {
+    match (word, word.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        (_, [byte]) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | b' ') => Ok(*byte),
+        _ => Err("give one ASCII character, or tab".to_owned()),
     }
-    let report = IngestReport { peak_rss_bytes: everedge::peak_rss_bytes(), ..outcome? };
+}
+
+pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    let ingest = ingest_options(args)?;
+    let target = Target {
+        path: &args.graph,
+        options: chosen(args, args.tuning.apply(GraphOptions::default())),
+        choices: Choices {
+            directed_fixed: args.directed || args.undirected,
+            weighted_fixed: args.weighted || args.unweighted,
+            meter: args.meter,
+        },
+        expected: &|found| expected(args, found),
+    };
+    stop_on_signals(&ingest.stop)?;
+    let mut report = take_in(&target, args, &ingest, output)?;
+    if let Some(words) = report.guessed.in_words().filter(|_| !output.quiet) {
+        // Nobody reads what standard error does not take.
+        let _ = writeln!(std::io::stderr(), "guessed: {words}");
+    }
+    report.peak_rss_bytes = everedge::peak_rss_bytes();
     output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Lets Ctrl-C end the ingest between two batches; the second one ends the process.
+fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+    const KILLED: i32 = 128;
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, KILLED + signal, Arc::clone(stop))?;
+        flag::register(signal, Arc::clone(stop))?;
+    }
+    Ok(())
+}
+
 fn take_in(
-    graph: &Graph,
+    target: &Target<'_>,
     args: &Args,
     ingest: &IngestOptions,
     output: Output,
@@ -160,7 +230,10 @@ fn take_in(
     let mut shown: Option<(usize, ProgressBar)> = None;
     let mut show = |progress: Progress| {
         if shown.as_ref().is_none_or(|(file, _)| *file != progress.file) {
-            let name = args.files[progress.file].display().to_string();
+            let name = match &args.files[..] {
+                [file] => file.display().to_string(),
+                _ => format!("file {}", progress.file + 1),
+            };
             shown = Some((progress.file, output.byte_bar(&name, progress.bytes_total)));
         }
         if let Some((_, bar)) = &shown {
@@ -170,51 +243,112 @@ fn take_in(
         // Nobody learns of further batches when standard output is gone: stop then.
         !args.acknowledge || writeln!(std::io::stdout(), "{}", progress.edges).is_ok()
     };
-    let report = graph.ingest(&args.files, ingest, &mut show);
+    let report = Graph::ingest_into(target, &args.files, ingest, &mut show);
     if let Some((_, bar)) = shown {
         bar.finish_and_clear();
     }
     report
 }
 
-fn graph_options(args: &Args) -> GraphOptions {
-    args.tuning.apply(GraphOptions {
-        layout: args.layout,
-        medium: match args.medium {
-            Medium::File => MediumKind::File,
-            Medium::Pmem => MediumKind::Pmem { emulated: args.emulate_pmem },
-            Medium::Dram => MediumKind::Dram,
-        },
-        eadr: args.eadr,
-        directed: !args.undirected,
-        weighted: args.weighted,
-        simple: args.simple,
-        in_neighbors: !args.no_in,
-        ids: IdKind::Dense,
-        durability: args.durability,
-        log_bytes: args.log_size,
-        ..GraphOptions::default()
-    })
+/// Puts what was chosen of a graph's options into others.
+fn chosen(args: &Args, options: GraphOptions) -> GraphOptions {
+    let medium = args.medium.map(|medium| match medium {
+        Medium::File => MediumKind::File,
+        Medium::Pmem => MediumKind::Pmem { emulated: args.emulate_pmem },
+        Medium::Dram => MediumKind::Dram,
+    });
+    let either = |yes: bool, no: bool, otherwise: bool| yes || (otherwise && !no);
+    GraphOptions {
+        layout: args.layout.unwrap_or(options.layout),
+        medium: medium.unwrap_or(options.medium),
+        eadr: args.eadr || options.eadr,
+        directed: either(args.directed, args.undirected, options.directed),
+        weighted: either(
+            args.weighted || args.input.weight.is_some(),
+            args.unweighted,
+            options.weighted,
+        ),
+        simple: args.simple || options.simple,
+        in_neighbors: options.in_neighbors && !args.no_in,
+        durability: args.durability.unwrap_or(options.durability),
+        log_bytes: args.log_size.unwrap_or(options.log_bytes),
+        ..options
+    }
 }
 
-fn ingest_options(args: &Args) -> IngestOptions {
-    let column = |given: &Option<String>, default: Column| match given {
-        None => default,
-        Some(word) => word.parse().map_or(Column::Name(word.clone()), Column::Index),
+/// Returns the options that a graph must have for what was chosen to be true.
+fn expected(args: &Args, found: GraphOptions) -> GraphOptions {
+    let ids = match (args.input.ids, found.ids) {
+        (Ids::Auto, ids) | (Ids::Map, ids @ (IdKind::Integer | IdKind::Text)) => ids,
+        (Ids::Dense, _) => IdKind::Dense,
+        (Ids::Integer, _) => IdKind::Integer,
+        (Ids::Text | Ids::Map, _) => IdKind::Text,
     };
-    let is_given = args.src.is_some() || args.dst.is_some() || args.weight.is_some();
-    let default = Columns::default();
-    IngestOptions {
-        format: args.format.0,
+    let options = chosen(args, args.tuning.apply(GraphOptions::default()));
+    GraphOptions { ids, ..chosen(args, tuned(&options, found)) }
+}
+
+/// Returns the options of a graph with those of `tuning` that are not the usual ones.
+fn tuned(tuning: &GraphOptions, found: GraphOptions) -> GraphOptions {
+    let usual = GraphOptions::default();
+    let mut found = found;
+    if tuning.preallocate_bytes != usual.preallocate_bytes {
+        found.preallocate_bytes = tuning.preallocate_bytes;
+    }
+    overlay(&tuning.adjacency, &usual.adjacency, &mut found.adjacency);
+    overlay(&tuning.pma, &usual.pma, &mut found.pma);
+    found
+}
+
+/// Puts each field in which `chosen` is not `usual` into `options`.
+fn overlay<T: Serialize + DeserializeOwned>(chosen: &T, usual: &T, options: &mut T) {
+    let as_fields = |options: &T| match serde_json::to_value(options) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (mut fields, usual) = (as_fields(options), as_fields(usual));
+    let chosen = as_fields(chosen).into_iter();
+    fields.extend(chosen.filter(|(key, value)| usual.get(key) != Some(value)));
+    if let Ok(merged) = serde_json::from_value(serde_json::Value::Object(fields)) {
+        *options = merged;
+    }
+}
+
+fn ingest_options(args: &Args) -> Result<IngestOptions> {
+    let input = &args.input;
+    let column = |given: &Option<String>| {
+        let word = given.as_ref()?;
+        Some(word.parse().map_or_else(|_| Column::Name(word.clone()), Column::Index))
+    };
+    let flush_every = Duration::try_from_secs_f64(args.flush_every);
+    Ok(IngestOptions {
+        input: InputChoices {
+            format: input.format.0,
+            ids: match input.ids {
+                Ids::Auto => IdChoice::Auto,
+                Ids::Dense => IdChoice::Dense,
+                Ids::Integer => IdChoice::Integer,
+                Ids::Text => IdChoice::Text,
+                Ids::Map => IdChoice::Mapped,
+            },
+            header: match input.header {
+                Header::Auto => None,
+                Header::Yes => Some(true),
+                Header::No => Some(false),
+            },
+            delimiter: input.delimiter,
+            src: column(&input.src),
+            dst: column(&input.dst),
+            weight: column(&input.weight),
+        },
         delete: args.delete,
         batch: args.batch,
         drop_self_loops: args.drop_self_loops,
-        columns: is_given.then(|| Columns {
-            src: column(&args.src, default.src),
-            dst: column(&args.dst, default.dst),
-            weight: column(&args.weight, default.weight),
-        }),
-    }
+        skip_nulls: input.skip_nulls,
+        round_weights: input.round_weights,
+        flush_every: flush_every.context("--flush-every needs a number of seconds from 0 on")?,
+        ..IngestOptions::default()
+    })
 }
 
 fn in_words(report: &IngestReport) -> String {
@@ -231,6 +365,9 @@ fn in_words(report: &IngestReport) -> String {
         count(report.edges),
         bytes(report.peak_rss_bytes),
     );
+    if report.rows_skipped > 0 {
+        words.push_str(&format!("\n{} rows with nulls left out", count(report.rows_skipped)));
+    }
     if let Some(medium) = &report.medium {
         words.push_str(&format!(
             "\nmedium: {} stored, {} written and {} read by the device, {} fences",

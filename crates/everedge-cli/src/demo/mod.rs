@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use everedge::{Format, Graph, GraphOptions, IdKind, IngestOptions, VertexId, View};
+use everedge::{Format, Graph, GraphOptions, IdKind, IngestOptions, InputChoices, VertexId, View};
 use everedge_bench::page::counted;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -169,7 +169,7 @@ impl Demo {
         let graph = Graph::create(&self.place.graph(), &options, false)?;
         let bar = self.output.edge_bar("ingest", edge_count);
         let ingest = IngestOptions {
-            format: Some(Format::EdgeList),
+            input: InputChoices { format: Some(Format::EdgeList), ..InputChoices::default() },
             batch: BATCH,
             ..IngestOptions::default()
         };

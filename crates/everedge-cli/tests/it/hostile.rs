@@ -82,7 +82,7 @@ fn an_id_of_two_to_the_31_is_sent_to_the_id_map() {
     let home = Home::new();
     let lines: String = (0..100_000).map(|i| format!("{i} {}\n", i + 1)).collect();
     let file = home.file("large.txt", format!("{lines}5 2147483648\n").as_bytes());
-    let words = ["large.txt", "line 100001", "--ids map"];
+    let words = ["large.txt", "line 100001", "--ids integer"];
     home.refuses(&file, &words);
 }
 
@@ -93,7 +93,9 @@ fn an_empty_file_and_a_directory_are_named() {
     home.refuses(&empty, &["empty.txt"]);
     let comments = home.file("comments.txt", b"# only\n# words\n");
     home.refuses(&comments, &["comments.txt", "no edges"]);
-    home.refuses(home.directory.path(), &["directory"]);
+    let directory = home.directory.path().join("directory");
+    std::fs::create_dir(&directory).unwrap();
+    home.refuses(&directory, &["directory", "no file"]);
     home.refuses(&home.directory.path().join("absent.txt"), &["absent.txt"]);
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod demo;
 mod export;
 mod hostile;
+mod inputs;
 mod kill;
 mod output;
 mod reference;

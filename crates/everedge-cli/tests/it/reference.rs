@@ -178,10 +178,9 @@ impl Library {
         let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let [before, dropped] = directories.each_ref().map(|directory| {
             let path = directory.path().join("graph");
-            let choices = Choices::default();
-            let graph =
-                Graph::open_or_create(&path, &options, choices, Some(file), &ingest).unwrap();
-            graph.ingest(&[file.to_owned()], &ingest, &mut |_| true).unwrap();
+            let (choices, files) = (Choices::default(), [file.to_owned()]);
+            let graph = Graph::open_or_create(&path, &options, choices, &files, &ingest).unwrap();
+            graph.ingest(&files, &ingest, &mut |_| true).unwrap();
             graph
         });
         drop(dropped);
@@ -369,7 +368,8 @@ fn matrices_have_the_published_counts() {
     let Some(folder) = data_folder() else { return };
     let golden = json(&folder.join("lagraph/lagraph-golden.json"));
     for (name, count) in golden["connected_components"].as_object().unwrap() {
-        let home = Home::ingest(Layout::Pma, &[folder.join("lagraph/data").join(name)], &[]);
+        let file = folder.join("lagraph/data").join(name);
+        let home = Home::ingest(Layout::Pma, &[file], &["--unweighted"]);
         let found: std::collections::BTreeSet<u64> =
             values(&home.run("wcc", &[])).values().map(|&label| label as u64).collect();
         assert_eq!(found.len() as u64, *count, "{name}: components");

@@ -1,6 +1,6 @@
 use std::io::{Read, Write};
 
-use everedge_io::{Compression, Error, decompress};
+use everedge_io::{Compression, Error, compress, decompress};
 use flate2::write::GzEncoder;
 
 fn gzip(text: &[u8]) -> Vec<u8> {
@@ -11,6 +11,18 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 
 fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::encode_all(text, 1).unwrap()
+}
+
+fn bzip2(text: &[u8]) -> Vec<u8> {
+    let mut encoder = compress(Vec::new(), Compression::Bzip2).unwrap();
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn xz(text: &[u8]) -> Vec<u8> {
+    let mut encoder = compress(Vec::new(), Compression::Xz).unwrap();
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
 }
 
 fn text() -> Vec<u8> {
@@ -25,7 +37,7 @@ fn read(bytes: &[u8]) -> Result<Vec<u8>, Error> {
 
 #[test]
 fn members_and_frames_are_read_one_after_the_other() {
-    for compress in [gzip, zstd] {
+    for compress in [gzip, zstd, bzip2, xz] {
         let (first, second) = (compress(b"0 1\n"), compress(b"1 2\n"));
         assert_eq!(read(&[first, second].concat()).unwrap(), b"0 1\n1 2\n");
     }
@@ -44,11 +56,14 @@ fn a_zstd_window_may_be_large() {
 
 #[test]
 fn data_that_is_cut_off_says_at_which_byte() {
-    for (compression, whole) in
-        [(Compression::Gzip, gzip(&text())), (Compression::Zstd, zstd(&text()))]
-    {
+    for (compression, whole) in [
+        (Compression::Gzip, gzip(&text())),
+        (Compression::Zstd, zstd(&text())),
+        (Compression::Bzip2, bzip2(&text())),
+        (Compression::Xz, xz(&text())),
+    ] {
         assert_eq!(Compression::of(&whole), compression);
-        for len in [5, 20, 1000, whole.len() / 2, whole.len() - 1] {
+        for len in [6, 20, 1000, whole.len() / 2, whole.len() - 1] {
             match read(&whole[..len]) {
                 Err(Error::Truncated { compression: found, offset }) => {
                     assert_eq!((found, offset), (compression, len as u64));
@@ -86,7 +101,7 @@ impl Read for Failing<'_> {
 
 #[test]
 fn an_error_of_the_input_is_passed_on() {
-    for data in [gzip(&text()), zstd(&text())] {
+    for data in [gzip(&text()), zstd(&text()), bzip2(&text()), xz(&text())] {
         let mut input = decompress(Failing(&data[..1000])).unwrap();
         let error = Error::from(input.read_to_end(&mut Vec::new()).unwrap_err());
         assert!(matches!(&error, Error::Io(io) if io.to_string() == "the disk failed"), "{error}");

@@ -19,6 +19,8 @@ fn a_header_is_found_or_given() {
     }
     let usual = read(b"source,target\na,b\n", &text(Format::Csv)).unwrap();
     assert_eq!(usual.edges, [("a".to_owned(), "b".to_owned())]);
+    let words = read(b"user_id,Item\na,b\n", &text(Format::Csv)).unwrap();
+    assert_eq!(words.edges.len(), 1);
     let unusual = read(b"x,y\na,b\n", &text(Format::Csv)).unwrap();
     assert_eq!(unusual.edges.len(), 2);
     let given = ReadOptions { header: Some(true), ..text(Format::Csv) };
@@ -62,7 +64,7 @@ fn hostile_records_are_refused_where_they_are() {
         ("5,", "expected an id, found nothing"),
         ("x,6", "expected an integer id, found \"x\""),
         ("-5,6", "negative"),
-        ("4294967296,6", "use --ids map for large ids"),
+        ("4294967296,6", "use --ids integer for large ids"),
         ("5,6\u{0}", "binary data"),
         ("5,\"6", "not closed"),
     ] {
@@ -87,4 +89,35 @@ fn a_quote_that_is_never_closed_does_not_fill_memory() {
     let mut file = b"a,\"b\n".to_vec();
     file.extend(b"1,2\n".repeat(1 << 20));
     assert_refused(&file, &text(Format::Csv), Place::Line(1), "longer than");
+}
+
+#[test]
+fn blanks_around_a_field_are_none_of_it() {
+    for row in ["a, b", " a ,b ", "a,\t\"b\" ", "\"a\" ,\"b\""] {
+        let graph = read(format!("{row}\r\n").as_bytes(), &text(Format::Csv)).unwrap();
+        assert_eq!(graph.edges, [("a".to_owned(), "b".to_owned())], "{row:?}");
+    }
+    let graph = read(b"\" a\",\"b \"\n", &text(Format::Csv)).unwrap();
+    assert_eq!(graph.edges, [(" a".to_owned(), "b ".to_owned())]);
+    let bar = ReadOptions { delimiter: Some(b'|'), ..text(Format::Csv) };
+    let graph = read(b"a | b, c\n\n  \nd|e\n", &bar).unwrap();
+    assert_eq!(graph.edges[0], ("a".to_owned(), "b, c".to_owned()));
+    assert_eq!(graph.edges.len(), 2);
+}
+
+#[test]
+fn nulls_are_refused_or_left_out() {
+    for null in ["", "NULL", "nan", " "] {
+        let file = format!("1,2\n3,{null}\n{null},4\n5,6\n");
+        for options in [ReadOptions::new(Format::Csv), text(Format::Csv)] {
+            assert_refused(file.as_bytes(), &options, Place::Line(2), "--skip-nulls");
+            let skipping = ReadOptions { skip_nulls: true, ..options };
+            let graph = read(file.as_bytes(), &skipping).unwrap();
+            assert_eq!((graph.numbers(), graph.summary.skipped), (vec![(1, 2), (5, 6)], 2));
+        }
+    }
+    let quoted = read(b"\"null\",b\n", &text(Format::Csv)).unwrap();
+    assert_eq!(quoted.edges[0].0, "null");
+    let weights = ReadOptions { skip_nulls: true, ..weighted(Format::Csv) };
+    assert_eq!(read(b"1,2,\n3,4,5\n6,7,NaN\n", &weights).unwrap().weights, [5.0]);
 }

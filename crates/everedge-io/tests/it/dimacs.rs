@@ -10,7 +10,7 @@ fn the_three_forms_are_read() {
     let graph = read(file, &weighted(Format::Dimacs)).unwrap();
     assert_eq!((graph.numbers(), graph.weights), (vec![(1, 2), (3, 1)], vec![803.0, -7.5]));
     assert_eq!(graph.summary.vertices, Some(4));
-    assert_eq!(read(file, &OPTIONS()).unwrap().weights, []);
+    assert_eq!(read(file, &OPTIONS()).unwrap().weights, [0.0; 0]);
     let pace = read(b"p tw 5 1\n1 2\n", &OPTIONS()).unwrap();
     assert_eq!((pace.numbers(), pace.summary.vertices), (vec![(1, 2)], Some(5)));
     let stripped = read(b"a 7 9 3\n", &weighted(Format::Dimacs)).unwrap();

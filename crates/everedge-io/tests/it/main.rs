@@ -1,5 +1,7 @@
 //! Every format and generator through the public interface.
 
+mod archive;
+mod arrow_ipc;
 mod binary;
 mod compression;
 mod csv;
@@ -7,6 +9,7 @@ mod dimacs;
 mod edge_list;
 mod generators;
 mod graphalytics;
+mod json_lines;
 mod matrix_market;
 mod metis;
 mod parquet;

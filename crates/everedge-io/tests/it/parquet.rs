@@ -6,9 +6,11 @@ use arrow::array::{
     ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, UInt64Array,
 };
 use everedge_io::{
-    Column, Columns, Error, Format, IdKind, Place, ReadOptions, probe_parquet, read_parquet,
+    Column, Columns, Error, Format, IdKind, InputChoices, Place, ReadOptions, probe_parquet,
+    read_parquet,
 };
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 
 use crate::support::{Graph, weighted};
 
@@ -50,8 +52,8 @@ fn named(src: &str, dst: &str, weight: &str) -> Columns {
 fn columns_go_by_name_or_number_and_in_any_order() {
     let weights: ArrayRef = Arc::new(Float64Array::from(vec![0.5, -1.0]));
     let bytes = table(vec![("w", weights), ("to", integers(&[7, 8])), ("from", integers(&[1, 2]))]);
-    let guess = probe_parquet(file_of(&bytes)).unwrap();
-    assert_eq!((guess.src, guess.dst, guess.weight(), guess.ids), (2, 1, Some(0), IdKind::Dense));
+    let guess = probe_parquet(file_of(&bytes), &InputChoices::default()).unwrap();
+    assert_eq!((guess.src, guess.dst, guess.weight, guess.ids), (2, 1, Some(0), IdKind::Dense));
     let by_name = ReadOptions { columns: named("from", "to", "w"), ..weighted(Format::Parquet) };
     for options in [by_name, ReadOptions { weighted: true, ..guess.options() }] {
         let graph = read(&bytes, &options).unwrap();
@@ -60,11 +62,48 @@ fn columns_go_by_name_or_number_and_in_any_order() {
 }
 
 #[test]
+fn every_usual_compression_is_read() {
+    use parquet::basic::Compression;
+    let ids: Vec<i64> = (0..5000).collect();
+    let batch = RecordBatch::try_from_iter([("src", integers(&ids)), ("dst", integers(&ids))]);
+    let batch = batch.unwrap();
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(Default::default()),
+        Compression::BROTLI(Default::default()),
+        Compression::LZ4_RAW,
+        Compression::LZ4,
+        Compression::ZSTD(Default::default()),
+    ] {
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let mut writer =
+            ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        let bytes = writer.into_inner().unwrap();
+        let graph = read(&bytes, &ReadOptions::new(Format::Parquet)).unwrap();
+        assert_eq!(graph.edges.len(), ids.len(), "{compression}");
+    }
+}
+
+#[test]
+fn a_string_is_text_though_it_looks_like_a_number() {
+    let texts: ArrayRef = Arc::new(LargeStringArray::from(vec!["1", "2"]));
+    let times = integers(&[5, 6]);
+    let bytes = table(vec![("ts", times), ("who", texts.clone()), ("whom", texts)]);
+    let guess = probe_parquet(file_of(&bytes), &InputChoices::default()).unwrap();
+    assert_eq!((guess.ids, guess.src, guess.dst, guess.weight), (IdKind::Text, 1, 2, None));
+    let choices = InputChoices { weight: Some(Column::Name("ts".into())), ..Default::default() };
+    let guess = probe_parquet(file_of(&bytes), &choices).unwrap();
+    assert_eq!((guess.src, guess.dst, guess.weight), (1, 2, Some(0)));
+}
+
+#[test]
 fn ids_may_be_text_or_large() {
     let texts: ArrayRef = Arc::new(LargeStringArray::from(vec!["é", "7"]));
     let large: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 1 << 40]));
     let bytes = table(vec![("src", texts), ("dst", large)]);
-    let guess = probe_parquet(file_of(&bytes)).unwrap();
+    let guess = probe_parquet(file_of(&bytes), &InputChoices::default()).unwrap();
     assert_eq!(guess.ids, IdKind::Text);
     let graph = read(&bytes, &guess.options()).unwrap();
     assert_eq!(graph.edges[0], ("é".to_owned(), "18446744073709551615".to_owned()));
@@ -114,6 +153,7 @@ fn damaged_files_are_errors() {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x55;
         // Parquet checks few of its bytes: a changed one may give other ids, but never a panic.
-        let _ = (read(&damaged, &options), probe_parquet(file_of(&damaged)));
+        let _ =
+            (read(&damaged, &options), probe_parquet(file_of(&damaged), &InputChoices::default()));
     }
 }

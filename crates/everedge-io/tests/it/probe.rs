@@ -1,7 +1,7 @@
-use everedge_io::{Error, Format, Guess, IdKind, probe};
+use everedge_io::{Column, Error, Format, Guess, IdChoice, IdKind, InputChoices, probe};
 
 fn guess(name: &str, head: &str) -> Guess {
-    probe(name, head.as_bytes()).unwrap()
+    probe(name, head.as_bytes(), &InputChoices::default()).unwrap()
 }
 
 #[test]
@@ -12,6 +12,12 @@ fn formats_follow_content_then_name_then_look() {
         ("x.el.gz", "0 1\n", Format::EdgeList),
         ("x", "0,1\n", Format::Csv),
         ("x.csv", "0\t1\n", Format::Tsv),
+        ("x.csv", "0;1\n", Format::Csv),
+        ("x", "a|b|1\nc|d|2\n", Format::Csv),
+        ("x.txt", "New York\tSan Jose\n", Format::Tsv),
+        ("x", "{\"src\": 0, \"dst\": 1}\n", Format::JsonLines),
+        ("x", "ARROW1\0\0", Format::Arrow),
+        ("x", "\u{feff}# SNAP\n0\t1\n", Format::EdgeList),
         ("x.tsv.zst", "0\t1\n", Format::Tsv),
         ("x.txt", banner, Format::MatrixMarket),
         ("x.MTX", banner, Format::MatrixMarket),
@@ -68,15 +74,81 @@ fn ids_are_dense_sparse_or_text() {
 fn tables_show_their_columns() {
     let table = guess("x.csv", "name,Target,SOURCE,w\nx,1,2,0.5\ny,3,4,7\n");
     assert!(table.has_header);
-    assert_eq!((table.src, table.dst, table.ids, table.weight()), (2, 1, IdKind::Dense, Some(3)));
+    assert_eq!((table.src, table.dst, table.ids, table.weight), (2, 1, IdKind::Dense, Some(3)));
     assert_eq!(table.columns[0].name.as_deref(), Some("name"));
     assert!(!table.columns[0].is_numeric && table.columns[3].is_numeric);
     let times = guess("x.csv", "1,2,99\n3,4,100\n");
     assert!(!times.has_header);
-    assert_eq!(times.weight(), Some(2));
+    assert_eq!(times.weight, Some(2));
     assert!(guess("x.csv", "a,b,c\np,q,1\n").has_header);
     assert!(!guess("x.csv", "a,b\np,q\n").has_header);
-    assert_eq!(guess("x.txt", "1 2 x\n").weight(), None);
+    assert_eq!(guess("x.txt", "1 2 x\n").weight, None);
+}
+
+#[test]
+fn what_was_chosen_is_not_guessed() {
+    let named = |name: &str| Some(Column::Name(name.to_owned()));
+    let table = b"weight,from,to\n1.5,a,b\n";
+    for choices in [
+        InputChoices { src: named("from"), ..InputChoices::default() },
+        InputChoices { dst: named("to"), ..InputChoices::default() },
+        InputChoices { weight: named("weight"), ..InputChoices::default() },
+        InputChoices::default(),
+    ] {
+        let guess = probe("x.csv", table, &choices).unwrap();
+        assert_eq!((guess.src, guess.dst, guess.weight), (1, 2, Some(0)), "{choices:?}");
+        assert_eq!((guess.ids, guess.weighted), (IdKind::Text, Some(true)));
+    }
+    let headers = [None, Some(true), Some(false)].map(|header| {
+        let choices = InputChoices { header, ..InputChoices::default() };
+        probe("x.csv", b"x,y\na,b\n", &choices).unwrap().has_header
+    });
+    assert_eq!(headers, [false, true, false]);
+    let semicolons = InputChoices { delimiter: Some(b';'), ..InputChoices::default() };
+    let guess = probe("x.csv", b"a,b;c,d\n", &semicolons).unwrap();
+    assert_eq!((guess.columns.len(), guess.options().delimiter), (2, Some(b';')));
+    let absent = InputChoices { src: named("who"), ..InputChoices::default() };
+    let error = probe("x.csv", table, &absent).unwrap_err();
+    assert!(error.to_string().contains("no column \"who\""), "{error}");
+    let fixed = probe("x.mtx", b"%%MatrixMarket matrix coordinate real general\n", &absent);
+    assert!(matches!(fixed, Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn usual_headers_are_found() {
+    for (head, has_header) in [
+        ("user,item\nann,tea\n", true),
+        ("\"User ID\",\"Item ID\"\nann,tea\n", true),
+        ("user\titem\tstars\nann\ttea\t5\n", true),
+        ("FromNodeId ToNodeId\n1 2\n", true),
+        ("FromNodeId ToNodeId\nann bob\n", true),
+        ("# by hand, twice\nsource,target\nann,bob\n", true),
+        ("#rust,#graph\n#c,#speed\n", false),
+        ("user1,user2\nuser3,user4\n", false),
+        ("u v\nv w\n", false),
+        ("ann,tea\nbob,milk\n", false),
+    ] {
+        let guess = guess("x", head);
+        assert_eq!(guess.has_header, has_header, "{head:?}");
+        assert_eq!((guess.src, guess.dst), (0, 1), "{head:?}");
+    }
+    let commented = guess("x.csv", "#source,target,weight\nann,bob,2\n");
+    assert_eq!((commented.has_header, commented.weighted), (false, Some(true)));
+}
+
+#[test]
+fn leading_zeros_make_text() {
+    let of = |head: &str, ids| {
+        let choices = InputChoices { ids, ..InputChoices::default() };
+        probe("x", head.as_bytes(), &choices).unwrap().ids
+    };
+    assert_eq!(of("001 2\n", IdChoice::Auto), IdKind::Text);
+    assert_eq!(of("1 2\n", IdChoice::Auto), IdKind::Dense);
+    assert_eq!(of("1 2\n", IdChoice::Mapped), IdKind::Sparse);
+    assert_eq!(of("-1 2\n", IdChoice::Mapped), IdKind::Text);
+    assert_eq!(of("001 2\n", IdChoice::Dense), IdKind::Dense);
+    assert_eq!(of("1 2\n", IdChoice::Text), IdKind::Text);
+    assert_eq!(of("1 NULL\n", IdChoice::Auto), IdKind::Dense);
 }
 
 #[test]
@@ -86,10 +158,15 @@ fn what_cannot_be_a_graph_is_refused() {
         ("x.gz.gz", b"\x1f\x8b\x08", "compressed twice"),
         ("x.txt", b"0 1\n\x00\x01", "line 2: this is binary data"),
         ("x.graph", b"\x00\x01\n", "binary data"),
-        ("x.csv", b"1;2\n3;4\n", "one column only"),
+        ("x.csv", b"1\n3\n", "one column only"),
+        ("x.json", b"[\n {\"src\": 1}\n]", "array of JSON"),
+        ("x.json", b"{\n \"nodes\": []\n}", "expected an object"),
+        ("x.graphml", b"<?xml version=\"1.0\"?>\n<graphml>\n", "XML"),
+        ("x.txt", b"// FromNodeId ToNodeId\n1 2\n", "line 1: the line starts with //"),
+        ("x.csv", b"// by hand\n1,2\n", "line 1: the line starts with //"),
         ("x.mtx", b"1 2\n", "banner"),
     ] {
-        match probe(name, head) {
+        match probe(name, head, &InputChoices::default()) {
             Err(error @ Error::Syntax { .. }) => {
                 assert!(error.to_string().contains(what), "{error}");
             }
@@ -102,7 +179,7 @@ fn what_cannot_be_a_graph_is_refused() {
 fn any_head_is_guessed_or_refused() {
     proptest::proptest!(|(head: Vec<u8>)| {
         for name in ["x", "x.csv", "x.mtx", "x.gr", "x.graph", "x.e", "x.v", "x.bin"] {
-            let _ = probe(name, &head);
+            let _ = probe(name, &head, &InputChoices::default());
         }
     });
 }

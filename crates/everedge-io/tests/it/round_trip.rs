@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 
-use everedge_io::{EdgeWriter, Error, Format, Id, IdKind, ReadOptions, WriteOptions, decompress};
+use everedge_io::{
+    Compression, EdgeWriter, Error, Format, Id, IdKind, ReadOptions, WriteOptions, decompress,
+};
 use proptest::prelude::*;
 
 use crate::{parquet, support};
@@ -19,7 +21,8 @@ fn is_declaring(format: Format) -> bool {
 
 /// Returns the id that stands for a number: text with marks that only some formats can hold.
 fn id_text(number: u32, options: &WriteOptions) -> String {
-    let is_table = matches!(options.format, Format::Csv | Format::Tsv | Format::Parquet);
+    use Format::{Csv, JsonLines, Parquet, Tsv};
+    let is_table = matches!(options.format, Csv | Tsv | JsonLines | Parquet);
     match options.ids {
         IdKind::Dense => number.to_string(),
         IdKind::Sparse if options.format == Format::Binary => number.to_string(),
@@ -57,13 +60,23 @@ fn compress(bytes: &[u8], magic: usize) -> Vec<u8> {
             encoder.write_all(bytes).unwrap();
             encoder.finish().unwrap()
         }
-        _ => zstd::encode_all(bytes, 1).unwrap(),
+        2 => zstd::encode_all(bytes, 1).unwrap(),
+        more => {
+            let compression = [Compression::Bzip2, Compression::Xz][more - 3];
+            let mut encoder = everedge_io::compress(Vec::new(), compression).unwrap();
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        }
     }
+}
+
+fn read_options(format: Format, ids: IdKind, weighted: bool) -> ReadOptions {
+    ReadOptions { ids, weighted, ..ReadOptions::new(format) }
 }
 
 fn read(bytes: &[u8], options: &WriteOptions) -> support::Graph {
     let WriteOptions { format, ids, weighted, .. } = *options;
-    let read_options = ReadOptions { ids, weighted, ..ReadOptions::new(format) };
+    let read_options = read_options(format, ids, weighted);
     if format == Format::Parquet {
         return parquet::read(bytes, &read_options).unwrap();
     }
@@ -145,7 +158,7 @@ proptest! {
                 let options = WriteOptions {
                     format, ids, directed, weighted, vertex_bound, edge_count, id_shift: 0,
                 };
-                for compression in 0..if format == Format::Parquet { 1 } else { 3 } {
+                for compression in 0..if format == Format::Parquet { 1 } else { 5 } {
                     check(&rows, &options, compression);
                 }
             }

@@ -44,6 +44,10 @@ class IngestReport:
     """The most memory that this process has taken."""
     medium: MediumReport | None
     """What the medium did, if that is counted."""
+    rows_skipped: int
+    """Rows that were left out because they hold a null."""
+    guessed: dict[str, Any]
+    """What was not said about the files, and how it was decided."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,345 @@
+//! Small files of every kind through the command line: the graph that they give, or the one line
+//! that says why there is none.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.at(name), bytes).unwrap();
+        self.at(name)
+    }
+
+    fn graph(&self) -> PathBuf {
+        self.at("graph")
+    }
+
+    fn ingest(&self, file: &Path, flags: &[&str]) -> std::process::Output {
+        let mut command = everedge();
+        command.arg("ingest").arg(self.graph()).arg(file).args(flags);
+        command.output().unwrap()
+    }
+}
+
+fn everedge() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_everedge"))
+}
+
+/// Returns the edges of a graph as `src dst weight`, sorted.
+fn edges_of(graph: &Path) -> Vec<String> {
+    let output = everedge().arg("export").arg(graph).arg("-").output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{error}");
+    let mut lines: Vec<String> =
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines
+}
+
+fn stats(graph: &Path) -> Value {
+    let output = everedge().args(["stats", "--json"]).arg(graph).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn assert_refused(output: &std::process::Output, words: &[&str]) {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert_eq!(error.lines().count(), 1, "not one line: {error}");
+    for word in words {
+        assert!(error.contains(word), "`{word}` is missing in: {error}");
+    }
+}
+
+/// What a file must give: its edges, or words of the error.
+type Outcome = Result<&'static [&'static str], &'static str>;
+
+const MATRIX: &str = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n";
+const DIMACS: &str = "p sp 3 2\na 1 2 5\na 2 3 7\n";
+const METIS: &str = "3 2\n2 3\n1\n1\n";
+const COLUMNS: &str = "weight,from,to\n1.5,a,b\n";
+const ITEMS: &str = "user_of,thing\nann,tea\n";
+
+const CASES: &[(&str, &str, &[&str], Outcome)] = &[
+    // Columns and headers.
+    ("a.csv", COLUMNS, &["--unweighted"], Ok(&["a b"])),
+    ("a.csv", COLUMNS, &["--src", "from"], Ok(&["a b 1.5"])),
+    ("a.csv", COLUMNS, &["--dst", "to"], Ok(&["a b 1.5"])),
+    ("a.csv", COLUMNS, &["--weighted"], Ok(&["a b 1.5"])),
+    ("a.csv", COLUMNS, &["--weight", "weight"], Ok(&["a b 1.5"])),
+    ("a.csv", COLUMNS, &["--src", "to", "--dst", "from"], Ok(&["b a 1.5"])),
+    ("a.csv", COLUMNS, &["--src", "who"], Err("no column \"who\"")),
+    ("a.tsv", "weight\tfrom\tto\n1.5\ta\tb\n", &["--dst", "to"], Ok(&["a b 1.5"])),
+    ("a.txt", "w from to\n1.5 1 2\n", &["--weight", "w"], Ok(&["1 2 1.5"])),
+    ("a.txt", "# w from to\n1.5 1 2\n", &["--src", "from"], Ok(&["1 2"])),
+    ("a.txt", "5 1 2\n", &["--src", "1", "--dst", "2"], Ok(&["1 2"])),
+    ("a.csv", ITEMS, &["--header", "yes"], Ok(&["ann tea"])),
+    ("a.csv", ITEMS, &["--src", "user_of", "--dst", "thing"], Ok(&["ann tea"])),
+    ("a.csv", "user,item\nann,tea\n", &[], Ok(&["ann tea"])),
+    ("a.csv", "\"user\",\"item\"\nann,tea\n", &[], Ok(&["ann tea"])),
+    ("a.tsv", "user\titem\nann\ttea\n", &[], Ok(&["ann tea"])),
+    ("a.csv", "user,item\nann,tea\n", &["--header", "no"], Ok(&["ann tea", "user item"])),
+    ("a.txt", "FromNodeId ToNodeId\n1 2\n", &[], Ok(&["1 2"])),
+    ("a.csv", "1;2\n3;4\n", &[], Ok(&["1 2", "3 4"])),
+    ("a.txt", "a|b\nc|d\n", &[], Ok(&["a b", "c d"])),
+    ("a.csv", "a,x;b\nc,y;d\n", &["--delimiter", ";"], Ok(&["a,x b", "c,y d"])),
+    // Undirected files in directed graphs.
+    ("a.mtx", MATRIX, &["--directed"], Ok(&["1 2", "2 1", "3 3"])),
+    ("a.mtx", MATRIX, &[], Ok(&["1 2", "3 3"])),
+    ("a.graph", METIS, &["--directed"], Ok(&["1 2", "1 3", "2 1", "3 1"])),
+    // What ids are.
+    ("a.csv", "001,2\n", &[], Ok(&["001 2"])),
+    ("a.csv", "1,2\n", &["--ids", "text"], Ok(&["1 2"])),
+    ("a.csv", "007,2\n", &["--ids", "integer"], Ok(&["7 2"])),
+    ("a.csv", "1,2\n03,4\n", &["--ids", "map"], Ok(&["03 4", "1 2"])),
+    ("a.csv", "1,2\nx,4\n", &["--ids", "dense"], Err("--ids text")),
+    // What is no edge.
+    ("a.jsonl", "{\"src\":1,\"dst\":2}\n", &[], Ok(&["1 2"])),
+    ("a.txt", "{\"a\":\"x\",\"b\":\"1\"}\n", &[], Ok(&["x 1"])),
+    ("a.json", "[{\"src\":1,\"dst\":2}]\n", &[], Err("array of JSON")),
+    ("a.json", "{\n\"edges\": []\n}\n", &[], Err("an object of JSON")),
+    ("a.txt", "// by hand\n1 2\n", &[], Err("line 1")),
+    ("a.txt", "a b\n// by hand\n", &[], Err("line 2")),
+    ("a.csv", "a, b\n", &[], Ok(&["a b"])),
+    ("a.csv", "1,2\n3,NaN\n", &[], Err("line 2: an id is null; --skip-nulls")),
+    ("a.csv", "a,b\nc,NULL\n", &[], Err("line 2")),
+    ("a.csv", "a,b\nc,\n", &[], Err("line 2")),
+    ("a.csv", "a,b\nc,NULL\nd,\n", &["--skip-nulls"], Ok(&["a b"])),
+    ("a.csv", "a,b\nc,NULL\n", &["--ids", "text"], Ok(&["a b", "c NULL"])),
+    // Weights.
+    ("a.gr", DIMACS, &[], Ok(&["1 2 5", "2 3 7"])),
+    ("a.gr", DIMACS, &["--unweighted"], Ok(&["1 2", "2 3"])),
+    ("a.csv", "src,dst,weight\n1,2,0.1\n", &[], Ok(&["1 2 0.1"])),
+    ("a.csv", "src,dst,rating\n1,2,3\n", &[], Ok(&["1 2"])),
+    ("a.csv", "src,dst,rating\n1,2,3\n", &["--weight", "rating"], Ok(&["1 2 3"])),
+    ("a.txt", "1 2 16777217\n", &["--weighted"], Err("--round-weights")),
+    ("a.txt", "1 2 16777217\n", &["--weighted", "--round-weights"], Ok(&["1 2 16777216"])),
+    ("a.txt", "1 2 1082040961\n", &[], Ok(&["1 2"])),
+    ("a.csv", "src,dst,timestamp\n1,2,64\n", &["--weighted"], Err("--weight")),
+    ("a.csv", "src,dst,timestamp\n1,2,64\n", &["--weight", "timestamp"], Ok(&["1 2 64"])),
+    ("a.txt", "1 2\n", &["--weighted"], Err("--weight")),
+];
+
+#[test]
+fn files_give_the_edges_that_they_mean_or_none() {
+    for (name, text, flags, outcome) in CASES {
+        let home = Home::new();
+        let output = home.ingest(&home.file(name, text), flags);
+        let case = format!("{name} {text:?} {flags:?}");
+        match outcome {
+            Ok(edges) => {
+                let error = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(output.status.success(), "{case}: {error}");
+                assert_eq!(edges_of(&home.graph()), *edges, "{case}");
+            }
+            Err(word) => {
+                assert_refused(&output, &[name, word]);
+                assert!(!home.graph().exists(), "{case} left a graph");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_guessed_is_said() {
+    let home = Home::new();
+    let file = home.file("a.csv", COLUMNS);
+    let output = home.ingest(&file, &[]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        said,
+        "guessed: csv with a header, src=from, dst=to, weight=weight, text ids, directed, weighted\n"
+    );
+    let other = home.at("other");
+    let flags = ["--json", "--header", "yes", "--src", "from", "--ids", "text", "--unweighted"];
+    let output = everedge().arg("ingest").arg(&other).arg(&file).args(flags).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let expected = serde_json::json!({
+        "format": "csv", "columns": {"dst": "to"}, "delimiter": ",",
+        "weights_left_out": "weight", "directed": true,
+    });
+    assert_eq!(report["guessed"], expected);
+    let silent = home.ingest(&file, &["--quiet"]);
+    assert!(silent.stderr.is_empty() && silent.stdout.is_empty());
+}
+
+#[test]
+fn a_late_id_that_is_no_integer_makes_mapped_ids_text() {
+    let home = Home::new();
+    let lines: String = (0..20_000).map(|i| format!("{i},{}\n", i + 1)).collect();
+    let file = home.file("late.csv", lines + "x,7\n");
+    assert_refused(&home.ingest(&file, &[]), &["late.csv", "line 20001", "--ids text"]);
+    assert!(!home.graph().exists());
+    assert!(home.ingest(&file, &["--ids", "map"]).status.success());
+    let edges = edges_of(&home.graph());
+    assert_eq!((edges.len(), edges.contains(&"x 7".to_owned())), (20_001, true));
+}
+
+#[test]
+fn several_files_directories_patterns_and_archives_are_one_ingest() {
+    let home = Home::new();
+    std::fs::create_dir(home.at("parts")).unwrap();
+    home.file("parts/1.csv", "1,2\n");
+    home.file("parts/2.txt", "3 4\n");
+    home.file("parts/_SUCCESS", "");
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    let matrix = "%%MatrixMarket matrix coordinate pattern general\n6 6 1\n5 6\n";
+    header.set_size(matrix.len() as u64);
+    header.set_mode(0o644);
+    archive.append_data(&mut header, "m/m.mtx", matrix.as_bytes()).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&archive.into_inner().unwrap()).unwrap();
+    home.file("m.tar.gz", gzip.finish().unwrap());
+    let mut ingest = everedge();
+    ingest.arg("ingest").arg(home.graph()).arg(home.at("parts")).arg(home.at("*.tar.gz"));
+    let output = ingest.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(edges_of(&home.graph()), ["1 2", "3 4", "5 6"]);
+    assert_refused(&home.ingest(&home.at("*.none"), &[]), &["no file matches"]);
+}
+
+#[test]
+fn options_that_contradict_a_graph_are_refused() {
+    let home = Home::new();
+    let file = home.file("a.txt", "1 2\n");
+    assert!(home.ingest(&file, &[]).status.success());
+    for (flags, word) in [
+        (&["--undirected"][..], "directed true"),
+        (&["--weighted"], "weighted false"),
+        (&["--weight", "0"], "weighted false"),
+        (&["--simple"], "simple false"),
+        (&["--layout", "pma"], "layout \"adjacency\""),
+        (&["--ids", "text"], "ids \"dense\""),
+        (&["--log-size", "1M"], "log_bytes"),
+        (&["--archive-threshold", "77"], "archive_threshold"),
+    ] {
+        assert_refused(&home.ingest(&file, flags), &[word]);
+    }
+    let same = ["--directed", "--ids", "dense", "--layout", "adjacency", "--medium", "file"];
+    assert!(home.ingest(&file, &same).status.success());
+    assert_eq!(edges_of(&home.graph()), ["1 2", "1 2"]);
+}
+
+#[test]
+fn a_call_that_takes_nothing_in_leaves_no_graph() {
+    let home = Home::new();
+    let file = home.file("a.txt", "1 2\n");
+    assert_refused(&home.ingest(&file, &["--delete"]), &["no graph", "to delete from"]);
+    assert!(!home.graph().exists());
+    // An empty directory stays one.
+    std::fs::create_dir(home.graph()).unwrap();
+    assert_refused(&home.ingest(&home.file("bad.txt", "1 2\n3\n"), &[]), &["line 2"]);
+    assert!(home.ingest(&home.file("empty.v", ""), &[]).status.success());
+    assert_eq!(home.graph().read_dir().unwrap().count(), 0);
+    assert!(home.ingest(&home.file("b.csv", "a,b\n"), &["--undirected"]).status.success());
+    assert_eq!(stats(&home.graph())["directed"], false);
+}
+
+#[test]
+fn an_export_is_whole_or_leaves_what_was_there() {
+    let home = Home::new();
+    assert!(home.ingest(&home.file("a.csv", "a b,c\n"), &[]).status.success());
+    let old = home.file("out.txt", "old");
+    let output = everedge().arg("export").arg(home.graph()).arg(&old).output().unwrap();
+    assert_refused(&output, &["out.txt", "blank"]);
+    assert_eq!(std::fs::read_to_string(&old).unwrap(), "old");
+    let names = std::fs::read_dir(home.0.path()).unwrap();
+    let names: Vec<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(names.iter().all(|name| !name.starts_with(".everedge")), "{names:?}");
+    let lines = home.at("out.jsonl");
+    let output = everedge().arg("export").arg(home.graph()).arg(&lines).output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(std::fs::read_to_string(&lines).unwrap(), "{\"src\":\"a b\",\"dst\":\"c\"}\n");
+    let output = everedge().arg("export").arg(home.graph()).args(["-", "--format", "csv"]).output();
+    assert_eq!(output.unwrap().stdout, b"src,dst\na b,c\n");
+    assert!(!Path::new("-").exists());
+}
+
+/// A process that takes a pipe in and says what it acknowledges.
+struct Stream {
+    child: Child,
+    input: Option<ChildStdin>,
+    said: BufReader<std::process::ChildStdout>,
+}
+
+impl Stream {
+    fn start(graph: &Path, flags: &[&str]) -> Self {
+        let mut command = everedge();
+        command.arg("ingest").arg(graph).args(["-", "--acknowledge"]).args(flags);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (input, said) = (child.stdin.take(), child.stdout.take().unwrap());
+        Self { child, input, said: BufReader::new(said) }
+    }
+
+    fn write(&mut self, text: &str) {
+        self.input.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Waits for the next acknowledgement.
+    fn acknowledged(&mut self) -> u64 {
+        let mut line = String::new();
+        self.said.read_line(&mut line).unwrap();
+        line.trim().parse().unwrap_or_else(|_| panic!("{line:?} is no number"))
+    }
+}
+
+#[test]
+fn edges_of_a_pipe_are_acknowledged_while_it_is_open() {
+    let home = Home::new();
+    let mut stream = Stream::start(&home.graph(), &["--flush-every", "0.2"]);
+    let start = Instant::now();
+    stream.write("1 2\n2 3\n3");
+    assert_eq!(stream.acknowledged(), 2);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    stream.write(" 4\n");
+    assert_eq!(stream.acknowledged(), 3);
+    stream.write("4 5");
+    drop(stream.input.take());
+    assert_eq!(stream.acknowledged(), 4);
+    assert!(stream.child.wait().unwrap().success());
+    assert_eq!(edges_of(&home.graph()), ["1 2", "2 3", "3 4", "4 5"]);
+}
+
+#[test]
+fn ctrl_c_keeps_what_a_pipe_has_given() {
+    let home = Home::new();
+    let mut stream = Stream::start(&home.graph(), &["--flush-every", "0.2"]);
+    stream.write("1 2\n2 3\n");
+    assert_eq!(stream.acknowledged(), 2);
+    let pid = stream.child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = stream.child.wait_with_output().unwrap();
+    assert_refused(&output, &["interrupted", "2 edges"]);
+    assert_eq!(edges_of(&home.graph()), ["1 2", "2 3"]);
+}
+
+#[test]
+fn batches_of_a_fast_pipe_are_full() {
+    let home = Home::new();
+    let mut stream = Stream::start(&home.graph(), &["--flush-every", "60", "--batch", "1000"]);
+    let lines: String = (0..300_000).map(|i| format!("{i} {}\n", i + 1)).collect();
+    stream.write(&lines);
+    drop(stream.input.take());
+    for batch in 1..=300 {
+        assert_eq!(stream.acknowledged(), 1000 * batch);
+    }
+    assert!(stream.child.wait().unwrap().success());
+    assert_eq!(stats(&home.graph())["edges"], 300_000);
+}

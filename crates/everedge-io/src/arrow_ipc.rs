@@ -1,0 +1,206 @@
+//! Arrow IPC: record batches of edges, as a stream or as a file (Feather version 2).
+//!
+//! Source: the Apache Arrow columnar format, version 1.5, "Serialization and Interprocess
+//! Communication". A file is a stream between a mark, with zeros after it, and a footer, and is read as the
+//! stream that it holds, so that it may come through a pipe or compressed. Columns are read as
+//! `columnar.rs` says.
+//!
+//! Memory is bounded by the batches, as their writer chose them; the bytes of a batch are held as
+//! they come, whatever length it declares.
+//!
+//! # Example
+//! ```text
+//! "ARROW1\0\0"  schema {src: Int64, dst: Int64}  batch of 2 rows  end  footer  "ARROW1"
+//! ```
+
+use std::collections::VecDeque;
+use std::io::Read;
+
+use arrow::array::RecordBatch;
+use arrow::buffer::Buffer;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamDecoder;
+
+use everedge_core::par;
+
+use crate::columnar::{self, Wanted, catch};
+use crate::ids::IdColumn;
+use crate::read::{Declared, Sink, check_counts};
+use crate::rules::Rules;
+use crate::{Chunk, Error, Format, Guess, InputChoices, Place, ReadOptions, ReadSummary, Result};
+/// How a file starts.
+pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
+/// How a message of a stream starts.
+pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
+/// Bytes that are read at once.
+const PIECE_BYTES: usize = 1 << 18;
+/// What the decoder says of bytes that follow the end mark: in a file they are its footer.
+const PAST_THE_END: &str = "Unexpected EOS";
+
+/// Guesses how to read Arrow data, from its schema and first rows.
+///
+/// `input` may end early: the schema must be there, rows help to tell dense from sparse integers.
+///
+/// # Errors
+/// [`Error::Syntax`] if it is no Arrow data, or has not the columns that were chosen.
+pub fn probe_arrow(input: impl Read, choices: &InputChoices) -> Result<Guess> {
+    let mut batches = Batches::new(input);
+    let schema = batches.schema()?;
+    let first = |ends: &[usize]| {
+        let batch = batches.next().ok().flatten();
+        let batch = batch.map(|batch| batch.project(ends)).transpose();
+        batch.map_err(|error| damaged(error.to_string()))
+    };
+    columnar::guess(Format::Arrow, &schema, first, choices)
+}
+
+/// Reads the edges of an Arrow stream or file.
+pub(crate) fn read<C: IdColumn, E: From<Error> + Send>(
+    input: impl Read + Send,
+    options: &ReadOptions,
+    sink: &mut Sink<'_, E>,
+) -> Result<ReadSummary, E> {
+    let mut batches = Batches::new(input);
+    let wanted = Wanted::find(&*batches.schema()?, options)?;
+    let rules = Rules::of(options);
+    let (mut rows, mut summary) = (0, ReadSummary::default());
+    let mut chunk: Option<Chunk> = None;
+    loop {
+        let hand_on = || {
+            chunk.take().map_or(Ok(()), |chunk| {
+                summary.take(&chunk);
+                sink(chunk)
+            })
+        };
+        let (handed_on, next) = par::beside(hand_on, || batches.next());
+        handed_on?;
+        let Some(batch) = next? else { break };
+        let edges = columnar::take_edges::<C>(&batch, &wanted, rules, rows)?;
+        let place = Place::Row(1 + rows);
+        rows += batch.num_rows() as u64;
+        chunk = Some(edges.into_chunk(place, batches.bytes));
+    }
+    let summary = ReadSummary { bytes: batches.bytes, ..summary };
+    Ok(check_counts(summary, Declared::default())?)
+}
+
+/// Reads batches one by one.
+struct Batches<R> {
+    input: R,
+    decoder: StreamDecoder,
+    /// Bytes read.
+    bytes: u64,
+    /// What was read and not yet decoded.
+    piece: Buffer,
+    decoded: VecDeque<RecordBatch>,
+    is_file: bool,
+    at_end: bool,
+}
+
+impl<R: Read> Batches<R> {
+    fn new(input: R) -> Self {
+        Self {
+            input,
+            decoder: StreamDecoder::new(),
+            bytes: 0,
+            piece: Buffer::from(&[0_u8; 0]),
+            decoded: VecDeque::new(),
+            is_file: false,
+            at_end: false,
+        }
+    }
+
+    fn schema(&mut self) -> Result<SchemaRef> {
+        while self.decoder.schema().is_none() && self.decoded.is_empty() {
+            if !self.advance()? {
+                return Err(damaged("it ends before its schema".to_owned()));
+            }
+        }
+        let schema = self.decoder.schema();
+        schema.ok_or_else(|| damaged("it has no schema".to_owned()))
+    }
+
+    /// Returns the next batch, if there is one.
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        while self.decoded.is_empty() && self.advance()? {}
+        Ok(self.decoded.pop_front())
+    }
+
+    /// Decodes a piece; returns whether there may be more.
+    fn advance(&mut self) -> Result<bool> {
+        if self.at_end {
+            return Ok(false);
+        }
+        if self.piece.is_empty() && !self.read_piece()? {
+            self.at_end = true;
+            catch(|| self.decoder.finish(), damaged)?;
+            return if self.is_file {
+                Err(damaged("its footer is missing".to_owned()))
+            } else {
+                Ok(false)
+            };
+        }
+        let (decoder, piece) = (&mut self.decoder, &mut self.piece);
+        let decoded = catch(
+            || match decoder.decode(piece) {
+                Err(ArrowError::IpcError(what)) if what == PAST_THE_END => Ok(None),
+                other => other.map(Some),
+            },
+            damaged,
+        );
+        let Some(decoded) = decoded? else {
+            self.at_end = true;
+            return self.check_footer().map(|()| false);
+        };
+        self.decoded.extend(decoded);
+        Ok(true)
+    }
+
+    fn read_piece(&mut self) -> Result<bool> {
+        let mut bytes = Vec::with_capacity(PIECE_BYTES);
+        loop {
+            let missing = (PIECE_BYTES - bytes.len()) as u64;
+            match self.input.by_ref().take(missing).read_to_end(&mut bytes) {
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => break,
+            }
+        }
+        let is_first = self.bytes == 0;
+        self.bytes += bytes.len() as u64;
+        let is_there = !bytes.is_empty();
+        self.is_file |= is_first && bytes.starts_with(FILE_MAGIC);
+        self.piece = Buffer::from_vec(bytes);
+        if is_first && self.is_file {
+            // Zeros fill up the mark to the alignment that its writer chose.
+            let words = self.piece[FILE_MAGIC.len()..].chunks_exact(FILE_MAGIC.len());
+            let padding = words.take_while(|word| word.iter().all(|byte| *byte == 0)).count();
+            self.piece.advance((1 + padding) * FILE_MAGIC.len());
+        }
+        Ok(is_there)
+    }
+
+    /// Reads on to the end of a file, which must be the mark that it starts with.
+    fn check_footer(&mut self) -> Result<()> {
+        let mark = &FILE_MAGIC[..6];
+        if !self.is_file {
+            return Err(damaged("it goes on after its end".to_owned()));
+        }
+        let mut tail = self.piece.to_vec();
+        while self.read_piece()? {
+            let kept = tail.len().saturating_sub(mark.len());
+            tail.drain(..kept);
+            tail.extend_from_slice(&self.piece);
+        }
+        if tail.ends_with(mark) {
+            return Ok(());
+        }
+        Err(damaged("its footer is missing".to_owned()))
+    }
+}
+
+fn damaged(reason: String) -> Error {
+    let what = format!("this is no whole Arrow data: {reason}");
+    Error::Syntax { place: Place::Whole, what, hint: Some("is the file complete?") }
+}

@@ -1,0 +1,246 @@
+//! Edges in Arrow's columns, which Parquet and Arrow IPC share.
+//!
+//! Ids may be integers of any width or strings, also by dictionary; weights any numbers. What a
+//! column's type says is kept: strings are text ids unless the graph's are integers.
+
+use std::panic::{self, AssertUnwindSafe};
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::{cast, filter_record_batch};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, Schema, UInt64Type};
+
+use crate::columns::{GuessedColumn, resolve};
+use crate::error::Fault;
+use crate::ids::{IdColumn, ODD_IDS_HINT};
+use crate::read::Edges;
+use crate::rules::Rules;
+use crate::survey::Sample;
+use crate::{Column, Error, Format, Guess, InputChoices, Place, ReadOptions, Result};
+
+/// Where a table keeps sources, destinations and, if they are asked for, weights.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted(pub(crate) Vec<usize>);
+
+impl Wanted {
+    /// Finds the columns in a schema.
+    pub(crate) fn find(schema: &Schema, options: &ReadOptions) -> Result<Self> {
+        let columns = &options.columns;
+        let weight = options.weighted.then_some(&columns.weight);
+        let names: Vec<Option<&str>> =
+            schema.fields().iter().map(|field| Some(field.name().as_str())).collect();
+        let find = |column: &Column| {
+            column.find(&names).ok_or_else(|| {
+                let names: Vec<&str> = names.iter().copied().flatten().collect();
+                syntax(Place::Whole, format!("there is no column {column} among {names:?}"))
+            })
+        };
+        let wanted = [&columns.src, &columns.dst].into_iter().chain(weight);
+        Ok(Self(wanted.map(find).collect::<Result<_>>()?))
+    }
+
+    /// The same columns in a batch that holds no others.
+    pub(crate) fn projected(&self) -> Self {
+        let mut in_order = self.0.clone();
+        in_order.sort_unstable();
+        in_order.dedup();
+        let place = |idx: &usize| in_order.binary_search(idx).unwrap_or(usize::MAX);
+        Self(self.0.iter().map(place).collect())
+    }
+}
+
+/// Guesses which columns hold what, from the types and some rows.
+pub(crate) fn guess(
+    format: Format,
+    schema: &Schema,
+    first: impl FnOnce(&[usize]) -> Result<Option<RecordBatch>>,
+    choices: &InputChoices,
+) -> Result<Guess> {
+    let columns = schema.fields().iter().map(|field| GuessedColumn {
+        name: Some(field.name().clone()),
+        is_numeric: field.data_type().is_numeric(),
+        may_hold_ids: value_type(field.data_type()).is_integer()
+            || is_text(value_type(field.data_type())),
+    });
+    let columns: Vec<GuessedColumn> = columns.collect();
+    let resolved = resolve(&columns, choices).map_err(|fault| fault.into_error(Place::Whole))?;
+    let ends = [resolved.src, resolved.dst];
+    let mut sample = Sample::default();
+    if ends.iter().any(|&idx| is_text(value_type(schema.field(idx).data_type()))) {
+        sample.add_text();
+    } else if let Some(batch) = first(&ends)? {
+        batch.columns().iter().for_each(|column| add_integers(column, &mut sample));
+    } else {
+        // Nothing says how large the integers are: an id map takes any.
+        sample.add_number(u64::MAX);
+    }
+    let guess = Guess { columns, ..Guess::of(format) };
+    Ok(guess.with_columns(resolved, sample.ids(choices.ids)))
+}
+
+/// Adds a column's integers to a sample; reading them says what is wrong with the others.
+fn add_integers(column: &ArrayRef, sample: &mut Sample) {
+    let Ok(numbers) = cast(column, &DataType::UInt64) else { return };
+    numbers.as_primitive::<UInt64Type>().iter().flatten().for_each(|id| sample.add_number(id));
+}
+
+/// Returns the type of the values of a column, also of one by dictionary.
+fn value_type(kind: &DataType) -> &DataType {
+    match kind {
+        DataType::Dictionary(_, values) => values,
+        kind => kind,
+    }
+}
+
+fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// Reads the edges of a batch, whose first row is the `rows_before`-th of the table.
+pub(crate) fn take_edges<C: IdColumn>(
+    batch: &RecordBatch,
+    wanted: &Wanted,
+    rules: Rules,
+    rows_before: u64,
+) -> Result<Edges<C>> {
+    let row_error =
+        |row: usize, fault: Fault| fault.into_error(Place::Row(1 + rows_before + row as u64));
+    if wanted.0.iter().any(|&idx| idx >= batch.num_columns()) {
+        return Err(row_error(0, Fault::new(0, "a column is missing")));
+    }
+    let is_whole = whole_rows(batch, wanted);
+    let null = is_whole.iter().position(|is_whole| !is_whole);
+    if let Some(row) = null.filter(|_| !rules.skip_nulls) {
+        return Err(row_error(row, Fault::null("an id or a weight is null")));
+    }
+    let skipped = is_whole.iter().filter(|is_whole| !**is_whole).count();
+    let kept = match null {
+        None => batch.clone(),
+        Some(_) => filter_record_batch(batch, &BooleanArray::from(is_whole.clone()))
+            .map_err(|error| syntax(Place::Whole, error.to_string()))?,
+    };
+    // A fault's position counts the rows that are kept.
+    let row_of = |kept: usize| {
+        let whole = is_whole.iter().enumerate().filter(|(_, is_whole)| **is_whole);
+        whole.map(|(row, _)| row).nth(kept).unwrap_or(0)
+    };
+    let edges = take_columns(&kept, wanted, rules);
+    let edges = edges.map_err(|fault| row_error(row_of(fault.at), fault))?;
+    Ok(Edges { skipped: skipped as u64, ..edges })
+}
+
+/// Returns for each row whether it has no null where an id or a weight must be.
+fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
+    let mut is_whole = vec![true; batch.num_rows()];
+    for (place, &idx) in wanted.0.iter().enumerate() {
+        let column = batch.column(idx);
+        if let Some(nulls) = column.logical_nulls() {
+            is_whole.iter_mut().zip(nulls.iter()).for_each(|(whole, valid)| *whole &= valid);
+        }
+        // Data frames write a missing number as NaN.
+        if place == 2
+            && column.data_type().is_floating()
+            && let Ok(weights) = cast(column, &DataType::Float64)
+        {
+            let weights = weights.as_primitive::<Float64Type>().values();
+            is_whole.iter_mut().zip(weights).for_each(|(whole, weight)| *whole &= !weight.is_nan());
+        }
+    }
+    is_whole
+}
+
+fn take_columns<C: IdColumn>(
+    batch: &RecordBatch,
+    wanted: &Wanted,
+    rules: Rules,
+) -> Result<Edges<C>, Fault> {
+    let column = |place: usize| batch.column(wanted.0[place]);
+    let (src, dst) = (take_ids(column(0), rules)?, take_ids(column(1), rules)?);
+    let weights = wanted.0.get(2).map(|_| take_weights(column(2), rules)).transpose()?;
+    Ok(Edges { src, dst, weights, skipped: 0 })
+}
+
+/// Reads a column of ids without nulls; a fault's position is a row.
+fn take_ids<C: IdColumn>(array: &ArrayRef, rules: Rules) -> Result<C, Fault> {
+    let mut ids = C::default();
+    let kind = value_type(array.data_type());
+    let wrong_kind = || Fault::new(0, format!("a column of {kind} is neither integers nor text"));
+    let at_row = |row: usize| move |fault: Fault| Fault { at: row, ..fault };
+    if *kind == DataType::UInt64 {
+        let numbers = cast(array, kind).map_err(|_| wrong_kind())?;
+        for (row, &id) in numbers.as_primitive::<UInt64Type>().values().iter().enumerate() {
+            ids.push_number(id).map_err(at_row(row))?;
+        }
+    } else if kind.is_integer() {
+        let numbers = cast(array, &DataType::Int64).map_err(|_| wrong_kind())?;
+        for (row, &id) in numbers.as_primitive::<Int64Type>().values().iter().enumerate() {
+            push_integer(id, &mut ids).map_err(at_row(row))?;
+        }
+    } else if is_text(kind) {
+        let texts = cast(array, &DataType::LargeUtf8).map_err(|_| wrong_kind())?;
+        for (row, id) in texts.as_string::<i64>().iter().enumerate() {
+            push_text(id.unwrap_or_default(), &mut ids, rules).map_err(at_row(row))?;
+        }
+    } else {
+        return Err(wrong_kind());
+    }
+    Ok(ids)
+}
+
+fn push_integer<C: IdColumn>(id: i64, ids: &mut C) -> Result<(), Fault> {
+    match u64::try_from(id) {
+        Ok(id) => ids.push_number(id),
+        Err(_) if C::IS_TEXT => ids.push_field(id.to_string().as_bytes()),
+        Err(_) => Err(Fault::new(0, format!("the id {id} is negative")).hint(ODD_IDS_HINT)),
+    }
+}
+
+fn push_text<C: IdColumn>(id: &str, ids: &mut C, rules: Rules) -> Result<(), Fault> {
+    if !C::IS_TEXT {
+        rules.check_integer_id(id.as_bytes())?;
+    }
+    ids.push_field(id.as_bytes())
+}
+
+/// Reads a column of weights without nulls.
+fn take_weights(array: &ArrayRef, rules: Rules) -> Result<Vec<f32>, Fault> {
+    let kind = array.data_type();
+    let wrong_kind = || Fault::new(0, format!("a column of {kind} holds no weights"));
+    let at_row = |row: usize| move |fault: Fault| Fault { at: row, ..fault };
+    if *kind == DataType::UInt64 {
+        let numbers = array.as_primitive::<UInt64Type>().values().iter().enumerate();
+        return numbers
+            .map(|(row, &n)| rules.take_integer(n.into()).map_err(at_row(row)))
+            .collect();
+    }
+    if kind.is_integer() {
+        let numbers = cast(array, &DataType::Int64).map_err(|_| wrong_kind())?;
+        let numbers = numbers.as_primitive::<Int64Type>().values().iter().enumerate();
+        return numbers
+            .map(|(row, &n)| rules.take_integer(n.into()).map_err(at_row(row)))
+            .collect();
+    }
+    if !kind.is_numeric() {
+        return Err(wrong_kind());
+    }
+    let numbers = cast(array, &DataType::Float64).map_err(|_| wrong_kind())?;
+    let numbers = numbers.as_primitive::<Float64Type>().values().iter().enumerate();
+    numbers.map(|(row, &number)| rules.take_float(number).map_err(at_row(row))).collect()
+}
+
+pub(crate) fn syntax(place: Place, what: impl Into<String>) -> Error {
+    Error::Syntax { place, what: what.into(), hint: None }
+}
+
+/// Runs a decoder, since those of Arrow and Parquet answer some damaged files with a panic.
+pub(crate) fn catch<T, E>(
+    decoder: impl FnOnce() -> Result<T, E>,
+    damaged: impl Fn(String) -> Error,
+) -> Result<T>
+where
+    E: std::fmt::Display,
+{
+    match panic::catch_unwind(AssertUnwindSafe(decoder)) {
+        Ok(result) => result.map_err(|error| damaged(error.to_string())),
+        Err(_) => Err(damaged("its parts contradict each other".to_owned())),
+    }
+}

@@ -1,0 +1,315 @@
+//! JSON Lines: an edge is an object a line, and its keys are the columns.
+//!
+//! Source: RFC 8259 for an object; jsonlines.org and ndjson for one a line. Ids are whole numbers or
+//! strings, weights numbers; what other keys hold does not matter. A `null`, or a key that is
+//! missing, is a null. A string is text, whatever it says.
+//!
+//! # Example
+//! ```text
+//! {"src": "Paris, TX", "dst": "Dallas", "weight": 105.5, "road": ["US 82", "I-30"]}
+//! ```
+//! is an edge from `Paris, TX` to `Dallas` of weight 105.5.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::blocks::cut_at_line;
+use crate::columns::{GuessedColumn, resolve};
+use crate::error::{Fault, quote};
+use crate::ids::{IdColumn, ODD_IDS_HINT};
+use crate::lines::lines_of;
+use crate::read::{Declared, Edges, Grammar, Opened};
+use crate::rules::Rules;
+use crate::survey::Sample;
+use crate::{Column, Format, Guess, InputChoices, ReadOptions, Result};
+
+/// Objects that show which keys there are.
+const SURVEYED_OBJECTS: usize = 1000;
+
+/// The keys of an edge.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    src: String,
+    dst: String,
+    weight: Option<String>,
+    rules: Rules,
+}
+
+pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Objects>, Fault> {
+    let names: Vec<String> = match lines_of(head).find(|(_, line)| !line.trim_ascii().is_empty()) {
+        Some((place, line)) => {
+            let object = parse_object(line).map_err(|fault| fault.after(place.start))?;
+            object.keys().cloned().collect()
+        }
+        None => Vec::new(),
+    };
+    let key_of = |column: &Column| match column {
+        Column::Name(name) => Ok(name.clone()),
+        Column::Index(idx) => names.get(*idx).cloned().ok_or_else(|| {
+            let keys = quote(names.join(",").as_bytes());
+            Fault::new(0, format!("there is no key {column} in {keys}"))
+        }),
+    };
+    let columns = &options.columns;
+    let grammar = Objects {
+        src: key_of(&columns.src)?,
+        dst: key_of(&columns.dst)?,
+        weight: options.weighted.then(|| key_of(&columns.weight)).transpose()?,
+        rules: Rules::of(options),
+    };
+    Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })
+}
+
+/// Guesses which keys hold what, from the first objects.
+pub(crate) fn guess(text: &[u8], choices: &InputChoices) -> Result<Guess, Fault> {
+    let mut objects = Vec::new();
+    let lines = lines_of(text).filter(|(_, line)| !line.trim_ascii().is_empty());
+    for (place, line) in lines.take(SURVEYED_OBJECTS) {
+        objects.push(parse_object(line).map_err(|fault| fault.after(place.start))?);
+    }
+    let mut keys: Vec<&String> = Vec::new();
+    for key in objects.iter().flat_map(Map::keys) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let values = |key: &str| -> Vec<&Value> {
+        objects.iter().filter_map(|object| object.get(key)).filter(|v| !v.is_null()).collect()
+    };
+    let columns: Vec<GuessedColumn> = keys.iter().map(|key| column(key, &values(key))).collect();
+    let resolved = resolve(&columns, choices)?;
+    let mut sample = Sample::default();
+    for id in [resolved.src, resolved.dst].iter().flat_map(|&idx| values(keys[idx])) {
+        match id {
+            Value::String(_) => sample.add_text(),
+            other => sample.add_id(&other.to_string()),
+        }
+    }
+    let guess = Guess { columns, ..Guess::of(Format::JsonLines) };
+    Ok(guess.with_columns(resolved, sample.ids(choices.ids)))
+}
+
+fn column(key: &str, values: &[&Value]) -> GuessedColumn {
+    let is_id = |value: &&Value| value.is_u64() || value.is_i64() || value.is_string();
+    GuessedColumn {
+        name: Some(key.to_owned()),
+        is_numeric: !values.is_empty() && values.iter().all(|value| value.is_number()),
+        may_hold_ids: values.iter().all(is_id),
+    }
+}
+
+/// Reads a line as an object.
+pub(crate) fn parse_object(line: &[u8]) -> Result<Map<String, Value>, Fault> {
+    serde_json::from_slice(line.trim_ascii()).map_err(|error| no_object(line, &error))
+}
+
+#[cold]
+fn no_object(line: &[u8], error: &serde_json::Error) -> Fault {
+    let reason = error.to_string();
+    let reason = reason.split(" at line ").next().unwrap_or_default();
+    let what = format!("expected an object of JSON, found {}: {reason}", quote(line.trim_ascii()));
+    let hint = "JSON Lines has one object a line; `jq -c '.[]'` makes it of an array";
+    Fault::new(0, what).hint(hint)
+}
+
+impl Grammar for Objects {
+    const IS_TEXT: bool = true;
+
+    fn cut(&self, bytes: &[u8]) -> Option<usize> {
+        cut_at_line(bytes)
+    }
+
+    fn parse<C: IdColumn>(&self, block: &[u8]) -> Result<Edges<C>, Fault> {
+        let mut edges = Edges::<C>::new(self.weight.is_some());
+        for (place, line) in lines_of(block) {
+            let line = line.trim_ascii();
+            if line.is_empty() {
+                continue;
+            }
+            let before = edges.src.len();
+            self.parse_line(line, &mut edges)
+                .or_else(|fault| edges.skip_null(self.rules, before, fault))
+                .map_err(|fault| Fault { at: place.start, ..fault })?;
+        }
+        Ok(edges)
+    }
+}
+
+impl Objects {
+    fn parse_line<C: IdColumn>(&self, line: &[u8], edges: &mut Edges<C>) -> Result<(), Fault> {
+        let mut reader = serde_json::Deserializer::from_slice(line);
+        let edge = EdgeSeed(self).deserialize(&mut reader);
+        let edge = edge.and_then(|edge| reader.end().map(|()| edge));
+        let [src, dst, weight] = edge.map_err(|error| no_object(line, &error))?;
+        self.push_id(&self.src, src, &mut edges.src)?;
+        self.push_id(&self.dst, dst, &mut edges.dst)?;
+        if let (Some(weights), Some(key)) = (&mut edges.weights, &self.weight) {
+            weights.push(self.take_weight(key, weight)?);
+        }
+        Ok(())
+    }
+
+    fn push_id<C: IdColumn>(&self, key: &str, id: Scalar<'_>, ids: &mut C) -> Result<(), Fault> {
+        match id {
+            Scalar::Integer(id) => match u64::try_from(id) {
+                Ok(id) => ids.push_number(id),
+                Err(_) if C::IS_TEXT => ids.push_field(id.to_string().as_bytes()),
+                Err(_) => Err(Fault::new(0, format!("the id {id} is negative")).hint(ODD_IDS_HINT)),
+            },
+            Scalar::Text(text) if C::IS_TEXT => ids.push_field(text.as_bytes()),
+            Scalar::Text(text) => {
+                self.rules.check_integer_id(text.as_bytes())?;
+                ids.push_field(text.as_bytes())
+            }
+            other => Err(other.refuse(key, "a whole number or a string")),
+        }
+    }
+
+    fn take_weight(&self, key: &str, weight: Scalar<'_>) -> Result<f32, Fault> {
+        match weight {
+            Scalar::Integer(weight) => self.rules.take_integer(weight),
+            Scalar::Float(weight) => self.rules.take_float(weight),
+            Scalar::Text(text) => self.rules.parse_weight(text.as_bytes()),
+            other => Err(other.refuse(key, "a number")),
+        }
+    }
+}
+
+/// The value of a key that matters.
+#[derive(Debug)]
+enum Scalar<'de> {
+    Missing,
+    Null,
+    Integer(i128),
+    Float(f64),
+    Text(Cow<'de, str>),
+    Other(&'static str),
+}
+
+impl Scalar<'_> {
+    fn refuse(&self, key: &str, wanted: &str) -> Fault {
+        let found = match self {
+            Scalar::Missing => return Fault::null(format!("there is no \"{key}\"")),
+            Scalar::Null => return Fault::null(format!("\"{key}\" is null")),
+            Scalar::Float(number) => format!("{number}"),
+            Scalar::Other(what) => (*what).to_owned(),
+            Scalar::Integer(_) | Scalar::Text(_) => "a string".to_owned(),
+        };
+        Fault::new(0, format!("expected {wanted} in \"{key}\", found {found}"))
+    }
+}
+
+/// Reads the three keys of an object.
+struct EdgeSeed<'a>(&'a Objects);
+
+impl<'de> DeserializeSeed<'de> for EdgeSeed<'_> {
+    type Value = [Scalar<'de>; 3];
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for EdgeSeed<'_> {
+    type Value = [Scalar<'de>; 3];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut values = [Scalar::Missing, Scalar::Missing, Scalar::Missing];
+        while let Some(place) = map.next_key_seed(KeySeed(self.0))? {
+            match place {
+                Some(place) => values[place] = map.next_value_seed(ScalarSeed)?,
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Reads a key as the place of its value, if that matters.
+struct KeySeed<'a>(&'a Objects);
+
+impl<'de> DeserializeSeed<'de> for KeySeed<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeySeed<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<Self::Value, E> {
+        let keys = [Some(&self.0.src), Some(&self.0.dst), self.0.weight.as_ref()];
+        Ok(keys.iter().position(|wanted| wanted.is_some_and(|wanted| wanted == key)))
+    }
+}
+
+struct ScalarSeed;
+
+impl<'de> DeserializeSeed<'de> for ScalarSeed {
+    type Value = Scalar<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ScalarSeed {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Scalar::Integer(number.into()))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Scalar::Integer(number.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Scalar::Float(number))
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Scalar::Null)
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Scalar::Other("a truth value"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Other("an array"))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Other("an object"))
+    }
+}

@@ -1,0 +1,236 @@
+//! What the first records of a text table say: whether they start with a header, what its columns
+//! are, and what its ids look like.
+
+use std::collections::HashSet;
+
+use everedge_core::MAX_VERTEX_ID;
+
+use crate::columns::{GuessedColumn, Resolved, find_pair, is_id_word, locate, resolve};
+use crate::error::{Fault, quote};
+use crate::rules::{is_null_word, is_number};
+use crate::{Column, IdChoice, IdKind, InputChoices};
+
+/// Ids below this bound are dense, however few there are: arrays of that length cost little.
+const DENSE_BOUND: u64 = 1 << 26;
+/// How many times larger than the number of ids seen the largest dense id may be.
+const DENSE_SPREAD: u64 = 64;
+
+/// A record as text.
+pub(crate) type Row = Vec<String>;
+
+/// What the first records say.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    pub(crate) has_header: bool,
+    pub(crate) columns: Vec<GuessedColumn>,
+    pub(crate) resolved: Resolved,
+    pub(crate) ids: IdKind,
+}
+
+impl Survey {
+    /// Looks at the first records; `comment` is the last line of a comment before them, as fields.
+    ///
+    /// # Errors
+    /// If a column that was chosen is not there.
+    pub(crate) fn new(rows: &[Row], comment: Row, choices: &InputChoices) -> Result<Self, Fault> {
+        let Some(first) = rows.first() else { return Self::of_nothing(choices) };
+        let header = Header::find(rows, comment, choices);
+        let records = &rows[usize::from(header.is_there)..];
+        let columns = survey_columns(&header.names, records, first.len());
+        let resolved = resolve(&columns, choices)?;
+        let mut sample = Sample::default();
+        for row in records {
+            for idx in [resolved.src, resolved.dst] {
+                row.get(idx).into_iter().for_each(|id| sample.add_id(id));
+            }
+        }
+        let ids = sample.ids(choices.ids);
+        Ok(Self { has_header: header.is_there, columns, resolved, ids })
+    }
+
+    /// A table without a record: only columns by number can be there.
+    fn of_nothing(choices: &InputChoices) -> Result<Self, Fault> {
+        let index = |column: &Option<Column>, usual| match column {
+            None => Ok(usual),
+            Some(Column::Index(idx)) => Ok(*idx),
+            Some(column) => locate(column, &[]),
+        };
+        let (src, dst) = (index(&choices.src, 0)?, index(&choices.dst, 1)?);
+        let resolved = Resolved { src, dst, weight: Some(index(&choices.weight, 2)?) };
+        let ids = Sample::default().ids(choices.ids);
+        Ok(Self { has_header: false, columns: Vec::new(), resolved, ids })
+    }
+}
+
+/// The names of the columns, and whether they stand in the first record.
+#[derive(Debug, Default)]
+pub(crate) struct Header {
+    pub(crate) is_there: bool,
+    pub(crate) names: Row,
+}
+
+impl Header {
+    /// Looks for names in the first record and in the comment before it.
+    pub(crate) fn find(rows: &[Row], comment: Row, choices: &InputChoices) -> Self {
+        let Some((first, rest)) = rows.split_first() else { return Self::default() };
+        let looked = || is_header(first, rest, &comment, choices);
+        let is_there = choices.header.unwrap_or_else(looked);
+        let names = match is_there {
+            true => first.clone(),
+            false if are_names(&comment, first.len(), choices) => comment,
+            false => Row::new(),
+        };
+        Self { is_there, names }
+    }
+
+    /// Returns where a column stands; one by number stands there.
+    pub(crate) fn place(&self, column: &Column) -> Result<usize, Fault> {
+        let wanted = match column {
+            Column::Index(idx) => return Ok(*idx),
+            Column::Name(name) => name,
+        };
+        self.names.iter().position(|name| name == wanted).ok_or_else(|| {
+            let names = quote(self.names.join(",").as_bytes());
+            match self.names.is_empty() {
+                true => Fault::new(0, "columns have names only where there is a header"),
+                false => Fault::new(0, format!("there is no column {column} in {names}")),
+            }
+        })
+    }
+}
+
+fn survey_columns(names: &[String], records: &[Row], width: usize) -> Vec<GuessedColumn> {
+    let is_numeric = |idx: usize| {
+        let fields = records.iter().filter_map(|row| row.get(idx));
+        let mut fields = fields.filter(|field| !is_null(field)).peekable();
+        fields.peek().is_some() && fields.all(|field| is_number(field.as_bytes()))
+    };
+    let column = |idx: usize| GuessedColumn {
+        name: names.get(idx).cloned(),
+        is_numeric: is_numeric(idx),
+        may_hold_ids: true,
+    };
+    (0..width).map(column).collect()
+}
+
+/// Returns the names of the columns that were chosen by name.
+fn chosen_names<'a>(choices: &'a InputChoices) -> Vec<&'a String> {
+    let chosen = [&choices.src, &choices.dst, &choices.weight];
+    let name_of = |column: &'a Column| match column {
+        Column::Name(name) => Some(name),
+        Column::Index(_) => None,
+    };
+    chosen.into_iter().flatten().filter_map(name_of).collect()
+}
+
+/// Returns whether a comment above the columns gives their names.
+fn are_names(comment: &[String], width: usize, choices: &InputChoices) -> bool {
+    let chosen = chosen_names(choices);
+    let has_pair = find_pair(comment.iter().map(|name| Some(name.as_str()))).is_some();
+    let has_chosen = !chosen.is_empty() && chosen.iter().all(|name| comment.contains(name));
+    comment.len() == width && (has_pair || has_chosen)
+}
+
+/// Returns whether a first record differs from those after it as names do from values.
+fn is_header(first: &[String], rest: &[Row], comment: &[String], choices: &InputChoices) -> bool {
+    let chosen = chosen_names(choices);
+    if !chosen.is_empty() {
+        // A name is that of a header, or of the comment that stands above the columns.
+        let are_all_in = |names: &[String]| chosen.iter().all(|name| names.contains(name));
+        return !(comment.len() == first.len() && are_all_in(comment)) || are_all_in(first);
+    }
+    let columns = survey_columns(first, rest, first.len());
+    let Ok(Resolved { src, dst, .. }) = resolve(&columns, choices) else { return false };
+    let ends = [src, dst];
+    let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
+    let has_numbers_below =
+        |idx: usize| columns[idx].is_numeric && !is_number(first[idx].as_bytes());
+    let are_both = |is: fn(&str) -> bool| ends.iter().all(|&idx| is(&first[idx]));
+    let recurs = || ids().any(|id| ends.iter().any(|&idx| is_like(&first[idx], id)));
+    if find_pair(first.iter().map(|name| Some(name.as_str()))).is_some() {
+        return !recurs();
+    }
+    // A wrong id below does not make an edge of the names above it.
+    let must_be_numbers = matches!(choices.ids, IdChoice::Dense | IdChoice::Integer);
+    if must_be_numbers && are_both(is_name) {
+        return true;
+    }
+    if rest.is_empty() {
+        return false;
+    }
+    let ids_are_numbers = ends.iter().all(|&idx| columns[idx].is_numeric);
+    let others = || (0..columns.len()).filter(|idx| !ends.contains(idx));
+    (ids_are_numbers && are_both(is_name))
+        || others().any(|idx| has_numbers_below(idx) && is_name(&first[idx]))
+        || (are_both(is_id_word) && !recurs())
+}
+
+/// Returns whether an id is a name itself, or one of a series with it, as `node1` and `node3` are.
+fn is_like(name: &str, id: &str) -> bool {
+    let stem = |text: &str| text.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+    let is_series = stem(name) < name.len() && stem(id) < id.len();
+    id == name || (is_series && stem(id) > 0 && name[..stem(name)] == id[..stem(id)])
+}
+
+fn is_null(field: &str) -> bool {
+    field.is_empty() || is_null_word(field.as_bytes())
+}
+
+/// Returns whether a field is meant as a name and not as an integer.
+pub(crate) fn is_name(field: &str) -> bool {
+    let digits = field.strip_prefix('-').unwrap_or(field);
+    !digits.is_empty() && digits.bytes().any(|byte| !byte.is_ascii_digit())
+}
+
+/// What the ids seen so far look like.
+#[derive(Default)]
+pub(crate) struct Sample {
+    ids_seen: HashSet<u64>,
+    id_max: u64,
+    has_text: bool,
+    /// An integer that only text keeps as it is written: below 0, too large, or with zeros before.
+    has_odd_integers: bool,
+}
+
+impl Sample {
+    pub(crate) fn add_id(&mut self, id: &str) {
+        let has_zeros = id.len() > 1 && id.starts_with('0');
+        match id.parse() {
+            Ok(number) => {
+                self.add_number(number);
+                self.has_text |= has_zeros;
+            }
+            Err(_) if is_null(id) => {}
+            Err(_) => {
+                self.has_text |= is_name(id);
+                self.has_odd_integers = true;
+            }
+        }
+    }
+
+    pub(crate) fn add_number(&mut self, id: u64) {
+        self.ids_seen.insert(id);
+        self.id_max = self.id_max.max(id);
+    }
+
+    /// Notes that the type of the column says text.
+    pub(crate) fn add_text(&mut self) {
+        self.has_text = true;
+    }
+
+    pub(crate) fn ids(&self, choice: IdChoice) -> IdKind {
+        let spread = self.id_max / DENSE_SPREAD;
+        let is_sparse = self.id_max > u64::from(MAX_VERTEX_ID)
+            || (self.id_max > DENSE_BOUND && spread > self.ids_seen.len() as u64);
+        match choice {
+            IdChoice::Dense => IdKind::Dense,
+            IdChoice::Integer => IdKind::Sparse,
+            IdChoice::Text => IdKind::Text,
+            IdChoice::Mapped if self.has_text || self.has_odd_integers => IdKind::Text,
+            IdChoice::Mapped => IdKind::Sparse,
+            IdChoice::Auto if self.has_text => IdKind::Text,
+            IdChoice::Auto if is_sparse => IdKind::Sparse,
+            IdChoice::Auto => IdKind::Dense,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray, StringViewArray,
+};
+use arrow::datatypes::Int32Type;
+use arrow::ipc::CompressionType;
+use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use everedge_io::{Column, Error, Format, IdKind, InputChoices, Place, ReadOptions, probe_arrow};
+
+use crate::support::{assert_refused, read, weighted};
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn numbers(ids: &[i64]) -> ArrayRef {
+    Arc::new(Int64Array::from(ids.to_vec()))
+}
+
+fn weighted_batch() -> RecordBatch {
+    let weights: ArrayRef = Arc::new(Float64Array::from(vec![0.5, -1.0]));
+    batch(vec![("weight", weights), ("to", numbers(&[7, 8])), ("from", numbers(&[1, 2]))])
+}
+
+fn stream(batches: &[RecordBatch]) -> Vec<u8> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &batches[0].schema()).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn file(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let schema = batches[0].schema();
+    let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn streams_and_files_of_any_compression_read_alike() {
+    let batches = [weighted_batch(), weighted_batch()];
+    for bytes in [
+        stream(&batches),
+        file(&batches, None),
+        file(&batches, Some(CompressionType::LZ4_FRAME)),
+        file(&batches, Some(CompressionType::ZSTD)),
+    ] {
+        let guess = probe_arrow(&bytes[..], &InputChoices::default()).unwrap();
+        assert_eq!((guess.src, guess.dst, guess.weight), (2, 1, Some(0)));
+        assert_eq!((guess.ids, guess.weighted), (IdKind::Dense, Some(true)));
+        let graph = read(&bytes, &ReadOptions { weighted: true, ..guess.options() }).unwrap();
+        assert_eq!(graph.numbers(), [(1, 7), (2, 8), (1, 7), (2, 8)]);
+        assert_eq!(graph.weights, [0.5, -1.0, 0.5, -1.0]);
+    }
+}
+
+#[test]
+fn what_a_column_says_is_kept() {
+    let codes: DictionaryArray<Int32Type> = ["001", "x", "001"].into_iter().collect();
+    let texts: ArrayRef = Arc::new(StringViewArray::from(vec!["1", "2", "null"]));
+    let bytes = stream(&[batch(vec![("src", Arc::new(codes)), ("dst", texts)])]);
+    let guess = probe_arrow(&bytes[..], &InputChoices::default()).unwrap();
+    assert_eq!(guess.ids, IdKind::Text);
+    let edges = read(&bytes, &guess.options()).unwrap().edges;
+    let expected = [("001", "1"), ("x", "2"), ("001", "null")];
+    assert_eq!(edges, expected.map(|(src, dst)| (src.to_owned(), dst.to_owned())));
+    let integers = ReadOptions { ids: IdKind::Sparse, ..guess.options() };
+    assert_refused(&bytes, &integers, Place::Row(1), "leading zeros");
+}
+
+#[test]
+fn nulls_are_refused_or_left_out() {
+    let null: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3), Some(-4)]));
+    let bytes = stream(&[batch(vec![("src", null), ("dst", numbers(&[5, 6, 7, 8]))])]);
+    let options = ReadOptions::new(Format::Arrow);
+    assert_refused(&bytes, &options, Place::Row(2), "--skip-nulls");
+    let skipping = ReadOptions { skip_nulls: true, ..options };
+    assert_refused(&bytes, &skipping, Place::Row(4), "negative");
+    let texts = ReadOptions { ids: IdKind::Text, ..skipping };
+    let graph = read(&bytes, &texts).unwrap();
+    assert_eq!((graph.edges.len(), graph.summary.skipped), (3, 1));
+    assert_eq!(graph.edges[2], ("-4".to_owned(), "8".to_owned()));
+}
+
+#[test]
+fn weights_that_32_bits_change_are_refused() {
+    let times: ArrayRef = numbers(&[1_082_040_961, 2]);
+    let columns = vec![("src", numbers(&[1, 2])), ("dst", numbers(&[2, 3])), ("w", times)];
+    let bytes = stream(&[batch(columns)]);
+    assert_refused(&bytes, &weighted(Format::Arrow), Place::Row(1), "--round-weights");
+    let missing = InputChoices { src: Some(Column::Name("who".into())), ..Default::default() };
+    let error = probe_arrow(&bytes[..], &missing).unwrap_err();
+    assert!(error.to_string().contains("no column \"who\""), "{error}");
+}
+
+#[test]
+fn damaged_data_are_errors() {
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+    let columns = vec![("src", numbers(&[1, 2])), ("dst", numbers(&[2, 3])), ("note", texts)];
+    let batches = [batch(columns)];
+    for whole in [stream(&batches), file(&batches, Some(CompressionType::ZSTD))] {
+        let options = ReadOptions::new(Format::Arrow);
+        let is_file = whole.starts_with(b"ARROW1");
+        assert_eq!(read(&whole, &options).unwrap().edges.len(), 2);
+        for len in 0..whole.len() {
+            let cut = read(&whole[..len], &options);
+            // A stream may end without its end mark.
+            assert!(cut.is_err() || (!is_file && len >= whole.len() - 8), "cut at {len}");
+        }
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x55;
+            // Arrow has no checksums: a changed byte may give other ids, but never a panic.
+            let _ = (read(&damaged, &options), probe_arrow(&damaged[..], &InputChoices::default()));
+        }
+    }
+    let error = read(b"", &ReadOptions::new(Format::Arrow)).unwrap_err();
+    assert!(matches!(error, Error::Syntax { place: Place::Whole, .. }), "{error}");
+}

@@ -1,0 +1,252 @@
+//! New graphs, as their first files suggest, and calls that open, ingest and close.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use everedge_io::{Format, Guess, IdChoice};
+use everedge_live::IdKind;
+
+use crate::GraphOptions;
+
+use crate::files::expand;
+use crate::guessed::Guessed;
+use crate::input::{Input, STDIN};
+use crate::{Error, Graph, IngestOptions, IngestReport, Progress, Result};
+
+/// What the caller of [`Graph::open_or_create`] leaves to the first files, and what not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choices {
+    /// The direction of edges was chosen.
+    pub directed_fixed: bool,
+    /// Whether there are weights was chosen.
+    pub weighted_fixed: bool,
+    /// Counts what the medium does.
+    pub meter: bool,
+}
+
+/// A graph to take files into, which is made if it is not there.
+pub struct Target<'a> {
+    /// The directory of the graph.
+    pub path: &'a Path,
+    /// How a new graph is made; what a graph that is there must agree with is `expected`.
+    pub options: GraphOptions,
+    /// What the files may decide about a new graph.
+    pub choices: Choices,
+    /// Puts into the options of a graph that is there what the caller chose.
+    pub expected: &'a dyn Fn(GraphOptions) -> GraphOptions,
+}
+
+impl Graph {
+    /// Opens the graph at `path`; if nothing or an empty directory is there, creates it as
+    /// `options` say and the files suggest: a format that is undirected makes an undirected
+    /// graph, and files that all declare weights a weighted one, unless that is fixed; ids that are
+    /// strings or sparse go through the id map unless `ingest` says what they are.
+    ///
+    /// # Errors
+    /// If the graph or a file cannot be opened, or there is no graph to delete from; nothing is
+    /// created then.
+    pub fn open_or_create(
+        path: &Path,
+        options: &GraphOptions,
+        choices: Choices,
+        files: &[PathBuf],
+        ingest: &IngestOptions,
+    ) -> Result<Self> {
+        match is_there(path)? {
+            true => Self::open(path, choices.meter),
+            false => {
+                Self::create_for(path, options, choices, files, ingest).map(|(graph, _)| graph)
+            }
+        }
+    }
+
+    /// Opens or creates a graph, takes files in and closes it. A new graph that the files leave
+    /// empty, for an error or because they hold nothing, is removed again.
+    ///
+    /// # Errors
+    /// As [`Self::open_or_create`] and [`Self::ingest`], and if the graph is there and was made with
+    /// other options than the caller expects.
+    pub fn ingest_into(
+        target: &Target<'_>,
+        files: &[PathBuf],
+        ingest: &IngestOptions,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<IngestReport> {
+        let files = expand(files)?;
+        let Target { path, options, choices, expected } = target;
+        if is_there(path)? {
+            let graph = Self::open(path, choices.meter)?;
+            let outcome = graph
+                .check_options(&expected(graph.options().clone()))
+                .and_then(|()| graph.ingest(&files, ingest, progress));
+            return graph.close_with(outcome);
+        }
+        let had_directory = path.exists();
+        let (graph, guessed) = Self::create_for(path, options, *choices, &files, ingest)?;
+        let is_integer = graph.options().ids == IdKind::Integer;
+        let outcome = graph.ingest(&files, ingest, progress);
+        let is_empty = graph.stats().is_ok_and(|stats| stats.vertices == 0);
+        let outcome = graph.close_with(outcome);
+        if is_empty && path.exists() {
+            Self::remove(path)?;
+            if had_directory {
+                std::fs::create_dir_all(path).map_err(|e| Error::io(path, "create", e))?;
+            }
+        }
+        let is_mapped = ingest.input.ids == IdChoice::Mapped && is_integer && is_empty;
+        if is_mapped && outcome.as_ref().is_err_and(is_about_text_ids) && can_read_again(&files) {
+            // The first ids were integers, a later one is not: text holds both.
+            let mut ingest = ingest.clone();
+            ingest.input.ids = IdChoice::Text;
+            return Self::ingest_into(target, &files, &ingest, progress);
+        }
+        let mut report = outcome?;
+        let Guessed { ids, directed, weighted, .. } = guessed;
+        report.guessed = Guessed { ids, directed, weighted, ..report.guessed };
+        Ok(report)
+    }
+
+    /// Creates a graph as its first files suggest. Returns what was guessed too.
+    fn create_for(
+        path: &Path,
+        options: &GraphOptions,
+        choices: Choices,
+        files: &[PathBuf],
+        ingest: &IngestOptions,
+    ) -> Result<(Self, Guessed)> {
+        if ingest.delete {
+            let path = path.display();
+            return Err(Error::invalid(format!("there is no graph at `{path}` to delete from")));
+        }
+        let mut guesses = Vec::new();
+        for file in expand(files)? {
+            guesses.push(Input::guess(&file, &ingest.input, ingest.pause())?);
+        }
+        let options = suggested(options, choices, &guesses, ingest);
+        let guessed = Guessed::of_graph(&options, choices, ingest);
+        Ok((Self::create(path, &options, choices.meter)?, guessed))
+    }
+
+    /// Closes the graph after a call on it, whose error counts more than that of closing.
+    fn close_with<T>(self, outcome: Result<T>) -> Result<T> {
+        let closed = self.close();
+        let value = outcome?;
+        closed.map(|()| value)
+    }
+
+    /// Checks that the graph was made with these options.
+    ///
+    /// # Errors
+    /// `InvalidInput` names those that differ.
+    pub fn check_options(&self, expected: &GraphOptions) -> Result<()> {
+        let differences = differences(self.options(), expected);
+        if differences.is_empty() {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "the graph was made with {}; what it was made with cannot be changed: leave the option \
+             out, or make another graph",
+            differences.join(", ")
+        )))
+    }
+}
+
+/// Returns whether there is a graph; nothing and an empty directory are none.
+fn is_there(path: &Path) -> Result<bool> {
+    let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+    if !path.exists() || is_empty() {
+        return Ok(false);
+    }
+    if Graph::is_unborn(path) {
+        let path = path.display();
+        return Err(Error::invalid(format!(
+            "the creation of the graph `{path}` was interrupted before it held anything; \
+             remove the directory and try again"
+        )));
+    }
+    Ok(true)
+}
+
+/// Returns the options of a new graph for files like these.
+fn suggested(
+    options: &GraphOptions,
+    choices: Choices,
+    guesses: &[Guess],
+    ingest: &IngestOptions,
+) -> GraphOptions {
+    let mut options = options.clone();
+    let of_edges = || guesses.iter().filter(|guess| guess.format != Format::GraphalyticsVertices);
+    if !choices.directed_fixed {
+        let is_undirected = of_edges().any(|guess| guess.directed == Some(false))
+            && !of_edges().any(|guess| guess.directed == Some(true));
+        options.directed &= !is_undirected;
+    }
+    if !choices.weighted_fixed {
+        let all_declare = of_edges().all(|guess| guess.weighted == Some(true));
+        options.weighted |= all_declare && of_edges().next().is_some();
+        options.weighted |= ingest.input.weight.is_some();
+    }
+    options.ids = match guesses.iter().map(|guess| breadth(guess.ids)).max() {
+        None => kind_of(ingest.input.ids),
+        Some(0) => IdKind::Dense,
+        Some(1) => IdKind::Integer,
+        Some(_) => IdKind::Text,
+    };
+    options
+}
+
+/// Returns how many kinds of ids are narrower: a wider kind holds what a narrower one does.
+fn breadth(ids: everedge_io::IdKind) -> u32 {
+    match ids {
+        everedge_io::IdKind::Dense => 0,
+        everedge_io::IdKind::Sparse => 1,
+        everedge_io::IdKind::Text => 2,
+    }
+}
+
+/// Returns the kind of ids that a choice fixes without a look at a file.
+fn kind_of(choice: IdChoice) -> IdKind {
+    match choice {
+        IdChoice::Auto | IdChoice::Dense => IdKind::Dense,
+        IdChoice::Integer => IdKind::Integer,
+        // As text any id can be kept.
+        IdChoice::Text | IdChoice::Mapped => IdKind::Text,
+    }
+}
+
+fn is_about_text_ids(error: &Error) -> bool {
+    matches!(error, Error::File { source, .. } if source.is_about_text_ids())
+}
+
+/// Returns whether all are regular files, which can be read from the start again.
+fn can_read_again(files: &[PathBuf]) -> bool {
+    files.iter().all(|file| file.as_os_str() != STDIN && file.is_file())
+}
+
+/// Returns each option in which two graphs differ, as the first has it.
+fn differences(found: &GraphOptions, expected: &GraphOptions) -> Vec<String> {
+    let mut differences = Vec::new();
+    add_differences("", &found.to_json(), &expected.to_json(), &mut differences);
+    differences
+}
+
+fn add_differences(
+    name: &str,
+    found: &serde_json::Value,
+    expected: &serde_json::Value,
+    differences: &mut Vec<String>,
+) {
+    let (Some(found_fields), Some(expected_fields)) = (found.as_object(), expected.as_object())
+    else {
+        if found != expected {
+            differences.push(format!("{name} {found}, not {expected}"));
+        }
+        return;
+    };
+    let null = serde_json::Value::Null;
+    let keys: BTreeSet<&String> = found_fields.keys().chain(expected_fields.keys()).collect();
+    for key in keys {
+        let (found, expected) = (found_fields.get(key), expected_fields.get(key));
+        add_differences(key, found.unwrap_or(&null), expected.unwrap_or(&null), differences);
+    }
+}

@@ -1,0 +1,129 @@
+//! Which files a call means: files, directories and patterns.
+
+use std::path::{Path, PathBuf};
+
+use everedge_io::{Compression, Format};
+
+use crate::input::STDIN;
+use crate::{Error, Result};
+
+/// Returns the files that `paths` name, in their order: a directory stands for the files in and below
+/// it that have the ending of a format, a pattern such as `part-*.csv` for what it matches, both
+/// sorted by name.
+///
+/// # Errors
+/// If a directory or a pattern gives no file, or cannot be read.
+pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.as_os_str() == STDIN {
+            files.push(path.clone());
+        } else if path.is_dir() {
+            add_directory(path, &mut files)?;
+        } else if path.exists() {
+            files.push(path.clone());
+        } else {
+            add_matches(path, &mut files)?;
+        }
+    }
+    Ok(files)
+}
+
+fn add_directory(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let count = files.len();
+    walk(path, files)?;
+    if files.len() == count {
+        let path = path.display();
+        return Err(Error::invalid(format!(
+            "the directory `{path}` holds no file with the ending of a format; name the files in it"
+        )));
+    }
+    Ok(())
+}
+
+fn walk(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = path.read_dir().map_err(|e| Error::io(path, "read", e))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(|e| Error::io(path, "read", e))?.path());
+    }
+    paths.sort_unstable();
+    for path in paths {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default();
+        // Hidden files, and the marks that other programs leave beside their parts.
+        if name.starts_with(['.', '_']) {
+            continue;
+        }
+        if path.is_dir() {
+            walk(&path, files)?;
+        } else if has_format(&name) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a name ends as files of a format or archives of them do.
+fn has_format(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let (_, stem) = Compression::of_name(&name);
+    let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
+    Format::from_ending(ending).is_some() || matches!(ending, "tar" | "tgz")
+}
+
+fn add_matches(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
+    let Some(pattern) = pattern else {
+        // Opening it says what is wrong.
+        files.push(path.to_owned());
+        return Ok(());
+    };
+    let matches = glob::glob(pattern)
+        .map_err(|error| Error::invalid(format!("the pattern `{pattern}`: {error}")))?;
+    let count = files.len();
+    for found in matches {
+        let found = found.map_err(|error| {
+            let path = error.path().to_owned();
+            Error::io(&path, "read", error.into())
+        })?;
+        match found.is_dir() {
+            true => add_directory(&found, files)?,
+            false => files.push(found),
+        }
+    }
+    if files.len() == count {
+        return Err(Error::invalid(format!("no file matches `{pattern}`")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes its files")]
+    fn directories_and_patterns_give_their_files() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        std::fs::create_dir_all(at("day=2/_tmp")).unwrap();
+        for name in ["b.csv", "a.csv.gz", "_SUCCESS", ".c.csv", "readme", "day=2/d.parquet"] {
+            std::fs::write(at(name), "").unwrap();
+        }
+        let names = |paths: &[PathBuf]| -> Vec<String> {
+            let files = expand(paths).unwrap();
+            let short = |file: &PathBuf| {
+                file.strip_prefix(home.path()).unwrap().to_string_lossy().into_owned()
+            };
+            files.iter().map(short).collect()
+        };
+        let all = ["a.csv.gz", "b.csv", "day=2/d.parquet"];
+        assert_eq!(names(&[home.path().to_owned()]), all);
+        assert_eq!(names(&[at("*.csv"), at("d*"), at("readme")]), [all[1], all[2], "readme"]);
+        assert_eq!(names(&[at("absent")]), ["absent"]);
+        for path in [at("*.tsv"), at("day=2/_tmp")] {
+            assert!(expand(&[path]).is_err());
+        }
+    }
+}
