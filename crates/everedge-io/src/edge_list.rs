@@ -44,11 +44,8 @@ pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
         let fields = || fields_of(line).map(|field| String::from_utf8_lossy(field).into_owned());
         match line.trim_ascii_start().first() {
             None => {}
-            Some(first) if COMMENTS.contains(first) => {
-                if start.rows.is_empty() {
-                    start.comment = comment_fields(line);
-                }
-            }
+            Some(first) if COMMENTS.contains(first) && !start.rows.is_empty() => {}
+            Some(first) if COMMENTS.contains(first) => start.comment = comment_fields(line),
             Some(_) => {
                 if start.rows.is_empty() {
                     start.first_end = place.end;

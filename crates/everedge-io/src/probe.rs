@@ -239,7 +239,7 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
     let is_tsv = is_table && !head.starts_with(b"#");
     Ok(match choices.delimiter.or_else(|| delimiter_of(&lines)) {
         Some(b'\t') if choices.delimiter.is_some() => Format::Tsv,
-        Some(b'\t') if is_tsv || lines.iter().all(|line| is_spaced(&line)) => Format::Tsv,
+        Some(b'\t') if is_tsv || lines.iter().all(is_spaced) => Format::Tsv,
         Some(b'\t') | None => Format::EdgeList,
         Some(_) => Format::Csv,
     })
