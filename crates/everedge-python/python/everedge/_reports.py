@@ -44,6 +44,8 @@ class IngestReport:
     """The most memory that this process has taken."""
     medium: MediumReport | None
     """What the medium did, if that is counted."""
+    guessed: dict[str, Any] | None = None
+    """What was not told, such as format, columns and direction, and how it was decided."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class RunReport:
     """Bytes read from the medium by the kernel itself; 0 for a graph that is mapped."""
     result: dict[str, Any]
     """The answer in short: `{"reached": 4, "depth": 2}` and the like."""
+    verify_seconds: float = 0.0
+    """How long the verification of the answer took."""
 
 
 @dataclass(frozen=True)
