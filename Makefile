@@ -39,7 +39,7 @@ extension:
 	cp target/debug/libeveredge_python.so $(EXTENSION)
 
 test-python: extension $(VENV)/installed
-	cd $(PACKAGE) && PYTHONPATH=python $(CURDIR)/$(VENV)/bin/python -m pytest
+	cd $(PACKAGE) && PYTHONPATH=$(CURDIR)/$(PACKAGE)/python $(CURDIR)/$(VENV)/bin/python -m pytest
 
 $(VENV)/installed: crates/everedge-python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)

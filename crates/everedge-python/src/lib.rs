@@ -16,9 +16,20 @@ use pyo3::prelude::pymodule;
 /// The classes that `everedge` builds on.
 #[pymodule]
 mod _native {
+    use numpy::{PyArray1, PyArrayMethods};
+    use pyo3::prelude::*;
+
     /// The version of the package.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Looks NumPy's interface up. The crate `numpy` would do it with the first array, where an
+    /// interrupt that is waiting would make it panic.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        PyArray1::<u32>::zeros(module.py(), 0, false).try_readonly()?;
+        Ok(())
+    }
 
     #[pymodule_export]
     use crate::graph::Graph;

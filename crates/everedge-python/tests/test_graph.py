@@ -227,6 +227,22 @@ def test_interrupt_ends_a_kernel_within_a_second() -> None:
     assert len(graph.snapshot().pagerank()) == 1001
 
 
+def test_an_interrupt_at_the_first_array_is_no_panic() -> None:
+    """Whatever Python would run when the first array is made may raise `KeyboardInterrupt`."""
+    code = """
+import everedge, numpy
+def interrupted(*_):
+    raise KeyboardInterrupt
+numpy.lib.NumpyVersion.__init__ = interrupted
+graph = everedge.Graph("graph", medium="dram")
+graph.add_edges([0], [1])
+assert graph.snapshot().edges()[0].tolist() == [0]
+"""
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_closing_waits_for_nobody(tmp_path: Path) -> None:
     graph = everedge.Graph("graph", medium="dram")
     with pytest.raises(everedge.InUseError, match="another call"):
