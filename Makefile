@@ -7,8 +7,10 @@ CARGO ?= cargo
 PYTHON ?= python3
 VENV := .venv
 EVEREDGE := target/release/everedge
+PACKAGE := crates/everedge-python
+EXTENSION := $(PACKAGE)/python/everedge/_native.abi3.so
 
-.PHONY: demo test test-rust test-python lint bench ratios verify soak clean
+.PHONY: demo test test-rust test-python extension lint bench ratios verify soak clean
 
 # Builds, then shows the main job on real data and writes a report page.
 demo: $(EVEREDGE)
@@ -30,10 +32,14 @@ lint:
 test-rust:
 	$(CARGO) test --workspace
 
-test-python: $(VENV)/installed
-	cd crates/everedge-python && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(VENV)/bin/maturin develop
-	cd crates/everedge-python && \
-		PATH=$(CURDIR)/$(VENV)/bin:$$PATH $(CURDIR)/$(VENV)/bin/python -m pytest
+# The extension comes from the build of the tests: with all targets, cargo chooses the same
+# features of the dependencies as for `cargo test`, and builds none of them twice.
+extension:
+	$(CARGO) build --workspace --all-targets
+	cp target/debug/libeveredge_python.so $(EXTENSION)
+
+test-python: extension $(VENV)/installed
+	cd $(PACKAGE) && PYTHONPATH=$(CURDIR)/$(PACKAGE)/python $(CURDIR)/$(VENV)/bin/python -m pytest
 
 $(VENV)/installed: crates/everedge-python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
@@ -66,4 +72,4 @@ soak:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) demo-output bench-graphs
+	rm -rf $(VENV) $(EXTENSION) demo-output bench-graphs

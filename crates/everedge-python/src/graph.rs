@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use everedge::{Batch, Changes, Edge, ExternalId, Progress, VertexId};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -11,7 +11,8 @@ use pyo3::pybacked::PyBackedStr;
 use crate::error::exception;
 use crate::handle::Handle;
 use crate::options::{Ingest, NewGraph};
-use crate::view::{View, json};
+use crate::report::report;
+use crate::view::{View, kind_word};
 
 /// Edges inserted, edges deleted, deletions ignored.
 type ChangeCounts = (u64, u64, u64);
@@ -79,14 +80,14 @@ impl Graph {
 
     /// Takes files in; calls `progress(file, bytes_read, bytes_total, edges)` after each batch.
     ///
-    /// Returns the report as JSON. An exception of `progress` or of a signal handler ends it.
-    fn ingest(
+    /// Returns the report. An exception of `progress` or of a signal handler ends it.
+    fn ingest<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         files: Vec<PathBuf>,
         options: Ingest,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<String> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.handle.get()?;
         let options = options.options().map_err(exception)?;
         let mut stop: Option<PyErr> = None;
@@ -96,7 +97,7 @@ impl Graph {
         };
         let outcome = py.detach(|| graph.ingest(&files, &options, &mut tell));
         match (outcome, stop) {
-            (Ok(report), _) => Ok(json(&report)),
+            (Ok(done), _) => report(py, &done),
             // The facade's message says how much is in; Python's own would be empty.
             (Err(_), Some(stop)) if !stop.is_instance_of::<PyKeyboardInterrupt>(py) => Err(stop),
             (Err(error), _) => Err(exception(error)),
@@ -104,22 +105,33 @@ impl Graph {
     }
 
     /// Inserts edges of dense ids as one batch.
+    ///
+    /// `is_private` says that nobody else can reach the arrays: then they are read without the GIL.
+    /// Others are read with it, since without it any thread of Python could change them meanwhile.
     fn add_edges(
         &self,
         py: Python<'_>,
         src: PyReadonlyArray1<'_, u32>,
         dst: PyReadonlyArray1<'_, u32>,
         weight: Option<PyReadonlyArray1<'_, f32>>,
+        is_private: bool,
     ) -> PyResult<()> {
         let graph = self.handle.get()?;
-        // The batch copies the arrays while no other thread of Python can change them.
+        let (src, dst) = (src.as_slice()?, dst.as_slice()?);
         let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
-        let batch = Batch::insertions(pairs(src.as_slice()?, dst.as_slice()?), weight)
-            .map_err(|error| exception(error.into()))?;
+        if let (&[src], &[dst]) = (src, dst) {
+            let weight = weight.map(<[f32]>::to_vec);
+            return py.detach(|| graph.insert(&[(src, dst)], weight.as_deref())).map_err(exception);
+        }
+        let batch = || everedge::Result::Ok(Batch::insertions(pairs(src, dst), weight)?);
+        if is_private {
+            return py.detach(|| graph.apply(&batch()?)).map_err(exception);
+        }
+        let batch = batch().map_err(exception)?;
         py.detach(|| graph.apply(&batch)).map_err(exception)
     }
 
-    /// Deletes edges of dense ids as one batch.
+    /// Deletes edges of dense ids as one batch; nobody else can reach the arrays.
     fn delete_edges(
         &self,
         py: Python<'_>,
@@ -127,8 +139,10 @@ impl Graph {
         dst: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<ChangeCounts> {
         let graph = self.handle.get()?;
-        let edges: Vec<Edge> = pairs(src.as_slice()?, dst.as_slice()?).collect();
-        py.detach(|| graph.delete(&edges)).map(counts).map_err(exception)
+        let (src, dst) = (src.as_slice()?, dst.as_slice()?);
+        py.detach(|| graph.delete(&pairs(src, dst).collect::<Vec<Edge>>()))
+            .map(counts)
+            .map_err(exception)
     }
 
     /// Deletes a vertex and its edges both ways.
@@ -140,11 +154,13 @@ impl Graph {
     /// Makes vertices of dense ids, as one batch.
     fn add_vertices(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u32>) -> PyResult<()> {
         let graph = self.handle.get()?;
-        let mut batch = Batch::new(graph.options().weighted);
-        for &v in ids.as_slice()? {
-            batch.add_vertex(v).map_err(|error| exception(error.into()))?;
-        }
-        py.detach(|| graph.apply(&batch)).map_err(exception)
+        let ids = copied(&ids)?;
+        py.detach(|| {
+            let mut batch = Batch::new(graph.options().weighted);
+            ids.into_iter().try_for_each(|v| batch.add_vertex(v))?;
+            graph.apply(&batch)
+        })
+        .map_err(exception)
     }
 
     /// Returns the vertices of strings, making ids for new ones, durably.
@@ -165,7 +181,7 @@ impl Graph {
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let graph = self.handle.get()?;
-        let names = names.as_slice()?.to_vec();
+        let names = copied(&names)?;
         let ids = py.detach(|| graph.intern_integers(&names)).map_err(exception)?;
         Ok(ids.into_pyarray(py))
     }
@@ -186,14 +202,15 @@ impl Graph {
         py: Python<'py>,
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let names = names.as_slice()?.iter().copied().map(ExternalId::Integer).collect();
+        let names = copied(&names)?.into_iter().map(ExternalId::Integer).collect();
         self.find(py, names)
     }
 
     /// Returns a frozen view.
     fn snapshot(&self, py: Python<'_>) -> PyResult<View> {
         let graph = self.handle.get()?;
-        py.detach(|| graph.snapshot()).map(View::from).map_err(exception)
+        let view = py.detach(|| graph.snapshot()).map_err(exception)?;
+        Ok(View::new(view, graph.options().simple))
     }
 
     /// Makes all that was applied durable.
@@ -202,27 +219,37 @@ impl Graph {
         py.detach(|| graph.sync()).map_err(exception)
     }
 
-    /// Returns what the graph is and how large, as JSON.
-    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+    /// Returns what the graph is and how large.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.handle.get()?;
-        py.detach(|| graph.stats()).map(|stats| json(&stats)).map_err(exception)
+        report(py, &py.detach(|| graph.stats()).map_err(exception)?)
     }
 
-    /// Rewrites what has changed; returns what was done, as JSON.
-    fn compact(&self, py: Python<'_>) -> PyResult<String> {
+    /// Rewrites what has changed; returns what was done.
+    fn compact<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.handle.get()?;
-        py.detach(|| graph.compact()).map(|done| json(&done)).map_err(exception)
+        report(py, &py.detach(|| graph.compact()).map_err(exception)?)
     }
 
-    /// Returns the outcome of all checks, as JSON.
-    fn verify(&self, py: Python<'_>) -> PyResult<String> {
+    /// Returns the outcome of all checks.
+    fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.handle.get()?;
-        py.detach(|| graph.verify()).map(|found| json(&found)).map_err(exception)
+        report(py, &py.detach(|| graph.verify()).map_err(exception)?)
     }
 
-    /// Returns what was fixed at creation, as JSON.
-    fn options(&self) -> PyResult<String> {
-        Ok(json(self.handle.get()?.options()))
+    /// Returns what was fixed at creation.
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        report(py, self.handle.get()?.options())
+    }
+
+    /// Returns whether edges carry a weight.
+    fn is_weighted(&self) -> PyResult<bool> {
+        Ok(self.handle.get()?.options().weighted)
+    }
+
+    /// Returns what ids are: `dense`, `integer` or `text`.
+    fn id_kind(&self) -> PyResult<&'static str> {
+        Ok(kind_word(self.handle.get()?.options().ids))
     }
 
     /// Returns the batches and updates that opening replayed, and how long it took in seconds.
@@ -260,6 +287,11 @@ fn notify(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResu
         progress.call1(py, (now.file, now.bytes_read, now.bytes_total, now.edges))?;
     }
     Ok(())
+}
+
+/// Returns what an array holds now: whatever changes it later does not change the copy.
+fn copied<T: Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Vec<T>> {
+    Ok(array.as_slice()?.to_vec())
 }
 
 fn pairs<'a>(src: &'a [u32], dst: &'a [u32]) -> impl ExactSizeIterator<Item = Edge> + 'a {

@@ -1,13 +1,14 @@
 //! The native half of the Python package `everedge`: handles on graphs and views, nothing more.
 //!
 //! Signatures, defaults, checks and documentation are Python's (`python/everedge/`); what is here
-//! turns arguments into calls of the facade and answers into NumPy arrays or JSON, and errors into
-//! the exceptions of `python/everedge/_errors.py`. Every call releases the GIL while it works.
+//! turns arguments into calls of the facade, answers into NumPy arrays and dictionaries, and errors
+//! into the exceptions of `python/everedge/_errors.py`. Every call releases the GIL while it works.
 
 mod error;
 mod graph;
 mod handle;
 mod options;
+mod report;
 mod view;
 
 use pyo3::prelude::pymodule;
@@ -15,6 +16,21 @@ use pyo3::prelude::pymodule;
 /// The classes that `everedge` builds on.
 #[pymodule]
 mod _native {
+    use numpy::{PyArray1, PyArrayMethods};
+    use pyo3::prelude::*;
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Looks NumPy's interface up. The crate `numpy` would do it with the first array, where an
+    /// interrupt that is waiting would make it panic.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        PyArray1::<u32>::zeros(module.py(), 0, false).try_readonly()?;
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::graph::Graph;
     #[pymodule_export]

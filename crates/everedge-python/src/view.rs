@@ -4,13 +4,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use everedge::{ExternalId, Kernel, Parameters, RunOptions, Values, VertexId, Watch};
+use everedge::{ExternalId, IdKind, Kernel, Parameters, RunOptions, Values, VertexId, Watch};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use serde::Serialize;
 
 use crate::error::exception;
 use crate::handle::Handle;
+use crate::report::report;
 
 /// How often a kernel looks for signals.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
@@ -21,19 +21,21 @@ type Column<'py, T> = Bound<'py, PyArray1<T>>;
 #[pyclass(frozen, module = "everedge._native")]
 pub(crate) struct View {
     handle: Handle<everedge::View>,
+    is_simple: bool,
 }
 
-impl From<everedge::View> for View {
-    fn from(view: everedge::View) -> Self {
-        Self { handle: Handle::new("snapshot", view) }
+impl View {
+    /// Returns a view of a graph that keeps one edge for a pair if it `is_simple`.
+    pub(crate) fn new(view: everedge::View, is_simple: bool) -> Self {
+        Self { handle: Handle::new("snapshot", view), is_simple }
     }
 }
 
 #[pymethods]
 impl View {
     /// Runs a kernel by name, told what `parameters` say, all as texts; calls `tell` with the steps
-    /// done, and of how many (0 if that is unknown), now and then. Returns the report as JSON and the
-    /// answer: by vertex up to `vertex_bound`, a list of vertices, or none.
+    /// done, and of how many (0 if that is unknown), now and then. Returns the report and the answer:
+    /// by vertex up to `vertex_bound`, a list of vertices, or none.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -41,18 +43,18 @@ impl View {
         parameters: Vec<(String, String)>,
         threads: usize,
         tell: Option<Py<PyAny>>,
-    ) -> PyResult<(String, Bound<'py, PyAny>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let view = self.handle.get()?;
         let kernel: Kernel = kernel.parse().map_err(exception)?;
-        let mut told = Parameters::default();
+        let mut given = Parameters::default();
         for (name, text) in &parameters {
-            told.set(name, text).map_err(exception)?;
+            given.set(name, text).map_err(exception)?;
         }
-        let options = RunOptions { threads, ..told.into() };
+        let options = RunOptions { threads, ..given.into() };
         let run = || view.run(kernel, &options).map_err(exception);
-        let report = py.detach(|| until_signal(&options.watch, tell.as_ref(), run))?;
-        let text = json(&report);
-        let values = match report.values {
+        let done = py.detach(|| until_signal(&options.watch, tell.as_ref(), run))?;
+        let told = report(py, &done)?;
+        let values = match done.values {
             Values::Depth(values)
             | Values::Component(values)
             | Values::Count(values)
@@ -61,7 +63,7 @@ impl View {
             Values::None => py.None().into_bound(py),
             Values::Score(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
         };
-        Ok((text, values))
+        Ok((told, values))
     }
 
     /// Returns a number above every vertex id.
@@ -89,9 +91,14 @@ impl View {
         Ok(self.handle.get()?.is_weighted())
     }
 
+    /// Returns whether a pair keeps one edge only.
+    fn is_simple(&self) -> PyResult<bool> {
+        self.handle.get().map(|_| self.is_simple)
+    }
+
     /// Returns what names are: `dense`, `integer` or `text`.
-    fn id_kind(&self) -> PyResult<String> {
-        Ok(self.handle.get()?.id_kind().to_string())
+    fn id_kind(&self) -> PyResult<&'static str> {
+        Ok(kind_word(self.handle.get()?.id_kind()))
     }
 
     /// Returns the vertices in ascending order.
@@ -215,7 +222,11 @@ pub(crate) fn parameters() -> Vec<(&'static str, &'static str)> {
     Parameters::ALL.iter().map(|parameter| (parameter.name, parameter.about)).collect()
 }
 
-/// Returns a report as JSON.
-pub(crate) fn json(report: &impl Serialize) -> String {
-    serde_json::to_string(report).expect("reports have text keys")
+/// Returns the word for a kind of ids.
+pub(crate) fn kind_word(kind: IdKind) -> &'static str {
+    match kind {
+        IdKind::Dense => "dense",
+        IdKind::Integer => "integer",
+        IdKind::Text => "text",
+    }
 }

@@ -100,6 +100,8 @@ def test_closed_is_closed_but_answers_stay(path: Path) -> None:
     for call in (s.bfs, lambda: s.num_edges, graph.snapshot, graph.stats, graph.sync):
         with pytest.raises(everedge.ClosedError, match="is closed"):
             call()
+    assert repr(graph) == f"<Graph {path}: the graph is closed>"
+    assert repr(s) == "<Snapshot: the snapshot is closed>"
     with everedge.Graph(path) as again:
         assert again.snapshot().num_edges == 2
 
@@ -136,7 +138,7 @@ def test_ingest_reports_what_it_did(path: Path, tmp_path: Path) -> None:
         deleted = graph.ingest(file, delete=True)
         assert (deleted.edges_deleted, deleted.edges) == (10, 10)
     wanted = "edges_read edges_inserted edges_deleted deletes_ignored vertices edges seconds "
-    wanted += "edges_per_second peak_rss_bytes medium"
+    wanted += "edges_per_second peak_rss_bytes medium guessed"
     assert " ".join(dataclasses.asdict(report)) == wanted
 
 
@@ -184,8 +186,10 @@ def test_a_bar_is_drawn_on_demand_only(
     graph = everedge.Graph("graph", medium="dram")
     graph.ingest(file)
     assert capsys.readouterr().err == ""
-    graph.ingest(file, progress=True)
-    assert "10 edges" in capsys.readouterr().err
+    graph.ingest(file, file, progress=True)
+    shown = capsys.readouterr().err
+    assert "edges.txt:" in shown and "B/s" in shown
+    assert shown.endswith("\r"), "the bar is wiped at the end"
 
 
 def test_interrupt_ends_an_ingest_between_batches(path: Path, tmp_path: Path) -> None:
@@ -221,6 +225,22 @@ def test_interrupt_ends_a_kernel_within_a_second() -> None:
     finally:
         signal.signal(signal.SIGINT, handler)
     assert len(graph.snapshot().pagerank()) == 1001
+
+
+def test_an_interrupt_at_the_first_array_is_no_panic() -> None:
+    """Whatever Python would run when the first array is made may raise `KeyboardInterrupt`."""
+    code = """
+import everedge, numpy
+def interrupted(*_):
+    raise KeyboardInterrupt
+numpy.lib.NumpyVersion.__init__ = interrupted
+graph = everedge.Graph("graph", medium="dram")
+graph.add_edges([0], [1])
+assert graph.snapshot().edges()[0].tolist() == [0]
+"""
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_closing_waits_for_nobody(tmp_path: Path) -> None:

@@ -89,6 +89,19 @@ def test_components_are_named_by_external_ids(named: everedge.Snapshot) -> None:
     assert wcc["libc6"] == "app"
 
 
+def test_communities_are_named_by_external_ids(named: everedge.Snapshot) -> None:
+    names = named.vertices.tolist()
+    numbered = everedge.Graph("numbered", medium="dram")
+    numbered.add_edges(*([names.index(name) for name in ends] for ends in named.edges()[:2]))
+    for rounds in (0, 1, 2, 10):
+        numbers = everedge.cdlp(numbered, iterations=rounds)
+        cdlp = named.cdlp(iterations=rounds)
+        assert cdlp.values.tolist() == [names[number] for number in numbers.values]
+        assert cdlp["app"] == cdlp.values[0]
+        assert cdlp.top() == [(names[number], size) for number, size in numbers.top()]
+        assert sum(size for _, size in cdlp.top()) == 4
+
+
 def test_the_report_has_the_keys_of_the_command_line(sparse: everedge.Snapshot) -> None:
     report = sparse.pagerank(iterations=3).report
     assert report is not None
@@ -133,6 +146,19 @@ def test_a_snapshot_goes_to_networkx(named: everedge.Snapshot) -> None:
     pytest.importorskip("networkx")
     graph = named.to_networkx()
     assert sorted(graph.edges()) == [("app", "lib"), ("lib", "libc6"), ("tool", "tool")]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("simple", [True, False])
+def test_a_networkx_graph_is_of_the_same_kind(directed: bool, simple: bool) -> None:
+    pytest.importorskip("networkx")
+    graph = everedge.Graph("g", medium="dram", directed=directed, simple=simple, weighted=True)
+    graph.add_edges([0, 0, 1], [1, 1, 2], weight=[1, 2, 3])
+    with graph.snapshot() as s:
+        made = s.to_networkx()
+    assert (made.is_directed(), made.is_multigraph()) == (directed, not simple)
+    edges = sorted(made.edges(data="weight"))
+    assert edges == ([] if simple else [(0, 1, 1.0)]) + [(0, 1, 2.0), (1, 2, 3.0)]
 
 
 def test_a_snapshot_never_changes() -> None:

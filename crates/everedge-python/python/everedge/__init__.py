@@ -10,14 +10,13 @@
 'libc'
 """
 
-from importlib.metadata import version as _version
-
 from everedge._columns import MAX_VERTEX_ID
 from everedge._errors import (
     ClosedError,
     CorruptionError,
     EveredgeError,
     FileError,
+    ForkedError,
     InUseError,
     InvalidInputError,
     IoError,
@@ -48,6 +47,7 @@ from everedge._kernels import (
     viterbi,
     wcc,
 )
+from everedge._native import VERSION as _VERSION
 from everedge._reports import (
     Changes,
     Compaction,
@@ -60,20 +60,22 @@ from everedge._reports import (
     Verification,
 )
 from everedge._snapshot import Snapshot
-from everedge._values import UNREACHED, Components, Values
+from everedge._values import UNREACHED, Communities, Components, Values
 
-__version__ = _version("everedge")
+__version__ = _VERSION
 
 __all__ = [
     "MAX_VERTEX_ID",
     "UNREACHED",
     "Changes",
-    "Compaction",
     "ClosedError",
+    "Communities",
+    "Compaction",
     "Components",
     "CorruptionError",
     "EveredgeError",
     "FileError",
+    "ForkedError",
     "Graph",
     "InUseError",
     "IngestReport",

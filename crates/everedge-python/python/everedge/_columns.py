@@ -50,7 +50,8 @@ def names(column: Ids, what: str) -> Names:
     if array.dtype.kind not in "iu":
         hint = "; missing values turn integers into floats" if array.dtype.kind == "f" else ""
         raise InvalidInputError(f"{what}: ids are integers or strings, not {array.dtype}{hint}")
-    _refuse(array < 0, array, what, "ids are not negative")
+    if array.dtype.kind == "i" and array.min() < 0:
+        _refuse(array < 0, array, what, "ids are not negative")
     return array
 
 
@@ -81,8 +82,9 @@ def dense(column: Names, what: str) -> npt.NDArray[np.uint32]:
     if isinstance(column, list):
         message = "the graph's ids are dense integers, not strings; create it with ids='map'"
         raise InvalidInputError(f"{what}: {message}")
-    rule = f"dense ids are at most {MAX_VERTEX_ID}; create the graph with ids='map'"
-    _refuse(column > MAX_VERTEX_ID, column, what, rule)
+    if column.size and column.max() > MAX_VERTEX_ID:
+        rule = f"dense ids are at most {MAX_VERTEX_ID}; create the graph with ids='map'"
+        _refuse(column > MAX_VERTEX_ID, column, what, rule)
     return np.ascontiguousarray(column, np.uint32)
 
 
@@ -113,6 +115,11 @@ def weights(column: npt.ArrayLike | ArrowColumn, count: int) -> npt.NDArray[np.f
     if len(array) != count:
         raise InvalidInputError(f"{count} edges and {len(array)} weights: give one an edge")
     return np.ascontiguousarray(array, np.float32)
+
+
+def is_new(array: npt.NDArray[np.uint32], column: Names) -> bool:
+    """Return whether an array made of a column is a copy that nobody else can reach."""
+    return array is not column and array.base is None
 
 
 def check_lengths(src: Names, dst: Names) -> None:
@@ -160,6 +167,6 @@ def _from_objects(values: list[Any], what: str) -> Names:
 
 
 def _refuse(wrong: npt.NDArray[np.bool_], array: npt.NDArray[Any], what: str, rule: str) -> None:
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InvalidInputError(f"{what}, row {row}: {array[row]}: {rule}")
+    """Raise for the first row that is `wrong`."""
+    row = int(wrong.argmax())
+    raise InvalidInputError(f"{what}, row {row}: {array[row]}: {rule}")

@@ -57,11 +57,13 @@ class ReadOnlyError(EveredgeError):
     """A write to a graph that was opened for reading."""
 
 
+class ForkedError(EveredgeError):
+    """A call on a graph or snapshot in a child that was forked from the process that opened it."""
+
+
 class ClosedError(EveredgeError):
     """A call on a graph or snapshot that is closed."""
 
 
-for _class in list(globals().values()):
-    if isinstance(_class, type) and issubclass(_class, EveredgeError):
-        _class.__module__ = "everedge"
-del _class
+for _class in (EveredgeError, *EveredgeError.__subclasses__()):
+    _class.__module__ = "everedge"

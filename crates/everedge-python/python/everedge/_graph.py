@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _native
 from everedge._columns import ArrowColumn, Id, Ids, Names
-from everedge._errors import ClosedError, InvalidInputError, NotAGraphError
+from everedge._errors import (
+    ClosedError,
+    EveredgeError,
+    ForkedError,
+    InvalidInputError,
+    NotAGraphError,
+)
 from everedge._progress import Bar, is_watched
 from everedge._reports import (
     Changes,
@@ -55,6 +59,10 @@ class Graph:
     Any number of threads may write and take snapshots; calls release the GIL. Close it at the end:
     that makes the next opening faster. Without, nothing acknowledged is lost.
 
+    It belongs to the process that opened it. In a child of `os.fork`, or of `multiprocessing` where
+    that forks, every call on it but `close` raises `ForkedError` and changes nothing; the parent
+    goes on. A child may open graphs of its own.
+
     Raises `NotAGraphError`, `InUseError` if another process writes, `CorruptionError`,
     `VersionError`, `InvalidInputError` for options that do not fit, `IoError`.
 
@@ -86,6 +94,7 @@ class Graph:
         if ids not in ("auto", "dense", "map"):
             raise InvalidInputError(f"ids={ids!r}: there are 'auto', 'dense' and 'map'")
         self._path = os.fspath(path)
+        self._process = os.getpid()
         self._lock = threading.Lock()
         self._is_closed = False
         self._native: _native.Graph | None = None
@@ -172,8 +181,9 @@ class Graph:
         native = self._open(first_file=(paths[0], options))
         shown = is_watched() if progress is None else progress
         try:
-            with Bar() if shown is True else nullcontext(shown or None) as tell:
-                report = json.loads(native.ingest(paths, options, _told(tell, paths)))
+            with Bar() as bar:
+                tell = bar.show_ingest if shown is True else shown or None
+                report = native.ingest(paths, options, _told(tell, paths))
         except BaseException:
             if is_new:
                 self._remove_if_empty(native)
@@ -195,13 +205,14 @@ class Graph:
         ends = _columns.names(src, "src"), _columns.names(dst, "dst")
         _columns.check_lengths(*ends)
         native = self._open(ends)
-        is_weighted = _options(native)["weighted"]
+        is_weighted = native.is_weighted()
         if (weight is not None) != is_weighted:
             what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
             raise InvalidInputError(f"weight: the graph {what}")
         weights = None if weight is None else _columns.weights(weight, len(ends[0]))
         u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
-        native.add_edges(u, v, weights)
+        are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
+        native.add_edges(u, v, weights, is_private=are_new and weights is None)
 
     def delete_edges(self, src: Ids, dst: Ids) -> Changes:
         """Delete the newest occurrence of each edge as one batch; return what that changed.
@@ -257,18 +268,18 @@ class Graph:
 
     def stats(self) -> Stats:
         """Return what the graph is and how large it is."""
-        return Stats(**json.loads(self._open().stats()))
+        return Stats(**self._open().stats())
 
     def compact(self) -> Compaction:
         """Rewrite what has changed without what was deleted, sorted, to be read faster.
 
         Snapshots stay as they are. Cost: what changed is read and written once.
         """
-        return Compaction(**json.loads(self._open().compact()))
+        return Compaction(**self._open().compact())
 
     def verify(self) -> Verification:
         """Check all that can be checked without the graph's history. Cost: reads all of it."""
-        return Verification(**json.loads(self._open().verify()))
+        return Verification(**self._open().verify())
 
     def recovery(self) -> Recovery:
         """Return what opening the graph found."""
@@ -277,8 +288,12 @@ class Graph:
     def close(self) -> None:
         """Close the graph; a second time does nothing. Snapshots stay usable.
 
+        In a forked child it does nothing: the graph stays open in the parent.
+
         Raises `InUseError` while another thread's call is running.
         """
+        if self._is_inherited():
+            return
         with self._lock:
             if self._native is not None:
                 self._native.close()
@@ -296,15 +311,19 @@ class Graph:
         self.close()
 
     def __repr__(self) -> str:
-        if self._is_closed:
-            return f"<Graph {self._path}: closed>"
-        if self._native is None:
+        if self._native is None and not self._is_closed:
             return f"<Graph {self._path}: new, without data>"
-        stats = self.stats()
+        try:
+            stats = self.stats()
+        except EveredgeError as error:
+            return f"<Graph {self._path}: {error}>"
         return (
             f"<Graph {self._path}: {stats.layout} on {stats.medium}, "
             f"{stats.vertices:,} vertices, {stats.edges:,} edges>"
         )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Graph is open in one process: pass its path, and open it there")
 
     def _view(self) -> Snapshot:
         return self.snapshot()
@@ -315,6 +334,12 @@ class Graph:
         first_file: tuple[str, _native.IngestOptions] | None = None,
     ) -> _native.Graph:
         """Return the native graph; create it if it is new, for ids as in these data."""
+        if self._is_inherited():
+            # Before the lock, which a thread of the parent may have held at the fork.
+            raise ForkedError(
+                f"process {self._process} opened `{self._path}`, and this one was forked from it: "
+                "call it there, or close the graph before the fork and open it afterwards"
+            )
         with self._lock:
             if self._is_closed:
                 raise ClosedError("the graph is closed")
@@ -326,10 +351,14 @@ class Graph:
                     self._native = _native.Graph.create_for(self._path, options, *first_file)
             return self._native
 
+    def _is_inherited(self) -> bool:
+        """Return whether this process is a forked child of the one that made this object."""
+        return os.getpid() != self._process
+
     def _remove_if_empty(self, native: _native.Graph) -> None:
         """Make a graph new again that no data have reached, so that other data can shape it."""
         with self._lock:
-            if native is self._native and not json.loads(native.stats())["vertices"]:
+            if native is self._native and not native.stats()["vertices"]:
                 native.close()
                 if os.path.isdir(self._path):
                     _native.Graph.remove(self._path)
@@ -357,7 +386,7 @@ class Graph:
 
     def _check_given(self, native: _native.Graph) -> None:
         """Raise unless the options that were given are those of the graph."""
-        there = _options(native)
+        there = native.options()
         wanted = {key: value for key, value in self._given.items() if value is not None}
         wrong = [key for key, value in wanted.items() if there[key] != value]
         if self._mapped is not None and self._mapped == (there["ids"] == "dense"):
@@ -373,7 +402,7 @@ class Graph:
 
 def _vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.uint32]:
     """Return the vertices of names, making ids for new ones."""
-    kind = _options(native)["ids"]
+    kind = native.id_kind()
     if kind == "dense":
         return _columns.dense(names, what)
     if kind == "text":
@@ -383,17 +412,12 @@ def _vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.
 
 def _known_vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.int64]:
     """Return the vertices of names, -1 for an unknown one."""
-    kind = _options(native)["ids"]
+    kind = native.id_kind()
     if kind == "dense":
         return _columns.dense(names, what).astype(np.int64)
     if kind == "text":
         return native.find_texts(_columns.texts(names, what))
     return native.find_integers(_columns.integers(names, what))
-
-
-def _options(native: _native.Graph) -> dict[str, Any]:
-    options: dict[str, Any] = json.loads(native.options())
-    return options
 
 
 def _told(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from everedge import _native
 from everedge._columns import Id
-from everedge._values import Components, Values
+from everedge._values import Communities, Components, Values
 
 if TYPE_CHECKING:
     from everedge._graph import Graph
@@ -393,12 +393,12 @@ def cdlp(
     *,
     iterations: int | None = None,
     threads: int = 0,
-) -> Values[np.uint64]:
+) -> Communities:
     """Return the community of each vertex, by label propagation as LDBC Graphalytics defines it.
 
     In each of `iterations` (10 unless given) a vertex takes the label that most of its neighbors
-    have, the smallest of several. The first labels are the ids, where ids are strings the numbers
-    of the vertices.
+    have, the smallest of several. The first labels are the external ids; of strings the one of the
+    smaller vertex number is the smaller.
 
     Cost: each iteration reads the edges of the vertices that see a change.
 
@@ -410,11 +410,16 @@ def cdlp(
     """
     with graph._view() as view:
         report, by_index = view._run("cdlp", threads, iterations=iterations)
-        return Values("cdlp", view._vertices, by_index, report)
+        return Communities("cdlp", view._vertices, by_index, report)
 
 
 def _describe_parameters() -> None:
-    """Put what the engine says of each parameter into the docstrings, before their examples."""
+    """Put what the engine says of each parameter into the docstrings, before their examples.
+
+    There are none under `python -OO`.
+    """
+    if __doc__ is None:
+        return
     about = dict(_native.parameters())
     for kernel, names in _native.kernels():
         function = globals()[kernel.replace("-", "_")]

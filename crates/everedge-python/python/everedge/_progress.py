@@ -1,16 +1,16 @@
-"""A line that shows how far an ingest or a kernel is."""
+"""Bars that show how far an ingest or a kernel is."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from everedge._reports import Progress
 
-_BAR_WIDTH = 24
-_SECONDS_BETWEEN = 0.1
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 def is_watched() -> bool:
@@ -19,67 +19,59 @@ def is_watched() -> bool:
 
 
 class Bar:
-    """Draws one line on standard error over and over; wiped at the end of its `with` block."""
+    """A bar on standard error, or a widget of a notebook; gone at the end of its `with` block.
+
+    It appears, and tqdm is imported, when there is something to show.
+    """
 
     def __init__(self) -> None:
-        self._drawn_at = 0.0
-        self._width = 0
+        self._bar: tqdm[Any] | None = None
+        self._file: str | None = None
 
-    def __call__(self, progress: Progress) -> None:
-        """Draw how far an ingest is, at most ten times a second."""
-        self._show(line(progress))
+    def show_ingest(self, progress: Progress) -> None:
+        """Show how much of a file is read, and how many edges are acknowledged."""
+        if self._bar is None or progress.file != self._file:
+            self._begin(os.path.basename(progress.file), progress.bytes_total, is_bytes=True)
+            self._file = progress.file
+        assert self._bar is not None
+        self._bar.set_postfix_str(f"{progress.edges:,} edges", refresh=False)
+        self._bar.update(progress.bytes_read - self._bar.n)
 
     def show_steps(self, kernel: str, done: int, total: int) -> None:
-        """Draw how many steps a kernel has done, of `total` if that is not 0; likewise."""
-        self._show(steps(kernel, done, total))
+        """Show how many steps a kernel has done, of `total` if that is not 0."""
+        if self._bar is None:
+            self._begin(kernel, total or None, is_bytes=False)
+        assert self._bar is not None
+        self._bar.total = total or None
+        self._bar.update(done - self._bar.n)
 
     def __enter__(self) -> Bar:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._width:
-            self._draw("")
-            sys.stderr.write("\r")
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._end()
 
-    def _show(self, text: str) -> None:
-        now = time.monotonic()
-        if now - self._drawn_at >= _SECONDS_BETWEEN:
-            self._drawn_at = now
-            self._draw(text[: shutil.get_terminal_size().columns - 1])
+    def _begin(self, what: str, total: int | None, *, is_bytes: bool) -> None:
+        from tqdm.auto import tqdm
 
-    def _draw(self, text: str) -> None:
-        sys.stderr.write("\r" + text.ljust(self._width))
-        sys.stderr.flush()
-        self._width = len(text)
+        self._end()
+        unit = "B" if is_bytes else " steps"
+        self._bar = tqdm(
+            desc=what,
+            total=total,
+            unit=unit,
+            unit_scale=is_bytes,
+            unit_divisor=1024,
+            leave=False,
+            dynamic_ncols=True,
+        )
 
-
-def line(progress: Progress) -> str:
-    """Return the line for `progress`.
-
-    >>> line(Progress("data/edges.txt", 30, 40, 1000))
-    'edges.txt  ██████████████████        75 %  1,000 edges'
-    >>> line(Progress("-", 30, None, 1000))
-    '-  1,000 edges'
-    """
-    name, edges = os.path.basename(progress.file), f"{progress.edges:,} edges"
-    if not progress.bytes_total:
-        return f"{name}  {edges}"
-    share = min(progress.bytes_read / progress.bytes_total, 1)
-    return f"{name}  {_bar(share)}  {share * 100:.0f} %  {edges}"
-
-
-def steps(kernel: str, done: int, total: int) -> str:
-    """Return the line for a kernel that has done so many steps.
-
-    >>> steps("pagerank", 15, 20)
-    'pagerank  ██████████████████        15 of 20'
-    >>> steps("kcore", 3, 0)
-    'kcore  step 3'
-    """
-    if done and total:
-        return f"{kernel}  {_bar(min(done / total, 1))}  {done:,} of {total:,}"
-    return f"{kernel}  step {done:,}" if done else kernel
-
-
-def _bar(share: float) -> str:
-    return ("█" * round(share * _BAR_WIDTH)).ljust(_BAR_WIDTH)
+    def _end(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

@@ -44,10 +44,10 @@ class IngestReport:
     """The most memory that this process has taken."""
     medium: MediumReport | None
     """What the medium did, if that is counted."""
-    rows_skipped: int
+    rows_skipped: int = 0
     """Rows that were left out because they hold a null."""
-    guessed: dict[str, Any]
-    """What was not said about the files, and how it was decided."""
+    guessed: dict[str, Any] | None = None
+    """What was not told, such as format, columns and direction, and how it was decided."""
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _kernels
 from everedge._columns import Id, word
-from everedge._errors import InvalidInputError
+from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
 from everedge._reports import RunReport
 from everedge._values import Values, Vertices
@@ -29,7 +28,8 @@ class Snapshot:
     """All batches that were acknowledged when it was taken; it never changes.
 
     Made by `Graph.snapshot`; any number may be open, and none stops the writers. Closed by
-    `close` or at the end of its `with` block; what it answered stays.
+    `close` or at the end of its `with` block; what it answered stays. In a forked child every call
+    on it but `close` raises `ForkedError`.
 
     >>> import everedge
     >>> graph = everedge.Graph("example", medium="dram")
@@ -145,13 +145,21 @@ class Snapshot:
         return scipy.sparse.coo_array((weight, (rows, columns)), shape=shape).tocsr()
 
     def to_networkx(self) -> networkx.Graph[Any]:
-        """Return a NetworkX multigraph, directed as this graph is; needs NetworkX.
+        """Return a NetworkX graph; needs NetworkX.
+
+        It is a `DiGraph` or, if edges have no direction, a `Graph`, where a pair keeps one edge
+        (`simple=True`); else a `MultiDiGraph` or `MultiGraph`. Edges have the attribute `weight`
+        if they carry one.
 
         Cost: about a kilobyte an edge.
         """
         import networkx
 
-        graph = networkx.MultiDiGraph() if self.directed else networkx.MultiGraph()
+        graph: networkx.Graph[Any]
+        if self._native.is_simple():
+            graph = networkx.DiGraph() if self.directed else networkx.Graph()
+        else:
+            graph = networkx.MultiDiGraph() if self.directed else networkx.MultiGraph()
         graph.add_nodes_from(self.vertices.tolist())
         src, dst, weight = self.edges()
         if weight is None:
@@ -180,7 +188,13 @@ class Snapshot:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Snapshot of {self.num_vertices:,} vertices and {self.num_edges:,} edges>"
+        try:
+            return f"<Snapshot of {self.num_vertices:,} vertices and {self.num_edges:,} edges>"
+        except EveredgeError as error:
+            return f"<Snapshot: {error}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Snapshot stays in its process: pass the graph's path, and open it there")
 
     def _view(self) -> AbstractContextManager[Snapshot]:
         return nullcontext(self)
@@ -213,5 +227,5 @@ class Snapshot:
         told = [(n, repr(float(v)) if isinstance(v, float) else word(v)) for n, v in given]
         with Bar() as bar:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
-            text, answer = self._native.run(kernel, told, threads, tell)
-        return RunReport(**json.loads(text)), answer
+            report, answer = self._native.run(kernel, told, threads, tell)
+        return RunReport(**report), answer

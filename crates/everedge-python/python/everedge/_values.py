@@ -190,27 +190,45 @@ class Values(Generic[Scalar]):
         return "\n".join(lines)
 
 
-class Components(Values[np.uint32]):
-    """The weakly connected component of each vertex.
-
-    `values` are external ids: a component is named by its vertex of smallest number. `by_index`
-    holds that number.
-    """
+class Groups(Values[Scalar]):
+    """The group of each vertex: `values` are the external ids that name groups."""
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """The component of each vertex of `ids`, as an external id; shape `[vertex_count]`."""
+        """The group of each vertex of `ids`, as an external id; shape `[vertex_count]`."""
         if self._values is None:
-            vertices = self._vertices
-            labels = self._by_vertex()
-            rows = np.searchsorted(vertices.index, labels)
-            self._values = vertices.ids[rows]
+            self._values = self._names(self._by_vertex())
         return self._values
 
     def top(self, count: int = 10) -> list[tuple[Any, Any]]:
-        """Return the `count` largest components as `(id, number of vertices)`."""
-        vertices = self._vertices
+        """Return the `count` largest groups as `(id, number of vertices)`.
+
+        Among equals the one of the smaller label of `by_index` comes first.
+        """
         labels, sizes = np.unique(self._by_vertex(), return_counts=True)
         order = np.argsort(-sizes, kind="stable")[:count]
-        names = vertices.ids[np.searchsorted(vertices.index, labels[order])]
+        names = self._names(labels[order])
         return list(zip(names.tolist(), sizes[order].tolist(), strict=True))
+
+    def _names(self, labels: npt.NDArray[Scalar]) -> npt.NDArray[Any]:
+        """Return the external ids of vertex numbers."""
+        return self._vertices.ids[np.searchsorted(self._vertices.index, labels)]
+
+
+class Components(Groups[np.uint32]):
+    """The weakly or strongly connected component of each vertex.
+
+    A component is named by its vertex of smallest number; `by_index` holds that number.
+    """
+
+
+class Communities(Groups[np.uint64]):
+    """The community of each vertex.
+
+    A community is named by the id of one vertex that is or was in it. `by_index` holds that id, or
+    where ids are strings the number of that vertex.
+    """
+
+    def _names(self, labels: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
+        are_texts = self._vertices.ids.dtype.kind == "O"
+        return super()._names(labels) if are_texts else labels
