@@ -8,7 +8,7 @@
 //! # Layout
 //! ```text
 //! ids      3 | 7 | 9 | 2147483000                   the id of each place, ascending
-//! starts   0 | 3 | 3 | 3 | 4                        the place of the first id of each span, and the end
+//! starts   0 | 3 | 3 | 3 | 4                        the place of each span's first id, and the end
 //! ```
 //! A *span* is a range of 2^shift ids. There are about as many spans as vertices, so a span has few
 //! of them.

@@ -4,7 +4,7 @@
 //! vertex of huge degree delays no more than its own piece. The cut depends on the grain alone
 //! and results come back in order: a sum over them is the same for any number of threads.
 //! A loop of one piece runs on the calling thread, and so does every loop where the system gives no
-//! threads ([`threads`](crate::threads)).
+//! threads.
 //!
 //! Loops *at home* run each piece on a thread that is bound to the NUMA node where the lists of the
 //! piece lie: the threads of a node take its pieces, and none else. Without [`Homes`], or started

@@ -34,7 +34,7 @@ impl SplitMix64 {
     /// Returns a number below `bound`, each as likely as any other but for 2^-64 times the bound;
     /// 0 if the bound is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.next_u64()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 }
 

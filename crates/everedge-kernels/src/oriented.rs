@@ -13,6 +13,9 @@
 //! - what `u` keeps before `v`, a bit of the row of `v` for each;
 //! - the list of `v`, which is short if there is no row, a mark for each.
 //!
+//! Of a row and of a list only the part between the smallest and the largest of what `u` keeps before
+//! `v` is gone through.
+//!
 //! Source: Latapy, "Main-memory Triangle Computations for Very Large (Sparse (Power-Law)) Graphs",
 //! Theoretical Computer Science 2008 (lists by descending degree); bits between hubs after Koohi
 //! Esfahani, Kilpatrick and Vandierendonck, "LOTUS: Locality Optimizing Triangle Counting", PPoPP
@@ -36,6 +39,8 @@ const ID_GRAIN: usize = 1 << 12;
 const WORD_BITS: u32 = u64::BITS;
 /// Words of a row that are gone through in the time of testing one bit.
 const WORDS_PER_TEST: usize = 2;
+/// A shorter list is gone through in the time of finding which part of it matters.
+const CUT_MIN: usize = 24;
 
 /// The vertices that have neighbors, by descending degree.
 #[derive(Debug)]
@@ -198,8 +203,8 @@ impl Oriented {
         match Shortest::of(self.list(v), self.row(v), before) {
             Shortest::List(list) => count(list, marks),
             Shortest::Before(row) => count(before, row),
-            Shortest::Row(row) => {
-                let words = row.iter().zip(marks);
+            Shortest::Row(row, first) => {
+                let words = row.iter().zip(&marks[first..]);
                 words.map(|(a, b)| u64::from((a & b).count_ones())).sum()
             }
         }
@@ -227,9 +232,10 @@ impl Oriented {
         match Shortest::of(self.list(v), self.row(v), before) {
             Shortest::List(list) => add(list, marks),
             Shortest::Before(row) => add(before, row),
-            Shortest::Row(row) => {
+            Shortest::Row(row, first) => {
                 let mut count = 0;
-                for ((a, b), sums) in row.iter().zip(marks).zip(sums.chunks_mut(64)) {
+                let sums = sums[first * WORD_BITS as usize..].chunks_mut(WORD_BITS as usize);
+                for ((a, b), sums) in row.iter().zip(&marks[first..]).zip(sums) {
                     let mut both = a & b;
                     count += u64::from(both.count_ones());
                     while both != 0 {
@@ -249,21 +255,36 @@ enum Shortest<'a> {
     List(&'a [Rank]),
     /// The members below `v`, looking at its row, which this is.
     Before(&'a [u64]),
-    /// The row of `v`, beside the marks.
-    Row(&'a [u64]),
+    /// The words of the row of `v` from this place on, beside those of the marks.
+    Row(&'a [u64], usize),
 }
 
 impl<'a> Shortest<'a> {
     #[inline]
     fn of(list: &'a [Rank], row: &'a [u64], before: &[Rank]) -> Self {
+        let (Some(&smallest), Some(&largest)) = (before.first(), before.last()) else {
+            return Self::List(&[]);
+        };
         if row.is_empty() {
-            Self::List(list)
-        } else if row.len() > WORDS_PER_TEST * before.len() {
+            return Self::List(within(list, smallest, largest));
+        }
+        let (first, last) = ((smallest / WORD_BITS) as usize, (largest / WORD_BITS) as usize);
+        if last - first >= WORDS_PER_TEST * before.len() {
             Self::Before(row)
         } else {
-            Self::Row(row)
+            Self::Row(&row[first..=last], first)
         }
     }
+}
+
+/// Returns the part of `list` from `smallest` to `largest`, or more if it is short.
+#[inline]
+fn within(list: &[Rank], smallest: Rank, largest: Rank) -> &[Rank] {
+    if list.len() < CUT_MIN {
+        return list;
+    }
+    let list = &list[..list.partition_point(|&w| w <= largest)];
+    &list[list.partition_point(|&w| w < smallest)..]
 }
 
 /// Adds the ranks of `neighbors`, of which there are `degree`, that are smaller than `u` to `list`.
