@@ -158,21 +158,29 @@ pub struct GraphHead {
 }
 
 /// `MediumKind` in words: `file`, `pmem`, `pmem-emulated`, `dram`.
-mod medium_text {
+pub mod medium_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
     use everedge_medium::MediumKind;
 
     const EMULATED: &str = "pmem-emulated";
 
-    pub(super) fn serialize<S: Serializer>(kind: &MediumKind, s: S) -> Result<S::Ok, S::Error> {
+    /// Writes the word.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(kind: &MediumKind, s: S) -> Result<S::Ok, S::Error> {
         match kind {
             MediumKind::Pmem { emulated: true } => s.serialize_str(EMULATED),
             other => s.collect_str(other),
         }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<MediumKind, D::Error> {
+    /// Reads the word.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<MediumKind, D::Error> {
         let text = String::deserialize(d)?;
         match text.as_str() {
             EMULATED => Ok(MediumKind::Pmem { emulated: true }),

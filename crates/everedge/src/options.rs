@@ -4,9 +4,11 @@ use everedge_adjacency::AdjacencyOptions;
 use everedge_live::{Durability, IdKind, LayoutOptions, text_form};
 use everedge_medium::{MediumKind, VolumeOptions};
 use everedge_pma::PmaOptions;
+use serde::{Deserialize, Serialize};
 
 /// How a live graph keeps neighbors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Layout {
     /// Vertex-buffered adjacency lists (XPGraph).
     #[default]
@@ -18,11 +20,12 @@ pub enum Layout {
 text_form!(Layout, "layout", Layout::Adjacency = "adjacency", Layout::Pma = "pma");
 
 /// What is fixed when a graph is created. Of the options of layouts only those of its own count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphOptions {
     /// How neighbors are kept.
     pub layout: Layout,
     /// Where bytes live.
+    #[serde(with = "everedge_live::medium_text")]
     pub medium: MediumKind,
     /// Whether the power-fail domain takes in the processor's caches, so that nothing is flushed.
     pub eadr: bool,

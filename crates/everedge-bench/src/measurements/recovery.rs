@@ -56,7 +56,7 @@ pub(crate) struct Args {
     lists: Lists,
 }
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 7] = [
     Column { key: "ingest_seconds", title: "ingest", form: Form::Seconds },
     Column { key: "open_seconds", title: "open", form: Form::Seconds },
     Column { key: "open_ratio", title: "open/ingest", form: Form::Ratio },
