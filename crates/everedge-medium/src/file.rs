@@ -82,6 +82,38 @@ impl BackingFile {
         rustix::fs::ftruncate(&self.fd, len).map_err(|e| Error::io(&self.path, "truncate", e))
     }
 
+    /// Reads from `offset` on until `buffer` is full or the file ends; returns how much.
+    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let rest = &mut buffer[filled..];
+            let read = rustix::io::retry_on_intr(|| {
+                rustix::io::pread(&self.fd, &mut *rest, offset + filled as u64)
+            })
+            .map_err(|e| Error::io(&self.path, "read", e))?;
+            if read == 0 {
+                break;
+            }
+            filled += read;
+        }
+        Ok(filled)
+    }
+
+    /// Writes all of `bytes` from `offset` on.
+    pub(super) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let end = offset + bytes.len() as u64;
+        check_limit(&self.path, offset, end)?;
+        let (mut rest, mut place) = (bytes, offset);
+        while !rest.is_empty() {
+            let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.fd, rest, place));
+            let left = rest.len() as u64;
+            let written =
+                written.map_err(|e| space_error(&self.path, self.fd.as_fd(), "write", e, left))?;
+            (rest, place) = (&rest[written..], place + written as u64);
+        }
+        Ok(())
+    }
+
     /// Syncs bytes, and of the rest what is needed to read them.
     pub(super) fn sync_data(&self) -> Result<()> {
         rustix::fs::fdatasync(&self.fd).map_err(|e| Error::io(&self.path, "sync", e))

@@ -109,6 +109,14 @@ impl Backing {
         }
     }
 
+    /// Copies bytes that are all there.
+    pub(super) fn copy_to(&self, offset: u64, buffer: &mut [u8]) {
+        for (byte, place) in buffer.iter_mut().zip(offset..) {
+            let word = self.map.double_words(place / 8 * 8, 1)[0].load(Ordering::Relaxed);
+            *byte = word.to_le_bytes()[(place % 8) as usize];
+        }
+    }
+
     /// Returns a copy of all bytes.
     pub(super) fn to_vec(&self) -> Vec<u8> {
         let words = self.map.double_words(0, (self.map.len() / 8) as usize);
