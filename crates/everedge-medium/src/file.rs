@@ -5,10 +5,14 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
 use crate::{Error, Lack, Result};
+
+/// What is written past the cache at once, and what it is aligned to.
+const DIRECT_BYTES: usize = 1 << 20;
+const DIRECT_ALIGNMENT: usize = 4096;
 
 /// A file that a region maps.
 pub(super) struct BackingFile {
@@ -110,6 +114,53 @@ impl BackingFile {
             let written =
                 written.map_err(|e| space_error(&self.path, self.fd.as_fd(), "write", e, left))?;
             (rest, place) = (&rest[written..], place + written as u64);
+        }
+        Ok(())
+    }
+
+    /// Writes pages, which `copy` copies from where they are mapped, past the kernel's cache. Returns
+    /// false if the file system does not take that.
+    pub(super) fn write_past_cache(
+        &self,
+        range: Range<u64>,
+        copy: impl Fn(u64, &mut [u8]),
+    ) -> Result<bool> {
+        let Ok(flags) = rustix::fs::fcntl_getfl(&self.fd) else { return Ok(false) };
+        if rustix::fs::fcntl_setfl(&self.fd, flags | OFlags::DIRECT).is_err() {
+            return Ok(false);
+        }
+        let written = self.write_pages(range, copy);
+        let restored = rustix::fs::fcntl_setfl(&self.fd, flags);
+        let written = written.and_then(|()| restored);
+        match written {
+            Ok(()) => Ok(true),
+            // The device's blocks are larger than its pages.
+            Err(Errno::INVAL) => Ok(false),
+            Err(e) => Err(Error::io(&self.path, "write", e)),
+        }
+    }
+
+    fn write_pages(
+        &self,
+        range: Range<u64>,
+        copy: impl Fn(u64, &mut [u8]),
+    ) -> rustix::io::Result<()> {
+        let mut bytes = vec![0; DIRECT_BYTES + DIRECT_ALIGNMENT];
+        let start = bytes.as_ptr().align_offset(DIRECT_ALIGNMENT);
+        let buffer = &mut bytes[start..start + DIRECT_BYTES];
+        let mut offset = range.start;
+        while offset < range.end {
+            let len = (range.end - offset).min(DIRECT_BYTES as u64) as usize;
+            copy(offset, &mut buffer[..len]);
+            let piece = &buffer[..len];
+            let written =
+                rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.fd, piece, offset))?;
+            // What was written of a page is written again with the rest.
+            let pages = written / DIRECT_ALIGNMENT * DIRECT_ALIGNMENT;
+            if pages == 0 {
+                return Err(Errno::IO);
+            }
+            offset += pages as u64;
         }
         Ok(())
     }

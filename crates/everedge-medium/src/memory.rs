@@ -94,6 +94,9 @@ impl MemoryFile {
     /// Copies the bytes from `offset` on, as far as there are; returns how many.
     pub(super) fn copy_to(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let available = self.len().saturating_sub(offset).min(buffer.len() as u64) as usize;
+        if available == 0 {
+            return 0;
+        }
         let buffer = &mut buffer[..available];
         match self {
             MemoryFile::Bytes(bytes) => {

@@ -147,9 +147,7 @@ fn used(bytes: &[u8]) -> usize {
 /// Where the last record of the log begins: damage there cannot be told from a torn write.
 fn last_record(log: &[u8]) -> usize {
     // The mark of a header, with or without updates of vertices.
-    let is_header = |at: &usize| {
-        matches!(log[*at + 4..], [0xe2 | 0xe3, 0xc4, 0xb7, 0xff, ..])
-    };
+    let is_header = |at: &usize| matches!(log[*at + 4..], [0xe2 | 0xe3, 0xc4, 0xb7, 0xff, ..]);
     (8192..log.len())
         .step_by(8)
         .filter(is_header)

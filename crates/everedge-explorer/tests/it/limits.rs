@@ -2,8 +2,8 @@
 //!
 //! What a limit or a fork changes is changed in a child: the test binary itself, run again.
 
-use everedge_live::{Batch, EdgeLog, Error, Lack, RING_OFFSET};
-use everedge_medium::{Kind, MANIFEST, Manifest, MediumKind, Site, Volume, VolumeOptions};
+use everedge_live::{Batch, EdgeLog, Error, RING_OFFSET};
+use everedge_medium::{Lack, MANIFEST, MediumKind, Site, Volume, VolumeOptions};
 use std::path::Path;
 use std::process::Command;
 
@@ -93,10 +93,9 @@ fn a_creation_that_did_not_end_is_cleared_by_the_next() {
 
     let volume = create(&path, MediumKind::File);
     assert!(!volume.contains("log").expect("an answer"));
-    let _region = volume.create_region("log", 4096).expect("a region");
-    Manifest::new(Kind::Graph, 7_u32).publish(&volume).expect_err("options are a table");
+    let region = volume.create_region("log", 4096).expect("a region");
     volume.publish(MANIFEST, b"whole").expect("published");
-    drop((volume, _region));
+    drop((volume, region));
     let refused = Volume::create(&path, options).err().expect("a graph");
     assert!(matches!(refused, Error::InvalidInput { .. }), "{refused}");
     let names = path.read_dir().expect("a directory").count();

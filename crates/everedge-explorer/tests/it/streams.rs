@@ -132,7 +132,8 @@ fn every_failing_call_leaves_the_old_file() {
                 file.append(b"new")?;
                 file.publish()
             });
-            if recorder.has_failed() {
+            let has_failed = recorder.has_failed();
+            if has_failed {
                 outcome.expect_err("a call has failed");
                 let content = volume.read("chunks", 1 << 20).expect("the old file");
                 assert_eq!(content, whole(), "call {n}");
@@ -141,7 +142,7 @@ fn every_failing_call_leaves_the_old_file() {
                 outcome = write(&volume, "chunks");
             }
             outcome.expect("no call fails");
-            if !recorder.has_failed() {
+            if !has_failed {
                 assert!(n >= 4, "{n} calls");
                 break;
             }

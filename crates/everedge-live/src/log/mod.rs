@@ -308,9 +308,9 @@ impl EdgeLog {
     fn fence_found(&self, position: u64) -> Result<()> {
         let state = self.lock();
         let anchor = &state.anchor;
-        self.region.rewrite(Site::LogFound, anchor.range());
+        self.region.rewrite(Site::LogFound, anchor.range())?;
         for range in ring_ranges(anchor, position, state.head) {
-            self.region.rewrite(Site::LogFound, range);
+            self.region.rewrite(Site::LogFound, range)?;
         }
         self.region.fence(Site::LogFound)
     }
