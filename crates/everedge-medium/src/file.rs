@@ -131,7 +131,7 @@ impl BackingFile {
         }
         let written = self.write_pages(range, copy);
         let restored = rustix::fs::fcntl_setfl(&self.fd, flags);
-        let written = written.and_then(|()| restored);
+        let written = written.and(restored);
         match written {
             Ok(()) => Ok(true),
             // The device's blocks are larger than its pages.

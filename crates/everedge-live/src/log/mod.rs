@@ -91,7 +91,12 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
     /// The batch is in the log, up to `position`; so many updates the layout has not taken.
-    At { position: u64, untaken: u64 },
+    At {
+        /// Where its record ends.
+        position: u64,
+        /// How many updates the layout has not taken.
+        untaken: u64,
+    },
     /// The ring has no room until the tail moves.
     Full,
 }
