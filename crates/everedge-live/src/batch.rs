@@ -160,17 +160,17 @@ impl Batch {
         self.deletion_count + self.vertex_end_count == self.len() as u64
     }
 
-    /// Returns how many updates are of vertices themselves.
+    /// Returns the number of updates of vertices themselves.
     pub fn vertex_update_count(&self) -> u64 {
         self.vertex_update_count
     }
 
-    /// Returns all updates, two words each.
+    /// Returns the updates, two words each.
     pub fn updates(&self) -> &[u32] {
         &self.updates
     }
 
-    /// Returns the weight of each update, if there are weights.
+    /// Returns the weights, one an update, or none.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }

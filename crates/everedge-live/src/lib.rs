@@ -15,7 +15,9 @@ pub use batch::*;
 pub use everedge_medium::{Error, Result, Volume};
 pub use log::*;
 pub use names::{ExternalId, NAMES, Names};
-pub use options::{Durability, GraphHead, GraphOptions, IdKind, LayoutName, LayoutOptions, medium_text};
+pub use options::{
+    Durability, GraphHead, GraphOptions, IdKind, LayoutName, LayoutOptions, medium_text,
+};
 pub use recovery::Recovery;
 pub use verification::{Verification, verify_mirror};
 

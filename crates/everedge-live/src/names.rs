@@ -120,7 +120,7 @@ impl Names {
             }
             last_start = start;
         }
-        names.region.rewrite(Site::NamesFound, last_start..state.end);
+        names.region.rewrite(Site::NamesFound, last_start..state.end)?;
         names.region.fence(Site::NamesFound)?;
         drop(state);
         Ok(Some(names))

@@ -13,7 +13,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Counts a statement, and notes the problem if it does not hold.
+    /// Notes a statement, and what is wrong if it does not hold.
     pub fn check(&mut self, holds: bool, problem: impl FnOnce() -> String) {
         self.checks += 1;
         if !holds {

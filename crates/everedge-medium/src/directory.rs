@@ -12,7 +12,8 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Access;
-use super::file::{BackingFile, check_limit, space_error};
+use super::file::BackingFile;
+use super::manifest::MANIFEST;
 use super::sync::{Health, SyncGate};
 use crate::{Error, Result};
 
@@ -20,8 +21,37 @@ const LOCK_NAME: &str = "lock";
 const LOCK_RETRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 const TEMPORARY_SUFFIX: &str = ".tmp";
+/// Marks a directory that a creation has begun and not ended, as long as it has no manifest.
+const UNFINISHED: &str = "unfinished.tmp";
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
+
+/// A file without a name of its own yet; dropped before it has one, it is removed.
+pub(super) struct Temporary {
+    directory: OwnedFd,
+    /// Its name until it gets its own.
+    name: Option<String>,
+    file: BackingFile,
+}
+
+impl Temporary {
+    pub(super) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.file.write_at(offset, bytes)
+    }
+
+    pub(super) fn sync(&self) -> Result<()> {
+        self.file.sync_all()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            // What stays is removed when the directory is next opened for writing.
+            let _ = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
+        }
+    }
+}
 
 /// An open directory and the lock in it.
 pub(super) struct Directory {
@@ -39,13 +69,14 @@ impl Directory {
     pub(super) fn create(path: &Path) -> Result<Directory> {
         match rustix::fs::mkdirat(CWD, path, DIRECTORY_MODE) {
             Ok(()) => sync_parent(path)?,
-            Err(Errno::EXIST) => refuse_content(path)?,
+            Err(Errno::EXIST) => clear(path)?,
             Err(e) => return Err(Error::io(path, "create directory", e)),
         }
         let fd = open_directory(path)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
         let lock = open_file(&fd, path, LOCK_NAME, flags)?;
         take_lock(&lock, path, Access::Write, LOCK_RETRIES)?;
+        open_file(&fd, path, UNFINISHED, flags)?;
         let access = Access::Write;
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
         let directory = Directory { path, fd, lock, access, gate };
@@ -155,37 +186,33 @@ impl Directory {
         Ok(BackingFile::new(fd, self.path.join(name)))
     }
 
-    /// Writes and syncs a temporary file that [`rename_temporary`](Self::rename_temporary) makes
-    /// the file `name`.
-    pub(super) fn write_temporary(&self, name: &str, bytes: &[u8]) -> Result<OwnedFd> {
-        check_limit(&self.path.join(name), 0, bytes.len() as u64)?;
+    /// Makes an empty temporary file that [`rename_temporary`](Self::rename_temporary) makes the file
+    /// `name`.
+    pub(super) fn create_temporary(&self, name: &str) -> Result<Temporary> {
         let temporary = format!("{name}{TEMPORARY_SUFFIX}");
-        let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
+        let directory = self.fd.try_clone().map_err(|source| {
+            let path = self.path.clone();
+            Error::Io { path, operation: "open", source }
+        })?;
         let fd = open_file(&self.fd, &self.path, &temporary, flags)?;
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            match rustix::io::retry_on_intr(|| rustix::io::write(&fd, rest)) {
-                Ok(written) => rest = &rest[written..],
-                Err(e) => {
-                    let path = self.path.join(name);
-                    let error = space_error(&path, fd.as_fd(), "write", e, rest.len() as u64);
-                    // The next attempt truncates what stays.
-                    let _ = rustix::fs::unlinkat(&self.fd, &temporary, AtFlags::empty());
-                    return Err(error);
-                }
-            }
-        }
-        Ok(fd)
+        let file = BackingFile::new(fd, self.path.join(name));
+        Ok(Temporary { directory, name: Some(temporary), file })
     }
 
-    /// Syncs what `write_temporary` wrote and puts it in the place of `name`; [`sync`](Self::sync)
-    /// makes that durable.
-    pub(super) fn rename_temporary(&self, name: &str, temporary: &OwnedFd) -> Result<()> {
-        let path = self.path.join(name);
-        rustix::fs::fsync(temporary).map_err(|e| Error::io(&path, "sync", e))?;
-        let old_name = format!("{name}{TEMPORARY_SUFFIX}");
+    /// Puts a synced temporary file in the place of `name`; [`sync`](Self::sync) makes that durable.
+    pub(super) fn rename_temporary(&self, name: &str, mut temporary: Temporary) -> Result<()> {
+        let Some(old_name) = temporary.name.as_deref() else { return Ok(()) };
         rustix::fs::renameat(&self.fd, old_name, &self.fd, name)
-            .map_err(|e| Error::io(&path, "rename", e))
+            .map_err(|e| Error::io(&self.path.join(name), "rename", e))?;
+        temporary.name = None;
+        Ok(())
+    }
+
+    /// Ends a creation, whose manifest is published.
+    pub(super) fn finish(&self) {
+        // A mark that stays says nothing beside a manifest.
+        let _ = rustix::fs::unlinkat(&self.fd, UNFINISHED, AtFlags::empty());
     }
 
     /// Returns all bytes of the file `name`, which are at most `bytes_max`.
@@ -201,6 +228,7 @@ impl Directory {
 
     /// Removes the lock and the directory, which holds nothing else.
     pub(super) fn remove_itself(&self) -> Result<()> {
+        self.finish();
         self.remove(LOCK_NAME)?;
         rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR)
             .map_err(|e| Error::io(&self.path, "remove directory", e))
@@ -235,10 +263,13 @@ impl Directory {
     }
 
     fn remove_temporaries(&self) -> Result<()> {
-        for name in self.names()?.iter().filter(|n| n.ends_with(TEMPORARY_SUFFIX)) {
-            self.remove(name)?;
-        }
-        Ok(())
+        let names = self.names()?;
+        // Without a manifest, the next creation needs the mark.
+        let is_finished = names.iter().any(|name| name == MANIFEST);
+        let is_left = |name: &&String| {
+            name.ends_with(TEMPORARY_SUFFIX) && (is_finished || *name != UNFINISHED)
+        };
+        names.iter().filter(is_left).try_for_each(|name| self.remove(name))
     }
 
     /// Returns the file names that are text; the medium makes no others.
@@ -278,17 +309,7 @@ fn read_whole(directory: &OwnedFd, path: &Path, name: &str, bytes_max: u64) -> R
     let len = file.len()?;
     check_size(&path, len, bytes_max)?;
     let mut bytes = vec![0; len as usize];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        let read = rustix::io::retry_on_intr(|| {
-            rustix::io::pread(file.fd(), &mut bytes[filled..], filled as u64)
-        })
-        .map_err(|e| Error::io(&path, "read", e))?;
-        if read == 0 {
-            break;
-        }
-        filled += read;
-    }
+    let filled = file.read_at(0, &mut bytes)?;
     bytes.truncate(filled);
     Ok(bytes)
 }
@@ -375,8 +396,25 @@ fn open_file(directory: &OwnedFd, path: &Path, name: &str, flags: OFlags) -> Res
     Ok(fd)
 }
 
-fn refuse_content(path: &Path) -> Result<()> {
-    if names(&open_directory(path)?, path)?.is_empty() {
+/// Clears a directory in which a creation has ended before it had a manifest; refuses another one
+/// that is not empty.
+fn clear(path: &Path) -> Result<()> {
+    let fd = open_directory(path)?;
+    let names = names(&fd, path)?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    if has(LOCK_NAME) && has(UNFINISHED) && !has(MANIFEST) {
+        let lock = open_file(&fd, path, LOCK_NAME, OFlags::RDWR)?;
+        take_lock(&lock, path, Access::Write, LOCK_RETRIES)?;
+        // The mark goes last: a crash leaves what can be cleared again, or an empty directory.
+        let last = [LOCK_NAME, UNFINISHED];
+        let others = names.iter().map(String::as_str).filter(|name| !last.contains(name));
+        for name in others.chain(last) {
+            rustix::fs::unlinkat(&fd, name, AtFlags::empty())
+                .map_err(|e| Error::io(&path.join(name), "remove", e))?;
+        }
         return Ok(());
     }
     Err(Error::invalid(format!("`{}` exists and is not empty; name a new graph", path.display())))

@@ -106,6 +106,21 @@ pub enum Error {
         first: String,
     },
 
+    /// More was to be read than the caller has allowed.
+    #[error(
+        "the budget of reads is spent: {needed_bytes} bytes of `{}` are needed, {left_bytes} are \
+         left; allow more",
+        path.display()
+    )]
+    BudgetSpent {
+        /// The file that was to be read.
+        path: PathBuf,
+        /// How many bytes were asked for.
+        needed_bytes: u64,
+        /// How many were left.
+        left_bytes: u64,
+    },
+
     /// A write in a child of the process that opened the graph.
     #[error(
         "this process was forked from the one that opened the graph, and only that one writes; \

@@ -5,10 +5,14 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
 use crate::{Error, Lack, Result};
+
+/// What is written past the cache at once, and what it is aligned to.
+const DIRECT_BYTES: usize = 1 << 20;
+const DIRECT_ALIGNMENT: usize = 4096;
 
 /// A file that a region maps.
 pub(super) struct BackingFile {
@@ -80,6 +84,85 @@ impl BackingFile {
     pub(super) fn truncate(&self, len: u64) -> Result<()> {
         check_limit(&self.path, self.len()?, len)?;
         rustix::fs::ftruncate(&self.fd, len).map_err(|e| Error::io(&self.path, "truncate", e))
+    }
+
+    /// Reads from `offset` on until `buffer` is full or the file ends; returns how much.
+    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let rest = &mut buffer[filled..];
+            let read = rustix::io::retry_on_intr(|| {
+                rustix::io::pread(&self.fd, &mut *rest, offset + filled as u64)
+            })
+            .map_err(|e| Error::io(&self.path, "read", e))?;
+            if read == 0 {
+                break;
+            }
+            filled += read;
+        }
+        Ok(filled)
+    }
+
+    /// Writes all of `bytes` from `offset` on.
+    pub(super) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let end = offset + bytes.len() as u64;
+        check_limit(&self.path, offset, end)?;
+        let (mut rest, mut place) = (bytes, offset);
+        while !rest.is_empty() {
+            let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.fd, rest, place));
+            let left = rest.len() as u64;
+            let written =
+                written.map_err(|e| space_error(&self.path, self.fd.as_fd(), "write", e, left))?;
+            (rest, place) = (&rest[written..], place + written as u64);
+        }
+        Ok(())
+    }
+
+    /// Writes pages, which `copy` copies from where they are mapped, past the kernel's cache. Returns
+    /// false if the file system does not take that.
+    pub(super) fn write_past_cache(
+        &self,
+        range: Range<u64>,
+        copy: impl Fn(u64, &mut [u8]),
+    ) -> Result<bool> {
+        let Ok(flags) = rustix::fs::fcntl_getfl(&self.fd) else { return Ok(false) };
+        if rustix::fs::fcntl_setfl(&self.fd, flags | OFlags::DIRECT).is_err() {
+            return Ok(false);
+        }
+        let written = self.write_pages(range, copy);
+        let restored = rustix::fs::fcntl_setfl(&self.fd, flags);
+        let written = written.and(restored);
+        match written {
+            Ok(()) => Ok(true),
+            // The device's blocks are larger than its pages.
+            Err(Errno::INVAL) => Ok(false),
+            Err(e) => Err(Error::io(&self.path, "write", e)),
+        }
+    }
+
+    fn write_pages(
+        &self,
+        range: Range<u64>,
+        copy: impl Fn(u64, &mut [u8]),
+    ) -> rustix::io::Result<()> {
+        let mut bytes = vec![0; DIRECT_BYTES + DIRECT_ALIGNMENT];
+        let start = bytes.as_ptr().align_offset(DIRECT_ALIGNMENT);
+        let buffer = &mut bytes[start..start + DIRECT_BYTES];
+        let mut offset = range.start;
+        while offset < range.end {
+            let len = (range.end - offset).min(DIRECT_BYTES as u64) as usize;
+            copy(offset, &mut buffer[..len]);
+            let piece = &buffer[..len];
+            let written =
+                rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.fd, piece, offset))?;
+            // What was written of a page is written again with the rest.
+            let pages = written / DIRECT_ALIGNMENT * DIRECT_ALIGNMENT;
+            if pages == 0 {
+                return Err(Errno::IO);
+            }
+            offset += pages as u64;
+        }
+        Ok(())
     }
 
     /// Syncs bytes, and of the rest what is needed to read them.

@@ -50,6 +50,7 @@ mod record;
 mod region;
 mod replay;
 mod site;
+mod stream;
 mod sync;
 mod topology;
 mod volume;
@@ -68,6 +69,7 @@ pub use meter::MeterReading;
 pub use record::{ImageRule, Mark, Plant, Recorder};
 pub use region::Region;
 pub use site::Site;
+pub use stream::{NewFile, ReadBudget, Reader};
 pub use topology::{NumaNode, numa_nodes};
 pub use volume::{Volume, VolumeOptions};
 

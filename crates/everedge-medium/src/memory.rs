@@ -84,11 +84,27 @@ impl Memory {
 }
 
 impl MemoryFile {
-    fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         match self {
             MemoryFile::Bytes(bytes) => bytes.len() as u64,
             MemoryFile::Region(backing) => backing.map.len(),
         }
+    }
+
+    /// Copies the bytes from `offset` on, as far as there are; returns how many.
+    pub(super) fn copy_to(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        let available = self.len().saturating_sub(offset).min(buffer.len() as u64) as usize;
+        if available == 0 {
+            return 0;
+        }
+        let buffer = &mut buffer[..available];
+        match self {
+            MemoryFile::Bytes(bytes) => {
+                buffer.copy_from_slice(&bytes[offset as usize..][..available]);
+            }
+            MemoryFile::Region(backing) => backing.copy_to(offset, buffer),
+        }
+        available
     }
 
     /// Returns a copy of all bytes.

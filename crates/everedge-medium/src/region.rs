@@ -109,6 +109,14 @@ impl Backing {
         }
     }
 
+    /// Copies bytes that are all there.
+    pub(super) fn copy_to(&self, offset: u64, buffer: &mut [u8]) {
+        for (byte, place) in buffer.iter_mut().zip(offset..) {
+            let word = self.map.double_words(place / 8 * 8, 1)[0].load(Ordering::Relaxed);
+            *byte = word.to_le_bytes()[(place % 8) as usize];
+        }
+    }
+
     /// Returns a copy of all bytes.
     pub(super) fn to_vec(&self) -> Vec<u8> {
         let words = self.map.double_words(0, (self.map.len() / 8) as usize);
@@ -464,24 +472,61 @@ impl Region {
     /// handle failed: no sync writes such bytes before they are stored again. The next
     /// [`fence`](Self::fence) of this thread makes them durable.
     ///
-    /// What other threads store meanwhile stays. Through a handle for reading, nothing is done.
+    /// Nobody else may store to the blocks of 4 KiB that the range touches. Through a handle for
+    /// reading, nothing is done.
     ///
-    /// Cost: one store for each 512 bytes of a file, and the range is written; a flush elsewhere.
+    /// Cost: the range is written, past the cache where the file system takes that; elsewhere than on
+    /// a file it is flushed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the device does not take it; the volume is poisoned.
     ///
     /// # Panics
     /// If the range ends beyond the region.
-    pub fn rewrite(&self, site: Site, range: Range<u64>) {
+    pub fn rewrite(&self, site: Site, range: Range<u64>) -> Result<()> {
         if self.shared.access == Access::Read {
-            return;
+            return Ok(());
         }
         let is_dropped = self.shared.observer.as_ref().is_some_and(|o| o.drops_rewrite(site));
         if self.shared.options.kind == MediumKind::File && !is_dropped {
-            let first = range.start / SECTOR_BYTES * SECTOR_BYTES;
-            for sector in (first..range.end).step_by(SECTOR_BYTES as usize) {
-                self.store_again(sector.max(range.start) / 8 * 8);
+            let written = self.write_past_cache(&range).map_err(|e| self.shared.poison(e))?;
+            let (before, after) = (range.start..written.start, written.end..range.end);
+            for part in [before, after] {
+                let first = part.start / SECTOR_BYTES * SECTOR_BYTES;
+                for sector in (first..part.end).step_by(SECTOR_BYTES as usize) {
+                    self.store_again(sector.max(part.start) / 8 * 8);
+                }
             }
         }
         self.flush(site, range);
+        Ok(())
+    }
+
+    /// Writes the blocks that `range` touches past the cache, as far as there are whole ones. Returns
+    /// which part of the range is written by that, or an empty part at its start.
+    ///
+    /// A store alone would not do on ext4: where write-back to a block failed that was allocated and
+    /// never written, the kernel's cache takes the block for written, so that no later write-back
+    /// through the cache marks it so on the device, and it reads zero after the next mount.
+    fn write_past_cache(&self, range: &Range<u64>) -> Result<Range<u64>> {
+        let nothing = range.start..range.start;
+        let Some(file) = self.file() else { return Ok(nothing) };
+        let first = range.start / PAGE_BYTES * PAGE_BYTES;
+        let end = range.end.next_multiple_of(PAGE_BYTES).min(self.len() / PAGE_BYTES * PAGE_BYTES);
+        if first >= end || range.is_empty() {
+            return Ok(nothing);
+        }
+        let _resizing = lock(&self.backing.resize);
+        let copy = |offset: u64, buffer: &mut [u8]| {
+            let words = self.backing.map.double_words(offset, buffer.len() / 8);
+            for (bytes, word) in buffer.chunks_exact_mut(8).zip(words) {
+                bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+            }
+        };
+        match file.write_past_cache(first..end, copy)? {
+            true => Ok(range.start..range.end.min(end)),
+            false => Ok(nothing),
+        }
     }
 
     /// Stores the double word at `offset` as it is, unless another thread stores there.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::directory::{Directory, check_size, paths_with};
 use super::file::BackingFile;
 use super::image::Image;
+use super::manifest::MANIFEST;
 use super::map::WriteBack;
 use super::memory::Memory;
 use super::meter::{Meter, MeterReading};
@@ -49,7 +50,7 @@ impl VolumeOptions {
 /// handle.
 #[derive(Clone)]
 pub struct Volume {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// What a volume and its regions share. The lock is held as long as one of them is.
@@ -59,14 +60,14 @@ pub(super) struct Shared {
     pub(super) write_back: WriteBack,
     /// None if nothing is counted or recorded.
     pub(super) observer: Option<Observer>,
-    home: Home,
+    pub(super) home: Home,
     /// How many regions were opened; numbers them.
     region_count: AtomicU32,
     pub(super) health: Health,
 }
 
 /// Where the files are.
-enum Home {
+pub(super) enum Home {
     Directory(Directory),
     Memory(Arc<Memory>),
 }
@@ -151,7 +152,8 @@ impl Shared {
 }
 
 impl Volume {
-    /// Makes the directory of a new graph, or takes an existing empty one, and locks it.
+    /// Makes the directory of a new graph, or takes an existing empty one, and locks it. One in which
+    /// a creation has ended before it published its manifest is cleared.
     ///
     /// # Errors
     /// [`Error::InvalidInput`] if the directory is not empty, [`Error::Io`] if it cannot be made,
@@ -380,9 +382,16 @@ impl Volume {
                 memory.publish(name, bytes);
             }
             Home::Directory(directory) => {
-                let temporary = directory.write_temporary(name, bytes)?;
-                directory.rename_temporary(name, &temporary).map_err(|e| self.poison(e))?;
+                let temporary = directory.create_temporary(name)?;
+                temporary.write_at(0, bytes)?;
+                let synced = temporary.sync();
+                synced
+                    .and_then(|()| directory.rename_temporary(name, temporary))
+                    .map_err(|e| self.poison(e))?;
                 directory.sync(&self.shared.health)?;
+                if name == MANIFEST {
+                    directory.finish();
+                }
             }
         }
         Ok(())
@@ -516,7 +525,7 @@ impl Volume {
 }
 
 /// Refuses names that could leave the directory or meet the medium's own files.
-fn check_name(name: &str) -> Result<()> {
+pub(super) fn check_name(name: &str) -> Result<()> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
     let is_good = name.bytes().all(is_plain)
         && (1..=200).contains(&name.len())

@@ -144,9 +144,13 @@ fn used(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
 }
 
+/// The upper bytes of the mark of a record's header.
+const MARK: [u8; 3] = [0xc4, 0xb7, 0xff];
+
 /// Where the last record of the log begins: damage there cannot be told from a torn write.
 fn last_record(log: &[u8]) -> usize {
-    let is_header = |at: &usize| log[*at..].starts_with(b"BTCH");
+    // The mark of a header, with or without updates of vertices.
+    let is_header = |at: &usize| matches!(log[*at + 4..], [0xe2 | 0xe3, 0xc4, 0xb7, 0xff, ..]);
     (8192..log.len())
         .step_by(8)
         .filter(is_header)

@@ -29,20 +29,28 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Makes a disk of `disk_mib` on a tmpfs of `tmpfs_mib`: a smaller one fills up. Returns why not
-    /// where that needs rights or devices that there are not.
-    pub(crate) fn new(disk_mib: u32, tmpfs_mib: u32) -> io::Result<Disk> {
+    /// Makes a disk of `mib`. There is room for all of it
+    /// until it is filled. Returns why not where that
+    /// needs rights or devices that there are not.
+    pub(crate) fn new(mib: u32) -> io::Result<Disk> {
         let home = tempfile::tempdir()?;
         let mut disk = Disk { home, device: None, is_mounted: false };
         fs::create_dir(disk.backing())?;
         fs::create_dir(disk.path())?;
-        let size = format!("size={tmpfs_mib}m");
+        let size = format!("size={}m", mib + 1);
         run("mount", &["-t", "tmpfs", "-o", &size, "tmpfs", text(&disk.backing())])?;
         let image = disk.image();
-        File::create(&image)?.set_len(u64::from(disk_mib) << 20)?;
-        let options = "lazy_itable_init=0,lazy_journal_init=0,discard";
+        File::create(&image)?.set_len(u64::from(mib) << 20)?;
+        let options = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
         run("mkfs.ext4", &["-q", "-F", "-E", options, "-J", "size=4", text(&image)])?;
-        disk.device = Some(run("losetup", &["--find", "--show", text(&image)])?);
+        // What is made of zeros only has no room yet.
+        run("fallocate", &["--length", &format!("{mib}MiB"), text(&image)])?;
+        let device = run("losetup", &["--find", "--show", text(&image)])?;
+        let queue = Path::new("/sys/block").join(device.trim_start_matches("/dev/")).join("queue");
+        disk.device = Some(device);
+        // A loop device takes a write for whole of which it could write a part: one page it writes
+        // whole or not at all.
+        fs::write(queue.join("max_sectors_kb"), "4")?;
         disk.mount()?;
         Ok(disk)
     }
@@ -60,9 +68,12 @@ impl Disk {
         self.home.path().join("disk")
     }
 
-    /// Fills the tmpfs, so that what is written back from now on finds no room where the backing file
-    /// has none yet.
+    /// Takes the room of free blocks away, so that what is written back to them from now on finds
+    /// none; journal, tables and what is written already keep theirs.
     pub(crate) fn fill(&self) -> io::Result<()> {
+        // Blocks that were free again since have room as well.
+        run("sync", &["--file-system", text(&self.path())])?;
+        run("fstrim", &[text(&self.path())])?;
         let mut ballast = File::create(self.backing().join("ballast"))?;
         let piece = vec![1; 1 << 16];
         while io::Write::write_all(&mut ballast, &piece).is_ok() {}

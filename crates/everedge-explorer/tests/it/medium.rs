@@ -1,7 +1,9 @@
 //! The contract of the media, on real files and on memory.
 
 use everedge_live::Error;
-use everedge_medium::{Access, MediumKind, MeterReading, Region, Site, Volume, VolumeOptions};
+use everedge_medium::{
+    Access, MANIFEST, MediumKind, MeterReading, Region, Site, Volume, VolumeOptions,
+};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -148,6 +150,7 @@ fn strangers_are_refused() {
     std::fs::create_dir(&path).expect("a directory");
     assert!(matches!(open(), Err(Error::NotAGraph { .. })), "empty");
     let volume = Volume::create(&path, options).expect("an empty directory will do");
+    volume.publish(MANIFEST, b"a graph").expect("published");
     let again = Volume::create(&path, options);
     assert!(matches!(again, Err(Error::InvalidInput { .. })), "not empty");
 

@@ -10,7 +10,6 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use crate::options::{GraphOptions, Layout};
-use everedge_live::Batch;
 use everedge_medium::{Access, MediumKind, Volume};
 
 use crate::disk::{Disk, count};
@@ -138,7 +137,7 @@ fn create(path: &Path, layout: Layout) -> LiveGraph {
 /// One round: write-back fails, space returns, the graph is opened, written and killed, and what is
 /// in the page cache only is dropped.
 fn write_back_fails(layout: Layout, round: u32) -> Result<bool, String> {
-    let mut disk = Disk::new(48, 24).expect("as before");
+    let mut disk = Disk::new(48).expect("as before");
     let path = disk.path().join("graph");
     let mut random = Random(u64::from(round) << 8);
     let graph = create(&path, layout);
@@ -172,7 +171,7 @@ fn write_back_fails(layout: Layout, round: u32) -> Result<bool, String> {
 }
 
 fn is_possible() -> bool {
-    match Disk::new(16, 24) {
+    match Disk::new(16) {
         Ok(_) => true,
         Err(why) => {
             println!("not run: a disk of its own needs root and loop devices: {why}");
@@ -204,7 +203,7 @@ fn power_cuts_lose_nothing_acknowledged() {
     }
     let cuts = count("EVEREDGE_DISK_CUTS", 4);
     for layout in layouts() {
-        let mut disk = Disk::new(256, 300).expect("as before");
+        let mut disk = Disk::new(256).expect("as before");
         let path = disk.path().join("graph");
         create(&path, layout).close().expect("closed");
         let (mut sum, mut random) = (0, Random(1));

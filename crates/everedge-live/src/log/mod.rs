@@ -92,7 +92,7 @@ pub struct Progress {
 pub enum Appended {
     /// The batch is in the log, up to `position`; so many updates the layout has not taken.
     At {
-        /// Where it ends.
+        /// Where its record ends.
         position: u64,
         /// How many updates the layout has not taken.
         untaken: u64,
@@ -313,9 +313,9 @@ impl EdgeLog {
     fn fence_found(&self, position: u64) -> Result<()> {
         let state = self.lock();
         let anchor = &state.anchor;
-        self.region.rewrite(Site::LogFound, anchor.range());
+        self.region.rewrite(Site::LogFound, anchor.range())?;
         for range in ring_ranges(anchor, position, state.head) {
-            self.region.rewrite(Site::LogFound, range);
+            self.region.rewrite(Site::LogFound, range)?;
         }
         self.region.fence(Site::LogFound)
     }

@@ -208,14 +208,14 @@ fn what_a_failed_sync_lost_is_read_and_never_written() {
 #[test]
 fn what_is_stored_again_after_a_failed_sync_is_written() {
     let (_volume, region, recorder) = lost_and_opened_again();
-    region.rewrite(Site::LogFound, 0..16);
+    region.rewrite(Site::LogFound, 0..16).expect("stored again");
     region.fence(Site::LogFound).expect("a fence");
     recorder.mark(Mark::Begin(1));
     assert_eq!(outcomes(&recorder, [0]), [[2]].into());
 
     let (_volume, region, recorder) = lost_and_opened_again();
     recorder.plant(Plant::DropRewrite(Site::LogFound));
-    region.rewrite(Site::LogFound, 0..16);
+    region.rewrite(Site::LogFound, 0..16).expect("stored again");
     region.fence(Site::LogFound).expect("a fence");
     recorder.mark(Mark::Begin(1));
     assert_eq!(outcomes(&recorder, [0]), [[1], [2]].into(), "a flush alone writes nothing");
@@ -235,7 +235,7 @@ fn a_process_killed_after_a_failed_sync_leaves_what_is_lost_to_be_read() {
         let region = volume.open_region("log").expect("a region");
         assert_eq!(region.load_u64(0), 2);
         match is_stored_again {
-            true => region.rewrite(Site::LogFound, 0..8),
+            true => region.rewrite(Site::LogFound, 0..8).expect("stored again"),
             false => region.flush(Site::LogFound, 0..8),
         }
         region.fence(Site::LogFound).expect("a fence");

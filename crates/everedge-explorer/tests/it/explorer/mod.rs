@@ -219,7 +219,8 @@ impl<S: Subject> Exploration<'_, S> {
                 return ControlFlow::Continue(());
             }
             report.images += 1;
-            let crash_recovery = only.is_some() || report.images.is_multiple_of(RECOVERY_SHARE);
+            let share = RECOVERY_SHARE.min(self.images_max);
+            let crash_recovery = only.is_some() || report.images.is_multiple_of(share);
             match self.check_image(image, &history.states, crash_recovery) {
                 Ok(recovery_images) => report.recovery_images += recovery_images,
                 Err(what) => {
