@@ -108,7 +108,12 @@ impl Machinery {
         &self.options.tuning
     }
 
-    fn context<'a>(&'a self, archive: &Archive, sequences: Range<u64>, kept: Free) -> Context<'a> {
+    pub(super) fn context<'a>(
+        &'a self,
+        archive: &Archive,
+        sequences: Range<u64>,
+        kept: Free,
+    ) -> Context<'a> {
         Context {
             options: self.pma(),
             rules: Rules { simple: self.options.simple, weighted: self.options.weighted },
@@ -307,6 +312,7 @@ impl Archive {
         if self.is_replaying {
             return Ok(());
         }
+        self.provide_place(machinery)?;
         if self.has_spilled() {
             match self.bring_back(machinery) {
                 // They stay there.
@@ -322,6 +328,15 @@ impl Archive {
     /// Finds out what room the next batch needs, if none has more updates than `batch`.
     pub(super) fn survey(&self, machinery: &Machinery, batch: u64) {
         machinery.room.survey(arrays(&self.shards), batch);
+    }
+
+    /// Makes sure that there is a place for one array, if that is possible.
+    fn provide_place(&mut self, machinery: &Machinery) -> Result<()> {
+        machinery.room.provide(0);
+        match machinery.room.is_full() {
+            true => self.join_free(machinery, machinery.room.kept(0).longest),
+            false => Ok(()),
+        }
     }
 
     fn has_spilled(&self) -> bool {
@@ -417,7 +432,8 @@ impl Archive {
     /// `NoSpace` if an array has no room on the medium.
     fn checkpoint(&mut self, machinery: &Machinery) -> Result<()> {
         if self.has_spilled() {
-            machinery.room.space().make_room()?;
+            // The medium may have room again.
+            let _tried = machinery.room.space().make_room();
             self.bring_back(machinery)?;
         }
         machinery.table.publish(machinery.arrays())?;
@@ -466,11 +482,16 @@ impl Archive {
 
     /// Writes arrays onto the medium that are in memory.
     fn bring_back(&mut self, machinery: &Machinery) -> Result<()> {
-        let mut rewriting = Rewriting::new(Why::Room);
-        while rewriting.next_shard < self.shards.len() {
-            self.rewrite(machinery, &mut rewriting, &|array: &Array| array.is_in_memory())?;
+        let is_spilled = |array: &Option<Array>| array.as_ref().is_some_and(Array::is_in_memory);
+        for number in 0..self.shards.len() {
+            for side in 0..SIDES {
+                if is_spilled(&self.shards[number].arrays[side]) {
+                    self.provide_place(machinery)?;
+                    self.move_array(machinery, number, side)?;
+                }
+            }
         }
-        Ok(())
+        drain(machinery)
     }
 
     /// Writes the next group of those arrays anew that are due.
@@ -484,6 +505,7 @@ impl Archive {
         is_due: &(impl Fn(&Array) -> bool + Sync),
     ) -> Result<()> {
         let sequence = self.next_sequence;
+        self.provide_place(machinery)?;
         let kept = machinery.room.kept(0);
         let context =
             Context { spills: false, ..machinery.context(self, sequence..sequence, kept) };
@@ -522,6 +544,11 @@ impl Archive {
             is_in
         });
         first..first + count.count()
+    }
+
+    /// Notes that arrays are not what the last checkpoint says.
+    pub(super) fn note_change(&mut self) {
+        self.is_dirty = true;
     }
 
     fn grow(&mut self, shard_count: usize) {

@@ -27,6 +27,8 @@ const TIGHT_PERCENT: u32 = 100;
 pub(super) enum Fill {
     /// With gaps.
     Roomy,
+    /// Without gaps.
+    Tight,
     /// With gaps if the medium has room for them, else without, else in memory.
     Any,
 }
@@ -133,7 +135,7 @@ impl<'a> Plan<'a> {
             table.reserve(self.index as usize)?;
             room.take(shape.units(), kept)
         };
-        if roomy.is_plausible() {
+        if roomy.is_plausible() && fill != Fill::Tight {
             match take(roomy, Some(context.kept)) {
                 Ok(extent) => return Ok(Placed { extent, shape: roomy, turn: None }),
                 Err(error) if fill == Fill::Roomy => return Err(error),
@@ -143,7 +145,8 @@ impl<'a> Plan<'a> {
         let turn = room.turn();
         // What was written elsewhere before leaves its old place.
         let _later = table.publish(room.space().region());
-        match take(tight, None) {
+        let rest = (fill != Fill::Tight).then(|| room.place());
+        match take(tight, rest) {
             Ok(extent) => Ok(Placed { extent, shape: tight, turn: Some(turn) }),
             Err(error) if !context.spills => Err(error),
             Err(_) => {

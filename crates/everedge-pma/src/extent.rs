@@ -59,6 +59,11 @@ impl Extent {
         (!self.is_in_memory).then_some(self.units.start)
     }
 
+    /// Returns its units.
+    pub(super) fn units(&self) -> Range<u64> {
+        self.units.clone()
+    }
+
     /// Returns its place in the file, in bytes.
     pub(super) fn offset(&self) -> u64 {
         self.offset

@@ -35,6 +35,7 @@ mod build;
 mod driver;
 mod extent;
 mod header;
+mod joining;
 mod mechanisms;
 mod options;
 mod rebalance;
@@ -82,7 +83,7 @@ const ROWS: &str = "rows";
 const FILE_MAGIC: u32 = u32::from_le_bytes(*b"ARRS");
 const FILE_VERSION: u32 = 2;
 /// A compaction that lacks room tries so often what others have freed meanwhile.
-const COMPACTION_PASSES_MAX: u32 = 4;
+const COMPACTION_PASSES_MAX: u32 = 64;
 
 /// A live graph in the `pma` layout.
 pub struct PmaGraph {
@@ -176,7 +177,8 @@ impl PmaGraph {
         core.check_writable()?;
         core.refuse_if_failed()?;
         core.machinery.log.begin_writing()?;
-        core.machinery.room.space().make_room()?;
+        // The medium may have room again. If not, there is a place for one array after the other.
+        let _tried = core.machinery.room.space().make_room();
         let is_due = |array: &Array| array.tombstone_count() > 0 || array.has_logged();
         let mut total = Rewriting::new(Why::Compaction);
         for pass in 1.. {

@@ -1,11 +1,11 @@
 //! Room for arrays: an insertion is acknowledged only while there is room for what it will need.
 //!
 //! # What an insertion needs
-//! An entry in each list that it goes to, and a place for the largest array: one that has no gaps
-//! left is written elsewhere before its old place is free. [`Room::provide`] reserves both after each
+//! An entry in each list that it goes to, and two places for the largest array: one that has no gaps
+//! left is written elsewhere before its old place is free, which is too short for the next. [`Room::provide`] reserves both after each
 //! round, for the largest batch that was seen; where the medium gives less, updates are archived
 //! sooner, and where it does not give that, insertions are refused. So deletions and compaction find
-//! the place for one array on a full medium, and take turns in it.
+//! a place on a full medium, and take turns in it.
 //!
 //! # What finds no room all the same
 //! A snapshot may read old arrays, and free units may lie scattered. Then an array stays in memory
@@ -30,6 +30,9 @@ use everedge_medium::Region;
 /// Lists of an array may have so many words before insertions are refused: the rest is for what is
 /// logged by then.
 const WORDS_MAX: u64 = CAPACITY_MAX as u64 / 2;
+/// An array that grows leaves a place that is too short for the next. Another one beside that place is
+/// moved then, so that both make a longer one (`joining.rs`): that takes a place too.
+const PLACES: u64 = 2;
 /// What an array of all vertices of a shard and of no edge takes.
 const EMPTY_ARRAY_UNITS: u64 = (96 << 10) / UNIT_BYTES;
 /// An array that is written anew without gaps may take this share more.
@@ -114,6 +117,12 @@ impl Room {
         Free { units: longest + self.units_of(updates), longest }
     }
 
+    /// Returns the place for one array, which is left when another has taken one.
+    pub(super) fn place(&self) -> Free {
+        let longest = self.needs.lock().longest / PLACES;
+        Free { units: longest, longest }
+    }
+
     /// Takes units for an array if `kept` is free then.
     ///
     /// # Errors
@@ -162,7 +171,7 @@ impl Room {
             words = words.max(u64::from(array.shape.capacity));
             spilled += if array.is_in_memory() { units } else { 0 };
         }
-        let longest = largest + largest / GROWTH_SHARE + EMPTY_ARRAY_UNITS;
+        let longest = PLACES * (largest + largest / GROWTH_SHARE + EMPTY_ARRAY_UNITS);
         let mut needs = self.needs.lock();
         needs.batch_updates = needs.batch_updates.max(batch);
         needs.longest = longest;

@@ -263,6 +263,19 @@ impl Space {
         }
     }
 
+    /// Returns how long the free range would be that some units that are taken are in, if they were
+    /// given back.
+    pub fn joined(&self, units: Range<u64>) -> u64 {
+        let state = self.state.lock();
+        let start = state.free.before(units.start).unwrap_or(units.start);
+        let end = match state.free.by_start.get(&units.end) {
+            Some(&end) => end,
+            None if units.end == state.next => self.total(),
+            None => units.end,
+        };
+        end - start
+    }
+
     /// Returns the bytes of the file up to the last unit that was ever used.
     pub fn used_bytes(&self) -> u64 {
         self.state.lock().next * UNIT_BYTES
@@ -350,10 +363,8 @@ impl FreeUnits {
         if start == end {
             return;
         }
-        if let Some((&before, &before_end)) = self.by_start.range(..start).next_back()
-            && before_end == start
-        {
-            self.remove(before..before_end);
+        if let Some(before) = self.before(start) {
+            self.remove(before..start);
             start = before;
         }
         if let Some(&after_end) = self.by_start.get(&end) {
@@ -363,6 +374,13 @@ impl FreeUnits {
         self.by_start.insert(start, end);
         self.by_len.insert((end - start, start));
         self.count += end - start;
+    }
+
+    /// Returns the start of the range that ends at `end`, if there is one.
+    fn before(&self, end: u64) -> Option<u64> {
+        let (&start, _) =
+            self.by_start.range(..end).next_back().filter(|(_, last)| **last == end)?;
+        Some(start)
     }
 
     fn remove(&mut self, range: Range<u64>) {
