@@ -37,14 +37,10 @@ sites! {
     ShardWipe,
     /// The header of the block file.
     BlocksHeader,
-    /// The wiping of blocks that a crash left without a chain.
-    Wipe,
     /// A block of a layout.
     Block,
     /// A run that compaction wrote.
     Run,
-    /// Blocks that opening found.
-    BlocksFound,
     /// The head of the file of arrays.
     ArraysHeader,
     /// An array that was written as a whole.

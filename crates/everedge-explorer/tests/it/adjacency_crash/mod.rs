@@ -63,9 +63,9 @@ fn every_image_recovers_with_threads() {
     }
 }
 
-/// What a process leaves that is killed at any store, its segment included.
+/// What a process leaves that is killed at any store.
 #[test]
-fn every_kill_is_taken_over() {
+fn every_kill_recovers() {
     for kind in [PMEM, MediumKind::File] {
         let mut killed = shapes(kind, false);
         killed.extend(shapes(kind, false).into_iter().map(Live::merging).step_by(3));
@@ -75,7 +75,6 @@ fn every_kill_is_taken_over() {
     }
 }
 
-/// What is in buffers only outlives the power, and the log's tail passes it.
 #[test]
 fn every_image_recovers_with_a_battery() {
     let mut kept: Vec<Live> = shapes(PMEM, true).into_iter().map(Live::with_battery).collect();
