@@ -526,7 +526,7 @@ impl Archive {
             rewriting.done.freed_bytes += of_shard.freed_bytes;
             rewriting.done.written_bytes += of_shard.written_bytes;
         }
-        let outcome = outcomes.into_iter().map(|outcome| outcome.1).collect();
+        let outcome = outcomes.into_iter().try_for_each(|outcome| outcome.1);
         match outcome {
             Err(Error::NoSpace { .. }) => {
                 self.rewrite_in_turn(machinery, &numbers, rewriting, is_due)

@@ -186,7 +186,7 @@ impl Room {
         needs.batch_updates = needs.batch_updates.max(batch);
         needs.longest = longest;
         needs.units = longest + spilled + self.units_of(needs.batch_updates);
-        let has_gaps = 4 * gaps >= needs.batch_updates * self.update_bytes;
+        let has_gaps = gaps >= needs.batch_updates * self.update_bytes / 4;
         needs.without_gaps = if has_gaps { 0 } else { total / 4 };
         self.is_long.store(words > self.words_max.load(Relaxed), Relaxed);
     }
