@@ -34,7 +34,7 @@ use everedge_live::Durability;
 use everedge_live::{Checkpoint, EdgeLog, Record};
 use everedge_live::{
     Compaction, Outcome, Part, Room as Free, Round, Rules, SHARD_SPAN, SIDES, Scattered, Scratch,
-    Sorter, Step, for_each_step, pairs,
+    Sorter, Step, UNIT_BYTES, for_each_step, pairs,
 };
 use everedge_live::{Error, Result};
 use everedge_medium::{Region, Site};
@@ -487,7 +487,7 @@ impl Archive {
             for side in 0..SIDES {
                 if is_spilled(&self.shards[number].arrays[side]) {
                     self.provide_place(machinery)?;
-                    self.move_array(machinery, number, side)?;
+                    self.move_array(machinery, (number, side), Why::Room)?;
                 }
             }
         }
@@ -511,6 +511,7 @@ impl Archive {
             Context { spills: false, ..machinery.context(self, sequence..sequence, kept) };
         let group = self.group(rewriting.next_shard, is_due);
         rewriting.next_shard = group.end;
+        let numbers: Vec<usize> = group.clone().collect();
         let mut due: Vec<&mut Arc<Shard>> = self.shards[group].iter_mut().collect();
         due.retain(|shard| shard.arrays.iter().flatten().any(is_due));
         let outcomes = par::map_chunks_mut(&mut due, 1, |_, shard| {
@@ -526,7 +527,39 @@ impl Archive {
             rewriting.done.freed_bytes += of_shard.freed_bytes;
             rewriting.done.written_bytes += of_shard.written_bytes;
         }
-        outcomes.into_iter().map(|outcome| outcome.1).collect()
+        let outcome = outcomes.into_iter().try_for_each(|outcome| outcome.1);
+        match outcome {
+            Err(Error::NoSpace { .. }) => {
+                self.rewrite_in_turn(machinery, &numbers, rewriting, is_due)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Writes arrays of some shards anew, one after the other: where there is a place for one only.
+    fn rewrite_in_turn(
+        &mut self,
+        machinery: &Machinery,
+        numbers: &[usize],
+        rewriting: &mut Rewriting,
+        is_due: &impl Fn(&Array) -> bool,
+    ) -> Result<()> {
+        for (&number, side) in
+            numbers.iter().flat_map(|number| (0..SIDES).map(move |s| (number, s)))
+        {
+            let units = |archive: &Self| {
+                archive.shards[number].arrays[side].as_ref().map_or(0, |array| array.shape.units())
+            };
+            if self.shards[number].arrays[side].as_ref().is_some_and(is_due) {
+                self.provide_place(machinery)?;
+                let before = units(self);
+                self.move_array(machinery, (number, side), rewriting.why)?;
+                rewriting.done.runs += 1;
+                rewriting.done.freed_bytes += UNIT_BYTES * before;
+                rewriting.done.written_bytes += UNIT_BYTES * units(self);
+            }
+        }
+        drain(machinery)
     }
 
     /// Returns shards from the number `first` on, of which arrays of a share of all bytes are due.

@@ -121,11 +121,22 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Returns the shape without gaps, or that of the old array if that is smaller.
+    fn tight_shape(&self, context: &Context) -> Shape {
+        let tight = self.shape(context, TIGHT_PERCENT);
+        let fits = |old: &Shape| {
+            old.section_count == tight.section_count
+                && self.words() <= old.capacity.into()
+                && old.units() < tight.units()
+        };
+        self.old.map(|old| old.shape).filter(fits).unwrap_or(tight)
+    }
+
     /// Finds a place on the medium, or in memory.
     fn place<'c>(&self, context: &Context<'c>, fill: Fill) -> Result<Placed<'c>> {
         let Context { room, table, .. } = *context;
         let roomy = self.shape(context, self.percent(context));
-        let tight = self.shape(context, TIGHT_PERCENT);
+        let tight = self.tight_shape(context);
         if !tight.is_plausible() {
             let (vertices, words) = (tight.vertex_count(), self.words());
             let what = format!("the lists of {vertices} vertices with {words} words are too long");

@@ -73,13 +73,20 @@ struct Needs {
     longest: u64,
     /// The largest batch that was seen.
     batch_updates: u64,
+    /// Units more, where some array has too few gaps for a batch: those that a round writes anew.
+    without_gaps: u64,
 }
 
 impl Room {
     pub(super) fn new(space: Arc<Space>, salt: u32, list_bytes: u64) -> Self {
         let update_bytes = (list_bytes * LOG_PERCENT).div_ceil(100);
         let units = EMPTY_ARRAY_UNITS + (BATCH_UPDATES * update_bytes).div_ceil(UNIT_BYTES);
-        let needs = Needs { units, longest: EMPTY_ARRAY_UNITS, batch_updates: BATCH_UPDATES };
+        let needs = Needs {
+            units,
+            longest: EMPTY_ARRAY_UNITS,
+            batch_updates: BATCH_UPDATES,
+            without_gaps: 0,
+        };
         Self {
             space,
             salt,
@@ -165,10 +172,13 @@ impl Room {
     /// Finds out what the next insertion needs, of which a batch has `batch` updates.
     pub(super) fn survey<'a>(&self, arrays: impl Iterator<Item = &'a Array>, batch: u64) {
         let (mut largest, mut spilled, mut words) = (0, 0, 0);
+        let (mut total, mut gaps) = (0, u64::MAX);
         for array in arrays {
             let units = array.shape.units();
             largest = largest.max(units);
             words = words.max(u64::from(array.shape.capacity));
+            total += units;
+            gaps = gaps.min(u64::from(array.shape.capacity).saturating_sub(array.used()));
             spilled += if array.is_in_memory() { units } else { 0 };
         }
         let longest = PLACES * (largest + largest / GROWTH_SHARE + EMPTY_ARRAY_UNITS);
@@ -176,6 +186,8 @@ impl Room {
         needs.batch_updates = needs.batch_updates.max(batch);
         needs.longest = longest;
         needs.units = longest + spilled + self.units_of(needs.batch_updates);
+        let has_gaps = gaps >= needs.batch_updates * self.update_bytes / 4;
+        needs.without_gaps = if has_gaps { 0 } else { total / 4 };
         self.is_long.store(words > self.words_max.load(Relaxed), Relaxed);
     }
 
@@ -186,7 +198,8 @@ impl Room {
     /// After a round: reserves what batches need until `backlog` updates more are archived, or says
     /// that so many may not wait.
     pub(super) fn provide(&self, backlog: u64) {
-        let Needs { units, longest, .. } = *self.needs.lock();
+        let Needs { units, longest, without_gaps, .. } = *self.needs.lock();
+        let units = units + without_gaps;
         let is_there = self.space.reserve(units + self.units_of(backlog), longest).is_ok();
         let room = self.space.room();
         let free = room.units.saturating_sub(units);
@@ -218,8 +231,8 @@ impl Room {
             return Err(Error::invalid(what));
         }
         if self.is_due.load(Relaxed) {
-            let Needs { units, longest, .. } = *self.needs.lock();
-            let reserved = self.space.reserve(units, longest);
+            let Needs { units, longest, without_gaps, .. } = *self.needs.lock();
+            let reserved = self.space.reserve(units + without_gaps, longest);
             self.is_full.store(reserved.is_err(), Relaxed);
             reserved?;
             self.is_due.store(false, Relaxed);
