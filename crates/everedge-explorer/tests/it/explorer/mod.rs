@@ -194,7 +194,10 @@ impl<S: Subject> Exploration<'_, S> {
             }
         }
         match report.recovery_images {
-            0 => Err(format!("{}: no recovery was crashed", self.name)),
+            // Few images may all be such that opening them stores nothing.
+            0 if self.images_max >= 16 * RECOVERY_SHARE => {
+                Err(format!("{}: no recovery was crashed", self.name))
+            }
             _ => Ok(report),
         }
     }
@@ -219,8 +222,7 @@ impl<S: Subject> Exploration<'_, S> {
                 return ControlFlow::Continue(());
             }
             report.images += 1;
-            let share = RECOVERY_SHARE.min(self.images_max);
-            let crash_recovery = only.is_some() || report.images.is_multiple_of(share);
+            let crash_recovery = only.is_some() || report.images.is_multiple_of(RECOVERY_SHARE);
             match self.check_image(image, &history.states, crash_recovery) {
                 Ok(recovery_images) => report.recovery_images += recovery_images,
                 Err(what) => {
