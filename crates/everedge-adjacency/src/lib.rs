@@ -168,6 +168,16 @@ impl AdjacencyGraph {
         layout::compact(&self.live.core, shard..shard + 1)
     }
 
+    /// Writes all vertex buffers as blocks, and empties the log.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full; what is not written stays in memory and in the log.
+    pub fn flush_buffers(&self) -> Result<()> {
+        let core = &self.live.core;
+        core.flush(&mut *core.settled()?)?;
+        core.flush_all()
+    }
+
     /// Returns how many updates each thread has archived, both ends of an edge counted: how even
     /// the work was divided.
     pub fn thread_shares(&self) -> Vec<u64> {

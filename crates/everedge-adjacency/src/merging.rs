@@ -143,7 +143,7 @@ mod tests {
         let graph = graph(Merging::Never);
         for turn in 0..3 {
             insert(&graph, (0..200).map(|v| (v, v + turn)));
-            graph.flush_all().unwrap();
+            graph.flush_buffers().unwrap();
             let (units, is_fragmented) = first_shard(&graph);
             assert!(units >= UNITS_MIN, "{units}");
             assert_eq!(is_fragmented, turn > 0, "turn {turn}");

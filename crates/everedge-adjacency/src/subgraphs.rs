@@ -357,7 +357,7 @@ mod tests {
             graph.insert(&edges, None).unwrap();
             graph.archive_all().unwrap();
             assert_eq!(graph.thread_shares(), [edges.len() as u64; 2]);
-            graph.flush_all().unwrap();
+            graph.flush_buffers().unwrap();
             graph.delete(edges.iter().copied().step_by(2)).unwrap();
             let left: Vec<Edge> = edges.iter().copied().skip(1).step_by(2).collect();
             check(&graph, &left);

@@ -43,7 +43,7 @@ fn an_edge_goes_from_the_log_to_the_buffers_to_the_blocks() {
     assert_eq!(graph.logged_edge_count(), 0);
     assert_eq!(parts(2, Direction::In), [none.clone(), part(&[1, 3], &[]), none.clone()]);
 
-    graph.flush_all().unwrap();
+    graph.flush_buffers().unwrap();
     graph.delete([(3, 2)].into_iter()).unwrap();
     assert_eq!(parts(2, Direction::In), [none.clone(), part(&[], &[3]), part(&[1, 3], &[])]);
 

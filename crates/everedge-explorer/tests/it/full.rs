@@ -105,7 +105,7 @@ fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
     let updates = updates(&mut random);
     graph.apply(&batch_of(&updates, options.weighted)).expect("insertions fit again");
     model.apply(&updates);
-    graph.flush_all().expect("what was spilled can be written now");
+    graph.save_all().expect("what was spilled can be written now");
     for v in 0..5 {
         graph.delete_vertex(v).expect("deleted");
         model.delete_vertex(v);

@@ -104,7 +104,16 @@ impl LiveGraph {
         with_graph!(self, graph => graph.sync())
     }
 
+    /// Empties the log; vertex buffers become blocks.
     pub(crate) fn flush_all(&self) -> Result<()> {
+        match self {
+            Self::Adjacency(graph) => graph.flush_buffers(),
+            Self::Pma(graph) => graph.flush_all(),
+        }
+    }
+
+    /// Empties the log, in the way that costs least.
+    pub(crate) fn save_all(&self) -> Result<()> {
         with_graph!(self, graph => graph.flush_all())
     }
 

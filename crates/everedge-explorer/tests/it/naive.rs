@@ -104,7 +104,7 @@ fn what_is_replaced_is_used_again_after_the_end_only() {
                 (0..40).map(|v| Update::Insert(u * 64, v + u, 1.0)).collect();
             graph.apply(&batch_of(&updates, options.weighted)).expect("room");
         }
-        graph.flush_all().expect("room");
+        graph.flush_buffers().expect("room");
         let before = size(&path);
         let sizes = [(); 4].map(|()| {
             compacted(&graph);

@@ -66,7 +66,7 @@ fn run_beside_model(options: &GraphOptions, seed: u64) {
         model.apply(&updates);
         match round % 10 {
             3 => drop(graph.compact().expect("compact")),
-            5 => graph.flush_all().expect("flushed"),
+            5 => graph.flush_buffers().expect("flushed"),
             7 => {
                 drop(graph);
                 graph = open(&path, options).expect("a graph that was left");

@@ -230,6 +230,8 @@ impl<L: Layout> Core<L> {
     fn settle(&self, archive: &mut Archive<L>) -> Result<()> {
         match self.refuse_if_failed() {
             Ok(()) => self.log.make_all_durable()?,
+            // What a forked child stores, its parent sees.
+            Err(error @ Error::Forked { .. }) => return Err(error),
             Err(error) if archive.is_torn => return Err(error),
             Err(_) => {}
         }
@@ -251,7 +253,6 @@ impl<L: Layout> Core<L> {
     pub fn flush_all(&self) -> Result<()> {
         self.refuse_if_failed()?;
         let mut archive = self.settled()?;
-        self.flush(&mut archive)?;
         self.save_all(&mut archive)
     }
 
