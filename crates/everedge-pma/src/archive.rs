@@ -344,7 +344,7 @@ impl Archive {
     }
 
     fn take_round(&mut self, machinery: &Machinery, round: &Round) -> Result<()> {
-        if round.len() == 0 {
+        if round.is_empty() {
             return Ok(());
         }
         let options = &machinery.options;

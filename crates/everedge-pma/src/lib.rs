@@ -156,12 +156,7 @@ impl PmaGraph {
         archive.replay(&machinery)?;
         archive.survey(&machinery, 0);
         let completed_rebalances = completed;
-        let recovery = Recovery {
-            replayed_batches,
-            replayed_updates,
-            completed_rebalances,
-            ..Recovery::default()
-        };
+        let recovery = Recovery { replayed_batches, replayed_updates, completed_rebalances };
         let core = Core::new(volume, manifest, machinery, archive);
         Ok(Self { live: Live::new(core), recovery })
     }

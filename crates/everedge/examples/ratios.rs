@@ -139,8 +139,8 @@ impl Counter<'_> {
             return Err(String::from_utf8_lossy(&output.stderr).into());
         }
         let text = fs::read_to_string(counts)?;
-        let totals = text.lines().filter_map(|line| line.strip_prefix("totals: "));
-        let total = totals.last().ok_or("callgrind wrote no totals")?;
+        let mut totals = text.lines().filter_map(|line| line.strip_prefix("totals: "));
+        let total = totals.next_back().ok_or("callgrind wrote no totals")?;
         Ok(total.trim().parse()?)
     }
 

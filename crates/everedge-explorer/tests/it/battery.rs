@@ -132,7 +132,7 @@ impl Home {
     fn new(options: &GraphOptions) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let volume = Volume::create(&directory.path().join("g"), options.volume(false)).unwrap();
-        let graph = LiveGraph::create(volume, &options).unwrap();
+        let graph = LiveGraph::create(volume, options).unwrap();
         Self { directory, options: options.clone(), graph: Some(graph) }
     }
 

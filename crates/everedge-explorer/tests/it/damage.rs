@@ -144,9 +144,6 @@ fn used(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
 }
 
-/// The upper bytes of the mark of a record's header.
-const MARK: [u8; 3] = [0xc4, 0xb7, 0xff];
-
 /// Where the last record of the log begins: damage there cannot be told from a torn write.
 fn last_record(log: &[u8]) -> usize {
     // The mark of a header, with or without updates of vertices.

@@ -1,12 +1,12 @@
 //! A file system on a loop device, for tests of what the kernel really does. They need root.
 
+#![expect(clippy::disallowed_methods, reason = "a disk is not a medium")]
+
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use everedge_medium::MediumKind;
 
 /// Runs a command. Returns what it printed, or an error with what it complained about.
 fn run(program: &str, args: &[&str]) -> io::Result<String> {
@@ -149,6 +149,3 @@ pub(crate) fn count(variable: &str, default: u32) -> u32 {
     let text = std::env::var(variable).ok();
     text.map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
 }
-
-/// The medium of these tests: the others write nothing back that a sync could lose.
-pub(crate) const MEDIUM: MediumKind = MediumKind::File;

@@ -77,7 +77,7 @@ fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
     let filler = path.with_extension("filler");
     std::fs::write(&filler, vec![1; FILLER_BYTES]).expect("room for something else");
     let volume = Volume::create(path, options.volume(false)).expect("a volume");
-    let mut graph = LiveGraph::create(volume, &options).expect("a graph");
+    let mut graph = LiveGraph::create(volume, options).expect("a graph");
     let (fitted, error) = fill(&graph, &mut model, &mut random);
     assert!(fitted > 10);
     assert!(matches!(error, Error::NoSpace { needed_bytes: 1.., .. }), "{error}");

@@ -103,6 +103,7 @@ fn a_creation_that_did_not_end_is_cleared_by_the_next() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "files of somebody else")]
 fn what_is_not_ours_is_not_cleared() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("graph");

@@ -231,7 +231,7 @@ impl<L: Layout> Core<L> {
         match self.refuse_if_failed() {
             Ok(()) => self.log.make_all_durable()?,
             // What a forked child stores, its parent sees.
-            Err(error @ Error::Forked { .. }) => return Err(error),
+            Err(error @ Error::Forked) => return Err(error),
             Err(error) if archive.is_torn => return Err(error),
             Err(_) => {}
         }

@@ -23,7 +23,7 @@ struct Segment<'a> {
     offset: u32,
 }
 
-/// Consecutive updates of edges, at most [`ROUND_UPDATES`].
+/// Consecutive updates of edges, 2^24 at most.
 pub struct Round<'a> {
     log: &'a EdgeLog,
     segments: Vec<Segment<'a>>,

@@ -455,12 +455,12 @@ mod tests {
         let (space, recorder, taken) = full_space(1000);
         assert!(matches!(space.take_units(900, 900), Err(Error::NoSpace { .. })));
         assert!(matches!(space.make_room(), Err(Error::NoSpace { .. })));
-        space.give_back([taken.start..taken.start + GROWTH_UNITS.start]);
+        space.give_back(Some(taken.start..taken.start + GROWTH_UNITS.start));
         assert!(
             matches!(space.make_room(), Err(Error::NoSpace { .. })),
             "a hole that is too short"
         );
-        space.give_back([taken.start + GROWTH_UNITS.start..taken.end]);
+        space.give_back(Some(taken.start + GROWTH_UNITS.start..taken.end));
         space.make_room().unwrap();
         assert_eq!(space.take_units(900, 900).unwrap(), taken.start..taken.start + 900);
         recorder.fail_nth(u64::MAX, ENOSPC, false);
