@@ -44,8 +44,8 @@ pub struct Snapshot {
     shards: Vec<Arc<Shard>>,
     places: Places,
     nodes: Nodes,
-    /// By list, by id over [`SPAN`]: the run that is all of a span's lists. What is asked for most
-    /// is so found with one look.
+    /// By list, by id over [`SPAN`], up to the last one: the run that is all of a span's lists. What
+    /// is asked for most is so found with one look.
     pure_runs: Vec<Vec<PureRun>>,
     totals: Totals,
 }
@@ -179,6 +179,11 @@ impl Snapshot {
 impl GraphView for Snapshot {
     fn vertex_bound(&self) -> u32 {
         self.totals.vertex_bound
+    }
+
+    fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
+        let held = self.shards.iter().filter(|shard| shard.vertex_count > 0);
+        held.map(|shard| shard.first_vertex..shard.first_vertex + SHARD_SPAN as u32).collect()
     }
 
     fn vertex_count(&self) -> u32 {
@@ -387,6 +392,9 @@ impl Iterator for WeightedNeighbors<'_> {
 
 fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<PureRun> {
     let none = PureRun { place: NO_BLOCK, sub_graph: 0 };
+    let has_pure = |lists: &List| lists.spans.iter().any(|span| span.is_pure);
+    let last = shards.iter().rposition(|shard| shard.lists.get(list).is_some_and(has_pure));
+    let shards = &shards[..last.map_or(0, |last| last + 1)];
     let mut runs = Vec::with_capacity(shards.len() * SHARD_SPAN / SPAN);
     for shard in shards {
         match shard.lists.get(list) {

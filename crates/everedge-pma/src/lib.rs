@@ -27,7 +27,7 @@
 //! once. Memory: 8 bytes a vertex and list, 4 more while its section's edge log has entries.
 //!
 //! # Recovery
-//! See [`recovery`], [`rebalance`] and [`archive`].
+//! See `recovery.rs`, `rebalance.rs` and `archive.rs`.
 
 mod archive;
 mod array;

@@ -89,6 +89,11 @@ impl GraphView for Snapshot {
         self.totals.vertex_bound
     }
 
+    fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
+        let held = self.shards.iter().filter(|shard| shard.vertex_count > 0);
+        held.map(|shard| shard.first_vertex..shard.first_vertex + SHARD_SPAN as u32).collect()
+    }
+
     fn vertex_count(&self) -> u32 {
         self.totals.vertex_count
     }
