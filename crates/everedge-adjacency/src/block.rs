@@ -27,8 +27,8 @@ const UNIT_WORDS: usize = UNIT_LINES as usize * LINE_WORDS;
 /// Lines of the largest block.
 pub(crate) const LINES_MAX: u32 = 64;
 const WORDS_MAX: usize = LINES_MAX as usize * LINE_WORDS;
-/// Words of entries of the largest block: whole ones, also with weights.
-pub(crate) const ENTRY_WORDS_MAX: usize = (WORDS_MAX - HEADER_WORDS) / 2 * 2;
+/// Words of entries of the largest block.
+pub(crate) const ENTRY_WORDS_MAX: usize = WORDS_MAX - HEADER_WORDS;
 const IN_LIST: u32 = 1 << 31;
 const ENTRY_WORDS_BITS: u32 = 11;
 const COUNTS_END: u32 = 1 << (16 + ENTRY_WORDS_BITS);

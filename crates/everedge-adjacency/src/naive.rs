@@ -29,6 +29,9 @@ use everedge_live::Result;
 use everedge_live::{Compaction, Update};
 use everedge_medium::Site;
 
+/// Words of whole entries of the largest block, with weights or without.
+const WHOLE_WORDS_MAX: usize = ENTRY_WORDS_MAX / 2 * 2;
+
 /// Compacted lists of one shard that are not its lists yet.
 #[derive(Default)]
 pub(crate) struct NewLists {
@@ -95,8 +98,8 @@ impl NewLists {
         (sub_graph, list): (usize, usize),
         words: usize,
     ) -> Result<(u32, u32)> {
-        let whole = words.saturating_sub(1) / ENTRY_WORDS_MAX;
-        let lines = whole as u32 * LINES_MAX + lines_for(words - whole * ENTRY_WORDS_MAX);
+        let whole = words.saturating_sub(1) / WHOLE_WORDS_MAX;
+        let lines = whole as u32 * LINES_MAX + lines_for(words - whole * WHOLE_WORDS_MAX);
         let own = &mut self.spaces[context.sub_graphs.partition.slot(list)];
         Ok((own.take(context.sub_graphs.space(sub_graph), lines)?, lines))
     }
@@ -143,8 +146,8 @@ fn write_blocks(
 ) -> u64 {
     let (mut previous, mut count) = (NO_BLOCK, 0);
     for (index, place) in new.blocks().enumerate() {
-        let start = index * ENTRY_WORDS_MAX;
-        let entries = &words[start..words.len().min(start + ENTRY_WORDS_MAX)];
+        let start = index * WHOLE_WORDS_MAX;
+        let entries = &words[start..words.len().min(start + WHOLE_WORDS_MAX)];
         let vertex = shard.first_vertex + new.local as u32;
         let (list, entry_words) = (new.list, entries.len());
         let header = BlockHeader { vertex, list, previous, sequence, entry_words };

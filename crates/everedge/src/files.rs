@@ -79,7 +79,9 @@ fn add_matches(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         files.push(path.to_owned());
         return Ok(());
     };
-    let matches = glob::glob(pattern)
+    // As in a shell, a star finds no hidden file.
+    let options = glob::MatchOptions { require_literal_leading_dot: true, ..Default::default() };
+    let matches = glob::glob_with(pattern, options)
         .map_err(|error| Error::invalid(format!("the pattern `{pattern}`: {error}")))?;
     let count = files.len();
     for found in matches {
