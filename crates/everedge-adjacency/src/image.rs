@@ -3,6 +3,7 @@
 //! ```text
 //! counts │ a bit for each vertex │ list │ list │ space │ space
 //! list:  runs of its 16 spans │ rows up to the last that says something │ words of all buffers
+//!        │ blocks that found no room on the medium
 //! space: rest of the extent │ spare │ leftovers │ extents
 //! ```
 //! A row has the place of its buffer counted in steps from the first of these words.
@@ -15,7 +16,7 @@ use everedge_live::{BITMAP_WORDS, Error, Extents, FoundImage, Images, Result, SH
 
 use super::buffers::{self, STEP_WORDS};
 use super::layout::Adjacency;
-use super::list::{List, Span};
+use super::list::{List, Span, Spill};
 use super::run::SPAN;
 use super::shard::Shard;
 use super::space::ShardSpace;
@@ -25,7 +26,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"SHRD");
 const VERSION: u32 = 1;
 const SPANS: usize = SHARD_SPAN / SPAN;
 
-/// Returns the image of a shard without spilled blocks, and the extents that it names.
+/// Returns the image of a shard, and the extents that it names.
 pub(crate) fn encode(shard: &Shard) -> (Vec<u32>, Vec<Arc<Extents>>) {
     let (mut words, mut extents) = (Vec::new(), Vec::new());
     words.extend([MAGIC, VERSION, shard.lists.len() as u32, shard.vertex_count]);
@@ -69,6 +70,13 @@ fn encode_list(list: &List, words: &mut Vec<u32>, extents: &mut Vec<Arc<Extents>
         words.extend(buffered.iter().map(|word| word.load(Relaxed)));
         let padding = steps_of(&entry) as usize * STEP_WORDS - buffered.len();
         words.extend(std::iter::repeat_n(0, padding));
+    }
+    let spills: Vec<_> = list.all_spills().collect();
+    words.push(spills.len() as u32);
+    for (local, spill) in spills {
+        words.extend([local, spill.words.len() as u32]);
+        push_u64(words, spill.sequence);
+        words.extend(spill.words.iter().map(|word| word.load(Relaxed)));
     }
 }
 
@@ -224,6 +232,15 @@ fn decode_list(
         let words = buffered.get(start..start + usize::from(entry.buffered));
         let words = words.ok_or_else(|| reader.damaged())?;
         list.restore(local, entry, words)?;
+    }
+    for _ in 0..reader.u32()? {
+        let [local, count] = reader.array()?;
+        let sequence = reader.u64()?;
+        let words = reader.take(count as usize)?;
+        if local as usize >= SHARD_SPAN {
+            return Err(reader.damaged());
+        }
+        list.spill(local as usize, [Spill::new(sequence, words)]);
     }
     Ok(())
 }

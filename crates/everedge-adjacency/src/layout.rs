@@ -245,7 +245,11 @@ impl Layout for Adjacency {
                     **shared = Arc::new(shared.copy()?);
                 }
                 let own = Arc::get_mut(shared).expect("a new copy is not shared");
-                own.flush_spills(&context, sequence.saturating_sub(1))?;
+                match own.flush_spills(&context, sequence.saturating_sub(1)) {
+                    // The image holds them then.
+                    Ok(()) | Err(Error::NoSpace { .. }) => {}
+                    Err(error) => return Err(error),
+                }
             }
             let (words, extents) = image::encode(shared);
             images.store(*number, (sequence, epoch), &words, extents)

@@ -368,6 +368,11 @@ impl List {
         }
     }
 
+    /// Returns all that was spilled with its local vertices, of each the oldest first.
+    pub(crate) fn all_spills(&self) -> impl Iterator<Item = (u32, &Spill)> {
+        self.spills.iter().flat_map(|(&local, spills)| spills.iter().map(move |s| (local, s)))
+    }
+
     fn spilled(&self, local: usize) -> impl DoubleEndedIterator<Item = &Spill> {
         self.spills.get(&(local as u32)).into_iter().flatten()
     }

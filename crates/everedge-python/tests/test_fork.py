@@ -200,12 +200,7 @@ def test_workers_of_multiprocessing_are_refused(
     "before",
     [
         "",
-        pytest.param(
-            "one_of_its_own('first')",
-            marks=pytest.mark.xfail(
-                reason="a child has no threads for loops yet if its parent had", run=False
-            ),
-        ),
+        "one_of_its_own('first')",
     ],
     ids=["fresh", "after-a-kernel"],
 )

@@ -288,9 +288,15 @@ impl<L: Layout> Core<L> {
     /// As [`Layout::save`].
     pub fn save_all(&self, archive: &mut Archive<L>) -> Result<()> {
         let numbers = archive.all_unsaved();
-        match numbers.is_empty() && self.log.used_bytes() == 0 {
-            true => Ok(()),
-            false => self.save(archive, &numbers),
+        if numbers.is_empty() && self.log.used_bytes() == 0 {
+            return Ok(());
+        }
+        match self.save(archive, &numbers) {
+            // One after the other they need less room: what each replaces is free for the next.
+            Err(Error::NoSpace { .. }) if numbers.len() > 1 => {
+                numbers.iter().try_for_each(|&number| self.save(archive, &[number]))
+            }
+            outcome => outcome,
         }
     }
 
