@@ -22,3 +22,4 @@ mod rounds;
 mod soak;
 mod streams;
 mod sub_graphs;
+mod unwinding;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use everedge_core::Edge;
+use everedge_core::{Edge, watch};
 use parking_lot::{Mutex, MutexGuard};
 
 use everedge_live::{
@@ -288,11 +288,18 @@ impl<L: Layout> Core<L> {
     fn settle(&self, archive: &mut L::Archive) -> Result<()> {
         match self.refuse_if_failed() {
             Ok(()) => self.machinery.log().make_all_durable()?,
+            // What a forked child stores, its parent sees.
+            Err(error @ Error::Forked) => return Err(error),
             Err(error) if *L::torn(archive) => return Err(error),
             Err(_) => {}
         }
-        let taken = self.machinery.take_all(archive);
-        *L::torn(archive) |= taken.is_err();
+        // Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive
+        // torn, and nobody reads it then.
+        let was_torn = std::mem::replace(L::torn(archive), true);
+        let unwinding = Unwinding(self);
+        let taken = watch::undisturbed(|| self.machinery.take_all(archive));
+        std::mem::forget(unwinding);
+        *L::torn(archive) = was_torn || taken.is_err();
         taken.inspect_err(|error| self.fail(error))
     }
 
@@ -322,12 +329,14 @@ impl<L: Layout> Core<L> {
 
     pub(crate) fn flush_archive(&self, archive: &mut L::Archive) -> Result<()> {
         self.refuse_if_failed()?;
-        self.machinery.flush(archive).inspect_err(|error| self.fail_unless_full(error))
+        watch::undisturbed(|| self.machinery.flush(archive))
+            .inspect_err(|error| self.fail_unless_full(error))
     }
 
     fn free_log(&self, archive: &mut L::Archive) -> Result<()> {
         self.refuse_if_failed()?;
-        self.machinery.free_log(archive).inspect_err(|error| self.fail_unless_full(error))
+        watch::undisturbed(|| self.machinery.free_log(archive))
+            .inspect_err(|error| self.fail_unless_full(error))
     }
 
     pub(crate) fn fail_unless_full(&self, error: &Error) {
@@ -357,5 +366,14 @@ impl<L: Layout> Core<L> {
             Some(first) => Err(Error::Poisoned { first: first.clone() }),
             None => Ok(()),
         }
+    }
+}
+
+/// Refuses all later writes if archiving unwinds: some lists may hold a batch and others not.
+struct Unwinding<'a, L: Layout>(&'a Core<L>);
+
+impl<L: Layout> Drop for Unwinding<'_, L> {
+    fn drop(&mut self) {
+        self.0.failure.get_or_init(|| "archiving ended halfway by a panic".to_owned());
     }
 }
