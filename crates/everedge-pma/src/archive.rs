@@ -312,13 +312,10 @@ impl Archive {
         if self.is_replaying {
             return Ok(());
         }
-        self.provide_place(machinery)?;
+        let _place = self.provide_place(machinery);
         if self.has_spilled() {
-            match self.bring_back(machinery) {
-                // They stay there.
-                Err(Error::NoSpace { .. }) => {}
-                outcome => outcome?,
-            }
+            // Those that find no room stay there, and all do after a failed fence.
+            let _later = self.bring_back(machinery);
             self.survey(machinery, batch);
         }
         machinery.room.provide(2 * round.min(machinery.pma().archive_threshold));

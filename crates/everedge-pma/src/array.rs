@@ -371,8 +371,8 @@ impl Array {
         if let Some(why) = why {
             let fill = if why == Why::Vertices { Fill::Any } else { Fill::Roomy };
             match self.rebuild(context, additions, (vertices, bound), (why, fill)) {
-                // There are gaps and edge logs yet.
-                Err(Error::NoSpace { .. }) if fill == Fill::Roomy => {}
+                // There are gaps and edge logs yet, and memory after them.
+                Err(_) if fill == Fill::Roomy => {}
                 outcome => return outcome,
             }
         }

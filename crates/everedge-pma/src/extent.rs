@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::header::{self, Header};
 use super::shape::{HEAD_BYTES, Shape};
-use super::table::store_again;
 use everedge_live::{Result, Space, UNIT_BYTES};
 use everedge_medium::{HeldWords, Region, Site};
 
@@ -144,9 +143,18 @@ impl Extent {
     }
 
     /// Makes durable what the header in a slot says, which was found.
-    pub(super) fn store_header_again(&self, shape: &Shape, section: usize, slot: usize) {
+    ///
+    /// # Errors
+    /// If the device does not take it.
+    pub(super) fn store_header_again(
+        &self,
+        shape: &Shape,
+        section: usize,
+        slot: usize,
+    ) -> Result<()> {
         let offset = self.offset + shape.header_offset(section, slot);
-        store_again(&self.region, offset, 4 * shape.header_words() as u64);
+        let end = offset + 4 * shape.header_words() as u64;
+        self.region.rewrite(Site::ArraysFound, offset..end)
     }
 
     /// Takes away what an earlier array may have left in a slot.

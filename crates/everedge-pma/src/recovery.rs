@@ -65,8 +65,8 @@ pub(super) fn recover(machinery: &Machinery, region: &Region, access: Access) ->
     let shards = read(machinery, region, &space, &found)?;
     check_checkpoint(machinery, region, &shards)?;
     if access == Access::Write {
-        let arrays = shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
-        arrays.for_each(|array| array.store_headers_again(epoch(machinery)));
+        let mut arrays = shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
+        arrays.try_for_each(|array| array.store_headers_again(epoch(machinery)))?;
         region.fence(Site::ArraysFound)?;
     }
     Ok(Recovered { shards, space, epoch: epoch(machinery), completed })

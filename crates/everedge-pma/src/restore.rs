@@ -77,12 +77,15 @@ impl Array {
     /// Makes durable again the headers that are newer than the last checkpoint, of which it was number
     /// `epoch`: a process that was killed, or whose sync failed, may have left them in caches only. What
     /// they count was durable before they were stored.
-    pub(super) fn store_headers_again(&self, epoch: u32) {
-        for (number, section) in self.sections.iter().enumerate() {
-            if section.epoch == epoch {
-                self.extent.store_header_again(&self.shape, number, section.slot.into());
-            }
+    ///
+    /// # Errors
+    /// If the device does not take it.
+    pub(super) fn store_headers_again(&self, epoch: u32) -> Result<()> {
+        let newer = self.sections.iter().enumerate().filter(|(_, section)| section.epoch == epoch);
+        for (number, section) in newer {
+            self.extent.store_header_again(&self.shape, number, section.slot.into())?;
         }
+        Ok(())
     }
 
     /// Looks at all lists, if that was not done since opening.

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::extent::Extent;
-use super::header;
 use everedge_live::{Error, Result};
 use everedge_medium::{Region, Site};
 
@@ -120,9 +119,7 @@ impl Table {
     /// Makes durable what the words say that were found: a process that was killed, or whose sync
     /// failed, may have left them in caches only.
     pub(super) fn store_again(&self) -> Result<()> {
-        for page in 0..self.region.len() / PAGE_BYTES {
-            store_again(&self.region, page * PAGE_BYTES, PAGE_BYTES);
-        }
+        self.region.rewrite(Site::ArraysFound, 0..self.region.len())?;
         self.region.fence(Site::ArraysFound)
     }
 
@@ -169,13 +166,6 @@ impl Table {
         let expected = self.word(offset, word >> CHECK_BITS) as u32;
         self.region.checksum_matches(Site::Table, expected, word as u32)
     }
-}
-
-/// Stores bytes of a region again as they are and starts making them persist.
-pub(super) fn store_again(region: &Region, offset: u64, len: u64) {
-    let words = header::copy(region.words(offset, (len / 4) as usize));
-    region.store_words(offset, &words);
-    region.flush(Site::ArraysFound, offset..offset + len);
 }
 
 fn offset_of(index: usize) -> u64 {

@@ -18,7 +18,6 @@ use parking_lot::Mutex;
 
 use super::header;
 use super::options::{PmaOptions, Rebalancing};
-use super::table::store_again;
 use everedge_live::Result;
 use everedge_medium::{Region, Site};
 
@@ -116,10 +115,7 @@ impl UndoLogs {
     /// Makes durable what records were found: a process that was killed, or whose sync failed, may
     /// have left them in caches only.
     pub(super) fn store_again(&self) -> Result<()> {
-        let count = self.region.len() / self.log_bytes();
-        for record in 0..2 * count {
-            store_again(&self.region, record * self.record_bytes(), self.record_bytes());
-        }
+        self.region.rewrite(Site::ArraysFound, 0..self.region.len())?;
         self.region.fence(Site::ArraysFound)
     }
 

@@ -20,6 +20,7 @@ fn every_failing_call_leaves_a_prefix() {
             let pma = shapes(kind, false).into_iter().map(Live::pma);
             let all = shapes(kind, false).into_iter().chain(pma).chain(naive);
             for live in all.skip(turn % 3).step_by(5) {
+                println!("{} with error {errno}, for ever: {forever}", live.name());
                 call_count +=
                     exploration(&live, None, 0).check_failing_calls(turn as u64, errno, forever);
             }
@@ -36,6 +37,7 @@ fn every_failing_call_leaves_a_prefix_with_rows_on_the_medium() {
     for (turn, (errno, forever)) in failures.into_iter().enumerate() {
         for kind in [PMEM, MediumKind::File] {
             let live = shapes(kind, false).swap_remove(2 + 4 * turn).ablated();
+            println!("{} with error {errno}, for ever: {forever}", live.name());
             call_count +=
                 exploration(&live, None, 0).check_failing_calls(turn as u64, errno, forever);
         }
