@@ -42,7 +42,10 @@ fn dropped_flushes_and_fences_are_found() {
     for site in sites {
         for kind in [PMEM, MediumKind::File] {
             assert_found(kind, Plant::DropFlush(site));
-            assert_found(kind, Plant::DropFence(site));
+            // Runs lie in the files of blocks: one fence makes both durable.
+            if site != Site::Run {
+                assert_found(kind, Plant::DropFence(site));
+            }
         }
     }
 }
@@ -51,7 +54,7 @@ fn dropped_flushes_and_fences_are_found() {
 #[test]
 fn dropped_fences_of_one_sub_graph_are_found() {
     const FILES: [u32; 2] = [1, 2];
-    for (site, kind) in [(Site::Block, PMEM), (Site::Run, PMEM), (Site::Block, MediumKind::File)] {
+    for (site, kind) in [(Site::Block, PMEM), (Site::Block, MediumKind::File)] {
         for file in FILES {
             let plant = Plant::DropFenceOf(site, file);
             let split = shapes(kind, false).into_iter().map(Live::split);
