@@ -17,8 +17,8 @@ use crate::{Error, Result, Values, View};
 pub enum Verify {
     /// Not at all.
     None,
-    /// By a spot check, which takes a tenth of the kernel's time at most (on small graphs a
-    /// millisecond) and finds what spoils many values.
+    /// By a spot check, which is to take a tenth of the kernel's time at most (not measured yet) and
+    /// finds what spoils many values.
     #[default]
     Cheap,
     /// By all properties of a right answer, which may take far longer than the kernel.

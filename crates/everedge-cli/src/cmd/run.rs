@@ -41,8 +41,8 @@ pub(crate) struct Args {
     #[arg(long)]
     csr: bool,
 
-    /// How the answer is verified before it is shown: `none`; `cheap`, a spot check of a tenth of the
-    /// kernel's time at most; or `full`, which may take far longer than the kernel.
+    /// How the answer is verified before it is shown: `none`; `cheap`, a spot check that is to
+    /// cost little beside the kernel; or `full`, which may take far longer than the kernel.
     #[arg(long, default_value = "cheap", value_name = "HOW", value_parser = super::parsed::<Verify>)]
     verify: Verify,
 }
