@@ -262,12 +262,12 @@ impl Layout for Adjacency {
         fenced.inspect_err(|_| images.drop_next())
     }
 
-    fn checkpoint(&self, epoch: u32) -> Checkpoint {
+    fn checkpoint(&self, _archive: &Archive<Self>, epoch: u32) -> Checkpoint {
         let [count, sum] = self.images.as_ref().map_or([0; 2], Images::totals);
         Checkpoint { layout: [count, sum, epoch.into()] }
     }
 
-    fn saved(&self, _shards: &mut [(usize, &mut Arc<Shard>)]) {
+    fn saved(&self, _epoch: u32) {
         self.images.iter().for_each(Images::adopt_next);
     }
 
@@ -315,7 +315,7 @@ impl Layout for Adjacency {
             && compact_due(core, |shard| shard.is_fragmented(entry_words))
     }
 
-    fn snapshot(&self, archive: &Archive<Self>) -> Result<Snapshot> {
+    fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
         let check = |shards: &[Arc<Shard>]| shards.iter().try_for_each(|shard| self.check(shard));
         par::map_chunks(&archive.shards, 1, check).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, self))

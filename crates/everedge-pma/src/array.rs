@@ -60,7 +60,7 @@ pub(super) struct Section {
     pub crc: u32,
     /// The checkpoint that was the last when that was written.
     pub epoch: u32,
-    /// The checksum of the header that held at the last checkpoint.
+    /// The checksum of the header that held at that checkpoint.
     pub anchored: u32,
     /// Whether the lists are not what the header says.
     pub is_dirty: bool,
@@ -81,6 +81,12 @@ pub(super) struct Section {
 }
 
 impl Section {
+    /// Returns the checksum of the header that held at the checkpoint number `epoch`, the last: one
+    /// that was written before it is that header itself.
+    pub(super) fn anchored_at(&self, epoch: u32) -> u32 {
+        if self.epoch == epoch { self.anchored } else { self.crc }
+    }
+
     /// Counts tombstones and self-loops among what is added to the list of a vertex.
     #[inline]
     pub(super) fn count(&mut self, vertex: VertexId, updates: &[Update]) {
@@ -138,6 +144,11 @@ impl Array {
     /// Returns how many vertices there is room for.
     pub(super) fn vertex_count(&self) -> usize {
         self.rows.len() - 1
+    }
+
+    /// Whether some lists are not what their section's header says.
+    pub(super) fn is_dirty(&self) -> bool {
+        self.sections.iter().any(|section| section.is_dirty)
     }
 
     /// Returns the words of all lists.
@@ -592,7 +603,7 @@ impl Array {
         }
         let section = &mut self.sections[number];
         (section.stamp, section.slot, section.crc) = (header.stamp, slot as u8, crc);
-        section.epoch = header.epoch;
+        (section.epoch, section.anchored) = (header.epoch, header.anchored);
         (section.log_count, section.heads) = (0, None);
         Ok(())
     }
@@ -691,6 +702,7 @@ impl Array {
         let bits = locals.len() as u32;
         let word = vertices.get(locals.start / 64).copied().unwrap_or(0);
         let section = &mut self.sections[number];
+        section.anchored = section.anchored_at(epoch);
         let header = Header {
             stamp,
             sequence: section.sequence,

@@ -233,14 +233,13 @@ impl Array {
         buffer.clear();
         buffer.resize((self.rows[locals.end].start - base) as usize, 0);
         let before = old.and_then(|old| old.sections.get(number));
-        let sequence = before.map_or(0, |section| section.sequence);
-        let mut section = Section {
-            sum: before.map_or(0, |section| section.sum),
-            anchored: before.map_or(0, |section| section.anchored),
-            sequence: sequence.max(context.end_sequence),
-            loops: before.map_or(0, |section| section.loops),
-            ..Section::default()
+        let mut section = match before {
+            Some(&Section { sum, crc, epoch, anchored, sequence, loops, .. }) => {
+                Section { sum, crc, epoch, anchored, sequence, loops, ..Section::default() }
+            }
+            None => Section::default(),
         };
+        section.sequence = section.sequence.max(context.end_sequence);
         let first_vertex = self.first_vertex();
         let range = |place: &Place| {
             (place.start - base) as usize..(place.start - base + place.len) as usize

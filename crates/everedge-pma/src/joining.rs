@@ -6,19 +6,19 @@
 
 use std::sync::Arc;
 
-use super::archive::{Archive, Machinery};
-use super::build::Fill;
+use super::extent::Extent;
+use super::layout::Pma;
 use super::mechanisms::Why;
-use super::shard::{Additions, Context};
-use everedge_live::{Error, Result};
+use super::shard::Shard;
+use everedge_live::{Archive, Error, Result};
 
 /// As many moves at a time: writers wait meanwhile.
 const MOVES_MAX: usize = 8;
 
-impl Archive {
+impl Pma {
     /// Moves arrays until `longest` units are free in one range, or no move helps.
-    pub(super) fn join_free(&mut self, machinery: &Machinery, longest: u64) -> Result<()> {
-        let space = machinery.room.space();
+    pub(super) fn join_free(&self, archive: &mut Archive<Self>, longest: u64) -> Result<()> {
+        let space = self.room.space();
         // Those whose move made no range longer: they may have gone right beside where they were.
         let mut in_vain = Vec::new();
         for _ in 0..MOVES_MAX {
@@ -26,10 +26,11 @@ impl Archive {
             if free.longest >= longest {
                 return Ok(());
             }
-            let Some((number, side)) = self.best_move(machinery, free.longest, &in_vain) else {
+            let Some((number, side)) = self.best_move(&archive.shards, free.longest, &in_vain)
+            else {
                 return Ok(());
             };
-            match self.move_array(machinery, (number, side), Why::Room) {
+            match self.move_array(archive, (number, side), Why::Room) {
                 Err(Error::NoSpace { .. }) => return Ok(()),
                 moved => moved?,
             }
@@ -45,19 +46,18 @@ impl Archive {
     /// one that it takes.
     fn best_move(
         &self,
-        machinery: &Machinery,
+        shards: &[Arc<Shard>],
         longest: u64,
         in_vain: &[(usize, usize)],
     ) -> Option<(usize, usize)> {
-        let space = machinery.room.space();
-        let arrays = self.shards.iter().enumerate().flat_map(|(number, shard)| {
+        let space = self.room.space();
+        let arrays = shards.iter().enumerate().flat_map(|(number, shard)| {
             let sides = shard.arrays.iter().enumerate();
             sides.filter_map(move |(side, array)| Some((number, side, array.as_ref()?)))
         });
         // What a snapshot reads stays where it is.
-        let can_move = |extent: &Arc<super::extent::Extent>| {
-            extent.unit().is_some() && Arc::strong_count(extent) == 1
-        };
+        let can_move =
+            |extent: &Arc<Extent>| extent.unit().is_some() && Arc::strong_count(extent) == 1;
         arrays
             .filter(|&(number, side, _)| !in_vain.contains(&(number, side)))
             .filter(|(.., array)| can_move(&array.extent) && array.shape.units() <= longest)
@@ -65,28 +65,5 @@ impl Archive {
             .filter(|(joined, ..)| *joined > longest)
             .max()
             .map(|(_, number, side)| (number, side))
-    }
-
-    /// Writes an array without gaps, into the shortest free range that is long enough.
-    ///
-    /// # Errors
-    /// `NoSpace` if there is none: it is as before.
-    pub(super) fn move_array(
-        &mut self,
-        machinery: &Machinery,
-        (number, side): (usize, usize),
-        why: Why,
-    ) -> Result<()> {
-        let sequence = self.next_sequence;
-        let context = machinery.context(self, sequence..sequence, machinery.room.kept(0));
-        let context = Context { spills: false, ..context };
-        let shard = Arc::make_mut(&mut self.shards[number]);
-        let vertices: &[u64] = if side == 0 { &shard.vertices } else { &[] };
-        let array = shard.arrays[side].as_mut().expect("the array that was chosen");
-        array.check_lists()?;
-        let how = (why, Fill::Tight);
-        array.rebuild(&context, &Additions::none(), (vertices, 0), how)?;
-        self.note_change();
-        Ok(())
     }
 }

@@ -27,20 +27,20 @@
 //! once. Memory: 8 bytes a vertex and list, 4 more while its section's edge log has entries.
 //!
 //! # Recovery
-//! See `recovery.rs`, `rebalance.rs` and `archive.rs`.
+//! See `recovery.rs`, `rebalance.rs` and `layout.rs`.
 
-mod archive;
 mod array;
 mod build;
-mod driver;
 mod extent;
 mod header;
 mod joining;
+mod layout;
 mod mechanisms;
 mod options;
 mod rebalance;
 mod recovery;
 mod restore;
+mod rewriting;
 mod room;
 mod rows;
 mod shape;
@@ -57,23 +57,14 @@ pub use self::mechanisms::Mechanisms;
 pub use self::options::{PmaOptions, Rebalancing, VertexArray};
 pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
 
-use self::archive::{Archive, Machinery, ROUND_UPDATES, Rewriting};
-use self::array::Array;
-use self::mechanisms::{Counters, Why};
+use self::layout::Pma;
 use self::recovery::Recovered;
-use self::room::Room;
-use self::rows::Rows;
-use self::table::Table;
-use self::undo::UndoLogs;
-use crate::driver::{Core, Live};
 use crate::options::Manifest;
-use everedge_live::NAMES;
-use everedge_live::Recovery;
-use everedge_live::{Compaction, Space, UNIT_BYTES, live_graph};
-use everedge_live::{EdgeLog, RING_OFFSET};
-use everedge_live::{Error, Result};
-use everedge_medium::MANIFEST;
-use everedge_medium::{Region, Site, Volume};
+use everedge_live::{
+    Archive, Compaction, Core, EdgeLog, Error, Live, NAMES, RING_OFFSET, Recovery, Result, Space,
+    UNIT_BYTES, live_graph,
+};
+use everedge_medium::{MANIFEST, Region, Site, Volume};
 
 const LOG: &str = "log";
 const ARRAYS: &str = "arrays";
@@ -82,12 +73,10 @@ const UNDO: &str = "undo";
 const ROWS: &str = "rows";
 const FILE_MAGIC: u32 = u32::from_le_bytes(*b"ARRS");
 const FILE_VERSION: u32 = 2;
-/// A compaction that lacks room tries so often what others have freed meanwhile.
-const COMPACTION_PASSES_MAX: u32 = 64;
 
 /// A live graph in the `pma` layout.
 pub struct PmaGraph {
-    live: Live<Machinery>,
+    live: Live<Pma>,
     recovery: Recovery,
 }
 
@@ -121,13 +110,12 @@ impl PmaGraph {
             arrays.grow(options.preallocate_bytes.next_multiple_of(UNIT_BYTES))?;
         }
         let space = Arc::new(Space::new(arrays, 1, Vec::new()));
-        let machinery = machinery(&manifest, log, space, (table, undo, rows));
+        let layout = Pma::new(&manifest, space, (table, undo, rows), 0);
         if manifest.options.tuning.is_in_place() {
-            machinery.undo.provide()?;
+            layout.undo.provide()?;
         }
         manifest.publish(&volume)?;
-        let archive = Archive::new(Vec::new(), 0, 0);
-        let core = Core::new(volume, manifest, machinery, archive);
+        let core = Core::new(volume, manifest, layout, log, Archive::new(Vec::new(), 0, 0));
         Ok(Self { live: Live::new(core), recovery: Recovery::default() })
     }
 
@@ -146,18 +134,20 @@ impl PmaGraph {
         let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;
         let rows = has_rows.then(|| volume.open_region(ROWS)).transpose()?;
         let files = (volume.open_region(TABLE)?, volume.open_region(UNDO)?, rows);
-        let space = Arc::new(Space::new(arrays.clone(), 1, Vec::new()));
-        let mut machinery = machinery(&manifest, log, space, files);
-        let found = recovery::recover(&machinery, &arrays, volume.access())?;
-        let Recovered { shards, space, epoch, completed } = found;
-        machinery.room = room(&manifest, space);
-        let (replayed_batches, replayed_updates) = machinery.log.untaken();
-        let mut archive = Archive::new(shards, machinery.log.checkpoint().1, epoch);
-        archive.replay(&machinery)?;
-        archive.survey(&machinery, 0);
+        let (checkpoint, next_sequence) = log.checkpoint();
+        let epoch = checkpoint.layout[2] as u32;
+        let space = Arc::new(Space::new(arrays, 1, Vec::new()));
+        let mut layout = Pma::new(&manifest, space, files, epoch);
+        let Recovered { shards, space, completed } =
+            recovery::recover(&layout, &log, volume.access())?;
+        layout.adopt(space);
+        let (replayed_batches, replayed_updates) = log.untaken();
+        let mut archive = Archive::new(shards, next_sequence, epoch);
+        archive.replay(&layout, &log)?;
+        layout.survey(&archive, 0);
         let completed_rebalances = completed;
         let recovery = Recovery { replayed_batches, replayed_updates, completed_rebalances };
-        let core = Core::new(volume, manifest, machinery, archive);
+        let core = Core::new(volume, manifest, layout, log, archive);
         Ok(Self { live: Live::new(core), recovery })
     }
 
@@ -168,78 +158,13 @@ impl PmaGraph {
     /// `NoSpace` if the medium has no room for one; the others are done. `Poisoned` as
     /// [`Self::apply`].
     pub fn compact(&self) -> Result<Compaction> {
-        let core = &self.live.core;
-        core.check_writable()?;
-        core.refuse_if_failed()?;
-        core.machinery.log.begin_writing()?;
-        // The medium may have room again. If not, there is a place for one array after the other.
-        let _tried = core.machinery.room.space().make_room();
-        let is_due = |array: &Array| array.tombstone_count() > 0 || array.has_logged();
-        let mut total = Rewriting::new(Why::Compaction);
-        for pass in 1.. {
-            let runs_before = total.done.runs;
-            match self.rewrite_all(&mut total, &is_due) {
-                Ok(()) => break,
-                // What the others have freed may be room for those that found none.
-                Err(Error::NoSpace { .. })
-                    if total.done.runs > runs_before && pass < COMPACTION_PASSES_MAX => {}
-                Err(error) => return Err(error),
-            }
-        }
-        core.flush_all()?;
-        Ok(total.done)
-    }
-
-    /// Writes all arrays anew that are due, and lets others go on in between.
-    fn rewrite_all(
-        &self,
-        rewriting: &mut Rewriting,
-        is_due: &(impl Fn(&Array) -> bool + Sync),
-    ) -> Result<()> {
-        let core = &self.live.core;
-        rewriting.next_shard = 0;
-        let mut outcome = Ok(());
-        loop {
-            let mut archive = core.settled()?;
-            if rewriting.next_shard >= archive.shards.len() {
-                return outcome;
-            }
-            match archive.rewrite(&core.machinery, rewriting, is_due) {
-                Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
-                done => done?,
-            }
-        }
+        rewriting::compact(&self.live.core)
     }
 
     /// Returns how often each mechanism ran since the graph was opened.
     pub fn mechanisms(&self) -> Mechanisms {
-        self.live.core.machinery.counters.get()
+        self.live.core.layout.counters.get()
     }
-}
-
-fn machinery(
-    manifest: &Manifest,
-    log: EdgeLog,
-    space: Arc<Space>,
-    (table, undo, rows): (Region, Region, Option<Region>),
-) -> Machinery {
-    let salt = manifest.salt();
-    Machinery {
-        table: Table::new(table, salt),
-        undo: UndoLogs::new(undo, salt, &manifest.options.tuning),
-        rows: rows.map(Rows::new),
-        counters: Counters::default(),
-        round_max: ROUND_UPDATES.into(),
-        options: manifest.options.clone(),
-        log,
-        room: room(manifest, space),
-    }
-}
-
-fn room(manifest: &Manifest, space: Arc<Space>) -> Room {
-    let options = &manifest.options;
-    let entries = if options.directed { options.list_count() } else { 2 };
-    Room::new(space, manifest.salt(), 4 * (options.entry_words() * entries) as u64)
 }
 
 fn file_head(salt: u32) -> [u32; 4] {
@@ -288,7 +213,7 @@ mod tests {
         let kind = VolumeOptions::new(MediumKind::File);
         let volume = Volume::create(&path, kind).unwrap();
         let graph = PmaGraph::create(volume, Manifest::new(Kind::Graph, options())).unwrap();
-        graph.live.core.machinery.room.limit_words(5000);
+        graph.live.core.layout.room.limit_words(5000);
         let edges: Vec<_> = (0..500).map(|v| (7, v)).collect();
         let mut count = 0;
         let error = loop {

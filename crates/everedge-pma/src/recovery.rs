@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use everedge_core::par;
 
-use super::archive::{Machinery, sections};
 use super::array::Array;
 use super::extent::Extent;
+use super::layout::{Pma, sections};
 use super::rebalance;
 use super::restore::Restored;
 use super::shape::Shape;
 use super::shard::Shard;
 use super::undo::Job;
+use everedge_live::{EdgeLog, Space};
 use everedge_live::{Error, Result};
-use everedge_live::{SHARD_SPAN, Space};
 use everedge_medium::{Access, Region, Site};
 
 /// An array as the table and its head tell it.
@@ -39,48 +39,42 @@ struct Found {
 pub(super) struct Recovered {
     pub shards: Vec<Arc<Shard>>,
     pub space: Arc<Space>,
-    /// The number of the last checkpoint.
-    pub epoch: u32,
     /// Rebalances that a crash had interrupted.
     pub completed: u64,
 }
 
-/// Reads all arrays that the table names, in `region`.
+/// Reads all arrays that the table names, after a log was read whose anchor counts on them.
 ///
 /// # Errors
 /// `Corruption` if something that was durable is damaged.
-pub(super) fn recover(machinery: &Machinery, region: &Region, access: Access) -> Result<Recovered> {
-    let found = find(machinery, region)?;
+pub(super) fn recover(layout: &Pma, log: &EdgeLog, access: Access) -> Result<Recovered> {
+    let region = layout.arrays();
+    let found = find(layout, region)?;
     if access == Access::Write {
-        machinery.table.store_again()?;
-        machinery.undo.store_again()?;
+        layout.table.store_again()?;
+        layout.undo.store_again()?;
     }
-    let completed = rebalance::complete(&machinery.undo, |job: &Job| {
+    let completed = rebalance::complete(&layout.undo, |job: &Job| {
         let array = found.iter().find(|array| array.index == job.index as usize)?;
         let extent =
-            Extent::at(region.clone(), machinery.salt(), array.shape.units_at(array.unit), None);
+            Extent::at(region.clone(), layout.salt(), array.shape.units_at(array.unit), None);
         (array.unit == job.unit).then_some((extent, array.shape))
     })?;
     let space = Arc::new(space(region, &found));
-    let shards = read(machinery, region, &space, &found)?;
-    check_checkpoint(machinery, region, &shards)?;
+    let shards = read(layout, region, &space, &found)?;
+    check_checkpoint(layout, log, &shards)?;
     if access == Access::Write {
         let mut arrays = shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
-        arrays.try_for_each(|array| array.store_headers_again(epoch(machinery)))?;
+        arrays.try_for_each(|array| array.store_headers_again(layout.epoch()))?;
         region.fence(Site::ArraysFound)?;
     }
-    Ok(Recovered { shards, space, epoch: epoch(machinery), completed })
-}
-
-/// Returns the number of the last checkpoint.
-fn epoch(machinery: &Machinery) -> u32 {
-    machinery.log.checkpoint().0.layout[2] as u32
+    Ok(Recovered { shards, space, completed })
 }
 
 /// Returns all arrays by their numbers.
-fn find(machinery: &Machinery, region: &Region) -> Result<Vec<Found>> {
-    let Machinery { table, options, .. } = machinery;
-    let salt = &machinery.salt();
+fn find(layout: &Pma, region: &Region) -> Result<Vec<Found>> {
+    let Pma { table, options, .. } = layout;
+    let salt = &layout.salt();
     let mut found: Vec<Found> = Vec::new();
     for index in 0..table.len() {
         let unit = table.unit(index).map_err(|offset| Error::Corruption {
@@ -130,18 +124,17 @@ fn space(region: &Region, found: &[Found]) -> Space {
 }
 
 fn read(
-    machinery: &Machinery,
+    layout: &Pma,
     region: &Region,
     space: &Arc<Space>,
     found: &[Found],
 ) -> Result<Vec<Arc<Shard>>> {
-    let (salt, options) = (machinery.salt(), &machinery.options);
-    let epoch = epoch(machinery);
+    let (salt, options) = (layout.salt(), &layout.options);
     let arrays = par::map_chunks(found, 1, |found| {
         let Found { index, unit, shape } = found[0];
         let units = shape.units_at(unit);
         let extent = Extent::at(region.clone(), salt, units, Some(space.clone()));
-        Array::read(Arc::new(extent), shape, index as u32, epoch)
+        Array::read(Arc::new(extent), shape, index as u32)
     });
     let shard_count = found.last().map_or(0, |last| last.index / 2 + 1);
     let mut shards: Vec<Shard> = vec![Shard::default(); shard_count];
@@ -149,23 +142,23 @@ fn read(
         let Restored { array, vertices } = restored?;
         let number = found.index / 2;
         let shard = &mut shards[number];
-        shard.materialize((number * SHARD_SPAN) as u32);
+        shard.materialize(number);
         if found.index.is_multiple_of(2) {
             shard.restore_vertices(&vertices, options.tuning.section_vertices);
         }
         shard.arrays[found.index % 2] = Some(array);
     }
-    shards.iter_mut().for_each(Shard::restore_sums);
+    shards.iter_mut().for_each(|shard| shard.restore_sums(options.list_count()));
     Ok(shards.into_iter().map(Arc::new).collect())
 }
 
 /// Checks that the headers are those of the last checkpoint, or newer.
-fn check_checkpoint(machinery: &Machinery, region: &Region, shards: &[Arc<Shard>]) -> Result<()> {
-    let (checkpoint, _) = machinery.log.checkpoint();
+fn check_checkpoint(layout: &Pma, log: &EdgeLog, shards: &[Arc<Shard>]) -> Result<()> {
+    let (region, (checkpoint, _)) = (layout.arrays(), log.checkpoint());
     let [count, expected, _] = checkpoint.layout;
     let (mut sum, mut found, mut newest) = (0, 0, 0);
     for section in sections(shards) {
-        sum += u64::from(section.anchored);
+        sum += u64::from(section.anchored_at(layout.epoch()));
         found += 1;
         newest = newest.max(section.sequence);
     }
@@ -176,13 +169,13 @@ fn check_checkpoint(machinery: &Machinery, region: &Region, shards: &[Arc<Shard>
         expected,
         found,
     };
-    let end = machinery.log.next_sequence();
+    let end = log.next_sequence();
     if newest > end {
         let expected = format!("updates before {end}, which the log knows");
         return Err(damaged("a section of an array", expected, format!("update {newest}")));
     }
     if found < count {
-        return Err(machinery.table.lacks(format!("arrays of {count} sections, not of {found}")));
+        return Err(layout.table.lacks(format!("arrays of {count} sections, not of {found}")));
     }
     if sum != expected {
         let expected = format!("{count}, whose checksums' sum is {expected}");

@@ -23,16 +23,11 @@ pub(super) struct Restored {
 }
 
 impl Array {
-    /// Reads the headers of the array that lies in an extent; `epoch` is the last checkpoint.
+    /// Reads the headers of the array that lies in an extent.
     ///
     /// # Errors
     /// `Corruption` if it is damaged.
-    pub(super) fn read(
-        extent: Arc<Extent>,
-        shape: Shape,
-        index: u32,
-        epoch: u32,
-    ) -> Result<Restored> {
+    pub(super) fn read(extent: Arc<Extent>, shape: Shape, index: u32) -> Result<Restored> {
         let mut rows = Vec::with_capacity(shape.vertex_count() + 1);
         let (mut sections, mut vertices) = (Vec::new(), Vec::new());
         for number in 0..shape.section_count as usize {
@@ -47,8 +42,7 @@ impl Array {
                 slot: slot as u8,
                 crc,
                 epoch: header.epoch,
-                // A header from before the checkpoint is the one that held then.
-                anchored: if header.epoch == epoch { header.anchored } else { crc },
+                anchored: header.anchored,
                 sequence: header.sequence,
                 sum: header.sum,
                 used: used_words(&header, &shape),

@@ -22,6 +22,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::array::Array;
 use super::extent::Extent;
+use super::options::GraphOptions;
 use super::shape::CAPACITY_MAX;
 use everedge_live::{Error, Result};
 use everedge_live::{Room as Free, Space, UNIT_BYTES};
@@ -78,7 +79,10 @@ struct Needs {
 }
 
 impl Room {
-    pub(super) fn new(space: Arc<Space>, salt: u32, list_bytes: u64) -> Self {
+    /// Returns the room in `space` for the arrays of a graph with these options.
+    pub(super) fn new(options: &GraphOptions, space: Arc<Space>, salt: u32) -> Self {
+        let entries = if options.directed { options.list_count() } else { 2 };
+        let list_bytes = 4 * (options.entry_words() * entries) as u64;
         let update_bytes = (list_bytes * LOG_PERCENT).div_ceil(100);
         let units = EMPTY_ARRAY_UNITS + (BATCH_UPDATES * update_bytes).div_ceil(UNIT_BYTES);
         let needs = Needs {

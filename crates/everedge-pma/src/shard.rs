@@ -145,13 +145,15 @@ pub(super) struct Shard {
     pub degree_sum: u64,
     pub loop_count: u64,
     pub outcome: Outcome,
+    /// All updates before this one are in its lists since it was opened.
+    pub opened_sequence: u64,
 }
 
 impl Shard {
-    /// Makes room for the vertices of the shard that begins with `first_vertex`.
-    pub(super) fn materialize(&mut self, first_vertex: VertexId) {
+    /// Makes room for the vertices of the shard number `number`.
+    pub(super) fn materialize(&mut self, number: usize) {
         if self.vertices.is_empty() {
-            self.first_vertex = first_vertex;
+            self.first_vertex = (number * SHARD_SPAN) as VertexId;
             self.vertices = vec![0; BITMAP_WORDS];
         }
     }
@@ -194,10 +196,29 @@ impl Shard {
         self.vertex_count = self.vertices.iter().map(|word| word.count_ones()).sum();
     }
 
-    /// Counts degrees and self-loops, as headers say them.
-    pub(super) fn restore_sums(&mut self) {
+    /// Counts degrees and self-loops, as headers say them, and finds out what the lists hold.
+    pub(super) fn restore_sums(&mut self, list_count: usize) {
         let Some(array) = &self.arrays[0] else { return };
         (self.degree_sum, self.loop_count) = (array.degree_sum(), array.loop_count());
+        // An array that is not there yet may lack what the other one holds.
+        let sequences = |array: &Option<Array>| {
+            let of_sections = |array: &Array| array.sections.iter().map(|s| s.sequence).min();
+            array.as_ref().and_then(of_sections).unwrap_or(0)
+        };
+        self.opened_sequence = self.arrays[..list_count].iter().map(sequences).min().unwrap_or(0);
+    }
+
+    /// Whether all its lists were looked at since opening.
+    pub(super) fn is_checked(&self) -> bool {
+        self.arrays.iter().flatten().all(|array| array.is_checked)
+    }
+
+    /// Writes the headers of all sections that have changed; they hold all updates before `sequence`.
+    pub(super) fn write_headers(&mut self, epoch: u32, sequence: u64) {
+        for (side, array) in self.arrays.iter_mut().enumerate() {
+            let vertices: &[u64] = if side == 0 { &self.vertices } else { &[] };
+            array.iter_mut().for_each(|array| array.write_headers(epoch, sequence, vertices));
+        }
     }
 
     /// Checks lists that were not looked at since opening, before the first change or view.
@@ -216,7 +237,6 @@ impl Shard {
         list_count: usize,
         parts: &[Part<'_>],
     ) -> Result<()> {
-        self.check_lists()?;
         let before = self.vertices.clone();
         for part in parts {
             self.note_vertices(context, part);
@@ -260,7 +280,6 @@ impl Shard {
         local: usize,
         is_vertex: bool,
     ) -> Result<()> {
-        self.check_lists()?;
         if self.is_known(context, local, context.start_sequence) {
             return Ok(());
         }

@@ -14,12 +14,12 @@ use std::vec;
 
 use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView};
 
-use super::archive::Archive;
 use super::array::{Array, ListRef};
+use super::layout::Pma;
 use super::shard::Shard;
 use super::worn::LiveReader;
 use crate::options::GraphOptions;
-use everedge_live::{SHARD_SPAN, Totals, frozen_view};
+use everedge_live::{Archive, SHARD_SPAN, Totals, frozen_view};
 
 /// How many lists after one that is read the next one is loaded into the cache.
 const READ_AHEAD: usize = 8;
@@ -35,7 +35,7 @@ pub(super) use PmaSnapshot as Snapshot;
 frozen_view!(PmaSnapshot);
 
 impl Snapshot {
-    pub(super) fn new(archive: &Archive, options: &GraphOptions) -> Self {
+    pub(super) fn new(archive: &Archive<Pma>, options: &GraphOptions) -> Self {
         let shards = archive.shards.clone();
         Self {
             totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),

@@ -13,7 +13,7 @@ use everedge_core::par::{self, PerThread};
 
 use super::deal::deal;
 use super::divide::{SIDES, Scattered, Scratch, Sorter};
-use super::layout::{Layout, Parts, RoundContext};
+use super::layout::{Layout, Parts, RoundContext, Taken};
 use super::round::{Round, Step, for_each_step, pairs};
 use super::shard::{Outcome, SHARD_SPAN};
 use crate::batch::DELETION;
@@ -102,13 +102,19 @@ impl<L: Layout> Archive<L> {
         if records.is_empty() {
             return Ok(());
         }
-        let sequences = self.next_sequence..u64::MAX;
-        for_each_step(log, &records, sequences, |step| match step {
+        let first = self.next_sequence;
+        for_each_step(log, &records, first..u64::MAX, |step| match step {
             Step::Edges(round) => self.take_round(layout, &round),
             Step::Vertices { record, start, end } => {
                 self.take_vertex_updates(layout, log, record, start..end)
             }
-        })
+        })?;
+        if !self.is_replaying {
+            let counts = records.iter().map(|record| u64::from(record.count));
+            let largest_batch = counts.max().unwrap_or(0);
+            layout.after_rounds(self, Taken { updates: self.next_sequence - first, largest_batch });
+        }
+        Ok(())
     }
 
     fn take_round(&mut self, layout: &L, round: &Round) -> Result<()> {
@@ -227,11 +233,6 @@ impl<L: Layout> Archive<L> {
         self.shards.iter().map(|shard| L::totals(shard).degree_sum).sum()
     }
 
-    /// Whether nothing is unsaved.
-    pub fn is_saved(&self) -> bool {
-        self.unsaved.iter().all(|&sequence| sequence == SAVED)
-    }
-
     /// Returns the numbers of the shards that a round of so many updates is to save: those that
     /// would make a replay too long, and a share of the others, so that every round saves about as
     /// many.
@@ -263,6 +264,7 @@ impl<L: Layout> Archive<L> {
     /// # Errors
     /// `NoSpace` if the medium has no room for them; the log keeps then what it has.
     pub(super) fn save(&mut self, layout: &L, log: &EdgeLog, numbers: &[usize]) -> Result<()> {
+        layout.before_saving(self)?;
         let (sequence, epoch) = (self.next_sequence, self.epoch + 1);
         let mut is_chosen = vec![false; self.shards.len()];
         numbers.iter().for_each(|&number| is_chosen[number] = true);
@@ -271,8 +273,8 @@ impl<L: Layout> Archive<L> {
         let mut chosen: Vec<_> = self.shards.iter_mut().enumerate().collect();
         chosen.retain(|(number, _)| is_chosen[*number]);
         layout.save(&mut chosen, sequence, epoch)?;
-        log.free_before(tail, layout.checkpoint(epoch))?;
-        layout.saved(&mut chosen);
+        log.free_before(tail, layout.checkpoint(self, epoch))?;
+        layout.saved(epoch);
         self.epoch = epoch;
         numbers.iter().for_each(|&number| self.unsaved[number] = SAVED);
         Ok(())

@@ -26,13 +26,13 @@ const CHUNK_UPDATES_MIN: u32 = 1 << 14;
 
 /// Memory of the division of rounds, kept between them so that it stays warm.
 #[derive(Default)]
-pub struct Scratch {
+pub(super) struct Scratch {
     words: Vec<AtomicU64>,
     weights: Vec<AtomicU32>,
 }
 
 /// A round's updates by part: neighbor, local vertex and place in the group in one double word.
-pub struct Scattered<'a> {
+pub(super) struct Scattered<'a> {
     scratch: &'a Scratch,
     /// By chunk, then by part: where the chunk's updates of that part begin.
     starts: Vec<Vec<u32>>,
@@ -43,7 +43,7 @@ pub struct Scattered<'a> {
 
 impl<'a> Scattered<'a> {
     /// Divides a round among the shards that are wanted; both loops over it run on all threads.
-    pub fn new(
+    pub(super) fn new(
         options: &GraphOptions<impl Sync>,
         round: &Round,
         scratch: &'a mut Scratch,
@@ -106,22 +106,22 @@ impl<'a> Scattered<'a> {
     }
 
     /// Returns the number of shards that there must be.
-    pub fn shard_count(&self) -> usize {
+    pub(super) fn shard_count(&self) -> usize {
         self.bounds.len() / SIDES
     }
 
     /// Returns the weights, as bits, by place in the round; only of a weighted graph.
-    pub fn weights(&self) -> &'a [AtomicU32] {
+    pub(super) fn weights(&self) -> &'a [AtomicU32] {
         &self.scratch.weights
     }
 
     /// Returns how many updates a shard has, those of both sides.
-    pub fn update_count(&self, shard: usize) -> u64 {
+    pub(super) fn update_count(&self, shard: usize) -> u64 {
         u64::from(self.bounds[SIDES * shard + SIDES] - self.bounds[SIDES * shard])
     }
 
     /// Returns how many updates a shard has on some sides.
-    pub fn update_count_of(&self, shard: usize, sides: Range<usize>) -> u64 {
+    pub(super) fn update_count_of(&self, shard: usize, sides: Range<usize>) -> u64 {
         let part = |side: usize| u64::from(self.bounds[SIDES * shard + side]);
         part(sides.end) - part(sides.start)
     }
@@ -201,7 +201,7 @@ fn parts_of(
 }
 
 /// Sorts one part at a time by vertex, by counting; the memory is used again.
-pub struct Sorter {
+pub(super) struct Sorter {
     updates: Vec<Update>,
     runs: Vec<Run>,
     touched: [u64; SHARD_SPAN / 64],
@@ -238,7 +238,7 @@ impl Default for Sorter {
 
 impl Sorter {
     /// Sorts the part of `shard` on one side.
-    pub fn sort(&mut self, scattered: &Scattered, shard: usize, side: usize) -> Part<'_> {
+    pub(super) fn sort(&mut self, scattered: &Scattered, shard: usize, side: usize) -> Part<'_> {
         let groups = scattered.groups(SIDES * shard + side);
         self.touched.fill(0);
         let mut any = 0;

@@ -42,6 +42,15 @@ pub struct RoundContext<'a> {
     pub weights: &'a [AtomicU32],
 }
 
+/// What was archived at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// How many updates.
+    pub updates: u64,
+    /// Updates of the largest batch.
+    pub largest_batch: u64,
+}
+
 /// A shard's updates of a round, by source and by destination; each side is sorted when it is asked
 /// for.
 pub struct Parts<'a, 'b> {
@@ -157,6 +166,9 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// After a group of shards has taken its updates.
     fn end_group(&self) {}
 
+    /// After the rounds of an archiving, but not at opening.
+    fn after_rounds(&self, _archive: &mut Archive<Self>, _taken: Taken) {}
+
     /// All updates before this one are in the shard since it was opened.
     fn opened_sequence(shard: &Self::Shard) -> u64;
 
@@ -168,6 +180,14 @@ pub trait Layout: Send + Sync + Sized + 'static {
 
     /// Returns what a shard adds to the totals of a view.
     fn totals(shard: &Self::Shard) -> ShardTotals;
+
+    /// Before some shards are saved: brings onto the medium what has to be there.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for it; then nothing is saved.
+    fn before_saving(&self, _archive: &mut Archive<Self>) -> Result<()> {
+        Ok(())
+    }
 
     /// Makes some shards whole without the log, durably: they hold all updates before `sequence`.
     /// That counts with the next anchor, which has the number `epoch`. Where bytes are lost with the
@@ -183,10 +203,10 @@ pub trait Layout: Send + Sync + Sized + 'static {
     ) -> Result<()>;
 
     /// Returns what the anchor with the number `epoch` is to say of what was saved.
-    fn checkpoint(&self, epoch: u32) -> Checkpoint;
+    fn checkpoint(&self, archive: &Archive<Self>, epoch: u32) -> Checkpoint;
 
     /// After that anchor was written.
-    fn saved(&self, _shards: &mut [(usize, &mut Arc<Self::Shard>)]) {}
+    fn saved(&self, epoch: u32);
 
     /// Whether so much memory waits to be moved to the medium that it is time to.
     fn is_flush_due(&self, _archive: &Archive<Self>) -> bool {
@@ -211,7 +231,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// `Corruption` if what it would read is damaged.
-    fn snapshot(&self, archive: &Archive<Self>) -> Result<Self::Snapshot>;
+    fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Self::Snapshot>;
 
     /// At the end of a close: gives unused space back.
     ///

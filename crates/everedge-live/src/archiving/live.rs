@@ -153,8 +153,8 @@ impl<L: Layout> Live<L> {
     /// # Errors
     /// If they cannot be archived, or what the view would read is damaged.
     pub fn snapshot(&self) -> Result<L::Snapshot> {
-        let archive = self.core.settled()?;
-        self.core.layout.snapshot(&archive)
+        let mut archive = self.core.settled()?;
+        self.core.layout.snapshot(&mut archive)
     }
 
     /// Makes all that was committed durable.

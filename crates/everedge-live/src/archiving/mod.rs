@@ -29,12 +29,11 @@ mod sync;
 
 pub use self::archive::Archive;
 pub use self::core::Core;
-pub use self::divide::{Part, SIDES, Scattered, Scratch, Sorter};
+pub use self::divide::{Part, SIDES};
 pub use self::frozen::{ShardTotals, Totals};
 pub use self::images::{FoundImage, IMAGES, Images, SHARDS};
-pub use self::layout::{Layout, Pace, Parts, RoundContext};
+pub use self::layout::{Layout, Pace, Parts, RoundContext, Taken};
 pub use self::live::{Live, LiveView};
-pub use self::round::{Round, Step, for_each_step, pairs};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };

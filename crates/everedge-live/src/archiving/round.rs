@@ -24,13 +24,13 @@ struct Segment<'a> {
 }
 
 /// Consecutive updates of edges, 2^24 at most.
-pub struct Round<'a> {
+pub(super) struct Round<'a> {
     log: &'a EdgeLog,
     segments: Vec<Segment<'a>>,
 }
 
 /// What is archived at a time.
-pub enum Step<'a> {
+pub(super) enum Step<'a> {
     /// Updates of edges.
     Edges(Round<'a>),
     /// Updates of vertices themselves.
@@ -45,7 +45,7 @@ pub enum Step<'a> {
 }
 
 /// Cuts the updates of `sequences` in `records` into steps and calls `take` on each in order.
-pub fn for_each_step(
+pub(super) fn for_each_step(
     log: &EdgeLog,
     records: &[Record],
     sequences: Range<u64>,
@@ -81,17 +81,17 @@ pub fn for_each_step(
 
 impl<'a> Round<'a> {
     /// Returns whether there are no updates.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
     /// Returns the number of updates.
-    pub fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         self.segments.last().map_or(0, |last| last.offset + (last.end - last.start))
     }
 
     /// Returns the sequence number of the first update, of which there is one.
-    pub fn first_sequence(&self) -> u64 {
+    pub(super) fn first_sequence(&self) -> u64 {
         self.segments.first().map_or(0, |first| first.record.sequence + u64::from(first.start))
     }
 
@@ -110,7 +110,7 @@ impl<'a> Round<'a> {
     /// Calls `f(place in the round, src, dst)` for a range of the round; `src` carries the mark of
     /// a deletion.
     #[inline]
-    pub fn for_each_update(&self, range: Range<u32>, mut f: impl FnMut(u32, u32, u32)) {
+    pub(super) fn for_each_update(&self, range: Range<u32>, mut f: impl FnMut(u32, u32, u32)) {
         for (record, start, end, mut index) in self.overlaps(range) {
             self.log.for_each_update(record, start..end, |src, dst| {
                 f(index, src, dst);
@@ -120,7 +120,7 @@ impl<'a> Round<'a> {
     }
 
     /// Calls `f(place in the round, weight)`, the weight as bits, for a range of the round.
-    pub fn for_each_weight(&self, range: Range<u32>, mut f: impl FnMut(u32, u32)) {
+    pub(super) fn for_each_weight(&self, range: Range<u32>, mut f: impl FnMut(u32, u32)) {
         for (record, start, end, mut index) in self.overlaps(range) {
             self.log.for_each_weight(record, start..end, |weight| {
                 f(index, weight);
@@ -160,7 +160,7 @@ fn stretches(log: &EdgeLog, record: &Record) -> Vec<(u32, u32, bool)> {
 }
 
 /// Returns the two words of each update.
-pub fn pairs<'a>(parts: [&'a [AtomicU32]; 2]) -> impl Iterator<Item = (u32, u32)> + 'a {
+pub(super) fn pairs<'a>(parts: [&'a [AtomicU32]; 2]) -> impl Iterator<Item = (u32, u32)> + 'a {
     parts.into_iter().flat_map(|part| {
         part.chunks_exact(2).map(|pair| (pair[0].load(Relaxed), pair[1].load(Relaxed)))
     })
