@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
+use everedge_core::memory::prefetch;
 use everedge_live::{BITMAP_WORDS, Error, Extents, FoundImage, Images, Result, SHARD_SPAN, Space};
 
 use super::buffers::{self, STEP_WORDS};
@@ -25,23 +26,26 @@ use super::table::{Entry, ROW_WORDS};
 const MAGIC: u32 = u32::from_le_bytes(*b"SHRD");
 const VERSION: u32 = 1;
 const SPANS: usize = SHARD_SPAN / SPAN;
+/// How many buffers after one that is copied the next one is loaded into the cache.
+const READ_AHEAD: usize = 16;
 
-/// Returns the image of a shard, and the extents that it names.
-pub(crate) fn encode(shard: &Shard) -> (Vec<u32>, Vec<Arc<Extents>>) {
-    let (mut words, mut extents) = (Vec::new(), Vec::new());
+/// Puts the image of a shard into `words`, and returns the extents that it names.
+pub(crate) fn encode(shard: &Shard, words: &mut Vec<u32>) -> Vec<Arc<Extents>> {
+    let mut extents = Vec::new();
+    words.clear();
     words.extend([MAGIC, VERSION, shard.lists.len() as u32, shard.vertex_count]);
     let Shard { degree_sum, loop_count, tombstone_count, block_count, .. } = *shard;
     for number in [degree_sum, loop_count, tombstone_count, block_count] {
-        push_u64(&mut words, number);
+        push_u64(words, number);
     }
-    shard.vertices.iter().for_each(|&bits| push_u64(&mut words, bits));
+    shard.vertices.iter().for_each(|&bits| push_u64(words, bits));
     for list in &shard.lists {
-        encode_list(list, &mut words, &mut extents);
+        encode_list(list, words, &mut extents);
     }
     for space in &shard.spaces {
-        encode_space(space, &mut words, &mut extents);
+        encode_space(space, words, &mut extents);
     }
-    (words, extents)
+    extents
 }
 
 fn encode_list(list: &List, words: &mut Vec<u32>, extents: &mut Vec<Arc<Extents>>) {
@@ -54,22 +58,31 @@ fn encode_list(list: &List, words: &mut Vec<u32>, extents: &mut Vec<Arc<Extents>
         list.table.entries().enumerate().filter(|(_, entry)| *entry != Entry::default());
     let row_count = row_count.last().map_or(0, |(last, _)| last + 1);
     words.push(row_count as u32);
+    words.reserve(ROW_WORDS * row_count + 1);
+    let region = list.buffers().region();
     let mut next_step = 0;
+    let mut waiting = Vec::with_capacity(row_count);
     for entry in list.table.entries().take(row_count) {
         let mut row = entry;
         (row.buffer, row.class) = (next_step, if entry.buffered > 0 { entry.class } else { 0 });
         next_step += steps_of(&entry);
-        let [first, second] = row.row();
-        push_u64(words, first);
-        push_u64(words, second);
+        let [first, second] = row.row().map(|word| [word as u32, (word >> 32) as u32]);
+        words.extend([first[0], first[1], second[0], second[1]]);
+        if entry.buffered > 0 {
+            waiting.push(buffers::words(region, entry.buffer, 0..entry.buffered.into()));
+        }
     }
     words.push(next_step);
-    for entry in list.table.entries().take(row_count) {
-        let buffered =
-            buffers::words(list.buffers().region(), entry.buffer, 0..entry.buffered.into());
-        words.extend(buffered.iter().map(|word| word.load(Relaxed)));
-        let padding = steps_of(&entry) as usize * STEP_WORDS - buffered.len();
-        words.extend(std::iter::repeat_n(0, padding));
+    let mut next = words.len();
+    words.resize(next + next_step as usize * STEP_WORDS, 0);
+    for (number, buffer) in waiting.iter().enumerate() {
+        if let Some(ahead) = waiting.get(number + READ_AHEAD) {
+            prefetch(ahead);
+        }
+        for (to, word) in words[next..].iter_mut().zip(*buffer) {
+            *to = word.load(Relaxed);
+        }
+        next += buffer.len().next_multiple_of(STEP_WORDS);
     }
     let spills: Vec<_> = list.all_spills().collect();
     words.push(spills.len() as u32);

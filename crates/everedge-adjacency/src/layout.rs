@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::{Homes, par};
+use everedge_core::Homes;
+use everedge_core::par::{self, PerThread};
 use everedge_live::{
     Archive, Checkpoint, Compaction, Core, Error, IMAGES, Images, Layout, Outcome, Pace, Parts,
     Result, RoundContext, SHARD_SPAN, ShardTotals,
@@ -238,6 +239,8 @@ impl Layout for Adjacency {
     ) -> Result<()> {
         let Some(images) = &self.images else { return Ok(()) };
         let context = self.context(&no_round(sequence));
+        // An image is large enough that each in memory of its own would be given back each time.
+        let buffers = PerThread::new(Vec::new);
         let save = |_: usize, shard: &mut [(usize, &mut Arc<Shard>)]| {
             let (number, shared) = &mut shard[0];
             if shared.has_spills() {
@@ -251,8 +254,10 @@ impl Layout for Adjacency {
                     Err(error) => return Err(error),
                 }
             }
-            let (words, extents) = image::encode(shared);
-            images.store(*number, (sequence, epoch), &words, extents)
+            buffers.with(|words| {
+                let extents = image::encode(shared, words);
+                images.store(*number, (sequence, epoch), words, extents)
+            })
         };
         let saved = par::map_chunks_mut(shards, 1, save).into_iter().collect::<Result<()>>();
         let fenced = saved.and_then(|()| {

@@ -23,9 +23,9 @@ use crate::{Error, Result};
 /// A shard is saved.
 const SAVED: u64 = u64::MAX;
 /// So many updates may be replayed by an opening, however small the graph is,
-const REPLAY_MIN: u64 = 1 << 22;
+const REPLAY_MIN: u64 = 1 << 24;
 /// or this share of its edges,
-const REPLAY_SHARE: u64 = 3;
+const REPLAY_SHARE: u64 = 4;
 /// but no more than this share of what the log holds.
 const REPLAY_LOG_SHARE: u64 = 4;
 
@@ -41,6 +41,8 @@ pub struct Archive<L: Layout> {
     is_replaying: bool,
     /// By shard (R2).
     unsaved: Vec<u64>,
+    /// Shards times updates that no save was made for yet.
+    save_credit: u64,
     /// The number of the last anchor that counts on saved shards.
     epoch: u32,
     scratch: Scratch,
@@ -54,6 +56,7 @@ impl<L: Layout> Archive<L> {
     pub fn new(shards: Vec<Arc<L::Shard>>, next_sequence: u64, epoch: u32) -> Self {
         Self {
             unsaved: vec![SAVED; shards.len()],
+            save_credit: 0,
             shards,
             empty: Arc::default(),
             next_sequence,
@@ -124,11 +127,15 @@ impl<L: Layout> Archive<L> {
         let first = round.first_sequence();
         let end = first + u64::from(round.len());
         let mut scratch = std::mem::take(&mut self.scratch);
-        let wants = |number: usize| {
+        let lacks = |number: usize| {
             let holds_all = |shard: &Arc<L::Shard>| L::opened_sequence(shard) >= end;
-            !self.is_replaying || !self.shards.get(number).is_some_and(holds_all)
+            !self.shards.get(number).is_some_and(holds_all)
         };
-        let scattered = Scattered::new(layout.options(), round, &mut scratch, &wants);
+        // Asked for each update, so not where all are wanted.
+        let scattered = match self.is_replaying {
+            true => Scattered::new(layout.options(), round, &mut scratch, &lacks),
+            false => Scattered::new(layout.options(), round, &mut scratch, &|_| true),
+        };
         self.grow(scattered.shard_count());
         let context = RoundContext {
             first_sequence: first,
@@ -236,7 +243,7 @@ impl<L: Layout> Archive<L> {
     /// Returns the numbers of the shards that a round of so many updates is to save: those that
     /// would make a replay too long, and a share of the others, so that every round saves about as
     /// many.
-    pub(super) fn due(&self, updates: u64, log_updates_max: u64) -> Vec<usize> {
+    pub(super) fn due(&mut self, updates: u64, log_updates_max: u64) -> Vec<usize> {
         let replay_max = REPLAY_MIN
             .max(self.degree_sum() / REPLAY_SHARE)
             .min(log_updates_max / REPLAY_LOG_SHARE)
@@ -246,10 +253,15 @@ impl<L: Layout> Archive<L> {
         unsaved.sort_unstable();
         let oldest = self.next_sequence.saturating_sub(replay_max);
         let overdue = unsaved.partition_point(|&(sequence, _)| sequence < oldest);
-        // In the time in which half of a replay is logged each is saved once.
-        let share = (unsaved.len() as u64 * updates).div_ceil(replay_max / 2 + 1) as usize;
-        let is_early = self.next_sequence - unsaved.first().map_or(self.next_sequence, |u| u.0)
-            < replay_max / 2;
+        // An image costs as much whether it is saved early or late. So each is saved once in the time
+        // in which most of a replay is logged, and all of them evenly over that time.
+        let young = replay_max / 8;
+        let interval = replay_max - young;
+        self.save_credit += unsaved.len() as u64 * updates;
+        let share = (self.save_credit / interval) as usize;
+        self.save_credit %= interval;
+        let is_early =
+            self.next_sequence - unsaved.first().map_or(self.next_sequence, |u| u.0) < young;
         let count = if is_early { overdue } else { overdue.max(share).min(unsaved.len()) };
         unsaved.into_iter().take(count).map(|(_, number)| number).collect()
     }

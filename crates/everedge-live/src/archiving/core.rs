@@ -199,7 +199,8 @@ impl<L: Layout> Core<L> {
             true => archive.all_unsaved(),
             false => {
                 let log_updates_max = self.layout.options().log_bytes / BYTES_PER_UPDATE;
-                archive.due(archive.next_sequence - before, log_updates_max)
+                let updates = archive.next_sequence - before;
+                archive.due(updates, log_updates_max)
             }
         };
         if !numbers.is_empty() {
