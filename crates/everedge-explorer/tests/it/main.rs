@@ -23,3 +23,4 @@ mod soak;
 mod streams;
 mod sub_graphs;
 mod unwinding;
+mod writers_crash;
