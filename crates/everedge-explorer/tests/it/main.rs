@@ -7,6 +7,7 @@ mod damage;
 mod disk;
 mod explorer;
 mod full;
+mod going_on;
 mod limits;
 mod live;
 mod log_crash;
