@@ -81,6 +81,10 @@ impl LiveGraph {
         with_graph!(self, graph => graph.insert(edges, weights))
     }
 
+    pub(crate) fn insert_edge(&self, edge: Edge, weight: Option<f32>) -> Result<()> {
+        with_graph!(self, graph => graph.insert_edge(edge, weight))
+    }
+
     pub(crate) fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
         with_graph!(self, graph => graph.delete(edges))
     }

@@ -522,7 +522,7 @@ impl<S: Subject> Exploration<'_, S> {
     }
 }
 
-fn text(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn text(panic: &(dyn std::any::Any + Send)) -> String {
     match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
         (Some(text), _) => text.clone(),
         (_, Some(text)) => (*text).into(),
