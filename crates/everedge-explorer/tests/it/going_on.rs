@@ -9,9 +9,12 @@ const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
 fn go_on(of_layout: fn(Live) -> Live) {
-    // Numbers of shapes whose first history has batches that are durable on return: the explorer
-    // expects what it applies after the failure.
-    let failures = [(2, PMEM, ENOSPC), (6, MediumKind::File, EIO), (11, MediumKind::File, ENOSPC)];
+    let failures = [
+        (1, PMEM, ENOSPC),
+        (2, PMEM, ENOSPC),
+        (6, MediumKind::File, EIO),
+        (11, MediumKind::File, ENOSPC),
+    ];
     for (number, kind, errno) in failures {
         let live = of_layout(shapes(kind, false).swap_remove(number));
         let report = exploration(&live, None, 0).go_on_after_failing_calls(0, errno);

@@ -463,6 +463,10 @@ impl Subject for Live {
         }
         Ok(State { picture: model.picture(), names })
     }
+
+    fn sync(&self, store: &Store) -> Result<()> {
+        store.graph.sync()
+    }
 }
 
 impl Live {

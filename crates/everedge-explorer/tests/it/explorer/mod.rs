@@ -51,6 +51,11 @@ pub(crate) trait Subject {
     /// Applies a few operations that `seed` gives and returns the state that they lead to from
     /// `state`.
     fn apply(&self, seed: u64, store: &mut Self::Store, state: Self::State) -> Result<Self::State>;
+
+    /// Makes durable what was applied, where that is not so on return.
+    fn sync(&self, _store: &Self::Store) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The model's states, operation by operation.
@@ -492,7 +497,8 @@ impl<S: Subject> Exploration<'_, S> {
         history.acknowledge();
         let images = self.check_last(seed, history)?;
         let applied = self.subject.apply(seed, &mut store, state);
-        let state = applied.map_err(|e| format!("an operation after the failure fails: {e}"))?;
+        let synced = applied.and_then(|state| self.subject.sync(&store).map(|()| state));
+        let state = synced.map_err(|e| format!("an operation after the failure fails: {e}"))?;
         history.begin(state);
         history.acknowledge();
         drop(store);
