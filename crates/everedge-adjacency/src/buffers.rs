@@ -24,10 +24,12 @@ use everedge_live::{Error, Result};
 use everedge_medium::Region;
 
 /// Words of a step, the unit in which buffers are found: the smallest buffer.
-pub(crate) const STEP_WORDS: usize = 4;
+const STEP_WORDS: usize = 4;
 /// Classes of buffers: none, then 16 bytes to 4 KiB. The order of a class is one less.
 const CLASS_COUNT: usize = 10;
-const ORDER_MAX: u8 = CLASS_COUNT as u8 - 2;
+const ORDER_MAX: u8 = CLASS_MAX - 1;
+/// The class of the largest buffers.
+pub(crate) const CLASS_MAX: u8 = CLASS_COUNT as u8 - 1;
 /// The order of a whole chunk.
 const ORDER_TOP: u8 = 10;
 const CHUNK_STEPS: u32 = 1 << ORDER_TOP;
@@ -129,7 +131,7 @@ impl Plan {
 }
 
 /// Returns the words of a buffer.
-fn words_of(class: u8) -> usize {
+pub(crate) fn words_of(class: u8) -> usize {
     STEP_WORDS << (class - 1)
 }
 

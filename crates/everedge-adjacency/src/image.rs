@@ -1,101 +1,71 @@
-//! The image of a shard: its tables and buffers as they are, and where its blocks and runs lie.
+//! The image of a shard: its lists as they are in memory, and where its blocks and runs lie.
 //!
 //! ```text
-//! counts │ a bit for each vertex │ list │ list │ space │ space
-//! list:  runs of its 16 spans │ rows up to the last that says something │ words of all buffers
-//!        │ blocks that found no room on the medium
-//! space: rest of the extent │ spare │ leftovers │ extents
+//! head: magic, version │ counts │ a bit for each vertex │ runs of each list's 16 spans │ space │ space
+//! space: units in use │ rest of the extent │ spare │ leftovers │ extents
+//! body: list │ list
+//! list: a bit for each vertex that has a row │ row, words of its buffer │ row, words …
+//!       │ blocks that found no room on the medium
+//! row: words, class, flags │ place of the newest block, degree: unless the buffer is all of the list
 //! ```
-//! A row has the place of its buffer counted in steps from the first of these words.
+//! An opening reads the heads of all images. The body of one is read when its shard is first asked
+//! for.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::memory::prefetch;
-use everedge_live::{BITMAP_WORDS, Error, Extents, FoundImage, Images, Result, SHARD_SPAN, Space};
+use everedge_live::{
+    BITMAP_WORDS, Error, Extents, FoundImage, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN, Space,
+};
 
-use super::buffers::{self, STEP_WORDS};
+use super::block::{NO_BLOCK, UNIT_LINES};
+use super::buffers::{self, CLASS_MAX};
 use super::layout::Adjacency;
 use super::list::{List, Span, Spill};
 use super::run::SPAN;
 use super::shard::Shard;
 use super::space::ShardSpace;
-use super::table::{Entry, ROW_WORDS};
+use super::table::Entry;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SHRD");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const SPANS: usize = SHARD_SPAN / SPAN;
-/// How many buffers after one that is copied the next one is loaded into the cache.
+/// Words of a bit for each vertex.
+const BIT_WORDS: usize = SHARD_SPAN / 32;
+/// How many vertices after one that is copied the next buffer is loaded into the cache.
 const READ_AHEAD: usize = 16;
+/// In a row, beside its flags: the buffer is all of the list.
+const IS_BUFFER: u32 = 1 << 31;
 
-/// Puts the image of a shard into `words`, and returns the extents that it names.
-pub(crate) fn encode(shard: &Shard, words: &mut Vec<u32>) -> Vec<Arc<Extents>> {
+/// Puts the image of a shard into `words`. Returns how many of them are its head, and the extents that
+/// it names.
+pub(crate) fn encode(
+    shard: &Shard,
+    entry_words: usize,
+    words: &mut Vec<u32>,
+) -> (usize, Vec<Arc<Extents>>) {
     let mut extents = Vec::new();
     words.clear();
+    words.extend([0; IMAGE_HEAD_WORDS]);
     words.extend([MAGIC, VERSION, shard.lists.len() as u32, shard.vertex_count]);
     let Shard { degree_sum, loop_count, tombstone_count, block_count, .. } = *shard;
     for number in [degree_sum, loop_count, tombstone_count, block_count] {
         push_u64(words, number);
     }
     shard.vertices.iter().for_each(|&bits| push_u64(words, bits));
-    for list in &shard.lists {
-        encode_list(list, words, &mut extents);
-    }
-    for space in &shard.spaces {
-        encode_space(space, words, &mut extents);
-    }
-    extents
-}
-
-fn encode_list(list: &List, words: &mut Vec<u32>, extents: &mut Vec<Arc<Extents>>) {
-    for span in &list.spans {
+    for span in shard.lists.iter().flat_map(|list| &list.spans) {
         let units = span.extents.as_ref().map_or(0, |extents| extents.count());
         words.extend([span.run, span.is_pure.into(), units as u32]);
         extents.extend(span.extents.clone());
     }
-    let row_count =
-        list.table.entries().enumerate().filter(|(_, entry)| *entry != Entry::default());
-    let row_count = row_count.last().map_or(0, |(last, _)| last + 1);
-    words.push(row_count as u32);
-    words.reserve(ROW_WORDS * row_count + 1);
-    let region = list.buffers().region();
-    let mut next_step = 0;
-    let mut waiting = Vec::with_capacity(row_count);
-    for entry in list.table.entries().take(row_count) {
-        let mut row = entry;
-        (row.buffer, row.class) = (next_step, if entry.buffered > 0 { entry.class } else { 0 });
-        next_step += steps_of(&entry);
-        let [first, second] = row.row().map(|word| [word as u32, (word >> 32) as u32]);
-        words.extend([first[0], first[1], second[0], second[1]]);
-        if entry.buffered > 0 {
-            waiting.push(buffers::words(region, entry.buffer, 0..entry.buffered.into()));
-        }
+    for space in &shard.spaces {
+        encode_space(space, words, &mut extents);
     }
-    words.push(next_step);
-    let mut next = words.len();
-    words.resize(next + next_step as usize * STEP_WORDS, 0);
-    for (number, buffer) in waiting.iter().enumerate() {
-        if let Some(ahead) = waiting.get(number + READ_AHEAD) {
-            prefetch(ahead);
-        }
-        for (to, word) in words[next..].iter_mut().zip(*buffer) {
-            *to = word.load(Relaxed);
-        }
-        next += buffer.len().next_multiple_of(STEP_WORDS);
-    }
-    let spills: Vec<_> = list.all_spills().collect();
-    words.push(spills.len() as u32);
-    for (local, spill) in spills {
-        words.extend([local, spill.words.len() as u32]);
-        push_u64(words, spill.sequence);
-        words.extend(spill.words.iter().map(|word| word.load(Relaxed)));
-    }
-}
-
-/// Returns the steps that the words of a buffer take in an image.
-fn steps_of(entry: &Entry) -> u32 {
-    usize::from(entry.buffered).div_ceil(STEP_WORDS) as u32
+    let head_words = words.len();
+    shard.lists.iter().for_each(|list| encode_list(list, entry_words, words));
+    (head_words, extents)
 }
 
 fn encode_space(space: &ShardSpace, words: &mut Vec<u32>, extents: &mut Vec<Arc<Extents>>) {
@@ -111,6 +81,37 @@ fn encode_space(space: &ShardSpace, words: &mut Vec<u32>, extents: &mut Vec<Arc<
     extents.extend(space.extents.clone());
 }
 
+fn encode_list(list: &List, entry_words: usize, words: &mut Vec<u32>) {
+    let region = list.buffers().region();
+    let bits = words.len();
+    words.resize(bits + BIT_WORDS, 0);
+    for local in 0..SHARD_SPAN {
+        list.warm_buffer(local + READ_AHEAD);
+        let entry = list.entry(local);
+        let class = if entry.buffered > 0 { entry.class } else { 0 };
+        let row = Entry { class, buffer: 0, ..entry };
+        if row == Entry::default() {
+            continue;
+        }
+        words[bits + local / 32] |= 1 << (local % 32);
+        let buffered = usize::from(entry.buffered);
+        if entry.head == NO_BLOCK && entry.degree as usize * entry_words == buffered {
+            words.push(row.counts() | IS_BUFFER);
+        } else {
+            words.extend([row.counts(), row.head, row.degree]);
+        }
+        let buffer = if buffered > 0 { buffers::words(region, entry.buffer, 0..buffered) } else { &[] };
+        words.extend(buffer.iter().map(|word| word.load(Relaxed)));
+    }
+    let spills: Vec<_> = list.all_spills().collect();
+    words.push(spills.len() as u32);
+    for (local, spill) in spills {
+        words.extend([local, spill.words.len() as u32]);
+        push_u64(words, spill.sequence);
+        words.extend(spill.words.iter().map(|word| word.load(Relaxed)));
+    }
+}
+
 fn push_u64(words: &mut Vec<u32>, number: u64) {
     words.extend([number as u32, (number >> 32) as u32]);
 }
@@ -121,33 +122,87 @@ fn push_ranges(words: &mut Vec<u32>, ranges: &[Range<u64>]) {
     words.extend(ranges.iter().flat_map(|range| [range.start as u32, range.end as u32]));
 }
 
-/// A shard as its image tells it, and the units that it names, by sub-graph; they belong to nobody
-/// yet.
-pub(crate) struct Decoded {
-    pub number: usize,
+/// What is still to be read of a shard: the body of its image.
+#[derive(Clone)]
+pub(crate) struct Unread {
+    image: FoundImage,
+    /// The runs of each list.
+    spans: Vec<Vec<Span>>,
+    /// The units of the image.
+    _own: Arc<Extents>,
+}
+
+/// A shard as the head of its image tells it, and the units that it names, by sub-graph; they belong
+/// to nobody yet.
+pub(crate) struct Head {
     shard: Shard,
+    spans: Vec<Vec<Span>>,
+    /// By list and span.
     runs: Vec<(usize, usize, Range<u64>)>,
     /// By slot.
     extents: Vec<Vec<Range<u64>>>,
 }
 
-impl Decoded {
+impl Head {
+    /// Reads the head of an image.
+    ///
+    /// # Errors
+    /// `Corruption` if it is damaged.
+    pub(crate) fn read(adjacency: &Adjacency, images: &Images, image: &FoundImage) -> Result<Self> {
+        let words = images.read_head(image)?;
+        let mut reader = Reader { words, path: &adjacency.images_path, image };
+        let list_count = adjacency.options.list_count();
+        if reader.array()? != [MAGIC, VERSION, list_count as u32] {
+            return Err(reader.damaged());
+        }
+        let mut shard = Shard {
+            first_vertex: (image.shard * SHARD_SPAN) as u32,
+            opened_sequence: image.sequence,
+            vertex_count: reader.u32()?,
+            degree_sum: reader.u64()?,
+            loop_count: reader.u64()?,
+            tombstone_count: reader.u64()?,
+            block_count: reader.u64()?,
+            vertices: (0..BITMAP_WORDS).map(|_| reader.u64()).collect::<Result<_>>()?,
+            ..Shard::default()
+        };
+        let (mut spans, mut runs) = (vec![Vec::with_capacity(SPANS); list_count], Vec::new());
+        for (list, span) in (0..list_count).flat_map(|list| (0..SPANS).map(move |span| (list, span))) {
+            let [run, is_pure, units] = reader.array()?;
+            spans[list].push(Span { run, is_pure: is_pure == 1, extents: None });
+            if units > 0 {
+                let first = u64::from(run / UNIT_LINES);
+                runs.push((list, span, first..first + u64::from(units)));
+            }
+        }
+        let mut extents = Vec::new();
+        for space in &mut shard.spaces {
+            extents.push(read_space(&mut reader, space)?);
+        }
+        Ok(Self { shard, spans, runs, extents })
+    }
+
     /// Returns the units that the image names, each with the sub-graph that they are of.
-    pub(crate) fn units(&self, adjacency: &Adjacency) -> Vec<(usize, Range<u64>)> {
+    pub(crate) fn units(&self, adjacency: &Adjacency, number: usize) -> Vec<(usize, Range<u64>)> {
         let partition = adjacency.sub_graphs.partition;
         let of_runs = self
             .runs
             .iter()
-            .map(|(list, _, units)| (partition.sub_graph(self.number, *list), units.clone()));
-        let slots = partition.of_slots(self.number).into_iter().zip(&self.extents);
+            .map(|(list, _, units)| (partition.sub_graph(number, *list), units.clone()));
+        let slots = partition.of_slots(number).into_iter().zip(&self.extents);
         let of_slots = slots.flat_map(|(sub_graph, units)| {
             units.iter().map(move |units| (sub_graph, units.clone()))
         });
         of_runs.chain(of_slots).collect()
     }
 
-    /// Makes the units those of the shard. Returns it, and what its image holds on to.
-    pub(crate) fn finish(mut self, adjacency: &Adjacency) -> (Shard, Vec<Arc<Extents>>) {
+    /// Makes the units those of the shard and of its image. Returns the shard.
+    pub(crate) fn finish(
+        mut self,
+        adjacency: &Adjacency,
+        images: &Images,
+        image: &FoundImage,
+    ) -> Shard {
         let (sub_graphs, mut all) = (&adjacency.sub_graphs, Vec::new());
         let partition = sub_graphs.partition;
         let mut own = |sub_graph: usize, units| {
@@ -157,94 +212,70 @@ impl Decoded {
             Some(extents)
         };
         for (list, span, units) in self.runs {
-            let sub_graph = partition.sub_graph(self.number, list);
-            self.shard.lists[list].spans[span].extents = own(sub_graph, vec![units]);
+            let sub_graph = partition.sub_graph(image.shard, list);
+            self.spans[list][span].extents = own(sub_graph, vec![units]);
         }
-        let slots = partition.of_slots(self.number);
+        let slots = partition.of_slots(image.shard);
         for ((space, units), sub_graph) in self.shard.spaces.iter_mut().zip(self.extents).zip(slots)
         {
             if !units.is_empty() {
                 space.extents = own(sub_graph, units);
             }
         }
-        (self.shard, all)
+        let _own = images.keep(image, all);
+        self.shard.unread = Some(Unread { image: image.clone(), spans: self.spans, _own });
+        self.shard
     }
 }
 
-/// Reads the image of a shard. What it points to on the medium is looked at when the shard is first
-/// read.
-///
-/// # Errors
-/// `Corruption` if it is damaged; `NoSpace` if there is no memory.
-pub(crate) fn decode(
-    adjacency: &Adjacency,
-    images: &Images,
-    image: &FoundImage,
-) -> Result<Decoded> {
-    let words = images.read(image)?;
-    let mut reader = Reader { words, adjacency, image };
-    let [magic, version, list_count, vertex_count] = reader.array()?;
-    let mut shard = Shard::default();
-    if (magic, version) != (MAGIC, VERSION) || list_count as usize != adjacency.options.list_count()
-    {
-        return Err(reader.damaged());
+fn read_space(reader: &mut Reader, space: &mut ShardSpace) -> Result<Vec<Range<u64>>> {
+    space.unit_count = reader.u64()?;
+    space.extent = reader.ranges()?.pop().unwrap_or_default();
+    space.spare = reader.ranges()?;
+    for leftovers in &mut space.leftovers {
+        let count = reader.u32()? as usize;
+        *leftovers = reader.take(count)?.iter().map(|word| word.load(Relaxed)).collect();
     }
-    shard.materialize(image.shard, list_count as usize, adjacency.memory())?;
-    shard.is_checked = AtomicBool::new(false);
-    shard.opened_sequence = image.sequence;
-    shard.vertex_count = vertex_count;
-    shard.degree_sum = reader.u64()?;
-    shard.loop_count = reader.u64()?;
-    shard.tombstone_count = reader.u64()?;
-    shard.block_count = reader.u64()?;
-    for index in 0..BITMAP_WORDS {
-        shard.vertices[index] = reader.u64()?;
-    }
-    let mut runs = Vec::new();
-    for list in 0..shard.lists.len() {
-        decode_list(&mut reader, list, &mut shard.lists[list], &mut runs)?;
-    }
-    let mut extents = Vec::new();
-    for space in &mut shard.spaces {
-        space.unit_count = reader.u64()?;
-        space.extent = reader.ranges()?.pop().unwrap_or_default();
-        space.spare = reader.ranges()?;
-        for leftovers in &mut space.leftovers {
-            let count = reader.u32()? as usize;
-            *leftovers = reader.take(count)?.iter().map(|word| word.load(Relaxed)).collect();
-        }
-        extents.push(reader.ranges()?);
-    }
-    Ok(Decoded { number: image.shard, shard, runs, extents })
+    reader.ranges()
 }
 
-fn decode_list(
-    reader: &mut Reader,
-    number: usize,
-    list: &mut List,
-    runs: &mut Vec<(usize, usize, Range<u64>)>,
-) -> Result<()> {
-    for span in 0..SPANS {
-        let [run, is_pure, units] = reader.array()?;
-        list.spans[span] = Span { run, is_pure: is_pure == 1, extents: None };
-        if units > 0 {
-            let first = u64::from(run / super::block::UNIT_LINES);
-            runs.push((number, span, first..first + u64::from(units)));
+impl Unread {
+    /// Reads the lists of the shard. What they point to on the medium is not looked at.
+    ///
+    /// # Errors
+    /// `Corruption` if the image is damaged; `NoSpace` if there is no memory.
+    pub(crate) fn read(&self, adjacency: &Adjacency, images: &Images) -> Result<Vec<List>> {
+        let Self { image, spans, .. } = self;
+        let words = images.read_body(image)?;
+        let mut reader = Reader { words, path: &adjacency.images_path, image };
+        let (partition, tables, pool) = adjacency.memory();
+        let entry_words = adjacency.options.entry_words() as u32;
+        let read = |(number, spans): (usize, &Vec<Span>)| {
+            let sub_graph = partition.sub_graph(image.shard, number);
+            let mut list = List::new(sub_graph, spans.clone(), tables, pool)?;
+            read_list(&mut reader, entry_words, &mut list)?;
+            Ok(list)
+        };
+        spans.iter().enumerate().map(read).collect()
+    }
+}
+
+fn read_list(reader: &mut Reader, entry_words: u32, list: &mut List) -> Result<()> {
+    let bits: [u32; BIT_WORDS] = reader.array()?;
+    for local in (0..SHARD_SPAN).filter(|local| bits[local / 32] >> (local % 32) & 1 == 1) {
+        let counts = reader.u32()?;
+        let [head, degree] = match counts & IS_BUFFER {
+            0 => reader.array()?,
+            _ => [NO_BLOCK, u32::from(counts as u16) / entry_words],
+        };
+        let entry = Entry::new([head, degree, 0, counts & !IS_BUFFER]);
+        let buffered = usize::from(entry.buffered);
+        let is_possible = buffered == 0
+            || (1..=CLASS_MAX).contains(&entry.class) && buffered <= buffers::words_of(entry.class);
+        if !is_possible {
+            return Err(reader.damaged());
         }
-    }
-    let row_count = reader.u32()? as usize;
-    if row_count > SHARD_SPAN {
-        return Err(reader.damaged());
-    }
-    let rows = reader.take(row_count * ROW_WORDS)?;
-    let steps = reader.u32()? as usize;
-    let buffered = reader.take(steps * STEP_WORDS)?;
-    for (local, row) in rows.chunks_exact(ROW_WORDS).enumerate() {
-        let entry = Entry::load(row);
-        let start = entry.buffer as usize * STEP_WORDS;
-        let words = buffered.get(start..start + usize::from(entry.buffered));
-        let words = words.ok_or_else(|| reader.damaged())?;
-        list.restore(local, entry, words)?;
+        list.restore(local, entry, reader.take(buffered)?)?;
     }
     for _ in 0..reader.u32()? {
         let [local, count] = reader.array()?;
@@ -261,14 +292,14 @@ fn decode_list(
 /// Reads an image word by word.
 struct Reader<'a> {
     words: &'a [AtomicU32],
-    adjacency: &'a Adjacency,
+    path: &'a Path,
     image: &'a FoundImage,
 }
 
 impl<'a> Reader<'a> {
     fn damaged(&self) -> Error {
         Error::Corruption {
-            path: self.adjacency.images_path(),
+            path: self.path.to_owned(),
             offset: self.image.offset,
             what: format!("the image of shard {}", self.image.shard),
             expected: "a whole one of this layout".into(),

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::Homes;
 use everedge_core::par::{self, PerThread};
@@ -40,7 +39,7 @@ pub(crate) struct Adjacency {
     /// None where bytes are gone with the process.
     pub images: Option<Images>,
     pub salt: u32,
-    images_path: PathBuf,
+    pub images_path: PathBuf,
     /// Why the medium did not take a block, unless it was only full.
     failure: Mutex<Option<Error>>,
 }
@@ -77,11 +76,6 @@ impl Adjacency {
         (self.sub_graphs.partition, &self.tables, &self.pool)
     }
 
-    /// Returns the file of images.
-    pub(crate) fn images_path(&self) -> PathBuf {
-        self.images_path.clone()
-    }
-
     fn context<'a>(&'a self, round: &RoundContext<'a>) -> Context<'a> {
         Context {
             sub_graphs: &self.sub_graphs,
@@ -93,23 +87,39 @@ impl Adjacency {
             directed: self.options.directed,
             compaction: self.options.tuning.compaction,
             deletion: self.options.tuning.deletion,
-            replaying: round.is_replaying,
             first_sequence: round.first_sequence,
             weights: round.weights,
             failure: &self.failure,
         }
     }
 
-    /// Looks at all that a shard points to on the medium, once after opening.
+    /// Reads what is unread of a shard, and looks at all that it points to on the medium.
     ///
     /// # Errors
-    /// `Corruption` if something of it is damaged.
-    pub(crate) fn check(&self, shard: &Shard) -> Result<()> {
-        if !shard.is_checked.load(Relaxed) && !shard.lists.is_empty() {
-            shard.check_pieces(&self.places, self.salt)?;
-            shard.is_checked.store(true, Relaxed);
+    /// `Corruption` if something of it is damaged; it stays unread then. `NoSpace` if there is no
+    /// memory.
+    fn read(&self, shard: &mut Shard) -> Result<()> {
+        let (Some(unread), Some(images)) = (&shard.unread, &self.images) else { return Ok(()) };
+        shard.lists = unread.read(self, images)?;
+        match shard.check_pieces(&self.places, self.salt) {
+            Ok(()) => shard.unread = None,
+            Err(error) => {
+                shard.lists.clear();
+                return Err(error);
+            }
         }
         Ok(())
+    }
+
+    /// As [`Self::read`], of a shard that others may share.
+    pub(crate) fn read_shared(&self, shared: &mut Arc<Shard>) -> Result<()> {
+        if shared.unread.is_none() {
+            return Ok(());
+        }
+        if Arc::get_mut(shared).is_none() {
+            *shared = Arc::new(shared.copy()?);
+        }
+        self.read(Arc::get_mut(shared).expect("a new copy is not shared"))
     }
 
     /// Compacts some shards, which count when they are saved, and adds to what was done.
@@ -125,7 +135,7 @@ impl Adjacency {
         let nodes = &self.sub_graphs.nodes;
         let home = |index| nodes.home(shards.start + index, 0);
         let write = |_: usize, shard: &mut [Arc<Shard>]| {
-            self.check(&shard[0])?;
+            self.read_shared(&mut shard[0])?;
             NewRuns::write(&context, sequence.saturating_sub(1), &shard[0])
         };
         let group = &mut archive.shards[shards.clone()];
@@ -188,7 +198,7 @@ impl Layout for Adjacency {
 
     fn prepare(&self, number: usize, shard: &mut Shard) -> Result<()> {
         shard.materialize(number, self.options.list_count(), self.memory())?;
-        self.check(shard)
+        self.read(shard)
     }
 
     fn take(&self, round: &RoundContext, shard: &mut Shard, mut parts: Parts) -> Result<()> {
@@ -239,6 +249,7 @@ impl Layout for Adjacency {
     ) -> Result<()> {
         let Some(images) = &self.images else { return Ok(()) };
         let context = self.context(&no_round(sequence));
+        let entry_words = self.options.entry_words();
         // An image is large enough that each in memory of its own would be given back each time.
         let buffers = PerThread::new(Vec::new);
         let save = |_: usize, shard: &mut [(usize, &mut Arc<Shard>)]| {
@@ -255,8 +266,8 @@ impl Layout for Adjacency {
                 }
             }
             buffers.with(|words| {
-                let extents = image::encode(shared, words);
-                images.store(*number, (sequence, epoch), words, extents)
+                let (head_words, extents) = image::encode(shared, entry_words, words);
+                images.store(*number, (sequence, epoch), (words, head_words), extents)
             })
         };
         let saved = par::map_chunks_mut(shards, 1, save).into_iter().collect::<Result<()>>();
@@ -291,15 +302,17 @@ impl Layout for Adjacency {
         let context = self.context(&no_round(sequence));
         let nodes = &self.sub_graphs.nodes;
         let home = |index| nodes.home(index, 0);
-        let flush = |_: usize, shard: &mut [Arc<Shard>]| match &mut shard[0] {
-            shard if !shard.has_unflushed() => Ok(()),
-            shard => {
-                if Arc::get_mut(shard).is_none() {
-                    *shard = Arc::new(shard.copy()?);
-                }
-                let own = Arc::get_mut(shard).expect("a new copy is not shared");
-                own.flush_all(&context, sequence.saturating_sub(1))
+        let flush = |_: usize, shard: &mut [Arc<Shard>]| {
+            let shard = &mut shard[0];
+            self.read_shared(shard)?;
+            if !shard.has_unflushed() {
+                return Ok(());
             }
+            if Arc::get_mut(shard).is_none() {
+                *shard = Arc::new(shard.copy()?);
+            }
+            let own = Arc::get_mut(shard).expect("a new copy is not shared");
+            own.flush_all(&context, sequence.saturating_sub(1))
         };
         let shards = &mut archive.shards[..];
         let flushed = par::map_chunks_mut_at_home(nodes.homes(), shards, 1, home, flush);
@@ -321,8 +334,8 @@ impl Layout for Adjacency {
     }
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
-        let check = |shards: &[Arc<Shard>]| shards.iter().try_for_each(|shard| self.check(shard));
-        par::map_chunks(&archive.shards, 1, check).into_iter().collect::<Result<()>>()?;
+        let read = |_: usize, shard: &mut [Arc<Shard>]| self.read_shared(&mut shard[0]);
+        par::map_chunks_mut(&mut archive.shards, 1, read).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, self))
     }
 

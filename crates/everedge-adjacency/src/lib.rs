@@ -28,9 +28,9 @@
 //! the log and the space.
 //!
 //! # Recovery
-//! On the medium: blocks, runs, images and log. An opening reads the images of shards and replays
-//! the log past them, after a close, a kill and a power loss alike; what no image names is free. What
-//! an image points to is looked at when its shard is first read.
+//! On the medium: blocks, runs, images and log. An opening reads the heads of images and replays the
+//! log past them, after a close, a kill and a power loss alike; what no image names is free. The rest
+//! of an image, and what it points to, is read and checked when its shard is first asked for.
 
 mod block;
 mod buffers;
@@ -59,6 +59,7 @@ pub use self::parts::{Direction, ListPart};
 pub use self::snapshot::{Neighbors, Snapshot, WeightedNeighbors};
 pub use self::subgraphs::Split;
 
+use self::image::Head;
 use self::layout::Adjacency;
 use self::shard::Shard;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
@@ -185,28 +186,28 @@ impl AdjacencyGraph {
     }
 }
 
-/// Reads the shards that images are of, on all threads; units that none of them names are free.
+/// Reads what the heads of images say of their shards, on all threads; units that none of them names
+/// are free.
 fn read_shards(
     layout: &mut Adjacency,
     images: &Images,
     found: &[FoundImage],
 ) -> Result<Vec<Arc<Shard>>> {
-    let decode = |found: &[FoundImage]| image::decode(layout, images, &found[0]);
-    let decoded = par::map_chunks(found, 1, decode).into_iter().collect::<Result<Vec<_>>>()?;
+    let read = |found: &[FoundImage]| Head::read(layout, images, &found[0]);
+    let heads = par::map_chunks(found, 1, read).into_iter().collect::<Result<Vec<_>>>()?;
     let mut used = vec![Vec::new(); layout.places.blocks.len()];
-    for (sub_graph, units) in decoded.iter().flat_map(|shard| shard.units(layout)) {
-        used[sub_graph].push(units);
+    for (head, image) in heads.iter().zip(found) {
+        for (sub_graph, units) in head.units(layout, image.shard) {
+            used[sub_graph].push(units);
+        }
     }
     let spaces = layout.places.blocks.iter().zip(&mut used);
     let spaces = spaces.map(|(region, used)| Space::of_used(region.clone(), FIRST_UNIT, used));
     layout.sub_graphs.adopt(spaces.collect::<Result<_>>()?);
     let count = found.iter().map(|image| image.shard + 1).max().unwrap_or(0);
     let mut shards: Vec<Arc<Shard>> = vec![Arc::default(); count];
-    for (decoded, image) in decoded.into_iter().zip(found) {
-        let number = decoded.number;
-        let (shard, extents) = decoded.finish(layout);
-        images.keep(image, extents);
-        shards[number] = Arc::new(shard);
+    for (head, image) in heads.into_iter().zip(found) {
+        shards[image.shard] = Arc::new(head.finish(layout, images, image));
     }
     Ok(shards)
 }

@@ -82,13 +82,17 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Makes empty lists of the vertices of a shard.
+    /// Makes lists of the vertices of a shard that have nothing but runs.
     ///
     /// # Errors
     /// `NoSpace` if there is no memory for them.
-    pub(crate) fn new(sub_graph: usize, tables: &Arc<Tables>, pool: &Arc<Pool>) -> Result<Self> {
+    pub(crate) fn new(
+        sub_graph: usize,
+        spans: Vec<Span>,
+        tables: &Arc<Tables>,
+        pool: &Arc<Pool>,
+    ) -> Result<Self> {
         let (table, buffers) = (Table::new(tables)?, Buffers::new(pool.clone()));
-        let spans = vec![Span::default(); SHARD_SPAN / run::SPAN];
         Ok(Self { sub_graph, table, spans, buffers, spills: FxHashMap::default() })
     }
 
@@ -165,6 +169,15 @@ impl List {
     pub(crate) fn warm(&self, context: &Context, local: Option<usize>) {
         if let Some(entry) = local.map(|local| self.entry(local)) {
             buffers::prefetch(&context.places.buffers, entry.buffer, entry.buffered.into());
+        }
+    }
+
+    /// Starts loading the buffer of `local`, if there is one, into the cache.
+    #[inline]
+    pub(crate) fn warm_buffer(&self, local: usize) {
+        if local < SHARD_SPAN {
+            let words = words_of(self.buffers.region(), &self.entry(local));
+            words.chunks(LINE_WORDS).for_each(prefetch);
         }
     }
 

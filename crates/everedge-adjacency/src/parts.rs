@@ -11,7 +11,7 @@ use everedge_core::VertexId;
 use super::AdjacencyGraph;
 use super::list::List;
 use everedge_live::SHARD_SPAN;
-use everedge_live::{Archive, Result};
+use everedge_live::Result;
 use everedge_live::{DELETION, VERTEX};
 
 /// What one place holds of a vertex's list, each in the order of arrival.
@@ -77,26 +77,32 @@ impl AdjacencyGraph {
     }
 
     /// Returns what the vertex buffers hold of `v`, and what of it found no room on the medium.
-    pub fn buffered_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
+    ///
+    /// # Errors
+    /// `Corruption` if its shard has not been read yet and is damaged.
+    pub fn buffered_neighbors(&self, v: VertexId, direction: Direction) -> Result<ListPart> {
         let mut part = ListPart::default();
         self.with_list(v, direction, |list, local| {
             let entry_words = self.live.core.layout.options.entry_words();
             let places = &self.live.core.layout.places;
             list.spilled_words(local).for_each(|words| part.add_all(words, entry_words));
             part.add_all(list.buffered(&places.buffers, local), entry_words);
-        });
-        part
+        })?;
+        Ok(part)
     }
 
     /// Returns what blocks and runs hold of `v`.
-    pub fn flushed_neighbors(&self, v: VertexId, direction: Direction) -> ListPart {
+    ///
+    /// # Errors
+    /// As [`Self::buffered_neighbors`].
+    pub fn flushed_neighbors(&self, v: VertexId, direction: Direction) -> Result<ListPart> {
         let mut part = ListPart::default();
         self.with_list(v, direction, |list, local| {
             let entry_words = self.live.core.layout.options.entry_words();
             let flushed = list.flushed(&self.live.core.layout.places, local);
             flushed.into_iter().for_each(|words| part.add_all(words, entry_words));
-        });
-        part
+        })?;
+        Ok(part)
     }
 
     /// Moves everything that is logged into the lists (the paper's `buffer_all_edges`).
@@ -110,18 +116,25 @@ impl AdjacencyGraph {
     }
 
     /// Calls `see` on the list of `v` if there is one, which stays as it is meanwhile.
-    fn with_list(&self, v: VertexId, direction: Direction, see: impl FnOnce(&List, usize)) {
-        let options = &self.live.core.layout.options;
+    fn with_list(
+        &self,
+        v: VertexId,
+        direction: Direction,
+        see: impl FnOnce(&List, usize),
+    ) -> Result<()> {
+        let layout = &self.live.core.layout;
+        let options = &layout.options;
         let list = match direction {
             Direction::In if options.directed => 1,
             _ => 0,
         };
-        let archive = self.live.core.archive();
-        let Archive { shards, .. } = &*archive;
-        if let Some(lists) =
-            shards.get(v as usize / SHARD_SPAN).and_then(|shard| shard.lists.get(list))
-        {
-            see(lists, v as usize % SHARD_SPAN);
+        let mut archive = self.live.core.archive();
+        if let Some(shard) = archive.shards.get_mut(v as usize / SHARD_SPAN) {
+            layout.read_shared(shard)?;
+            if let Some(lists) = shard.lists.get(list) {
+                see(lists, v as usize % SHARD_SPAN);
+            }
         }
+        Ok(())
     }
 }

@@ -1,8 +1,7 @@
 //! A shard: the neighbor lists of 4,096 consecutive vertices, updated by one thread at a time.
 //!
 //! Source: XPGraph §3.3 (tombstones), §3.4 (ranged edge lists that are archived in parallel).
-//! Differences: an update is replayed only past the sequence number of the shard's image;
-//! whether a deletion finds its edge is decided by one scan of the list for all the updates of a
+//! Difference: whether a deletion finds its edge is decided by one scan of the list for all the updates of a
 //! vertex in a round.
 //!
 //! # Invariants
@@ -10,7 +9,7 @@
 //!   the first list, `loop_count` the self-loops in it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 use parking_lot::Mutex;
@@ -18,8 +17,10 @@ use rustc_hash::FxHashMap;
 
 use super::block::{self, BlockHeader};
 use super::buffers::{Plan, Pool};
-use super::list::{List, Places, Spill};
+use super::image::Unread;
+use super::list::{List, Places, Span, Spill};
 use super::options::{Compacting, Deleting};
+use super::run::SPAN;
 use super::space::ShardSpace;
 use super::subgraphs::{Partition, SHARD_SPACES, SubGraphs};
 use super::table::{Entry, Tables};
@@ -46,8 +47,6 @@ pub(crate) struct Context<'a> {
     pub directed: bool,
     pub compaction: Compacting,
     pub deletion: Deleting,
-    /// Whether some updates may be in the shard already: at opening.
-    pub replaying: bool,
     /// The sequence number of the round's first update.
     pub first_sequence: u64,
     /// The weight, as bits, of each update of the round.
@@ -62,8 +61,8 @@ pub(crate) struct Shard {
     pub first_vertex: VertexId,
     /// All updates before this one were in it when the graph was opened.
     pub opened_sequence: u64,
-    /// Whether its bytes on the medium were looked at since the graph was opened.
-    pub is_checked: AtomicBool,
+    /// Since the graph was opened nobody has asked for its lists: they are still to be read.
+    pub unread: Option<Unread>,
     pub lists: Vec<List>,
     pub vertices: Vec<u64>,
     pub vertex_count: u32,
@@ -90,11 +89,11 @@ impl Shard {
         (partition, tables, pool): (Partition, &Arc<Tables>, &Arc<Pool>),
     ) -> Result<()> {
         if self.vertices.is_empty() {
-            let list = |list| List::new(partition.sub_graph(index, list), tables, pool);
+            let spans = || vec![Span::default(); SHARD_SPAN / SPAN];
+            let list = |list| List::new(partition.sub_graph(index, list), spans(), tables, pool);
             self.lists = (0..list_count).map(list).collect::<Result<_>>()?;
             self.first_vertex = (index * SHARD_SPAN) as u32;
             self.vertices = vec![0; BITMAP_WORDS];
-            self.is_checked = AtomicBool::new(true);
         }
         Ok(())
     }
@@ -113,7 +112,7 @@ impl Shard {
             lists: self.lists.iter().map(List::copy).collect::<Result<_>>()?,
             vertices: self.vertices.clone(),
             spaces: self.spaces.clone(),
-            is_checked: AtomicBool::new(self.is_checked.load(Relaxed)),
+            unread: self.unread.clone(),
             ..*self
         })
     }
@@ -121,7 +120,7 @@ impl Shard {
     /// Whether what was deleted is so many percent of what the lists hold: a tombstone stands for
     /// two entries, itself and the one that it takes away.
     pub(crate) fn is_worn(&self, percent: u32) -> bool {
-        if percent == 0 || self.tombstone_count < TOMBSTONES_MIN {
+        if percent == 0 || self.tombstone_count < TOMBSTONES_MIN || self.unread.is_some() {
             return false;
         }
         let degrees = |list: &List| list.table.entries().map(|entry| u64::from(entry.degree)).sum();
@@ -158,7 +157,7 @@ impl Shard {
     /// Applies a part of a round to one list. A list past the last keeps no neighbors, only that
     /// its vertices are vertices.
     pub(crate) fn take(&mut self, context: &Context, list: usize, part: &Part) -> Result<()> {
-        if part.has_deletions || context.simple || self.may_know(context) {
+        if part.has_deletions || context.simple {
             return part
                 .runs()
                 .try_for_each(|(local, updates)| self.apply(context, list, local, updates));
@@ -190,13 +189,6 @@ impl Shard {
         local: usize,
         updates: &[Update],
     ) -> Result<()> {
-        let known = match self.may_know(context) {
-            true => {
-                updates.partition_point(|update| context.sequence(*update) < self.opened_sequence)
-            }
-            false => 0,
-        };
-        let updates = &updates[known..];
         if updates.iter().any(|update| !update.is_deletion()) {
             self.note_vertex(local, true);
         }
@@ -269,11 +261,6 @@ impl Shard {
     /// Returns whether [`Self::flush_all`] has something to do.
     pub(crate) fn has_unflushed(&self) -> bool {
         self.lists.iter().any(|list| list.buffer_bytes() > 0 || list.has_spills())
-    }
-
-    /// Whether some updates of the round were in the shard when the graph was opened.
-    fn may_know(&self, context: &Context) -> bool {
-        context.replaying && self.opened_sequence > context.first_sequence
     }
 
     /// Makes an id a vertex, or ends it.

@@ -18,7 +18,7 @@ use everedge_live::SHARD_SPAN;
 use everedge_medium::Region;
 
 const ROW_BYTES: u64 = 16;
-pub(crate) const ROW_WORDS: usize = ROW_BYTES as usize / 4;
+const ROW_WORDS: usize = ROW_BYTES as usize / 4;
 /// Bytes of a table.
 const TABLE_BYTES: u64 = SHARD_SPAN as u64 * ROW_BYTES;
 const TABLE_WORDS: usize = TABLE_BYTES as usize / 4;
@@ -53,13 +53,13 @@ impl Entry {
         !(self.has_tombstones | self.has_spills)
     }
 
+    /// Returns the row that four words are.
     #[inline(always)]
-    pub(crate) fn load(row: &[AtomicU32]) -> Self {
-        let counts = row[3].load(Relaxed);
+    pub(crate) fn new([head, degree, buffer, counts]: [u32; ROW_WORDS]) -> Self {
         Self {
-            head: row[0].load(Relaxed),
-            degree: row[1].load(Relaxed),
-            buffer: row[2].load(Relaxed),
+            head,
+            degree,
+            buffer,
             buffered: counts as u16,
             class: (counts >> 16) as u8,
             has_tombstones: counts & HAS_TOMBSTONES != 0,
@@ -68,13 +68,23 @@ impl Entry {
     }
 
     #[inline(always)]
-    pub(crate) fn row(&self) -> [u64; 2] {
-        let counts = u32::from(self.buffered)
+    fn load(row: &[AtomicU32]) -> Self {
+        Self::new(std::array::from_fn(|word| row[word].load(Relaxed)))
+    }
+
+    /// Returns the last word of the row: words, class and flags.
+    #[inline(always)]
+    pub(crate) fn counts(&self) -> u32 {
+        u32::from(self.buffered)
             | u32::from(self.class) << 16
             | u32::from(self.has_tombstones) << HAS_TOMBSTONES.trailing_zeros()
-            | u32::from(self.has_spills) << HAS_SPILLS.trailing_zeros();
+            | u32::from(self.has_spills) << HAS_SPILLS.trailing_zeros()
+    }
+
+    #[inline(always)]
+    fn row(&self) -> [u64; 2] {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        [pair(self.head, self.degree), pair(self.buffer, counts)]
+        [pair(self.head, self.degree), pair(self.buffer, self.counts())]
     }
 }
 

@@ -22,9 +22,16 @@ impl AdjacencyGraph {
     /// If the log's tail cannot be archived.
     pub fn verify(&self) -> Result<Verification> {
         let core = &self.live.core;
-        let shards = core.settled()?.shards.clone();
         let mut report = Verification::default();
-        shards.iter().for_each(|shard| verify_shard(&core.layout, shard, &mut report));
+        let mut archive = core.settled()?;
+        for shard in &mut archive.shards {
+            if let Err(error) = core.layout.read_shared(shard) {
+                report.check(false, || error.to_string());
+            }
+        }
+        let shards = archive.shards.clone();
+        drop(archive);
+        shards.iter().filter(|shard| shard.unread.is_none()).for_each(|shard| verify_shard(&core.layout, shard, &mut report));
         if report.problems.is_empty() && core.layout.options.list_count() == 2 {
             verify_mirror(&self.snapshot()?, &mut report);
         }

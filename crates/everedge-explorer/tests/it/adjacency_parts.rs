@@ -29,8 +29,8 @@ fn an_edge_goes_from_the_log_to_the_buffers_to_the_blocks() {
     let parts = |v, direction| {
         [
             graph.logged_neighbors(v, direction),
-            graph.buffered_neighbors(v, direction),
-            graph.flushed_neighbors(v, direction),
+            graph.buffered_neighbors(v, direction).unwrap(),
+            graph.flushed_neighbors(v, direction).unwrap(),
         ]
     };
     let none = part(&[], &[]);
@@ -63,7 +63,7 @@ fn an_undirected_edge_is_at_both_ends_and_a_self_loop_at_one() {
         assert_eq!(graph.logged_neighbors(2, direction), part(&[1, 2], &[]));
     }
     graph.archive_all().unwrap();
-    assert_eq!(graph.buffered_neighbors(2, Direction::In), part(&[1, 2], &[]));
+    assert_eq!(graph.buffered_neighbors(2, Direction::In).unwrap(), part(&[1, 2], &[]));
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn lists_of_which_much_is_deleted_are_compacted_by_themselves() {
         let edges: Vec<Edge> = (0..9000).map(|i| (i % 90, 100 + i / 90)).collect();
         graph.insert(&edges, None).unwrap();
         graph.apply(&Batch::deletions(edges[..3000].iter().copied(), false).unwrap()).unwrap();
-        let part = graph.flushed_neighbors(0, Direction::Out);
-        let buffered = graph.buffered_neighbors(0, Direction::Out);
+        let part = graph.flushed_neighbors(0, Direction::Out).unwrap();
+        let buffered = graph.buffered_neighbors(0, Direction::Out).unwrap();
         assert_eq!(part.deleted.is_empty() && buffered.deleted.is_empty(), is_compacted);
         assert_eq!(graph.snapshot().unwrap().edge_count(), 6000);
         assert!(graph.verify().unwrap().problems.is_empty());

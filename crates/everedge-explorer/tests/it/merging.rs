@@ -48,7 +48,7 @@ fn fill(volume: &Volume, options: &GraphOptions) -> (AdjacencyGraph, Model) {
 
 /// Whether runs hold the first neighbors of the hubs.
 fn is_merged(graph: &AdjacencyGraph) -> bool {
-    let neighbors = |hub| graph.flushed_neighbors(hub, Direction::Out).inserted;
+    let neighbors = |hub| graph.flushed_neighbors(hub, Direction::Out).unwrap().inserted;
     HUBS.iter().all(|&hub| neighbors(hub)[..STEP as usize].is_sorted())
 }
 

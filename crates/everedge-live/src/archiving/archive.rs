@@ -127,14 +127,16 @@ impl<L: Layout> Archive<L> {
         let first = round.first_sequence();
         let end = first + u64::from(round.len());
         let mut scratch = std::mem::take(&mut self.scratch);
-        let lacks = |number: usize| {
-            let holds_all = |shard: &Arc<L::Shard>| L::opened_sequence(shard) >= end;
-            !self.shards.get(number).is_some_and(holds_all)
-        };
         // Asked for each update, so not where all are wanted.
         let scattered = match self.is_replaying {
-            true => Scattered::new(layout.options(), round, &mut scratch, &lacks),
-            false => Scattered::new(layout.options(), round, &mut scratch, &|_| true),
+            true => {
+                let opened: Vec<u64> = self.shards.iter().map(|s| L::opened_sequence(s)).collect();
+                let lacks = |number: usize, index: u32| {
+                    opened.get(number).is_none_or(|&opened| opened <= first + u64::from(index))
+                };
+                Scattered::new(layout.options(), round, &mut scratch, &lacks)
+            }
+            false => Scattered::new(layout.options(), round, &mut scratch, &|_, _| true),
         };
         self.grow(scattered.shard_count());
         let context = RoundContext {

@@ -42,12 +42,13 @@ pub(super) struct Scattered<'a> {
 }
 
 impl<'a> Scattered<'a> {
-    /// Divides a round among the shards that are wanted; both loops over it run on all threads.
+    /// Divides a round among shards, of which `wants(shard, place in the round)` says what it is to
+    /// have; both loops over the round run on all threads.
     pub(super) fn new(
         options: &GraphOptions<impl Sync>,
         round: &Round,
         scratch: &'a mut Scratch,
-        wants: &(impl Fn(usize) -> bool + Sync),
+        wants: &(impl Fn(usize, u32) -> bool + Sync),
     ) -> Self {
         let chunk_updates = (round.len() / CHUNKS_MIN)
             .next_power_of_two()
@@ -78,7 +79,7 @@ impl<'a> Scattered<'a> {
         options: &GraphOptions<impl Sync>,
         round: &Round,
         (range, mut next): (Range<u32>, Vec<u32>),
-        wants: &impl Fn(usize) -> bool,
+        wants: &impl Fn(usize, u32) -> bool,
     ) {
         let words = &self.scratch.words[..];
         let mut put = |part: usize, owner: u32, neighbor: u32, index: u32| {
@@ -90,7 +91,7 @@ impl<'a> Scattered<'a> {
         };
         round.for_each_update(range.clone(), |index, src, dst| {
             let (vertex, mark) = (src & !DELETION, src & DELETION);
-            let [first, second] = parts_of(options, vertex, dst, wants);
+            let [first, second] = parts_of(options, (vertex, dst), |shard| wants(shard, index));
             if first != NO_PART {
                 put(first, vertex, dst | mark, index);
             }
@@ -141,7 +142,7 @@ fn count(
     options: &GraphOptions<impl Sync>,
     round: &Round,
     range: Range<u32>,
-    wants: &impl Fn(usize) -> bool,
+    wants: &impl Fn(usize, u32) -> bool,
 ) -> Vec<u32> {
     let mut counts: Vec<u32> = Vec::new();
     let mut count = |part: usize| {
@@ -150,8 +151,9 @@ fn count(
         }
         counts[part] += 1;
     };
-    round.for_each_update(range, |_, src, dst| {
-        let [first, second] = parts_of(options, src & !DELETION, dst, wants);
+    round.for_each_update(range, |index, src, dst| {
+        let ends = (src & !DELETION, dst);
+        let [first, second] = parts_of(options, ends, |shard| wants(shard, index));
         if first != NO_PART {
             count(first);
         }
@@ -184,9 +186,8 @@ fn starts_of(counts: &mut [Vec<u32>]) -> Vec<u32> {
 #[inline]
 fn parts_of(
     options: &GraphOptions<impl Sync>,
-    src: u32,
-    dst: u32,
-    wants: &impl Fn(usize) -> bool,
+    (src, dst): (u32, u32),
+    wants: impl Fn(usize) -> bool,
 ) -> [usize; SIDES] {
     let part = |vertex: u32, side: usize| match (vertex >> SHARD_BITS) as usize {
         shard if wants(shard) => SIDES * shard + side,

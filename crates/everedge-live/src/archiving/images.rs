@@ -1,13 +1,14 @@
 //! Images of shards: what an opening reads instead of building shards from the log.
 //!
-//! An image is what a shard is in memory, as words under a checksum, with the sequence number up
-//! to which it is complete. It lies anywhere in the file `images`. The file `shards` has a row of
-//! 64 bytes for each shard that exists, with two slots: one names the image that counts, the other
-//! is for the next one.
+//! An image is what a shard is in memory, as words, with the sequence number up to which it is
+//! complete. It lies anywhere in the file `images`. Its head is read by an opening, its body when the
+//! shard is first asked for. The file `shards` has a row of 64 bytes for each shard that exists, with
+//! two slots: one names the image that counts, the other is for the next one.
 //!
 //! ```text
 //! shards: head │ row │ row │ …      row: slot │ slot      slot: check, shard, epoch, length,
-//!                                                                place, sequence, checksum
+//!                                                                place, sequence, checksum of head
+//! image:  words of head, checksum of body, rest of head │ body
 //! ```
 //!
 //! # Invariants
@@ -40,7 +41,9 @@ pub const IMAGES: &str = "images";
 pub const SHARDS: &str = "shards";
 
 const MAGIC: u32 = u32::from_le_bytes(*b"IMGS");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The first words of a head: how many it has, and the checksum of the body.
+pub const IMAGE_HEAD_WORDS: usize = 2;
 const ROW_BYTES: u64 = 64;
 const SLOT_WORDS: usize = 8;
 const SLOT_BYTES: u64 = 4 * SLOT_WORDS as u64;
@@ -140,6 +143,7 @@ pub struct Images {
 }
 
 /// An image that counts, as opening finds it.
+#[derive(Clone)]
 pub struct FoundImage {
     /// The number of its shard.
     pub shard: usize,
@@ -265,37 +269,73 @@ impl Images {
         Ok((Self { directory, space: Arc::new(space), salt, state }, found))
     }
 
-    /// Returns the words of an image, after a look at their checksum.
+    /// Returns the head of an image, after a look at its checksum.
     ///
     /// # Errors
-    /// `Corruption` if they are damaged.
-    pub fn read(&self, image: &FoundImage) -> Result<&[AtomicU32]> {
-        let region = self.space.region();
-        let words = region.words(image.offset, image.words);
-        let found = crc_of_shared(self.salt, words);
-        match region.checksum_matches(Site::Image, image.checksum, found) {
-            true => Ok(words),
-            false => Err(Error::Corruption {
-                path: region.path().to_owned(),
-                offset: image.offset,
-                what: format!("the image of shard {}", image.shard),
-                expected: format!("checksum {:08x}", image.checksum),
-                found: format!("{found:08x}"),
-            }),
+    /// `Corruption` if it is damaged.
+    pub fn read_head(&self, image: &FoundImage) -> Result<&[AtomicU32]> {
+        let [head, _] = self.parts(image)?;
+        self.check(image, head, image.checksum)?;
+        Ok(&head[IMAGE_HEAD_WORDS..])
+    }
+
+    /// Returns the body of an image, after a look at its checksum.
+    ///
+    /// # Errors
+    /// `Corruption` if it is damaged.
+    pub fn read_body(&self, image: &FoundImage) -> Result<&[AtomicU32]> {
+        let [head, body] = self.parts(image)?;
+        self.check(image, body, head[1].load(Relaxed))?;
+        Ok(body)
+    }
+
+    fn parts(&self, image: &FoundImage) -> Result<[&[AtomicU32]; 2]> {
+        let words = self.space.region().words(image.offset, image.words);
+        let head_words = words.first().map_or(0, |word| word.load(Relaxed) as usize);
+        match words.split_at_checked(head_words) {
+            Some((head, body)) if head_words >= IMAGE_HEAD_WORDS => Ok([head, body]),
+            _ => {
+                let expected = format!("a head of at most {} words", image.words);
+                Err(self.damaged(image, expected, format!("{head_words} words")))
+            }
         }
     }
 
-    /// After opening: an image that counts holds on to its own units and to `extents`, which it
-    /// names.
-    pub fn keep(&self, image: &FoundImage, mut extents: Vec<Arc<Extents>>) {
-        extents.push(Extents::new(&self.space, vec![image.units()]));
+    fn check(&self, image: &FoundImage, words: &[AtomicU32], checksum: u32) -> Result<()> {
+        let found = crc_of_shared(self.salt, words);
+        match self.space.region().checksum_matches(Site::Image, checksum, found) {
+            true => Ok(()),
+            false => {
+                let expected = format!("checksum {checksum:08x}");
+                Err(self.damaged(image, expected, format!("{found:08x}")))
+            }
+        }
+    }
+
+    fn damaged(&self, image: &FoundImage, expected: String, found: String) -> Error {
+        Error::Corruption {
+            path: self.space.region().path().to_owned(),
+            offset: image.offset,
+            what: format!("the image of shard {}", image.shard),
+            expected,
+            found,
+        }
+    }
+
+    /// After opening: an image that counts holds on to its own units, which are returned, and to
+    /// `extents`, which it names.
+    pub fn keep(&self, image: &FoundImage, mut extents: Vec<Arc<Extents>>) -> Arc<Extents> {
+        let own = Extents::new(&self.space, vec![image.units()]);
+        extents.push(own.clone());
         let mut state = self.state.lock();
         let row = state.rows.get_mut(&image.shard).expect("a row that was found");
         let slot = row.current.as_ref().map_or(0, |current| current.0);
         row.current = Some((slot, Held { check: image.check, _extents: extents }));
+        own
     }
 
-    /// Stores an image of a shard that is to count from `epoch` on; it names `extents`.
+    /// Stores an image of a shard that is to count from `epoch` on; it names `extents`. The first
+    /// of its words are its head, in which [`IMAGE_HEAD_WORDS`] are filled in here.
     ///
     /// # Errors
     /// `NoSpace` if the medium is full: [`Self::drop_next`] is to be called then.
@@ -303,18 +343,19 @@ impl Images {
         &self,
         shard: usize,
         (sequence, epoch): (u64, u32),
-        words: &[u32],
+        (words, head_words): (&mut [u32], usize),
         mut extents: Vec<Arc<Extents>>,
     ) -> Result<()> {
+        let crc = |words: &[u32]| crc32c::crc32c_append(self.salt, bytemuck::cast_slice(words));
+        (words[0], words[1]) = (head_words as u32, crc(&words[head_words..]));
         let own = Extents::new(&self.space, Vec::new());
         let unit = own.take(units_for(words.len()), units_for(words.len()))?.start;
         let region = self.space.region();
         let offset = unit * UNIT_BYTES;
-        region.store_words(offset, words);
-        region.flush(Site::Image, offset..offset + 4 * words.len() as u64);
+        region.stream_words(Site::Image, offset, words);
         region.drain(Site::Image)?;
         extents.push(own);
-        let checksum = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(words));
+        let checksum = crc(&words[..head_words]);
         let named = Named { shard, epoch, words: words.len(), unit, sequence, checksum };
         let mut state = self.state.lock();
         let offset = self.slot_for(&mut state, shard)?;

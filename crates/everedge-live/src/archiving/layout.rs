@@ -169,7 +169,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// After the rounds of an archiving, but not at opening.
     fn after_rounds(&self, _archive: &mut Archive<Self>, _taken: Taken) {}
 
-    /// All updates before this one are in the shard since it was opened.
+    /// All updates before this one are in the shard since it was opened: none of them is replayed.
     fn opened_sequence(shard: &Self::Shard) -> u64;
 
     /// Returns what the updates since opening have changed.
