@@ -40,7 +40,7 @@ pub use error::{Error, Place, Result};
 pub use generate::Generator;
 pub use graphalytics::{read_vertices, write_vertices};
 pub use ids::{IdKind, Ids, TextIds};
-pub use options::{Column, Columns, Format, IdChoice, InputChoices, ReadOptions};
+pub use options::{Column, Columns, Format, IdChoice, InputChoices, ReadOptions, delimiter};
 pub use parquet::{probe_parquet, read_parquet};
 pub use probe::{Guess, HEAD_BYTES, probe};
 pub use read::{Chunk, ReadSummary, read_edges};
