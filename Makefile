@@ -57,7 +57,7 @@ bench: $(EVEREDGE)
 	$(EVEREDGE) bench mixed --scale 20 --medium pmem --layout adjacency,pma --on 2
 	$(EVEREDGE) bench dgap --scale 18
 
-# Instructions of kernels, ingest and opening beside the plain CSR; a few minutes, also on a busy machine.
+# Kernels, ingest and opening beside the plain CSR; half a minute. The machine should do nothing else.
 ratios:
 	$(CARGO) run --release --package everedge --example ratios
 

@@ -16,23 +16,6 @@ where
     word.parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// Reads a number of bytes with K, M or G for powers of 1,024.
-///
-/// # Errors
-/// If it is none, or 2^64 or more.
-pub fn size(word: &str) -> Result<u64, String> {
-    let number = word.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
-    let shift = match word[number.len()..].to_ascii_uppercase().as_str() {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        _ => return Err("give a number and at most one of K, M, G".into()),
-    };
-    let number: u64 = number.parse().map_err(|_| "give a number and K, M or G")?;
-    number.checked_mul(1 << shift).ok_or_else(|| "that is too large".into())
-}
-
 /// A medium by its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -56,7 +39,7 @@ impl Medium {
     }
 
     /// Returns its word.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::File => "file",
             Self::Pmem => "pmem",
@@ -85,18 +68,5 @@ impl GraphKind {
             Self::Kron => Generator::kron(scale, degree, seed)?,
             Self::Uniform => Generator::uniform(scale, degree, seed)?,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_powers_of_1024_and_never_wrap() {
-        assert_eq!(["7", "4K", "3m", "2G"].map(size), [7, 4 << 10, 3 << 20, 2 << 30].map(Ok));
-        for word in ["", "K", "1KM", "-1", "1T", "99999999999G", "1.5M"] {
-            assert!(size(word).is_err(), "{word}");
-        }
     }
 }

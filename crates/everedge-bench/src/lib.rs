@@ -2,7 +2,7 @@
 //!
 //! `everedge bench` is this crate: [`Args`] are its options and [`run`] does the work. The command
 //! line takes from here what both need: how results are printed ([`Output`]), how options are read
-//! ([`Tuning`], [`Medium`], [`size`]) and how a page with charts is made ([`page`]).
+//! ([`NewGraph`], [`Medium`]) and how a page with charts is made ([`page`]).
 //!
 //! ```text
 //! page, tuning, output ◄── harness ◄── measurements ◄── papers ◄── command
@@ -21,8 +21,8 @@ pub mod page;
 mod papers;
 mod tuning;
 
-pub use arguments::{GraphKind, Medium, parsed, size};
+pub use arguments::{GraphKind, Medium, parsed};
 pub use command::{Args, run};
 pub use machine::{RunInfo, run_info};
 pub use output::{Output, bytes, complain, count, seconds};
-pub use tuning::Tuning;
+pub use tuning::NewGraph;

@@ -1,6 +1,6 @@
 //! The help of `everedge ingest`, whose options are too many for one list.
 //!
-//! `-h` shows what most people need, `--help` everything, both under headings. An option that no
+//! `-h` shows what most people need, `--help` all but what only experiments vary, both under headings. An option that no
 //! group names says how the input is read.
 
 use clap::{Arg, Command};
@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 2] = [
     ("Graph", &["layout", "undirected", "directed", "weighted", "simple", "no_in", "ids"]),
     (
         "Durability",
-        &["durability", "batch", "flush_every", "medium", "emulate_pmem", "eadr", "log_size"],
+        &["durability", "batch", "flush_every", "medium", "emulate_pmem", "eadr", "log-size"],
     ),
 ];
 const INPUT: &str = "Input";
@@ -21,7 +21,7 @@ const RARE: [&str; 8] = [
     "no_in",
     "emulate_pmem",
     "eadr",
-    "log_size",
+    "log-size",
     "drop_self_loops",
     "meter",
     "acknowledge",
@@ -32,7 +32,9 @@ Examples:
   everedge ingest social follows.csv.gz
   everedge ingest roads roads.gr --undirected --weighted
   zcat new.txt.gz | everedge ingest social -
-  everedge ingest social gone.txt --delete";
+  everedge ingest social gone.txt --delete
+
+A new graph takes options for experiments too: `everedge bench ingest --help` lists them.";
 
 /// Puts the options of `ingest` under headings.
 pub(crate) fn grouped(command: Command) -> Command {

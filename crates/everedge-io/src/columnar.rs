@@ -4,10 +4,17 @@
 //! column's type says is kept: strings are text ids unless the graph's are integers.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
-use arrow::compute::{cast, filter_record_batch};
-use arrow::datatypes::{DataType, Float64Type, Int64Type, Schema, UInt64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
+    Float16Type, Float32Type, Float64Type,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, downcast_integer_array};
+use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_select::filter::filter_record_batch;
+use arrow_select::take::take;
 
 use crate::columns::{GuessedColumn, resolve};
 use crate::error::Fault;
@@ -79,8 +86,23 @@ pub(crate) fn guess(
 
 /// Adds a column's integers to a sample; reading them says what is wrong with the others.
 fn add_integers(column: &ArrayRef, sample: &mut Sample) {
-    let Ok(numbers) = cast(column, &DataType::UInt64) else { return };
-    numbers.as_primitive::<UInt64Type>().iter().flatten().for_each(|id| sample.add_number(id));
+    let Ok(column) = without_dictionary(column) else { return };
+    let column = &column;
+    downcast_integer_array! {
+        column => {
+            let numbers = column.iter().flatten().map(i128::from);
+            numbers.filter_map(|id| u64::try_from(id).ok()).for_each(|id| sample.add_number(id));
+        }
+        _ => {}
+    }
+}
+
+/// Returns the values of a column row by row, also of one by dictionary.
+fn without_dictionary(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match column.as_any_dictionary_opt() {
+        Some(column) => take(column.values(), column.keys(), None),
+        None => Ok(Arc::clone(column)),
+    }
 }
 
 /// Returns the type of the values of a column, also of one by dictionary.
@@ -139,9 +161,8 @@ fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
         // Data frames write a missing number as NaN.
         if place == 2
             && column.data_type().is_floating()
-            && let Ok(weights) = cast(column, &DataType::Float64)
+            && let Some(weights) = floats(column)
         {
-            let weights = weights.as_primitive::<Float64Type>().values();
             is_whole.iter_mut().zip(weights).for_each(|(whole, weight)| *whole &= !weight.is_nan());
         }
     }
@@ -164,34 +185,39 @@ fn take_ids<C: IdColumn>(array: &ArrayRef, rules: Rules) -> Result<C, Fault> {
     let mut ids = C::default();
     let kind = value_type(array.data_type());
     let wrong_kind = || Fault::new(0, format!("a column of {kind} is neither integers nor text"));
-    let at_row = |row: usize| move |fault: Fault| Fault { at: row, ..fault };
-    if *kind == DataType::UInt64 {
-        let numbers = cast(array, kind).map_err(|_| wrong_kind())?;
-        for (row, &id) in numbers.as_primitive::<UInt64Type>().values().iter().enumerate() {
-            ids.push_number(id).map_err(at_row(row))?;
+    let array = &without_dictionary(array).map_err(|_| wrong_kind())?;
+    downcast_integer_array! {
+        array => {
+            for (row, &id) in array.values().iter().enumerate() {
+                push_integer(id.into(), &mut ids).map_err(|fault| Fault { at: row, ..fault })?;
+            }
         }
-    } else if kind.is_integer() {
-        let numbers = cast(array, &DataType::Int64).map_err(|_| wrong_kind())?;
-        for (row, &id) in numbers.as_primitive::<Int64Type>().values().iter().enumerate() {
-            push_integer(id, &mut ids).map_err(at_row(row))?;
-        }
-    } else if is_text(kind) {
-        let texts = cast(array, &DataType::LargeUtf8).map_err(|_| wrong_kind())?;
-        for (row, id) in texts.as_string::<i64>().iter().enumerate() {
-            push_text(id.unwrap_or_default(), &mut ids, rules).map_err(at_row(row))?;
-        }
-    } else {
-        return Err(wrong_kind());
+        DataType::Utf8 => push_texts(array.as_string::<i32>().iter(), &mut ids, rules)?,
+        DataType::LargeUtf8 => push_texts(array.as_string::<i64>().iter(), &mut ids, rules)?,
+        DataType::Utf8View => push_texts(array.as_string_view().iter(), &mut ids, rules)?,
+        _ => return Err(wrong_kind()),
     }
     Ok(ids)
 }
 
-fn push_integer<C: IdColumn>(id: i64, ids: &mut C) -> Result<(), Fault> {
+fn push_integer<C: IdColumn>(id: i128, ids: &mut C) -> Result<(), Fault> {
     match u64::try_from(id) {
         Ok(id) => ids.push_number(id),
         Err(_) if C::IS_TEXT => ids.push_field(id.to_string().as_bytes()),
         Err(_) => Err(Fault::new(0, format!("the id {id} is negative")).hint(ODD_IDS_HINT)),
     }
+}
+
+fn push_texts<'a, C: IdColumn>(
+    texts: impl Iterator<Item = Option<&'a str>>,
+    ids: &mut C,
+    rules: Rules,
+) -> Result<(), Fault> {
+    for (row, text) in texts.enumerate() {
+        push_text(text.unwrap_or_default(), ids, rules)
+            .map_err(|fault| Fault { at: row, ..fault })?;
+    }
+    Ok(())
 }
 
 fn push_text<C: IdColumn>(id: &str, ids: &mut C, rules: Rules) -> Result<(), Fault> {
@@ -203,28 +229,43 @@ fn push_text<C: IdColumn>(id: &str, ids: &mut C, rules: Rules) -> Result<(), Fau
 
 /// Reads a column of weights without nulls.
 fn take_weights(array: &ArrayRef, rules: Rules) -> Result<Vec<f32>, Fault> {
-    let kind = array.data_type();
-    let wrong_kind = || Fault::new(0, format!("a column of {kind} holds no weights"));
     let at_row = |row: usize| move |fault: Fault| Fault { at: row, ..fault };
-    if *kind == DataType::UInt64 {
-        let numbers = array.as_primitive::<UInt64Type>().values().iter().enumerate();
-        return numbers
-            .map(|(row, &n)| rules.take_integer(n.into()).map_err(at_row(row)))
-            .collect();
+    downcast_integer_array! {
+        array => {
+            let numbers = array.values().iter().enumerate();
+            numbers.map(|(row, &n)| rules.take_integer(n.into()).map_err(at_row(row))).collect()
+        }
+        kind => {
+            let wrong_kind = || Fault::new(0, format!("a column of {kind} holds no weights"));
+            let numbers = floats(array).ok_or_else(wrong_kind)?.into_iter().enumerate();
+            numbers.map(|(row, number)| rules.take_float(number).map_err(at_row(row))).collect()
+        }
     }
-    if kind.is_integer() {
-        let numbers = cast(array, &DataType::Int64).map_err(|_| wrong_kind())?;
-        let numbers = numbers.as_primitive::<Int64Type>().values().iter().enumerate();
-        return numbers
-            .map(|(row, &n)| rules.take_integer(n.into()).map_err(at_row(row)))
-            .collect();
-    }
-    if !kind.is_numeric() {
-        return Err(wrong_kind());
-    }
-    let numbers = cast(array, &DataType::Float64).map_err(|_| wrong_kind())?;
-    let numbers = numbers.as_primitive::<Float64Type>().values().iter().enumerate();
-    numbers.map(|(row, &number)| rules.take_float(number).map_err(at_row(row))).collect()
+}
+
+/// Returns numbers that need not be whole; `None` for a column of another type.
+fn floats(array: &ArrayRef) -> Option<Vec<f64>> {
+    Some(match array.data_type() {
+        DataType::Float16 => widened::<Float16Type>(array),
+        DataType::Float32 => widened::<Float32Type>(array),
+        DataType::Float64 => widened::<Float64Type>(array),
+        DataType::Decimal32(..) => in_binary::<Decimal32Type>(array),
+        DataType::Decimal64(..) => in_binary::<Decimal64Type>(array),
+        DataType::Decimal128(..) => in_binary::<Decimal128Type>(array),
+        DataType::Decimal256(..) => in_binary::<Decimal256Type>(array),
+        _ => return None,
+    })
+}
+
+fn widened<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &ArrayRef) -> Vec<f64> {
+    array.as_primitive::<T>().values().iter().map(|&number| number.into()).collect()
+}
+
+/// Reads decimals as they are written, which rounds once.
+fn in_binary<T: DecimalType>(array: &ArrayRef) -> Vec<f64> {
+    let decimals = array.as_primitive::<T>();
+    let number = |row| decimals.value_as_string(row).parse().unwrap_or(f64::NAN);
+    (0..decimals.len()).map(number).collect()
 }
 
 pub(crate) fn syntax(place: Place, what: impl Into<String>) -> Error {

@@ -7,7 +7,7 @@
 //! Memory is bounded by a few MiB for each thread, whatever the size of the file or of a line.
 
 mod archive;
-mod arrow_ipc;
+mod arrow;
 mod binary;
 mod blocks;
 mod columnar;
@@ -33,14 +33,14 @@ mod survey;
 mod write;
 
 pub use archive::{Entry, is_tar, open_tar};
-pub use arrow_ipc::probe_arrow;
+pub use arrow::probe_arrow;
 pub use columns::GuessedColumn;
 pub use compression::{Compress, Compression, Decompress, compress, decompress};
 pub use error::{Error, Place, Result};
 pub use generate::Generator;
 pub use graphalytics::{read_vertices, write_vertices};
 pub use ids::{IdKind, Ids, TextIds};
-pub use options::{Column, Columns, Format, IdChoice, InputChoices, ReadOptions};
+pub use options::{Column, Columns, Format, IdChoice, InputChoices, ReadOptions, delimiter};
 pub use parquet::{probe_parquet, read_parquet};
 pub use probe::{Guess, HEAD_BYTES, probe};
 pub use read::{Chunk, ReadSummary, read_edges};

@@ -1,6 +1,7 @@
 //! What to read from a file, and in which format.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::IdKind;
 
@@ -182,6 +183,33 @@ pub enum IdChoice {
     Mapped,
 }
 
+impl FromStr for IdChoice {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Ok(match word {
+            "auto" => IdChoice::Auto,
+            "dense" => IdChoice::Dense,
+            "integer" => IdChoice::Integer,
+            "text" => IdChoice::Text,
+            "map" => IdChoice::Mapped,
+            _ => return Err("ids are auto, dense, integer, text or map".to_owned()),
+        })
+    }
+}
+
+/// Reads the word for a character that separates columns.
+///
+/// # Errors
+/// If it is none: what is.
+pub fn delimiter(word: &str) -> Result<u8, String> {
+    match (word, word.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        (_, [byte]) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | b' ') => Ok(*byte),
+        _ => Err("give one ASCII character, or tab".to_owned()),
+    }
+}
+
 impl IdChoice {
     /// Returns whether nothing is left to look for.
     pub fn is_exact(self) -> bool {
@@ -285,6 +313,14 @@ impl fmt::Display for Column {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_delimiter_is_one_character_that_can_separate() {
+        assert_eq!([";", "tab", "\\t", "\t"].map(delimiter), [b';', b'\t', b'\t', b'\t'].map(Ok));
+        for word in ["", " ", "\"", "\n", "ab", "é"] {
+            assert!(delimiter(word).is_err(), "{word:?}");
+        }
+    }
 
     #[test]
     fn names_and_endings_belong_to_one_format() {

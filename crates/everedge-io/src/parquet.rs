@@ -20,8 +20,8 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float32Array, Int32Array, RecordBatch, StringArray, UInt64Array};
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow_array::{ArrayRef, Float32Array, Int32Array, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
 use everedge_core::{VertexId, par};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::ProjectionMask;

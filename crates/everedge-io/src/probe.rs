@@ -5,7 +5,7 @@
 //! the like, or blanks. The kind of ids is that of the ids in the first bytes; ids further on that do
 //! not fit it are errors of reading.
 
-use crate::arrow_ipc::{CONTINUATION, FILE_MAGIC};
+use crate::arrow::{CONTINUATION, FILE_MAGIC};
 use crate::columns::{GuessedColumn, Resolved, is_weight};
 use crate::csv::{self, Records};
 use crate::edge_list;

@@ -18,8 +18,8 @@ use crate::error::Fault;
 use crate::ids::{IdColumn, TextIds};
 use crate::rules::Rules;
 use crate::{
-    Error, Format, IdKind, Ids, Place, ReadOptions, Result, arrow_ipc, binary, csv, dimacs,
-    edge_list, graphalytics, json_lines, matrix_market, metis,
+    Error, Format, IdKind, Ids, Place, ReadOptions, Result, arrow, binary, csv, dimacs, edge_list,
+    graphalytics, json_lines, matrix_market, metis,
 };
 
 /// Some of a file's edges, in file order.
@@ -143,7 +143,7 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
         format @ Format::Parquet => {
             Err(Error::Unsupported { format, what: "read_parquet reads it, as it needs to seek" })?
         }
-        Format::Arrow => arrow_ipc::read::<C, E>(blocks.into_input(), options, sink),
+        Format::Arrow => arrow::read::<C, E>(blocks.into_input(), options, sink),
     }
 }
 

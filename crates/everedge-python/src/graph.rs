@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Changes, Edge, ExternalId, Progress, VertexId};
+use everedge::{Batch, Changes, Edge, ExternalId, GraphOptions, Progress, StorageError, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedStr;
 
 use crate::error::exception;
 use crate::handle::Handle;
-use crate::options::{Ingest, NewGraph};
+use crate::options::{Chosen, Ingest};
 use crate::report::report;
 use crate::view::{View, kind_word};
 
@@ -31,33 +31,42 @@ impl From<everedge::Graph> for Graph {
 
 #[pymethods]
 impl Graph {
-    /// Creates a graph as `options` say.
+    /// Creates a graph as was chosen, whose ids are `dense`, `integer` or `text`.
     #[staticmethod]
-    fn create(py: Python<'_>, path: PathBuf, options: NewGraph) -> PyResult<Self> {
-        let graph_options = options.options().map_err(exception)?;
-        py.detach(|| everedge::Graph::create(&path, &graph_options, options.meter))
+    fn create(
+        py: Python<'_>,
+        path: PathBuf,
+        chosen: &Chosen,
+        ids: &str,
+        meter: bool,
+    ) -> PyResult<Self> {
+        let ids = ids.parse().map_err(|error: StorageError| exception(error.into()))?;
+        let options = GraphOptions { ids, ..chosen.options() };
+        py.detach(|| everedge::Graph::create(&path, &options, meter))
             .map(Self::from)
             .map_err(exception)
     }
 
-    /// Creates a graph as `options` say and its first file suggests.
+    /// Creates a graph as was chosen and its first file suggests.
     #[staticmethod]
     fn create_for(
         py: Python<'_>,
         path: PathBuf,
-        options: NewGraph,
+        chosen: &Chosen,
+        meter: bool,
         first_file: PathBuf,
         ingest: Ingest,
     ) -> PyResult<Self> {
-        let graph_options = options.options().map_err(exception)?;
-        let mut ingest = ingest.options().map_err(exception)?;
-        ingest.input.ids = options.ids();
-        let (choices, files) = (options.choices(), [first_file]);
-        py.detach(|| {
-            everedge::Graph::open_or_create(&path, &graph_options, choices, &files, &ingest)
-        })
-        .map(Self::from)
-        .map_err(exception)
+        let ingest = ingest.options().map_err(exception)?;
+        let (options, choices, files) = (chosen.options(), chosen.choices(meter), [first_file]);
+        py.detach(|| everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest))
+            .map(Self::from)
+            .map_err(exception)
+    }
+
+    /// Refuses what was chosen if the graph was made otherwise.
+    fn check_chosen(&self, chosen: &Chosen) -> PyResult<()> {
+        self.handle.get()?.check_chosen(&chosen.words, chosen.ids).map_err(exception)
     }
 
     /// Opens a graph for writing, alone.
@@ -90,6 +99,7 @@ impl Graph {
     ) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.handle.get()?;
         let options = options.options().map_err(exception)?;
+        graph.check_chosen(&everedge::Chosen::default(), options.input.ids).map_err(exception)?;
         let mut stop: Option<PyErr> = None;
         let mut tell = |now: Progress| {
             stop = Python::attach(|py| notify(py, progress.as_ref(), now)).err();
@@ -235,11 +245,6 @@ impl Graph {
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.handle.get()?;
         report(py, &py.detach(|| graph.verify()).map_err(exception)?)
-    }
-
-    /// Returns what was fixed at creation.
-    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        report(py, self.handle.get()?.options())
     }
 
     /// Returns whether edges carry a weight.

@@ -34,6 +34,8 @@ mod _native {
     #[pymodule_export]
     use crate::graph::Graph;
     #[pymodule_export]
+    use crate::options::{Chosen, graph_options};
+    #[pymodule_export]
     use crate::view::View;
     #[pymodule_export]
     use crate::view::{kernels, parameters};

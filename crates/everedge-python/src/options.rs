@@ -1,64 +1,52 @@
-//! Options as dictionaries of Python, with the keys that `_native.pyi` lists.
+//! Options as Python gives them: words by name for a graph, a dictionary with the keys that
+//! `_native.pyi` lists for an ingest.
 
-use everedge::{Choices, Column, Error, Format, IdChoice, InputChoices, Result};
-use everedge::{GraphOptions, IngestOptions, MediumKind};
+use everedge::{Choices, Column, Error, Format, GraphOption, IdChoice, InputChoices, Result};
+use everedge::{GraphOptions, IngestOptions, OptionKind, delimiter};
 use pyo3::prelude::*;
 
-/// What is fixed when a graph is created, in words.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct NewGraph {
-    layout: String,
-    medium: String,
-    emulate_pmem: bool,
-    eadr: bool,
-    /// Chosen, or left to the first file.
-    directed: Option<bool>,
-    weighted: bool,
-    simple: bool,
-    in_neighbors: bool,
-    /// `dense`, `integer` or `text`; read only when no file is there to look at.
-    ids: String,
-    /// Whether ids go through the id map, if that was chosen.
-    map_ids: Option<bool>,
-    durability: String,
-    log_bytes: u64,
-    pub(crate) meter: bool,
+use crate::error::exception;
+
+/// What was chosen of a graph's options.
+#[pyclass(frozen, module = "everedge._native")]
+pub(crate) struct Chosen {
+    pub(crate) words: everedge::Chosen,
+    pub(crate) ids: IdChoice,
 }
 
-impl NewGraph {
-    pub(crate) fn options(&self) -> Result<GraphOptions> {
-        let medium = match self.medium.parse()? {
-            MediumKind::Pmem { .. } => MediumKind::Pmem { emulated: self.emulate_pmem },
-            medium => medium,
-        };
-        Ok(GraphOptions {
-            layout: self.layout.parse()?,
-            medium,
-            eadr: self.eadr,
-            directed: self.directed.unwrap_or(true),
-            weighted: self.weighted,
-            simple: self.simple,
-            in_neighbors: self.in_neighbors,
-            ids: self.ids.parse()?,
-            durability: self.durability.parse()?,
-            log_bytes: self.log_bytes,
-            ..GraphOptions::default()
-        })
-    }
-
-    /// Returns what the first file's ids must be.
-    pub(crate) fn ids(&self) -> IdChoice {
-        match self.map_ids {
-            None => IdChoice::Auto,
-            Some(false) => IdChoice::Dense,
-            Some(true) => IdChoice::Mapped,
+#[pymethods]
+impl Chosen {
+    /// Checks words by the names of their options, and what ids are.
+    #[new]
+    fn new(words: Vec<(String, String)>, ids: &str) -> PyResult<Self> {
+        let mut chosen = everedge::Chosen::default();
+        for (name, word) in words {
+            chosen.choose(&name, word).map_err(exception)?;
         }
+        Ok(Self { words: chosen, ids: ids_of(ids).map_err(exception)? })
+    }
+}
+
+impl Chosen {
+    /// Returns the options of a new graph.
+    pub(crate) fn options(&self) -> GraphOptions {
+        self.words.apply(GraphOptions::default())
     }
 
-    pub(crate) fn choices(&self) -> Choices {
-        Choices { directed_fixed: self.directed.is_some(), weighted_fixed: true, meter: self.meter }
+    /// Returns what is left to the first file.
+    pub(crate) fn choices(&self, meter: bool) -> Choices {
+        Choices { directed_fixed: self.words.has("directed"), weighted_fixed: true, meter }
     }
+}
+
+/// Returns each option of a graph: its name, its words (none if it is no word) and what it says.
+#[pyfunction]
+pub(crate) fn graph_options() -> Vec<(&'static str, Vec<&'static str>, &'static str)> {
+    let words = |option: &GraphOption| match option.kind {
+        OptionKind::Word(words) => words.to_vec(),
+        _ => Vec::new(),
+    };
+    GraphOption::ALL.iter().map(|option| (option.name, words(option), option.about)).collect()
 }
 
 /// How files are taken in, in words.
@@ -66,9 +54,14 @@ impl NewGraph {
 #[pyo3(from_item_all)]
 pub(crate) struct Ingest {
     format: Option<String>,
+    ids: String,
+    header: Option<bool>,
+    delimiter: Option<String>,
     delete: bool,
     batch: usize,
     drop_self_loops: bool,
+    skip_nulls: bool,
+    round_weights: bool,
     src: Option<TableColumn>,
     dst: Option<TableColumn>,
     weight: Option<TableColumn>,
@@ -87,25 +80,40 @@ impl Ingest {
             TableColumn::Index(index) => Some(Column::Index(index)),
             TableColumn::Name(name) => Some(Column::Name(name)),
         };
+        let separator = |word: &str| {
+            delimiter(word).map_err(|what| invalid(format!("delimiter={word:?}: {what}")))
+        };
         Ok(IngestOptions {
             input: InputChoices {
                 format: self.format.as_deref().map(format_of).transpose()?,
+                ids: ids_of(&self.ids)?,
+                header: self.header,
+                delimiter: self.delimiter.as_deref().map(separator).transpose()?,
                 src: column(&self.src),
                 dst: column(&self.dst),
                 weight: column(&self.weight),
-                ..InputChoices::default()
             },
             delete: self.delete,
             batch: self.batch,
             drop_self_loops: self.drop_self_loops,
+            skip_nulls: self.skip_nulls,
+            round_weights: self.round_weights,
             ..IngestOptions::default()
         })
     }
 }
 
+fn ids_of(word: &str) -> Result<IdChoice> {
+    word.parse().map_err(|what| invalid(format!("ids={word:?}: {what}")))
+}
+
 fn format_of(word: &str) -> Result<Format> {
     Format::from_name(word).ok_or_else(|| {
         let names = Format::ALL.map(Format::name).join(", ");
-        Error::InvalidInput { what: format!("no format is called `{word}`; there are {names}") }
+        invalid(format!("no format is called `{word}`; there are {names}"))
     })
+}
+
+fn invalid(what: String) -> Error {
+    Error::InvalidInput { what }
 }

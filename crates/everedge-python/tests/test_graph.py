@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 import signal
 import subprocess
@@ -10,11 +11,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
 
 import everedge
+from everedge import _native
 
 
 def edge_file(directory: Path, count: int, name: str = "edges.txt") -> Path:
@@ -43,9 +46,9 @@ def test_an_empty_directory_is_room_for_a_graph(tmp_path: Path) -> None:
 def test_options_that_differ_from_the_graph_are_refused(path: Path) -> None:
     with everedge.Graph(path) as graph:
         graph.add_edges([0], [1])
-    with pytest.raises(everedge.InvalidInputError, match="weighted is False, not True"):
+    with pytest.raises(everedge.InvalidInputError, match="weighted false, not true"):
         everedge.Graph(path, weighted=True)
-    with pytest.raises(everedge.InvalidInputError, match="ids is 'dense', not 'map'"):
+    with pytest.raises(everedge.InvalidInputError, match='ids "dense", not "text"'):
         everedge.Graph(path, ids="map")
     everedge.Graph(path, weighted=False, ids="dense").close()
 
@@ -56,7 +59,7 @@ def test_options_that_differ_from_the_graph_are_refused(path: Path) -> None:
         ({"layout": "heap"}, "no layout is called `heap`"),
         ({"medium": "tape"}, "medium `tape` is none of"),
         ({"durability": "hope"}, "no durability is called"),
-        ({"ids": "any"}, "there are 'auto', 'dense' and 'map'"),
+        ({"ids": "any"}, "ids are auto, dense, integer, text or map"),
         ({"log_size": "much"}, "give a number and at most one of K, M, G"),
         ({"log_size": -1}, "give a number and at most one of K, M, G"),
     ],
@@ -65,6 +68,19 @@ def test_unknown_options_are_refused(path: Path, options: dict[str, object], mes
     with pytest.raises(everedge.InvalidInputError, match=message):
         everedge.Graph(path, **options).add_edges([0], [1])  # type: ignore[arg-type]
     assert not path.exists()
+
+
+def test_arguments_are_the_options_that_the_table_declares() -> None:
+    signature = inspect.signature(everedge.Graph)
+    hints = get_type_hints(everedge.Graph.__init__)
+    options = {name: words for name, words, _ in _native.graph_options()}
+    for name in signature.parameters:
+        if name in ("path", "emulate_pmem", "ids", "read_only", "meter"):
+            continue
+        words = options[name.replace("_", "-")]
+        assert not words or set(get_args(get_args(hints[name])[0])) == set(words) - {
+            "pmem-emulated"
+        }, name
 
 
 def test_what_is_not_a_graph_is_refused(tmp_path: Path) -> None:
@@ -284,3 +300,57 @@ os.kill(os.getpid(), signal.SIGKILL)
         # Its lists are taken over if it left them in shared memory, or all is replayed.
         assert graph.recovery().replayed_batches in (0, 50)
         assert graph.verify().ok
+
+
+def rides(directory: Path, text: str) -> Path:
+    path = directory / "rides.csv"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "refused", "edges"),
+    [
+        ("5;6\n7;8\n", {"delimiter": ";"}, None, [(5, 6), (7, 8)]),
+        ("5,6\n7,8\n", {"header": True}, None, [(7, 8)]),
+        ("a,b\nc,d\n", {"header": False}, None, [("a", "b"), ("c", "d")]),
+        ("1,2\n,4\n5,6\n", {"skip_nulls": True}, "null", [(1, 2), (5, 6)]),
+        ("1,2,16777217\n", {"weight": 2, "round_weights": True}, "round", [(1, 2)]),
+        ("007,2\n", {"ids": "integer"}, "leading zeros", [(7, 2)]),
+        ("007,2\n", {"ids": "text"}, "leading zeros", [("007", "2")]),
+    ],
+)
+def test_options_end_a_doubt_about_a_file(
+    tmp_path: Path,
+    text: str,
+    options: dict[str, Any],
+    refused: str | None,
+    edges: list[tuple[object, object]],
+) -> None:
+    file, weighted = rides(tmp_path, text), "weight" in options
+    if refused:
+        less = {key: value for key, value in options.items() if key == "weight"}
+        graph = everedge.Graph("graph", medium="dram", weighted=weighted)
+        graph.add_vertices([0])
+        with pytest.raises(everedge.FileError, match=refused):
+            graph.ingest(file, **less)
+    graph = everedge.Graph("graph", medium="dram", weighted=weighted)
+    graph.ingest(file, **options)
+    with graph.snapshot() as s:
+        found = [column.tolist() for column in s.edges()[:2]]
+    assert list(zip(*found, strict=True)) == edges
+
+
+def test_what_the_graph_was_told_of_ids_holds_for_its_files(tmp_path: Path) -> None:
+    graph = everedge.Graph("graph", medium="dram", ids="text")
+    graph.ingest(rides(tmp_path, "007,NULL\n"))
+    assert graph.snapshot().vertices.tolist() == ["007", "NULL"]
+    with pytest.raises(everedge.InvalidInputError, match='ids "text", not "integer"'):
+        graph.ingest(rides(tmp_path, "1,2\n"), ids="integer")
+    with pytest.raises(everedge.InvalidInputError, match='delimiter="--": give one ASCII'):
+        graph.ingest(rides(tmp_path, "1,2\n"), delimiter="--")
+    integers = everedge.Graph("graph", medium="dram", ids="integer")
+    integers.add_edges([1 << 40], [2])
+    assert integers.snapshot().vertices.tolist() == [1 << 40, 2]
+    with pytest.raises(everedge.InvalidInputError, match="integers, not strings"):
+        integers.add_edges(["a"], ["b"])

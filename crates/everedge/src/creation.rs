@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use everedge_io::{Format, Guess, IdChoice};
 use everedge_live::IdKind;
 
-use crate::GraphOptions;
-
 use crate::files::expand;
 use crate::guessed::Guessed;
 use crate::input::{Input, STDIN};
-use crate::{Error, Graph, IngestOptions, IngestReport, Progress, Result};
+use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
 
 /// What the caller of [`Graph::open_or_create`] leaves to the first files, and what not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,12 +26,10 @@ pub struct Choices {
 pub struct Target<'a> {
     /// The directory of the graph.
     pub path: &'a Path,
-    /// How a new graph is made; what a graph that is there must agree with is `expected`.
-    pub options: GraphOptions,
+    /// How a new graph is made, and a graph that is there must have been made.
+    pub chosen: &'a Chosen,
     /// What the files may decide about a new graph.
     pub choices: Choices,
-    /// Puts into the options of a graph that is there what the caller chose.
-    pub expected: &'a dyn Fn(GraphOptions) -> GraphOptions,
 }
 
 impl Graph {
@@ -73,16 +69,17 @@ impl Graph {
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
         let files = expand(files)?;
-        let Target { path, options, choices, expected } = target;
+        let Target { path, chosen, choices } = target;
         if is_there(path)? {
             let graph = Self::open(path, choices.meter)?;
             let outcome = graph
-                .check_options(&expected(graph.options().clone()))
+                .check_chosen(chosen, ingest.input.ids)
                 .and_then(|()| graph.ingest(&files, ingest, progress));
             return graph.close_with(outcome);
         }
         let had_directory = path.exists();
-        let (graph, guessed) = Self::create_for(path, options, *choices, &files, ingest)?;
+        let options = chosen.apply(GraphOptions::default());
+        let (graph, guessed) = Self::create_for(path, &options, *choices, &files, ingest)?;
         let is_integer = graph.options().ids == IdKind::Integer;
         let outcome = graph.ingest(&files, ingest, progress);
         let is_empty = graph.stats().is_ok_and(|stats| stats.vertices == 0);
@@ -134,12 +131,20 @@ impl Graph {
         closed.map(|()| value)
     }
 
-    /// Checks that the graph was made with these options.
+    /// Checks that the graph was made with what was chosen, and that its ids are of that kind.
     ///
     /// # Errors
-    /// `InvalidInput` names those that differ.
-    pub fn check_options(&self, expected: &GraphOptions) -> Result<()> {
-        let differences = differences(self.options(), expected);
+    /// `InvalidInput` names the options that differ.
+    pub fn check_chosen(&self, chosen: &Chosen, ids: IdChoice) -> Result<()> {
+        let found = self.options();
+        let ids = match (ids, found.ids) {
+            (IdChoice::Auto, ids) | (IdChoice::Mapped, ids @ (IdKind::Integer | IdKind::Text)) => {
+                ids
+            }
+            (ids, _) => kind_of(ids),
+        };
+        let expected = GraphOptions { ids, ..chosen.apply(found.clone()) };
+        let differences = differences(found, &expected);
         if differences.is_empty() {
             return Ok(());
         }

@@ -99,33 +99,3 @@ fn add_matches(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test makes its files")]
-    fn directories_and_patterns_give_their_files() {
-        let home = tempfile::tempdir().unwrap();
-        let at = |name: &str| home.path().join(name);
-        std::fs::create_dir_all(at("day=2/_tmp")).unwrap();
-        for name in ["b.csv", "a.csv.gz", "_SUCCESS", ".c.csv", "readme", "day=2/d.parquet"] {
-            std::fs::write(at(name), "").unwrap();
-        }
-        let names = |paths: &[PathBuf]| -> Vec<String> {
-            let files = expand(paths).unwrap();
-            let short = |file: &PathBuf| {
-                file.strip_prefix(home.path()).unwrap().to_string_lossy().into_owned()
-            };
-            files.iter().map(short).collect()
-        };
-        let all = ["a.csv.gz", "b.csv", "day=2/d.parquet"];
-        assert_eq!(names(&[home.path().to_owned()]), all);
-        assert_eq!(names(&[at("*.csv"), at("d*"), at("readme")]), [all[1], all[2], "readme"]);
-        assert_eq!(names(&[at("absent")]), ["absent"]);
-        for path in [at("*.tsv"), at("day=2/_tmp")] {
-            assert!(expand(&[path]).is_err());
-        }
-    }
-}

@@ -268,37 +268,3 @@ impl Parameters {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_parameter_is_of_some_kernel_and_every_name_is_one() {
-        for parameter in Parameters::ALL {
-            assert!(parameter.kernels().next().is_some(), "{}", parameter.name);
-        }
-        for kernel in Kernel::ALL {
-            assert_eq!(kernel.name().parse::<Kernel>().unwrap(), *kernel);
-            assert!(kernel.about().ends_with('.'), "{kernel}");
-            for name in kernel.parameters() {
-                assert!(Parameters::ALL.iter().any(|parameter| parameter.name == *name), "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn parameters_are_read_and_those_of_other_kernels_refused() {
-        let mut parameters = Parameters::default();
-        parameters.set("iterations", "7").unwrap();
-        assert_eq!(parameters, Parameters { iterations: Some(7), ..Parameters::default() });
-        for (name, text) in [("iterations", "-1"), ("tolerance", "much"), ("patience", "1")] {
-            let error = parameters.set(name, text).unwrap_err().to_string();
-            assert!(error.contains(name), "{error}");
-        }
-        parameters.check(Kernel::PageRank).unwrap();
-        let error = parameters.check(Kernel::Bfs).unwrap_err().to_string();
-        assert!(error.contains("iterations") && error.contains("source"), "{error}");
-        assert!(parameters.check(Kernel::Wcc).unwrap_err().to_string().contains("no parameters"));
-    }
-}

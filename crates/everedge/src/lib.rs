@@ -28,6 +28,7 @@ mod guessed;
 mod ingest;
 mod input;
 mod kernel;
+mod option_table;
 mod options;
 mod rows;
 mod run;
@@ -41,6 +42,7 @@ pub use graph::{Compaction, Graph, Stats, Verification, View};
 pub use guessed::{ColumnName, Guessed, GuessedColumns, GuessedFile};
 pub use ingest::{IngestOptions, IngestReport, MediumReport, Progress};
 pub use kernel::{Convention, Kernel, Parameter, Parameters};
+pub use option_table::{Chosen, GraphOption, OptionGroup, OptionKind, size};
 pub use options::{GraphOptions, Layout};
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use values::Values;
@@ -50,7 +52,7 @@ pub use everedge_core::watch::Watch;
 pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
 };
-pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices};
+pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, delimiter};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{
     Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,

@@ -23,20 +23,3 @@ fn is_plain(text: &str) -> bool {
     let is_odd = |c: char| c.is_whitespace() || c.is_control();
     !text.is_empty() && !text.starts_with('"') && !text.contains(is_odd)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_stay_one_word_and_different() {
-        let word = |text: &str| Word(&ExternalId::Text(text.into())).to_string();
-        assert_eq!(word("libc6"), "libc6");
-        assert_eq!(word("5\"-disk"), "5\"-disk");
-        assert_eq!(word("New York"), r#""New York""#);
-        assert_eq!(word("\"New"), r#""\"New""#);
-        assert_eq!(word("a\nb\u{2028}c"), "\"a\\nb\u{2028}c\"");
-        assert_eq!(word(""), r#""""#);
-        assert_eq!(Word(&ExternalId::Integer(7)).to_string(), "7");
-    }
-}

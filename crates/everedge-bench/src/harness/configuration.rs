@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use everedge::{Generator, GraphOptions};
+use everedge::{Generator, GraphOption, GraphOptions, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::figures::{self, Row};
 use crate::arguments::{GraphKind, Medium};
-use crate::tuning::{GraphOption, SHAPE, TUNING};
+use crate::tuning;
 
 /// Edges of a batch unless something else is asked for.
 pub(crate) const BATCH: usize = 1 << 16;
@@ -83,7 +83,7 @@ struct OptionLists(Vec<(&'static GraphOption, Vec<String>)>);
 
 /// Returns the options of a graph that measurements vary.
 fn graph_options() -> impl Iterator<Item = &'static GraphOption> {
-    SHAPE.iter().chain(&TUNING)
+    GraphOption::ALL.iter().filter(|option| option.group != OptionGroup::Graph)
 }
 
 impl clap::FromArgMatches for OptionLists {
@@ -104,7 +104,7 @@ impl clap::FromArgMatches for OptionLists {
 impl clap::Args for OptionLists {
     fn augment_args(command: Command) -> Command {
         let list = |arg: Arg| arg.value_delimiter(',').action(ArgAction::Append);
-        command.args(graph_options().map(|option| list(option.arg())))
+        command.args(graph_options().map(|option| list(tuning::arg(option))))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -127,8 +127,7 @@ impl Lists {
         all = vary(all, &self.batch, |one, &value| one.batch = value);
         for (option, words) in &self.options.0 {
             all = vary(all, words, |one, word| {
-                (option.set)(&mut one.options, word)
-                    .expect("the word was checked when it was read");
+                option.set(&mut one.options, word).expect("the word was checked when it was read");
             });
         }
         all = vary(all, &self.threads, |one, &value| one.threads = value);
@@ -197,7 +196,7 @@ impl Configuration {
     pub(crate) fn row(&self) -> Result<Row> {
         let mut row = figures::row(self)?;
         row.shift_remove("options");
-        let values = graph_options().map(|option| (option.key(), (option.get)(&self.options)));
+        let values = graph_options().map(|option| (option.key(), option.get(&self.options)));
         row.extend(values);
         Ok(row)
     }

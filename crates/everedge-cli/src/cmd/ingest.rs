@@ -10,16 +10,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::{
-    Choices, Column, Durability, Graph, GraphOptions, IdChoice, IdKind, IngestOptions,
-    IngestReport, InputChoices, Layout, MediumKind, Progress, Target,
+    Choices, Chosen, Column, Graph, IdChoice, IngestOptions, IngestReport, InputChoices, Progress,
+    Target, delimiter,
 };
 use indicatif::ProgressBar;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::{FormatChoice, Medium, Tuning};
+use super::{FormatChoice, Medium, NewGraph};
 use crate::output::{Output, bytes, count, seconds};
 
 /// Take edges from files into a graph.
@@ -39,11 +37,6 @@ pub(crate) struct Args {
     /// The files, in the order in which they are taken in.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-
-    /// How a new graph keeps neighbors: adjacency, lists in blocks, or pma, arrays with gaps that are
-    /// read like a CSR [default: adjacency].
-    #[arg(long, value_parser = super::parsed::<Layout>)]
-    layout: Option<Layout>,
 
     /// Where a new graph lives [default: file].
     #[arg(long, value_enum)]
@@ -97,15 +90,6 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     flush_every: f64,
 
-    /// When a new graph's updates are safe: after each edge, each batch, or at the close
-    /// [default: batch].
-    #[arg(long, value_parser = super::parsed::<Durability>)]
-    durability: Option<Durability>,
-
-    /// The bytes that a new graph's edge log may take, with K, M or G [default: 1G].
-    #[arg(long, value_parser = super::size, value_name = "SIZE")]
-    log_size: Option<u64>,
-
     /// Count what the medium reads and writes; slower.
     #[arg(long)]
     meter: bool,
@@ -118,7 +102,7 @@ pub(crate) struct Args {
     input: InputArgs,
 
     #[command(flatten)]
-    tuning: Tuning,
+    new_graph: NewGraph,
 }
 
 /// What is known of the files.
@@ -131,8 +115,8 @@ struct InputArgs {
 
     /// What ids are: dense, integers below 2^31 used as they are; integer or text, through an id
     /// map; map, one of these two.
-    #[arg(long, value_enum, default_value = "auto")]
-    ids: Ids,
+    #[arg(long, default_value = "auto", value_name = "KIND")]
+    ids: IdChoice,
 
     /// Whether the first row of CSV, TSV or an edge list holds names.
     #[arg(long, value_enum, default_value = "auto")]
@@ -164,41 +148,22 @@ struct InputArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Ids {
-    Auto,
-    Dense,
-    Integer,
-    Text,
-    Map,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Header {
     Auto,
     Yes,
     No,
 }
 
-/// Reads a character that separates columns.
-fn delimiter(word: &str) -> std::result::Result<u8, String> {
-    match (word, word.as_bytes()) {
-        ("tab" | "\\t", _) => Ok(b'\t'),
-        (_, [byte]) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | b' ') => Ok(*byte),
-        _ => Err("give one ASCII character, or tab".to_owned()),
-    }
-}
-
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let ingest = ingest_options(args)?;
     let target = Target {
         path: &args.graph,
-        options: chosen(args, args.tuning.apply(GraphOptions::default())),
+        chosen: &chosen(args)?,
         choices: Choices {
             directed_fixed: args.directed || args.undirected,
             weighted_fixed: args.weighted || args.unweighted,
             meter: args.meter,
         },
-        expected: &|found| expected(args, found),
     };
     stop_on_signals(&ingest.stop)?;
     let mut report = take_in(&target, args, &ingest, output)?;
@@ -250,68 +215,27 @@ fn take_in(
     report
 }
 
-/// Puts what was chosen of a graph's options into others.
-fn chosen(args: &Args, options: GraphOptions) -> GraphOptions {
-    let medium = args.medium.map(|medium| match medium {
-        Medium::File => MediumKind::File,
-        Medium::Pmem => MediumKind::Pmem { emulated: args.emulate_pmem },
-        Medium::Dram => MediumKind::Dram,
-    });
-    let either = |yes: bool, no: bool, otherwise: bool| yes || (otherwise && !no);
-    GraphOptions {
-        layout: args.layout.unwrap_or(options.layout),
-        medium: medium.unwrap_or(options.medium),
-        eadr: args.eadr || options.eadr,
-        directed: either(args.directed, args.undirected, options.directed),
-        weighted: either(
-            args.weighted || args.input.weight.is_some(),
-            args.unweighted,
-            options.weighted,
-        ),
-        simple: args.simple || options.simple,
-        in_neighbors: options.in_neighbors && !args.no_in,
-        durability: args.durability.unwrap_or(options.durability),
-        log_bytes: args.log_size.unwrap_or(options.log_bytes),
-        ..options
+/// Returns what was chosen of a new graph's options.
+fn chosen(args: &Args) -> everedge::Result<Chosen> {
+    let mut chosen = args.new_graph.chosen.clone();
+    for (is_given, name, word) in [
+        (args.directed, "directed", "true"),
+        (args.undirected, "directed", "false"),
+        (args.weighted || args.input.weight.is_some(), "weighted", "true"),
+        (args.unweighted, "weighted", "false"),
+        (args.simple, "simple", "true"),
+        (args.no_in, "in-neighbors", "false"),
+        (args.eadr, "eadr", "true"),
+    ] {
+        if is_given {
+            chosen.choose(name, word)?;
+        }
     }
-}
-
-/// Returns the options that a graph must have for what was chosen to be true.
-fn expected(args: &Args, found: GraphOptions) -> GraphOptions {
-    let ids = match (args.input.ids, found.ids) {
-        (Ids::Auto, ids) | (Ids::Map, ids @ (IdKind::Integer | IdKind::Text)) => ids,
-        (Ids::Dense, _) => IdKind::Dense,
-        (Ids::Integer, _) => IdKind::Integer,
-        (Ids::Text | Ids::Map, _) => IdKind::Text,
-    };
-    let options = chosen(args, args.tuning.apply(GraphOptions::default()));
-    GraphOptions { ids, ..chosen(args, tuned(&options, found)) }
-}
-
-/// Returns the options of a graph with those of `tuning` that are not the usual ones.
-fn tuned(tuning: &GraphOptions, found: GraphOptions) -> GraphOptions {
-    let usual = GraphOptions::default();
-    let mut found = found;
-    if tuning.preallocate_bytes != usual.preallocate_bytes {
-        found.preallocate_bytes = tuning.preallocate_bytes;
+    if let Some(medium) = args.medium {
+        let is_emulated = medium == Medium::Pmem && args.emulate_pmem;
+        chosen.choose("medium", if is_emulated { "pmem-emulated" } else { medium.word() })?;
     }
-    overlay(&tuning.adjacency, &usual.adjacency, &mut found.adjacency);
-    overlay(&tuning.pma, &usual.pma, &mut found.pma);
-    found
-}
-
-/// Puts each field in which `chosen` is not `usual` into `options`.
-fn overlay<T: Serialize + DeserializeOwned>(chosen: &T, usual: &T, options: &mut T) {
-    let as_fields = |options: &T| match serde_json::to_value(options) {
-        Ok(serde_json::Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
-    };
-    let (mut fields, usual) = (as_fields(options), as_fields(usual));
-    let chosen = as_fields(chosen).into_iter();
-    fields.extend(chosen.filter(|(key, value)| usual.get(key) != Some(value)));
-    if let Ok(merged) = serde_json::from_value(serde_json::Value::Object(fields)) {
-        *options = merged;
-    }
+    Ok(chosen)
 }
 
 fn ingest_options(args: &Args) -> Result<IngestOptions> {
@@ -324,13 +248,7 @@ fn ingest_options(args: &Args) -> Result<IngestOptions> {
     Ok(IngestOptions {
         input: InputChoices {
             format: input.format.0,
-            ids: match input.ids {
-                Ids::Auto => IdChoice::Auto,
-                Ids::Dense => IdChoice::Dense,
-                Ids::Integer => IdChoice::Integer,
-                Ids::Text => IdChoice::Text,
-                Ids::Map => IdChoice::Mapped,
-            },
+            ids: input.ids,
             header: match input.header {
                 Header::Auto => None,
                 Header::Yes => Some(true),

@@ -10,7 +10,7 @@ pub(crate) mod values;
 pub(crate) mod verify;
 
 use everedge::Format;
-use everedge_bench::{Medium, Tuning, parsed, size};
+use everedge_bench::{Medium, NewGraph, parsed};
 
 /// A file format by name, or `auto` to look.
 #[derive(Clone, Copy, Debug)]

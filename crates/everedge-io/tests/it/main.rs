@@ -1,7 +1,7 @@
 //! Every format and generator through the public interface.
 
 mod archive;
-mod arrow_ipc;
+mod arrow;
 mod binary;
 mod compression;
 mod csv;

@@ -2,9 +2,7 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, UInt64Array,
-};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, UInt64Array};
 use everedge_io::{
     Column, Columns, Error, Format, IdKind, InputChoices, Place, ReadOptions, probe_parquet,
     read_parquet,

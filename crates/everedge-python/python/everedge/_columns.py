@@ -55,17 +55,18 @@ def names(column: Ids, what: str) -> Names:
     return array
 
 
-def kind(columns: Iterable[Names], *, mapped: bool | None) -> str:
+def kind(columns: Iterable[Names], chosen: str) -> str:
     """Return what a new graph's ids are: `dense`, `integer` or `text`.
 
-    `mapped` says whether they go through the id map; if `None`, strings and sparse integers do.
+    `chosen` is one of these, `map` for one of the two that go through the id map, or `auto`: then
+    strings and sparse integers do.
     """
-    if mapped is False:
-        return "dense"
+    if chosen in ("dense", "integer", "text"):
+        return chosen
     columns = list(columns)
     if any(isinstance(column, list) for column in columns):
         return "text"
-    if mapped:
+    if chosen == "map":
         return "integer"
     arrays = [column for column in columns if isinstance(column, np.ndarray) and column.size]
     largest = max((int(array.max()) for array in arrays), default=0)

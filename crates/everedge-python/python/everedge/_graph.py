@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ from everedge._reports import (
 )
 from everedge._snapshot import Snapshot
 
+IdChoice: TypeAlias = Literal["auto", "dense", "integer", "text", "map"]
+"""What the ids of a graph are."""
+
 
 class Graph:
     """A live, durable graph: a directory, open for writing or for reading.
@@ -48,8 +51,9 @@ class Graph:
       `eadr` says that the power-fail domain takes in the processor's caches.
     - `directed` (default), `weighted`, `simple` (one edge for a pair; inserting it again replaces
       its weight), `in_neighbors` (default; without: less space, slower kernels).
-    - `ids`: `dense` for integers below 2^31 used as they are, `map` for any integers below 2^64 or
-      strings through an id map, `auto` to let the first data decide.
+    - `ids`: `dense` for integers below 2^31 used as they are; `integer` for any below 2^64 or `text`
+      for strings, through an id map; `map` for one of these two; `auto` to let the first data decide.
+      In files `integer` takes `007` as 7, and `text` takes every word as it stands, `NULL` too.
     - `durability`: when updates are safe: `edge`, `batch` (default) or `none` (after `sync` or
       `close`).
     - `log_size`: bytes that the edge log may take, with K, M or G; 1G if not given.
@@ -85,40 +89,42 @@ class Graph:
         weighted: bool | None = None,
         simple: bool | None = None,
         in_neighbors: bool | None = None,
-        ids: Literal["auto", "dense", "map"] = "auto",
+        ids: IdChoice = "auto",
         durability: Literal["edge", "batch", "none"] | None = None,
         log_size: int | str | None = None,
         read_only: bool = False,
         meter: bool = False,
     ) -> None:
-        if ids not in ("auto", "dense", "map"):
-            raise InvalidInputError(f"ids={ids!r}: there are 'auto', 'dense' and 'map'")
         self._path = os.fspath(path)
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._is_closed = False
         self._native: _native.Graph | None = None
-        self._mapped = None if ids == "auto" else ids == "map"
+        self._ids: IdChoice = ids
         self._meter = meter
-        self._emulate_pmem = emulate_pmem
-        log_bytes = None if log_size is None else _size(log_size)
-        self._given: dict[str, Any] = {
+        given = {
             "layout": layout,
             "medium": "pmem-emulated" if medium == "pmem" and emulate_pmem else medium,
             "eadr": eadr,
             "directed": directed,
             "weighted": weighted,
             "simple": simple,
-            "in_neighbors": in_neighbors,
+            "in-neighbors": in_neighbors,
             "durability": durability,
-            "log_bytes": log_bytes,
+            "log-size": log_size,
         }
+        words = [(name, _word(value)) for name, value in given.items() if value is not None]
+        self._chosen = _native.Chosen(words, ids)
         if read_only:
             self._native = _native.Graph.open_read_only(self._path)
         elif medium != "dram" and _holds_something(self._path):
             self._native = _native.Graph.open(self._path, meter)
         if self._native is not None:
-            self._check_given(self._native)
+            try:
+                self._native.check_chosen(self._chosen)
+            except InvalidInputError:
+                self._native.close()
+                raise
 
     @property
     def path(self) -> str:
@@ -129,9 +135,14 @@ class Graph:
         self,
         *files: str | os.PathLike[str],
         format: str | None = None,
+        ids: IdChoice | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
         delete: bool = False,
         batch: int = 1 << 16,
         drop_self_loops: bool = False,
+        skip_nulls: bool = False,
+        round_weights: bool = False,
         src: int | str | None = None,
         dst: int | str | None = None,
         weight: int | str | None = None,
@@ -139,10 +150,16 @@ class Graph:
     ) -> IngestReport:
         """Take edges from files, in their order; return what that did.
 
-        Files are SNAP edge lists, CSV, TSV, Matrix Market, DIMACS, METIS, Graphalytics .v and .e,
-        Parquet or pairs of 32-bit integers (.bin), plain, .gz or .zst, told apart by name and
-        content unless `format` names one.
+        Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market, DIMACS, METIS, Graphalytics
+        .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain, .gz, .zst, .bz2 or .xz,
+        also in a .tar, told apart by name and content unless `format` names one.
 
+        - `ids`: what ids are in these files, as for the graph; as the graph was told if not given.
+        - `header`: whether the first row of CSV, TSV or an edge list holds names; looked for if not
+          given.
+        - `delimiter`: the character between the columns of CSV; looked for if not given.
+        - `skip_nulls` leaves out rows whose ids or weights are empty, NULL or NaN, which are refused
+          otherwise; `round_weights` rounds weights to 32 bits where one that this changes is refused.
         - `delete` deletes the edges instead of inserting them.
         - `batch` is how many edges are acknowledged and become visible together.
         - `src`, `dst` and `weight` are columns of a table, by number from 0 or by name.
@@ -170,9 +187,14 @@ class Graph:
         paths = [os.fspath(file) for file in files]
         options: _native.IngestOptions = {
             "format": None if format == "auto" else format,
+            "ids": self._ids if ids is None else ids,
+            "header": header,
+            "delimiter": delimiter,
             "delete": delete,
             "batch": batch,
             "drop_self_loops": drop_self_loops,
+            "skip_nulls": skip_nulls,
+            "round_weights": round_weights,
             "src": src,
             "dst": dst,
             "weight": weight,
@@ -344,11 +366,12 @@ class Graph:
             if self._is_closed:
                 raise ClosedError("the graph is closed")
             if self._native is None:
-                options = self._creation(_columns.kind(columns, mapped=self._mapped))
+                new = self._path, self._chosen
                 if first_file is None:
-                    self._native = _native.Graph.create(self._path, options)
+                    ids = _columns.kind(columns, self._ids)
+                    self._native = _native.Graph.create(*new, ids, self._meter)
                 else:
-                    self._native = _native.Graph.create_for(self._path, options, *first_file)
+                    self._native = _native.Graph.create_for(*new, self._meter, *first_file)
             return self._native
 
     def _is_inherited(self) -> bool:
@@ -363,41 +386,6 @@ class Graph:
                 if os.path.isdir(self._path):
                     _native.Graph.remove(self._path)
                 self._native = None
-
-    def _creation(self, ids: str) -> _native.GraphOptions:
-        given = {key: value for key, value in self._given.items() if value is not None}
-        medium = given.get("medium", "file").removesuffix("-emulated")
-        options: _native.GraphOptions = {
-            "layout": given.get("layout", "adjacency"),
-            "medium": medium,
-            "emulate_pmem": self._emulate_pmem,
-            "eadr": given.get("eadr", False),
-            "directed": given.get("directed"),
-            "weighted": given.get("weighted", False),
-            "simple": given.get("simple", False),
-            "in_neighbors": given.get("in_neighbors", True),
-            "ids": ids,
-            "map_ids": self._mapped,
-            "durability": given.get("durability", "batch"),
-            "log_bytes": given.get("log_bytes", 1 << 30),
-            "meter": self._meter,
-        }
-        return options
-
-    def _check_given(self, native: _native.Graph) -> None:
-        """Raise unless the options that were given are those of the graph."""
-        there = native.options()
-        wanted = {key: value for key, value in self._given.items() if value is not None}
-        wrong = [key for key, value in wanted.items() if there[key] != value]
-        if self._mapped is not None and self._mapped == (there["ids"] == "dense"):
-            wrong.append("ids")
-            wanted["ids"] = "map" if self._mapped else "dense"
-        if wrong:
-            native.close()
-            differs = ", ".join(f"{key} is {there[key]!r}, not {wanted[key]!r}" for key in wrong)
-            raise InvalidInputError(
-                f"`{self._path}` exists and {differs}: options are fixed when a graph is created"
-            )
 
 
 def _vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.uint32]:
@@ -441,11 +429,6 @@ def _holds_something(path: str) -> bool:
         raise NotAGraphError(f"`{path}` is not a graph: it is a file") from None
 
 
-def _size(size: int | str) -> int:
-    """Return a number of bytes, of text with K, M or G for powers of 1,024."""
-    text = str(size)
-    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1:].upper(), 0)
-    number = text[:-1] if shift else text
-    if not number.isdecimal() or int(number) << shift >= 1 << 64:
-        raise InvalidInputError(f"log_size={size!r}: give a number and at most one of K, M, G")
-    return int(number) << shift
+def _word(value: bool | int | str) -> str:
+    """Return a value of an option as its word."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -7,47 +7,42 @@ from typing import Any, TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["VERSION", "Graph", "View", "kernels", "parameters"]
+__all__ = ["VERSION", "Chosen", "Graph", "View", "graph_options", "kernels", "parameters"]
 
 VERSION: str
 
 @type_check_only
-class GraphOptions(TypedDict):
-    layout: str
-    medium: str
-    emulate_pmem: bool
-    eadr: bool
-    directed: bool | None
-    weighted: bool
-    simple: bool
-    in_neighbors: bool
-    ids: str
-    map_ids: bool | None
-    durability: str
-    log_bytes: int
-    meter: bool
-
-@type_check_only
 class IngestOptions(TypedDict):
     format: str | None
+    ids: str
+    header: bool | None
+    delimiter: str | None
     delete: bool
     batch: int
     drop_self_loops: bool
+    skip_nulls: bool
+    round_weights: bool
     src: int | str | None
     dst: int | str | None
     weight: int | str | None
 
 @final
+class Chosen:
+    def __new__(cls, words: list[tuple[str, str]], ids: str) -> Chosen: ...
+
+@final
 class Graph:
     @staticmethod
-    def create(path: str | PathLike[str], options: GraphOptions) -> Graph: ...
+    def create(path: str | PathLike[str], chosen: Chosen, ids: str, meter: bool) -> Graph: ...
     @staticmethod
     def create_for(
         path: str | PathLike[str],
-        options: GraphOptions,
+        chosen: Chosen,
+        meter: bool,
         first_file: str | PathLike[str],
         ingest: IngestOptions,
     ) -> Graph: ...
+    def check_chosen(self, chosen: Chosen) -> None: ...
     @staticmethod
     def open(path: str | PathLike[str], meter: bool) -> Graph: ...
     @staticmethod
@@ -81,7 +76,6 @@ class Graph:
     def stats(self) -> dict[str, Any]: ...
     def compact(self) -> dict[str, Any]: ...
     def verify(self) -> dict[str, Any]: ...
-    def options(self) -> dict[str, Any]: ...
     def is_weighted(self) -> bool: ...
     def id_kind(self) -> str: ...
     def recovery(self) -> tuple[int, int, float]: ...
@@ -115,5 +109,6 @@ class View:
     def integers(self, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]: ...
     def close(self) -> None: ...
 
+def graph_options() -> list[tuple[str, list[str], str]]: ...
 def kernels() -> list[tuple[str, list[str]]]: ...
 def parameters() -> list[tuple[str, str]]: ...

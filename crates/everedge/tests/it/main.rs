@@ -1,4 +1,6 @@
 //! The facade's promises that need storage and kernels together.
 
 mod beside_writers;
+mod files;
+mod options;
 mod runs;

@@ -134,3 +134,50 @@ fn betweenness_follows_each_convention() {
     let error = "loudest".parse::<everedge::Convention>().unwrap_err().to_string();
     assert!(error.contains("loudest"), "{error}");
 }
+
+#[test]
+fn every_parameter_is_of_some_kernel_and_every_name_is_one() {
+    for parameter in Parameters::ALL {
+        assert!(parameter.kernels().next().is_some(), "{}", parameter.name);
+    }
+    for kernel in Kernel::ALL {
+        assert_eq!(kernel.name().parse::<Kernel>().unwrap(), *kernel);
+        assert!(kernel.about().ends_with('.'), "{kernel}");
+        for name in kernel.parameters() {
+            assert!(Parameters::ALL.iter().any(|parameter| parameter.name == *name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn parameters_are_read_and_those_of_other_kernels_refused() {
+    let mut parameters = Parameters::default();
+    parameters.set("iterations", "7").unwrap();
+    assert_eq!(parameters, Parameters { iterations: Some(7), ..Parameters::default() });
+    for (name, text) in [("iterations", "-1"), ("tolerance", "much"), ("patience", "1")] {
+        let error = parameters.set(name, text).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+    }
+    let view = graph("parameters", true, &[(0, 1)]).snapshot().unwrap();
+    let run = |kernel| view.run(kernel, &parameters.clone().into());
+    assert_eq!(run(Kernel::PageRank).unwrap().iterations, Some(7));
+    let error = run(Kernel::Bfs).unwrap_err().to_string();
+    assert!(error.contains("iterations") && error.contains("source"), "{error}");
+    assert!(run(Kernel::Wcc).unwrap_err().to_string().contains("no parameters"));
+}
+
+#[test]
+fn text_ids_stay_one_word_and_different() {
+    let names = ["libc6", "5\"-disk", "New York", "\"New", "a\nb\u{2028}c", ""];
+    let options = GraphOptions { ids: IdKind::Text, ..options(true) };
+    let graph = Graph::create("words".as_ref(), &options, false).unwrap();
+    let vertices = graph.intern_texts(names.into_iter()).unwrap();
+    let edges: Vec<_> = vertices.iter().map(|&v| (vertices[0], v)).collect();
+    graph.insert(&edges, None).unwrap();
+    let view = graph.snapshot().unwrap();
+    let answer = run(&view, Kernel::Bfs, &[("source", "libc6")]);
+    let mut written = lines(&view, &answer.values);
+    written.sort_unstable();
+    let quoted = [r#""" 1"#, r#""New York" 1"#, r#""\"New" 1"#, "\"a\\nb\u{2028}c\" 1"];
+    assert_eq!(written, [&quoted[..], &["5\"-disk 1", "libc6 0"]].concat());
+}

@@ -1,11 +1,13 @@
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray, StringViewArray,
+use arrow_array::types::{ArrowDictionaryKeyType, ArrowPrimitiveType, Float16Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, DictionaryArray, Float16Array, Float32Array, Float64Array,
+    Int8Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch, StringArray, StringViewArray,
+    UInt8Array, UInt16Array, UInt32Array,
 };
-use arrow::datatypes::Int32Type;
-use arrow::ipc::CompressionType;
-use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use everedge_io::{Column, Error, Format, IdKind, InputChoices, Place, ReadOptions, probe_arrow};
 
 use crate::support::{assert_refused, read, weighted};
@@ -69,6 +71,63 @@ fn what_a_column_says_is_kept() {
     assert_eq!(edges, expected.map(|(src, dst)| (src.to_owned(), dst.to_owned())));
     let integers = ReadOptions { ids: IdKind::Sparse, ..guess.options() };
     assert_refused(&bytes, &integers, Place::Row(1), "leading zeros");
+}
+
+/// Integers by dictionary.
+fn coded<K: ArrowDictionaryKeyType>(keys: PrimitiveArray<K>, values: &[i64]) -> ArrayRef {
+    Arc::new(DictionaryArray::new(keys, numbers(values)))
+}
+
+#[test]
+fn integers_of_every_width_are_ids_and_weights() {
+    let columns: [ArrayRef; 5] = [
+        Arc::new(Int8Array::from(vec![3, 1])),
+        Arc::new(UInt16Array::from(vec![3, 1])),
+        Arc::new(UInt32Array::from(vec![3, 1])),
+        coded(UInt8Array::from(vec![1, 0]), &[1, 3]),
+        coded(Int32Array::from(vec![0, 2]), &[3, 9, 1]),
+    ];
+    for src in columns {
+        let weight = if src.data_type().is_numeric() { Arc::clone(&src) } else { numbers(&[3, 1]) };
+        let bytes = stream(&[batch(vec![("src", src), ("dst", numbers(&[5, 6])), ("w", weight)])]);
+        let guess = probe_arrow(&bytes[..], &InputChoices::default()).unwrap();
+        assert_eq!(guess.ids, IdKind::Dense);
+        let graph = read(&bytes, &weighted(Format::Arrow)).unwrap();
+        assert_eq!((graph.numbers(), graph.weights), (vec![(3, 5), (1, 6)], vec![3.0, 1.0]));
+    }
+}
+
+#[test]
+fn a_null_by_dictionary_is_a_null() {
+    let src = coded(Int32Array::from(vec![Some(0), None]), &[3]);
+    let bytes = stream(&[batch(vec![("src", src), ("dst", numbers(&[5, 6]))])]);
+    let skipping = ReadOptions { skip_nulls: true, ..ReadOptions::new(Format::Arrow) };
+    assert_eq!(read(&bytes, &skipping).unwrap().numbers(), [(3, 5)]);
+    assert_refused(&bytes, &ReadOptions::new(Format::Arrow), Place::Row(2), "null");
+}
+
+#[test]
+fn fractions_of_every_type_are_weights() {
+    let halves = [0.5, -1.25].map(<Float16Type as ArrowPrimitiveType>::Native::from_f32);
+    let cents = Decimal128Array::from(vec![50, -125]).with_precision_and_scale(9, 2).unwrap();
+    let columns: [ArrayRef; 3] = [
+        Arc::new(Float16Array::from(halves.to_vec())),
+        Arc::new(Float32Array::from(vec![0.5, -1.25])),
+        Arc::new(cents),
+    ];
+    for weight in columns {
+        let ends = numbers(&[1, 2]);
+        let bytes = stream(&[batch(vec![("src", ends.clone()), ("dst", ends), ("w", weight)])]);
+        let graph = read(&bytes, &weighted(Format::Arrow)).unwrap();
+        assert_eq!(graph.weights, [0.5, -1.25]);
+    }
+    let tenths = Decimal128Array::from(vec![1, 7]).with_precision_and_scale(9, 1).unwrap();
+    let ends = numbers(&[1, 2]);
+    let columns = vec![("src", ends.clone()), ("dst", ends), ("w", Arc::new(tenths) as ArrayRef)];
+    assert_eq!(
+        read(&stream(&[batch(columns)]), &weighted(Format::Arrow)).unwrap().weights,
+        [0.1, 0.7]
+    );
 }
 
 #[test]

@@ -16,11 +16,10 @@
 use std::collections::VecDeque;
 use std::io::Read;
 
-use arrow::array::RecordBatch;
-use arrow::buffer::Buffer;
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
-use arrow::ipc::reader::StreamDecoder;
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
+use arrow_schema::{ArrowError, SchemaRef};
 
 use everedge_core::par;
 
