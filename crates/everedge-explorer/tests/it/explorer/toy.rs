@@ -46,7 +46,13 @@ impl Store {
         let log = volume.open_region("log")?;
         let slots = [0, 1].map(|slot| read_slot(&superblock, slot));
         let newest = slots.into_iter().flatten().max();
-        let no_slot = || Error::InvalidInput { what: "neither slot is whole".into() };
+        let no_slot = || Error::Corruption {
+            path: superblock.path().to_owned(),
+            offset: 0,
+            what: "the slots".into(),
+            expected: "a whole one".into(),
+            found: "none".into(),
+        };
         let (generation, next_record) = newest.ok_or_else(no_slot)?;
         let mut store =
             Store { log, superblock, generation, next_record, end: 0, list: Vec::new() };

@@ -83,7 +83,7 @@ pub(super) const HARMLESS: &[Harmless] = &[
         "a file that is longer than it has to be is used again",
     ),
     harmless(
-        None,
+        ADJACENCY,
         ["without resize", "archiving/space.rs", "shrink: "],
         "a file that is longer than it has to be is used again",
     ),
@@ -176,6 +176,16 @@ pub(super) const HARMLESS: &[Harmless] = &[
         PMA,
         ["without check Array", "src/extent.rs", "read_head: "],
         "what a head says is held against the table, the options and the headers of sections too",
+    ),
+    harmless(
+        PMA,
+        ["without resize", "src/layout.rs", "shrink: "],
+        "a file that is longer than it has to be is used again",
+    ),
+    rare(
+        ADJACENCY,
+        ["without drain Block", "src/layout.rs", "drain: self.sub_graphs.drain"],
+        "needed if another thread flushes blocks than the one that fences them",
     ),
     rare(
         ADJACENCY,

@@ -81,7 +81,6 @@ fn call_of(plant: Plant) -> Call {
 }
 
 /// Returns the function and the line of the source in which a plant's call stands.
-#[expect(clippy::disallowed_methods, reason = "a source file is not a medium")]
 fn source_line(plant: Plant) -> String {
     let call = call_of(plant);
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
