@@ -232,7 +232,7 @@ impl Victim {
             medium,
             log_bytes: LOG_BYTES,
             directed: number != 1 && number != 2,
-            weighted: number % 3 == 0,
+            weighted: number.is_multiple_of(3),
             durability: [Durability::Batch, Durability::Edge][number / 2],
             ..GraphOptions::default()
         };

@@ -21,7 +21,7 @@ fn ablated_shapes(kind: MediumKind, eadr: bool) -> Vec<Live> {
 
 fn explore(kind: MediumKind, eadr: bool) {
     let name = format!("pma {kind} eadr={eadr}");
-    explore_all(&name, pma_shapes(kind, eadr), images_max() * 6 / 10);
+    explore_all(&name, pma_shapes(kind, eadr), images_max() * 4 / 10);
 }
 
 #[test]
