@@ -138,7 +138,7 @@ pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(BlockHeade
         return None;
     }
     let found = crc_of_shared(place_salt(salt, place), &words[1..used]);
-    region.checksum_matches(Site::Block, expected, found).then_some((header, expected))
+    region.matches(Site::Block, expected, found).then_some((header, expected))
 }
 
 /// Starts loading the unit that the block at `place` lies in into the cache. For no block that is

@@ -117,8 +117,7 @@ pub(crate) fn read(region: &Region, salt: u32, place: u32) -> Option<(RunHeader,
     let ends = &words[ENDS_START..ENTRIES_START];
     let ascends = ends.windows(2).all(|pair| pair[0].load(Relaxed) <= pair[1].load(Relaxed));
     let fits = ends[SPAN - 1].load(Relaxed) == header.entry_words;
-    (ascends && fits && region.checksum_matches(Site::Run, expected, found))
-        .then_some((header, expected))
+    (ascends && fits && region.matches(Site::Run, expected, found)).then_some((header, expected))
 }
 
 /// Returns the entries of the vertex number `index` of the run at `place`, which was checked

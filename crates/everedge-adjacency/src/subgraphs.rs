@@ -177,16 +177,24 @@ impl SubGraphs {
     ///
     /// # Errors
     /// `Poisoned` after a failed fence.
+    #[track_caller]
     pub(crate) fn drain(&self, site: Site) -> Result<()> {
-        self.spaces.iter().try_for_each(|space| space.region().drain(site))
+        for space in &self.spaces {
+            space.region().drain(site)?;
+        }
+        Ok(())
     }
 
     /// Makes all that was flushed durable.
     ///
     /// # Errors
     /// If a fence fails; it is not tried again.
+    #[track_caller]
     pub(crate) fn fence(&self, site: Site) -> Result<()> {
-        self.spaces.iter().try_for_each(|space| space.region().fence(site))
+        for space in &self.spaces {
+            space.region().fence(site)?;
+        }
+        Ok(())
     }
 
     /// Gives the medium back what is past the last unit that was ever used.
@@ -272,7 +280,7 @@ fn check_header(region: &Region, salt: u32, sub_graph: usize) -> Result<()> {
     let words: Vec<u32> =
         region.words(0, HEADER_WORDS).iter().map(|word| word.load(Relaxed)).collect();
     // Every word is known, the checksum too, so that there is nothing to compute.
-    match words == header(salt, sub_graph) {
+    match region.matches(Site::BlocksHeader, &header(salt, sub_graph)[..], &words) {
         true => Ok(()),
         false => Err(damaged(format!("{words:08x?}"))),
     }

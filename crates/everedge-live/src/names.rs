@@ -290,7 +290,7 @@ impl Names {
         let payload = self.region.words(payload_offset, header[2] as usize);
         let checksum = crc32c::crc32c_append(state.checksum, bytemuck::cast_slice(&header[..3]));
         let checksum = crc_of_shared(checksum, payload);
-        if !self.region.checksum_matches(Site::Names, header[3], checksum) {
+        if !self.region.matches(Site::Names, header[3], checksum) {
             return Ok(false);
         }
         let words: Vec<u32> = payload.iter().map(|word| word.load(Relaxed)).collect();

@@ -1,6 +1,6 @@
 //! What a power loss leaves: the files of a volume, byte by byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::VolumeOptions;
@@ -70,6 +70,21 @@ impl Image {
     /// are taken to be the same.
     pub fn digest(&self) -> u64 {
         mix(self.content_digest, self.marks.begun, self.marks.acknowledged + 1)
+    }
+
+    /// Returns the files of which a failed sync has lost something that is still read.
+    pub fn lost_files(&self) -> BTreeSet<Arc<str>> {
+        let lost = self.patches[..self.lost_count].iter();
+        let region = |patch: &Patch| self.files.regions.get(&patch.region);
+        lost.filter_map(region).map(|region| region.name.clone()).collect()
+    }
+
+    /// Returns the pages of files, by number, that hold more than what is durable for sure.
+    pub fn unfenced_pages(&self) -> BTreeSet<(Arc<str>, u64)> {
+        const PAGE_BYTES: u64 = 4096;
+        let name = |patch: &Patch| Some(self.files.regions.get(&patch.region)?.name.clone());
+        let page = |patch: &Patch| Some((name(patch)?, patch.offset / PAGE_BYTES));
+        self.patches.iter().filter_map(page).collect()
     }
 
     /// Returns what was durable for sure, without a history.
@@ -183,6 +198,13 @@ impl RegionImage {
 
     pub(super) fn digest(&self) -> u64 {
         digest_file(self.key, &self.bytes)
+    }
+
+    /// Returns the region as long as `other`, with its last bytes where that is longer.
+    pub(super) fn with_tail_of(&self, other: &RegionImage) -> RegionImage {
+        let shared = self.bytes.len().min(other.bytes.len());
+        let bytes = [&self.bytes[..shared], &other.bytes[shared..]].concat();
+        RegionImage { bytes: Arc::new(bytes), ..self.clone() }
     }
 
     /// Returns the region with another length; new bytes are zero.

@@ -58,6 +58,7 @@ impl<O: Serialize + DeserializeOwned> Manifest<O> {
     ///
     /// # Errors
     /// `NoSpace` or `Io` if the medium fails; there is no manifest then.
+    #[track_caller]
     pub fn publish(&self, volume: &Volume) -> Result<()> {
         volume.publish(MANIFEST, self.encode()?.as_bytes())
     }

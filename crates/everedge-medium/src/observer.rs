@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use super::lock;
 use super::meter::{Meter, MeterReading};
+use super::plant::Call;
 use super::record::{Event, Trace};
-use super::{Site, lock};
 use crate::Result;
 
 /// Sees every call that touches a region.
@@ -33,44 +34,46 @@ impl Observer {
         }
     }
 
-    pub(super) fn flush(&self, region: u32, site: Site, range: Range<u64>) {
+    pub(super) fn flush(&self, call: &Call, region: u32, range: Range<u64>) {
         match self {
             Observer::Meter(meter) => lock(meter).flush(),
-            Observer::Trace(trace) => trace.flush(region, site, range),
+            Observer::Trace(trace) => trace.flush(call, region, range),
         }
     }
 
-    pub(super) fn drain(&self, region: u32, site: Site) {
+    pub(super) fn drain(&self, call: &Call, region: u32) {
         match self {
             Observer::Meter(meter) => lock(meter).drain(),
-            Observer::Trace(trace) => trace.drain(region, site),
+            Observer::Trace(trace) => trace.drain(call, region),
         }
     }
 
-    pub(super) fn fence(&self, region: u32, site: Site) {
+    pub(super) fn fence(&self, call: &Call, region: u32) {
         match self {
             Observer::Meter(meter) => lock(meter).fence(region),
-            Observer::Trace(trace) => trace.fence(region, site),
+            Observer::Trace(trace) => trace.fence(call, region),
         }
     }
 
     /// Notes that a sync has lost what it was to write.
     pub(super) fn lose(&self, region: u32) {
-        self.change(|| Event::Lose { region });
+        if let Observer::Trace(trace) = self {
+            trace.push(Event::Lose { region });
+        }
     }
 
-    /// Returns whether nothing is stored again at the site.
-    pub(super) fn drops_rewrite(&self, site: Site) -> bool {
+    /// Returns whether nothing is stored where the call is to store.
+    pub(super) fn drops_store(&self, call: &Call, region: u32) -> bool {
         match self {
             Observer::Meter(_) => false,
-            Observer::Trace(trace) => trace.drops_rewrite(site),
+            Observer::Trace(trace) => trace.drops_store(call, region),
         }
     }
 
     /// Notes a change of names or lengths.
-    pub(super) fn change(&self, event: impl FnOnce() -> Event) {
+    pub(super) fn change(&self, call: &Call, event: impl FnOnce() -> Event) {
         if let Observer::Trace(trace) = self {
-            trace.push(event());
+            trace.change(call, event());
         }
     }
 
@@ -82,11 +85,11 @@ impl Observer {
         }
     }
 
-    /// Returns whether checksums at the site are to match whatever they are, or never.
-    pub(super) fn planted_checksum(&self, site: Site) -> Option<bool> {
+    /// Returns what a check is to find, if a plant has a say in it.
+    pub(super) fn planted_outcome(&self, check: &Call) -> Option<bool> {
         match self {
             Observer::Meter(_) => None,
-            Observer::Trace(trace) => trace.planted_checksum(site),
+            Observer::Trace(trace) => trace.planted_outcome(check),
         }
     }
 

@@ -9,7 +9,7 @@
 //! too. A [`Plant`] breaks the medium in one place, to prove that a test would notice;
 //! [`Recorder::fail_nth`] makes one call after the other fail.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -18,8 +18,9 @@ use std::thread::{self, ThreadId};
 use rustix::io::Errno;
 
 use super::image::{Image, Patch};
+use super::plant::{Call, CallKind, Plant};
 use super::replay::Replay;
-use super::{MediumKind, Site, Volume, VolumeOptions, lock};
+use super::{MediumKind, Volume, VolumeOptions, lock};
 use crate::{Error, Result};
 
 /// A step of the history that a recovered state is compared with. Operations are numbered from 1.
@@ -29,23 +30,6 @@ pub enum Mark {
     Begin(u64),
     /// The operation has returned; it and all before it must survive.
     Acknowledged(u64),
-}
-
-/// A defect of the medium, planted to see it found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Plant {
-    /// Flushes at the site do nothing.
-    DropFlush(Site),
-    /// Fences and drains at the site do nothing; what was flushed waits for a fence elsewhere.
-    DropFence(Site),
-    /// The same of one region only, by number in the order in which they were made.
-    DropFenceOf(Site, u32),
-    /// Nothing is stored again at the site, only flushed.
-    DropRewrite(Site),
-    /// Every checksum at the site is found to match.
-    SkipChecksum(Site),
-    /// None is: what the site wrote is never read back.
-    FailChecksum(Site),
 }
 
 /// How many images to build.
@@ -73,6 +57,21 @@ impl Recorder {
     /// Breaks the medium from now on.
     pub fn plant(&self, plant: Plant) {
         lock(&self.trace.state).plant = Some(plant);
+    }
+
+    /// Counts the calls from now on.
+    pub fn count_calls(&self) {
+        lock(&self.trace.state).calls = Some(BTreeMap::new());
+    }
+
+    /// Returns the calls that have come since [`count_calls`](Self::count_calls), and how often.
+    pub fn calls(&self) -> BTreeMap<Call, u64> {
+        lock(&self.trace.state).calls.clone().unwrap_or_default()
+    }
+
+    /// Returns whether the plant has changed anything.
+    pub fn has_misbehaved(&self) -> bool {
+        lock(&self.trace.state).misbehaved_at.is_some()
     }
 
     /// Makes the `n`th call from now on that can fail (from 0) return the error number, and all
@@ -113,7 +112,7 @@ impl Recorder {
     ///
     /// Points lie before each fence, before and in each change of a file's name or length, and
     /// at the end: what could be lost earlier can be lost there too. With eADR they lie after
-    /// each store. A dram volume leaves nothing. `visit` may use other volumes, also this one.
+    /// each store. Of a trace in which a [`Plant`] has changed something, those before are left out. A dram volume leaves nothing. `visit` may use other volumes, also this one.
     pub fn images(&self, rule: ImageRule, visit: impl FnMut(&Image) -> ControlFlow<()>) {
         let recording = lock(&self.trace.state).recording();
         // The visitor's break is the end of the enumeration, not an error.
@@ -126,6 +125,20 @@ impl Recorder {
         let recording = lock(&self.trace.state).recording();
         // The visitor's break is the end of the enumeration, not an error.
         let _ = Replay::of_kills(&recording.start, visit).run(&recording);
+    }
+
+    /// Returns what a process leaves that is killed now.
+    pub fn image_of_kill(&self) -> Image {
+        let mut recording = lock(&self.trace.state).recording();
+        recording.inherited = recording.events.len();
+        let mut killed = recording.start.clone();
+        // One point is visited, at the end.
+        let _ = Replay::of_kills(&recording.start, |image| {
+            killed = image.clone();
+            ControlFlow::Continue(())
+        })
+        .run(&recording);
+        killed
     }
 }
 
@@ -210,6 +223,11 @@ pub(super) enum Event {
     Remove {
         name: Arc<str>,
     },
+    /// The change of names or lengths just before was not synced: until the next one is, it may be
+    /// undone. A file that was published may also be there and be empty, if `is_torn`.
+    Unsynced {
+        is_torn: bool,
+    },
     Mark(Mark),
 }
 
@@ -220,7 +238,8 @@ pub(super) struct Recording {
     pub(super) events: Vec<Event>,
     /// The bytes that `Event::Store` refers to.
     pub(super) data: Vec<u8>,
-    /// How many of the first events are those of a process that was killed before.
+    /// How many of the first events nothing is visited at: those of a process that was killed
+    /// before, and those before a plant has changed anything.
     pub(super) inherited: usize,
 }
 
@@ -235,6 +254,11 @@ struct TraceState {
     data: Vec<u8>,
     inherited: usize,
     plant: Option<Plant>,
+    /// How many events there were when the plant first changed something.
+    misbehaved_at: Option<usize>,
+    /// A fence that is to come too late, until its thread has flushed again.
+    delayed: Option<(ThreadId, Event)>,
+    calls: Option<BTreeMap<Call, u64>>,
     failure: Option<Failure>,
 }
 
@@ -253,15 +277,56 @@ impl TraceState {
             start: self.start.clone(),
             events: self.events.clone(),
             data: self.data.clone(),
-            inherited: self.inherited,
+            inherited: self.inherited.max(self.misbehaved_at.unwrap_or(0)),
         }
+    }
+
+    fn note(&mut self, call: &Call) {
+        if let Some(calls) = &mut self.calls {
+            *calls.entry(*call).or_default() += 1;
+        }
+    }
+
+    /// Notes that the plant changes something now.
+    fn misbehave(&mut self) {
+        self.misbehaved_at.get_or_insert(self.events.len());
+    }
+
+    /// Pushes what the call leads to, unless the plant is against it.
+    fn push_unless_dropped(&mut self, call: &Call, region: u32, event: Event) {
+        self.note(call);
+        match self.plant {
+            Some(plant) if plant.drops(call, region) => self.misbehave(),
+            Some(Plant::Delay(delayed)) if delayed == *call => {
+                self.misbehave();
+                let earlier = self.delayed.replace((thread::current().id(), event));
+                self.events.extend(earlier.map(|(_, event)| event));
+            }
+            _ => self.events.push(event),
+        }
+    }
+
+    /// Pushes the delayed fence of this thread.
+    fn catch_up(&mut self) {
+        let own = self.delayed.take_if(|(thread, _)| *thread == thread::current().id());
+        self.events.extend(own.map(|(_, event)| event));
     }
 }
 
 impl Trace {
     fn new(start: Image) -> Trace {
         let (events, data) = (Vec::new(), Vec::new());
-        let state = TraceState { start, events, data, inherited: 0, plant: None, failure: None };
+        let state = TraceState {
+            start,
+            events,
+            data,
+            inherited: 0,
+            plant: None,
+            misbehaved_at: None,
+            delayed: None,
+            calls: None,
+            failure: None,
+        };
         Trace { state: Mutex::new(state) }
     }
 
@@ -277,42 +342,54 @@ impl Trace {
         state.events.push(Event::Store { region, offset, data });
     }
 
-    pub(super) fn flush(&self, region: u32, site: Site, range: Range<u64>) {
+    pub(super) fn flush(&self, call: &Call, region: u32, range: Range<u64>) {
         let thread = thread::current().id();
-        self.push_unless(&[Plant::DropFlush(site)], Event::Flush { region, range, thread });
-    }
-
-    pub(super) fn drain(&self, region: u32, site: Site) {
-        let thread = thread::current().id();
-        let plants = [Plant::DropFence(site), Plant::DropFenceOf(site, region)];
-        self.push_unless(&plants, Event::Drain { region, thread });
-    }
-
-    pub(super) fn fence(&self, region: u32, site: Site) {
-        let thread = thread::current().id();
-        let plants = [Plant::DropFence(site), Plant::DropFenceOf(site, region)];
-        self.push_unless(&plants, Event::Fence { region, thread });
-    }
-
-    fn push_unless(&self, plants: &[Plant], event: Event) {
         let mut state = lock(&self.state);
-        if state.plant.is_none_or(|plant| !plants.contains(&plant)) {
-            state.events.push(event);
+        state.push_unless_dropped(call, region, Event::Flush { region, range, thread });
+        state.catch_up();
+    }
+
+    pub(super) fn drain(&self, call: &Call, region: u32) {
+        let thread = thread::current().id();
+        lock(&self.state).push_unless_dropped(call, region, Event::Drain { region, thread });
+    }
+
+    pub(super) fn fence(&self, call: &Call, region: u32) {
+        let thread = thread::current().id();
+        lock(&self.state).push_unless_dropped(call, region, Event::Fence { region, thread });
+    }
+
+    /// Notes a change of names or lengths.
+    pub(super) fn change(&self, call: &Call, event: Event) {
+        let mut state = lock(&self.state);
+        state.note(call);
+        let (is_dropped, is_delayed) =
+            (state.plant == Some(Plant::Drop(*call)), state.plant == Some(Plant::Delay(*call)));
+        if is_dropped || is_delayed {
+            state.misbehave();
+        }
+        state.events.push(event);
+        if is_dropped || is_delayed && call.kind() == CallKind::Publish {
+            state.events.push(Event::Unsynced { is_torn: is_delayed });
         }
     }
 
-    /// Returns whether checksums at the site are to match whatever they are, or never.
-    pub(super) fn planted_checksum(&self, site: Site) -> Option<bool> {
-        match lock(&self.state).plant {
-            Some(Plant::SkipChecksum(broken)) if broken == site => Some(true),
-            Some(Plant::FailChecksum(broken)) if broken == site => Some(false),
-            _ => None,
-        }
+    /// Returns what a check is to find, if the plant has a say in it.
+    pub(super) fn planted_outcome(&self, check: &Call) -> Option<bool> {
+        let mut state = lock(&self.state);
+        state.note(check);
+        state.plant.and_then(|plant| plant.outcome_of(check))
     }
 
-    /// Returns whether nothing is stored again at the site.
-    pub(super) fn drops_rewrite(&self, site: Site) -> bool {
-        lock(&self.state).plant == Some(Plant::DropRewrite(site))
+    /// Returns whether nothing is stored where the call is to store.
+    pub(super) fn drops_store(&self, call: &Call, region: u32) -> bool {
+        let mut state = lock(&self.state);
+        state.note(call);
+        let is_dropped = state.plant.is_some_and(|plant| plant.drops(call, region));
+        if is_dropped {
+            state.misbehave();
+        }
+        is_dropped
     }
 
     /// Counts a call that can fail and returns the error if it is to.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use super::file::{BackingFile, memory_error};
 use super::map::{CACHE_LINE_BYTES, HeldWords, Map, PAGE_BYTES, Source, store_fence};
 use super::observer::Observer;
+use super::plant::{Call, CallKind};
 use super::record::Event;
 use super::sync::SyncGate;
 use super::volume::{Shared, VolumeOptions};
@@ -179,7 +181,9 @@ impl Region {
     ///
     /// # Panics
     /// If `len` is not a multiple of 8.
+    #[track_caller]
     pub fn grow(&self, len: u64) -> Result<()> {
+        let call = Call::new(CallKind::Resize, None, Location::caller());
         assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
         self.shared.check_health()?;
         let _resizing = lock(&self.backing.resize);
@@ -205,7 +209,7 @@ impl Region {
                 _ => file.allocate(old_len..len)?,
             }
         }
-        self.shared.record(|| Event::Resize { region: self.backing.number, len });
+        self.shared.record(&call, || Event::Resize { region: self.backing.number, len });
         self.sync_all()?;
         self.backing.map.set_len(len);
         Ok(())
@@ -239,7 +243,9 @@ impl Region {
     ///
     /// # Panics
     /// If `len` is not a multiple of 8.
+    #[track_caller]
     pub fn shrink(&self, len: u64) -> Result<()> {
+        let call = Call::new(CallKind::Resize, None, Location::caller());
         assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
         self.shared.check_writable()?;
         let _resizing = lock(&self.backing.resize);
@@ -248,7 +254,7 @@ impl Region {
             return Ok(());
         }
         self.shared.next_call(self.path(), "truncate")?;
-        self.shared.record(|| Event::Resize { region: self.backing.number, len });
+        self.shared.record(&call, || Event::Resize { region: self.backing.number, len });
         match &self.backing.file {
             None => {
                 let discarded = self.backing.map.discard(len..old_len);
@@ -434,6 +440,7 @@ impl Region {
     /// # Panics
     /// If `offset` is not a multiple of 64 or the line ends beyond the region.
     #[inline]
+    #[track_caller]
     pub fn stream_line(&self, site: Site, offset: u64, line: &[u32; 16]) {
         if self.shared.observer.is_some() {
             self.store_words(offset, line);
@@ -447,10 +454,12 @@ impl Region {
     ///
     /// # Panics
     /// If `offset` is not a multiple of 4 or the words end beyond the region.
+    #[track_caller]
     pub fn stream_words(&self, site: Site, offset: u64, words: &[u32]) {
+        let at = Location::caller();
         let store = |offset: u64, words: &[u32]| {
             self.store_words(offset, words);
-            self.flush(site, offset..offset + 4 * words.len() as u64);
+            self.flush_at(site, offset..offset + 4 * words.len() as u64, at);
         };
         if self.shared.observer.is_some() || !self.streams() {
             return store(offset, words);
@@ -483,11 +492,12 @@ impl Region {
     ///
     /// # Panics
     /// If the range ends beyond the region.
+    #[track_caller]
     pub fn rewrite(&self, site: Site, range: Range<u64>) -> Result<()> {
         if self.shared.access == Access::Read {
             return Ok(());
         }
-        let is_dropped = self.shared.observer.as_ref().is_some_and(|o| o.drops_rewrite(site));
+        let is_dropped = self.drops_store(&Call::new(CallKind::Rewrite, site, Location::caller()));
         if self.shared.options.kind == MediumKind::File && !is_dropped {
             let written = self.write_past_cache(&range).map_err(|e| self.shared.poison(e))?;
             let (before, after) = (range.start..written.start, written.end..range.end);
@@ -500,6 +510,28 @@ impl Region {
         }
         self.flush(site, range);
         Ok(())
+    }
+
+    /// Stores zeros into `range` and flushes them: what lies there must not be believed any more.
+    ///
+    /// # Panics
+    /// If `range` does not begin and end at words, or ends beyond the region.
+    #[track_caller]
+    pub fn wipe(&self, site: Site, range: Range<u64>) {
+        if !self.drops_store(&Call::new(CallKind::Wipe, site, Location::caller())) {
+            let bytes = &[0; CACHE_LINE_BYTES as usize];
+            for offset in range.clone().step_by(bytes.len()) {
+                let len = (range.end - offset).min(CACHE_LINE_BYTES);
+                self.store(offset, &bytes[..len as usize]);
+            }
+        }
+        self.flush(site, range);
+    }
+
+    /// Returns whether a plant has the call store nothing.
+    fn drops_store(&self, call: &Call) -> bool {
+        let observer = self.shared.observer.as_ref();
+        observer.is_some_and(|o| o.drops_store(call, self.backing.number))
     }
 
     /// Writes the blocks that `range` touches past the cache, as far as there are whole ones. Returns
@@ -555,9 +587,17 @@ impl Region {
     /// # Panics
     /// If the range ends beyond the region.
     #[inline]
+    #[track_caller]
     pub fn flush(&self, site: Site, range: Range<u64>) {
+        self.flush_at(site, range, Location::caller());
+    }
+
+    #[inline]
+    fn flush_at(&self, site: Site, range: Range<u64>, at: &'static Location<'static>) {
         assert!(range.end <= self.len(), "range {range:?} ends beyond the region");
-        self.observe(|o, region| o.flush(region, site, range.clone()));
+        self.observe(|o, region| {
+            o.flush(&Call::new(CallKind::Flush, site, at), region, range.clone());
+        });
         if self.shared.access == Access::Read || self.backing.file.is_none() {
             return;
         }
@@ -576,9 +616,11 @@ impl Region {
     /// # Errors
     /// On a poisoned volume every drain fails.
     #[inline]
+    #[track_caller]
     pub fn drain(&self, site: Site) -> Result<()> {
+        let at = Location::caller();
         self.shared.check_health()?;
-        self.observe(|o, region| o.drain(region, site));
+        self.observe(|o, region| o.drain(&Call::new(CallKind::Drain, site, at), region));
         if let MediumKind::Pmem { .. } = self.shared.options.kind {
             store_fence();
         }
@@ -591,11 +633,13 @@ impl Region {
     /// A failed sync poisons the volume; it is never retried, since the next one could succeed
     /// without the lost pages. On a poisoned volume every fence fails.
     #[inline]
+    #[track_caller]
     pub fn fence(&self, site: Site) -> Result<()> {
+        let at = Location::caller();
         self.shared.check_health()?;
         let see = || {
             self.next_sync()?;
-            self.observe(|o, region| o.fence(region, site));
+            self.observe(|o, region| o.fence(&Call::new(CallKind::Fence, site, at), region));
             Ok(())
         };
         match self.shared.options.kind {
@@ -612,12 +656,17 @@ impl Region {
         }
     }
 
-    /// Returns whether a checksum is as expected.
+    /// Returns whether a checksum, or what else tells that bytes are whole, is as expected.
     #[inline]
-    pub fn checksum_matches(&self, site: Site, expected: u32, found: u32) -> bool {
+    #[track_caller]
+    pub fn matches<T: PartialEq>(&self, site: Site, expected: T, found: T) -> bool {
+        let is_equal = expected == found;
         match &self.shared.observer {
-            None => expected == found,
-            Some(observer) => observer.planted_checksum(site).unwrap_or(expected == found),
+            None => is_equal,
+            Some(observer) => {
+                let check = Call::new(CallKind::Check, site, Location::caller());
+                observer.planted_outcome(&check).unwrap_or(is_equal)
+            }
         }
     }
 }

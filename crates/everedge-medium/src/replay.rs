@@ -33,7 +33,7 @@ pub(super) struct Replay<V> {
     rule: ImageRule,
     /// Whether the process is killed, so that all that was stored stays, and not the power lost.
     is_killed: bool,
-    /// Whether the process can be killed here: not before it lived.
+    /// Whether points are visited here: not before the process lived, or did wrong.
     is_visited: bool,
     kind: MediumKind,
     is_eadr: bool,
@@ -44,6 +44,17 @@ pub(super) struct Replay<V> {
     lost: BTreeMap<Unit, Vec<(usize, Patch)>>,
     flushed: Vec<Flushed>,
     synced: Synced,
+    /// What the last change of names or lengths leaves where it was not synced.
+    last_change: Option<Unsynced>,
+    /// The same while that may come back.
+    unsynced: Option<Unsynced>,
+}
+
+/// What may be found in the place of a change of names or lengths that was not synced.
+#[derive(Clone)]
+enum Unsynced {
+    Region { number: u32, before: Option<RegionImage> },
+    Published { name: Arc<str>, before: Option<Arc<[u8]>> },
 }
 
 /// A range that waits for a fence.
@@ -128,6 +139,8 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
             lost: BTreeMap::new(),
             flushed: Vec::new(),
             synced,
+            last_change: None,
+            unsynced: None,
         }
     }
 
@@ -137,9 +150,10 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
             return ControlFlow::Continue(());
         }
         for (number, event) in recording.events.iter().enumerate() {
-            self.is_visited = !self.is_killed || number >= recording.inherited;
+            self.is_visited = number >= recording.inherited;
             self.step(number, event, &recording.data)?;
         }
+        self.is_visited = true;
         self.crash_here()
     }
 
@@ -185,8 +199,18 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
                 self.lose(*region);
             }
             Event::Mark(mark) => self.mark(*mark)?,
+            Event::Unsynced { is_torn } => {
+                self.unsynced = self.last_change.take();
+                if let (true, Some(Unsynced::Published { before, .. })) =
+                    (*is_torn, &mut self.unsynced)
+                {
+                    *before = Some(Arc::from([]));
+                }
+            }
             change => {
                 self.crash_here()?;
+                self.sync_names(change);
+                self.last_change = self.before(change);
                 self.change_file(change)?;
             }
         }
@@ -297,20 +321,77 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
         ControlFlow::Continue(())
     }
 
+    /// A change of names is synced, and names that were not before, or a length.
+    fn sync_names(&mut self, change: &Event) {
+        let is_synced = match (&self.unsynced, change) {
+            (Some(Unsynced::Region { number, .. }), Event::Resize { region, .. }) => {
+                number == region
+            }
+            (_, Event::Resize { .. }) => false,
+            _ => true,
+        };
+        if is_synced {
+            self.unsynced = None;
+        }
+    }
+
+    /// Returns what is there before a change of names or lengths.
+    fn before(&self, change: &Event) -> Option<Unsynced> {
+        let files = &self.crash.durable.files;
+        let region =
+            |number: u32| Unsynced::Region { number, before: files.regions.get(&number).cloned() };
+        match change {
+            Event::Create { region: number, .. } | Event::Resize { region: number, .. } => {
+                Some(region(*number))
+            }
+            Event::Publish { name, .. } => {
+                let before = files.published.get(name).cloned();
+                Some(Unsynced::Published { name: name.clone(), before })
+            }
+            Event::Remove { name } => {
+                let number = files.regions.iter().find(|(_, region)| region.name == *name);
+                number.map(|(&number, _)| region(number))
+            }
+            _ => None,
+        }
+    }
+
     /// Visits the images that a crash at this point could leave.
     fn crash_here(&mut self) -> ControlFlow<()> {
+        self.crash_with_names()?;
+        let Some(unsynced) = self.unsynced.clone().filter(|_| !self.is_killed && self.is_visited)
+        else {
+            return ControlFlow::Continue(());
+        };
+        let durable = self.crash.durable.clone();
+        match unsynced {
+            Unsynced::Region { number, before } => self.crash.put_back(number, before),
+            Unsynced::Published { name, before } => {
+                self.crash.remove(&name);
+                if let Some(bytes) = before {
+                    self.crash.publish(&name, &bytes);
+                }
+            }
+        }
+        let visited = self.crash_at_extremes();
+        self.crash.durable = durable;
+        visited
+    }
+
+    /// The same with the names and lengths that there should be.
+    fn crash_with_names(&mut self) -> ControlFlow<()> {
+        let durable = &mut self.crash.durable;
+        (durable.point, durable.choice) = (durable.point + 1, 0);
+        if !self.is_visited {
+            return ControlFlow::Continue(());
+        }
         let stores = [&self.lost, &self.waiting];
         let lines = lines(stores, &self.crash.durable.files, self.unit_bytes);
         let counts: Vec<usize> = lines.iter().map(|line| line.stores.len()).collect();
-        let durable = &mut self.crash.durable;
-        (durable.point, durable.choice) = (durable.point + 1, 0);
-        if self.is_killed && !self.is_visited {
-            return ControlFlow::Continue(());
-        }
         if self.is_killed {
             return self.crash.visit(&lines, &counts, None);
         }
-        let seed = scramble(self.rule.seed ^ scramble(durable.point));
+        let seed = scramble(self.rule.seed ^ scramble(self.crash.durable.point));
         let mut choices = Choices::new(&counts, self.rule.point_images_max.max(2), seed);
         while let Some(choice) = choices.next() {
             self.crash.visit(&lines, choice, None)?;
@@ -329,6 +410,9 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
 
     /// Visits two images of this point: nothing that waits persisted, or all of it.
     fn crash_at_extremes(&mut self) -> ControlFlow<()> {
+        if !self.is_visited {
+            return ControlFlow::Continue(());
+        }
         let stores = [&self.lost, &self.waiting];
         let lines = lines(stores, &self.crash.durable.files, self.unit_bytes);
         let all: Vec<usize> = lines.iter().map(|line| line.stores.len()).collect();
@@ -396,6 +480,18 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Crash<V> {
         let digest = region.digest();
         let old = Arc::make_mut(&mut self.durable.files).regions.insert(number, region);
         self.replace_digest(old.map_or(0, |old| old.digest()), digest);
+    }
+
+    /// Puts a region in place again with the length that it had before, or takes it away.
+    fn put_back(&mut self, number: u32, before: Option<RegionImage>) {
+        let now = self.durable.files.regions.get(&number);
+        if let Some(before) = before {
+            // What it holds by now stays, as far as it was as long before.
+            let bytes = now.map(|now| now.with_tail_of(&before));
+            return self.put(number, bytes.unwrap_or(before));
+        }
+        let old = Arc::make_mut(&mut self.durable.files).regions.remove(&number);
+        self.replace_digest(old.map_or(0, |old| old.digest()), 0);
     }
 
     fn publish(&mut self, name: &Arc<str>, bytes: &Arc<[u8]>) {

@@ -23,6 +23,8 @@ macro_rules! sites {
 sites! {
     /// A record appended to the edge log.
     LogRecord,
+    /// The header of a record.
+    LogHeader,
     /// An anchor of the edge log: its durable pointers.
     LogAnchor,
     /// Anchor and records that opening the log found: a killed process may not have fenced them.
@@ -33,6 +35,8 @@ sites! {
     Image,
     /// The slot that names an image.
     Shard,
+    /// How many slots count, and the sum of their checks.
+    ShardSum,
     /// A slot that does not count is wiped.
     ShardWipe,
     /// The header of the block file.
@@ -55,6 +59,10 @@ sites! {
     EdgeLog,
     /// A header of a section.
     SectionHeader,
+    /// The sum over the headers of all sections.
+    SectionSum,
+    /// The sum over the lists of a section.
+    ListSum,
     /// A row of the vertex array.
     VertexRow,
     /// A record of an undo log.

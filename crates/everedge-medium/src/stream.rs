@@ -5,6 +5,7 @@
 //! only when it is published; what a crash or an error leaves of it before is no file. Checksums are
 //! the caller's.
 
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::directory::Temporary;
 use super::file::BackingFile;
 use super::memory::MemoryFile;
+use super::plant::{Call, CallKind};
 use super::record::Event;
 use super::volume::{Home, Shared, check_name};
 use super::{Access, Volume};
@@ -146,7 +148,9 @@ impl NewFile {
     /// # Errors
     /// [`Error::Io`] if the new file cannot be synced: the old one stays. If it is the new name that
     /// cannot be, the volume is poisoned.
+    #[track_caller]
     pub fn publish(self) -> Result<()> {
+        let call = Call::new(CallKind::Publish, None, Location::caller());
         self.shared.check_health()?;
         self.shared.next_call(&self.path, "sync")?;
         match (self.content, &self.shared.home) {
@@ -158,8 +162,8 @@ impl NewFile {
             (Content::Memory(bytes), Home::Memory(memory)) => {
                 self.shared.next_sync(&self.path)?;
                 let name = self.name.as_str();
-                self.shared
-                    .record(|| Event::Publish { name: name.into(), bytes: bytes[..].into() });
+                let event = || Event::Publish { name: name.into(), bytes: bytes[..].into() };
+                self.shared.record(&call, event);
                 memory.publish(name, &bytes);
                 Ok(())
             }

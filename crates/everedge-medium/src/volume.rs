@@ -1,5 +1,6 @@
 //! The directory of one graph on one medium.
 
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,6 +13,7 @@ use super::map::WriteBack;
 use super::memory::Memory;
 use super::meter::{Meter, MeterReading};
 use super::observer::Observer;
+use super::plant::{Call, CallKind};
 use super::probe;
 use super::record::{Event, Trace};
 use super::region::{Backing, Region};
@@ -108,9 +110,9 @@ impl Shared {
     }
 
     /// Notes a change of names or lengths if it is recorded.
-    pub(super) fn record(&self, event: impl FnOnce() -> Event) {
+    pub(super) fn record(&self, call: &Call, event: impl FnOnce() -> Event) {
         if let Some(observer) = &self.observer {
-            observer.change(event);
+            observer.change(call, event);
         }
     }
 
@@ -303,6 +305,7 @@ impl Volume {
     ///
     /// # Panics
     /// If `len` is not a multiple of 8.
+    #[track_caller]
     pub fn create_region(&self, name: &str, len: u64) -> Result<Region> {
         self.create_region_of(name, len, false)
     }
@@ -311,11 +314,14 @@ impl Volume {
     ///
     /// # Errors
     /// As [`create_region`](Self::create_region).
+    #[track_caller]
     pub fn create_volatile_region(&self, name: &str, len: u64) -> Result<Region> {
         self.create_region_of(name, len, true)
     }
 
+    #[track_caller]
     fn create_region_of(&self, name: &str, len: u64, is_volatile: bool) -> Result<Region> {
+        let call = Call::new(CallKind::Create, None, Location::caller());
         assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
         self.shared.check_writable()?;
         check_name(name)?;
@@ -327,7 +333,7 @@ impl Volume {
                 let backing = Arc::new(Backing::anonymous(path, region, len)?);
                 memory.add(name, backing.clone())?;
                 let name = name.into();
-                self.shared.record(|| Event::Create { region, name, len, is_volatile });
+                self.shared.record(&call, || Event::Create { region, name, len, is_volatile });
                 backing
             }
             Home::Directory(directory) => {
@@ -370,7 +376,9 @@ impl Volume {
     ///
     /// # Errors
     /// [`Error::NoSpace`], and the old content stays. A failed sync or rename poisons the volume.
+    #[track_caller]
     pub fn publish(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let call = Call::new(CallKind::Publish, None, Location::caller());
         self.shared.check_writable()?;
         check_name(name)?;
         let path = self.path().join(name);
@@ -378,7 +386,8 @@ impl Volume {
         self.shared.next_sync(&path)?;
         match &self.shared.home {
             Home::Memory(memory) => {
-                self.shared.record(|| Event::Publish { name: name.into(), bytes: bytes.into() });
+                let event = || Event::Publish { name: name.into(), bytes: bytes.into() };
+                self.shared.record(&call, event);
                 memory.publish(name, bytes);
             }
             Home::Directory(directory) => {
@@ -419,7 +428,9 @@ impl Volume {
     ///
     /// # Errors
     /// [`Error::Io`] if there is no such file. A failed sync poisons the volume.
+    #[track_caller]
     pub fn remove(&self, name: &str) -> Result<()> {
+        let call = Call::new(CallKind::Remove, None, Location::caller());
         self.shared.check_writable()?;
         check_name(name)?;
         let path = self.path().join(name);
@@ -428,7 +439,7 @@ impl Volume {
         match &self.shared.home {
             Home::Memory(memory) => {
                 memory.remove(name)?;
-                self.shared.record(|| Event::Remove { name: name.into() });
+                self.shared.record(&call, || Event::Remove { name: name.into() });
                 Ok(())
             }
             Home::Directory(directory) => {

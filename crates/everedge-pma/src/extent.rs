@@ -82,6 +82,7 @@ impl Extent {
 
     /// Stores words and starts making them persist.
     #[inline]
+    #[track_caller]
     pub(super) fn store(&self, site: Site, start: u64, words: &[u32]) {
         let start = self.offset + start;
         self.region.store_words(start, words);
@@ -89,11 +90,13 @@ impl Extent {
     }
 
     /// As [`store`](Self::store), past the cache: for words that are not read soon.
+    #[track_caller]
     pub(super) fn stream(&self, site: Site, start: u64, words: &[u32]) {
         self.region.stream_words(site, self.offset + start, words);
     }
 
     /// Waits until all that this thread stored has persisted.
+    #[track_caller]
     pub(super) fn fence(&self, site: Site) -> Result<()> {
         self.region.fence(site)
     }
@@ -116,8 +119,8 @@ impl Extent {
         let extent = Self::at(region.clone(), salt, unit..unit, None);
         let words = header::copy(extent.words(0..4 * HEAD_WORDS as u64));
         let crc = extent.checksum(&words[..HEAD_WORDS - 1]);
-        let is_valid = words[0] == HEAD_MAGIC
-            && region.checksum_matches(Site::Array, words[HEAD_WORDS - 1], crc);
+        let is_valid =
+            words[0] == HEAD_MAGIC && region.matches(Site::Array, words[HEAD_WORDS - 1], crc);
         let shape = Shape {
             section_count: words[2],
             section_vertices: words[3],
@@ -130,6 +133,7 @@ impl Extent {
     }
 
     /// Stores a header of a section into a slot.
+    #[track_caller]
     pub(super) fn write_header(
         &self,
         shape: &Shape,
@@ -159,7 +163,8 @@ impl Extent {
 
     /// Takes away what an earlier array may have left in a slot.
     pub(super) fn clear_header(&self, shape: &Shape, section: usize, slot: usize) {
-        self.store(Site::SectionHeader, shape.header_offset(section, slot), &[0; 4]);
+        let start = self.offset + shape.header_offset(section, slot);
+        self.region.wipe(Site::SectionHeader, start..start + 16);
     }
 
     /// Returns the stamp of the header in a slot, whole or not.
@@ -178,7 +183,7 @@ impl Extent {
         let offset = shape.header_offset(section, slot);
         let words = header::copy(self.words(offset..offset + 4 * shape.header_words() as u64));
         Header::decode(&words, self.salt_at(offset), |expected, found| {
-            self.region.checksum_matches(Site::SectionHeader, expected, found)
+            self.region.matches(Site::SectionHeader, expected, found)
         })
         .map(|header| (header, words[0]))
     }

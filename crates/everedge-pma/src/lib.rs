@@ -179,8 +179,9 @@ fn write_file_head(arrays: &Region, salt: u32) -> Result<()> {
 }
 
 fn check_file_head(arrays: &Region, salt: u32) -> Result<()> {
-    let is_whole =
-        arrays.len() >= UNIT_BYTES && header::copy(arrays.words(0, 4)) == file_head(salt);
+    let head = || header::copy(arrays.words(0, 4));
+    let is_whole = arrays.len() >= UNIT_BYTES
+        && arrays.matches(Site::ArraysHeader, &file_head(salt)[..], &head());
     match is_whole {
         true => Ok(()),
         false => Err(Error::Corruption {

@@ -58,9 +58,10 @@ impl Table {
         self.region.grow(page_count * PAGE_BYTES)?;
         for page in (0..page_count).filter(|&page| !self.has_page(page)) {
             let offset = page * PAGE_BYTES;
-            self.put(offset, &[0; PAGE_BYTES as usize]);
+            self.region.wipe(Site::TablePage, offset..offset + PAGE_BYTES);
             self.region.fence(Site::TablePage)?;
-            self.put(offset, &self.word(offset, PAGE_MARK).to_le_bytes());
+            self.region.store(offset, &self.word(offset, PAGE_MARK).to_le_bytes());
+            self.region.flush(Site::TablePage, offset..offset + 8);
             self.region.fence(Site::TablePage)?;
         }
         Ok(())
@@ -144,11 +145,6 @@ impl Table {
         }
     }
 
-    fn put(&self, offset: u64, bytes: &[u8]) {
-        self.region.store(offset, bytes);
-        self.region.flush(Site::TablePage, offset..offset + bytes.len() as u64);
-    }
-
     fn has_page(&self, page: u64) -> bool {
         let offset = page * PAGE_BYTES;
         let word = self.region.load_u64(offset);
@@ -164,7 +160,7 @@ impl Table {
 
     fn is_valid(&self, offset: u64, word: u64) -> bool {
         let expected = self.word(offset, word >> CHECK_BITS) as u32;
-        self.region.checksum_matches(Site::Table, expected, word as u32)
+        self.region.matches(Site::Table, expected, word as u32)
     }
 }
 

@@ -174,7 +174,7 @@ impl UndoLogs {
         }
         let words = header::copy(self.region.words(offset + 4 * HEAD_WORDS as u64, len));
         let checksum = self.checksum(offset, &head[1..], &words);
-        let is_whole = self.region.checksum_matches(Site::Undo, head[0], checksum);
+        let is_whole = self.region.matches(Site::Undo, head[0], checksum);
         is_whole.then(|| {
             let unit = u64::from(head[4]) | u64::from(head[5]) << 32;
             let job = Job {
@@ -225,6 +225,7 @@ impl UndoLog<'_> {
         self.write(Site::UndoEnd, job, END, (0, &[]))
     }
 
+    #[track_caller]
     fn write(
         &mut self,
         site: Site,

@@ -6,7 +6,7 @@
 //! small, so that it wraps and shards are saved on the way. Mostly the graph is then opened for
 //! reading, which leaves the recovery to the next process; now and then for writing.
 //!
-//! `EVEREDGE_KILLS` is the number of kills, 200 unless given.
+//! `EVEREDGE_KILLS` is the number of kills, 100 unless given.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -21,7 +21,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 const SEED: u64 = 0x5eed_2026;
-const KILLS: u64 = 200;
+pub(crate) const KILLS: u64 = 100;
 /// Edges of a batch.
 const BATCH: u64 = 32;
 /// Batches that a process is given.
@@ -32,7 +32,7 @@ const VERTICES: u32 = 600;
 const LOG_BYTES: u64 = 64 << 10;
 /// One round in so many opens the graph for writing and closes it.
 const ROUNDS_PER_WRITING_OPEN: u64 = 8;
-const SIGKILL: i32 = 9;
+pub(crate) const SIGKILL: i32 = 9;
 
 /// The edge that comes `number`-th in the life of a graph. Equal edges come again.
 fn edge(number: u64) -> Edge {
@@ -163,12 +163,17 @@ impl Victim {
     }
 }
 
+/// Returns how many kills there are to be.
+pub(crate) fn kills(default: u64) -> u64 {
+    match std::env::var("EVEREDGE_KILLS") {
+        Ok(number) => number.parse().expect("EVEREDGE_KILLS is a number"),
+        Err(_) => default,
+    }
+}
+
 #[test]
 fn killed_processes_lose_nothing_that_they_acknowledged() {
-    let kills = match std::env::var("EVEREDGE_KILLS") {
-        Ok(number) => number.parse().expect("EVEREDGE_KILLS is a number"),
-        Err(_) => KILLS,
-    };
+    let kills = kills(KILLS);
     let place = tempfile::tempdir().unwrap();
     let media = [MediumKind::File, MediumKind::Pmem { emulated: true }];
     let all = [Layout::Adjacency, Layout::Pma].map(|layout| media.map(|medium| (layout, medium)));

@@ -7,5 +7,6 @@ mod export;
 mod hostile;
 mod inputs;
 mod kill;
+mod kill_writers;
 mod output;
 mod reference;

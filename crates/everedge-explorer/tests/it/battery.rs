@@ -83,13 +83,13 @@ pub(crate) fn split(options: GraphOptions) -> GraphOptions {
 }
 
 /// Without edge logs, and every array that is rebalanced is written aside.
-fn aside(options: GraphOptions) -> GraphOptions {
+pub(crate) fn aside(options: GraphOptions) -> GraphOptions {
     let pma = PmaOptions { rebalancing: Some(Rebalancing::Aside), ..options.pma };
     GraphOptions { pma, ..options }
 }
 
 /// Without edge logs, an update at a time.
-fn bare(options: GraphOptions) -> GraphOptions {
+pub(crate) fn bare(options: GraphOptions) -> GraphOptions {
     let phases = Phases::InTurn;
     let pma = PmaOptions { edge_log_bytes: 0, archive_threshold: 1, phases, ..options.pma };
     GraphOptions { pma, ..options }

@@ -2,7 +2,7 @@
 
 use crate::options::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Snapshot};
-use everedge_core::{Edge, GraphView, VertexId};
+use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 use everedge_live::{Batch, Changes, Manifest, Names, Recovery, Result, Verification};
 use everedge_medium::{Kind, Volume};
 use everedge_pma::{PmaGraph, PmaOptions, PmaSnapshot};
@@ -182,5 +182,19 @@ impl View {
 
     pub(crate) fn out_neighbors(&self, v: VertexId) -> Vec<VertexId> {
         with_view!(self, view => view.out_neighbors(v).collect())
+    }
+
+    pub(crate) fn in_neighbors(&self, v: VertexId) -> Vec<VertexId> {
+        with_view!(self, view => view.in_neighbors(v).collect())
+    }
+
+    /// Returns neighbors and weights as the view gives them.
+    pub(crate) fn out_edges(&self, v: VertexId) -> Vec<(VertexId, f32)> {
+        with_view!(self, view => view.out_edges(v).collect())
+    }
+
+    /// The same of in-neighbors.
+    pub(crate) fn in_edges(&self, v: VertexId) -> Vec<(VertexId, f32)> {
+        with_view!(self, view => view.in_edges(v).collect())
     }
 }

@@ -4,7 +4,7 @@ use everedge_live::{Appended, Batch, Checkpoint, Error, Result};
 use everedge_live::{EdgeLog, RING_OFFSET};
 use everedge_medium::{MediumKind, Plant, Site, Volume};
 
-use crate::explorer::{Exploration, History, Start, Subject, images_max};
+use crate::explorer::{Exploration, History, Start, Subject, found, images_max};
 
 const PMEM: MediumKind = MediumKind::Pmem { emulated: true };
 const SALT: u32 = 11;
@@ -181,8 +181,8 @@ fn every_planted_defect_is_found() {
     for kind in [PMEM, MediumKind::File] {
         for site in [Site::LogRecord, Site::LogAnchor] {
             for plant in [Plant::DropFlush(site), Plant::DropFence(site)] {
-                let found = exploration(kind, Some(plant)).explore();
-                println!("{:.160}", found.expect_err(&format!("{plant:?} on {kind} is found")));
+                let outcome = exploration(kind, Some(plant)).explore();
+                println!("{:.160}", found(outcome, (plant, kind)));
             }
         }
     }
@@ -207,9 +207,10 @@ fn histories_go_on_after_every_failing_call() {
 fn opening_that_only_flushes_what_it_believes_is_found() {
     let plants = [Plant::DropRewrite(Site::LogFound), Plant::DropFence(Site::LogFound)];
     for plant in plants {
-        let found = (0..3).find_map(|seed| {
-            exploration(MediumKind::File, Some(plant)).go_on_after_failing_calls(seed, EIO).err()
+        let outcome = (0..3).try_for_each(|seed| {
+            let exploration = exploration(MediumKind::File, Some(plant));
+            exploration.go_on_after_failing_calls(seed, EIO).map(drop)
         });
-        println!("{:.200}", found.unwrap_or_else(|| panic!("{plant:?} is not found")));
+        println!("{:.200}", found(outcome, plant));
     }
 }

@@ -107,6 +107,45 @@ fn snapshots_keep_what_merging_replaces() {
     check(&graph, &model, "after it");
 }
 
+/// Inserts edges of the hubs and deletes them, again and again, so that lists are merged as often.
+/// Returns the most pages that the graph has taken.
+fn replace_often(volume: &Volume, graph: &AdjacencyGraph) -> u64 {
+    let mut most = 0;
+    for turn in 0..120 {
+        let first = STEP * (1 + turn % 10);
+        let edges = (first..first + STEP).flat_map(|v| HUBS.map(|u| (u, v)));
+        let insertions: Vec<Update> =
+            edges.clone().map(|(u, v)| Update::Insert(u, v, 1.0)).collect();
+        let deletions: Vec<Update> = edges.map(|(u, v)| Update::Delete(u, v)).collect();
+        for updates in [insertions, deletions] {
+            graph.apply(&batch_of(&updates, false)).expect("room");
+        }
+        most = most.max(volume.disk_bytes().expect("a size"));
+    }
+    most.div_ceil(4096)
+}
+
+/// What merging replaces is free again although a snapshot is held that is older than it.
+#[test]
+fn a_held_snapshot_beside_merging_lets_the_file_grow_by_its_own_size_only() {
+    let sizes = [false, true].map(|holds| {
+        let (volume, _recorder) = Volume::recorded(MediumKind::File, false);
+        let (graph, model) = fill(&volume, &options(Some(Merging::Always), None));
+        let held = holds.then(|| (graph.snapshot().expect("a snapshot"), model.picture()));
+        let most = replace_often(&volume, &graph);
+        check(&graph, &model, "after it");
+        if let Some((snapshot, before)) = held {
+            let options = GraphOptions::of_adjacency(&graph.manifest().options);
+            Picture::of(&snapshot, &options).assert_equals(&before, "the held snapshot");
+        }
+        most
+    });
+    let [alone, beside] = sizes;
+    println!("pages without a snapshot {alone}, beside one {beside}");
+    // The snapshot keeps at most what there was; each merge replaces as much.
+    assert!(beside <= 2 * alone, "{beside} pages beside a snapshot, {alone} without");
+}
+
 #[test]
 fn what_is_left_open_is_chosen_at_creation_and_kept() {
     let home = tempfile::tempdir().expect("a directory");

@@ -2,7 +2,7 @@
 
 use crate::options::GraphOptions;
 use everedge_live::Batch;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use everedge_core::{Direction, ListVisitor, VertexId, WeightedView};
 
@@ -74,7 +74,8 @@ fn assert_shown<'a>(
     direction: Direction,
     lists: impl Iterator<Item = (VertexId, &'a Neighbors)>,
 ) {
-    struct Shown(BTreeMap<VertexId, Vec<VertexId>>);
+    /// The neighbors that each vertex is shown with.
+    struct Shown(HashMap<VertexId, Option<Vec<VertexId>>>);
     impl ListVisitor for Shown {
         const STOPS_EARLY: bool = false;
 
@@ -85,17 +86,29 @@ fn assert_shown<'a>(
         fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
             let mut neighbors: Vec<VertexId> = neighbors.collect();
             neighbors.sort_unstable();
-            assert!(self.0.insert(v, neighbors).is_none(), "{v} is shown twice");
+            match self.0.get_mut(&v) {
+                Some(shown) => assert!(shown.replace(neighbors).is_none(), "{v} is shown twice"),
+                None => assert!(neighbors.is_empty(), "{v} is no vertex and has {neighbors:?}"),
+            }
         }
     }
-    let (mut shown, mut degrees) = (Shown(BTreeMap::new()), BTreeMap::new());
-    view.visit_neighbors(direction, 0..view.vertex_bound(), &mut shown);
-    view.for_each_degree(direction, 0..view.vertex_bound(), |v, degree| {
-        degrees.insert(v, degree as usize);
-    });
+    let lists: Vec<_> = lists.collect();
+    let mut shown = Shown(lists.iter().map(|&(v, _)| (v, None)).collect());
+    let mut degrees = HashMap::new();
+    // Between vertices that lie far apart there are thousands of ids that are none.
+    for run in lists.chunk_by(|a, b| b.0 - a.0 < 100) {
+        let ids = run[0].0..run[run.len() - 1].0 + 1;
+        view.visit_neighbors(direction, ids.clone(), &mut shown);
+        view.for_each_degree(direction, ids, |v, degree| {
+            if degree > 0 || shown.0.contains_key(&v) {
+                degrees.insert(v, degree as usize);
+            }
+        });
+    }
     for (v, list) in lists {
         let expected: Vec<VertexId> = list.iter().map(|&(neighbor, _)| neighbor).collect();
-        assert_eq!(shown.0.get(&v), Some(&expected), "{direction:?}-neighbors shown of {v}");
+        let found = shown.0.remove(&v).flatten();
+        assert_eq!(found.as_ref(), Some(&expected), "{direction:?}-neighbors shown of {v}");
         assert_eq!(degrees.get(&v), Some(&expected.len()), "{direction:?}-degree told of {v}");
     }
 }
@@ -177,6 +190,29 @@ impl Model {
     pub(crate) fn delete(&mut self, u: VertexId, v: VertexId) -> bool {
         let newest = self.edges.iter().rposition(|&edge| self.connects(edge, u, v));
         newest.map(|index| self.edges.remove(index)).is_some()
+    }
+
+    /// Returns for each vertex its out- and in-neighbors with their weights, oldest first.
+    pub(crate) fn lists_in_order(&self) -> BTreeMap<VertexId, [Vec<(VertexId, f32)>; 2]> {
+        let mut lists: BTreeMap<_, [Vec<_>; 2]> =
+            self.vertices.iter().map(|&v| (v, Default::default())).collect();
+        for &(u, v, weight) in &self.edges {
+            let weight = if self.options.weighted { weight } else { 1.0 };
+            let mut join = |a: VertexId, b: VertexId, list: usize| {
+                lists.get_mut(&a).expect("an edge's end is a vertex")[list].push((b, weight));
+            };
+            join(u, v, 0);
+            if self.options.directed {
+                join(v, u, 1);
+            } else {
+                join(u, v, 1);
+                if u != v {
+                    join(v, u, 0);
+                    join(v, u, 1);
+                }
+            }
+        }
+        lists
     }
 
     pub(crate) fn picture(&self) -> Picture {

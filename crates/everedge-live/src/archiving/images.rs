@@ -194,7 +194,8 @@ impl Images {
             Error::Corruption { path, offset, what: what.into(), expected, found }
         };
         let bytes = directory.len();
-        if bytes < ROW_BYTES || read::<4>(&directory, 0) != head(salt) {
+        let is_known = |found| directory.matches(Site::ImagesHead, head(salt), found);
+        if bytes < ROW_BYTES || !is_known(read(&directory, 0)) {
             let expected = format!("version {VERSION} with this graph's mark");
             return Err(damaged(&directory, 0, "the head of the file", expected, "another".into()));
         }
@@ -206,8 +207,7 @@ impl Images {
                 let at = offset + index * SLOT_BYTES;
                 let slot: Slot = read(&directory, at);
                 let check = check_of(&slot, salt, at);
-                let is_one =
-                    slot[0] != 0 && directory.checksum_matches(Site::Shard, slot[0], check);
+                let is_one = slot[0] != 0 && directory.matches(Site::Shard, slot[0], check);
                 is_one.then_some((slot[0], Named::decode(&slot)))
             });
             let counts = |index: usize| slots[index].filter(|(_, named)| named.epoch <= epoch);
@@ -252,15 +252,14 @@ impl Images {
                 ));
             }
         }
-        if [state.count, state.sum] != [count, sum] {
+        if !directory.matches(Site::ShardSum, [count, sum], [state.count, state.sum]) {
             let expected = format!("{count} images with the sum {sum:x}");
             let found = format!("{} with the sum {:x}", state.count, state.sum);
             return Err(damaged(&directory, ROW_BYTES, "rows of shards", expected, found));
         }
         if volume.access() == Access::Write {
             for offset in wiped {
-                directory.store_words(offset, &[0; SLOT_WORDS]);
-                directory.flush(Site::ShardWipe, offset..offset + SLOT_BYTES);
+                directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
             }
         }
         let mut used: Vec<Range<u64>> = found.iter().map(FoundImage::units).collect();
@@ -303,7 +302,7 @@ impl Images {
 
     fn check(&self, image: &FoundImage, words: &[AtomicU32], checksum: u32) -> Result<()> {
         let found = crc_of_shared(self.salt, words);
-        match self.space.region().checksum_matches(Site::Image, checksum, found) {
+        match self.space.region().matches(Site::Image, checksum, found) {
             true => Ok(()),
             false => {
                 let expected = format!("checksum {checksum:08x}");
@@ -382,8 +381,7 @@ impl Images {
             self.directory.grow(offset.next_multiple_of(GROWTH_BYTES) + ahead)?;
         }
         // A device may leave anything in what was allocated and never written.
-        self.directory.store_words(offset, &[0; 2 * SLOT_WORDS]);
-        self.directory.flush(Site::ShardWipe, offset..offset + ROW_BYTES);
+        self.directory.wipe(Site::ShardWipe, offset..offset + ROW_BYTES);
         state.rows.insert(shard, Row { offset, current: None, next: None });
         state.end += ROW_BYTES;
         Ok(offset)
@@ -436,8 +434,7 @@ impl Images {
             row.next = None;
             let slot = row.current.as_ref().map_or(0, |(current, _)| 1 - current);
             let offset = row.offset + slot as u64 * SLOT_BYTES;
-            self.directory.store_words(offset, &[0; SLOT_WORDS]);
-            self.directory.flush(Site::ShardWipe, offset..offset + SLOT_BYTES);
+            self.directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
         }
     }
 

@@ -133,7 +133,7 @@ impl Anchor {
         let crc = crc32c::crc32c_append(salt, bytemuck::cast_slice(&words[..ANCHOR_WORDS - 1]));
         let valid = words[0] == ANCHOR_MAGIC
             && words[1] == ANCHOR_VERSION
-            && region.checksum_matches(Site::LogAnchor, words[ANCHOR_WORDS - 1], crc);
+            && region.matches(Site::LogAnchor, words[ANCHOR_WORDS - 1], crc);
         let plausible = CAPACITY_BYTES.contains(&anchor.capacity)
             && anchor.capacity.is_multiple_of(64)
             && slot == anchor.counter % 2

@@ -137,13 +137,24 @@ impl Header {
         [check, mark, generation, count, s0, s1, d0, d1]
     }
 
-    /// Reads words that may be the header of a record that begins at `position`.
-    pub(super) fn decode(words: &[u32; HEADER_WORDS], salt: u32, position: u64) -> Option<Header> {
+    /// Reads words that may be the header of a record that begins at `position`, if `matches` them
+    /// and what they were to be then.
+    pub(super) fn decode_if(
+        words: &[u32; HEADER_WORDS],
+        (salt, position): (u32, u64),
+        matches: impl Fn(&[u32; HEADER_WORDS], &[u32; HEADER_WORDS]) -> bool,
+    ) -> Option<Header> {
         let [_, mark, generation, count, s0, s1, d0, d1] = *words;
         let (sequence, durable_sequence) = (join(s0, s1), join(d0, d1));
         let has_vertex_updates = mark & HAS_VERTEX_UPDATES != 0;
         let header = Header { generation, count, has_vertex_updates, sequence, durable_sequence };
-        (header.encode(salt, position) == *words).then_some(header)
+        matches(&header.encode(salt, position), words).then_some(header)
+    }
+
+    /// The same by a comparison.
+    #[cfg(test)]
+    pub(super) fn decode(words: &[u32; HEADER_WORDS], salt: u32, position: u64) -> Option<Header> {
+        Self::decode_if(words, (salt, position), |expected, found| expected == found)
     }
 }
 

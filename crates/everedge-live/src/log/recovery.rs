@@ -223,7 +223,9 @@ impl EdgeLog {
 
     /// Reads what may be the header of the record at `position`.
     fn decode(&self, words: &[u32; HEADER_WORDS], position: u64) -> Option<FoundRecord> {
-        let header = Header::decode(words, self.salt, position)?;
+        let matches =
+            |expected: &_, found: &_| self.region.matches(Site::LogHeader, expected, found);
+        let header = Header::decode_if(words, (self.salt, position), matches)?;
         header.sequence.checked_add(header.count.into())?;
         let end = position + record_bytes(u64::from(header.count), self.weighted);
         Some(FoundRecord { position, header, end })
@@ -278,7 +280,7 @@ impl EdgeLog {
         let expected = encode_commit(crc, &header, found.end_sequence());
         let same_frame =
             (commit[0], commit[2], commit[3]) == (expected[0], expected[2], expected[3]);
-        (same_frame && self.region.checksum_matches(Site::LogRecord, commit[1], expected[1]))
+        (same_frame && self.region.matches(Site::LogRecord, commit[1], expected[1]))
             .then_some(found)
     }
 

@@ -101,6 +101,7 @@ impl EdgeLog {
     }
 
     /// Makes a changed anchor durable, in place of the older one. The caller holds `anchoring`.
+    #[track_caller]
     pub(super) fn change_anchor(
         &self,
         _anchoring: &MutexGuard<'_, ()>,
@@ -116,6 +117,7 @@ impl EdgeLog {
         Ok(())
     }
 
+    #[track_caller]
     pub(super) fn write_anchor(&self, anchor: &Anchor) -> Result<()> {
         let range = anchor.range();
         self.region.store_words(range.start, &anchor.encode(self.salt));

@@ -32,7 +32,7 @@ fn explore(kind: MediumKind, eadr: bool) {
     explore_all(
         &format!("adjacency {kind} eadr={eadr}"),
         shapes(kind, eadr),
-        images_max() * 6 / 10,
+        images_max() * 4 / 10,
     );
 }
 

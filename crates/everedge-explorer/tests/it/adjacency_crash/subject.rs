@@ -16,6 +16,8 @@ use crate::model::{Model, Picture, Random, Update, batch_of};
 
 const OPERATION_COUNT: u64 = 40;
 const VERTEX_BOUND: u64 = 16;
+/// Vertices of a wide graph are so many shards apart: two of them are a group of compaction.
+const WIDE_STEP: VertexId = 2;
 /// Names that a graph with an id map has from the start.
 const FIRST_NAMES: usize = 6;
 
@@ -42,6 +44,8 @@ pub(crate) struct Live {
     is_ablated: bool,
     /// Whether the vertices are in two shards, which other threads flush.
     pub(crate) is_spread: bool,
+    /// Whether the shards are sixteen and more, so that some are changed together.
+    is_wide: bool,
     /// Whether it is killed, and leaves its segment, and not the power lost.
     pub(crate) is_killed: bool,
     /// Whether memory outlives the power.
@@ -81,6 +85,7 @@ pub(crate) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Live> {
                 is_naive: false,
                 is_ablated: false,
                 is_spread: false,
+                is_wide: false,
                 is_killed: false,
                 has_battery: false,
                 is_split: false,
@@ -109,6 +114,11 @@ impl Live {
     /// Returns the same graph in sub-graphs, both of which its vertices are in.
     pub(crate) fn split(self) -> Live {
         Live { options: split(self.options), is_split: true, is_spread: true, ..self }
+    }
+
+    /// Returns the same graph with each vertex in a shard of its own, and more of them.
+    pub(crate) fn wide(self) -> Live {
+        Live { is_spread: true, is_wide: true, ..self }
     }
 
     /// Returns the same graph in the `pma` layout, with sections of two vertices. Every third has no
@@ -150,6 +160,10 @@ impl Live {
         self
     }
 
+    pub(crate) fn is_wide(&self) -> bool {
+        self.is_wide
+    }
+
     pub(crate) fn name(&self) -> String {
         let GraphOptions { medium, eadr, .. } = self.options;
         let eadr = if eadr { "-eadr" } else { "" };
@@ -157,7 +171,11 @@ impl Live {
         let ablated = if self.is_ablated { "-ablated" } else { "" };
         let is_merging = self.options.adjacency.merging == Some(Merging::Always);
         let merging = if is_merging { "-merging" } else { "" };
-        let spread = if self.is_spread { "-spread" } else { "" };
+        let spread = match (self.is_wide, self.is_spread) {
+            (true, _) => "-wide",
+            (false, true) => "-spread",
+            (false, false) => "",
+        };
         let kills = if self.is_killed { "-kills" } else { "" };
         let battery = if self.has_battery { "-battery" } else { "" };
         let split = if self.is_split { "-split" } else { "" };
@@ -191,7 +209,12 @@ impl Live {
     }
 
     fn place(&self, v: VertexId) -> VertexId {
-        if self.is_spread { v / 2 + 4096 * (v % 2) } else { v }
+        match (self.is_wide, self.is_spread) {
+            // The most frequent come last, so that what comes first is missing for long.
+            (true, _) => 4096 * WIDE_STEP * (VERTEX_BOUND as VertexId - 1 - v),
+            (false, true) => v / 2 + 4096 * (v % 2),
+            (false, false) => v,
+        }
     }
 }
 
@@ -296,7 +319,7 @@ impl Run<'_> {
     }
 
     fn operate(&mut self) -> Result<()> {
-        match self.random.below(22) {
+        match self.random.below(25) {
             0 => self.delete_vertex(),
             1 => self.apply_hub(),
             2 => self.apply(150),
@@ -308,6 +331,7 @@ impl Run<'_> {
             8 | 9 => self.intern(),
             20 => self.graph().compact(),
             21 => self.graph().compact_vertex(self.live.place(0)),
+            22..=24 => self.insert_edge(),
             10..=13 => self.apply(3),
             _ => {
                 let count = 1 + self.random.below(12);
@@ -324,6 +348,18 @@ impl Run<'_> {
     fn apply(&mut self, count: u64) -> Result<()> {
         let updates = self.random.updates(count, self.vertex_bound(), 3);
         self.apply_updates(updates)
+    }
+
+    fn insert_edge(&mut self) -> Result<()> {
+        let bound = self.vertex_bound();
+        let mut vertex = || self.live.place(self.random.below(bound) as VertexId);
+        let (u, v) = (vertex(), vertex());
+        let weight = self.random.below(1000) as f32 / 8.0;
+        self.model.apply(&[Update::Insert(u, v, weight)]);
+        self.begin();
+        self.graph().insert_edge((u, v), self.options().weighted.then_some(weight))?;
+        self.end();
+        Ok(())
     }
 
     /// Fills lists up to whole blocks.

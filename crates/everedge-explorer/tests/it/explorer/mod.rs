@@ -7,10 +7,12 @@
 //! with `EVEREDGE_EXPLORE_PLACE` set to it, only that image is checked. `EVEREDGE_EXPLORE_IMAGES`
 //! sets how many distinct images each configuration checks.
 
+mod failure;
 mod images;
 mod toy;
 
-use everedge_live::Result;
+pub(crate) use self::failure::{Checked, Failure, Violation, found};
+use everedge_live::{Error, Result};
 use everedge_medium::{Image, ImageRule, Mark, MediumKind, Plant, Recorder, Volume};
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -180,7 +182,7 @@ impl<S: Subject> Exploration<'_, S> {
     }
 
     /// Checks like [`check`](Self::check) and returns the failure.
-    pub(crate) fn explore(&self) -> std::result::Result<Report, String> {
+    pub(crate) fn explore(&self) -> Checked<Report> {
         let mut report = Report::default();
         if let Some(place) = place_from_environment() {
             if place.name == self.name {
@@ -195,16 +197,69 @@ impl<S: Subject> Exploration<'_, S> {
             self.explore_seed(report.histories, point_images_max, None, &mut report)?;
             report.histories += 1;
             if report.images == images_before {
-                return Err(format!("{}: a history gave no image", self.name));
+                return Err(format!("{}: a history gave no image", self.name).into());
             }
         }
         match report.recovery_images {
             // Few images may all be such that opening them stores nothing.
             0 if self.images_max >= 16 * RECOVERY_SHARE => {
-                Err(format!("{}: no recovery was crashed", self.name))
+                Err(format!("{}: no recovery was crashed", self.name).into())
             }
             _ => Ok(report),
         }
+    }
+
+    /// Checks so many images of one history, spread over all that its plant has to do with. Returns
+    /// what is found.
+    ///
+    /// Failures that are no violation say nothing of the plant, and panic.
+    pub(crate) fn hunt(&self, seed: u64, point_images_max: u64) -> Option<Failure> {
+        let ended = catch_unwind(AssertUnwindSafe(|| self.record(seed, |_| {})));
+        let (history, outcome) = match ended {
+            Ok(ended) => ended,
+            Err(panic) => return Some(Failure::new(Violation::Unsound, text(&*panic))),
+        };
+        if let Err(error) = outcome {
+            return Some(refused("the history", &error)).filter(Failure::is_violation);
+        }
+        let rule = ImageRule { point_images_max, seed };
+        let (mut seen, mut found) = (HashSet::new(), None);
+        self.images(&history.recorder, rule, |image| {
+            if !self.is_too_early(image) {
+                seen.insert(image.digest());
+            }
+            ControlFlow::Continue(())
+        });
+        let step = (seen.len() as u64).div_ceil(self.images_max).max(1);
+        let mut number = 0;
+        self.images(&history.recorder, rule, |image| {
+            if !seen.remove(&image.digest()) {
+                return ControlFlow::Continue(());
+            }
+            number += 1;
+            if number % step != seed % step {
+                return ControlFlow::Continue(());
+            }
+            let name = self.name.clone();
+            let (point, choice) = (image.point(), image.choice());
+            let place = Place { name, seed, point_images_max, point, choice };
+            let describe = |what: &str| self.describe(&place, image, what);
+            let crash_recovery = (number / step).is_multiple_of(RECOVERY_SHARE);
+            match self.check_image(image, &history.states, crash_recovery) {
+                Ok(_) => ControlFlow::Continue(()),
+                Err(failure) if !failure.is_violation() => panic!("{}", failure.map(describe)),
+                Err(failure) => {
+                    found = Some(failure.map(describe));
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        found
+    }
+
+    /// What a kill left is promised only once it was opened.
+    fn is_too_early(&self, image: &Image) -> bool {
+        image.begun() == 0 && matches!(self.start, Start::Kill(_))
     }
 
     fn explore_seed(
@@ -213,7 +268,7 @@ impl<S: Subject> Exploration<'_, S> {
         point_images_max: u64,
         only: Option<&Place>,
         report: &mut Report,
-    ) -> std::result::Result<(), String> {
+    ) -> Checked<()> {
         let (history, outcome) = self.record(seed, |_| {});
         outcome.map_err(|e| format!("{} seed {seed}: the history fails: {e}", self.name))?;
         let mut seen = HashSet::new();
@@ -221,9 +276,7 @@ impl<S: Subject> Exploration<'_, S> {
         self.images(&history.recorder, ImageRule { point_images_max, seed }, |image| {
             let (point, choice) = (image.point(), image.choice());
             let is_wanted = only.is_none_or(|place| (place.point, place.choice) == (point, choice));
-            // What a kill left is promised only once it was opened.
-            let is_too_early = image.begun() == 0 && matches!(self.start, Start::Kill(_));
-            if !is_wanted || is_too_early || !seen.insert(image.digest()) {
+            if !is_wanted || self.is_too_early(image) || !seen.insert(image.digest()) {
                 return ControlFlow::Continue(());
             }
             report.images += 1;
@@ -233,7 +286,7 @@ impl<S: Subject> Exploration<'_, S> {
                 Err(what) => {
                     let name = self.name.clone();
                     let place = Place { name, seed, point_images_max, point, choice };
-                    failure = Some(self.describe(&place, image, &what));
+                    failure = Some(what.map(|what| self.describe(&place, image, what)));
                     return ControlFlow::Break(());
                 }
             }
@@ -307,7 +360,7 @@ impl<S: Subject> Exploration<'_, S> {
         image: &Image,
         states: &[S::State],
         crash_recovery: bool,
-    ) -> std::result::Result<u64, String> {
+    ) -> Checked<u64> {
         let checked = AssertUnwindSafe(|| {
             let (volume, recorder) = self.open(image)?;
             let state = self.recover(&volume, image, states)?;
@@ -320,10 +373,12 @@ impl<S: Subject> Exploration<'_, S> {
             }
             Ok(recovery_images)
         });
-        catch_unwind(checked).unwrap_or_else(|panic| Err(format!("panic: {}", text(&*panic))))
+        catch_unwind(checked).unwrap_or_else(|panic| {
+            Err(Failure::new(Violation::Unsound, format!("panic: {}", text(&*panic))))
+        })
     }
 
-    fn open(&self, image: &Image) -> std::result::Result<(Volume, Recorder), String> {
+    fn open(&self, image: &Image) -> Checked<(Volume, Recorder)> {
         let opened = match self.kills {
             true => Volume::from_killed(image),
             false => Volume::from_image(image),
@@ -339,20 +394,23 @@ impl<S: Subject> Exploration<'_, S> {
         volume: &Volume,
         image: &Image,
         states: &[S::State],
-    ) -> std::result::Result<Option<S::State>, String> {
+    ) -> Checked<Option<S::State>> {
         let (acknowledged, begun) = (image.acknowledged() as usize, image.begun() as usize);
-        let store = self.subject.recover(volume).map_err(|e| format!("recovery fails: {e}"))?;
+        let store = self.subject.recover(volume).map_err(|e| refused("recovery", &e))?;
         let Some(store) = store else {
             return match acknowledged {
                 0 => Ok(None),
-                _ => Err("the store is gone".into()),
+                _ => Err(Failure::new(Violation::Wrong, "the store is gone")),
             };
         };
         let state = self.subject.state(&store);
         let allowed = &states[acknowledged.saturating_sub(1)..begun];
         match allowed.contains(&state) {
             true => Ok(Some(state)),
-            false => Err(format!("recovered {state:?}, expected one of {allowed:?}")),
+            false => {
+                let what = format!("recovered {state:?}, expected one of {allowed:?}");
+                Err(Failure::new(Violation::Wrong, what))
+            }
         }
     }
 
@@ -362,7 +420,7 @@ impl<S: Subject> Exploration<'_, S> {
         recorder: &Recorder,
         image: &Image,
         state: Option<&S::State>,
-    ) -> std::result::Result<u64, String> {
+    ) -> Checked<u64> {
         let rule = ImageRule { point_images_max: RECOVERY_POINT_IMAGES_MAX, seed: image.digest() };
         let (mut seen, mut count) = (HashSet::new(), 0u64);
         self.images(recorder, rule, |_| {
@@ -377,8 +435,9 @@ impl<S: Subject> Exploration<'_, S> {
             if is_skipped || !seen.insert(crashed.digest()) {
                 return ControlFlow::Continue(());
             }
-            outcome = self.recover_again(crashed, state).map_err(|what| {
-                format!("recovery crashed at {}/{}: {what}", crashed.point(), crashed.choice())
+            outcome = self.recover_again(crashed, state).map_err(|failure| {
+                let place = format!("recovery crashed at {}/{}", crashed.point(), crashed.choice());
+                failure.map(|what| format!("{place}: {what}"))
             });
             match outcome {
                 Ok(()) => ControlFlow::Continue(()),
@@ -388,41 +447,38 @@ impl<S: Subject> Exploration<'_, S> {
         outcome.map(|()| seen.len() as u64)
     }
 
-    fn recover_again(
-        &self,
-        image: &Image,
-        state: Option<&S::State>,
-    ) -> std::result::Result<(), String> {
+    fn recover_again(&self, image: &Image, state: Option<&S::State>) -> Checked<()> {
         let (volume, _recorder) = self.open(image)?;
-        let store = self.subject.recover(&volume).map_err(|e| format!("recovery fails: {e}"))?;
+        let store = self.subject.recover(&volume).map_err(|e| refused("recovery", &e))?;
         let found = store.map(|store| self.subject.state(&store));
         match found.as_ref() == state {
             true => Ok(()),
-            false => Err(format!("recovered {found:?}, before {state:?}")),
+            false => {
+                let what = format!("recovered {found:?}, before {state:?}");
+                Err(Failure::new(Violation::Unstable, what))
+            }
         }
     }
 
     /// Applies operations to the recovered store, opens it again and expects them.
-    fn check_usable(
-        &self,
-        volume: &Volume,
-        seed: u64,
-        state: S::State,
-    ) -> std::result::Result<(), String> {
+    fn check_usable(&self, volume: &Volume, seed: u64, state: S::State) -> Checked<()> {
         let subject = self.subject;
         let open = || match subject.recover(volume) {
-            Ok(store) => store.ok_or_else(|| "the store is gone".to_string()),
-            Err(e) => Err(format!("opening again fails: {e}")),
+            Ok(store) => store.ok_or_else(|| Failure::new(Violation::Wrong, "the store is gone")),
+            Err(e) => Err(refused("opening again", &e)),
         };
         let mut store = open()?;
         let expected = subject
             .apply(seed, &mut store, state)
-            .map_err(|e| format!("an operation after recovery fails: {e}"))?;
+            .map_err(|e| refused("an operation after recovery", &e))?;
         drop(store);
         let found = subject.state(&open()?);
         match found == expected {
             true => Ok(()),
-            false => Err(format!("after more operations {found:?}, expected {expected:?}")),
+            false => {
+                let what = format!("after more operations {found:?}, expected {expected:?}");
+                Err(Failure::new(Violation::Unusable, what))
+            }
         }
     }
 
@@ -452,11 +508,7 @@ impl<S: Subject> Exploration<'_, S> {
 
     /// Makes every call of a history fail once in turn, opens the store again as its user does, goes
     /// on, and checks what a power loss leaves from then on.
-    pub(crate) fn go_on_after_failing_calls(
-        &self,
-        seed: u64,
-        errno: i32,
-    ) -> std::result::Result<Report, String> {
+    pub(crate) fn go_on_after_failing_calls(&self, seed: u64, errno: i32) -> Checked<Report> {
         let mut report = Report::default();
         for n in 0.. {
             let fail = |recorder: &Recorder| recorder.fail_nth(n, errno, false);
@@ -466,39 +518,35 @@ impl<S: Subject> Exploration<'_, S> {
                 return Ok(report);
             }
             report.histories += 1;
-            report.images += self
-                .go_on(seed, &volume, &mut history)
-                .map_err(|what| format!("{} seed {seed}, call {n} fails: {what}", self.name))?;
+            report.images += self.go_on(seed, &volume, &mut history).map_err(|failure| {
+                failure.map(|what| format!("{} seed {seed}, call {n} fails: {what}", self.name))
+            })?;
         }
         Ok(report)
     }
 
     /// Opens what a history left, goes on, and returns how many images of that were checked.
-    fn go_on(
-        &self,
-        seed: u64,
-        volume: &Volume,
-        history: &mut History<S::State>,
-    ) -> std::result::Result<u64, String> {
+    fn go_on(&self, seed: u64, volume: &Volume, history: &mut History<S::State>) -> Checked<u64> {
         let recorder = history.recorder.clone();
         recorder.stop_failing();
         let volume = recorder.open_again(volume).map_err(|e| e.to_string())?;
         let opened = self.subject.recover(&volume);
-        let store = opened.map_err(|e| format!("opening after the failure fails: {e}"))?;
+        let store = opened.map_err(|e| refused("opening after the failure", &e))?;
         // The creation failed.
         let Some(mut store) = store else { return Ok(0) };
         let state = self.subject.state(&store);
         let (acknowledged, begun) = (history.acknowledged.get(), history.states.len());
         let allowed = &history.states[acknowledged.saturating_sub(1)..begun];
         if !allowed.contains(&state) {
-            return Err(format!("opened again as {state:?}, expected one of {allowed:?}"));
+            let what = format!("opened again as {state:?}, expected one of {allowed:?}");
+            return Err(Failure::new(Violation::Wrong, what));
         }
         history.begin(state.clone());
         history.acknowledge();
         let images = self.check_last(seed, history)?;
         let applied = self.subject.apply(seed, &mut store, state);
         let synced = applied.and_then(|state| self.subject.sync(&store).map(|()| state));
-        let state = synced.map_err(|e| format!("an operation after the failure fails: {e}"))?;
+        let state = synced.map_err(|e| refused("an operation after the failure", &e))?;
         history.begin(state);
         history.acknowledge();
         drop(store);
@@ -507,11 +555,7 @@ impl<S: Subject> Exploration<'_, S> {
 
     /// Checks what a power loss leaves now that the last operation is acknowledged, and returns of how
     /// many images.
-    fn check_last(
-        &self,
-        seed: u64,
-        history: &History<S::State>,
-    ) -> std::result::Result<u64, String> {
+    fn check_last(&self, seed: u64, history: &History<S::State>) -> Checked<u64> {
         let rule = ImageRule { point_images_max: FAILURE_POINT_IMAGES_MAX, seed };
         let last = history.states.len() as u64;
         let (mut seen, mut outcome) = (HashSet::new(), Ok(()));
@@ -525,6 +569,17 @@ impl<S: Subject> Exploration<'_, S> {
             }
         });
         outcome.map(|()| seen.len() as u64)
+    }
+}
+
+/// Returns what is wrong where a call fails that must not: damage that there was none of.
+pub(crate) fn refused(call: &str, error: &Error) -> Failure {
+    let what = format!("{call} fails: {error}");
+    match error {
+        Error::Corruption { .. } | Error::Version { .. } | Error::NotAGraph { .. } => {
+            Failure::new(Violation::Refused, what)
+        }
+        _ => what.into(),
     }
 }
 

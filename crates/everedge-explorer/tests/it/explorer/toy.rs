@@ -4,7 +4,7 @@
 //! names the live one by two slots that are written in turn; a compaction writes the list to the
 //! other area and switches. Recovery ends with a compaction.
 
-use super::{Exploration, History, Start, Subject, images_max};
+use super::{Exploration, History, Start, Subject, found, images_max};
 use everedge_live::{Error, Result};
 use everedge_medium::{MediumKind, Plant, Region, Site, Volume};
 
@@ -46,7 +46,13 @@ impl Store {
         let log = volume.open_region("log")?;
         let slots = [0, 1].map(|slot| read_slot(&superblock, slot));
         let newest = slots.into_iter().flatten().max();
-        let no_slot = || Error::InvalidInput { what: "neither slot is whole".into() };
+        let no_slot = || Error::Corruption {
+            path: superblock.path().to_owned(),
+            offset: 0,
+            what: "the slots".into(),
+            expected: "a whole one".into(),
+            found: "none".into(),
+        };
         let (generation, next_record) = newest.ok_or_else(no_slot)?;
         let mut store =
             Store { log, superblock, generation, next_record, end: 0, list: Vec::new() };
@@ -72,7 +78,7 @@ impl Store {
         }
         let words: Vec<u32> = (0..2 + u64::from(word(1))).map(word).collect();
         let found = word(words.len() as u64);
-        if !self.log.checksum_matches(Site::LogRecord, checksum(&words), found) {
+        if !self.log.matches(Site::LogRecord, checksum(&words), found) {
             return None;
         }
         self.next_record += 1;
@@ -139,7 +145,7 @@ fn read_slot(superblock: &Region, slot: u64) -> Option<(u32, u32)> {
     let [generation, pad, first_record, found] =
         [0, 1, 2, 3].map(|i| load(superblock, slot * SLOT_BYTES + 4 * i));
     let expected = checksum(&[generation, pad, first_record]);
-    let is_whole = superblock.checksum_matches(Site::LogAnchor, expected, found);
+    let is_whole = superblock.matches(Site::LogAnchor, expected, found);
     is_whole.then_some((generation, first_record))
 }
 
@@ -235,13 +241,13 @@ fn every_planted_defect_is_found() {
         sites.into_iter().flat_map(|site| [Plant::DropFlush(site), Plant::DropFence(site)]);
     let checksums = [Site::LogRecord, Site::LogAnchor].map(Plant::SkipChecksum);
     for plant in plants.chain(checksums) {
-        let found = exploration(PMEM, false, Some(plant)).explore();
-        println!("{}", found.expect_err(&format!("{plant:?} on pmem is found")));
+        let outcome = exploration(PMEM, false, Some(plant)).explore();
+        println!("{}", found(outcome, plant));
     }
     for site in sites {
         for plant in [Plant::DropFlush(site), Plant::DropFence(site)] {
-            let found = exploration(MediumKind::File, false, Some(plant)).explore();
-            println!("{}", found.expect_err(&format!("{plant:?} on a file is found")));
+            let outcome = exploration(MediumKind::File, false, Some(plant)).explore();
+            println!("{}", found(outcome, plant));
         }
     }
 }

@@ -1,0 +1,141 @@
+//! Crashes while several threads write, with the options of a new graph: a thread of its own
+//! archives, single edges are lines of the log, and a thread takes snapshots and compacts.
+//!
+//! Each writer has its own vertices and inserts and deletes edges from them, to its own vertices
+//! and to those that nobody owns. So the edges of one writer do not depend on the others, and what
+//! a crash leaves must hold, for each writer, the edges after some prefix of its operations that
+//! has all acknowledged ones. The threads meet in another order in every run: a failure names its
+//! seed and image, but only the operations are the same when the seed runs again.
+
+mod history;
+mod shape;
+
+use everedge_medium::{Call, MediumKind, Plant, Site};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+
+use self::shape::{Shape, shapes};
+use crate::adjacency_crash::PMEM;
+use crate::explorer::{Failure, found, images_max};
+use crate::options::Layout;
+
+/// Histories of one test at a time: its threads are to meet, not to wait for those of others.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn explore(medium: MediumKind, eadr: bool) {
+    explore_all(&format!("writers {medium} eadr={eadr}"), shapes(medium, eadr));
+}
+
+fn explore_all(name: &str, shapes: Vec<Shape>) {
+    let _alone = ALONE.lock();
+    let mut images = 0;
+    for shape in shapes {
+        let explored = shape.explore(None, (images_max() / 150).max(1));
+        images += explored.unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    println!("{name}: images={images} violations=0");
+}
+
+#[test]
+fn every_image_of_several_writers_recovers_on_pmem() {
+    explore(PMEM, false);
+}
+
+#[test]
+fn every_image_of_several_writers_recovers_with_eadr() {
+    explore(PMEM, true);
+}
+
+#[test]
+fn every_image_of_several_writers_recovers_on_a_file() {
+    explore(MediumKind::File, false);
+}
+
+/// What processes leave that are killed at any store.
+#[test]
+fn every_kill_of_several_writers_recovers() {
+    for medium in [PMEM, MediumKind::File] {
+        let mut killed: Vec<Shape> = shapes(medium, false);
+        killed.iter_mut().for_each(|shape| shape.kills = true);
+        explore_all(&format!("writers {medium} killed"), killed);
+    }
+}
+
+/// A call fails while several threads write: who was acknowledged stays so.
+#[test]
+fn several_writers_keep_their_word_when_a_call_fails() {
+    const EIO: i32 = 5;
+    const ENOSPC: i32 = 28;
+    for medium in [PMEM, MediumKind::File] {
+        let failures = [(EIO, false), (ENOSPC, false), (EIO, true), (ENOSPC, true)];
+        let mut failing = shapes(medium, false);
+        for (shape, failure) in failing.iter_mut().zip(failures.into_iter().cycle()) {
+            shape.failure = Some(failure);
+            shape.kills = shape.name().len() % 2 == 0;
+        }
+        explore_all(&format!("writers {medium} failing"), failing);
+    }
+}
+
+/// Returns the calls of histories of several writers.
+pub(crate) fn calls(layout: Layout) -> BTreeSet<Call> {
+    let _alone = ALONE.lock();
+    let of_layout = |medium| {
+        shapes(medium, false).into_iter().filter(move |shape| shape.options.layout == layout)
+    };
+    let shapes = of_layout(PMEM).chain(of_layout(MediumKind::File));
+    shapes.flat_map(|shape| shape.record(0, None).recorder.calls().into_keys()).collect()
+}
+
+/// Looks for what a plant does to several writers.
+pub(crate) fn hunt(layout: Layout, plant: Plant, images: u64) -> Option<Failure> {
+    let _alone = ALONE.lock();
+    let mut all = shapes(PMEM, false);
+    all.extend(shapes(MediumKind::File, false));
+    all.retain(|shape| shape.options.layout == layout);
+    let mut failures = all.iter().filter_map(|shape| shape.explore(Some(plant), images).err());
+    failures.find(Failure::is_violation)
+}
+
+/// The images of each shape until a defect is found.
+const PLANTED_IMAGES: u64 = 1500;
+
+#[track_caller]
+fn assert_found(layout: Layout, medium: MediumKind, plant: Plant) {
+    assert_found_in(shapes(medium, false), layout, plant);
+}
+
+#[track_caller]
+fn assert_found_in(mut shapes: Vec<Shape>, layout: Layout, plant: Plant) {
+    let _alone = ALONE.lock();
+    shapes.retain(|shape| shape.options.layout == layout);
+    let outcome =
+        shapes.iter().try_for_each(|shape| shape.explore(Some(plant), PLANTED_IMAGES).map(drop));
+    println!("{plant:?}: {:.220}", found(outcome, plant));
+}
+
+/// Each writer stores and fences a line of its own, and waits for those before it.
+#[test]
+fn single_edges_that_writers_do_not_make_durable_are_found() {
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        for plant in [Plant::DropFlush(Site::LogRecord), Plant::DropFence(Site::LogRecord)] {
+            let mut shapes = shapes(PMEM, false);
+            shapes.iter_mut().for_each(|shape| shape.has_only_edges = true);
+            assert_found_in(shapes, layout, plant);
+        }
+    }
+}
+
+/// What the archiving thread flushes beside the writers.
+#[test]
+fn what_the_archiving_thread_does_not_make_durable_is_found() {
+    for (layout, site) in [
+        (Layout::Adjacency, Site::Block),
+        (Layout::Adjacency, Site::Shard),
+        (Layout::Pma, Site::Array),
+        (Layout::Pma, Site::SectionHeader),
+    ] {
+        assert_found(layout, PMEM, Plant::DropFlush(site));
+        assert_found(layout, PMEM, Plant::DropFence(site));
+    }
+}
