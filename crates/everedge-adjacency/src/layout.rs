@@ -105,7 +105,7 @@ impl Adjacency {
     /// # Errors
     /// `Corruption` if something of it is damaged.
     pub(crate) fn check(&self, shard: &Shard) -> Result<()> {
-        if !shard.is_checked.load(Relaxed) && !shard.lists.is_empty() {
+        if is_unchecked(shard) {
             shard.check_pieces(&self.places, self.salt)?;
             shard.is_checked.store(true, Relaxed);
         }
@@ -290,20 +290,17 @@ impl Layout for Adjacency {
         let sequence = archive.next_sequence;
         let context = self.context(&no_round(sequence));
         let nodes = &self.sub_graphs.nodes;
-        let home = |index| nodes.home(index, 0);
-        let flush = |_: usize, shard: &mut [Arc<Shard>]| match &mut shard[0] {
-            shard if !shard.has_unflushed() => Ok(()),
-            shard => {
-                if Arc::get_mut(shard).is_none() {
-                    *shard = Arc::new(shard.copy()?);
-                }
-                let own = Arc::get_mut(shard).expect("a new copy is not shared");
-                own.flush_all(&context, sequence.saturating_sub(1))
+        let shards = archive.shards.iter_mut().enumerate();
+        let due: Vec<_> = shards.filter(|(_, shard)| shard.has_unflushed()).collect();
+        let flush = |(_, shard): (usize, &mut Arc<Shard>)| {
+            if Arc::get_mut(shard).is_none() {
+                *shard = Arc::new(shard.copy()?);
             }
+            let own = Arc::get_mut(shard).expect("a new copy is not shared");
+            own.flush_all(&context, sequence.saturating_sub(1))
         };
-        let shards = &mut archive.shards[..];
-        let flushed = par::map_chunks_mut_at_home(nodes.homes(), shards, 1, home, flush);
-        flushed.into_iter().collect()
+        let home = |(number, _): &(usize, _)| nodes.home(*number, 0);
+        par::map_tasks_at_home(nodes.homes(), due, home, flush).into_iter().collect()
     }
 
     /// Compacts some shards of which much is deleted.
@@ -321,8 +318,9 @@ impl Layout for Adjacency {
     }
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
-        let check = |shards: &[Arc<Shard>]| shards.iter().try_for_each(|shard| self.check(shard));
-        par::map_chunks(&archive.shards, 1, check).into_iter().collect::<Result<()>>()?;
+        let unchecked: Vec<_> = archive.shards.iter().filter(|s| is_unchecked(s)).collect();
+        let check = |shards: &[&Arc<Shard>]| self.check(shards[0]);
+        par::map_chunks(&unchecked, 1, check).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, self))
     }
 
@@ -330,6 +328,11 @@ impl Layout for Adjacency {
         self.sub_graphs.shrink()?;
         self.images.as_ref().map_or(Ok(()), Images::shrink)
     }
+}
+
+/// Whether what a shard points to was not looked at since opening.
+fn is_unchecked(shard: &Shard) -> bool {
+    !shard.is_checked.load(Relaxed) && !shard.lists.is_empty()
 }
 
 /// Compacts the first shards that are due. Returns whether there were any.

@@ -202,10 +202,7 @@ impl Graph {
     }
 
     /// Returns the vertices of strings, `None` for an unknown one.
-    pub fn find_texts<'a>(
-        &self,
-        names: impl Iterator<Item = &'a str>,
-    ) -> Vec<Option<VertexId>> {
+    pub fn find_texts<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<Option<VertexId>> {
         names.map(|name| find(self.names.as_deref(), name)).collect()
     }
 
@@ -231,8 +228,9 @@ impl Graph {
     /// # Errors
     /// If the log's tail cannot be archived.
     pub fn snapshot(&self) -> Result<View> {
+        let start = Instant::now();
         let any = self.live.snapshot()?;
-        Ok(View::new(any, self.names.clone(), self.open_time))
+        Ok(View::new(any, self.names.clone(), self.open_time + start.elapsed()))
     }
 
     /// Makes all that was applied durable, whatever the graph's durability.
@@ -341,6 +339,8 @@ impl Graph {
 pub struct View {
     pub(crate) any: AnyView,
     names: Option<Arc<Names>>,
+    /// How long opening the graph took, and then this view of it: what a first view needs is read
+    /// only then.
     pub(crate) open_time: Duration,
     /// The places of the vertices once they were asked for, if ids lie far apart.
     pub(crate) numbering: OnceLock<Option<Numbering>>,

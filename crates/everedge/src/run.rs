@@ -17,7 +17,7 @@ use crate::{Error, Result, Values, View};
 pub enum Verify {
     /// Not at all.
     None,
-    /// By a spot check, which is to take a tenth of the kernel's time at most (not measured yet) and
+    /// By a spot check, which takes a tenth of the kernel's time at most, but on small graphs, and
     /// finds what spoils many values.
     #[default]
     Cheap,
@@ -72,7 +72,7 @@ pub struct RunReport {
     pub source: Option<Value>,
     /// Threads that it ran on.
     pub threads: usize,
-    /// How long opening the graph took.
+    /// How long opening the graph and its view took.
     pub open_seconds: f64,
     /// The kernel alone: the median of `trials`.
     pub seconds: f64,

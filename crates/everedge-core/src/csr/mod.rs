@@ -80,9 +80,8 @@ impl Csr {
             assert_eq!(weights.len(), edges.len(), "one weight for each edge");
         }
         let bound = vertex_bound(edges, options.declared);
-        let group = |ends| {
-            Adjacency::group(&Listed { edges, weights, ends }, weights.is_some(), bound)
-        };
+        let group =
+            |ends| Adjacency::group(&Listed { edges, weights, ends }, weights.is_some(), bound);
         let (outgoing, incoming) = if options.directed {
             (group(Ends::Source), Some(group(Ends::Destination)))
         } else {
@@ -150,7 +149,9 @@ impl Csr {
         let outgoing =
             Adjacency::copy(bound, weighted, |v| view.out_degree(old(v)), |v| outgoing(old(v)));
         let incoming = view.is_directed().then(|| match view.has_in_neighbors() {
-            true => Adjacency::copy(bound, weighted, |v| view.in_degree(old(v)), |v| incoming(old(v))),
+            true => {
+                Adjacency::copy(bound, weighted, |v| view.in_degree(old(v)), |v| incoming(old(v)))
+            }
             false => outgoing.reversed(),
         });
         let vertices = bitmap_where(bound, |v| view.is_vertex(old(v)));

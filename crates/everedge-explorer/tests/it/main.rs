@@ -6,6 +6,7 @@ mod battery;
 mod damage;
 mod disk;
 mod explorer;
+mod forked;
 mod full;
 mod going_on;
 mod limits;
