@@ -27,7 +27,7 @@ use everedge_core::{GraphView, VertexId, par};
 
 use crate::Result;
 use crate::error::require;
-use crate::oriented::{Order, Oriented, Rank, clear_all, empty_row, insert_all};
+use crate::oriented::{Order, Oriented, Rank, TASK_COST, clear_all, empty_row, insert_all};
 use crate::spots::check_all;
 use crate::triangles::{check_affordable, linked, shared_count, simple_neighbors};
 
@@ -75,6 +75,11 @@ struct Scratch {
 /// assert_eq!(lcc(&g).coefficient, [1.0, 1.0, 1.0 / 3.0, 0.0]);
 /// ```
 pub fn lcc(view: &impl GraphView) -> Lcc {
+    coefficients(view, TASK_COST)
+}
+
+/// Computes them in tasks that take so much at most.
+fn coefficients(view: &impl GraphView, task_cost: u64) -> Lcc {
     let order = Order::by_degree(view);
     let graph = Oriented::new(view, &order);
     let mutual = view.is_directed().then(|| Oriented::mutual(view, &order));
@@ -88,7 +93,7 @@ pub fn lcc(view: &impl GraphView) -> Lcc {
         mutual_marks: empty_row(&order),
         sums: vec![0; rank_bound as usize],
     });
-    par::for_each_task(graph.tasks(), |task| {
+    par::for_each_task(graph.tasks(task_cost), |task| {
         threads.with(|scratch| {
             for (u, places) in task.parts(&graph) {
                 counts.add_from(&graph, mutual.as_ref(), (u, places), scratch);
@@ -229,4 +234,26 @@ fn simple_out_neighbors(view: &impl GraphView, v: VertexId) -> Vec<VertexId> {
     list.sort_unstable();
     list.dedup();
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use everedge_core::{Csr, CsrOptions, SplitMix64};
+
+    /// However small tasks are, together they count each edge once.
+    #[test]
+    fn hubs_in_parts_have_the_same_coefficients() {
+        let mut random = SplitMix64::new(9);
+        let mut draw = |bound: u64| random.below(bound) as VertexId;
+        let edges: Vec<_> = (0..9000).map(|i| (draw(1 + i / 30), draw(300))).collect();
+        for directed in [true, false] {
+            let g = Csr::from_edges(&edges, None, CsrOptions { directed, declared: &[] });
+            let whole = coefficients(&g, u64::MAX);
+            verify_lcc(&g, &whole).unwrap();
+            for task_cost in [1, 30, 1000, TASK_COST] {
+                assert_eq!(coefficients(&g, task_cost), whole, "{task_cost}");
+            }
+        }
+    }
 }

@@ -38,7 +38,7 @@ const GRAIN: u32 = 64;
 /// Entries of lists of a view in a piece of work.
 const PIECE_ENTRIES: u64 = 1 << 16;
 /// What a task takes at most, in looks at an entry or a word of a row.
-const TASK_COST: u64 = 1 << 20;
+pub(crate) const TASK_COST: u64 = 1 << 20;
 /// Ids in a piece of work that costs little an id.
 const ID_GRAIN: usize = 1 << 12;
 /// Bits in a word of a row.
@@ -246,25 +246,26 @@ impl Oriented {
     }
 
     /// Divides what to go through, if each rank looks at what every member of its list shares with
-    /// those before it. The list of a hub, which takes long, is of several tasks.
-    pub(crate) fn tasks(&self) -> Vec<Task> {
+    /// those before it. The list of a hub, which takes long, is of several tasks; about `cost_max` is
+    /// what each takes at most.
+    pub(crate) fn tasks(&self, cost_max: u64) -> Vec<Task> {
         let firsts = (0..).step_by(GRAIN as usize);
         let tasks = firsts.zip(&self.pieces).flat_map(|(first, piece)| {
             let ranks = first..first + piece.lists.bounds.len() as Rank - 1;
             let cost: u64 = ranks.clone().map(|u| self.cost(u)).sum();
-            let (whole, parts) = match cost <= TASK_COST {
+            let (whole, parts) = match cost <= cost_max {
                 true => (Some(Task { ranks, places: 0..usize::MAX }), 0..0),
                 false => (None, ranks),
             };
-            whole.into_iter().chain(parts.flat_map(|u| self.parts_of(u)))
+            whole.into_iter().chain(parts.flat_map(move |u| self.parts_of(u, cost_max)))
         });
         tasks.collect()
     }
 
     /// Cuts the list of `u` into tasks.
-    fn parts_of(&self, u: Rank) -> impl Iterator<Item = Task> {
+    fn parts_of(&self, u: Rank, cost_max: u64) -> impl Iterator<Item = Task> {
         let len = self.list(u).len();
-        let part_len = len.div_ceil(self.cost(u).div_ceil(TASK_COST).max(1) as usize).max(1);
+        let part_len = len.div_ceil(self.cost(u).div_ceil(cost_max).max(1) as usize).max(1);
         let starts = (0..len).step_by(part_len);
         starts.map(move |start| Task { ranks: u..u + 1, places: start..start + part_len })
     }

@@ -22,7 +22,9 @@ use everedge_core::{GraphView, VertexId, par};
 
 use crate::Result;
 use crate::error::require;
-use crate::oriented::{Order, Oriented, Rank, clear_all, empty_row, insert_all, listed_degree};
+use crate::oriented::{
+    Order, Oriented, Rank, TASK_COST, clear_all, empty_row, insert_all, listed_degree,
+};
 use crate::spots::{LIST_MAX, drawn};
 
 /// Vertices in a piece of the verification: those of hubs take long.
@@ -61,11 +63,16 @@ pub struct Triangles {
 /// assert_eq!(triangles(&g).count, 2);
 /// ```
 pub fn triangles(view: &impl GraphView) -> Triangles {
+    count(view, TASK_COST)
+}
+
+/// Counts them in tasks that take so much at most.
+fn count(view: &impl GraphView, task_cost: u64) -> Triangles {
     let order = Order::by_degree(view);
     let graph = Oriented::new(view, &order);
     let marks = par::PerThread::new(|| empty_row(&order));
     let counts: Vec<_> = (0..order.rank_bound()).map(|_| AtomicU64::new(0)).collect();
-    par::for_each_task(graph.tasks(), |task| {
+    par::for_each_task(graph.tasks(task_cost), |task| {
         marks.with(|marks| {
             for (u, places) in task.parts(&graph) {
                 let count = count_from(&graph, u, places, marks);
@@ -237,4 +244,38 @@ pub(crate) fn shared_count(a: &[VertexId], b: &[VertexId]) -> usize {
         count += usize::from(long.first() == Some(&w));
     }
     count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::naive;
+    use everedge_core::{Csr, CsrOptions, SplitMix64};
+
+    /// However small tasks are, together they find each triangle once.
+    #[test]
+    fn hubs_in_parts_have_the_same_triangles() {
+        let mut random = SplitMix64::new(9);
+        let mut draw = |bound: u64| random.below(bound) as VertexId;
+        let edges: Vec<_> = (0..9000).map(|i| (draw(1 + i / 30), draw(300))).collect();
+        for directed in [true, false] {
+            let g = Csr::from_edges(&edges, None, CsrOptions { directed, declared: &[] });
+            let whole = count(&g, u64::MAX);
+            assert_eq!(whole.count, naive::triangles(&g));
+            for task_cost in [1, 30, 1000, TASK_COST] {
+                assert_eq!(count(&g, task_cost), whole, "{task_cost}");
+            }
+        }
+    }
+
+    #[test]
+    fn members_that_lists_share_are_counted_in_lists_of_any_length() {
+        let every = |n: u32| (0..1000).filter(|v| v % n == 0).collect::<Vec<_>>();
+        for (a, b) in [(1, 1), (2, 3), (1, 200), (7, 333)] {
+            let both = every(a).iter().filter(|v| *v % b == 0).count();
+            assert_eq!(shared_count(&every(a), &every(b)), both);
+            assert_eq!(shared_count(&every(b), &every(a)), both);
+        }
+        assert_eq!(shared_count(&[], &every(2)), 0);
+    }
 }

@@ -141,6 +141,28 @@ fn errors_name_vertices_as_the_user_does() {
     assert_eq!(error.to_string(), "the edge lib -> libc has weight -2: weights must be 0 or more");
 }
 
+/// Kernels that run on a copy by places still speak of ids.
+#[test]
+fn errors_name_far_ids() {
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let options = GraphOptions { layout, weighted: true, ..options(true) };
+        let graph = Graph::create("far".as_ref(), &options, false).unwrap();
+        graph.insert(&[(0, FAR), (FAR, FAR + 5)], Some(&[1.0, -2.0])).unwrap();
+        let view = graph.snapshot().unwrap();
+        for kernel in [Kernel::Sssp, Kernel::Viterbi] {
+            let told = Parameters { source: Some("0".to_owned()), ..Parameters::default() };
+            let error = view.run(kernel, &told.into()).unwrap_err().to_string();
+            let edge = format!("the edge {FAR} -> {} has weight -2", FAR + 5);
+            assert!(error.starts_with(&edge), "{error}");
+        }
+        for missing in ["1", "4294967296", "x"] {
+            let told = Parameters { source: Some(missing.to_owned()), ..Parameters::default() };
+            let error = view.run(Kernel::Bfs, &told.into()).unwrap_err().to_string();
+            assert_eq!(error, format!("vertex `{missing}` is not in the graph"));
+        }
+    }
+}
+
 #[test]
 fn communities_have_the_names_of_vertices() {
     let options = GraphOptions { ids: IdKind::Text, ..options(false) };
