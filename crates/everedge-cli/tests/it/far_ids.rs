@@ -1,6 +1,7 @@
 //! One large id among small ones costs no more memory than a small one.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -9,6 +10,8 @@ use tempfile::TempDir;
 const EDGES: &str = "0 1\n1 2\n2 0\n0 2147483000\n";
 /// What a process may take; without the large id it takes some 15 MiB.
 const MEMORY_BYTES: u64 = 50_000_000;
+/// What looks at every id takes some minutes in a build for tests.
+const PATIENCE: Duration = Duration::from_secs(10);
 const KERNELS: [&str; 17] = [
     "one-hop",
     "two-hop",
@@ -47,6 +50,16 @@ fn every_kernel_takes_little(graph_options: &[&str]) {
         run(&home, &["run", kernel, "g"]);
         run(&home, &["run", kernel, "g", "--csr"]);
     }
+    assert_verified(&home);
+}
+
+/// Asserts that the graph is sound, which takes no time for each id.
+fn assert_verified(home: &TempDir) {
+    let start = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_everedge"));
+    let output = command.args(["verify", "g", "--quiet"]).current_dir(home.path()).output();
+    assert!(output.unwrap().status.success());
+    assert!(start.elapsed() < PATIENCE, "verified in {:?}", start.elapsed());
 }
 
 #[test]
