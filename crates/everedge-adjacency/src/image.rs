@@ -100,7 +100,8 @@ fn encode_list(list: &List, entry_words: usize, words: &mut Vec<u32>) {
         } else {
             words.extend([row.counts(), row.head, row.degree]);
         }
-        let buffer = if buffered > 0 { buffers::words(region, entry.buffer, 0..buffered) } else { &[] };
+        let buffer =
+            if buffered > 0 { buffers::words(region, entry.buffer, 0..buffered) } else { &[] };
         words.extend(buffer.iter().map(|word| word.load(Relaxed)));
     }
     let spills: Vec<_> = list.all_spills().collect();
@@ -167,7 +168,9 @@ impl Head {
             ..Shard::default()
         };
         let (mut spans, mut runs) = (vec![Vec::with_capacity(SPANS); list_count], Vec::new());
-        for (list, span) in (0..list_count).flat_map(|list| (0..SPANS).map(move |span| (list, span))) {
+        for (list, span) in
+            (0..list_count).flat_map(|list| (0..SPANS).map(move |span| (list, span)))
+        {
             let [run, is_pure, units] = reader.array()?;
             spans[list].push(Span { run, is_pure: is_pure == 1, extents: None });
             if units > 0 {

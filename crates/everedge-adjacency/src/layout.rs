@@ -301,22 +301,19 @@ impl Layout for Adjacency {
         let sequence = archive.next_sequence;
         let context = self.context(&no_round(sequence));
         let nodes = &self.sub_graphs.nodes;
-        let home = |index| nodes.home(index, 0);
-        let flush = |_: usize, shard: &mut [Arc<Shard>]| {
-            let shard = &mut shard[0];
+        let shards = archive.shards.iter_mut().enumerate();
+        let may_be_due = |shard: &Arc<Shard>| shard.unread.is_some() || shard.has_unflushed();
+        let due: Vec<_> = shards.filter(|(_, shard)| may_be_due(shard)).collect();
+        let flush = |(_, shard): (usize, &mut Arc<Shard>)| {
             self.read_shared(shard)?;
-            if !shard.has_unflushed() {
-                return Ok(());
-            }
             if Arc::get_mut(shard).is_none() {
                 *shard = Arc::new(shard.copy()?);
             }
             let own = Arc::get_mut(shard).expect("a new copy is not shared");
             own.flush_all(&context, sequence.saturating_sub(1))
         };
-        let shards = &mut archive.shards[..];
-        let flushed = par::map_chunks_mut_at_home(nodes.homes(), shards, 1, home, flush);
-        flushed.into_iter().collect()
+        let home = |(number, _): &(usize, _)| nodes.home(*number, 0);
+        par::map_tasks_at_home(nodes.homes(), due, home, flush).into_iter().collect()
     }
 
     /// Compacts some shards of which much is deleted.
@@ -334,8 +331,9 @@ impl Layout for Adjacency {
     }
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
-        let read = |_: usize, shard: &mut [Arc<Shard>]| self.read_shared(&mut shard[0]);
-        par::map_chunks_mut(&mut archive.shards, 1, read).into_iter().collect::<Result<()>>()?;
+        let mut unread: Vec<_> = archive.shards.iter_mut().filter(|s| s.unread.is_some()).collect();
+        let read = |_: usize, shards: &mut [&mut Arc<Shard>]| self.read_shared(shards[0]);
+        par::map_chunks_mut(&mut unread, 1, read).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, self))
     }
 

@@ -10,8 +10,8 @@ use everedge_core::VertexId;
 
 use super::AdjacencyGraph;
 use super::list::List;
-use everedge_live::SHARD_SPAN;
 use everedge_live::Result;
+use everedge_live::SHARD_SPAN;
 use everedge_live::{DELETION, VERTEX};
 
 /// What one place holds of a vertex's list, each in the order of arrival.

@@ -28,6 +28,8 @@ const RUN_READ_AHEAD: usize = 16;
 
 // What `Wanted` is cut into are parts of spans.
 const _: () = assert!(SPAN == Wanted::IDS_MAX);
+/// Runs are kept by span if at least one of so many shards is there.
+const SHARDS_PER_HELD: usize = 8;
 // Lists of a range of ids with one home are those of a shard.
 const _: () = assert!(SHARD_SPAN == HOME_SPAN as usize);
 
@@ -201,6 +203,10 @@ impl GraphView for Snapshot {
 
     fn is_directed(&self) -> bool {
         self.totals.directed
+    }
+
+    fn has_in_neighbors(&self) -> bool {
+        self.totals.has_in_neighbors()
     }
 
     #[inline]
@@ -390,11 +396,17 @@ impl Iterator for WeightedNeighbors<'_> {
     }
 }
 
+/// Returns the pure run of each span, up to the last one that is; of none where few of the ids up to
+/// there have a shard.
 fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<PureRun> {
     let none = PureRun { place: NO_BLOCK, sub_graph: 0 };
     let has_pure = |lists: &List| lists.spans.iter().any(|span| span.is_pure);
     let last = shards.iter().rposition(|shard| shard.lists.get(list).is_some_and(has_pure));
     let shards = &shards[..last.map_or(0, |last| last + 1)];
+    let held_count = shards.iter().filter(|shard| shard.lists.get(list).is_some()).count();
+    if held_count * SHARDS_PER_HELD < shards.len() {
+        return Vec::new();
+    }
     let mut runs = Vec::with_capacity(shards.len() * SHARD_SPAN / SPAN);
     for shard in shards {
         match shard.lists.get(list) {

@@ -31,7 +31,10 @@ impl AdjacencyGraph {
         }
         let shards = archive.shards.clone();
         drop(archive);
-        shards.iter().filter(|shard| shard.unread.is_none()).for_each(|shard| verify_shard(&core.layout, shard, &mut report));
+        shards
+            .iter()
+            .filter(|shard| shard.unread.is_none())
+            .for_each(|shard| verify_shard(&core.layout, shard, &mut report));
         if report.problems.is_empty() && core.layout.options.list_count() == 2 {
             verify_mirror(&self.snapshot()?, &mut report);
         }

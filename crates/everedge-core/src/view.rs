@@ -62,6 +62,12 @@ pub trait GraphView: Sync {
     /// Returns whether edges have a direction. If not, in- and out-neighbors are the same.
     fn is_directed(&self) -> bool;
 
+    /// Returns whether in-neighbors are kept. If not, asking for the in-degree or the in-neighbors of
+    /// a vertex is a caller's bug; a [`Csr`](crate::Csr) copy of the view has them.
+    fn has_in_neighbors(&self) -> bool {
+        true
+    }
+
     /// Returns how many times `out_neighbors` yields.
     fn out_degree(&self, v: VertexId) -> u32;
 
@@ -141,7 +147,7 @@ pub trait GraphView: Sync {
     where
         Self: Sized,
     {
-        for u in 0..self.vertex_bound() {
+        for u in self.vertex_ranges().into_iter().flatten() {
             for v in self.out_neighbors(u) {
                 f(u, v);
             }

@@ -26,13 +26,19 @@
 //! and at most 8 for its row. 8 bytes for each id ([`Order`]); while it is made, 4 for each degree
 //! up to the largest.
 
+use std::ops::Range;
+
 use everedge_core::{Direction, GraphView, VertexId, par};
 
 /// The place of a vertex in the order by descending degree.
 pub(crate) type Rank = u32;
 
-/// Ranks in a piece of work: those of hubs take long.
+/// Ranks whose lists lie together.
 const GRAIN: u32 = 64;
+/// Entries of lists of a view in a piece of work.
+const PIECE_ENTRIES: u64 = 1 << 16;
+/// What a task takes at most, in looks at an entry or a word of a row.
+pub(crate) const TASK_COST: u64 = 1 << 20;
 /// Ids in a piece of work that costs little an id.
 const ID_GRAIN: usize = 1 << 12;
 /// Bits in a word of a row.
@@ -94,6 +100,35 @@ impl Order {
     pub(crate) fn rank_bound(&self) -> Rank {
         self.vertex.len() as Rank
     }
+
+    /// Returns `[vertex_bound]`: what `of_rank` says of the rank of each vertex; the default for ids
+    /// without one.
+    pub(crate) fn by_vertex<T: Default + Send>(
+        &self,
+        of_rank: impl Fn(Rank) -> T + Sync + Send,
+    ) -> Vec<T> {
+        par::collect(self.rank.len(), |v| {
+            let rank = self.rank[v];
+            let has_rank = self.vertex.get(rank as usize) == Some(&(v as VertexId));
+            if has_rank { of_rank(rank) } else { T::default() }
+        })
+    }
+}
+
+/// Work for one thread: some ranks, or a part of the list of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    ranks: Range<Rank>,
+    /// Places in the list, if it is one rank.
+    places: Range<usize>,
+}
+
+impl Task {
+    /// Returns each rank with the places of its list in `graph` that are gone through.
+    pub(crate) fn parts(&self, graph: &Oriented) -> impl Iterator<Item = (Rank, Range<usize>)> {
+        let (start, end) = (self.places.start, self.places.end);
+        self.ranks.clone().map(move |u| (u, start..end.min(graph.list(u).len())))
+    }
 }
 
 /// The neighbors of smaller rank of every rank.
@@ -135,10 +170,31 @@ impl<T> Runs<T> {
     }
 }
 
+impl Piece {
+    /// Keeps what `fill(u, list)` puts into the empty `list`.
+    fn new(ranks: Range<Rank>, fill: impl Fn(Rank, &mut Vec<Rank>)) -> Self {
+        let (mut lists, mut rows, mut list) = (Runs::new(), Runs::new(), Vec::new());
+        for u in ranks {
+            list.clear();
+            fill(u, &mut list);
+            let word_count = u.div_ceil(WORD_BITS) as usize;
+            if word_count <= list.len() {
+                let begin = rows.items.len();
+                rows.items.resize(begin + word_count, 0);
+                insert_all(&mut rows.items[begin..], &list);
+            }
+            lists.items.extend_from_slice(&list);
+            lists.end();
+            rows.end();
+        }
+        Self { lists, rows }
+    }
+}
+
 impl Oriented {
     /// Keeps the neighbors of each vertex, over edges either way.
     pub(crate) fn new(view: &impl GraphView, order: &Order) -> Self {
-        Self::from_lists(order, |u, list| {
+        Self::from_lists(view, order, |u, list| {
             let v = order.vertex[u as usize];
             keep_smaller(order, u, view.out_neighbors(v), view.out_degree(v), list);
             if view.is_directed() {
@@ -151,7 +207,7 @@ impl Oriented {
 
     /// Keeps the neighbors of each vertex that edges lead to and from.
     pub(crate) fn mutual(view: &impl GraphView, order: &Order) -> Self {
-        Self::from_lists(order, |u, list| {
+        Self::from_lists(view, order, |u, list| {
             let v = order.vertex[u as usize];
             let mut sources = Vec::new();
             keep_smaller(order, u, view.in_neighbors(v), view.in_degree(v), &mut sources);
@@ -164,25 +220,60 @@ impl Oriented {
     }
 
     /// Keeps what `fill(u, list)` puts into the empty `list`: smaller ranks than `u`, ascending.
-    fn from_lists(order: &Order, fill: impl Fn(Rank, &mut Vec<Rank>) + Sync + Send) -> Self {
+    fn from_lists(
+        view: &impl GraphView,
+        order: &Order,
+        fill: impl Fn(Rank, &mut Vec<Rank>) + Sync + Send,
+    ) -> Self {
+        // Of the ranks that lie together those of hubs are read by several threads.
+        let is_long = |ranks: &Range<Rank>| {
+            let entries = ranks.clone().map(|u| listed_degree(view, order.vertex(u)));
+            entries.sum::<u64>() > PIECE_ENTRIES
+        };
         let pieces = par::map_ranges(order.rank_bound(), GRAIN, |ranks| {
-            let (mut lists, mut rows, mut list) = (Runs::new(), Runs::new(), Vec::new());
-            for u in ranks {
-                list.clear();
-                fill(u, &mut list);
-                let word_count = u.div_ceil(WORD_BITS) as usize;
-                if word_count <= list.len() {
-                    let begin = rows.items.len();
-                    rows.items.resize(begin + word_count, 0);
-                    insert_all(&mut rows.items[begin..], &list);
-                }
-                lists.items.extend_from_slice(&list);
-                lists.end();
-                rows.end();
+            if is_long(&ranks) {
+                let first = ranks.start;
+                let lists = par::map_ranges(ranks.len() as u32, 1, |range| {
+                    let mut list = Vec::new();
+                    fill(first + range.start, &mut list);
+                    list
+                });
+                return Piece::new(ranks, |u, list| list.clone_from(&lists[(u - first) as usize]));
             }
-            Piece { lists, rows }
+            Piece::new(ranks, &fill)
         });
         Self { pieces }
+    }
+
+    /// Divides what to go through, if each rank looks at what every member of its list shares with
+    /// those before it. The list of a hub, which takes long, is of several tasks; about `cost_max` is
+    /// what each takes at most.
+    pub(crate) fn tasks(&self, cost_max: u64) -> Vec<Task> {
+        let firsts = (0..).step_by(GRAIN as usize);
+        let tasks = firsts.zip(&self.pieces).flat_map(|(first, piece)| {
+            let ranks = first..first + piece.lists.bounds.len() as Rank - 1;
+            let cost: u64 = ranks.clone().map(|u| self.cost(u)).sum();
+            let (whole, parts) = match cost <= cost_max {
+                true => (Some(Task { ranks, places: 0..usize::MAX }), 0..0),
+                false => (None, ranks),
+            };
+            whole.into_iter().chain(parts.flat_map(move |u| self.parts_of(u, cost_max)))
+        });
+        tasks.collect()
+    }
+
+    /// Cuts the list of `u` into tasks.
+    fn parts_of(&self, u: Rank, cost_max: u64) -> impl Iterator<Item = Task> {
+        let len = self.list(u).len();
+        let part_len = len.div_ceil(self.cost(u).div_ceil(cost_max).max(1) as usize).max(1);
+        let starts = (0..len).step_by(part_len);
+        starts.map(move |start| Task { ranks: u..u + 1, places: start..start + part_len })
+    }
+
+    /// Returns about how many looks the list of `u` takes.
+    fn cost(&self, u: Rank) -> u64 {
+        let len = self.list(u).len() as u64;
+        len * (1 + (len / 2).min(u64::from(u / WORD_BITS)))
     }
 
     /// Returns the neighbors of `u` that have a smaller rank, in ascending order.
@@ -285,6 +376,12 @@ fn within(list: &[Rank], smallest: Rank, largest: Rank) -> &[Rank] {
     }
     let list = &list[..list.partition_point(|&w| w <= largest)];
     &list[list.partition_point(|&w| w < smallest)..]
+}
+
+/// Returns how many entries the lists of `v` have.
+pub(crate) fn listed_degree(view: &impl GraphView, v: VertexId) -> u64 {
+    let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
+    u64::from(view.out_degree(v)) + u64::from(in_degree)
 }
 
 /// Adds the ranks of `neighbors`, of which there are `degree`, that are smaller than `u` to `list`.

@@ -34,7 +34,7 @@ use everedge_core::{AtomicBitmap, Direction, GraphView, VertexId, par, watch};
 use crate::error::require;
 use crate::frontier::{EdgeMap, EdgeStep, Frontier, filter, map_sources, push_grain, vertices};
 use crate::reversed::Reversed;
-use crate::spots::{LIST_MAX, Spots, drawn, reached};
+use crate::spots::{LIST_MAX, Spots, check_drawn, reached};
 use crate::wcc::{check_names, component_count, largest, wcc};
 use crate::{NO_COMPONENT, Result};
 
@@ -503,18 +503,17 @@ pub fn spot_check_scc(view: &impl GraphView, result: &Scc) -> Result<()> {
             format!("{v} is with {}, but no edges lead there and back", component[v as usize])
         })
     })?;
-    for v in drawn(SEARCHES, bound).filter(|&v| view.is_vertex(v)) {
+    check_drawn(view, SEARCHES, |v| {
         let own = small_component(v, |u| view.out_neighbors(u))
             .or_else(|| small_component(v, |u| view.in_neighbors(u)));
-        let Some((own, others)) = own else { continue };
+        let Some((own, others)) = own else { return Ok(()) };
         let (root, smallest) = (component[v as usize], own.iter().min());
         let is_whole = own.iter().all(|&u| component[u as usize] == root)
             && others.iter().all(|&u| component[u as usize] != root);
         require(is_whole && smallest == Some(&root), &|| {
             format!("{v} is in component {root}, a search finds {} vertices", own.len())
-        })?;
-    }
-    Ok(())
+        })
+    })
 }
 
 /// Returns what `v` reaches over `neighbors`, if that is little: what reaches `v` in turn, and the

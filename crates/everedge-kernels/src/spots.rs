@@ -5,13 +5,15 @@
 //! a linear pass finds, and at some vertices, drawn evenly over all ids, the equation that joins the
 //! answer of a vertex to those of its neighbors. A fault of the kernel, which spoils many answers,
 //! is found; a wrong answer of a single vertex is found only if that vertex or a neighbor is drawn.
+//! As 1,024 ids are drawn at least, it misses wrong values at one vertex in 200, wherever they are, with
+//! a probability of (1 - 1/200)^1024, less than one in a hundred. A full verifier misses none.
 //! Of lists longer than [`LIST_MAX`] only the beginning is seen, and equations over whole lists are
 //! left out there. The same graph has the same spots each time.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use everedge_core::{SplitMix64, VertexId, par};
+use everedge_core::{GraphView, SplitMix64, VertexId, par};
 
 use crate::Result;
 
@@ -23,6 +25,8 @@ const PIECE: u32 = 64;
 const PIECES_MIN: u32 = 16;
 /// Ids in a piece of work of a pass over all of them.
 const GRAIN: u32 = 1 << 12;
+/// Drawn ids in a piece of work.
+const DRAWN_GRAIN: usize = 16;
 /// Every choice begins here.
 const SEED: u64 = 0x0005_9075;
 
@@ -71,6 +75,20 @@ pub(crate) fn drawn(count: u32, bound: u32) -> impl Iterator<Item = u32> {
         let (start, end) = (i * u64::from(bound) / count, (i + 1) * u64::from(bound) / count);
         (start + random.below(end - start)) as u32
     })
+}
+
+/// Calls `check` on `count` ids of `view`, drawn evenly, that are vertices; returns an error if there
+/// is one.
+pub(crate) fn check_drawn(
+    view: &impl GraphView,
+    count: u32,
+    check: impl Fn(VertexId) -> Result<()> + Sync + Send,
+) -> Result<()> {
+    let ids: Vec<_> = drawn(count, view.vertex_bound()).collect();
+    let checked = par::map_chunks(&ids, DRAWN_GRAIN, |ids| {
+        ids.iter().filter(|&&v| view.is_vertex(v)).try_for_each(|&v| check(v))
+    });
+    checked.into_iter().collect()
 }
 
 /// Calls `check` on every id below `bound`, in parallel; returns the error of the smallest, if there

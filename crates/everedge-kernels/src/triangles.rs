@@ -10,24 +10,30 @@
 //! 2015. Differences: lists of hubs are rows of bits.
 //!
 //! # Cost
-//! O(edges^1.5) at worst, and a small part of it on skewed graphs. 16 bytes for each id, 4 for each
-//! edge and at most 8 more where rows are; a bit for each id and thread.
+//! O(edges^1.5) at worst, and a small part of it on skewed graphs. The work of a hub is cut into
+//! parts, of which none takes a thread long. 24 bytes for each id, 4 for each edge and at most 8 more
+//! where rows are; a bit for each id and thread.
 
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use everedge_core::{GraphView, VertexId, par};
 
 use crate::Result;
 use crate::error::require;
-use crate::oriented::{Order, Oriented, Rank, clear_all, empty_row, insert_all};
+use crate::oriented::{
+    Order, Oriented, Rank, TASK_COST, clear_all, empty_row, insert_all, listed_degree,
+};
 use crate::spots::{LIST_MAX, drawn};
 
-/// Ranks in a piece of work: those of hubs take long.
-const GRAIN: u32 = 64;
-
-/// Vertices in a piece of the verification.
-const VERIFIED_GRAIN: u32 = 1 << 8;
+/// Vertices in a piece of the verification: those of hubs take long.
+const VERIFIED_GRAIN: u32 = 1 << 6;
+/// Counts in a piece of work that adds them up.
+const SUM_GRAIN: usize = 1 << 16;
+/// The members of a list are sought in another one if that is so many times as long.
+const SEARCHED_MIN: usize = 16;
+const KERNEL: &str = "triangles";
 /// Vertices that a spot check may look at.
 const SPOTS_MAX: u32 = 1 << 12;
 /// Vertices in a piece of a spot check.
@@ -57,29 +63,36 @@ pub struct Triangles {
 /// assert_eq!(triangles(&g).count, 2);
 /// ```
 pub fn triangles(view: &impl GraphView) -> Triangles {
+    count(view, TASK_COST)
+}
+
+/// Counts them in tasks that take so much at most.
+fn count(view: &impl GraphView, task_cost: u64) -> Triangles {
     let order = Order::by_degree(view);
     let graph = Oriented::new(view, &order);
     let marks = par::PerThread::new(|| empty_row(&order));
-    let counts: Vec<Vec<_>> = par::map_ranges(order.rank_bound(), GRAIN, |ranks| {
-        let count_of = |marks: &mut Vec<u64>| ranks.map(|u| count_from(&graph, u, marks)).collect();
-        marks.with(count_of)
+    let counts: Vec<_> = (0..order.rank_bound()).map(|_| AtomicU64::new(0)).collect();
+    par::for_each_task(graph.tasks(task_cost), |task| {
+        marks.with(|marks| {
+            for (u, places) in task.parts(&graph) {
+                let count = count_from(&graph, u, places, marks);
+                counts[u as usize].fetch_add(count, Relaxed);
+            }
+        });
     });
-    let mut smallest_corner = vec![0; view.vertex_bound() as usize];
-    for (u, &count) in (0..).zip(counts.iter().flatten()) {
-        smallest_corner[order.vertex(u) as usize] = count;
-    }
-    Triangles { count: counts.iter().flatten().sum(), smallest_corner }
+    let smallest_corner = order.by_vertex(|u| counts[u as usize].load(Relaxed));
+    Triangles { count: counts.into_iter().map(AtomicU64::into_inner).sum(), smallest_corner }
 }
 
-/// Counts the triangles whose largest rank is `u`; `marks` is empty, before and after.
-fn count_from(graph: &Oriented, u: Rank, marks: &mut [u64]) -> u64 {
-    let list = graph.list(u);
+/// Counts the triangles whose largest rank is `u` and whose second is at one of these places of its
+/// list; `marks` is empty, before and after.
+fn count_from(graph: &Oriented, u: Rank, places: Range<usize>, marks: &mut [u64]) -> u64 {
+    let list = &graph.list(u)[..places.end];
     if list.len() < 2 {
         return 0;
     }
     insert_all(marks, list);
-    let places = list.iter().enumerate();
-    let counts = places.map(|(place, &v)| graph.count_common(v, &list[..place], marks));
+    let counts = places.map(|place| graph.count_common(list[place], &list[..place], marks));
     let count = counts.sum();
     clear_all(marks, list);
     count
@@ -87,29 +100,26 @@ fn count_from(graph: &Oriented, u: Rank, marks: &mut [u64]) -> u64 {
 
 /// Checks that `result` has the number of triangles of `view`.
 ///
-/// It has if the neighbors that the ends of an edge share, added up over all edges, are three
-/// times as many: a triangle is seen from each of its sides. Cost: the lists of both ends of every
-/// edge, merged; 8 bytes for each edge and id.
+/// It has if the numbers of which each vertex is the smallest corner add up to it, and each of them is
+/// how often two of the vertices before that one, both its neighbors, are neighbors too. Cost: for
+/// every edge the shorter of two lists, each entry sought in the longer one, or both lists merged;
+/// 4 bytes for each edge and 24 for each id.
 ///
 /// # Errors
 /// [`WrongResult`](crate::Error::WrongResult) if it does not hold.
 pub fn verify_triangles(view: &impl GraphView, result: &Triangles) -> Result<()> {
+    check_sum(view, result)?;
     let bound = view.vertex_bound();
-    require("triangles", result.smallest_corner.iter().sum::<u64>() == result.count, || {
-        format!("{} triangles, but the corners of others", result.count)
-    })?;
-    let lists_of = |range: Range<u32>| range.map(|v| simple_neighbors(view, v)).collect::<Vec<_>>();
+    let lists_of = |range: Range<u32>| range.map(|v| kept(view, v)).collect::<Vec<_>>();
     let lists = par::map_ranges(bound, VERIFIED_GRAIN, lists_of).concat();
-    let shared_by = |u: VertexId| -> u64 {
-        let list = &lists[u as usize];
-        let smaller = list.iter().filter(|&&v| v < u);
-        smaller.map(|&v| shared(list, &lists[v as usize]).count() as u64).sum()
-    };
-    let counts = par::map_ranges(bound, VERIFIED_GRAIN, |range| range.map(shared_by).sum::<u64>());
-    let shared_count: u64 = counts.into_iter().sum();
-    require("triangles", shared_count == result.count * 3, || {
-        format!("{} triangles, but edges are {shared_count} times a side of one", result.count)
-    })
+    let checked = par::map_ranges(bound, VERIFIED_GRAIN, |mut range| {
+        range.try_for_each(|v| {
+            let list = &lists[v as usize];
+            let links = list.iter().map(|&w| shared_count(list, &lists[w as usize]) as u64);
+            check_corner(result, v, links.sum())
+        })
+    });
+    checked.into_iter().collect()
 }
 
 /// Checks that the counts of the corners add up to the number of triangles, and the count of some
@@ -121,37 +131,47 @@ pub fn verify_triangles(view: &impl GraphView, result: &Triangles) -> Result<()>
 /// # Errors
 /// As [`verify_triangles`].
 pub fn spot_check_triangles(view: &impl GraphView, result: &Triangles) -> Result<()> {
-    let require = |holds, property: &dyn Fn() -> String| require("triangles", holds, property);
+    check_sum(view, result)?;
+    check_affordable(
+        view,
+        |v| kept(view, v),
+        |v, list| {
+            let links = list.iter().enumerate().map(|(place, &w)| {
+                let neighbors = view.out_neighbors(w).chain(view.in_neighbors(w));
+                linked(&list[..place], neighbors).count() as u64
+            });
+            check_corner(result, v, links.sum())
+        },
+    )
+}
+
+/// Checks that the counts of all corners add up to the number of triangles.
+fn check_sum(view: &impl GraphView, result: &Triangles) -> Result<()> {
     let (corner, bound) = (&result.smallest_corner, view.vertex_bound());
-    require(corner.len() == bound as usize, &|| {
+    require(KERNEL, corner.len() == bound as usize, || {
         format!("the corners of {} ids, not {bound}", corner.len())
     })?;
-    let sum: u64 = corner.iter().sum();
-    require(sum == result.count, &|| {
+    let sums = par::map_chunks(corner, SUM_GRAIN, |counts| counts.iter().sum::<u64>());
+    let sum: u64 = sums.into_iter().sum();
+    require(KERNEL, sum == result.count, || {
         format!("{} triangles, but the corners of {sum}", result.count)
-    })?;
-    let rank = |v| (Reverse(degree(view, v)), v);
-    let kept = |v| {
-        let mut list = simple_neighbors(view, v);
-        list.retain(|&w| rank(w) < rank(v));
-        list
-    };
-    check_affordable(view, kept, |v, list| {
-        let links = list.iter().enumerate().map(|(place, &w)| {
-            linked(&list[..place], view.out_neighbors(w).chain(view.in_neighbors(w))).count() as u64
-        });
-        let expected: u64 = links.sum();
-        let found = corner[v as usize];
-        require(found == expected, &|| {
-            format!("{v} is the smallest corner of {found} triangles, not {expected}")
-        })
     })
 }
 
-/// Returns how many entries the lists of `v` have.
-fn degree(view: &impl GraphView, v: VertexId) -> u64 {
-    let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
-    u64::from(view.out_degree(v).saturating_add(in_degree))
+/// Checks of how many triangles `v` is the smallest corner.
+fn check_corner(result: &Triangles, v: VertexId, expected: u64) -> Result<()> {
+    let found = result.smallest_corner[v as usize];
+    require(KERNEL, found == expected, || {
+        format!("{v} is the smallest corner of {found} triangles, not {expected}")
+    })
+}
+
+/// Returns the neighbors of `v` that come before it by descending degree, each once, ascending.
+fn kept(view: &impl GraphView, v: VertexId) -> Vec<VertexId> {
+    let rank = |v| (Reverse(listed_degree(view, v)), v);
+    let mut list = simple_neighbors(view, v);
+    list.retain(|&w| rank(w) < rank(v));
+    list
 }
 
 /// Calls `check(v, list)` with some vertices and what `list_of` returns for them, so many that the
@@ -166,11 +186,11 @@ pub(crate) fn check_affordable(
     let dear = left / 100 + FREE_ENTRIES / 4;
     let mut chosen = Vec::new();
     for v in drawn(SPOTS_MAX, view.vertex_bound()) {
-        if degree(view, v) > LIST_MAX as u64 || !view.is_vertex(v) {
+        if listed_degree(view, v) > LIST_MAX as u64 || !view.is_vertex(v) {
             continue;
         }
         let list = list_of(v);
-        let cost: u64 = list.iter().map(|&w| degree(view, w)).sum();
+        let cost: u64 = list.iter().map(|&w| listed_degree(view, w)).sum();
         if cost <= dear && cost <= left {
             left -= cost;
             chosen.push((v, list));
@@ -198,18 +218,64 @@ pub(crate) fn linked(
 
 /// Returns the neighbors of `v` over edges either way, each once and without `v`, ascending.
 pub(crate) fn simple_neighbors(view: &impl GraphView, v: VertexId) -> Vec<VertexId> {
-    let mut list: Vec<_> = view.out_neighbors(v).chain(view.in_neighbors(v)).collect();
+    let mut list: Vec<_> = view.out_neighbors(v).collect();
+    if view.is_directed() {
+        list.extend(view.in_neighbors(v));
+    }
     list.retain(|&w| w != v);
     list.sort_unstable();
     list.dedup();
     list
 }
 
-/// Returns what two sorted lists share.
-fn shared<'a>(a: &'a [VertexId], b: &'a [VertexId]) -> impl Iterator<Item = VertexId> {
-    let mut rest = b.iter().copied().peekable();
-    a.iter().copied().filter(move |&w| {
-        while rest.next_if(|&x| x < w).is_some() {}
-        rest.peek() == Some(&w)
-    })
+/// Returns how many members two ascending lists share. Ends with the shorter one.
+pub(crate) fn shared_count(a: &[VertexId], b: &[VertexId]) -> usize {
+    let (short, mut long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    if short.len() * SEARCHED_MIN < long.len() {
+        return short.iter().filter(|w| long.binary_search(w).is_ok()).count();
+    }
+    let mut count = 0;
+    for &w in short {
+        while let [first, rest @ ..] = long
+            && *first < w
+        {
+            long = rest;
+        }
+        count += usize::from(long.first() == Some(&w));
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::naive;
+    use everedge_core::{Csr, CsrOptions, SplitMix64};
+
+    /// However small tasks are, together they find each triangle once.
+    #[test]
+    fn hubs_in_parts_have_the_same_triangles() {
+        let mut random = SplitMix64::new(9);
+        let mut draw = |bound: u64| random.below(bound) as VertexId;
+        let edges: Vec<_> = (0..9000).map(|i| (draw(1 + i / 30), draw(300))).collect();
+        for directed in [true, false] {
+            let g = Csr::from_edges(&edges, None, CsrOptions { directed, declared: &[] });
+            let whole = count(&g, u64::MAX);
+            assert_eq!(whole.count, naive::triangles(&g));
+            for task_cost in [1, 30, 1000, TASK_COST] {
+                assert_eq!(count(&g, task_cost), whole, "{task_cost}");
+            }
+        }
+    }
+
+    #[test]
+    fn members_that_lists_share_are_counted_in_lists_of_any_length() {
+        let every = |n: u32| (0..1000).filter(|v| v % n == 0).collect::<Vec<_>>();
+        for (a, b) in [(1, 1), (2, 3), (1, 200), (7, 333)] {
+            let both = every(a).iter().filter(|v| *v % b == 0).count();
+            assert_eq!(shared_count(&every(a), &every(b)), both);
+            assert_eq!(shared_count(&every(b), &every(a)), both);
+        }
+        assert_eq!(shared_count(&[], &every(2)), 0);
+    }
 }

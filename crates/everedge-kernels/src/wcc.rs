@@ -22,7 +22,7 @@ use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, memo
 
 use crate::Result;
 use crate::error::{ids, require};
-use crate::spots::{LIST_MAX, Spots, check_all, drawn, reached};
+use crate::spots::{LIST_MAX, Spots, check_all, check_drawn, reached};
 
 /// The component of an id that is no vertex.
 pub const NO_COMPONENT: VertexId = VertexId::MAX;
@@ -37,7 +37,7 @@ const SAMPLED_NEIGHBORS: usize = 2;
 /// Vertices to look at when it is sought.
 const SAMPLED_VERTICES: u32 = 1024;
 /// One of so many pieces of ids is spot-checked.
-const SHARE: u32 = 128;
+const SHARE: u32 = 256;
 /// Vertices whose component a spot check searches for, and the edges that each search may follow.
 const SEARCHES: u32 = 256;
 const SEARCHED_EDGES: usize = 64;
@@ -70,10 +70,23 @@ pub(crate) fn component_count(component: &[VertexId]) -> u32 {
 /// Returns how many vertices the largest component has.
 pub(crate) fn largest(component: &[VertexId]) -> u32 {
     let mut vertex_counts = vec![0_u32; component.len()];
+    // Of most vertices the next one is in the same component: an addition waits for the one before.
+    let (mut last, mut run, mut most) = (NO_COMPONENT, 0, 0);
+    let mut add = |root: VertexId, run: u32| {
+        if let Some(count) = vertex_counts.get_mut(root as usize) {
+            *count += run;
+            most = most.max(*count);
+        }
+    };
     for &root in component.iter().filter(|&&root| root != NO_COMPONENT) {
-        vertex_counts[root as usize] += 1;
+        if root != last {
+            add(last, run);
+            (last, run) = (root, 0);
+        }
+        run += 1;
     }
-    vertex_counts.into_iter().max().unwrap_or(0)
+    add(last, run);
+    most
 }
 
 /// Finds the weakly connected components of `view`.
@@ -278,7 +291,7 @@ pub fn verify_wcc(view: &impl GraphView, result: &Wcc) -> Result<()> {
 /// do not leave their component, and that small components are not counted to others.
 ///
 /// Misses two large components under one name, and faults at few vertices. Cost: the result once,
-/// one of 128 vertices, up to 256 edges of each, and a search along 64 edges from 256 vertices.
+/// one of 256 vertices, up to 256 edges of each, and a search along 64 edges from 256 vertices.
 ///
 /// # Errors
 /// As [`verify_wcc`].
@@ -295,15 +308,13 @@ pub fn spot_check_wcc(view: &impl GraphView, result: &Wcc) -> Result<()> {
             format!("{v} in component {root} is a neighbor of {other:?} in another")
         })
     })?;
-    for v in drawn(SEARCHES, bound).filter(|&v| view.is_vertex(v)) {
-        if let Some(list) = reached(v, SEARCHED_EDGES, both) {
-            let (root, smallest) = (component[v as usize], list.iter().min());
-            require(smallest == Some(&root), &|| {
-                format!("{v} is in component {root}, but its smallest vertex is {smallest:?}")
-            })?;
-        }
-    }
-    Ok(())
+    check_drawn(view, SEARCHES, |v| {
+        let Some(list) = reached(v, SEARCHED_EDGES, both) else { return Ok(()) };
+        let (root, smallest) = (component[v as usize], list.iter().min());
+        require(smallest == Some(&root), &|| {
+            format!("{v} is in component {root}, but its smallest vertex is {smallest:?}")
+        })
+    })
 }
 
 /// Checks that the vertices of `view`, and only they, are in components that are named after one of

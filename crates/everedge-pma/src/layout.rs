@@ -314,11 +314,10 @@ impl Layout for Pma {
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
         // What was not looked at since opening.
-        let check = |_: usize, shard: &mut [Arc<Shard>]| match shard[0].is_checked() {
-            true => Ok(()),
-            false => Arc::make_mut(&mut shard[0]).check_lists(),
-        };
-        par::map_chunks_mut(&mut archive.shards, 1, check).into_iter().collect::<Result<()>>()?;
+        let mut unchecked: Vec<_> =
+            archive.shards.iter_mut().filter(|shard| !shard.is_checked()).collect();
+        let check = |_: usize, shard: &mut [&mut Arc<Shard>]| Arc::make_mut(shard[0]).check_lists();
+        par::map_chunks_mut(&mut unchecked, 1, check).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, &self.options))
     }
 

@@ -76,7 +76,7 @@ fn find(layout: &Pma, region: &Region) -> Result<Vec<Found>> {
     let Pma { table, options, .. } = layout;
     let salt = &layout.salt();
     let mut found: Vec<Found> = Vec::new();
-    for index in 0..table.len() {
+    for index in table.indices() {
         let unit = table.unit(index).map_err(|offset| Error::Corruption {
             path: table.region().path().to_owned(),
             offset,
@@ -137,19 +137,22 @@ fn read(
         Array::read(Arc::new(extent), shape, index as u32)
     });
     let shard_count = found.last().map_or(0, |last| last.index / 2 + 1);
-    let mut shards: Vec<Shard> = vec![Shard::default(); shard_count];
+    // Those without arrays are one.
+    let mut shards: Vec<Arc<Shard>> = vec![Arc::default(); shard_count];
     for (found, restored) in found.iter().zip(arrays) {
         let Restored { array, vertices } = restored?;
         let number = found.index / 2;
-        let shard = &mut shards[number];
+        let shard = Arc::make_mut(&mut shards[number]);
         shard.materialize(number);
         if found.index.is_multiple_of(2) {
             shard.restore_vertices(&vertices, options.tuning.section_vertices);
         }
         shard.arrays[found.index % 2] = Some(array);
     }
-    shards.iter_mut().for_each(|shard| shard.restore_sums(options.list_count()));
-    Ok(shards.into_iter().map(Arc::new).collect())
+    for shard in shards.iter_mut().filter_map(Arc::get_mut) {
+        shard.restore_sums(options.list_count());
+    }
+    Ok(shards)
 }
 
 /// Checks that the headers are those of the last checkpoint, or newer.

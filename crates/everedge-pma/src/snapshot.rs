@@ -111,6 +111,10 @@ impl GraphView for Snapshot {
         self.totals.directed
     }
 
+    fn has_in_neighbors(&self) -> bool {
+        self.totals.has_in_neighbors()
+    }
+
     #[inline]
     fn out_degree(&self, v: VertexId) -> u32 {
         self.array(v, 0).map_or(0, |array| array.degree(local(v)))

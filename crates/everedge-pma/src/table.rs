@@ -16,8 +16,8 @@ use everedge_medium::{Region, Site};
 
 /// Bits of a word that check the others.
 const CHECK_BITS: u32 = 24;
-/// The table grows by pages. The first word of each says that the others were set to 0: a device
-/// may leave anything in what was allocated and never written.
+/// The table has pages, which are made when they are needed. The first word of one says that the
+/// others were set to 0: a device may leave anything in what was allocated and never written.
 const PAGE_BYTES: u64 = 4096;
 /// Arrays of a page.
 const PAGE_ARRAYS: usize = PAGE_BYTES as usize / 8 - 1;
@@ -54,17 +54,30 @@ impl Table {
             return Ok(());
         }
         let _alone = self.moves.lock();
-        let page_count = (index + 1).div_ceil(PAGE_ARRAYS) as u64;
-        self.region.grow(page_count * PAGE_BYTES)?;
-        for page in (0..page_count).filter(|&page| !self.has_page(page)) {
-            let offset = page * PAGE_BYTES;
-            self.region.wipe(Site::TablePage, offset..offset + PAGE_BYTES);
-            self.region.fence(Site::TablePage)?;
-            self.region.store(offset, &self.word(offset, PAGE_MARK).to_le_bytes());
-            self.region.flush(Site::TablePage, offset..offset + 8);
-            self.region.fence(Site::TablePage)?;
+        let page = (index / PAGE_ARRAYS) as u64;
+        self.region.grow((page + 1) * PAGE_BYTES)?;
+        if self.has_page(page) {
+            return Ok(());
         }
-        Ok(())
+        let offset = page * PAGE_BYTES;
+        self.region.wipe(Site::TablePage, offset..offset + PAGE_BYTES);
+        self.region.fence(Site::TablePage)?;
+        self.region.store(offset, &self.word(offset, PAGE_MARK).to_le_bytes());
+        self.region.flush(Site::TablePage, offset..offset + 8);
+        Ok(self.region.fence(Site::TablePage)?)
+    }
+
+    /// Returns the numbers of arrays that there are words for, ascending.
+    pub(super) fn indices(&self) -> impl Iterator<Item = usize> {
+        self.pages().flat_map(|page| {
+            let first = page as usize * PAGE_ARRAYS;
+            first..first + PAGE_ARRAYS
+        })
+    }
+
+    /// Returns the pages that were made, ascending: where no array is, none has to be.
+    fn pages(&self) -> impl Iterator<Item = u64> {
+        (0..self.region.len() / PAGE_BYTES).filter(|&page| self.has_page(page))
     }
 
     /// Returns how many words there are.
@@ -120,7 +133,9 @@ impl Table {
     /// Makes durable what the words say that were found: a process that was killed, or whose sync
     /// failed, may have left them in caches only.
     pub(super) fn store_again(&self) -> Result<()> {
-        self.region.rewrite(Site::ArraysFound, 0..self.region.len())?;
+        for offset in self.pages().map(|page| page * PAGE_BYTES) {
+            self.region.rewrite(Site::ArraysFound, offset..offset + PAGE_BYTES)?;
+        }
         self.region.fence(Site::ArraysFound)
     }
 

@@ -1,5 +1,7 @@
 //! Checks every invariant of an open graph that can be checked without its history.
 
+use everedge_core::GraphView;
+
 use super::PmaGraph;
 use super::array::Array;
 use super::shard::Shard;

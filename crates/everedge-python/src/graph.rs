@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Changes, Edge, ExternalId, GraphOptions, Progress, StorageError, VertexId};
+use everedge::{Batch, Changes, Edge, GraphOptions, Progress, StorageError, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -202,8 +202,7 @@ impl Graph {
         py: Python<'py>,
         names: Vec<PyBackedStr>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let names = names.iter().map(|name| ExternalId::Text(name.to_string())).collect();
-        self.find(py, names)
+        self.find(py, |graph| graph.find_texts(names.iter().map(|name| &**name)))
     }
 
     /// Returns the vertices of integers, -1 for an unknown one.
@@ -212,8 +211,8 @@ impl Graph {
         py: Python<'py>,
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let names = copied(&names)?.into_iter().map(ExternalId::Integer).collect();
-        self.find(py, names)
+        let names = copied(&names)?;
+        self.find(py, |graph| graph.find_integers(&names))
     }
 
     /// Returns a frozen view.
@@ -276,11 +275,11 @@ impl Graph {
     fn find<'py>(
         &self,
         py: Python<'py>,
-        names: Vec<ExternalId>,
+        find: impl FnOnce(&everedge::Graph) -> Vec<Option<VertexId>> + Send,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let graph = self.handle.get()?;
-        let found: Vec<i64> = py
-            .detach(|| graph.find(&names).into_iter().map(|id| id.map_or(-1, i64::from)).collect());
+        let found: Vec<i64> =
+            py.detach(|| find(&graph).into_iter().map(|id| id.map_or(-1, i64::from)).collect());
         Ok(found.into_pyarray(py))
     }
 }

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::time::Instant;
 
-use everedge_core::{GraphView, Numbering, VertexId, WeightedView};
+use everedge_core::{
+    AtomicBitmap, Bitmap, Direction, GraphView, Numbering, VertexId, WeightedView, par,
+};
 use everedge_kernels as kernels;
 use everedge_kernels::{
     BetweennessConfig, CdlpConfig, DeltaPageRankConfig, NO_COMPONENT, NO_LABEL, PageRankConfig,
@@ -17,6 +19,10 @@ use crate::{Error, ExternalId, IdKind, Result, RunOptions, Values, Verify, View}
 
 /// How many leading vertices a result names unless told.
 const TOP: usize = 10;
+/// Vertices in a piece of work that takes little for each.
+const GRAIN: u32 = 1 << 14;
+/// Ranges of ids in a piece of such work: most layouts name short ones.
+const RANGES: usize = 16;
 
 /// A kernel's answer.
 pub(crate) struct Answer {
@@ -124,7 +130,7 @@ impl<V: WeightedView> Question<'_, V> {
     }
 
     fn ranked(&self, answer: Answer, rank: Vec<f64>, iterations: u32) -> Answer {
-        let summary = json!({ "sum": rank.iter().sum::<f64>(), "top": self.leaders(&rank) });
+        let summary = json!({ "sum": sum(&rank), "top": self.leaders(&rank) });
         Answer { iterations: Some(iterations), summary, values: Values::Score(rank), ..answer }
     }
 
@@ -198,8 +204,14 @@ impl<V: WeightedView> Question<'_, V> {
 
     /// Returns how many vertices have out-edges.
     fn starting_count(&self) -> f64 {
-        let ids = 0..self.view.vertex_bound();
-        ids.filter(|&v| self.view.out_degree(v) > 0).count() as f64
+        let counts = par::map_ranges(self.view.vertex_bound(), GRAIN, |range| {
+            let mut count = 0_u32;
+            self.view.for_each_degree(Direction::Out, range, |_, degree| {
+                count += u32::from(degree > 0);
+            });
+            count
+        });
+        f64::from(counts.into_iter().sum::<u32>())
     }
 
     fn sssp(&self, source: VertexId) -> Result<Answer> {
@@ -294,8 +306,7 @@ impl<V: WeightedView> Question<'_, V> {
             |lcc| kernels::spot_check_lcc(self.view, lcc),
             |lcc| kernels::verify_lcc(self.view, lcc),
         )?;
-        let sum: f64 = lcc.coefficient.iter().sum();
-        let mean = sum / f64::from(self.view.vertex_count().max(1));
+        let mean = sum(&lcc.coefficient) / f64::from(self.view.vertex_count().max(1));
         Ok(Answer {
             summary: json!({ "mean": mean }),
             values: Values::Score(lcc.coefficient),
@@ -313,16 +324,18 @@ impl<V: WeightedView> Question<'_, V> {
             |cdlp| kernels::spot_check_cdlp(self.view, labels.as_deref(), &config, cdlp),
             |cdlp| kernels::verify_cdlp(self.view, labels.as_deref(), &config, cdlp),
         )?;
-        let mut owners: Vec<_> = cdlp.label.iter().filter(|&&owner| owner != NO_LABEL).collect();
-        owners.sort_unstable();
-        owners.dedup();
-        let summary = json!({ "communities": owners.len() });
+        let owners = AtomicBitmap::new(self.view.vertex_bound());
+        par::map_chunks(&cdlp.label, GRAIN as usize, |labels| {
+            let others = labels.iter().filter(|&&owner| owner != NO_LABEL);
+            others.filter(|&&owner| !owners.contains(owner)).for_each(|&v| _ = owners.insert(v));
+        });
+        let summary = json!({ "communities": Bitmap::from(owners).count() });
         let label = |owner: VertexId| match &labels {
             _ if owner == NO_LABEL => u64::MAX,
             Some(labels) => labels[owner as usize],
             None => self.id_at(owner).into(),
         };
-        let values = Values::Label(cdlp.label.into_iter().map(label).collect());
+        let values = Values::Label(par::collect(cdlp.label.len(), |v| label(cdlp.label[v])));
         Ok(Answer { iterations: Some(cdlp.iterations), summary, values, ..answer })
     }
 
@@ -403,17 +416,22 @@ impl<V: WeightedView> Question<'_, V> {
     /// The names of the vertices of largest score with their scores, the smaller id first among
     /// equals.
     fn leaders(&self, score: &[f64]) -> Value {
-        let mut order: Vec<VertexId> = (0..score.len() as u32).collect();
         let by_score = |u: &VertexId, v: &VertexId| {
             score[*v as usize].total_cmp(&score[*u as usize]).then(u.cmp(v))
         };
         let top = self.options.top.unwrap_or(TOP);
-        if top < order.len() {
-            order.select_nth_unstable_by(top, by_score);
-            order.truncate(top);
-        }
+        let first_of = |mut order: Vec<VertexId>| {
+            if top < order.len() {
+                order.select_nth_unstable_by(top, by_score);
+                order.truncate(top);
+            }
+            order
+        };
+        let leaders = par::map_ranges(score.len() as u32, GRAIN, |range| {
+            first_of(range.filter(|&v| score[v as usize] > 0.0).collect())
+        });
+        let mut order = first_of(leaders.concat());
         order.sort_unstable_by(by_score);
-        order.retain(|&v| score[v as usize] > 0.0);
         let row = |v: VertexId| json!([self.names.json_name(self.id_at(v)), score[v as usize]]);
         order.into_iter().map(row).collect()
     }
@@ -443,11 +461,31 @@ impl View {
             let missing = || Error::invalid(format!("vertex `{name}` is not in the graph"));
             return self.find(name).ok_or_else(missing);
         }
-        let largest = with_view!(&self.any, view => {
-            let ids = view.vertex_ranges().into_iter().flatten();
-            let vertices = ids.filter(|&v| view.is_vertex(v));
-            vertices.max_by_key(|&v| (view.out_degree(v), Reverse(v)))
-        });
+        let largest = with_view!(&self.any, view => largest_degree(view));
         largest.ok_or_else(|| Error::invalid("the graph has no vertices"))
     }
+}
+
+/// Returns the vertex of largest out-degree, the smallest of them.
+fn largest_degree(view: &impl GraphView) -> Option<VertexId> {
+    let bound = view.vertex_bound();
+    let best_of = par::map_chunks(&view.vertex_ranges(), RANGES, |ranges| {
+        let mut best: Option<(u32, Reverse<VertexId>)> = None;
+        for range in ranges {
+            let range = range.start..range.end.min(bound);
+            view.for_each_degree(Direction::Out, range, |v, degree| {
+                let candidate = Some((degree, Reverse(v)));
+                if candidate > best && view.is_vertex(v) {
+                    best = candidate;
+                }
+            });
+        }
+        best
+    });
+    best_of.into_iter().flatten().max().map(|(_, Reverse(v))| v)
+}
+
+/// Returns the sum of some numbers, the same for any number of threads.
+fn sum(numbers: &[f64]) -> f64 {
+    par::map_chunks(numbers, GRAIN as usize, |part| part.iter().sum::<f64>()).into_iter().sum()
 }

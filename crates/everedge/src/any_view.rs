@@ -1,7 +1,7 @@
 //! The one place where a kernel meets a layout: an enum of all views and a `match`.
 
 use everedge_adjacency::Snapshot;
-use everedge_core::Csr;
+use everedge_core::{Csr, GraphView};
 use everedge_pma::PmaSnapshot;
 
 /// A frozen view of any kind.
@@ -35,18 +35,6 @@ impl AnyView {
 
     /// Returns whether kernels can ask for in-neighbors.
     pub(crate) fn has_in_neighbors(&self) -> bool {
-        match self {
-            Self::Adjacency(snapshot) => snapshot.has_in_neighbors(),
-            Self::Pma(snapshot) => snapshot.has_in_neighbors(),
-            Self::Csr(_) => true,
-        }
-    }
-
-    /// Returns a plain CSR copy.
-    pub(crate) fn to_csr(&self) -> Csr {
-        with_view!(self, view => match self.is_weighted() {
-            true => Csr::from_weighted_view(view),
-            false => Csr::from_view(view),
-        })
+        with_view!(self, view => view.has_in_neighbors())
     }
 }

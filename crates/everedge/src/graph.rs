@@ -201,9 +201,20 @@ impl Graph {
         Ok(self.names_for("mapped integers")?.intern_integers(names)?)
     }
 
-    /// Returns the vertices of the names in `names` that are known.
-    pub fn find(&self, names: &[ExternalId]) -> Vec<Option<VertexId>> {
-        names.iter().map(|name| find(self.names.as_deref(), &name.to_string())).collect()
+    /// Returns the vertices of strings, `None` for an unknown one.
+    pub fn find_texts<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<Option<VertexId>> {
+        names.map(|name| find(self.names.as_deref(), name)).collect()
+    }
+
+    /// Returns the vertices of integers, `None` for an unknown one.
+    pub fn find_integers(&self, names: &[u64]) -> Vec<Option<VertexId>> {
+        match (&self.names, self.options.ids) {
+            (None, _) => names.iter().map(|&name| name.try_into().ok()).collect(),
+            (Some(map), IdKind::Text) => {
+                names.iter().map(|name| map.id_of(&name.to_string())).collect()
+            }
+            (Some(map), _) => map.find_integers(names),
+        }
     }
 
     fn names_for(&self, what: &str) -> Result<&Names> {
@@ -217,8 +228,9 @@ impl Graph {
     /// # Errors
     /// If the log's tail cannot be archived.
     pub fn snapshot(&self) -> Result<View> {
+        let start = Instant::now();
         let any = self.live.snapshot()?;
-        Ok(View::new(any, self.names.clone(), self.open_time))
+        Ok(View::new(any, self.names.clone(), self.open_time + start.elapsed()))
     }
 
     /// Makes all that was applied durable, whatever the graph's durability.
@@ -327,6 +339,8 @@ impl Graph {
 pub struct View {
     pub(crate) any: AnyView,
     names: Option<Arc<Names>>,
+    /// How long opening the graph took, and then this view of it: what a first view needs is read
+    /// only then.
     pub(crate) open_time: Duration,
     /// The places of the vertices once they were asked for, if ids lie far apart.
     pub(crate) numbering: OnceLock<Option<Numbering>>,
@@ -384,7 +398,12 @@ impl View {
     /// Returns the in-degree of each vertex, at its [`row_of`](Self::row_of).
     pub fn in_degrees(&self) -> Vec<u32> {
         if !self.any.has_in_neighbors() {
-            return self.to_csr().in_degrees();
+            let mut degrees = vec![0; self.row_count()];
+            let Ok(()) = self.for_each_arc(|_, v, _| {
+                self.row_of(v).into_iter().for_each(|row| degrees[row] += 1);
+                Ok::<(), Infallible>(())
+            });
+            return degrees;
         }
         with_view!(&self.any, view => self.row_ids().map(|v| view.in_degree(v)).collect())
     }
@@ -415,10 +434,21 @@ impl View {
         }
     }
 
-    /// Returns a copy as a plain CSR, in memory.
-    pub fn to_csr(&self) -> View {
-        let any = AnyView::Csr(self.any.to_csr());
-        View::new(any, self.names.clone(), self.open_time)
+    /// Returns a copy as a plain CSR, in memory. [`Self::run`] makes the copies that it needs itself.
+    ///
+    /// # Errors
+    /// `InvalidInput` if ids lie so far apart that the copy, whose arrays are as long as the largest
+    /// id, would be many times as large as the graph.
+    pub fn to_csr(&self) -> Result<View> {
+        if self.numbering().is_some() {
+            return Err(Error::invalid(format!(
+                "a CSR would be as long as the largest id, {}, for {} vertices: ingest the graph \
+                 with `--ids integer`, which numbers them without gaps",
+                self.vertex_bound() - 1,
+                self.vertex_count()
+            )));
+        }
+        Ok(View::new(self.copy(true), self.names.clone(), self.open_time))
     }
 
     /// Returns the sources, destinations and weights of all edges in ascending order of sources;

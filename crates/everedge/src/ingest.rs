@@ -262,13 +262,15 @@ impl Graph {
 
     /// Turns a file's ids into vertices; those of unknown names are `None`.
     pub(crate) fn known_vertices_of(&self, names: &Ids) -> Vec<Option<VertexId>> {
-        use everedge_live::ExternalId;
-        let names: Vec<ExternalId> = match names {
-            Ids::Dense(ids) => ids.iter().map(|&id| ExternalId::Integer(id.into())).collect(),
-            Ids::Sparse(ids) => ids.iter().map(|&id| ExternalId::Integer(id)).collect(),
-            Ids::Text(texts) => texts.iter().map(|id| ExternalId::Text(id.into())).collect(),
-        };
-        self.find(&names)
+        match (names, self.options().ids) {
+            (Ids::Dense(ids), IdKind::Dense) => ids.iter().copied().map(Some).collect(),
+            (Ids::Dense(ids), _) => {
+                let ids: Vec<u64> = ids.iter().copied().map(u64::from).collect();
+                self.find_integers(&ids)
+            }
+            (Ids::Sparse(ids), _) => self.find_integers(ids),
+            (Ids::Text(texts), _) => self.find_texts(texts.iter()),
+        }
     }
 }
 

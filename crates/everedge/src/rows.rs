@@ -45,11 +45,15 @@ impl View {
         numbering.as_ref()
     }
 
-    /// Returns a copy of the graph by places.
-    pub(crate) fn compact(&self, numbering: &Numbering, is_weighted: bool) -> AnyView {
-        AnyView::Csr(with_view!(&self.any, view => match is_weighted && self.is_weighted() {
-            true => Csr::compact_weighted(view, numbering),
-            false => Csr::compact(view, numbering),
+    /// Returns a copy of the graph as a CSR, by places if ids lie far apart; with its weights, if it
+    /// has some, where they are wanted.
+    pub(crate) fn copy(&self, wants_weights: bool) -> AnyView {
+        let is_weighted = wants_weights && self.is_weighted();
+        AnyView::Csr(with_view!(&self.any, view => match (self.numbering(), is_weighted) {
+            (None, false) => Csr::from_view(view),
+            (None, true) => Csr::from_weighted_view(view),
+            (Some(numbering), false) => Csr::compact(view, numbering),
+            (Some(numbering), true) => Csr::compact_weighted(view, numbering),
         }))
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::answers::Question;
-use crate::any_view::with_view;
+use crate::any_view::{AnyView, with_view};
 use crate::kernel::{Kernel, Parameters};
 use crate::{Error, Result, Values, View};
 
@@ -17,7 +17,7 @@ use crate::{Error, Result, Values, View};
 pub enum Verify {
     /// Not at all.
     None,
-    /// By a spot check, which is to take a tenth of the kernel's time at most (not measured yet) and
+    /// By a spot check, which takes a tenth of the kernel's time at most, but on small graphs, and
     /// finds what spoils many values.
     #[default]
     Cheap,
@@ -72,7 +72,7 @@ pub struct RunReport {
     pub source: Option<Value>,
     /// Threads that it ran on.
     pub threads: usize,
-    /// How long opening the graph took.
+    /// How long opening the graph and its view took.
     pub open_seconds: f64,
     /// The kernel alone: the median of `trials`.
     pub seconds: f64,
@@ -102,18 +102,13 @@ impl View {
     /// `Interrupted` if the watch was cancelled.
     pub fn run(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
         options.parameters.check(kernel)?;
-        let numbering = self.numbering().filter(|_| kernel.keeps_arrays());
-        let copies = options.csr && !self.is_csr() && numbering.is_none();
-        if copies || !self.any.has_in_neighbors() {
-            let options = RunOptions { csr: false, ..options.clone() };
-            return self.to_csr().run(kernel, &options);
-        }
         let work = || {
             let named = options.parameters.source.as_deref();
             let has_source = kernel.starts_at_one_vertex() || named.is_some();
             let source = has_source.then(|| self.source(named)).transpose()?;
-            let compact = numbering.map(|ids| self.compact(ids, kernel.reads_weights()));
-            let answer = with_view!(compact.as_ref().unwrap_or(&self.any), view => {
+            let copy = self.copy_for(kernel, options.csr);
+            let numbering = self.numbering().filter(|_| copy.is_some());
+            let answer = with_view!(copy.as_ref().unwrap_or(&self.any), view => {
                 Question { view, names: self, numbering, options }.answer(kernel, source)?
             });
             Ok::<_, Error>((source, answer, par::thread_count()))
@@ -146,8 +141,13 @@ impl View {
         self.run(kernel, &RunOptions { verify: Verify::None, ..options.clone() })
     }
 
-    fn is_csr(&self) -> bool {
-        matches!(self.any, crate::any_view::AnyView::Csr(_))
+    /// Returns the copy that `kernel` is to run on, if it cannot run on the view itself or `csr` asks
+    /// for one. A kernel that keeps no arrays reads out-neighbors only.
+    fn copy_for(&self, kernel: Kernel, csr: bool) -> Option<AnyView> {
+        let has_to = self.numbering().is_some() || !self.any.has_in_neighbors();
+        let wants = csr && !matches!(self.any, AnyView::Csr(_));
+        let copies = wants || kernel.keeps_arrays() && has_to;
+        copies.then(|| self.copy(kernel.reads_weights()))
     }
 }
 

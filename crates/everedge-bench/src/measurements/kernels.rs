@@ -135,7 +135,7 @@ pub(crate) fn measure(task: &Task, plan: Plan) -> Result<Row> {
     };
     let graph = Graph::create(&task.graph, &options, false)?;
     let mut row = figures::row(&ingest::figures(task, &graph)?)?;
-    let csr = graph.snapshot()?.to_csr();
+    let csr = graph.snapshot()?.to_csr()?;
     let runs = plan.kernels().map(|kernel| plan.runs_of(kernel)).max().unwrap_or(0);
     let sources = csr.sample_sources(runs as usize, SEED).into_iter();
     let sources: Vec<String> = sources.map(|v| csr.name_of(v).to_string()).collect();

@@ -175,7 +175,7 @@ fn count_wrong(task: &Task, edges: &[Edge], queries: &[Query]) -> Result<usize> 
             model.insert(&edges[inserted..count], None)?;
             inserted = count;
         }
-        let csr = model.snapshot()?.to_csr();
+        let csr = model.snapshot()?.to_csr()?;
         let (_, values) = pagerank(&csr, task.configuration.threads)?;
         wrong += usize::from(csr.edge_count() != query.edge_count || values != query.values);
     }

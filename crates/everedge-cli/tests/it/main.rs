@@ -4,6 +4,7 @@
 mod bench;
 mod demo;
 mod export;
+mod far_ids;
 mod hostile;
 mod inputs;
 mod kill;

@@ -36,28 +36,52 @@ pub(super) enum Ends {
     Both,
 }
 
+/// Edges that several threads read at the same time.
+pub(super) trait Edges: Sync {
+    /// Returns about how many there are.
+    fn count(&self) -> usize;
+
+    /// Calls `f(end, neighbor, weight)` for each end at which an edge is to be kept; the weight is 1
+    /// if there are none.
+    fn for_each(&self, f: impl FnMut(VertexId, VertexId, f32));
+}
+
+/// The edges of a list.
+pub(super) struct Listed<'a> {
+    pub(super) edges: &'a [Edge],
+    pub(super) weights: Option<&'a [f32]>,
+    pub(super) ends: Ends,
+}
+
+/// The edges of lists by vertex, each kept at its other end.
+struct Reversed<'a>(&'a Adjacency);
+
 impl Adjacency {
     /// Groups `edges` by the ends at which they are kept, in their order.
     ///
     /// Every thread owns a run of vertices and reads all the edges for those that are theirs:
     /// that needs no memory but the counters and gives one order, whatever the threads.
-    pub(super) fn group(edges: &[Edge], weights: Option<&[f32]>, bound: u32, ends: Ends) -> Self {
-        let thread_count = par::thread_count().min(edges.len() / EDGE_GRAIN + 1);
+    pub(super) fn group(edges: &impl Edges, weighted: bool, bound: u32) -> Self {
+        let thread_count = par::thread_count().min(edges.count() / EDGE_GRAIN + 1);
         let mut offsets = par::collect(bound as usize + 1, |_| 0_u64);
         let run = (bound as usize).div_ceil(thread_count).max(1);
         par::map_chunks_mut(&mut offsets[1..], run, |first, counts| {
-            for &edge in edges {
-                ends.for_each(edge, |v, _| {
-                    if let Some(count) = counts.get_mut((v as usize).wrapping_sub(first)) {
-                        *count += 1;
-                    }
-                });
-            }
+            edges.for_each(|v, _, _| {
+                if let Some(count) = counts.get_mut((v as usize).wrapping_sub(first)) {
+                    *count += 1;
+                }
+            });
         });
-        let mut lists = Self::with_counts(offsets, weights.is_some());
+        let mut lists = Self::with_counts(offsets, weighted);
         let (offsets, parts) = lists.split(thread_count);
-        par::for_each_task(parts, |part| part.fill_from_edges(offsets, edges, weights, ends));
+        par::for_each_task(parts, |part| part.fill_from_edges(offsets, edges));
         lists
+    }
+
+    /// Groups the same edges by their other ends, in ascending order of these.
+    pub(super) fn reversed(&self) -> Self {
+        let bound = self.offsets.len() as u32 - 1;
+        Self::group(&Reversed(self), self.weights.is_some(), bound)
     }
 
     /// Copies the neighbors of the ids below `bound` that `degree` and `edges` show.
@@ -229,25 +253,23 @@ impl Iterator for WeightedNeighbors<'_> {
 
 impl Part<'_> {
     /// Puts every edge with an end in this part where it belongs.
-    fn fill_from_edges(self, offsets: &[u64], edges: &[Edge], weights: Option<&[f32]>, ends: Ends) {
+    fn fill_from_edges(self, offsets: &[u64], edges: &impl Edges) {
         if self.targets.is_empty() {
             return;
         }
         let vertices = self.vertices.start as usize..self.vertices.end as usize;
         let begin = offsets[vertices.start];
         let mut next: Vec<u64> = offsets[vertices.clone()].iter().map(|o| o - begin).collect();
-        for (i, &edge) in edges.iter().enumerate() {
-            ends.for_each(edge, |v, target| {
-                let Some(slot) = next.get_mut((v as usize).wrapping_sub(vertices.start)) else {
-                    return;
-                };
-                self.targets[*slot as usize] = target;
-                if let Some(weights) = weights {
-                    self.weights[*slot as usize] = weights[i];
-                }
-                *slot += 1;
-            });
-        }
+        edges.for_each(|v, target, weight| {
+            let Some(slot) = next.get_mut((v as usize).wrapping_sub(vertices.start)) else {
+                return;
+            };
+            self.targets[*slot as usize] = target;
+            if let Some(place) = self.weights.get_mut(*slot as usize) {
+                *place = weight;
+            }
+            *slot += 1;
+        });
     }
 
     /// Puts the edges of every vertex of this part where they belong.
@@ -291,6 +313,33 @@ impl Part<'_> {
     }
 }
 
+impl Edges for Listed<'_> {
+    fn count(&self) -> usize {
+        self.edges.len()
+    }
+
+    #[inline]
+    fn for_each(&self, mut f: impl FnMut(VertexId, VertexId, f32)) {
+        for (i, &edge) in self.edges.iter().enumerate() {
+            let weight = self.weights.map_or(1.0, |weights| weights[i]);
+            self.ends.for_each(edge, |end, neighbor| f(end, neighbor, weight));
+        }
+    }
+}
+
+impl Edges for Reversed<'_> {
+    fn count(&self) -> usize {
+        self.0.targets.len()
+    }
+
+    #[inline]
+    fn for_each(&self, mut f: impl FnMut(VertexId, VertexId, f32)) {
+        for u in 0..self.0.offsets.len() as VertexId - 1 {
+            self.0.edges(u).for_each(|(v, weight)| f(v, u, weight));
+        }
+    }
+}
+
 impl Ends {
     /// Calls `f(end, neighbor)` for each end at which the edge is kept.
     #[inline]
@@ -321,7 +370,8 @@ mod tests {
     #[test]
     fn parts_have_alike_numbers_of_edges_and_leave_none_out() {
         let edges: Vec<Edge> = (0..10_000).map(|i| (i * 7919 % (i % 500 + 1), i % 500)).collect();
-        let mut lists = Adjacency::group(&edges, None, 500, Ends::Both);
+        let edges = Listed { edges: &edges, weights: None, ends: Ends::Both };
+        let mut lists = Adjacency::group(&edges, false, 500);
         let total = lists.targets.len();
         let degree_max = (0..500).map(|v| lists.degree(v)).max().unwrap() as usize;
         let (_, parts) = lists.split(8);

@@ -31,7 +31,7 @@ use crate::{
     Bitmap, Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, Numbering, VertexId,
     WeightedView, par,
 };
-use adjacency::{Adjacency, Ends};
+use adjacency::{Adjacency, Ends, Listed};
 
 /// Vertices in a piece of work that costs little a vertex.
 const VERTEX_GRAIN: usize = 1 << 14;
@@ -80,7 +80,8 @@ impl Csr {
             assert_eq!(weights.len(), edges.len(), "one weight for each edge");
         }
         let bound = vertex_bound(edges, options.declared);
-        let group = |ends| Adjacency::group(edges, weights, bound, ends);
+        let group =
+            |ends| Adjacency::group(&Listed { edges, weights, ends }, weights.is_some(), bound);
         let (outgoing, incoming) = if options.directed {
             (group(Ends::Source), Some(group(Ends::Destination)))
         } else {
@@ -95,7 +96,8 @@ impl Csr {
         Self { outgoing, incoming, vertices, vertex_count, edge_count: edges.len() as u64 }
     }
 
-    /// Copies `view` without weights.
+    /// Copies `view` without weights. Of in-neighbors that the view does not keep, each vertex has
+    /// them in ascending order.
     ///
     /// Where the view shows fewer neighbors than a degree says, because reading them failed, the
     /// copy has vertex 0 instead: it is worth nothing then, and the view knows why.
@@ -146,8 +148,11 @@ impl Csr {
         let old = |v: VertexId| ids.map_or(v, |ids| ids[v as usize]);
         let outgoing =
             Adjacency::copy(bound, weighted, |v| view.out_degree(old(v)), |v| outgoing(old(v)));
-        let incoming = view.is_directed().then(|| {
-            Adjacency::copy(bound, weighted, |v| view.in_degree(old(v)), |v| incoming(old(v)))
+        let incoming = view.is_directed().then(|| match view.has_in_neighbors() {
+            true => {
+                Adjacency::copy(bound, weighted, |v| view.in_degree(old(v)), |v| incoming(old(v)))
+            }
+            false => outgoing.reversed(),
         });
         let vertices = bitmap_where(bound, |v| view.is_vertex(old(v)));
         let vertex_count = vertices.count();

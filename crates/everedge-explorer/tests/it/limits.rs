@@ -30,7 +30,7 @@ fn run_under(limit: &str, name: &str, path: &Path) {
 }
 
 /// Returns the directory to work in if this is a child, else starts one.
-fn in_child(limit: &str, name: &str) -> Option<std::path::PathBuf> {
+pub(crate) fn in_child(limit: &str, name: &str) -> Option<std::path::PathBuf> {
     if let Some(path) = std::env::var_os(CHILD) {
         return Some(path.into());
     }
@@ -161,15 +161,20 @@ fn a_forked_child_reads_and_does_not_write() {
 }
 
 #[expect(unsafe_code, reason = "no safe call forks without running another program")]
-mod child {
+pub(crate) mod child {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
+    /// For how long a child may run before it counts as hanging.
+    const PATIENCE_S: u32 = 20;
+
     /// Returns what `check` returns in a forked child.
-    pub(super) fn says(check: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn says(check: impl FnOnce() -> bool) -> bool {
         // SAFETY: only this thread is at work, so that in the child nothing is held or half done.
         let child = unsafe { libc::fork() };
         assert!(child >= 0, "no child");
         if child == 0 {
+            // SAFETY: it changes this process only. The signal ends it if it hangs.
+            unsafe { libc::alarm(PATIENCE_S) };
             let holds = catch_unwind(AssertUnwindSafe(check)).unwrap_or(false);
             // SAFETY: ends the child without running anything that is the parent's.
             unsafe { libc::_exit(i32::from(!holds)) };

@@ -7,6 +7,7 @@ mod big;
 mod damage;
 mod disk;
 mod explorer;
+mod forked;
 mod full;
 mod full_goes_on;
 mod going_on;

@@ -284,8 +284,8 @@ impl<L: Layout> Archive<L> {
         numbers.iter().for_each(|&number| is_chosen[number] = true);
         let rest = self.unsaved.iter().zip(&is_chosen).filter(|(_, is_chosen)| !**is_chosen);
         let tail = rest.map(|(&unsaved, _)| unsaved).min().unwrap_or(SAVED).min(sequence);
-        let mut chosen: Vec<_> = self.shards.iter_mut().enumerate().collect();
-        chosen.retain(|(number, _)| is_chosen[*number]);
+        let shards = self.shards.iter_mut().enumerate();
+        let mut chosen: Vec<_> = shards.filter(|(number, _)| is_chosen[*number]).collect();
         layout.save(&mut chosen, sequence, epoch)?;
         log.free_before(tail, layout.checkpoint(self, epoch))?;
         layout.saved(epoch);

@@ -219,6 +219,7 @@ impl<L: Layout> Core<L> {
     /// # Errors
     /// If archiving fails now, or ended halfway before.
     pub fn settled(&self) -> Result<MutexGuard<'_, Archive<L>>> {
+        self.refuse_if_forked()?;
         let mut archive = self.archive.lock();
         self.settle(&mut archive)?;
         Ok(archive)
@@ -231,8 +232,6 @@ impl<L: Layout> Core<L> {
     fn settle(&self, archive: &mut Archive<L>) -> Result<()> {
         match self.refuse_if_failed() {
             Ok(()) => self.log.make_all_durable()?,
-            // What a forked child stores, its parent sees.
-            Err(error @ Error::Forked) => return Err(error),
             Err(error) if archive.is_torn => return Err(error),
             Err(_) => {}
         }
@@ -259,6 +258,7 @@ impl<L: Layout> Core<L> {
 
     /// Saves everything, empties the log and gives unused space back.
     pub(super) fn close(&self) -> Result<()> {
+        self.refuse_if_forked()?;
         if self.volume.access() == Access::Read || self.log.is_untouched() {
             return Ok(());
         }
@@ -338,6 +338,18 @@ impl<L: Layout> Core<L> {
         match self.failure.get() {
             Some(first) => Err(Error::Poisoned { first: first.clone() }),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses what takes locks, or writes, in a forked child: threads that held locks at the fork are
+    /// not there, and what a child stores, its parent sees.
+    ///
+    /// # Errors
+    /// `Forked` if this process was forked from the one that opened the graph.
+    pub(super) fn refuse_if_forked(&self) -> Result<()> {
+        match self.volume.poisoned() {
+            Some(error @ Error::Forked) => Err(error),
+            _ => Ok(()),
         }
     }
 }

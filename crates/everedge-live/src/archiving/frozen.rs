@@ -93,17 +93,8 @@ macro_rules! frozen_view {
             pub fn is_weighted(&self) -> bool {
                 self.totals.weighted
             }
-
-            /// Returns whether in-neighbors are kept. If not, asking for them is a caller's bug.
-            pub fn has_in_neighbors(&self) -> bool {
-                self.totals.has_in_neighbors()
-            }
         }
 
-        impl $crate::LiveView for $snapshot {
-            fn has_in_neighbors(&self) -> bool {
-                self.totals.has_in_neighbors()
-            }
-        }
+        impl $crate::LiveView for $snapshot {}
     };
 }

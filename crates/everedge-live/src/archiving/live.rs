@@ -47,9 +47,6 @@ pub struct Compaction {
 
 /// What deleting a vertex asks of a view.
 pub trait LiveView: GraphView {
-    /// Returns whether in-neighbors are kept.
-    fn has_in_neighbors(&self) -> bool;
-
     /// Returns every edge that leaves or enters `v`, a self-loop once.
     fn edges_of(&self, v: VertexId) -> Vec<Edge>
     where

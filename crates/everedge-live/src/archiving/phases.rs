@@ -74,7 +74,14 @@ impl<L: Layout> Archiver<L> {
     }
 
     /// Ends the thread, after what it is at. A panic of it goes on here.
+    ///
+    /// A forked child has no such thread: waiting for it would never end, and what it held at the fork
+    /// is locked for ever.
     pub(super) fn end(&mut self) {
+        if self.core.refuse_if_forked().is_err() {
+            std::mem::forget(self.thread.get_mut().take());
+            return;
+        }
         self.calls.end();
         if let Some(thread) = self.thread.get_mut().take()
             && let Err(panic) = thread.join()

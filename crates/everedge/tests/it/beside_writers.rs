@@ -176,7 +176,7 @@ fn answers_beside_writers(layout: Layout, medium: MediumKind) {
     let view = graph.snapshot().unwrap();
     let edges = edges_with_weights(&view);
     assert_eq!(edges.len() as u64, WRITERS as u64 * KEPT);
-    let alone = view.to_csr();
+    let alone = view.to_csr().unwrap();
     let expected = KERNELS.map(|kernel| answer(&alone, kernel, 1));
 
     let progress = Progress::default();

@@ -1,8 +1,8 @@
 //! Runs by name: how answers are verified and named, and ids that lie far apart.
 
 use everedge::{
-    Graph, GraphOptions, IdKind, Kernel, MediumKind, Parameters, RunOptions, RunReport, Values,
-    Verify, View,
+    Graph, GraphOptions, IdKind, Kernel, Layout, MediumKind, Parameters, RunOptions, RunReport,
+    Values, Verify, View,
 };
 use serde_json::{Value, json};
 
@@ -70,6 +70,50 @@ fn ids_that_lie_far_apart_change_no_answer() {
     }
 }
 
+/// Every kernel says the same of a graph that keeps no in-neighbors, in each layout and on a copy.
+#[test]
+fn graphs_without_in_neighbors_answer_alike() {
+    let near = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3), (0, 0), (6, 0), (2, 3)];
+    for far in [0, FAR] {
+        let edges = near.map(|(u, v)| (u, v + far * u32::from(v > 4)));
+        let both = graph("both", true, &edges).snapshot().unwrap();
+        for layout in [Layout::Adjacency, Layout::Pma] {
+            let options = GraphOptions { layout, in_neighbors: false, ..options(true) };
+            let graph = Graph::create("out".as_ref(), &options, false).unwrap();
+            graph.insert(&edges, None).unwrap();
+            let out = graph.snapshot().unwrap();
+            assert_eq!(out.in_degrees(), both.in_degrees());
+            assert_eq!(out.to_csr().is_ok(), far == 0);
+            for &kernel in Kernel::ALL {
+                let expected = run(&both, kernel, &[]);
+                for (csr, verify) in [(false, Verify::Full), (true, Verify::Cheap)] {
+                    let options = RunOptions { csr, verify, ..RunOptions::default() };
+                    let found = out.run(kernel, &options).unwrap();
+                    assert_eq!(found.source, expected.source, "{kernel}");
+                    let [found, expected] = [&found, &expected].map(|r| lines(&both, &r.values));
+                    assert_eq!(found, expected, "{kernel} in {layout}, far: {far}, csr: {csr}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn vertices_are_found_by_what_the_user_calls_them() {
+    let dense = graph("dense", true, &[(0, 1), (1, 7)]);
+    assert_eq!(dense.find_integers(&[7, 1 << 40]), [Some(7), None]);
+    assert_eq!(dense.find_texts(["7", "x"].into_iter()), [Some(7), None]);
+    let named = |ids| GraphOptions { ids, ..options(true) };
+    let texts = Graph::create("texts".as_ref(), &named(IdKind::Text), false).unwrap();
+    assert_eq!(texts.intern_texts(["a", "7", "07"].into_iter()).unwrap(), [0, 1, 2]);
+    assert_eq!(texts.find_texts(["07", "b", "7"].into_iter()), [Some(2), None, Some(1)]);
+    assert_eq!(texts.find_integers(&[7, 8]), [Some(1), None]);
+    let integers = Graph::create("integers".as_ref(), &named(IdKind::Integer), false).unwrap();
+    assert_eq!(integers.intern_integers(&[1 << 40, 7]).unwrap(), [0, 1]);
+    assert_eq!(integers.find_integers(&[7, 8, 1 << 40]), [Some(1), None, Some(0)]);
+    assert_eq!(integers.find_texts(["7", "x"].into_iter()), [Some(1), None]);
+}
+
 #[test]
 fn answers_are_verified_as_told_and_the_time_is_reported() {
     let view = graph("verified", true, &[(0, 1), (1, 2), (2, 0)]).snapshot().unwrap();
@@ -95,6 +139,28 @@ fn errors_name_vertices_as_the_user_does() {
     let told = Parameters { source: Some("app".to_owned()), ..Parameters::default() };
     let error = graph.snapshot().unwrap().run(Kernel::Sssp, &told.into()).unwrap_err();
     assert_eq!(error.to_string(), "the edge lib -> libc has weight -2: weights must be 0 or more");
+}
+
+/// Kernels that run on a copy by places still speak of ids.
+#[test]
+fn errors_name_far_ids() {
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let options = GraphOptions { layout, weighted: true, ..options(true) };
+        let graph = Graph::create("far".as_ref(), &options, false).unwrap();
+        graph.insert(&[(0, FAR), (FAR, FAR + 5)], Some(&[1.0, -2.0])).unwrap();
+        let view = graph.snapshot().unwrap();
+        for kernel in [Kernel::Sssp, Kernel::Viterbi] {
+            let told = Parameters { source: Some("0".to_owned()), ..Parameters::default() };
+            let error = view.run(kernel, &told.into()).unwrap_err().to_string();
+            let edge = format!("the edge {FAR} -> {} has weight -2", FAR + 5);
+            assert!(error.starts_with(&edge), "{error}");
+        }
+        for missing in ["1", "4294967296", "x"] {
+            let told = Parameters { source: Some(missing.to_owned()), ..Parameters::default() };
+            let error = view.run(Kernel::Bfs, &told.into()).unwrap_err().to_string();
+            assert_eq!(error, format!("vertex `{missing}` is not in the graph"));
+        }
+    }
 }
 
 #[test]
