@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::Homes;
 use everedge_core::par::{self, PerThread};
@@ -93,25 +94,34 @@ impl Adjacency {
         }
     }
 
-    /// Reads what is unread of a shard, and looks at all that it points to on the medium.
+    /// Reads the lists of a shard, if they are unread.
     ///
     /// # Errors
-    /// `Corruption` if something of it is damaged; it stays unread then. `NoSpace` if there is no
-    /// memory.
+    /// `Corruption` if its image is damaged; it stays unread then. `NoSpace` if there is no memory.
     fn read(&self, shard: &mut Shard) -> Result<()> {
-        let (Some(unread), Some(images)) = (&shard.unread, &self.images) else { return Ok(()) };
-        shard.lists = unread.read(self, images)?;
-        match shard.check_pieces(&self.places, self.salt) {
-            Ok(()) => shard.unread = None,
-            Err(error) => {
-                shard.lists.clear();
-                return Err(error);
-            }
+        if let (Some(unread), Some(images)) = (&shard.unread, &self.images) {
+            shard.lists = unread.read(self, images)?;
+            shard.unread = None;
         }
         Ok(())
     }
 
-    /// As [`Self::read`], of a shard that others may share.
+    /// Looks at all that a shard points to on the medium, once after opening.
+    ///
+    /// # Errors
+    /// `Corruption` if something of it is damaged.
+    fn check(&self, shard: &Shard) -> Result<()> {
+        if !shard.is_checked.load(Relaxed) {
+            shard.check_pieces(&self.places, self.salt)?;
+            shard.is_checked.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::read`], for a shard that others may share.
+    ///
+    /// # Errors
+    /// As that.
     pub(crate) fn read_shared(&self, shared: &mut Arc<Shard>) -> Result<()> {
         if shared.unread.is_none() {
             return Ok(());
@@ -120,6 +130,15 @@ impl Adjacency {
             *shared = Arc::new(shared.copy()?);
         }
         self.read(Arc::get_mut(shared).expect("a new copy is not shared"))
+    }
+
+    /// Makes sure that the lists of a shard can be read.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`] and [`Self::check`].
+    pub(crate) fn see(&self, shared: &mut Arc<Shard>) -> Result<()> {
+        self.read_shared(shared)?;
+        self.check(shared)
     }
 
     /// Compacts some shards, which count when they are saved, and adds to what was done.
@@ -135,7 +154,7 @@ impl Adjacency {
         let nodes = &self.sub_graphs.nodes;
         let home = |index| nodes.home(shards.start + index, 0);
         let write = |_: usize, shard: &mut [Arc<Shard>]| {
-            self.read_shared(&mut shard[0])?;
+            self.see(&mut shard[0])?;
             NewRuns::write(&context, sequence.saturating_sub(1), &shard[0])
         };
         let group = &mut archive.shards[shards.clone()];
@@ -203,7 +222,14 @@ impl Layout for Adjacency {
 
     fn take(&self, round: &RoundContext, shard: &mut Shard, mut parts: Parts) -> Result<()> {
         let context = self.context(round);
-        parts.sides().try_for_each(|side| shard.take(&context, side, &parts.side(side)))
+        parts.sides().try_for_each(|side| {
+            let part = parts.side(side);
+            // Insertions are appended; what else there is, is looked for in the lists.
+            if part.has_deletions || context.simple {
+                self.check(shard)?;
+            }
+            shard.take(&context, side, &part)
+        })
     }
 
     fn take_vertex(
@@ -331,9 +357,9 @@ impl Layout for Adjacency {
     }
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
-        let mut unread: Vec<_> = archive.shards.iter_mut().filter(|s| s.unread.is_some()).collect();
-        let read = |_: usize, shards: &mut [&mut Arc<Shard>]| self.read_shared(shards[0]);
-        par::map_chunks_mut(&mut unread, 1, read).into_iter().collect::<Result<()>>()?;
+        let mut unseen: Vec<_> = archive.shards.iter_mut().filter(|s| s.is_unseen()).collect();
+        let see = |_: usize, shards: &mut [&mut Arc<Shard>]| self.see(shards[0]);
+        par::map_chunks_mut(&mut unseen, 1, see).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, self))
     }
 

@@ -130,7 +130,7 @@ impl AdjacencyGraph {
         };
         let mut archive = self.live.core.archive();
         if let Some(shard) = archive.shards.get_mut(v as usize / SHARD_SPAN) {
-            layout.read_shared(shard)?;
+            layout.see(shard)?;
             if let Some(lists) = shard.lists.get(list) {
                 see(lists, v as usize % SHARD_SPAN);
             }

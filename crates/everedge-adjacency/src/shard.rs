@@ -9,7 +9,7 @@
 //!   the first list, `loop_count` the self-loops in it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 use parking_lot::Mutex;
@@ -63,6 +63,8 @@ pub(crate) struct Shard {
     pub opened_sequence: u64,
     /// Since the graph was opened nobody has asked for its lists: they are still to be read.
     pub unread: Option<Unread>,
+    /// Whether what its lists point to was looked at since the graph was opened.
+    pub is_checked: AtomicBool,
     pub lists: Vec<List>,
     pub vertices: Vec<u64>,
     pub vertex_count: u32,
@@ -94,8 +96,14 @@ impl Shard {
             self.lists = (0..list_count).map(list).collect::<Result<_>>()?;
             self.first_vertex = (index * SHARD_SPAN) as u32;
             self.vertices = vec![0; BITMAP_WORDS];
+            self.is_checked = AtomicBool::new(true);
         }
         Ok(())
+    }
+
+    /// Whether there are lists that nobody has read since the graph was opened.
+    pub(crate) fn is_unseen(&self) -> bool {
+        !self.vertices.is_empty() && !self.is_checked.load(Relaxed)
     }
 
     /// Whether some list was spilled.
@@ -113,6 +121,7 @@ impl Shard {
             vertices: self.vertices.clone(),
             spaces: self.spaces.clone(),
             unread: self.unread.clone(),
+            is_checked: AtomicBool::new(self.is_checked.load(Relaxed)),
             ..*self
         })
     }

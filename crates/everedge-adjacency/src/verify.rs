@@ -25,16 +25,13 @@ impl AdjacencyGraph {
         let mut report = Verification::default();
         let mut archive = core.settled()?;
         for shard in &mut archive.shards {
-            if let Err(error) = core.layout.read_shared(shard) {
-                report.check(false, || error.to_string());
-            }
+            let read = core.layout.read_shared(shard);
+            report.check(read.is_ok(), || read.err().map_or_else(String::new, |e| e.to_string()));
         }
         let shards = archive.shards.clone();
         drop(archive);
-        shards
-            .iter()
-            .filter(|shard| shard.unread.is_none())
-            .for_each(|shard| verify_shard(&core.layout, shard, &mut report));
+        let read = shards.iter().filter(|shard| shard.unread.is_none());
+        read.for_each(|shard| verify_shard(&core.layout, shard, &mut report));
         if report.problems.is_empty() && core.layout.options.list_count() == 2 {
             verify_mirror(&self.snapshot()?, &mut report);
         }

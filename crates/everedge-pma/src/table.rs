@@ -64,7 +64,7 @@ impl Table {
         self.region.fence(Site::TablePage)?;
         self.region.store(offset, &self.word(offset, PAGE_MARK).to_le_bytes());
         self.region.flush(Site::TablePage, offset..offset + 8);
-        Ok(self.region.fence(Site::TablePage)?)
+        self.region.fence(Site::TablePage)
     }
 
     /// Returns the numbers of arrays that there are words for, ascending.
