@@ -25,11 +25,11 @@ use everedge_medium::Region;
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
 const RUN_READ_AHEAD: usize = 16;
+/// Runs are kept by span if at least one of so many shards is there.
+const SHARDS_PER_HELD: usize = 8;
 
 // What `Wanted` is cut into are parts of spans.
 const _: () = assert!(SPAN == Wanted::IDS_MAX);
-/// Runs are kept by span if at least one of so many shards is there.
-const SHARDS_PER_HELD: usize = 8;
 // Lists of a range of ids with one home are those of a shard.
 const _: () = assert!(SHARD_SPAN == HOME_SPAN as usize);
 

@@ -29,7 +29,7 @@ use crate::writers_crash;
 /// The efforts that are made one after the other until a plant is found: histories, and images of
 /// each.
 const EFFORTS: [(usize, u64); 3] = [(6, 16), (24, 24), (60, 24)];
-/// The images that the efforts are made for unless the environment says otherwise.
+/// For each time that the environment asks for so many images, the efforts are made once.
 const EFFORT_IMAGES: u64 = 10_000;
 /// What recovery calls is looked for in so many times as many images.
 const RECOVERY_SHARE: u64 = 2;
@@ -94,6 +94,11 @@ fn source_line(plant: Plant) -> String {
     format!("{name}: {}", lines.last().expect("a line").trim())
 }
 
+/// Returns how many times the images of an effort are looked at: once, or as the environment says.
+fn effort() -> u64 {
+    (images_max() / EFFORT_IMAGES).max(1)
+}
+
 /// Tries a plant with growing effort.
 fn hunt(grounds: &Grounds, plant: Plant, efforts: &[(usize, u64)]) -> Option<Failure> {
     let call = call_of(plant);
@@ -102,7 +107,7 @@ fn hunt(grounds: &Grounds, plant: Plant, efforts: &[(usize, u64)]) -> Option<Fai
     for &(histories, images) in efforts {
         // Nothing tells where in a history the loss of a check, or of a recovery's call, matters.
         let share = if grounds::is_of_recovery(&call) { RECOVERY_SHARE } else { 1 };
-        let mut images = (share * images * images_max() / EFFORT_IMAGES).max(1);
+        let mut images = share * images * effort();
         let last = histories.min(candidates.len());
         if tried == last {
             // Where there are few histories, more is looked at in each.
@@ -133,7 +138,7 @@ fn find(
         // What is listed is looked for with less effort: that it is not found is no news.
         let efforts = if listed.is_some() { &EFFORTS[..1] } else { &EFFORTS[..] };
         hunt(grounds, plant, efforts).or_else(|| {
-            let images = if listed.is_some() { 20 } else { 150 } * images_max() / EFFORT_IMAGES;
+            let images = if listed.is_some() { 20 } else { 150 } * effort();
             let call = call_of(plant);
             let is_met = grounds.of_writers.contains(&call)
                 && matches!(call.kind(), CallKind::Flush | CallKind::Fence | CallKind::Drain);
