@@ -249,6 +249,11 @@ pub(super) const HARMLESS: &[Harmless] = &[
     ),
     rare(
         PMA,
+        ["", "src/table.rs", "reserve: self.region.wipe"],
+        "a page that is new on the medium mostly reads 0 anyway, and few histories need a second one",
+    ),
+    rare(
+        PMA,
         ["", "src/table.rs", "reserve: self.region.fence"],
         "the first words of a page lie in the line of its mark; a later one hardly comes before them",
     ),
