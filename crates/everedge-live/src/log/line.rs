@@ -122,8 +122,7 @@ impl EdgeLog {
             }
             self.close_window(&mut state);
             // Writers of lines fence nothing but their own.
-            let head = state.head;
-            self.wait_for_stores(&mut state, head)?;
+            self.wait_for_all_stores(&mut state)?;
             self.fence_up_to(&state.anchor, state.head, state.next_sequence)?;
             let kept = kept_for_deletions(&state.anchor, false);
             let Some(place) = window_place(&state, kept) else { return Ok(false) };

@@ -553,6 +553,16 @@ impl EdgeLog {
         Ok(())
     }
 
+    /// Waits until all records are stored. Nobody appends meanwhile: the head stays where it is.
+    fn wait_for_all_stores(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
+        let head = state.head;
+        state.is_kept = true;
+        let outcome = self.wait_for_stores(state, head);
+        state.is_kept = false;
+        self.released.notify_all();
+        outcome
+    }
+
     /// Fences what is not known to be durable up to `position`, where all before `sequence` is.
     fn fence_up_to(&self, anchor: &Anchor, position: u64, sequence: u64) -> Result<()> {
         let from = self.durable.position();
