@@ -78,6 +78,8 @@ impl NewRuns {
             let lists = &mut shard.lists[*list];
             done.freed_bytes += UNIT_BYTES * units(&lists.spans[*span].extents);
             done.written_bytes += UNIT_BYTES * (new.end - new.start);
+            shard.run_units -= units(&lists.spans[*span].extents);
+            shard.run_units += new.end - new.start;
             lists.adopt_run(*span, new.start as u32 * UNIT_LINES, extents.clone());
         }
         done.runs += self.runs.len() as u64;

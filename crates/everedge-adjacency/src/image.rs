@@ -151,7 +151,7 @@ impl Head {
     /// `Corruption` if it is damaged.
     pub(crate) fn read(adjacency: &Adjacency, images: &Images, image: &FoundImage) -> Result<Self> {
         let words = images.read_head(image)?;
-        let mut reader = Reader { words, path: &adjacency.images_path, image };
+        let mut reader = Reader { words: &words, path: adjacency.images_path(), image };
         let list_count = adjacency.options.list_count();
         if reader.array()? != [MAGIC, VERSION, list_count as u32] {
             return Err(reader.damaged());
@@ -174,6 +174,7 @@ impl Head {
             let [run, is_pure, units] = reader.array()?;
             spans[list].push(Span { run, is_pure: is_pure == 1, extents: None });
             if units > 0 {
+                shard.run_units += u64::from(units);
                 let first = u64::from(run / UNIT_LINES);
                 runs.push((list, span, first..first + u64::from(units)));
             }
@@ -250,7 +251,7 @@ impl Unread {
     pub(crate) fn read(&self, adjacency: &Adjacency, images: &Images) -> Result<Vec<List>> {
         let Self { image, spans, .. } = self;
         let words = images.read_body(image)?;
-        let mut reader = Reader { words, path: &adjacency.images_path, image };
+        let mut reader = Reader { words: &words, path: adjacency.images_path(), image };
         let (partition, tables, pool) = adjacency.memory();
         let entry_words = adjacency.options.entry_words() as u32;
         let read = |(number, spans): (usize, &Vec<Span>)| {

@@ -1,17 +1,17 @@
 //! The layout as the driver sees it: how a shard takes updates, is saved and is compacted.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use everedge_core::Homes;
 use everedge_core::par::{self, PerThread};
 use everedge_live::{
-    Archive, Checkpoint, Compaction, Core, Error, IMAGES, Images, Layout, Outcome, Pace, Parts,
-    Result, RoundContext, SHARD_SPAN, ShardTotals,
+    Archive, Checkpoint, Compaction, Core, Error, Images, Layout, OpenReserve, Outcome, Pace,
+    Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Taken, UNIT_BYTES,
 };
-use everedge_medium::{Region, Site, Volume};
+use everedge_medium::{Region, Site};
 use parking_lot::Mutex;
 
 use super::buffers::{Plan, Pool};
@@ -29,6 +29,11 @@ const COMPACT_SHARE: usize = 16;
 /// The most shards that are compacted with one fence.
 const COMPACT_SHARDS_MAX: usize = 64;
 
+/// The most shards that are compacted in a pause before it is looked whether it lasts.
+const ORDER_SHARDS_MAX: usize = 16;
+/// The longest run is taken to be at most this share of a shard.
+const LONGEST_SHARE: u64 = 8;
+
 /// The layout of one open graph.
 pub(crate) struct Adjacency {
     pub options: GraphOptions,
@@ -40,7 +45,8 @@ pub(crate) struct Adjacency {
     /// None where bytes are gone with the process.
     pub images: Option<Images>,
     pub salt: u32,
-    pub images_path: PathBuf,
+    /// Units of the largest shard.
+    largest: AtomicU64,
     /// Why the medium did not take a block, unless it was only full.
     failure: Mutex<Option<Error>>,
 }
@@ -50,12 +56,7 @@ impl Adjacency {
     ///
     /// # Errors
     /// `InvalidInput` if options contradict each other; `NoSpace` if there is no memory.
-    pub(crate) fn new(
-        volume: &Volume,
-        manifest: &Manifest,
-        blocks: Arc<[Region]>,
-        images: Option<Images>,
-    ) -> Result<Self> {
+    pub(crate) fn new(manifest: &Manifest, blocks: Arc<[Region]>) -> Result<Self> {
         let options = manifest.options.clone();
         let pool = Pool::new()?;
         Ok(Self {
@@ -64,9 +65,9 @@ impl Adjacency {
             places: Places { blocks, buffers: pool.region().clone() },
             tables: Tables::new()?,
             pool,
-            images,
+            images: None,
             salt: manifest.salt(),
-            images_path: volume.path().join(IMAGES),
+            largest: AtomicU64::new(0),
             failure: Mutex::default(),
             options,
         })
@@ -141,6 +142,49 @@ impl Adjacency {
         self.check(shared)
     }
 
+    /// Returns the path of the file that images lie in.
+    pub(crate) fn images_path(&self) -> &Path {
+        self.places.blocks[0].path()
+    }
+
+    /// Returns what must be free for the largest shard, and its image, to be written anew.
+    fn reserve(&self) -> Room {
+        let largest = self.largest.load(Relaxed);
+        let units = largest + self.images.as_ref().map_or(0, Images::longest);
+        Room { units: units + units / 8, longest: largest / LONGEST_SHARE }
+    }
+
+    /// After opening: leaves free what the largest shard may need.
+    pub(crate) fn adopt_reserve(&self, shards: &[Arc<Shard>]) {
+        let largest = shards.iter().map(|shard| shard.unit_count()).max().unwrap_or(0);
+        self.largest.store(largest, Relaxed);
+        self.sub_graphs.spaces().for_each(|space| space.adopt_reserve(self.reserve()));
+    }
+
+    /// Leaves free what the largest shard may need, and what the log says that no image does yet.
+    fn keep_reserve(&self, logged_bytes: u64) -> Result<()> {
+        // An update takes 8 or 12 bytes of the log and, in two lists, 8 or 16 of runs.
+        let more = logged_bytes * 4 / 3 / UNIT_BYTES;
+        self.sub_graphs.spaces().try_for_each(|space| space.keep_reserve(self.reserve(), more))
+    }
+
+    /// Lets what was left free be taken until what is returned is dropped.
+    fn open_reserve(&self) -> Vec<OpenReserve<'_>> {
+        self.sub_graphs.spaces().map(|space| space.open_reserve()).collect()
+    }
+
+    /// Compacts some shards one by one, with what was left free for that.
+    fn compact_each(
+        &self,
+        core: &Core<Self>,
+        archive: &mut Archive<Self>,
+        mut shards: Range<usize>,
+        done: &mut Compaction,
+    ) -> Result<()> {
+        let _open = self.open_reserve();
+        shards.try_for_each(|number| self.compact(core, archive, number..number + 1, done))
+    }
+
     /// Compacts some shards, which count when they are saved, and adds to what was done.
     fn compact(
         &self,
@@ -164,6 +208,7 @@ impl Adjacency {
         let mut changed = Vec::new();
         for (number, new) in shards.zip(written).filter(|(_, new)| !new.is_empty()) {
             new.adopt(archive.own(self, number)?, done);
+            archive.note_changed(number);
             changed.push(number);
         }
         match changed.is_empty() {
@@ -207,8 +252,7 @@ impl Layout for Adjacency {
     }
 
     fn make_room(&self) -> Result<()> {
-        self.sub_graphs.make_room()?;
-        self.images.as_ref().map_or(Ok(()), Images::make_room)
+        self.sub_graphs.make_room()
     }
 
     fn copy(&self, shard: &Shard) -> Result<Shard> {
@@ -291,6 +335,7 @@ impl Layout for Adjacency {
                     Err(error) => return Err(error),
                 }
             }
+            self.largest.fetch_max(shared.unit_count(), Relaxed);
             buffers.with(|words| {
                 let (head_words, extents) = image::encode(shared, entry_words, words);
                 images.store(*number, (sequence, epoch), (words, head_words), extents)
@@ -302,6 +347,38 @@ impl Layout for Adjacency {
             images.fence()
         });
         fenced.inspect_err(|_| images.drop_next())
+    }
+
+    fn after_rounds(&self, _archive: &mut Archive<Self>, taken: Taken) {
+        if self.images.is_none() {
+            return;
+        }
+        match self.keep_reserve(taken.logged_bytes) {
+            // Insertions are refused from now on.
+            Ok(()) | Err(Error::NoSpace { .. }) => {}
+            Err(error) => drop(self.failure.lock().get_or_insert(error)),
+        }
+    }
+
+    fn save_with_least_room(
+        core: &Core<Self>,
+        archive: &mut Archive<Self>,
+        number: usize,
+    ) -> Result<()> {
+        let layout = &core.layout;
+        let _open = layout.open_reserve();
+        if layout.options.tuning.compaction != Compacting::Naive {
+            let mut done = Compaction::default();
+            match layout.compact(core, archive, number..number + 1, &mut done) {
+                // What finds no place lies in the image then.
+                Ok(()) | Err(Error::NoSpace { .. }) => {}
+                outcome => outcome?,
+            }
+        }
+        match archive.is_unsaved(number) {
+            true => core.save(archive, &[number]),
+            false => Ok(()),
+        }
     }
 
     fn checkpoint(&self, _archive: &Archive<Self>, epoch: u32) -> Checkpoint {
@@ -345,15 +422,25 @@ impl Layout for Adjacency {
     /// Compacts some shards of which much is deleted.
     fn clean_up(core: &Core<Self>) -> bool {
         let AdjacencyOptions { compact_percent, compaction, .. } = core.layout.options.tuning;
-        compaction != Compacting::Naive && compact_due(core, |shard| shard.is_worn(compact_percent))
+        let is_due = |shard: &Shard| shard.is_worn(compact_percent);
+        compaction != Compacting::Naive && compact_due(core, COMPACT_SHARDS_MAX, is_due)
     }
 
-    /// Merges the lists of some shards that are in many pieces.
-    fn put_in_order(core: &Core<Self>) -> bool {
+    /// Merges the lists of some shards: of those in many pieces, or in a pause of those with some.
+    fn put_in_order(core: &Core<Self>, paused: bool) -> bool {
         let options = &core.layout.options;
         let entry_words = options.entry_words();
-        options.tuning.merges(par::thread_count())
-            && compact_due(core, |shard| shard.is_fragmented(entry_words))
+        match paused {
+            true => {
+                options.tuning.compaction != Compacting::Naive
+                    && compact_due(core, ORDER_SHARDS_MAX, Shard::is_out_of_order)
+            }
+            false => {
+                let is_due = |shard: &Shard| shard.is_fragmented(entry_words);
+                options.tuning.merges(par::thread_count())
+                    && compact_due(core, COMPACT_SHARDS_MAX, is_due)
+            }
+        }
     }
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
@@ -364,16 +451,15 @@ impl Layout for Adjacency {
     }
 
     fn shrink(&self) -> Result<()> {
-        self.sub_graphs.shrink()?;
-        self.images.as_ref().map_or(Ok(()), Images::shrink)
+        self.sub_graphs.shrink()
     }
 }
 
-/// Compacts the first shards that are due. Returns whether there were any.
-fn compact_due(core: &Core<Adjacency>, is_due: impl Fn(&Shard) -> bool) -> bool {
+/// Compacts the first shards that are due, `shards_max` at most. Returns whether there were any.
+fn compact_due(core: &Core<Adjacency>, shards_max: usize, is_due: impl Fn(&Shard) -> bool) -> bool {
     let mut archive = core.archive();
     let Some(first) = archive.shards.iter().position(|shard| is_due(shard)) else { return false };
-    let due = archive.shards[first..].iter().take(COMPACT_SHARDS_MAX);
+    let due = archive.shards[first..].iter().take(shards_max);
     let count = due.take_while(|shard| is_due(shard)).count();
     if core.refuse_if_failed().is_err() {
         return false;
@@ -408,9 +494,14 @@ pub(super) fn compact(core: &Core<Adjacency>, shards: Range<usize>) -> Result<Co
             core.flush(&mut archive)?;
         }
         let group = first..end.min(first + group_len);
-        core.layout
-            .compact(core, &mut archive, group, &mut done)
-            .inspect_err(|error| core.fail_unless_full(error))?;
+        let layout = &core.layout;
+        let compacted = match layout.compact(core, &mut archive, group.clone(), &mut done) {
+            Err(Error::NoSpace { .. }) if !is_naive => {
+                layout.compact_each(core, &mut archive, group, &mut done)
+            }
+            outcome => outcome,
+        };
+        compacted.inspect_err(|error| core.fail_unless_full(error))?;
     }
     drop(kept);
     core.flush_all()?;

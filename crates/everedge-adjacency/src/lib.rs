@@ -65,8 +65,8 @@ use self::shard::Shard;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::options::Manifest;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, FoundImage, IMAGES, Images, Live, NAMES, RING_OFFSET,
-    Recovery, Result, SHARDS, Space, live_graph,
+    Archive, Compaction, Core, EdgeLog, FoundImage, Images, Live, NAMES, RING_OFFSET, Recovery,
+    Result, SHARDS, Space, live_graph,
 };
 use everedge_medium::{MANIFEST, MediumKind, Volume};
 
@@ -84,9 +84,9 @@ live_graph!(AdjacencyGraph, Snapshot, AdjacencyOptions);
 
 impl AdjacencyGraph {
     /// Every file that a graph in this layout can have.
-    pub const FILES: [&str; 5 + SUB_GRAPHS_MAX] = {
+    pub const FILES: [&str; 4 + SUB_GRAPHS_MAX] = {
         let [b0, b1, b2, b3, b4, b5, b6, b7] = BLOCKS;
-        [MANIFEST, NAMES, LOG, IMAGES, SHARDS, b0, b1, b2, b3, b4, b5, b6, b7]
+        [MANIFEST, NAMES, LOG, SHARDS, b0, b1, b2, b3, b4, b5, b6, b7]
     };
 
     /// Creates an empty graph on an empty volume. Options that are left open are taken from medium
@@ -111,9 +111,11 @@ impl AdjacencyGraph {
         if options.preallocate_bytes > 0 {
             log.preallocate()?;
         }
-        let is_kept = options.medium != MediumKind::Dram;
-        let images = is_kept.then(|| Images::create(&volume, manifest.salt())).transpose()?;
-        let layout = Adjacency::new(&volume, &manifest, blocks, images)?;
+        let mut layout = Adjacency::new(&manifest, blocks)?;
+        if options.medium != MediumKind::Dram {
+            let space = layout.sub_graphs.space(0);
+            layout.images = Some(Images::create(&volume, manifest.salt(), space)?);
+        }
         manifest.publish(&volume)?;
         Ok(Core::new(volume, manifest, layout, log, Archive::new(Vec::new(), 0, 0)))
     }
@@ -131,10 +133,12 @@ impl AdjacencyGraph {
         let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
         let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
         let [count, sum, epoch] = log.checkpoint().0.layout;
-        let (images, found) = Images::open(&volume, salt, epoch as u32, [count, sum])?;
-        let mut layout = Adjacency::new(&volume, &manifest, blocks, None)?;
-        let shards = read_shards(&mut layout, &images, &found)?;
+        let place = (&volume, &blocks[0]);
+        let (mut images, found) = Images::open(place, salt, epoch as u32, [count, sum])?;
+        let mut layout = Adjacency::new(&manifest, blocks)?;
+        let shards = read_shards(&mut layout, &mut images, &found)?;
         layout.images = Some(images);
+        layout.adopt_reserve(&shards);
         let (replayed_batches, replayed_updates) = log.untaken();
         let mut archive = Archive::new(shards, log.checkpoint().1, epoch as u32);
         archive.replay(&layout, &log)?;
@@ -190,12 +194,13 @@ impl AdjacencyGraph {
 /// are free.
 fn read_shards(
     layout: &mut Adjacency,
-    images: &Images,
+    images: &mut Images,
     found: &[FoundImage],
 ) -> Result<Vec<Arc<Shard>>> {
     let read = |found: &[FoundImage]| Head::read(layout, images, &found[0]);
     let heads = par::map_chunks(found, 1, read).into_iter().collect::<Result<Vec<_>>>()?;
     let mut used = vec![Vec::new(); layout.places.blocks.len()];
+    used[0].extend(found.iter().flat_map(FoundImage::units));
     for (head, image) in heads.iter().zip(found) {
         for (sub_graph, units) in head.units(layout, image.shard) {
             used[sub_graph].push(units);
@@ -204,6 +209,7 @@ fn read_shards(
     let spaces = layout.places.blocks.iter().zip(&mut used);
     let spaces = spaces.map(|(region, used)| Space::of_used(region.clone(), FIRST_UNIT, used));
     layout.sub_graphs.adopt(spaces.collect::<Result<_>>()?);
+    images.adopt_space(layout.sub_graphs.space(0));
     let count = found.iter().map(|image| image.shard + 1).max().unwrap_or(0);
     let mut shards: Vec<Arc<Shard>> = vec![Arc::default(); count];
     for (head, image) in heads.into_iter().zip(found) {

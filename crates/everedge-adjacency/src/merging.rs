@@ -8,7 +8,9 @@
 //! threads that loops run on: what reads lists are loops.
 //!
 //! # Invariants
-//! - M1: what merging writes is at most twice what was written as blocks since the last time.
+//! - M1: what merging writes beside writers is at most twice what was written as blocks since the
+//!   last time.
+//! - M2: what it writes while they pause is at most eight times what came since the last time.
 //!
 //! # Cost
 //! By M1 each byte of a block costs at most two more, however large the graph becomes. Where
@@ -28,6 +30,8 @@ pub(super) const IO_THRESHOLD: u32 = 8;
 const UNITS_MIN: u64 = 4096 / UNIT_BYTES;
 /// What merging writes for what was written as blocks, at most (M1).
 const WRITTEN_RATIO_MAX: u64 = 2;
+/// In a pause lists are merged if this share of a shard is not in runs (M2).
+const ORDER_SHARE: u64 = 8;
 /// Lists without a run are merged if that saves the reads of so many percent of their blocks.
 const SAVED_PERCENT_MIN: u64 = 25;
 
@@ -57,6 +61,13 @@ impl Shard {
             && pays(first)
             && self.is_in_pieces()
             && pays(self.run_units(entry_words))
+    }
+
+    /// Whether merging the lists is worth it while writers pause: what is not in runs is a share of
+    /// the whole (M2).
+    pub(super) fn is_out_of_order(&self) -> bool {
+        let loose = self.unit_count() - self.run_units;
+        loose >= UNITS_MIN && ORDER_SHARE * loose >= self.unit_count()
     }
 
     fn is_in_pieces(&self) -> bool {

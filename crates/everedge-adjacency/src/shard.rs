@@ -26,7 +26,8 @@ use super::subgraphs::{Partition, SHARD_SPACES, SubGraphs};
 use super::table::{Entry, Tables};
 use everedge_live::DELETION;
 use everedge_live::{
-    BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, ShardTotals, Update, loops_in,
+    BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, ShardTotals, UNIT_BYTES, Update,
+    loops_in,
 };
 use everedge_live::{Error, Result};
 use everedge_medium::Site;
@@ -76,6 +77,8 @@ pub(crate) struct Shard {
     pub spaces: [ShardSpace; SHARD_SPACES],
     /// Blocks of all lists.
     pub block_count: u64,
+    /// Units of all runs.
+    pub run_units: u64,
     pub outcome: Outcome,
 }
 
@@ -124,6 +127,13 @@ impl Shard {
             is_checked: AtomicBool::new(self.is_checked.load(Relaxed)),
             ..*self
         })
+    }
+
+    /// Returns about how many units the lists take when they are written anew.
+    pub(crate) fn unit_count(&self) -> u64 {
+        let buffered: u64 = self.lists.iter().map(List::buffer_bytes).sum();
+        let of_blocks: u64 = self.spaces.iter().map(|space| space.unit_count).sum();
+        self.run_units + of_blocks + buffered / UNIT_BYTES
     }
 
     /// Whether what was deleted is so many percent of what the lists hold: a tombstone stands for

@@ -165,6 +165,11 @@ impl SubGraphs {
         &self.spaces[sub_graph]
     }
 
+    /// Returns the space of each sub-graph.
+    pub(crate) fn spaces(&self) -> impl Iterator<Item = &Arc<Space>> {
+        self.spaces.iter()
+    }
+
     /// After a block found no room: makes some, if there is some now.
     ///
     /// # Errors

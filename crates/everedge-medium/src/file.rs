@@ -165,6 +165,11 @@ impl BackingFile {
         Ok(())
     }
 
+    /// Returns how many bytes the file system has for users, or the most if it does not say.
+    pub(super) fn free_bytes(&self) -> u64 {
+        free_bytes(self.fd.as_fd()).unwrap_or(u64::MAX)
+    }
+
     /// Syncs bytes, and of the rest what is needed to read them.
     pub(super) fn sync_data(&self) -> Result<()> {
         rustix::fs::fdatasync(&self.fd).map_err(|e| Error::io(&self.path, "sync", e))
@@ -188,6 +193,11 @@ pub(super) fn check_limit(path: &Path, old_len: u64, len: u64) -> Result<()> {
     }
 }
 
+/// Returns how many bytes the file system has for users.
+fn free_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
+    rustix::fs::fstatvfs(fd).map(|s| s.f_bavail * s.f_frsize).ok()
+}
+
 /// Names what was refused; for a lack of space also how much there is.
 pub(super) fn space_error(
     path: &Path,
@@ -196,7 +206,7 @@ pub(super) fn space_error(
     errno: Errno,
     needed_bytes: u64,
 ) -> Error {
-    let available_bytes = rustix::fs::fstatvfs(fd).map_or(0, |s| s.f_bavail * s.f_frsize);
+    let available_bytes = free_bytes(fd).unwrap_or(0);
     Error::refused(path, operation, errno, needed_bytes, available_bytes)
 }
 

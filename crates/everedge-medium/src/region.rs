@@ -215,6 +215,11 @@ impl Region {
         Ok(())
     }
 
+    /// Returns how many bytes more the medium has for anyone now, as far as that can be told.
+    pub fn free_bytes(&self) -> u64 {
+        self.backing.file.as_ref().map_or(u64::MAX, BackingFile::free_bytes)
+    }
+
     /// Puts memory of this process in the place of a range of pages, whatever the region is
     /// otherwise; what was there is gone. The region is as long as that if it was shorter.
     ///

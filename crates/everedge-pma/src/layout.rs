@@ -308,7 +308,7 @@ impl Layout for Pma {
             && rewriting.done.runs > 0
     }
 
-    fn put_in_order(_: &Core<Self>) -> bool {
+    fn put_in_order(_: &Core<Self>, _paused: bool) -> bool {
         false
     }
 

@@ -115,7 +115,8 @@ impl<L: Layout> Archive<L> {
         if !self.is_replaying {
             let counts = records.iter().map(|record| u64::from(record.count));
             let largest_batch = counts.max().unwrap_or(0);
-            layout.after_rounds(self, Taken { updates: self.next_sequence - first, largest_batch });
+            let (updates, logged_bytes) = (self.next_sequence - first, log.used_bytes());
+            layout.after_rounds(self, Taken { updates, largest_batch, logged_bytes });
         }
         Ok(())
     }
@@ -266,6 +267,11 @@ impl<L: Layout> Archive<L> {
             self.next_sequence - unsaved.first().map_or(self.next_sequence, |u| u.0) < young;
         let count = if is_early { overdue } else { overdue.max(share).min(unsaved.len()) };
         unsaved.into_iter().take(count).map(|(_, number)| number).collect()
+    }
+
+    /// Whether a shard has something that it was not saved with.
+    pub fn is_unsaved(&self, number: usize) -> bool {
+        self.unsaved[number] != SAVED
     }
 
     /// Returns the numbers of all shards that are not saved.

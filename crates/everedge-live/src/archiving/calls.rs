@@ -8,7 +8,12 @@
 //!
 //! `calls_model.rs` compiles this file once more, with locks that try every order of events.
 
+use std::time::Duration;
+
 use super::sync::{Condvar, Mutex};
+
+/// Writers have paused when nobody has called for so long.
+const QUIET: Duration = Duration::from_millis(50);
 
 /// The calls of one graph.
 #[derive(Default)]
@@ -25,6 +30,12 @@ pub(super) struct State {
     pub(super) is_ending: bool,
 }
 
+impl State {
+    fn is_wanted(&self) -> bool {
+        self.is_called || self.is_ending
+    }
+}
+
 impl Calls {
     /// Calls the thread, for what was logged before (T1), and waits while it is far behind.
     pub(super) fn call(&self, is_far_behind: impl Fn() -> bool) {
@@ -36,12 +47,20 @@ impl Calls {
         }
     }
 
-    /// Archives whenever it is called, until it is to end.
-    pub(super) fn answer(&self, archive: impl Fn()) {
+    /// Archives whenever it is called, until it is to end. When nobody has called for a while after
+    /// that, `order` puts lists in order until somebody does; it returns whether any are left.
+    pub(super) fn answer(&self, archive: impl Fn(), mut order: impl FnMut(&Self) -> bool) {
+        let mut is_in_order = true;
         loop {
             let mut state = self.state.lock();
-            while !state.is_called && !state.is_ending {
-                self.called.wait(&mut state);
+            while !state.is_wanted() {
+                if is_in_order {
+                    self.called.wait(&mut state);
+                } else if self.called.wait_for(&mut state, QUIET).timed_out() {
+                    drop(state);
+                    is_in_order = !order(self);
+                    state = self.state.lock();
+                }
             }
             if state.is_ending {
                 return;
@@ -50,7 +69,13 @@ impl Calls {
             drop(state);
             archive();
             self.announce();
+            is_in_order = false;
         }
+    }
+
+    /// Whether the thread is to do something else than putting lists in order.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.state.lock().is_wanted()
     }
 
     /// Has all writers that wait look again (T2).

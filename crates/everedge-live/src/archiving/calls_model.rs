@@ -87,7 +87,7 @@ fn run(defect: Option<Defect>) {
         let archiver = thread::spawn({
             let shared = shared.clone();
             move || match defect {
-                None => shared.0.answer(|| shared.1.archive()),
+                None => shared.0.answer(|| shared.1.archive(), |_| false),
                 Some(defect) => answer_wrongly(&shared.0, &shared.1, defect),
             }
         });

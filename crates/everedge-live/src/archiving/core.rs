@@ -180,7 +180,26 @@ impl<L: Layout> Core<L> {
         while self.is_due(1) && self.archive_once() {}
         while L::clean_up(self) {}
         // Writers may wait for archiving, nobody for this.
-        while !self.is_due(1) && L::put_in_order(self) {}
+        while !self.is_due(1) && L::put_in_order(self, false) {}
+    }
+
+    /// Puts lists in order, a step at a time, until somebody writes or `is_wanted`; does nothing yet
+    /// if somebody has since the log was `written` so far. Returns whether any may be left.
+    pub(super) fn put_in_order(&self, written: &mut u64, is_wanted: impl Fn() -> bool) -> bool {
+        let now = self.log.next_sequence();
+        if std::mem::replace(written, now) != now {
+            return true;
+        }
+        // What waits in the log is put in order with the rest.
+        if self.log.untaken().1 > 0 && self.settled().is_err() {
+            return false;
+        }
+        while self.log.next_sequence() == now && !is_wanted() {
+            if !L::put_in_order(self, true) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Returns whether it went well.
@@ -292,12 +311,22 @@ impl<L: Layout> Core<L> {
         if numbers.is_empty() && self.log.used_bytes() == 0 {
             return Ok(());
         }
-        match self.save(archive, &numbers) {
-            // One after the other they need less room: what each replaces is free for the next.
-            Err(Error::NoSpace { .. }) if numbers.len() > 1 => {
-                numbers.iter().try_for_each(|&number| self.save(archive, &[number]))
+        self.save_in_parts(archive, &numbers)
+    }
+
+    /// Saves some shards. The fewer at a time, the less room they need: what each replaces is free
+    /// for the next; one alone is saved with the least that the layout can do with.
+    fn save_in_parts(&self, archive: &mut Archive<L>, numbers: &[usize]) -> Result<()> {
+        match (self.save(archive, numbers), numbers) {
+            (Err(Error::NoSpace { .. }), &[number]) => {
+                L::save_with_least_room(self, archive, number)
             }
-            outcome => outcome,
+            (Err(Error::NoSpace { .. }), [_, _, ..]) => {
+                let (first, second) = numbers.split_at(numbers.len() / 2);
+                self.save_in_parts(archive, first)?;
+                self.save_in_parts(archive, second)
+            }
+            (outcome, _) => outcome,
         }
     }
 

@@ -1,15 +1,17 @@
 //! Images of shards: what an opening reads instead of building shards from the log.
 //!
 //! An image is what a shard is in memory, as words, with the sequence number up to which it is
-//! complete. It lies anywhere in the file `images`. Its head is read by an opening, its body when the
+//! complete. It lies in the layout's file, between what it names there. Its head is read by an opening, its body when the
 //! shard is first asked for. The file `shards` has a row of 64 bytes for each shard that exists, with
 //! two slots: one names the image that counts, the other is for the next one.
 //!
 //! ```text
 //! shards: head │ row │ row │ …      row: slot │ slot      slot: check, shard, epoch, length,
 //!                                                                place, sequence, checksum of head
-//! image:  words of head, checksum of body, rest of head │ body
+//! image:  part │ part │ …           part: words in it, unit of the next part, words
+//! words:  words of head, checksum of body, rest of head │ body
 //! ```
+//! An image is one part, or several where the medium is full and no free range is long enough.
 //!
 //! # Invariants
 //! - M1: of a row that slot counts whose epoch is the largest that the log's anchor has reached.
@@ -25,7 +27,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use everedge_medium::{Access, Region, Site, Volume};
 use parking_lot::Mutex;
@@ -35,15 +37,19 @@ use super::space::{Extents, Space, UNIT_BYTES};
 use crate::log::crc_of_shared;
 use crate::{Error, Result};
 
-/// The file of images.
-pub const IMAGES: &str = "images";
-/// The file that says which of them count.
+/// The file that says which images count.
 pub const SHARDS: &str = "shards";
 
 const MAGIC: u32 = u32::from_le_bytes(*b"IMGS");
-const VERSION: u32 = 2;
-/// The first words of a head: how many it has, and the checksum of the body.
-pub const IMAGE_HEAD_WORDS: usize = 2;
+const VERSION: u32 = 3;
+/// The first words of an image are filled in when it is stored: those of its first part, how many its
+/// head has, and the checksum of its body.
+pub const IMAGE_HEAD_WORDS: usize = PART_WORDS + 2;
+/// Before the words of a part: how many they are, and the unit of the next one.
+const PART_WORDS: usize = 2;
+/// After the last part.
+const NO_UNIT: u32 = u32::MAX;
+const UNIT_WORDS: usize = UNIT_BYTES as usize / 4;
 const ROW_BYTES: u64 = 64;
 const SLOT_WORDS: usize = 8;
 const SLOT_BYTES: u64 = 4 * SLOT_WORDS as u64;
@@ -65,10 +71,6 @@ struct Named {
 }
 
 impl Named {
-    fn units(&self) -> Range<u64> {
-        self.unit..self.unit + units_for(self.words)
-    }
-
     fn encode(&self, salt: u32, offset: u64) -> Slot {
         let mut slot = [
             0,
@@ -102,14 +104,15 @@ fn check_of(slot: &Slot, salt: u32, offset: u64) -> u32 {
     crc32c::crc32c_append(crc, bytemuck::cast_slice(&slot[1..])).max(1)
 }
 
+/// Returns the units of a part of so many words.
 fn units_for(words: usize) -> u64 {
-    (4 * words as u64).div_ceil(UNIT_BYTES).max(1)
+    (PART_WORDS + words).div_ceil(UNIT_WORDS) as u64
 }
 
 /// What an image that counts holds on to.
 struct Held {
     check: u32,
-    /// Its own units, and those that it names in other files.
+    /// Those that it names in other files, then its own units.
     _extents: Vec<Arc<Extents>>,
 }
 
@@ -137,8 +140,12 @@ struct State {
 /// The images of one graph.
 pub struct Images {
     directory: Region,
-    space: Arc<Space>,
+    /// Where images lie.
+    region: Region,
+    /// Its room; there is none before [`Images::adopt_space`].
+    space: Option<Arc<Space>>,
     salt: u32,
+    longest: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -149,46 +156,68 @@ pub struct FoundImage {
     pub shard: usize,
     /// The shard holds all updates before this one in it, and no other.
     pub sequence: u64,
-    /// Where its words lie.
+    /// Where its first part lies.
     pub offset: u64,
-    /// How many there are.
-    pub words: usize,
+    /// Its units, and how many words it has in them: part by part.
+    parts: Vec<(Range<u64>, usize)>,
     checksum: u32,
     check: u32,
 }
 
+/// Words of an image, as they lie on the medium or, of several parts, copied.
+pub enum ImageWords<'a> {
+    /// Those of one part.
+    Mapped(&'a [AtomicU32]),
+    /// Those of several.
+    Copied(Vec<AtomicU32>),
+}
+
+impl std::ops::Deref for ImageWords<'_> {
+    type Target = [AtomicU32];
+
+    fn deref(&self) -> &[AtomicU32] {
+        match self {
+            Self::Mapped(words) => words,
+            Self::Copied(words) => words,
+        }
+    }
+}
+
 impl Images {
-    /// Makes the files of a graph without images.
+    /// Makes the file of a graph without images; they will lie in `space`.
     ///
     /// # Errors
     /// If the medium fails.
-    pub fn create(volume: &Volume, salt: u32) -> Result<Self> {
+    pub fn create(volume: &Volume, salt: u32, space: &Arc<Space>) -> Result<Self> {
         let directory = volume.create_region(SHARDS, GROWTH_BYTES)?;
         let head = head(salt);
         directory.store_words(0, &head);
         directory.flush(Site::ImagesHead, 0..4 * head.len() as u64);
         directory.fence(Site::ImagesHead)?;
-        let space = Arc::new(Space::new(volume.create_region(IMAGES, 0)?, 0, Vec::new()));
         Ok(Self {
             directory,
-            space,
+            region: space.region().clone(),
+            space: Some(space.clone()),
             salt,
+            longest: AtomicU64::new(0),
             state: Mutex::new(State { end: ROW_BYTES, ..State::default() }),
         })
     }
 
-    /// Opens the images that count: those up to `epoch`, of which there are `count`, whose checks
-    /// add up to `sum`. Nobody holds them yet: each is to be [kept](Self::keep).
+    /// Opens the images in `region` that count: those up to `epoch`, of which there are `count`, whose
+    /// checks add up to `sum`. They can be read now; when all units are known that are in use, theirs
+    /// among them, comes [`adopt_space`](Self::adopt_space), and then each is to be
+    /// [kept](Self::keep).
     ///
     /// # Errors
     /// `Corruption` if some are missing or damaged.
     pub fn open(
-        volume: &Volume,
+        (volume, region): (&Volume, &Region),
         salt: u32,
         epoch: u32,
         [count, sum]: [u64; 2],
     ) -> Result<(Self, Vec<FoundImage>)> {
-        let (directory, images) = (volume.open_region(SHARDS)?, volume.open_region(IMAGES)?);
+        let (directory, region) = (volume.open_region(SHARDS)?, region.clone());
         let damaged = |region: &Region, offset, what: &str, expected: String, found: String| {
             let path = region.path().to_owned();
             Error::Corruption { path, offset, what: what.into(), expected, found }
@@ -232,25 +261,13 @@ impl Images {
                 let found = format!("two of shard {}", named.shard);
                 return Err(damaged(&directory, offset, "rows", "one a shard".into(), found));
             }
-            found.push(FoundImage {
-                shard: named.shard,
-                sequence: named.sequence,
-                offset: named.unit * UNIT_BYTES,
-                words: named.words,
-                checksum: named.checksum,
-                check,
-            });
-            if named.units().end * UNIT_BYTES > images.len() {
-                let (what, expected) =
-                    ("an image", format!("{} bytes", named.units().end * UNIT_BYTES));
-                return Err(damaged(
-                    &images,
-                    images.len(),
-                    what,
-                    expected,
-                    format!("{} bytes", images.len()),
-                ));
-            }
+            let offset = named.unit * UNIT_BYTES;
+            let parts = find_parts(&region, &named).map_err(|found| {
+                let what = format!("the image of shard {}", named.shard);
+                damaged(&region, offset, &what, format!("{} words", named.words), found)
+            })?;
+            let Named { shard, sequence, checksum, .. } = named;
+            found.push(FoundImage { shard, sequence, offset, parts, checksum, check });
         }
         if !directory.matches(Site::ShardSum, [count, sum], [state.count, state.sum]) {
             let expected = format!("{count} images with the sum {sum:x}");
@@ -262,47 +279,81 @@ impl Images {
                 directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
             }
         }
-        let mut used: Vec<Range<u64>> = found.iter().map(FoundImage::units).collect();
-        let space = Space::of_used(images, 0, &mut used)?;
+        let units = |image: &FoundImage| image.units().map(|units| units.end - units.start).sum();
+        let longest = AtomicU64::new(found.iter().map(units).max().unwrap_or(0));
         let state = Mutex::new(state);
-        Ok((Self { directory, space: Arc::new(space), salt, state }, found))
+        Ok((Self { directory, region, space: None, salt, longest, state }, found))
+    }
+
+    /// After opening: images are stored in `space` from now on.
+    pub fn adopt_space(&mut self, space: &Arc<Space>) {
+        self.space = Some(space.clone());
+    }
+
+    fn space(&self) -> &Arc<Space> {
+        self.space.as_ref().expect("the space that was adopted")
     }
 
     /// Returns the head of an image, after a look at its checksum.
     ///
     /// # Errors
     /// `Corruption` if it is damaged.
-    pub fn read_head(&self, image: &FoundImage) -> Result<&[AtomicU32]> {
-        let [head, _] = self.parts(image)?;
-        self.check(image, head, image.checksum)?;
-        Ok(&head[IMAGE_HEAD_WORDS..])
+    pub fn read_head(&self, image: &FoundImage) -> Result<ImageWords<'_>> {
+        let head_words = self.head_words(image)?;
+        let head = self.words(image, 0..head_words);
+        self.check(image, &head, image.checksum)?;
+        Ok(self.words(image, 2..head_words))
     }
 
     /// Returns the body of an image, after a look at its checksum.
     ///
     /// # Errors
     /// `Corruption` if it is damaged.
-    pub fn read_body(&self, image: &FoundImage) -> Result<&[AtomicU32]> {
-        let [head, body] = self.parts(image)?;
-        self.check(image, body, head[1].load(Relaxed))?;
+    pub fn read_body(&self, image: &FoundImage) -> Result<ImageWords<'_>> {
+        let head_words = self.head_words(image)?;
+        let body = self.words(image, head_words..image.word_count());
+        let checksum = self.words(image, 1..2)[0].load(Relaxed);
+        self.check(image, &body, checksum)?;
         Ok(body)
     }
 
-    fn parts(&self, image: &FoundImage) -> Result<[&[AtomicU32]; 2]> {
-        let words = self.space.region().words(image.offset, image.words);
-        let head_words = words.first().map_or(0, |word| word.load(Relaxed) as usize);
-        match words.split_at_checked(head_words) {
-            Some((head, body)) if head_words >= IMAGE_HEAD_WORDS => Ok([head, body]),
+    fn head_words(&self, image: &FoundImage) -> Result<usize> {
+        let count = image.word_count();
+        let words = if count < 2 { 0 } else { self.words(image, 0..1)[0].load(Relaxed) as usize };
+        match (2..=count).contains(&words) {
+            true => Ok(words),
+            false => {
+                let expected = format!("a head of at most {count} words");
+                Err(self.damaged(image, expected, format!("{words} words")))
+            }
+        }
+    }
+
+    /// Returns some words of an image.
+    fn words(&self, image: &FoundImage, range: Range<usize>) -> ImageWords<'_> {
+        let region = &self.region;
+        let (mut pieces, mut start) = (Vec::with_capacity(1), 0);
+        for (units, count) in &image.parts {
+            let (from, to) = (range.start.max(start), range.end.min(start + count));
+            if from < to {
+                let first = units.start * UNIT_BYTES + 4 * (PART_WORDS + from - start) as u64;
+                pieces.push(region.words(first, to - from));
+            }
+            start += count;
+        }
+        match pieces[..] {
+            [] => ImageWords::Mapped(&[]),
+            [words] => ImageWords::Mapped(words),
             _ => {
-                let expected = format!("a head of at most {} words", image.words);
-                Err(self.damaged(image, expected, format!("{head_words} words")))
+                let copy = |word: &AtomicU32| AtomicU32::new(word.load(Relaxed));
+                ImageWords::Copied(pieces.into_iter().flatten().map(copy).collect())
             }
         }
     }
 
     fn check(&self, image: &FoundImage, words: &[AtomicU32], checksum: u32) -> Result<()> {
         let found = crc_of_shared(self.salt, words);
-        match self.space.region().matches(Site::Image, checksum, found) {
+        match self.region.matches(Site::Image, checksum, found) {
             true => Ok(()),
             false => {
                 let expected = format!("checksum {checksum:08x}");
@@ -313,7 +364,7 @@ impl Images {
 
     fn damaged(&self, image: &FoundImage, expected: String, found: String) -> Error {
         Error::Corruption {
-            path: self.space.region().path().to_owned(),
+            path: self.region.path().to_owned(),
             offset: image.offset,
             what: format!("the image of shard {}", image.shard),
             expected,
@@ -324,7 +375,7 @@ impl Images {
     /// After opening: an image that counts holds on to its own units, which are returned, and to
     /// `extents`, which it names.
     pub fn keep(&self, image: &FoundImage, mut extents: Vec<Arc<Extents>>) -> Arc<Extents> {
-        let own = Extents::new(&self.space, vec![image.units()]);
+        let own = Extents::new(self.space(), image.units().collect());
         extents.push(own.clone());
         let mut state = self.state.lock();
         let row = state.rows.get_mut(&image.shard).expect("a row that was found");
@@ -346,16 +397,16 @@ impl Images {
         mut extents: Vec<Arc<Extents>>,
     ) -> Result<()> {
         let crc = |words: &[u32]| crc32c::crc32c_append(self.salt, bytemuck::cast_slice(words));
-        (words[0], words[1]) = (head_words as u32, crc(&words[head_words..]));
-        let own = Extents::new(&self.space, Vec::new());
-        let unit = own.take(units_for(words.len()), units_for(words.len()))?.start;
-        let region = self.space.region();
-        let offset = unit * UNIT_BYTES;
-        region.stream_words(Site::Image, offset, words);
-        region.drain(Site::Image)?;
+        (words[PART_WORDS], words[PART_WORDS + 1]) =
+            ((head_words - PART_WORDS) as u32, crc(&words[head_words..]));
+        let checksum = crc(&words[PART_WORDS..head_words]);
+        let count = words.len() - PART_WORDS;
+        let own = Extents::new(self.space(), Vec::new());
+        let unit = self.store_parts(&own, words)?;
+        self.region.drain(Site::Image)?;
+        self.longest.fetch_max(own.count(), Relaxed);
         extents.push(own);
-        let checksum = crc(&words[..head_words]);
-        let named = Named { shard, epoch, words: words.len(), unit, sequence, checksum };
+        let named = Named { shard, epoch, words: count, unit, sequence, checksum };
         let mut state = self.state.lock();
         let offset = self.slot_for(&mut state, shard)?;
         let slot = named.encode(self.salt, offset);
@@ -367,6 +418,34 @@ impl Images {
         state.changed.push(shard);
         drop(state);
         self.directory.drain(Site::Shard)
+    }
+
+    /// Stores the words of an image, before which there is room for the head of a part, in parts on
+    /// units that `own` takes. Returns the unit of the first part.
+    fn store_parts(&self, own: &Extents, words: &mut [u32]) -> Result<u64> {
+        let mut units = Vec::with_capacity(1);
+        let mut missing = words.len() - PART_WORDS;
+        while missing > 0 {
+            let part = own.take_some(units_for(missing))?;
+            missing -= missing.min((part.end - part.start) as usize * UNIT_WORDS - PART_WORDS);
+            units.push(part);
+        }
+        let mut start = 0;
+        for (index, part) in units.iter().enumerate() {
+            let next = units.get(index + 1).map_or(NO_UNIT, |next| next.start as u32);
+            let words = &mut words[start..];
+            let count = words.len().min((part.end - part.start) as usize * UNIT_WORDS);
+            // What came before is stored already.
+            (words[0], words[1]) = ((count - PART_WORDS) as u32, next);
+            self.region.stream_words(Site::Image, part.start * UNIT_BYTES, &words[..count]);
+            start += count - PART_WORDS;
+        }
+        Ok(units[0].start)
+    }
+
+    /// Returns the units of the longest image since the graph was opened.
+    pub fn longest(&self) -> u64 {
+        self.longest.load(Relaxed)
     }
 
     /// Returns where the next slot of a shard lies; a shard without a row gets one.
@@ -387,12 +466,11 @@ impl Images {
         Ok(offset)
     }
 
-    /// Makes all images and slots durable that were stored.
+    /// Makes all slots durable that were stored; the layout fences the file that images lie in.
     ///
     /// # Errors
     /// If a fence fails; it is not tried again.
     pub fn fence(&self) -> Result<()> {
-        self.space.region().fence(Site::Image)?;
         self.directory.fence(Site::Shard)
     }
 
@@ -437,28 +515,41 @@ impl Images {
             self.directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
         }
     }
-
-    /// After images found no room: makes some, if there is some now.
-    ///
-    /// # Errors
-    /// `NoSpace` if the medium is still full.
-    pub fn make_room(&self) -> Result<()> {
-        self.space.make_room()
-    }
-
-    /// Gives the medium back what is past the last image.
-    ///
-    /// # Errors
-    /// If the medium fails.
-    pub fn shrink(&self) -> Result<()> {
-        self.space.shrink()
-    }
 }
 
 impl FoundImage {
-    fn units(&self) -> Range<u64> {
-        let unit = self.offset / UNIT_BYTES;
-        unit..unit + units_for(self.words)
+    /// Returns its units.
+    pub fn units(&self) -> impl Iterator<Item = Range<u64>> {
+        self.parts.iter().map(|(units, _)| units.clone())
+    }
+
+    fn word_count(&self) -> usize {
+        self.parts.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Returns the parts of an image, or what is wrong with them.
+fn find_parts(
+    images: &Region,
+    named: &Named,
+) -> std::result::Result<Vec<(Range<u64>, usize)>, String> {
+    let (mut parts, mut found, mut unit) = (Vec::with_capacity(1), 0, named.unit);
+    while found < named.words {
+        if (unit + 1) * UNIT_BYTES > images.len() {
+            return Err(format!("{found} words before the end of the file"));
+        }
+        let [count, next]: [u32; PART_WORDS] = read(images, unit * UNIT_BYTES);
+        let units = unit..unit + units_for(count as usize);
+        if count == 0 || units.end * UNIT_BYTES > images.len() {
+            return Err(format!("{count} words in a part"));
+        }
+        found += count as usize;
+        parts.push((units, count as usize));
+        unit = next.into();
+    }
+    match found == named.words {
+        true => Ok(parts),
+        false => Err(format!("{found} words")),
     }
 }
 

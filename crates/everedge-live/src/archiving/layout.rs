@@ -49,6 +49,8 @@ pub struct Taken {
     pub updates: u64,
     /// Updates of the largest batch.
     pub largest_batch: u64,
+    /// Bytes of the log that hold what some shard was not saved with.
+    pub logged_bytes: u64,
 }
 
 /// A shard's updates of a round, by source and by destination; each side is sorted when it is asked
@@ -202,6 +204,19 @@ pub trait Layout: Send + Sync + Sized + 'static {
         epoch: u32,
     ) -> Result<()>;
 
+    /// Saves a shard, by [`Core::save`], for which there was no room: with all that was left free for
+    /// that, and written anew if it is shorter then.
+    ///
+    /// # Errors
+    /// As [`Self::save`].
+    fn save_with_least_room(
+        core: &Core<Self>,
+        archive: &mut Archive<Self>,
+        number: usize,
+    ) -> Result<()> {
+        core.save(archive, &[number])
+    }
+
     /// Returns what the anchor with the number `epoch` is to say of what was saved.
     fn checkpoint(&self, archive: &Archive<Self>, epoch: u32) -> Checkpoint;
 
@@ -224,8 +239,9 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// Does a part of the work that comes after archiving. Returns whether there was any.
     fn clean_up(core: &Core<Self>) -> bool;
 
-    /// Does a part of the work that can wait for writers to pause. Returns whether there was any.
-    fn put_in_order(core: &Core<Self>) -> bool;
+    /// Puts some lists in order, as far as that pays: more does when writers have `paused`. A bounded
+    /// step, for which others wait. Returns whether there were any.
+    fn put_in_order(core: &Core<Self>, paused: bool) -> bool;
 
     /// Returns a frozen view of what is archived.
     ///

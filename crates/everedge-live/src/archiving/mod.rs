@@ -31,13 +31,13 @@ pub use self::archive::Archive;
 pub use self::core::Core;
 pub use self::divide::{Part, SIDES};
 pub use self::frozen::{ShardTotals, Totals};
-pub use self::images::{FoundImage, IMAGE_HEAD_WORDS, IMAGES, Images, SHARDS};
+pub use self::images::{FoundImage, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS};
 pub use self::layout::{Layout, Pace, Parts, RoundContext, Taken};
 pub use self::live::{Live, LiveView};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };
-pub use self::space::{Extents, FILE_BYTES_MAX, Room, Space, UNIT_BYTES};
+pub use self::space::{Extents, FILE_BYTES_MAX, OpenReserve, Room, Space, UNIT_BYTES};
 
 pub use self::deal::Division;
 pub use self::live::{Changes, Compaction};

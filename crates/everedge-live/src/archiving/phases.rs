@@ -65,7 +65,9 @@ impl<L: Layout> Archiver<L> {
                 (self.core.clone(), self.calls.clone(), Threads::current());
             let work = move || {
                 let _watch = Watch { calls: &calls, core: &core };
-                threads.enter(|| calls.answer(|| core.archive_if_due()));
+                let mut written = 0;
+                let order = |calls: &Calls| core.put_in_order(&mut written, || calls.is_wanted());
+                threads.enter(|| calls.answer(|| core.archive_if_due(), order));
             };
             // Where the system refuses a thread, writers archive themselves.
             *thread = thread::Builder::new().name("everedge archive".into()).spawn(work).ok();

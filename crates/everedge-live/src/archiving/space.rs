@@ -8,6 +8,8 @@
 //! - S1: a unit belongs to whoever took it, or to nobody (free), or was never used (past `next`).
 //! - S2: once something found no room, no insertion is acknowledged until [`Space::make_room`] was
 //!   successful: there is a range then as long as the longest that was not found.
+//! - S3: what is taken leaves the reserve free, but for whoever has opened it: on a full medium it
+//!   makes room by writing something anew that is shorter then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -25,6 +27,8 @@ pub const UNIT_BYTES: u64 = 256;
 const GROWTH_UNITS: Range<u64> = 256..(64 << 20) / UNIT_BYTES;
 /// As far as places that count lines of 64 bytes in 32 bits reach.
 pub const FILE_BYTES_MAX: u64 = 64 << 32;
+/// A medium has plenty of room for what may be needed if it is so many times that.
+const PLENTY: u64 = 4;
 /// Page faults are taken for so many units at a time.
 const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
 
@@ -43,17 +47,48 @@ struct State {
     free: FreeUnits,
     /// The first unit whose page faults were not yet taken.
     populated: u64,
-    /// The longest range that was asked for and not found since there was room.
-    missing: u64,
+    /// What was asked for and not found since there was room.
+    missing: Room,
+    /// What is to be left free.
+    reserve: Room,
+    /// Whether it may be taken now.
+    is_reserve_open: bool,
+}
+
+impl State {
+    /// Returns what is to be left free by whoever takes units now.
+    fn rest(&self) -> Room {
+        if self.is_reserve_open { Room::default() } else { self.reserve }
+    }
 }
 
 /// Units that are free, those at the end of the file that were never used among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
     /// All of them.
     pub units: u64,
     /// Those of the longest range.
     pub longest: u64,
+}
+
+impl Room {
+    /// Whether it is at least `other`.
+    fn has(self, other: Room) -> bool {
+        self.units >= other.units && self.longest >= other.longest
+    }
+
+    fn or_more(self, other: Room) -> Room {
+        Room { units: self.units.max(other.units), longest: self.longest.max(other.longest) }
+    }
+}
+
+/// While it is held, what is taken may be of the reserve.
+pub struct OpenReserve<'a>(&'a Space);
+
+impl Drop for OpenReserve<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().is_reserve_open = false;
+    }
 }
 
 impl Space {
@@ -63,8 +98,15 @@ impl Space {
         let populated = region.len() / UNIT_BYTES;
         let mut units = FreeUnits::default();
         free.into_iter().for_each(|range| units.insert(range));
-        let state = Mutex::new(State { next, free: units, populated, missing: 0 });
-        Self { region, state, is_full: AtomicBool::new(false) }
+        let state = State {
+            next,
+            free: units,
+            populated,
+            missing: Room::default(),
+            reserve: Room::default(),
+            is_reserve_open: false,
+        };
+        Self { region, state: Mutex::new(state), is_full: AtomicBool::new(false) }
     }
 
     /// Returns the space in which the units `used` are in use and those from `first` on that lie
@@ -100,11 +142,41 @@ impl Space {
     pub fn make_room(&self) -> Result<()> {
         if self.is_full.load(Relaxed) {
             let mut state = self.state.lock();
-            let longest = state.missing.max(GROWTH_UNITS.start);
+            let State { missing, reserve, .. } = *state;
             // A compaction may have freed some without a byte more of the medium.
-            self.reserve_in(&mut state, 0, longest)?;
+            let room =
+                missing.or_more(reserve).or_more(Room { units: 0, longest: GROWTH_UNITS.start });
+            self.reserve_in(&mut state, room)?;
         }
         Ok(())
+    }
+
+    /// Leaves `reserve` free from now on, for whoever [opens](Self::open_reserve) it: the file grows
+    /// if there is less. While the medium has plenty, `more` units need not be there yet.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full; what is there is left free all the same.
+    pub fn keep_reserve(&self, reserve: Room, more: u64) -> Result<()> {
+        let is_plenty = self.region.free_bytes() > PLENTY * more * UNIT_BYTES;
+        let units = reserve.units + if is_plenty { 0 } else { more };
+        let reserve = Room { units, ..reserve };
+        let mut state = self.state.lock();
+        state.reserve = reserve;
+        match self.room_in(&state).has(reserve) || self.is_full.load(Relaxed) {
+            true => Ok(()),
+            false => self.reserve_in(&mut state, reserve),
+        }
+    }
+
+    /// Leaves so much free from now on, if it is.
+    pub fn adopt_reserve(&self, reserve: Room) {
+        self.state.lock().reserve = reserve;
+    }
+
+    /// Lets the reserve be taken until what is returned is dropped.
+    pub fn open_reserve(&self) -> OpenReserve<'_> {
+        self.state.lock().is_reserve_open = true;
+        OpenReserve(self)
     }
 
     /// Makes sure that at least `units` are free, `longest` of them in one range: the file grows if
@@ -113,22 +185,26 @@ impl Space {
     /// # Errors
     /// `NoSpace` if the medium is full.
     pub fn reserve(&self, units: u64, longest: u64) -> Result<()> {
-        self.reserve_in(&mut self.state.lock(), units, longest)
+        self.reserve_in(&mut self.state.lock(), Room { units, longest })
     }
 
-    fn reserve_in(&self, state: &mut State, units: u64, longest: u64) -> Result<()> {
-        let room = self.room_in(state);
-        let tail = self.total().saturating_sub(state.next);
-        let missing_range = if room.longest < longest { longest - tail } else { 0 };
-        let missing = missing_range.max(units.saturating_sub(room.units));
-        if missing > 0 {
-            let grown = self.grow(self.total().max(state.next) + missing);
+    fn reserve_in(&self, state: &mut State, room: Room) -> Result<()> {
+        let needed = self.total_for(state, 0, room);
+        if needed > self.total() {
+            let grown = self.grow(needed);
             self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);
             grown?;
         }
-        state.missing = 0;
+        state.missing = Room::default();
         self.is_full.store(false, Relaxed);
         Ok(())
+    }
+
+    /// Returns how many units the file must have for `taken` of them to be taken at its end and
+    /// `rest` to be free then.
+    fn total_for(&self, state: &State, taken: u64, rest: Room) -> u64 {
+        let longest = if state.free.longest() < rest.longest { rest.longest } else { 0 };
+        state.next + taken + longest.max(rest.units.saturating_sub(state.free.count))
     }
 
     /// Returns which units are free without growing the file.
@@ -168,35 +244,7 @@ impl Space {
     /// # Errors
     /// As [`Self::take_units`].
     pub fn take_leaving(&self, units: u64, rest: Room) -> Result<Range<u64>> {
-        let mut state = self.state.lock();
-        if let Some(taken) = self.take_free(&mut state, units, rest) {
-            self.populate(state)?;
-            return Ok(taken);
-        }
-        let lacking = (units + rest.units).saturating_sub(self.room_in(&state).units);
-        let needed = (state.next + units + rest.longest).max(self.total() + lacking);
-        self.grow_for(&mut state, units, needed)?;
-        drop(state);
-        self.take_units(units, units)
-    }
-
-    /// Takes free units if `rest` is free then, be it at the end of the file.
-    fn take_free(&self, state: &mut State, units: u64, rest: Room) -> Option<Range<u64>> {
-        if self.room_in(state).units < units + rest.units {
-            return None;
-        }
-        let taken = state.free.take(units, units).or_else(|| {
-            let taken = state.next..state.next + units;
-            (taken.end <= self.total()).then(|| {
-                state.next = taken.end;
-                taken
-            })
-        })?;
-        if self.room_in(state).longest >= rest.longest {
-            return Some(taken);
-        }
-        self.put_back(state, taken);
-        None
+        self.take(self.state.lock(), [units; 2], rest, Room { units: 0, longest: units })
     }
 
     /// Takes `wanted` consecutive units, or at least `least`.
@@ -204,19 +252,70 @@ impl Space {
     /// # Errors
     /// `NoSpace` if the medium is full, or was and has not been tried again.
     pub fn take_units(&self, least: u64, wanted: u64) -> Result<Range<u64>> {
-        let mut state = self.state.lock();
-        if let Some(taken) = state.free.take(least, wanted) {
-            return Ok(taken);
+        let state = self.state.lock();
+        let rest = state.rest();
+        self.take(state, [least, wanted], rest, Room { units: 0, longest: least })
+    }
+
+    /// Takes `wanted` consecutive units, or where the medium is full as many as are free in one range.
+    ///
+    /// # Errors
+    /// As [`Self::take_units`].
+    pub fn take_some(&self, wanted: u64) -> Result<Range<u64>> {
+        let state = self.state.lock();
+        let rest = state.rest();
+        match self.take(state, [wanted; 2], rest, Room { units: wanted, longest: 0 }) {
+            Err(error @ Error::NoSpace { .. }) => {
+                let taken = self.take_free(&mut self.state.lock(), [1, wanted], rest);
+                taken.ok_or(error)
+            }
+            outcome => outcome,
         }
-        if state.next + least > self.total() {
-            let needed = state.next + least;
-            self.grow_for(&mut state, least, needed)?;
-        }
-        let total = self.total();
-        let taken = state.next..total.min(state.next + wanted);
-        state.next = taken.end;
+    }
+
+    /// Takes units if `rest` is free then; if there are none, `missing` are noted to be.
+    fn take(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        units: [u64; 2],
+        rest: Room,
+        missing: Room,
+    ) -> Result<Range<u64>> {
+        let taken = match self.take_free(&mut state, units, rest) {
+            Some(taken) => taken,
+            None => {
+                let needed = self.total_for(&state, units[0], rest);
+                self.grow_for(&mut state, missing, needed)?;
+                let taken = self.take_free(&mut state, units, rest);
+                taken.expect("the file has grown for it")
+            }
+        };
         self.populate(state)?;
         Ok(taken)
+    }
+
+    /// Takes free units, be it at the end of the file, if `rest` is free then.
+    fn take_free(
+        &self,
+        state: &mut State,
+        [least, wanted]: [u64; 2],
+        rest: Room,
+    ) -> Option<Range<u64>> {
+        if let Some(taken) = state.free.take(least, wanted) {
+            if self.room_in(state).has(rest) {
+                return Some(taken);
+            }
+            self.put_back(state, taken);
+        }
+        let last = state.next..self.total().min(state.next + wanted);
+        if last.start + least <= last.end {
+            state.next = last.end;
+            if self.room_in(state).has(rest) {
+                return Some(last);
+            }
+            self.put_back(state, last);
+        }
+        if least < wanted { self.take_free(state, [least; 2], rest) } else { None }
     }
 
     /// Takes the page faults of units that are used for the first time.
@@ -230,12 +329,13 @@ impl Space {
         self.region.populate(untouched.start * UNIT_BYTES..untouched.end * UNIT_BYTES)
     }
 
-    /// Grows the file for who needs a range of `least` units.
-    fn grow_for(&self, state: &mut State, least: u64, needed: u64) -> Result<()> {
+    /// Grows the file to `needed` units for somebody who misses some.
+    fn grow_for(&self, state: &mut State, missing: Room, needed: u64) -> Result<()> {
         let grown = match self.is_full.load(Relaxed) {
             true => {
                 let path = self.region.path().to_owned();
-                let (needed_bytes, available_bytes) = (least * UNIT_BYTES, 0);
+                let needed_bytes = missing.units.max(missing.longest) * UNIT_BYTES;
+                let available_bytes = 0;
                 let lack = everedge_medium::Lack::Disk;
                 Err(Error::NoSpace { path, needed_bytes, available_bytes, lack })
             }
@@ -243,7 +343,7 @@ impl Space {
         };
         if let Err(Error::NoSpace { .. }) = grown {
             self.is_full.store(true, Relaxed);
-            state.missing = state.missing.max(least);
+            state.missing = state.missing.or_more(missing);
         }
         grown
     }
@@ -281,14 +381,15 @@ impl Space {
         self.state.lock().next * UNIT_BYTES
     }
 
-    /// Gives the medium back what is past the last unit that was ever used.
+    /// Gives the medium back what is past the last unit that was ever used, but for the reserve.
     ///
     /// # Errors
     /// If the medium fails.
     pub fn shrink(&self) -> Result<()> {
-        let used_bytes = self.used_bytes().max(UNIT_BYTES).next_multiple_of(4096);
-        match used_bytes < self.region.len() {
-            true => self.region.shrink(used_bytes),
+        let state = self.state.lock();
+        let kept_bytes = self.total_for(&state, 0, state.reserve).max(1) * UNIT_BYTES;
+        match kept_bytes.next_multiple_of(4096) < self.region.len() {
+            true => self.region.shrink(kept_bytes.next_multiple_of(4096)),
             false => Ok(()),
         }
     }
@@ -326,6 +427,16 @@ impl Extents {
             Some(last) if last.end == taken.start => last.end = taken.end,
             _ => units.push(taken.clone()),
         }
+        Ok(taken)
+    }
+
+    /// Takes more units, `wanted` or as many as are free in one range.
+    ///
+    /// # Errors
+    /// As [`Space::take_some`].
+    pub fn take_some(&self, wanted: u64) -> Result<Range<u64>> {
+        let taken = self.space.take_some(wanted)?;
+        self.units.lock().push(taken.clone());
         Ok(taken)
     }
 
@@ -464,6 +575,33 @@ mod tests {
         space.make_room().unwrap();
         assert_eq!(space.take_units(900, 900).unwrap(), taken.start..taken.start + 900);
         recorder.fail_nth(u64::MAX, ENOSPC, false);
+    }
+
+    #[test]
+    fn the_reserve_is_for_whoever_opens_it() {
+        let (space, recorder, taken) = full_space(1000);
+        let reserve = Room { units: 300, longest: 100 };
+        assert!(matches!(space.keep_reserve(reserve, 0), Err(Error::NoSpace { .. })));
+        // Two holes: the short one would leave too little, the long one too short a range.
+        space.give_back([taken.start..taken.start + 250, taken.start + 900..taken.end]);
+        assert!(matches!(space.take_units(60, 60), Err(Error::NoSpace { .. })));
+        assert_eq!(space.take_units(50, 200).unwrap().start, taken.start + 900);
+        assert!(matches!(space.take_some(1), Err(Error::NoSpace { .. })));
+        let open = space.open_reserve();
+        let first = space.take_some(280).unwrap();
+        assert_eq!(first, taken.start..taken.start + 250);
+        assert_eq!(space.take_some(30).unwrap(), taken.start + 950..taken.end - 20);
+        drop(open);
+        assert!(matches!(space.take_some(1), Err(Error::NoSpace { .. })));
+        assert!(matches!(space.make_room(), Err(Error::NoSpace { .. })));
+        space.give_back([first]);
+        assert!(matches!(space.make_room(), Err(Error::NoSpace { .. })), "30 are missing");
+        recorder.fail_nth(u64::MAX, ENOSPC, false);
+        space.make_room().unwrap();
+        let room = space.room();
+        assert!(room.units >= 300 && room.longest >= 256, "{room:?}");
+        space.shrink().unwrap();
+        assert!(space.room().units >= 300, "the reserve stays");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::explorer::{Failure, History, Subject, Violation, text};
 use crate::options::Layout;
 
 /// All files of which parts are damaged.
-const FILES: [&str; 8] = ["log", "blocks", "images", "shards", "arrays", "table", "undo", "names"];
+const FILES: [&str; 7] = ["log", "blocks", "shards", "arrays", "table", "undo", "names"];
 /// So many damages of a graph are tried.
 const DAMAGES: usize = 500;
 /// What is wiped as a whole.

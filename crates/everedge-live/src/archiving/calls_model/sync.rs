@@ -1,6 +1,7 @@
 //! The locks of loom, with the calls of those that they stand for.
 
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 use loom::sync;
 
@@ -11,11 +12,19 @@ pub(super) struct Mutex<T>(sync::Mutex<T>);
 pub(super) struct Condvar(sync::Condvar);
 
 /// Empty only while its holder waits.
-pub(super) struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>);
+pub(super) struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>, &'a Mutex<T>);
+
+pub(super) struct TimedOut;
+
+impl TimedOut {
+    pub(super) fn timed_out(&self) -> bool {
+        true
+    }
+}
 
 impl<T> Mutex<T> {
     pub(super) fn lock(&self) -> MutexGuard<'_, T> {
-        MutexGuard(Some(self.0.lock().expect("no holder panicked")))
+        MutexGuard(Some(self.0.lock().expect("no holder panicked")), self)
     }
 }
 
@@ -23,6 +32,15 @@ impl Condvar {
     pub(super) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         let held = guard.0.take().expect("a guard that is held");
         guard.0 = Some(self.0.wait(held).expect("no holder panicked"));
+    }
+
+    /// Time passes at once.
+    pub(super) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _time: Duration) -> TimedOut {
+        let held = guard.0.take().expect("a guard that is held");
+        let mutex = guard.1;
+        drop(held);
+        *guard = mutex.lock();
+        TimedOut
     }
 
     pub(super) fn notify_one(&self) {
