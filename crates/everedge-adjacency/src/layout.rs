@@ -30,7 +30,7 @@ const COMPACT_SHARE: usize = 16;
 const COMPACT_SHARDS_MAX: usize = 64;
 
 /// The most shards that are compacted in a pause before it is looked whether it lasts.
-const ORDER_SHARDS_MAX: usize = 16;
+const ORDER_SHARDS_MAX: usize = 32;
 /// The longest run is taken to be at most this share of a shard.
 const LONGEST_SHARE: u64 = 8;
 

@@ -543,6 +543,8 @@ impl Iterator for Chain<'_> {
     fn next(&mut self) -> Option<u32> {
         match self.words.next() {
             Some(word) => Some(word.load(Relaxed)),
+            // Most lists are one piece: no call tells that they end.
+            None if self.next == NO_BLOCK && self.base.is_empty() => None,
             None => self.first_of_next_piece(),
         }
     }

@@ -24,7 +24,8 @@ const FIELD_WORDS: usize = 8;
 const IS_RUN: u32 = 1 << 31;
 const ENDS_START: usize = FIELD_WORDS + VERTEX_WORDS;
 const ENTRIES_START: usize = ENDS_START + SPAN;
-const UNIT_WORDS: usize = UNIT_LINES as usize * LINE_BYTES as usize / 4;
+const LINE_WORDS: usize = LINE_BYTES as usize / 4;
+const UNIT_WORDS: usize = UNIT_LINES as usize * LINE_WORDS;
 
 /// What a run says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,10 +139,10 @@ pub(crate) fn lists(region: &Region, place: u32) -> (&[AtomicU32], &[AtomicU32])
     (ends, region.words(offset + 4 * ENTRIES_START as u64, entry_words))
 }
 
-/// Starts loading where the lists of the run at `place` end into the cache.
+/// Starts loading where the lists of the run at `place` end into the cache, and the first of them.
 #[inline]
 pub(crate) fn prefetch_ends(region: &Region, place: u32) {
-    region.prefetch::<ENTRIES_START>(u64::from(place) * LINE_BYTES);
+    region.prefetch::<{ ENTRIES_START + 4 * LINE_WORDS }>(u64::from(place) * LINE_BYTES);
 }
 
 /// Returns the words of entries of the vertex number `index` of the run at `place`.

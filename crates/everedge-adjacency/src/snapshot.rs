@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::vec;
 
 use everedge_core::memory::prefetch;
@@ -127,21 +127,35 @@ impl Snapshot {
     #[inline]
     fn visit_run<V: ListVisitor>(&self, run: PureRun, range: Range<VertexId>, visitor: &mut V) {
         let (ends, entries) = run::lists(self.blocks(run), run.place);
-        let wanted = Wanted::of(range, visitor);
         let start_of = |index: usize| match index {
             0 => 0,
             _ => ends[index - 1].load(Relaxed) as usize,
         };
-        for (v, ahead) in wanted.iter(RUN_READ_AHEAD) {
-            if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
-                prefetch(&entries[start_of(ahead as usize % SPAN)..]);
+        let neighbor = |word: &AtomicU32| word.load(Relaxed);
+        if V::STOPS_EARLY || self.totals.weighted {
+            let wanted = Wanted::of(range, visitor);
+            for (v, ahead) in wanted.iter(RUN_READ_AHEAD) {
+                if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
+                    prefetch(&entries[start_of(ahead as usize % SPAN)..]);
+                }
+                let index = v as usize % SPAN;
+                let words = &entries[start_of(index)..ends[index].load(Relaxed) as usize];
+                match self.totals.weighted {
+                    false => visitor.visit(v, words.iter().map(neighbor)),
+                    true => visitor.visit(v, words.iter().step_by(2).map(neighbor)),
+                }
             }
-            let index = v as usize % SPAN;
-            let words = entries[start_of(index)..ends[index].load(Relaxed) as usize].iter();
-            match self.totals.weighted {
-                false => visitor.visit(v, words.map(|word| word.load(Relaxed))),
-                true => visitor.visit(v, words.step_by(2).map(|word| word.load(Relaxed))),
+            return;
+        }
+        // The loop that most visitors are in: nothing else is to stand in it.
+        let first = range.start as usize % SPAN;
+        let mut start = start_of(first);
+        for (v, end) in range.zip(&ends[first..]) {
+            let end = end.load(Relaxed) as usize;
+            if visitor.wants(v) {
+                visitor.visit(v, entries[start..end].iter().map(neighbor));
             }
+            start = end;
         }
     }
 
@@ -341,6 +355,7 @@ impl Neighbors<'_> {
         match (self.words.next(), self.weighted) {
             (Some(neighbor), false) => Some((neighbor, 1.0)),
             (Some(neighbor), true) => Some((neighbor, f32::from_bits(self.words.next()?))),
+            (None, _) if self.live.is_none() => None,
             (None, _) => self.next_live(),
         }
     }

@@ -257,12 +257,12 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     fn push(&mut self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
         let grain = push_grain(self.view, list.len());
         let reached = map_sources(self.view, list, Direction::Out, grain, |list| {
-            let (mut reached, mut edges) = (Vec::new(), 0);
+            let (mut reached, mut edges) = (Vec::new(), 0_u64);
             for (i, &u) in list.iter().enumerate() {
-                edges += u64::from(self.view.out_degree(u));
                 self.view.load_ahead(Direction::Out, &list[i..]);
                 // A fold: a layout knows where the pieces of its lists end.
                 self.view.out_neighbors(u).for_each(|v| {
+                    edges += 1;
                     if step.wants(v) && step.push(u, v) {
                         reached.push(v);
                     }

@@ -146,8 +146,9 @@ fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig) -> PageRank
     let rank = par::collect(bound, |v| if view.is_vertex(v as VertexId) { initial } else { 0.0 });
     let mut result = PageRank { rank, iterations: 0, change: f64::INFINITY };
     let mut quotient = par::collect(bound, |_| Q::default());
+    let degrees = out_degrees(view);
     while result.iterations < config.iterations_max && result.change >= config.tolerance {
-        result.change = iterate(view, config.damping, &mut result.rank, &mut quotient);
+        result.change = iterate(view, &degrees, config.damping, &mut result.rank, &mut quotient);
         result.iterations += 1;
         watch::note(result.iterations.into(), config.iterations_max.into());
     }
@@ -157,11 +158,12 @@ fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig) -> PageRank
 /// Does one iteration on `rank`, with `quotient` as scratch space; returns the sum of all changes.
 fn iterate<Q: Quotient>(
     view: &impl GraphView,
+    degrees: &[u32],
     damping: f64,
     rank: &mut [f64],
     quotient: &mut [Q],
 ) -> f64 {
-    let dangling = divide(view, rank, quotient);
+    let dangling = divide(degrees, rank, quotient);
     let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
     let has_all_ids = view.vertex_count() == view.vertex_bound();
     let quotient = &*quotient;
@@ -211,19 +213,31 @@ impl<V: GraphView, Q: Quotient> ListVisitor for Pull<'_, V, Q> {
     }
 }
 
+/// Returns the out-degree of each id.
+fn out_degrees(view: &impl GraphView) -> Vec<u32> {
+    let mut degrees = par::collect(view.vertex_bound() as usize, |_| 0);
+    par::map_chunks_mut(&mut degrees, GRAIN, |first, degrees| {
+        let range = first as VertexId..(first + degrees.len()) as VertexId;
+        view.for_each_degree(Direction::Out, range, |v, degree| {
+            degrees[v as usize - first] = degree;
+        });
+    });
+    degrees
+}
+
 /// Divides each rank by the out-degree into `quotient`; returns the sum of the ranks that have no
 /// out-edge to go.
-fn divide<Q: Quotient>(view: &impl GraphView, rank: &[f64], quotient: &mut [Q]) -> f64 {
+fn divide<Q: Quotient>(degrees: &[u32], rank: &[f64], quotient: &mut [Q]) -> f64 {
     let dangling = par::map_chunks_mut(quotient, GRAIN, |first, quotients| {
         let mut dangling = 0.0;
-        let range = first as VertexId..(first + quotients.len()) as VertexId;
-        view.for_each_degree(Direction::Out, range, |v, degree| {
-            let rank = rank[v as usize];
+        let range = first..first + quotients.len();
+        let of_range = degrees[range.clone()].iter().zip(&rank[range]);
+        for (quotient, (&degree, &rank)) in quotients.iter_mut().zip(of_range) {
             match degree {
                 0 => dangling += rank,
-                degree => quotients[v as usize - first] = Q::of(rank / f64::from(degree)),
+                degree => *quotient = Q::of(rank / f64::from(degree)),
             }
-        });
+        }
         dangling
     });
     dangling.into_iter().sum()
@@ -254,7 +268,7 @@ fn verify<Q: Quotient>(view: &impl GraphView, damping: f64, result: &PageRank) -
     let rank = &result.rank;
     check_ranks::<Q>(view, damping, rank)?;
     let mut quotient = vec![Q::default(); rank.len()];
-    let change = iterate(view, damping, &mut rank.clone(), &mut quotient);
+    let change = iterate(view, &out_degrees(view), damping, &mut rank.clone(), &mut quotient);
     check_change(change, damping * result.change + Q::ROUNDING)
 }
 
@@ -315,7 +329,8 @@ fn check_ranks<Q: Quotient>(view: &impl GraphView, damping: f64, rank: &[f64]) -
 
 /// Returns by how much one more iteration changes `rank`, all changes added up.
 pub(crate) fn change_of_one_more(view: &impl GraphView, damping: f64, rank: &[f64]) -> f64 {
-    iterate(view, damping, &mut rank.to_vec(), &mut vec![0.0_f64; rank.len()])
+    let mut quotient = vec![0.0_f64; rank.len()];
+    iterate(view, &out_degrees(view), damping, &mut rank.to_vec(), &mut quotient)
 }
 
 /// Returns by how much one more iteration changes the `rank` of some vertices, at least.

@@ -181,7 +181,33 @@ impl Array {
     /// Returns the words of a list of which there is a row.
     #[inline]
     pub(super) fn list(&self, local: usize) -> ListRef<'_> {
-        let row = self.rows[local];
+        self.list_of(self.rows[local])
+    }
+
+    /// Returns those of all lists from `local` on.
+    #[inline]
+    pub(super) fn lists(&self, local: usize) -> impl Iterator<Item = ListRef<'_>> {
+        self.rows[local..].iter().map(|row| self.list_of(*row))
+    }
+
+    /// Whether lists are nothing but their words: without entries in edge logs and tombstones.
+    #[inline]
+    pub(super) fn is_plain(&self, locals: Range<usize>) -> bool {
+        let last = locals.end.saturating_sub(1).max(locals.start);
+        let sections = self.shape.section_of(locals.start)..=self.shape.section_of(last);
+        let is_plain = |section: &Section| section.log_count == 0 && section.tombstones == 0;
+        self.sections.get(sections).is_some_and(|sections| sections.iter().all(is_plain))
+    }
+
+    /// Returns the words of all lists from `local` on, which are [plain](Self::is_plain).
+    #[inline]
+    pub(super) fn plain_lists(&self, local: usize) -> impl Iterator<Item = &[AtomicU32]> {
+        let words = |row: &Place| &self.lists[row.start as usize..][..row.len as usize];
+        self.rows[local..].iter().map(words)
+    }
+
+    #[inline(always)]
+    fn list_of(&self, row: Place) -> ListRef<'_> {
         let start = (row.start & !IS_LOGGED) as usize;
         let words = &self.lists[start..start + (row.len & !IS_WORN) as usize];
         ListRef { words, is_logged: row.start & IS_LOGGED != 0, is_worn: row.len & IS_WORN != 0 }

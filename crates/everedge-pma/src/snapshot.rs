@@ -193,32 +193,66 @@ impl GraphView for Snapshot {
 impl Snapshot {
     #[inline]
     fn visit_array<V: ListVisitor>(&self, array: &Array, range: Range<VertexId>, visitor: &mut V) {
-        let wanted = Wanted::of(range, visitor);
-        let (mut logged, mut live) = (Vec::new(), LiveReader::default());
-        for (v, ahead) in wanted.iter(READ_AHEAD) {
-            if let Some(ahead) = ahead.filter(|_| V::STOPS_EARLY) {
-                array.prefetch(local(ahead));
+        let neighbor = |word: &AtomicU32| word.load(Relaxed);
+        let first = local(range.start);
+        if !V::STOPS_EARLY && !self.totals.weighted && array.is_plain(first..first + range.len()) {
+            // The loop that most visitors are in: nothing else is to stand in it.
+            for (v, words) in range.zip(array.plain_lists(first)) {
+                if visitor.wants(v) {
+                    visitor.visit(v, words.iter().map(neighbor));
+                }
             }
-            let ListRef { words, is_logged, is_worn } = array.list(local(v));
-            let neighbor = |word: &AtomicU32| word.load(Relaxed);
-            if is_worn {
-                let live = array.read_live(local(v), &mut live);
-                visitor.visit(v, live.iter().map(|edge| edge.0));
-            } else if is_logged & self.totals.weighted {
-                let in_list = words.iter().step_by(2).map(neighbor);
-                let logged = iter::once_with(|| array.read_logged(local(v), &mut logged)).flatten();
-                visitor.visit(v, in_list.chain(logged.map(|edge| edge.0)));
-            } else if is_logged {
-                // Most searches end before.
-                let logged = iter::once_with(|| array.read_logged(local(v), &mut logged)).flatten();
-                visitor.visit(v, words.iter().map(neighbor).chain(logged.map(|edge| edge.0)));
-            } else if self.totals.weighted {
-                visitor.visit(v, words.iter().step_by(2).map(neighbor));
-            } else {
-                visitor.visit(v, words.iter().map(neighbor));
+            return;
+        }
+        let mut parts = Parts::default();
+        if V::STOPS_EARLY {
+            let wanted = Wanted::of(range, visitor);
+            for (v, ahead) in wanted.iter(READ_AHEAD) {
+                ahead.into_iter().for_each(|ahead| array.prefetch(local(ahead)));
+                self.visit_list((array, v), array.list(local(v)), &mut parts, visitor);
+            }
+            return;
+        }
+        for (v, list) in range.zip(array.lists(first)) {
+            if visitor.wants(v) {
+                self.visit_list((array, v), list, &mut parts, visitor);
             }
         }
     }
+
+    #[inline(always)]
+    fn visit_list<V: ListVisitor>(
+        &self,
+        (array, v): (&Array, VertexId),
+        ListRef { words, is_logged, is_worn }: ListRef<'_>,
+        parts: &mut Parts,
+        visitor: &mut V,
+    ) {
+        let neighbor = |word: &AtomicU32| word.load(Relaxed);
+        match (is_logged | is_worn, self.totals.weighted) {
+            (false, false) => visitor.visit(v, words.iter().map(neighbor)),
+            (false, true) => visitor.visit(v, words.iter().step_by(2).map(neighbor)),
+            (true, weighted) if !is_worn => {
+                let step = if weighted { 2 } else { 1 };
+                // Most searches end before.
+                let logged = &mut parts.logged;
+                let logged = iter::once_with(|| array.read_logged(local(v), logged)).flatten();
+                let in_list = words.iter().step_by(step).map(neighbor);
+                visitor.visit(v, in_list.chain(logged.map(|edge| edge.0)));
+            }
+            _ => {
+                let live = array.read_live(local(v), &mut parts.live);
+                visitor.visit(v, live.iter().map(|edge| edge.0));
+            }
+        }
+    }
+}
+
+/// Where lists are put together that are not in one piece.
+#[derive(Default)]
+struct Parts {
+    logged: Vec<(VertexId, u32)>,
+    live: LiveReader,
 }
 
 impl WeightedView for Snapshot {
@@ -248,6 +282,7 @@ impl PmaNeighbors<'_> {
                 let weight = self.words.next()?.load(Relaxed);
                 Some((word.load(Relaxed), f32::from_bits(weight)))
             }
+            (None, _) if self.parts.is_none() => None,
             (None, _) => self.next_part(),
         }
     }

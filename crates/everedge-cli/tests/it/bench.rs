@@ -173,7 +173,10 @@ fn kernels_are_measured_beside_a_csr() {
         assert_eq!(row["kernel"], **name);
         assert_eq!(row["runs"], 2);
         assert_positive(row, &["csr_seconds", "seconds", "ratio"]);
-        assert_positive(row, &["compact_seconds", "compact_ratio"]);
+        assert_positive(
+            row,
+            &["paused_seconds", "paused_ratio", "compact_seconds", "compact_ratio"],
+        );
     }
     let page = std::fs::read_to_string(Path::new(&path)).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));

@@ -116,6 +116,14 @@ impl LiveGraph {
         }
     }
 
+    /// Puts lists in order, as a pause of the writers does.
+    pub(crate) fn put_in_order(&self) {
+        match self {
+            Self::Adjacency(graph) => graph.put_in_order(),
+            Self::Pma(graph) => graph.put_in_order(),
+        }
+    }
+
     /// Empties the log, in the way that costs least.
     pub(crate) fn save_all(&self) -> Result<()> {
         with_graph!(self, graph => graph.flush_all())

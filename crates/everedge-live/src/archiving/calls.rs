@@ -1,4 +1,5 @@
-//! How writers and the archiving thread meet: calls one way, announcements the other.
+//! How writers and the archiving thread meet: calls one way, announcements the other. Beside calls a
+//! writer gives notice, at most once in a while, that there will be lists to put in order.
 //!
 //! # Invariants
 //! - T1: whoever finds enough to archive calls after it was logged, and a call that comes while
@@ -13,7 +14,7 @@ use std::time::Duration;
 use super::sync::{Condvar, Mutex};
 
 /// Writers have paused when nobody has called for so long.
-const QUIET: Duration = Duration::from_millis(50);
+const QUIET: Duration = Duration::from_millis(100);
 
 /// The calls of one graph.
 #[derive(Default)]
@@ -28,6 +29,8 @@ pub(super) struct Calls {
 pub(super) struct State {
     pub(super) is_called: bool,
     pub(super) is_ending: bool,
+    /// Whether somebody wrote since lists were last put in order.
+    is_noticed: bool,
 }
 
 impl State {
@@ -47,29 +50,37 @@ impl Calls {
         }
     }
 
-    /// Archives whenever it is called, until it is to end. When nobody has called for a while after
-    /// that, `order` puts lists in order until somebody does; it returns whether any are left.
+    /// Gives notice that lists will have to be put in order when writers pause.
+    pub(super) fn notice(&self) {
+        self.state.lock().is_noticed = true;
+        self.called.notify_one();
+    }
+
+    /// Archives whenever it is called, until it is to end. A while after somebody has called or given
+    /// notice, and nobody calls, `order` puts lists in order until somebody does; it returns whether
+    /// any are left.
     pub(super) fn answer(&self, archive: impl Fn(), mut order: impl FnMut(&Self) -> bool) {
-        let mut is_in_order = true;
         loop {
             let mut state = self.state.lock();
             while !state.is_wanted() {
-                if is_in_order {
+                if !state.is_noticed {
                     self.called.wait(&mut state);
                 } else if self.called.wait_for(&mut state, QUIET).timed_out() {
+                    state.is_noticed = false;
                     drop(state);
-                    is_in_order = !order(self);
+                    let is_left = order(self);
                     state = self.state.lock();
+                    state.is_noticed |= is_left;
                 }
             }
             if state.is_ending {
                 return;
             }
             state.is_called = false;
+            state.is_noticed = true;
             drop(state);
             archive();
             self.announce();
-            is_in_order = false;
         }
     }
 

@@ -65,7 +65,7 @@ impl<L: Layout> Core<L> {
         let log = &self.log;
         log.begin_writing()?;
         if !batch.only_takes_away() {
-            self.layout.make_room()?;
+            self.make_room()?;
         }
         let (position, untaken) = self.append(batch, is_alone)?;
         if self.layout.options().durability != Durability::None {
@@ -91,11 +91,23 @@ impl<L: Layout> Core<L> {
         self.refuse_if_failed()?;
         log.begin_writing()?;
         if src & DELETION == 0 {
-            self.layout.make_room()?;
+            self.make_room()?;
         }
         match log.append_line((src, dst), weight.map(f32::to_bits))? {
             Appended::Full => Ok(None),
             Appended::At { untaken, .. } => Ok(Some(untaken >= self.threshold(1))),
+        }
+    }
+
+    /// Before an insertion is logged: makes sure that it will find room. What waits to be archived may
+    /// need less than was to be kept for it.
+    fn make_room(&self) -> Result<()> {
+        match self.layout.make_room() {
+            Err(Error::NoSpace { .. }) if self.log.untaken().1 > 0 => {
+                drop(self.settled()?);
+                self.layout.make_room()
+            }
+            outcome => outcome,
         }
     }
 

@@ -99,9 +99,7 @@ impl<L: Layout> Live<L> {
     pub fn insert_edge(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
         let is_valid = src.max(dst) <= MAX_VERTEX_ID && weight.is_none_or(f32::is_finite);
         if is_valid && let Some(is_due) = self.core.commit_edge((src, dst), weight)? {
-            if is_due {
-                self.archiver.call();
-            }
+            self.archiver.call(is_due);
             return Ok(());
         }
         let weights = weight.map(|weight| [weight]);
@@ -195,9 +193,8 @@ impl<L: Layout> Live<L> {
     }
 
     fn commit(&self, batch: &Batch, is_alone: bool) -> Result<()> {
-        if self.core.commit(batch, is_alone)? {
-            self.archiver.call();
-        }
+        let is_due = self.core.commit(batch, is_alone)?;
+        self.archiver.call(is_due);
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 //! `calls.rs` says how they meet.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 
 use everedge_core::par::{self, Threads};
@@ -40,21 +41,31 @@ text_form!(
 pub(super) struct Archiver<L: Layout> {
     core: Arc<Core<L>>,
     calls: Arc<Calls>,
+    /// Whether notice was given since the thread last looked.
+    is_noticed: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl<L: Layout> Archiver<L> {
     pub(super) fn new(core: Arc<Core<L>>) -> Self {
-        Self { core, calls: Arc::default(), thread: Mutex::default() }
+        let (calls, is_noticed) = (Arc::default(), Arc::default());
+        Self { core, calls, is_noticed, thread: Mutex::default() }
     }
 
-    /// Has what was logged archived; waits only if that is far behind.
-    pub(super) fn call(&self) {
-        let phases = self.core.layout.pace().phases;
-        if phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread() {
-            return self.core.archive_if_due();
+    /// After something was logged: has it archived if there is enough, and put in order when writers
+    /// pause. Waits only if archiving is far behind.
+    pub(super) fn call(&self, is_due: bool) {
+        if !is_due && (self.is_noticed.load(Relaxed) || self.is_noticed.swap(true, Relaxed)) {
+            return;
         }
-        self.calls.call(|| self.core.is_far_behind());
+        let phases = self.core.layout.pace().phases;
+        let is_alone = phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread();
+        match (is_alone, is_due) {
+            (true, true) => self.core.archive_if_due(),
+            (true, false) => {}
+            (false, true) => self.calls.call(|| self.core.is_far_behind()),
+            (false, false) => self.calls.notice(),
+        }
     }
 
     /// Returns whether the thread runs, starting it if it does not.
@@ -63,10 +74,14 @@ impl<L: Layout> Archiver<L> {
         if thread.is_none() {
             let (core, calls, threads) =
                 (self.core.clone(), self.calls.clone(), Threads::current());
+            let is_noticed = self.is_noticed.clone();
             let work = move || {
                 let _watch = Watch { calls: &calls, core: &core };
                 let mut written = 0;
-                let order = |calls: &Calls| core.put_in_order(&mut written, || calls.is_wanted());
+                let order = |calls: &Calls| {
+                    is_noticed.store(false, Relaxed);
+                    core.put_in_order(&mut written, || calls.is_wanted())
+                };
                 threads.enter(|| calls.answer(|| core.archive_if_due(), order));
             };
             // Where the system refuses a thread, writers archive themselves.

@@ -105,12 +105,13 @@ fn maintain(seed: u64, graph: &LiveGraph, progress: &Progress<'_>, writers: usiz
             continue;
         }
         seen = returned;
-        match random.below(8) {
+        match random.below(9) {
             0 => graph.compact()?,
             1 => graph.compact_vertex(place(random.below(VERTEX_COUNT)))?,
             2 => graph.flush_all()?,
             3 => progress.sync(graph)?,
             4 => views.clear(),
+            5 => graph.put_in_order(),
             _ => {
                 let view = graph.snapshot()?;
                 // It asserts that all ways to read a view show the same.
