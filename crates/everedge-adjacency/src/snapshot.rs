@@ -162,23 +162,33 @@ impl Snapshot {
     /// Shows lists of one shard, some of which are more than their part of a run.
     #[inline]
     fn visit_list<V: ListVisitor>(&self, list: &List, range: Range<VertexId>, visitor: &mut V) {
+        let places = &self.places;
         let has_run = list.spans[local(range.start) / SPAN].run != NO_BLOCK;
-        let wanted = Wanted::of(range, visitor);
-        for (v, ahead) in wanted.iter(READ_AHEAD) {
-            if let Some(ahead) = ahead {
-                list.warm_chain(
-                    &self.places,
-                    local(ahead),
-                    if V::STOPS_EARLY { 1 } else { LINES_AHEAD },
-                );
+        let is_bare = !has_run && !self.totals.weighted;
+        if V::STOPS_EARLY {
+            let wanted = Wanted::of(range, visitor);
+            for (v, ahead) in wanted.iter(READ_AHEAD) {
+                ahead.into_iter().for_each(|ahead| list.warm_chain(places, local(ahead), 1));
+                self.visit_one(list, v, is_bare, visitor);
             }
-            let entry = list.entry(local(v));
-            // Most lists of a graph that was never compacted: the short ones.
-            if entry.is_plain() && entry.head == NO_BLOCK && !has_run && !self.totals.weighted {
-                visitor.visit(v, Piece(list.buffered(&self.places.buffers, local(v)).iter()));
-            } else {
-                visitor.visit(v, self.neighbors_in(list, v));
+            return;
+        }
+        for v in range {
+            list.warm_chain(places, local(v) + READ_AHEAD, LINES_AHEAD);
+            if visitor.wants(v) {
+                self.visit_one(list, v, is_bare, visitor);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn visit_one<V: ListVisitor>(&self, list: &List, v: VertexId, is_bare: bool, visitor: &mut V) {
+        let entry = list.entry(local(v));
+        // Most lists of a graph that was never compacted: the short ones.
+        if is_bare && entry.is_plain() && entry.head == NO_BLOCK {
+            visitor.visit(v, Piece(list.buffered(&self.places.buffers, local(v)).iter()));
+        } else {
+            visitor.visit(v, self.neighbors_in(list, v));
         }
     }
 

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 
 use everedge_live::Result;
 use everedge_live::SHARD_SPAN;
-use everedge_medium::Region;
+use everedge_medium::{HeldWords, Region};
 
 const ROW_BYTES: u64 = 16;
 const ROW_WORDS: usize = ROW_BYTES as usize / 4;
@@ -140,8 +140,9 @@ fn offset_of(number: u32) -> u64 {
 pub(crate) struct Table {
     tables: Arc<Tables>,
     number: u32,
-    /// Where tables lie: close at hand.
+    /// Close at hand, as `tables` is not.
     region: Region,
+    rows: HeldWords,
 }
 
 impl Table {
@@ -151,7 +152,8 @@ impl Table {
     /// `NoSpace` if there is no memory.
     pub(crate) fn new(tables: &Arc<Tables>) -> Result<Self> {
         let (number, region) = (tables.take()?, tables.region.clone());
-        Ok(Self { tables: tables.clone(), number, region })
+        let rows = region.hold(offset_of(number), TABLE_WORDS);
+        Ok(Self { tables: tables.clone(), number, region, rows })
     }
 
     /// Returns a copy that changes by itself.
@@ -160,8 +162,7 @@ impl Table {
     /// As [`Self::new`].
     pub(crate) fn copy(&self) -> Result<Self> {
         let copy = Self::new(&self.tables)?;
-        let words = self.region.words(offset_of(self.number), TABLE_WORDS);
-        let words: Vec<u32> = words.iter().map(|word| word.load(Relaxed)).collect();
+        let words: Vec<u32> = self.rows.iter().map(|word| word.load(Relaxed)).collect();
         self.region.store_words(offset_of(copy.number), &words);
         Ok(copy)
     }
@@ -169,8 +170,7 @@ impl Table {
     /// Returns the row of `local`.
     #[inline(always)]
     pub(crate) fn entry(&self, local: usize) -> Entry {
-        let offset = offset_of(self.number) + local as u64 * ROW_BYTES;
-        Entry::load(self.region.words(offset, ROW_WORDS))
+        Entry::load(&self.rows[local * ROW_WORDS..][..ROW_WORDS])
     }
 
     /// Starts loading the row of `local` into the cache.
@@ -181,8 +181,7 @@ impl Table {
 
     /// Returns all rows in order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
-        let rows = self.region.words(offset_of(self.number), TABLE_WORDS);
-        rows[..SHARD_SPAN * ROW_WORDS].chunks_exact(ROW_WORDS).map(Entry::load)
+        self.rows.chunks_exact(ROW_WORDS).map(Entry::load)
     }
 
     /// Changes the row of `local`.
