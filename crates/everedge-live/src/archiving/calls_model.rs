@@ -1,7 +1,7 @@
 //! The model of the archiving thread's protocol: every order of its events, tried by loom.
 //!
-//! Two writers log and call, and wait until what they logged is archived; the thread archives; when
-//! the writers are through, it is ended. Loom fails where all threads wait, which is what a lost
+//! Two writers log and call, one after it gave notice, and wait until what they logged is archived;
+//! the thread archives, and puts lists in order; when the writers are through, it is ended. Loom fails where all threads wait, which is what a lost
 //! call (T1) or wake-up (T2) comes to. That it would is shown by two planted defects.
 
 mod sync;
@@ -87,13 +87,16 @@ fn run(defect: Option<Defect>) {
         let archiver = thread::spawn({
             let shared = shared.clone();
             move || match defect {
-                None => shared.0.answer(|| shared.1.archive(), |_| false),
+                None => shared.0.answer(|| shared.1.archive(), Calls::is_wanted),
                 Some(defect) => answer_wrongly(&shared.0, &shared.1, defect),
             }
         });
         let writer = thread::spawn({
             let shared = shared.clone();
-            move || write(&shared, 1)
+            move || {
+                shared.0.notice();
+                write(&shared, 1);
+            }
         });
         write(&shared, 1);
         writer.join().expect("a writer ends");
