@@ -19,6 +19,7 @@ use everedge_core::par;
 use super::array::{Array, Section};
 use super::mechanisms::{Counters, Why};
 use super::options::PmaOptions;
+use super::recovery::{self, Recovered};
 use super::rewriting::Rewriting;
 use super::room::Room;
 use super::rows::Rows;
@@ -28,10 +29,10 @@ use super::table::Table;
 use super::undo::UndoLogs;
 use crate::options::{GraphOptions, Manifest};
 use everedge_live::{
-    Archive, Checkpoint, Core, Division, Durability, Error, Layout, Outcome, Pace, Part, Parts,
-    Result, RoundContext, Rules, SIDES, ShardTotals, Space, Taken,
+    Archive, Checkpoint, Core, Division, Durability, EdgeLog, Error, Layout, Outcome, Pace, Part,
+    Parts, Result, RoundContext, Rules, SIDES, ShardTotals, Space, Taken,
 };
-use everedge_medium::{Region, Site};
+use everedge_medium::{Access, Region, Site};
 
 /// An array is written anew when its tombstones are this share of its words.
 const WORN_SHARE: u64 = 8;
@@ -60,6 +61,8 @@ pub(super) struct Pma {
     round_max: AtomicU64,
     /// The number of the last anchor that counts on saved shards.
     epoch: AtomicU32,
+    /// Rebalances that a crash had interrupted.
+    pub completed: AtomicU64,
 }
 
 impl Pma {
@@ -79,13 +82,9 @@ impl Pma {
             counters: Counters::default(),
             round_max: ROUND_UPDATES.into(),
             epoch: epoch.into(),
+            completed: 0.into(),
             options: options.clone(),
         }
-    }
-
-    /// Takes over the space of which opening found out what is used.
-    pub(super) fn adopt(&mut self, space: Arc<Space>) {
-        self.room = Room::new(&self.options, space, self.salt());
     }
 
     /// Returns what a shard needs to know to take the updates of a round.
@@ -228,6 +227,20 @@ impl Layout for Pma {
             _ => ROUND_UPDATES.max(archive.degree_sum() / ROUND_SHARE),
         };
         self.round_max.store(round_max, Relaxed);
+    }
+
+    fn read_archive(
+        &self,
+        archive: &mut Archive<Self>,
+        log: &EdgeLog,
+        access: Access,
+    ) -> Result<()> {
+        let Recovered { shards, completed } = recovery::recover(self, log, access)?;
+        self.completed.store(completed, Relaxed);
+        *archive = Archive::new(shards, log.checkpoint().1, self.epoch());
+        archive.replay(self, log)?;
+        self.survey(archive, 0);
+        Ok(())
     }
 
     fn opened_sequence(shard: &Shard) -> u64 {

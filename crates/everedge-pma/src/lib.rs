@@ -52,13 +52,13 @@ mod verify;
 mod worn;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 pub use self::mechanisms::Mechanisms;
 pub use self::options::{PmaOptions, Rebalancing, VertexArray};
 pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
 
 use self::layout::Pma;
-use self::recovery::Recovered;
 use crate::options::Manifest;
 use everedge_live::{
     Archive, Compaction, Core, EdgeLog, Error, Live, NAMES, RING_OFFSET, Recovery, Result, Space,
@@ -119,7 +119,8 @@ impl PmaGraph {
         Ok(Self { live: Live::new(core), recovery: Recovery::default() })
     }
 
-    /// Opens a graph: reads its arrays and replays its log. Reading only, nothing is written.
+    /// Opens a graph: reads its log, and if that has something to replay, its arrays, which otherwise
+    /// the first write or view reads. Reading only, nothing is written.
     ///
     /// # Errors
     /// `Corruption` if something that was durable is damaged; `NotAGraph` or `Version` if the
@@ -134,20 +135,16 @@ impl PmaGraph {
         let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;
         let rows = has_rows.then(|| volume.open_region(ROWS)).transpose()?;
         let files = (volume.open_region(TABLE)?, volume.open_region(UNDO)?, rows);
-        let (checkpoint, next_sequence) = log.checkpoint();
-        let epoch = checkpoint.layout[2] as u32;
+        let epoch = log.checkpoint().0.layout[2] as u32;
         let space = Arc::new(Space::new(arrays, 1, Vec::new()));
-        let mut layout = Pma::new(&manifest, space, files, epoch);
-        let Recovered { shards, space, completed } =
-            recovery::recover(&layout, &log, volume.access())?;
-        layout.adopt(space);
+        let layout = Pma::new(&manifest, space, files, epoch);
         let (replayed_batches, replayed_updates) = log.untaken();
-        let mut archive = Archive::new(shards, next_sequence, epoch);
-        archive.replay(&layout, &log)?;
-        layout.survey(&archive, 0);
-        let completed_rebalances = completed;
+        let core = Core::unread(volume, manifest, layout, log);
+        if replayed_updates > 0 || core.layout.undo.has_interrupted() {
+            drop(core.settled()?);
+        }
+        let completed_rebalances = core.layout.completed.load(Relaxed);
         let recovery = Recovery { replayed_batches, replayed_updates, completed_rebalances };
-        let core = Core::new(volume, manifest, layout, log, archive);
         Ok(Self { live: Live::new(core), recovery })
     }
 

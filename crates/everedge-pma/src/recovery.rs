@@ -10,7 +10,6 @@
 //! from words; there is no flag of a normal shutdown: after a close the log is empty, which is all
 //! that a flag could say, and it cannot be stale.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use everedge_core::par;
@@ -38,7 +37,6 @@ struct Found {
 /// What opening found.
 pub(super) struct Recovered {
     pub shards: Vec<Arc<Shard>>,
-    pub space: Arc<Space>,
     /// Rebalances that a crash had interrupted.
     pub completed: u64,
 }
@@ -60,15 +58,17 @@ pub(super) fn recover(layout: &Pma, log: &EdgeLog, access: Access) -> Result<Rec
             Extent::at(region.clone(), layout.salt(), array.shape.units_at(array.unit), None);
         (array.unit == job.unit).then_some((extent, array.shape))
     })?;
-    let space = Arc::new(space(region, &found));
-    let shards = read(layout, region, &space, &found)?;
+    let mut used: Vec<_> = found.iter().map(|array| array.shape.units_at(array.unit)).collect();
+    // The first unit says whose file it is.
+    layout.room.space().adopt_used(1, &mut used)?;
+    let shards = read(layout, region, layout.room.space(), &found)?;
     check_checkpoint(layout, log, &shards)?;
     if access == Access::Write {
         let mut arrays = shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
         arrays.try_for_each(|array| array.store_headers_again(layout.epoch()))?;
         region.fence(Site::ArraysFound)?;
     }
-    Ok(Recovered { shards, space, completed })
+    Ok(Recovered { shards, completed })
 }
 
 /// Returns all arrays by their numbers.
@@ -107,20 +107,6 @@ fn find(layout: &Pma, region: &Region) -> Result<Vec<Found>> {
         }
     }
     Ok(found)
-}
-
-/// Returns the space of which the arrays have taken their units.
-fn space(region: &Region, found: &[Found]) -> Space {
-    let mut used: Vec<Range<u64>> =
-        found.iter().map(|array| array.shape.units_at(array.unit)).collect();
-    used.sort_unstable_by_key(|units| units.start);
-    // The first unit says whose file it is.
-    let (mut next, mut free) = (1, Vec::new());
-    for units in used {
-        free.push(next..units.start);
-        next = units.end;
-    }
-    Space::new(region.clone(), next, free)
 }
 
 fn read(

@@ -119,6 +119,16 @@ impl UndoLogs {
         self.region.fence(Site::ArraysFound)
     }
 
+    /// Whether a rebalance was interrupted.
+    pub(super) fn has_interrupted(&self) -> bool {
+        let newest = |undo: &Undo| {
+            let records = (0..2).filter_map(|half| self.read(undo.number, half));
+            records.max_by_key(|record| record.0)
+        };
+        let free = self.free.lock();
+        free.iter().filter_map(newest).any(|(_, interrupted)| interrupted.step != END)
+    }
+
     /// Returns the rebalances that were interrupted, each with the log to go on with.
     pub(super) fn interrupted(&self) -> Vec<(UndoLog<'_>, Interrupted)> {
         let logs = std::mem::take(&mut *self.free.lock());

@@ -1,6 +1,7 @@
 //! What writers, readers and the archiving thread of a graph share.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use everedge_core::{Edge, watch};
 use parking_lot::{Mutex, MutexGuard};
@@ -37,6 +38,8 @@ pub struct Core<L: Layout> {
     /// Where batches commit.
     pub log: EdgeLog,
     archive: Mutex<Archive<L>>,
+    /// Whether opening has left the archive to be read by its first use.
+    is_unread: AtomicBool,
     /// Why archiving failed; from then on there are no writes.
     failure: OnceLock<String>,
 }
@@ -51,7 +54,16 @@ impl<L: Layout> Core<L> {
         archive: Archive<L>,
     ) -> Self {
         let (archive, failure) = (Mutex::new(archive), OnceLock::new());
-        Self { volume, manifest, layout, log, archive, failure }
+        let is_unread = AtomicBool::new(false);
+        Self { volume, manifest, layout, log, archive, is_unread, failure }
+    }
+
+    /// Returns the graph whose archive [`Layout::read_archive`] reads when somebody first writes or
+    /// asks for a view.
+    pub fn unread(volume: Volume, manifest: Manifest<L::Options>, layout: L, log: EdgeLog) -> Self {
+        let core = Self::new(volume, manifest, layout, log, Archive::new(Vec::new(), 0, 0));
+        core.is_unread.store(true, Ordering::Relaxed);
+        core
     }
 
     /// Makes a batch durable, as far as the graph's durability asks for it; `is_alone` says that the
@@ -62,6 +74,7 @@ impl<L: Layout> Core<L> {
         }
         self.refuse_if_failed()?;
         self.check_batch(batch)?;
+        self.read_if_unread()?;
         let log = &self.log;
         log.begin_writing()?;
         if !batch.only_takes_away() {
@@ -89,6 +102,7 @@ impl<L: Layout> Core<L> {
             return Ok(None);
         }
         self.refuse_if_failed()?;
+        self.read_if_unread()?;
         log.begin_writing()?;
         if src & DELETION == 0 {
             self.make_room()?;
@@ -96,6 +110,14 @@ impl<L: Layout> Core<L> {
         match log.append_line((src, dst), weight.map(f32::to_bits))? {
             Appended::Full => Ok(None),
             Appended::At { untaken, .. } => Ok(Some(untaken >= self.threshold(1))),
+        }
+    }
+
+    /// Before something is logged: what is damaged takes nothing in.
+    fn read_if_unread(&self) -> Result<()> {
+        match self.is_unread.load(Ordering::Acquire) {
+            true => self.settled().map(drop),
+            false => Ok(()),
         }
     }
 
@@ -261,6 +283,10 @@ impl<L: Layout> Core<L> {
     /// Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive
     /// torn, and nobody reads it then.
     fn settle(&self, archive: &mut Archive<L>) -> Result<()> {
+        if self.is_unread.load(Ordering::Acquire) {
+            self.layout.read_archive(archive, &self.log, self.volume.access())?;
+            self.is_unread.store(false, Ordering::Release);
+        }
         match self.refuse_if_failed() {
             Ok(()) => self.log.make_all_durable()?,
             Err(error) if archive.is_torn => return Err(error),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use everedge_core::Homes;
+use everedge_medium::Access;
 
 use super::archive::Archive;
 use super::core::Core;
@@ -12,7 +13,7 @@ use super::divide::{Part, SIDES, Scattered, Sorter};
 use super::frozen::ShardTotals;
 use super::phases::Phases;
 use super::shard::Outcome;
-use crate::log::Checkpoint;
+use crate::log::{Checkpoint, EdgeLog};
 use crate::options::{GraphOptions, LayoutOptions};
 use crate::{Error, Result};
 
@@ -170,6 +171,19 @@ pub trait Layout: Send + Sync + Sized + 'static {
 
     /// After the rounds of an archiving, but not at opening.
     fn after_rounds(&self, _archive: &mut Archive<Self>, _taken: Taken) {}
+
+    /// Reads what opening has left for the first use, and replays the log.
+    ///
+    /// # Errors
+    /// `Corruption` if something that was durable is damaged; it is read again by the next use.
+    fn read_archive(
+        &self,
+        _archive: &mut Archive<Self>,
+        _log: &EdgeLog,
+        _access: Access,
+    ) -> Result<()> {
+        Ok(())
+    }
 
     /// All updates before this one are in the shard since it was opened: none of them is replayed.
     fn opened_sequence(shard: &Self::Shard) -> u64;

@@ -115,8 +115,19 @@ impl Space {
     /// # Errors
     /// `Corruption` if some of them overlap or lie outside of the file.
     pub fn of_used(region: Region, first: u64, used: &mut [Range<u64>]) -> Result<Self> {
+        let space = Self::new(region, first, Vec::new());
+        space.adopt_used(first, used)?;
+        Ok(space)
+    }
+
+    /// Takes over which units are in use, as [`of_used`](Self::of_used) finds them; nobody has taken
+    /// any yet.
+    ///
+    /// # Errors
+    /// As that.
+    pub fn adopt_used(&self, first: u64, used: &mut [Range<u64>]) -> Result<()> {
         used.sort_unstable_by_key(|range| range.start);
-        let (mut next, mut free) = (first, Vec::new());
+        let (region, mut next, mut free) = (&self.region, first, FreeUnits::default());
         for range in used.iter() {
             if range.start < next || range.end * UNIT_BYTES > region.len() {
                 return Err(Error::Corruption {
@@ -127,12 +138,12 @@ impl Space {
                     found: format!("units {} to {}", range.start, range.end),
                 });
             }
-            if next < range.start {
-                free.push(next..range.start);
-            }
+            free.insert(next..range.start);
             next = range.end;
         }
-        Ok(Self::new(region, next, free))
+        let mut state = self.state.lock();
+        (state.next, state.free) = (next, free);
+        Ok(())
     }
 
     /// After a block found no room: makes some, if there is some now.
