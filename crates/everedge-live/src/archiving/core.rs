@@ -220,6 +220,9 @@ impl<L: Layout> Core<L> {
     /// Puts lists in order, a step at a time, until somebody writes or `is_wanted`; does nothing yet
     /// if somebody has since the log was `written` so far. Returns whether any may be left.
     pub(super) fn put_in_order(&self, written: &mut u64, is_wanted: impl Fn() -> bool) -> bool {
+        if self.check_writable().is_err() || self.log.begin_writing().is_err() {
+            return false;
+        }
         let now = self.log.next_sequence();
         if std::mem::replace(written, now) != now {
             return true;
