@@ -73,19 +73,18 @@ impl NewRuns {
         if self.is_empty() {
             return;
         }
-        let units = |extents: &Option<Arc<Extents>>| extents.as_ref().map_or(0, |e| e.count());
         for NewRun { list, span, units: new, extents } in &self.runs {
             let lists = &mut shard.lists[*list];
-            done.freed_bytes += UNIT_BYTES * units(&lists.spans[*span].extents);
+            done.freed_bytes += UNIT_BYTES * lists.spans[*span].unit_count();
             done.written_bytes += UNIT_BYTES * (new.end - new.start);
-            shard.run_units -= units(&lists.spans[*span].extents);
+            shard.run_units -= lists.spans[*span].unit_count();
             shard.run_units += new.end - new.start;
             lists.adopt_run(*span, new.start as u32 * UNIT_LINES, extents.clone());
         }
         done.runs += self.runs.len() as u64;
         shard.lists.iter_mut().for_each(|list| list.drop_buffers());
         for space in &mut shard.spaces {
-            done.freed_bytes += UNIT_BYTES * units(&space.extents);
+            done.freed_bytes += UNIT_BYTES * space.extents.as_ref().map_or(0, |e| e.count());
             *space = ShardSpace::default();
         }
         (shard.block_count, shard.tombstone_count) = (0, 0);

@@ -56,8 +56,7 @@ pub(crate) fn encode(
     }
     shard.vertices.iter().for_each(|&bits| push_u64(words, bits));
     for span in shard.lists.iter().flat_map(|list| &list.spans) {
-        let units = span.extents.as_ref().map_or(0, |extents| extents.count());
-        words.extend([span.run, span.is_pure.into(), units as u32]);
+        words.extend([span.run, span.is_pure.into(), span.unit_count() as u32]);
         extents.extend(span.extents.clone());
     }
     for space in &shard.spaces {

@@ -54,6 +54,13 @@ pub(crate) struct Span {
     pub is_pure: bool,
 }
 
+impl Span {
+    /// Returns how many units the run has; none if there is no run.
+    pub(crate) fn unit_count(&self) -> u64 {
+        self.extents.as_ref().map_or(0, |extents| extents.count())
+    }
+}
+
 /// A buffer that would have become a block, but there was no room on the medium.
 #[derive(Debug)]
 pub(crate) struct Spill {
@@ -489,16 +496,16 @@ pub(crate) struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// Returns the list of the vertex number `index` of the run at `place`, if that is all of it.
+    /// Returns a list that is these words and nothing else.
     #[inline]
-    pub(crate) fn of_run(region: &'a Region, place: u32, index: usize) -> Self {
-        Self { words: run::entries(region, place, index).iter(), next: NO_BLOCK, base: &[], region }
+    pub(crate) fn of_words(region: &'a Region, words: &'a [AtomicU32]) -> Self {
+        Self { words: words.iter(), next: NO_BLOCK, base: &[], region }
     }
 
     /// Returns a list without words.
     #[inline]
     pub(crate) fn empty(region: &'a Region) -> Self {
-        Self { words: [].iter(), next: NO_BLOCK, base: &[], region }
+        Self::of_words(region, &[])
     }
 
     /// Returns the entries of the next block, or of the run after the last, if there is one.

@@ -6,9 +6,11 @@
 //! unit and takes whole ones. It is written once, and stands for everything that its vertices'
 //! list held up to its sequence number: blocks that follow say so. `docs/format.md` §4 draws it.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
+use everedge_core::memory::prefetch;
 
 use super::block::{LINE_BYTES, UNIT_LINES, place_salt};
 use everedge_live::crc_of_shared;
@@ -130,32 +132,57 @@ pub(crate) fn entries(region: &Region, place: u32, index: usize) -> &[AtomicU32]
     region.words(offset + 4 * u64::from(start), (end - start) as usize)
 }
 
-/// Returns where the list of each vertex of the run at `place` ends, and all entries.
-#[inline]
-pub(crate) fn lists(region: &Region, place: u32) -> (&[AtomicU32], &[AtomicU32]) {
-    let offset = u64::from(place) * LINE_BYTES;
-    let ends = region.words(offset + 4 * ENDS_START as u64, SPAN);
-    let entry_words = ends[SPAN - 1].load(Relaxed) as usize;
-    (ends, region.words(offset + 4 * ENTRIES_START as u64, entry_words))
-}
+/// A run as views read it: the words from its first on, of a file that is held.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a>(&'a [AtomicU32]);
 
-/// Starts loading where the lists of the run at `place` end into the cache, and the first of them.
-#[inline]
-pub(crate) fn prefetch_ends(region: &Region, place: u32) {
-    region.prefetch::<{ ENTRIES_START + 4 * LINE_WORDS }>(u64::from(place) * LINE_BYTES);
-}
+impl<'a> Run<'a> {
+    /// Returns the run at the line `place` of a file.
+    #[inline]
+    pub(crate) fn at(file: &'a [AtomicU32], place: u32) -> Self {
+        Self(&file[place as usize * LINE_WORDS..])
+    }
 
-/// Returns the words of entries of the vertex number `index` of the run at `place`.
-#[inline]
-pub(crate) fn len(region: &Region, place: u32, index: usize) -> u32 {
-    let (start, end) = bounds(region, place, index);
-    end - start
-}
+    /// Returns where the list of each vertex ends, and all entries.
+    #[inline]
+    pub(crate) fn lists(self) -> (&'a [AtomicU32], &'a [AtomicU32]) {
+        let (head, rest) = self.0.split_at(ENTRIES_START);
+        let ends = &head[ENDS_START..];
+        (ends, &rest[..ends[SPAN - 1].load(Relaxed) as usize])
+    }
 
-/// Starts loading where the list of the vertex number `index` lies into the cache.
-#[inline]
-pub(crate) fn prefetch_bounds(region: &Region, place: u32, index: usize) {
-    region.prefetch::<2>(bounds_offset(place, index));
+    /// Returns the entries of the vertex number `index`.
+    #[inline]
+    pub(crate) fn entries(self, index: usize) -> &'a [AtomicU32] {
+        let Range { start, end } = self.bounds(index);
+        &self.0[ENTRIES_START + start..ENTRIES_START + end]
+    }
+
+    /// Returns how many words these are.
+    #[inline]
+    pub(crate) fn len(self, index: usize) -> u32 {
+        self.bounds(index).len() as u32
+    }
+
+    /// Starts loading where lists end into the cache, and the first of them.
+    #[inline]
+    pub(crate) fn prefetch_ends(self) {
+        let words = self.0.get(..ENTRIES_START + 4 * LINE_WORDS).unwrap_or_default();
+        words.chunks(LINE_WORDS).for_each(prefetch);
+    }
+
+    /// Starts loading where the list of the vertex number `index` lies into the cache.
+    #[inline]
+    pub(crate) fn prefetch_bounds(self, index: usize) {
+        prefetch(&self.0[ENDS_START + index - 1..]);
+    }
+
+    #[inline]
+    fn bounds(self, index: usize) -> Range<usize> {
+        // The word before the first end is one of bits.
+        let [before, end] = [0, 1].map(|i| self.0[ENDS_START + index - 1 + i].load(Relaxed));
+        (if index == 0 { 0 } else { before as usize })..end as usize
+    }
 }
 
 #[inline]

@@ -17,11 +17,11 @@ use everedge_core::{
 use super::block::NO_BLOCK;
 use super::layout::Adjacency;
 use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
-use super::run::{self, SPAN};
+use super::run::{Run, SPAN};
 use super::shard::Shard;
 use super::subgraphs::Nodes;
-use everedge_live::{Archive, SHARD_SPAN, Totals, frozen_view};
-use everedge_medium::Region;
+use everedge_live::{Archive, SHARD_SPAN, Totals, UNIT_BYTES, frozen_view};
+use everedge_medium::{HeldWords, Region};
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
 const RUN_READ_AHEAD: usize = 16;
@@ -45,6 +45,8 @@ struct PureRun {
 pub struct Snapshot {
     shards: Vec<Arc<Shard>>,
     places: Places,
+    /// The words of each file of blocks.
+    files: Vec<HeldWords>,
     nodes: Nodes,
     /// By list, by id over [`SPAN`], up to the last one: the run that is all of a span's lists. What
     /// is asked for most is so found with one look.
@@ -61,6 +63,7 @@ impl Snapshot {
         Self {
             totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
             pure_runs: (0..options.list_count()).map(|list| pure_runs(&shards, list)).collect(),
+            files: held_files(&shards, &layout.places),
             shards,
             places: layout.places.clone(),
             nodes: layout.sub_graphs.nodes.clone(),
@@ -76,10 +79,7 @@ impl Snapshot {
     fn degree(&self, v: VertexId, list: usize) -> u32 {
         match self.pure_run(v, list) {
             // Close to the entries, which are likely to be asked for next.
-            Some(run) => {
-                let words = run::len(self.blocks(run), run.place, v as usize % SPAN);
-                words >> u32::from(self.totals.weighted)
-            }
+            Some(run) => self.run(run).len(v as usize % SPAN) >> u32::from(self.totals.weighted),
             None => self.list(v, list).map_or(0, |list| list.entry(local(v)).degree),
         }
     }
@@ -90,15 +90,17 @@ impl Snapshot {
     }
 
     #[inline]
-    fn blocks(&self, run: PureRun) -> &Region {
-        &self.places.blocks[run.sub_graph as usize]
+    fn run(&self, run: PureRun) -> Run<'_> {
+        Run::at(&self.files[run.sub_graph as usize], run.place)
     }
 
     // Always: what it returns is taken apart at once, if it need not pass through memory.
     #[inline(always)]
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
         let words = match (self.pure_run(v, list), self.list(v, list)) {
-            (Some(run), _) => Chain::of_run(self.blocks(run), run.place, v as usize % SPAN),
+            (Some(run), _) => {
+                Chain::of_words(&self.places.blocks[0], self.run(run).entries(v as usize % SPAN))
+            }
             (None, Some(list)) => {
                 list.warm_chain(&self.places, local(v) + READ_AHEAD, LINES_AHEAD);
                 return self.neighbors_in(list, v);
@@ -126,7 +128,7 @@ impl Snapshot {
     /// Shows the lists of a part of a run.
     #[inline]
     fn visit_run<V: ListVisitor>(&self, run: PureRun, range: Range<VertexId>, visitor: &mut V) {
-        let (ends, entries) = run::lists(self.blocks(run), run.place);
+        let (ends, entries) = self.run(run).lists();
         let start_of = |index: usize| match index {
             0 => 0,
             _ => ends[index - 1].load(Relaxed) as usize,
@@ -274,7 +276,7 @@ impl GraphView for Snapshot {
             let first = part.start as usize % SPAN;
             match (self.pure_run(part.start, list), self.list(part.start, list)) {
                 (Some(run), _) => {
-                    let (ends, _) = run::lists(self.blocks(run), run.place);
+                    let (ends, _) = self.run(run).lists();
                     let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) };
                     for (v, end) in part.zip(&ends[first..]) {
                         let end = end.load(Relaxed);
@@ -298,7 +300,7 @@ impl GraphView for Snapshot {
         if let Some(&v) = vertices.get(2 * READ_AHEAD) {
             match (self.pure_run(v, list), self.list(v, list)) {
                 (Some(run), _) => {
-                    run::prefetch_bounds(self.blocks(run), run.place, v as usize % SPAN);
+                    self.run(run).prefetch_bounds(v as usize % SPAN);
                 }
                 (None, Some(list)) => list.table.prefetch(local(v)),
                 (None, None) => {}
@@ -307,8 +309,7 @@ impl GraphView for Snapshot {
         if let Some(&v) = vertices.get(READ_AHEAD) {
             match (self.pure_run(v, list), self.list(v, list)) {
                 (Some(run), _) => {
-                    let (blocks, index) = (self.blocks(run), v as usize % SPAN);
-                    prefetch(run::entries(blocks, run.place, index));
+                    prefetch(self.run(run).entries(v as usize % SPAN));
                 }
                 (None, Some(list)) => list.warm_chain(&self.places, local(v), 1),
                 (None, None) => {}
@@ -327,7 +328,7 @@ impl GraphView for Snapshot {
             match (self.pure_run(part.start, list), self.list(part.start, list)) {
                 (Some(run), _) => {
                     if let Some(next) = self.pure_run(part.end, list) {
-                        run::prefetch_ends(self.blocks(next), next.place);
+                        self.run(next).prefetch_ends();
                     }
                     self.visit_run(run, part, visitor);
                 }
@@ -419,6 +420,20 @@ impl Iterator for WeightedNeighbors<'_> {
             }
         }
     }
+}
+
+/// Holds the words of each file up to the end of the last run there: it stays where it is while a
+/// view has it.
+fn held_files(shards: &[Arc<Shard>], places: &Places) -> Vec<HeldWords> {
+    let end_in = |sub_graph: usize| {
+        let lists = shards.iter().flat_map(|shard| &shard.lists);
+        let spans = lists.filter(|list| list.sub_graph == sub_graph).flat_map(|list| &list.spans);
+        let last = spans.filter(|span| span.is_pure).max_by_key(|span| span.run);
+        let units = last.and_then(|span| span.extents.as_ref()?.units().pop());
+        units.map_or(0, |units| units.end * UNIT_BYTES)
+    };
+    let held = |(number, file): (usize, &Region)| file.hold(0, (end_in(number) / 4) as usize);
+    places.blocks.iter().enumerate().map(held).collect()
 }
 
 /// Returns the pure run of each span, up to the last one that is; of none where few of the ids up to

@@ -111,7 +111,8 @@ impl Shard {
                 let header = is_inside(region, span.run).then(|| run::read(region, salt, span.run));
                 let header = header
                     .flatten()
-                    .filter(|header| (header.0.first_vertex, header.0.list) == (first, number));
+                    .filter(|(header, _)| (header.first_vertex, header.list) == (first, number))
+                    .filter(|(header, _)| span.unit_count() == header.units());
                 let what = || format!("the run of the vertices from {first} on");
                 f(header.map(|_| Piece::Run).ok_or_else(|| damaged(region, span.run, what())))?;
             }
