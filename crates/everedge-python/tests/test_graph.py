@@ -297,8 +297,8 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     with everedge.Graph(path) as graph:
         assert graph.snapshot().num_edges == 100
-        # Its lists are taken over if it left them in shared memory, or all is replayed.
-        assert graph.recovery().replayed_batches in (0, 50)
+        # What a pause has put in order is saved already.
+        assert graph.recovery().replayed_batches <= 50
         assert graph.verify().ok
 
 

@@ -9,7 +9,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use everedge::{Choices, Graph, GraphOptions, IngestOptions, Kernel, Layout, Parameters};
+use everedge::{
+    AdjacencyOptions, Choices, Graph, GraphOptions, IngestOptions, Kernel, Layout, Parameters,
+    Phases, PmaOptions,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -167,8 +170,12 @@ struct Library {
 impl Library {
     fn ingest(layout: Layout, file: &Path, flags: &[&str]) -> Self {
         let has = |flag: &str| flags.contains(&flag);
+        // Without a thread that archives, a graph that is dropped leaves its log to be replayed.
+        let phases = Phases::InTurn;
         let options = GraphOptions {
             layout,
+            adjacency: AdjacencyOptions { phases, ..AdjacencyOptions::default() },
+            pma: PmaOptions { phases, ..PmaOptions::default() },
             directed: !has("--undirected"),
             simple: has("--simple"),
             ..GraphOptions::default()
