@@ -46,6 +46,7 @@ pub(crate) fn encode(
     entry_words: usize,
     words: &mut Vec<u32>,
 ) -> (usize, Vec<Arc<Extents>>) {
+    debug_assert!(shard.unread.is_none(), "the lists are there");
     let mut extents = Vec::new();
     words.clear();
     words.extend([0; IMAGE_HEAD_WORDS]);

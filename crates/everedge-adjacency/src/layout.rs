@@ -9,7 +9,7 @@ use everedge_core::Homes;
 use everedge_core::par::{self, PerThread};
 use everedge_live::{
     Archive, Checkpoint, Compaction, Core, Error, Images, Layout, OpenReserve, Outcome, Pace,
-    Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Taken, UNIT_BYTES,
+    Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Space, Taken, UNIT_BYTES,
 };
 use everedge_medium::{Region, Site};
 use parking_lot::Mutex;
@@ -31,8 +31,6 @@ const COMPACT_SHARDS_MAX: usize = 64;
 
 /// The most shards that are compacted in a pause before it is looked whether it lasts.
 const ORDER_SHARDS_MAX: usize = 32;
-/// The longest run is taken to be at most this share of a shard.
-const LONGEST_SHARE: u64 = 8;
 
 /// The layout of one open graph.
 pub(crate) struct Adjacency {
@@ -45,8 +43,9 @@ pub(crate) struct Adjacency {
     /// None where bytes are gone with the process.
     pub images: Option<Images>,
     pub salt: u32,
-    /// Units of the largest shard.
+    /// Units of the largest shard, and of the longest run.
     largest: AtomicU64,
+    longest_run: AtomicU64,
     /// Why the medium did not take a block, unless it was only full.
     failure: Mutex<Option<Error>>,
 }
@@ -68,6 +67,7 @@ impl Adjacency {
             images: None,
             salt: manifest.salt(),
             largest: AtomicU64::new(0),
+            longest_run: AtomicU64::new(0),
             failure: Mutex::default(),
             options,
         })
@@ -149,23 +149,30 @@ impl Adjacency {
 
     /// Returns what must be free for the largest shard, and its image, to be written anew.
     fn reserve(&self) -> Room {
-        let largest = self.largest.load(Relaxed);
-        let units = largest + self.images.as_ref().map_or(0, Images::longest);
-        Room { units: units + units / 8, longest: largest / LONGEST_SHARE }
+        let units = self.largest.load(Relaxed) + self.images.as_ref().map_or(0, Images::longest);
+        Room { units: units + units / 8, longest: self.longest_run.load(Relaxed) }
     }
 
     /// After opening: leaves free what the largest shard may need.
     pub(crate) fn adopt_reserve(&self, shards: &[Arc<Shard>]) {
-        let largest = shards.iter().map(|shard| shard.unit_count()).max().unwrap_or(0);
-        self.largest.store(largest, Relaxed);
+        shards.iter().for_each(|shard| self.note_size(shard));
         self.sub_graphs.spaces().for_each(|space| space.adopt_reserve(self.reserve()));
+    }
+
+    /// Notes what a shard needs to be written anew.
+    fn note_size(&self, shard: &Shard) {
+        self.largest.fetch_max(shard.unit_count(), Relaxed);
+        self.longest_run.fetch_max(shard.longest_run(), Relaxed);
     }
 
     /// Leaves free what the largest shard may need, and what the log says that no image does yet.
     fn keep_reserve(&self, logged_bytes: u64) -> Result<()> {
         // An update takes 8 or 12 bytes of the log and, in two lists, 8 or 16 of runs.
         let more = logged_bytes * 4 / 3 / UNIT_BYTES;
-        self.sub_graphs.spaces().try_for_each(|space| space.keep_reserve(self.reserve(), more))
+        let keep = |space: &Arc<Space>| space.keep_reserve(self.reserve(), more);
+        // A full one does not end the others' reserve.
+        let kept: Vec<Result<()>> = self.sub_graphs.spaces().map(keep).collect();
+        kept.into_iter().collect()
     }
 
     /// Lets what was left free be taken until what is returned is dropped.
@@ -182,7 +189,11 @@ impl Adjacency {
         done: &mut Compaction,
     ) -> Result<()> {
         let _open = self.open_reserve();
-        shards.try_for_each(|number| self.compact(core, archive, number..number + 1, done))
+        shards.try_for_each(|number| {
+            self.compact(core, archive, number..number + 1, done)?;
+            // Its runs may have found room before, and its image not.
+            if archive.is_unsaved(number) { core.save(archive, &[number]) } else { Ok(()) }
+        })
     }
 
     /// Compacts some shards, which count when they are saved, and adds to what was done.
@@ -335,7 +346,7 @@ impl Layout for Adjacency {
                     Err(error) => return Err(error),
                 }
             }
-            self.largest.fetch_max(shared.unit_count(), Relaxed);
+            self.note_size(shared);
             buffers.with(|words| {
                 let (head_words, extents) = image::encode(shared, entry_words, words);
                 images.store(*number, (sequence, epoch), (words, head_words), extents)
@@ -432,7 +443,7 @@ impl Layout for Adjacency {
         let entry_words = options.entry_words();
         match paused {
             true => {
-                options.tuning.compaction != Compacting::Naive
+                options.tuning.merges_in_pauses()
                     && compact_due(core, ORDER_SHARDS_MAX, Shard::is_out_of_order)
             }
             false => {
@@ -466,8 +477,17 @@ fn compact_due(core: &Core<Adjacency>, shards_max: usize, is_due: impl Fn(&Shard
     }
     let mut done = Compaction::default();
     let compacted = core.layout.compact(core, &mut archive, first..first + count, &mut done);
-    // Without room for it, it can wait.
-    compacted.inspect_err(|error| core.fail_unless_full(error)).is_ok()
+    match &compacted {
+        Ok(()) => {}
+        // Without room it can wait.
+        Err(Error::NoSpace { .. }) => {
+            core.layout.sub_graphs.spaces().for_each(|space| space.forget_missing());
+        }
+        // Whoever asks for what is damaged is told.
+        Err(Error::Corruption { .. }) => {}
+        Err(error) => core.fail_unless_full(error),
+    }
+    compacted.is_ok()
 }
 
 /// Compacts the shards of a range, a group at a time; others go on in between.

@@ -8,7 +8,7 @@
 //! batch ──► edge log (medium) ──buffering──► vertex buffers (DRAM) ──flushing──► blocks (medium)
 //!           one fence a batch    per shard    16 … 256 bytes       one XPLine    chain a vertex
 //! ```
-//! Files: `log` (docs/format.md §3), `blocks` (§4), `images` and `shards` (§5). A shard keeps the lists of 4,096 vertices.
+//! Files: `log` (docs/format.md §3), `blocks` (§4), `shards` (§5). A shard keeps the lists of 4,096 vertices.
 //!
 //! # Invariants
 //! - A1: an update is in the log, or in the image that counts of every shard that it concerns.

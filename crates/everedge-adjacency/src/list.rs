@@ -393,6 +393,11 @@ impl List {
         self.spills.iter().flat_map(|(&local, spills)| spills.iter().map(move |s| (local, s)))
     }
 
+    /// Returns how many words were spilled.
+    pub(crate) fn spilled_word_count(&self) -> u64 {
+        self.all_spills().map(|(_, spill)| spill.words.len() as u64).sum()
+    }
+
     fn spilled(&self, local: usize) -> impl DoubleEndedIterator<Item = &Spill> {
         self.spills.get(&(local as u32)).into_iter().flatten()
     }

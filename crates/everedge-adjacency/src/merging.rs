@@ -10,7 +10,8 @@
 //! # Invariants
 //! - M1: what merging writes beside writers is at most twice what was written as blocks since the
 //!   last time.
-//! - M2: what it writes while they pause is at most eight times what came since the last time.
+//! - M2: what it writes while they pause, images and all, is at most eight times what came since the
+//!   last time.
 //!
 //! # Cost
 //! By M1 each byte of a block costs at most two more, however large the graph becomes. Where
@@ -30,6 +31,8 @@ pub(super) const IO_THRESHOLD: u32 = 8;
 const UNITS_MIN: u64 = 4096 / UNIT_BYTES;
 /// What merging writes for what was written as blocks, at most (M1).
 const WRITTEN_RATIO_MAX: u64 = 2;
+/// A vertex takes so many bytes of the image that is saved with them.
+const ROW_BYTES: u64 = 12;
 /// In a pause lists are merged if this share of a shard is not in runs (M2).
 const ORDER_SHARE: u64 = 8;
 /// Lists without a run are merged if that saves the reads of so many percent of their blocks.
@@ -42,10 +45,15 @@ impl AdjacencyOptions {
             return false;
         }
         match self.merging.unwrap_or(Merging::Never) {
-            Merging::Never => false,
+            Merging::Never | Merging::InPauses => false,
             Merging::Always => true,
             Merging::Adaptive => thread_count < self.io_threshold.unwrap_or(IO_THRESHOLD) as usize,
         }
+    }
+
+    /// Whether lists are merged when writers pause.
+    pub(super) fn merges_in_pauses(&self) -> bool {
+        self.compaction != Compacting::Naive && self.merging != Some(Merging::Never)
     }
 }
 
@@ -63,11 +71,20 @@ impl Shard {
             && pays(self.run_units(entry_words))
     }
 
-    /// Whether merging the lists is worth it while writers pause: what is not in runs is a share of
-    /// the whole (M2).
+    /// Whether merging the lists is worth it while writers pause (M2). Those that nobody has asked for
+    /// since the graph was opened stay as they are.
     pub(super) fn is_out_of_order(&self) -> bool {
-        let loose = self.unit_count() - self.run_units;
-        loose >= UNITS_MIN && ORDER_SHARE * loose >= self.unit_count()
+        let may_pay = ORDER_SHARE * self.loose_units() >= self.run_units.max(UNITS_MIN);
+        if self.unread.is_some() || !may_pay {
+            return false;
+        }
+        let entries = || self.lists.iter().flat_map(|list| list.table.entries());
+        let buffered: u64 = entries().map(|entry| 4 * u64::from(entry.buffered)).sum();
+        let blocks: u64 = self.spaces.iter().map(|space| space.unit_count).sum();
+        let loose_bytes = UNIT_BYTES * blocks + buffered;
+        let rows = entries().filter(|entry| entry.degree > 0).count() as u64;
+        let written_bytes = UNIT_BYTES * self.run_units + loose_bytes + ROW_BYTES * rows;
+        loose_bytes >= UNIT_BYTES * UNITS_MIN && ORDER_SHARE * loose_bytes >= written_bytes
     }
 
     fn is_in_pieces(&self) -> bool {

@@ -42,6 +42,8 @@ text_form!(Deleting, "deletion", Deleting::ByRound = "by-round", Deleting::Naive
 pub enum Merging {
     /// Only when the graph is compacted.
     Never,
+    /// When writers pause, as all that follow do too.
+    InPauses,
     /// To compare with: however many threads read.
     Always,
     /// While the I/O concurrency, the number of threads for loops, is below the threshold.
@@ -52,6 +54,7 @@ text_form!(
     Merging,
     "merging",
     Merging::Never = "never",
+    Merging::InPauses = "in-pauses",
     Merging::Always = "always",
     Merging::Adaptive = "adaptive"
 );
@@ -100,7 +103,7 @@ pub struct AdjacencyOptions {
     /// Lists are compacted by themselves, those of 4,096 vertices at a time, when so many percent
     /// of what they hold are deleted; 0 is never.
     pub compact_percent: u32,
-    /// When lists are merged. None is what suits the medium: adaptive on a file, never elsewhere.
+    /// When lists are merged. None is what suits the medium: adaptive on a file, in pauses elsewhere.
     pub merging: Option<Merging>,
     /// The number of threads from which adaptive merging leaves lists alone. None is what the
     /// device is measured to need: the smallest of 1, 2, 4, 8 and 16 threads at which random reads
@@ -158,7 +161,7 @@ impl AdjacencyOptions {
         let is_file = volume.options().kind == MediumKind::File;
         let granularity = if is_file { volume.granularity() } else { 256 };
         self.wide_buffer_bytes.get_or_insert(granularity.max(self.buffer_bytes_max));
-        let suitable = if is_file { Merging::Adaptive } else { Merging::Never };
+        let suitable = if is_file { Merging::Adaptive } else { Merging::InPauses };
         if *self.merging.get_or_insert(suitable) == Merging::Adaptive {
             let measured = || is_file.then(|| volume.measure_io_threshold()).flatten();
             self.io_threshold.get_or_insert_with(|| measured().unwrap_or(IO_THRESHOLD));

@@ -129,11 +129,24 @@ impl Shard {
         })
     }
 
-    /// Returns about how many units the lists take when they are written anew.
+    /// Returns how many units the lists take at most when they are written anew.
     pub(crate) fn unit_count(&self) -> u64 {
-        let buffered: u64 = self.lists.iter().map(List::buffer_bytes).sum();
+        self.run_units + self.loose_units()
+    }
+
+    /// Returns how many of them are not of runs: those of blocks, and of what is in memory.
+    pub(crate) fn loose_units(&self) -> u64 {
+        let of_list = |list: &List| list.buffer_bytes() + 4 * list.spilled_word_count();
+        let in_memory: u64 = self.lists.iter().map(of_list).sum();
         let of_blocks: u64 = self.spaces.iter().map(|space| space.unit_count).sum();
-        self.run_units + of_blocks + buffered / UNIT_BYTES
+        of_blocks + in_memory.div_ceil(UNIT_BYTES)
+    }
+
+    /// Returns how many units the longest run takes at most when the lists are written anew: all that
+    /// is loose may be of one span.
+    pub(crate) fn longest_run(&self) -> u64 {
+        let spans = self.lists.iter().flat_map(|list| &list.spans);
+        spans.map(Span::unit_count).max().unwrap_or(0) + self.loose_units()
     }
 
     /// Whether what was deleted is so many percent of what the lists hold: a tombstone stands for
@@ -250,16 +263,31 @@ impl Shard {
     /// # Errors
     /// `NoSpace` if the medium is full; what is not written stays in memory.
     pub(crate) fn flush_all(&mut self, context: &Context, sequence: u64) -> Result<()> {
-        for list in 0..self.lists.len() {
-            for local in 0..SHARD_SPAN {
-                let entry = self.lists[list].entry(local);
-                if entry.has_spills || entry.buffered > 0 {
-                    self.flush(context, list, local, sequence)?;
-                }
-            }
+        let flushed = (0..self.lists.len()).try_for_each(|list| {
+            let wanted = |entry: Entry| entry.has_spills || entry.buffered > 0;
+            self.flush_those(context, list, sequence, wanted)?;
             self.lists[list].drop_buffers();
+            Ok(())
+        });
+        // Also what was written before there was no room: it is linked.
+        context.sub_graphs.drain(Site::Block)?;
+        flushed
+    }
+
+    /// Flushes those vertices of a list of which a row says so.
+    fn flush_those(
+        &mut self,
+        context: &Context,
+        list: usize,
+        sequence: u64,
+        wanted: impl Fn(Entry) -> bool,
+    ) -> Result<()> {
+        for local in 0..SHARD_SPAN {
+            if wanted(self.lists[list].entry(local)) {
+                self.flush(context, list, local, sequence)?;
+            }
         }
-        context.sub_graphs.drain(Site::Block)
+        Ok(())
     }
 
     /// Writes what was spilled, and what is buffered behind it, as blocks.
@@ -267,14 +295,11 @@ impl Shard {
     /// # Errors
     /// `NoSpace` if the medium is still full.
     pub(crate) fn flush_spills(&mut self, context: &Context, sequence: u64) -> Result<()> {
-        for list in 0..self.lists.len() {
-            for local in 0..SHARD_SPAN {
-                if self.lists[list].entry(local).has_spills {
-                    self.flush(context, list, local, sequence)?;
-                }
-            }
-        }
-        context.sub_graphs.drain(Site::Block)
+        let flushed = (0..self.lists.len()).try_for_each(|list| {
+            self.flush_those(context, list, sequence, |entry| entry.has_spills)
+        });
+        context.sub_graphs.drain(Site::Block)?;
+        flushed
     }
 
     /// Returns whether [`Self::flush_all`] has something to do.

@@ -1,4 +1,5 @@
-//! Opening: reads the headers of every array, completes rebalances, and finds the free space. Lists
+//! Opening, or the first use after one with nothing to replay: reads the headers of every array,
+//! completes rebalances, and finds the free space. Lists
 //! are looked at before the first change or view (`restore.rs`).
 //!
 //! What is found may not be durable: a process that was killed leaves it in the processor's caches, one

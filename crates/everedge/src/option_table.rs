@@ -382,11 +382,11 @@ static TABLE: [GraphOption; 32] = [
     },
     GraphOption {
         name: "merging",
-        kind: OptionKind::Word(&["never", "always", "adaptive"]),
+        kind: OptionKind::Word(&["never", "in-pauses", "always", "adaptive"]),
         group: OptionGroup::Tuning,
-        about: "When lists that came in pieces are written anew as one by themselves: never, always, \
-                or adaptive: while threads are fewer than the threshold [default: adaptive on a \
-                file, else never]",
+        about: "When lists that came in pieces are written anew as one by themselves: never, \
+                in-pauses of the writers, always, or adaptive: in pauses and while threads are \
+                fewer than the threshold [default: adaptive on a file, else in-pauses]",
         put: |options, word| put_some(&mut options.adjacency.merging, word),
         get: |options| json!(options.adjacency.merging),
     },

@@ -66,11 +66,14 @@ impl LiveGraph {
         })
     }
 
+    /// Opens a graph, and has it read what an opening leaves to the first use.
     pub(crate) fn open(volume: Volume, layout: Layout) -> Result<Self> {
-        Ok(match layout {
+        let graph = match layout {
             Layout::Adjacency => Self::Adjacency(Box::new(AdjacencyGraph::open(volume)?)),
             Layout::Pma => Self::Pma(Box::new(PmaGraph::open(volume)?)),
-        })
+        };
+        graph.changes()?;
+        Ok(graph)
     }
 
     pub(crate) fn apply(&self, batch: &Batch) -> Result<()> {

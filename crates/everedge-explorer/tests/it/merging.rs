@@ -64,6 +64,7 @@ fn check(graph: &AdjacencyGraph, model: &Model, when: &str) {
 fn lists_are_merged_by_themselves_below_the_threshold_only() {
     let cases = [
         (Merging::Never, None, 1, false),
+        (Merging::InPauses, None, 1, false),
         (Merging::Always, None, 2, true),
         (Merging::Adaptive, Some(2), 1, true),
         (Merging::Adaptive, Some(2), 2, false),
@@ -167,7 +168,7 @@ fn what_is_left_open_is_chosen_at_creation_and_kept() {
     let medium = MediumKind::Pmem { emulated: true };
     let graph = create("pmem", GraphOptions { medium, ..options(None, None) });
     let found = &graph.manifest().options.tuning;
-    assert_eq!((found.merging, found.io_threshold), (Some(Merging::Never), None));
+    assert_eq!((found.merging, found.io_threshold), (Some(Merging::InPauses), None));
     assert_eq!(found.wide_buffer_bytes, Some(256));
 
     let given = GraphOptions {

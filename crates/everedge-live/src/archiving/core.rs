@@ -162,6 +162,9 @@ impl<L: Layout> Core<L> {
     fn append(&self, batch: &Batch, is_alone: bool) -> Result<(u64, u64)> {
         let log = &self.log;
         let needed = log.bytes_for(batch);
+        // The ring begins anew only while it is empty.
+        let alone = (needed > log.capacity() && !is_alone).then(|| log.keep_others_out());
+        let is_alone = is_alone || alone.is_some();
         let mut is_ring_fresh = false;
         loop {
             let full = match log.append(batch, is_alone) {
@@ -174,13 +177,12 @@ impl<L: Layout> Core<L> {
             self.refuse_if_failed()?;
             self.save_all(&mut *self.settled()?)?;
             match full {
-                None if needed > log.capacity() => log.restart_ring(2 * needed)?,
+                None if needed > log.capacity() => drop(log.restart_ring(2 * needed)?),
                 None => {}
                 Some(error) if was_empty && is_ring_fresh => return Err(error),
                 Some(_) => {
                     // The part of the file that the head has passed is room enough.
-                    log.restart_ring(log.allocated().max(needed))?;
-                    is_ring_fresh = true;
+                    is_ring_fresh = log.restart_ring(log.allocated().max(needed))?;
                 }
             }
         }
@@ -217,8 +219,9 @@ impl<L: Layout> Core<L> {
         while !self.is_due(1) && L::put_in_order(self, false) {}
     }
 
-    /// Puts lists in order, a step at a time, until somebody writes or `is_wanted`; does nothing yet
-    /// if somebody has since the log was `written` so far. Returns whether any may be left.
+    /// Puts lists in order, a step at a time, until somebody writes or `is_wanted`. `written` is the
+    /// end of the log when this was last called: if somebody has written since, nothing is done yet.
+    /// Returns whether any lists may be left.
     pub(super) fn put_in_order(&self, written: &mut u64, is_wanted: impl Fn() -> bool) -> bool {
         if self.check_writable().is_err() || self.log.begin_writing().is_err() {
             return false;
@@ -291,15 +294,13 @@ impl<L: Layout> Core<L> {
             self.is_unread.store(false, Ordering::Release);
         }
         match self.refuse_if_failed() {
-            Ok(()) => self.log.make_all_durable()?,
+            Ok(()) => self.log.make_all_durable().inspect_err(|error| self.fail(error))?,
             Err(error) if archive.is_torn => return Err(error),
             Err(_) => {}
         }
-        let unwinding = Unwinding(self);
         archive.is_torn = true;
-        let taken = watch::undisturbed(|| archive.take_all(&self.layout, &self.log));
+        let taken = self.undisturbed(|| archive.take_all(&self.layout, &self.log));
         archive.is_torn = taken.is_err();
-        std::mem::forget(unwinding);
         if let Some(error) = self.layout.failure() {
             self.fail(&error);
         }
@@ -329,7 +330,7 @@ impl<L: Layout> Core<L> {
             Err(Error::NoSpace { .. }) => return self.log.make_all_durable(),
             outcome => outcome?,
         }
-        self.log.restart_ring(self.layout.options().log_bytes)?;
+        let _restarted = self.log.restart_ring(self.layout.options().log_bytes)?;
         self.layout.shrink()
     }
 
@@ -339,7 +340,7 @@ impl<L: Layout> Core<L> {
     /// As [`Layout::flush`].
     pub fn flush(&self, archive: &mut Archive<L>) -> Result<()> {
         self.refuse_if_failed()?;
-        watch::undisturbed(|| self.layout.flush(archive))
+        self.undisturbed(|| self.layout.flush(archive))
             .inspect_err(|error| self.fail_unless_full(error))
     }
 
@@ -377,8 +378,16 @@ impl<L: Layout> Core<L> {
     /// As [`Layout::save`].
     pub fn save(&self, archive: &mut Archive<L>, numbers: &[usize]) -> Result<()> {
         self.refuse_if_failed()?;
-        watch::undisturbed(|| archive.save(&self.layout, &self.log, numbers))
+        self.undisturbed(|| archive.save(&self.layout, &self.log, numbers))
             .inspect_err(|error| self.fail_unless_full(error))
+    }
+
+    /// Does what nothing may cancel; if it panics, all is refused from then on.
+    fn undisturbed<R>(&self, work: impl FnOnce() -> R) -> R {
+        let unwinding = Unwinding(self);
+        let done = watch::undisturbed(work);
+        std::mem::forget(unwinding);
+        done
     }
 
     /// Refuses later writes after an error, unless the medium was only full.

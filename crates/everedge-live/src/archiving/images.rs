@@ -278,6 +278,7 @@ impl Images {
             for offset in wiped {
                 directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
             }
+            directory.drain(Site::ShardWipe)?;
         }
         let units = |image: &FoundImage| image.units().map(|units| units.end - units.start).sum();
         let longest = AtomicU64::new(found.iter().map(units).max().unwrap_or(0));
@@ -514,6 +515,8 @@ impl Images {
             let offset = row.offset + slot as u64 * SLOT_BYTES;
             self.directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
         }
+        // After a failed fence nothing is written any more.
+        let _drained = self.directory.drain(Site::ShardWipe);
     }
 }
 

@@ -113,6 +113,8 @@ impl<L: Layout> Live<L> {
     /// As [`Self::apply`].
     pub fn delete(&self, edges: impl Iterator<Item = Edge>) -> Result<Changes> {
         let batch = Batch::deletions(edges, self.core.manifest.options.weighted)?;
+        // Of what the log's lock guards, a forked child may never get hold.
+        self.core.refuse_if_forked()?;
         let _alone = self.core.log.keep_others_out();
         let before = self.changes()?;
         self.commit(&batch, true)?;
@@ -127,6 +129,8 @@ impl<L: Layout> Live<L> {
     where
         L::Snapshot: LiveView,
     {
+        // Of what the log's lock guards, a forked child may never get hold.
+        self.core.refuse_if_forked()?;
         let _alone = self.core.log.keep_others_out();
         let before = self.changes()?;
         let snapshot = self.snapshot()?;

@@ -55,7 +55,7 @@ impl<L: Layout> Archiver<L> {
     /// After something was logged: has it archived if there is enough, and put in order when writers
     /// pause. Waits only if archiving is far behind.
     pub(super) fn call(&self, is_due: bool) {
-        if !is_due && (self.is_noticed.load(Relaxed) || self.is_noticed.swap(true, Relaxed)) {
+        if !is_due && self.is_noticed.load(Relaxed) {
             return;
         }
         let phases = self.core.layout.pace().phases;
@@ -64,6 +64,7 @@ impl<L: Layout> Archiver<L> {
             (true, true) => self.core.archive_if_due(),
             (true, false) => {}
             (false, true) => self.calls.call(|| self.core.is_far_behind()),
+            (false, false) if self.is_noticed.swap(true, Relaxed) => {}
             (false, false) => self.calls.notice(),
         }
     }

@@ -163,7 +163,7 @@ impl Space {
     }
 
     /// Leaves `reserve` free from now on, for whoever [opens](Self::open_reserve) it: the file grows
-    /// if there is less. While the medium has plenty, `more` units need not be there yet.
+    /// if there is less. It leaves `more` units free as well, unless the medium has plenty of room.
     ///
     /// # Errors
     /// `NoSpace` if the medium is full; what is there is left free all the same.
@@ -179,7 +179,14 @@ impl Space {
         }
     }
 
-    /// Leaves so much free from now on, if it is.
+    /// After something found no room that need not be done: nobody waits for what it missed.
+    pub fn forget_missing(&self) {
+        let mut state = self.state.lock();
+        state.missing = Room::default();
+        self.is_full.store(!self.room_in(&state).has(state.reserve), Relaxed);
+    }
+
+    /// Leaves so much free from now on; less, if less is free now.
     pub fn adopt_reserve(&self, reserve: Room) {
         self.state.lock().reserve = reserve;
     }
@@ -301,7 +308,7 @@ impl Space {
                 taken.expect("the file has grown for it")
             }
         };
-        self.populate(state)?;
+        self.populate(state).inspect_err(|_| self.give_back([taken.clone()]))?;
         Ok(taken)
     }
 

@@ -32,7 +32,7 @@
 //! # Concurrency
 //! `state` orders appends, and opens windows of lines that are appended without it (`window.rs`);
 //! whoever needs the head closes the window first. A record counts as durable when all before it
-//! are. A batch's fence is never waited for under `state`, unless a window opens; an anchor's is.
+//! are. A fence is waited for under `state` only where a window opens or the ring begins anew.
 //!
 //! # Recovery
 //! Read from the tail to the first record that is not whole. A record found whole further on that
@@ -582,9 +582,12 @@ impl EdgeLog {
         self.make_durable(head)
     }
 
-    /// Returns the records that have not been taken, fenced or not.
+    /// Returns the stored records that have not been taken, fenced or not: up to the first that is
+    /// still being stored.
     pub fn untaken_records(&self) -> Vec<Record> {
-        self.lock().untaken_records().copied().collect()
+        let state = self.lock();
+        let (end, _) = state.stores.end((state.head, state.next_sequence));
+        state.untaken_records().filter(|record| record.start() < end).copied().collect()
     }
 
     /// Takes the fenced records that have not been taken.

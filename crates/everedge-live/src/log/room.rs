@@ -79,13 +79,16 @@ impl EdgeLog {
     }
 
     /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
-    /// the rest of the file but for what deletions need; does nothing if the log is not empty.
-    pub fn restart_ring(&self, capacity: u64) -> Result<()> {
+    /// the rest of the file but for what deletions need. Returns false, and does nothing, if the log is
+    /// not empty.
+    pub fn restart_ring(&self, capacity: u64) -> Result<bool> {
+        // Nobody flushes meanwhile what may be given back.
+        let _fencing = self.fencing.lock();
         let _anchoring = self.anchoring.lock();
         // Nobody appends meanwhile: positions lie elsewhere from now on.
         let mut state = self.lock();
         if state.head != state.anchor.tail {
-            return Ok(());
+            return Ok(false);
         }
         let mut anchor = state.anchor;
         anchor.counter += 1;
@@ -97,7 +100,8 @@ impl EdgeLog {
         state.anchor = anchor;
         let end = RING_OFFSET + anchor.allocated;
         state.populated = state.populated.min(end);
-        self.region.shrink(end.next_multiple_of(8))
+        self.region.shrink(end.next_multiple_of(8))?;
+        Ok(true)
     }
 
     /// Makes a changed anchor durable, in place of the older one. The caller holds `anchoring`.
