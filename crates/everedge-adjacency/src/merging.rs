@@ -153,10 +153,31 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_writes_no_more_than_eight_times_what_came() {
+        let graph = graph(Merging::InPauses);
+        insert(&graph, (0..40_000).map(|e| (e % 4000, e % 3999)));
+        let is_due = || graph.live.core.settled().unwrap().shards[0].is_out_of_order();
+        assert!(is_due());
+        graph.put_in_order();
+        assert!(!is_due() && graph.live.core.archive().shards[0].run_units > 0);
+        let mut batches = 0;
+        while !is_due() {
+            insert(&graph, (0..100).map(|e| (40 * e, batches)));
+            batches += 1;
+        }
+        // Two words each of 40,000 and what came, and of at most 8,000 rows, in eight parts.
+        let written = 4 * 2 * 40_000 + ROW_BYTES as u32 * 8000;
+        assert!(8 * 4 * 2 * 100 * batches >= written, "{batches} batches");
+        graph.put_in_order();
+        assert!(!is_due());
+    }
+
+    #[test]
     fn adaptive_merging_ends_at_the_threshold() {
         let merges = |merging, threads| options(merging).merges(threads);
         assert!((1..=32).all(|threads| merges(Merging::Always, threads)));
         assert!(!(1..=32).any(|threads| merges(Merging::Never, threads)));
+        assert!(!(1..=32).any(|threads| merges(Merging::InPauses, threads)));
         assert!(merges(Merging::Adaptive, 3) && !merges(Merging::Adaptive, 4));
         let unknown = AdjacencyOptions { io_threshold: None, ..options(Merging::Adaptive) };
         assert!(unknown.merges(7) && !unknown.merges(8));

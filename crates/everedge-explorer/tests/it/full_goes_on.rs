@@ -20,6 +20,8 @@ const MEDIUM_MIB: u32 = 24;
 /// What another program takes of it for a while.
 const FILLER_BYTES: usize = 4 << 20;
 const VERTEX_BOUND: u64 = 40_000;
+/// A vertex whose list is one run with those of its neighbors by number.
+const HUB: VertexId = 77;
 const BATCH_EDGES: usize = 10_000;
 const LOG_BYTES: u64 = 1 << 20;
 /// Deletions of a whole batch take so many bytes of the log.
@@ -52,9 +54,11 @@ fn options(layout: Layout, medium: MediumKind) -> GraphOptions {
     }
 }
 
-fn edges(random: &mut Random) -> Vec<Edge> {
+/// A batch; with a hub every third edge is its own.
+fn edges(random: &mut Random, has_hub: bool) -> Vec<Edge> {
     let mut end = || random.below(VERTEX_BOUND) as VertexId;
-    (0..BATCH_EDGES).map(|_| (end(), end())).collect()
+    let src = |number: usize, end: VertexId| if has_hub && number % 3 == 0 { HUB } else { end };
+    (0..BATCH_EDGES).map(|number| (src(number, end()), end())).collect()
 }
 
 fn create(path: &Path, options: &GraphOptions) -> LiveGraph {
@@ -70,6 +74,7 @@ fn open(path: &Path, options: &GraphOptions) -> LiveGraph {
 /// What was inserted and not deleted, oldest first.
 struct Filled {
     random: Random,
+    has_hub: bool,
     edges: Vec<Edge>,
     deleted: usize,
 }
@@ -78,7 +83,7 @@ impl Filled {
     /// Inserts until that is refused, which must not take long.
     fn fill(&mut self, graph: &LiveGraph, when: &str) {
         loop {
-            let edges = edges(&mut self.random);
+            let edges = edges(&mut self.random, self.has_hub);
             let start = Instant::now();
             match graph.insert(&edges, None) {
                 Ok(()) => self.edges.extend(edges),
@@ -127,11 +132,11 @@ impl Filled {
     }
 }
 
-fn fill_and_delete(path: &Path, options: &GraphOptions, kills: bool) {
+fn fill_and_delete(path: &Path, options: &GraphOptions, kills: bool, has_hub: bool) {
     let filler = path.with_extension("filler");
     std::fs::write(&filler, vec![1; FILLER_BYTES]).expect("room for something else");
     let mut graph = create(path, options);
-    let mut filled = Filled { random: Random(7), edges: Vec::new(), deleted: 0 };
+    let mut filled = Filled { random: Random(7), has_hub, edges: Vec::new(), deleted: 0 };
     filled.fill(&graph, "new");
     let full_count = filled.count();
     println!("{} {}: {full_count} edges", options.layout, options.medium);
@@ -173,8 +178,8 @@ fn check_layout(layout: Layout) {
     };
     let path = home.path().join("g");
     for medium in [MediumKind::Pmem { emulated: true }, MediumKind::File] {
-        for kills in [false, true] {
-            fill_and_delete(&path, &options(layout, medium), kills);
+        for (kills, has_hub) in [(false, false), (true, false), (true, true)] {
+            fill_and_delete(&path, &options(layout, medium), kills, has_hub);
             std::fs::remove_dir_all(&path).expect("removed");
         }
     }

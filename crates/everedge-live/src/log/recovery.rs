@@ -367,6 +367,20 @@ mod tests {
     }
 
     #[test]
+    fn a_record_that_is_being_stored_is_not_read() {
+        let (_volume, region) = new_region();
+        let log = EdgeLog::create(region, 4096, false, SALT).unwrap();
+        append(&log, &[(1, 1)]);
+        let batch = Batch::insertions([(2, 2), (3, 3)].into_iter(), None).unwrap();
+        let counts = || log.untaken_records().iter().map(|r| r.count).collect::<Vec<_>>();
+        let reserved = log.reserve(&batch, false).unwrap().expect("room");
+        log.append(&batch, false).unwrap();
+        assert_eq!(counts(), [1], "what comes after it is not read either");
+        log.lock().stores.finish(reserved.record.start());
+        assert_eq!(counts(), [1, 2, 2]);
+    }
+
+    #[test]
     fn a_dropped_record_stays_dropped_when_its_place_comes_after_the_tail() {
         let (_volume, region) = new_region();
         let log = EdgeLog::create(region.clone(), 4096, false, SALT).unwrap();
