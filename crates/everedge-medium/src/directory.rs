@@ -86,18 +86,6 @@ impl Directory {
 
     /// Opens and locks an existing directory; for writing, removes what a crash left half done.
     pub(super) fn open(path: &Path, access: Access) -> Result<Directory> {
-        Self::open_within(path, access, LOCK_RETRIES)
-    }
-
-    /// Opens and locks for writing a directory that this user has made and nobody uses now.
-    pub(super) fn open_free(path: &Path) -> Result<Option<Directory>> {
-        match open_own(path)? {
-            Some(_) => Self::open_within(path, Access::Write, 0).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn open_within(path: &Path, access: Access, lock_retries: u32) -> Result<Directory> {
         let fd = open_directory(path)?;
         let flags = match access {
             Access::Read => OFlags::RDONLY,
@@ -109,44 +97,13 @@ impl Directory {
             }
             e => e,
         })?;
-        take_lock(&lock, path, access, lock_retries)?;
+        take_lock(&lock, path, access, LOCK_RETRIES)?;
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
         let directory = Directory { path, fd, lock, access, gate };
         if access == Access::Write {
             directory.remove_temporaries()?;
         }
         Ok(directory)
-    }
-
-    /// Removes the directory and all files in it, if there is one and this user has made it.
-    pub(super) fn remove_own(path: &Path) -> Result<()> {
-        let Some(fd) = open_own(path)? else { return Ok(()) };
-        for name in names(&fd, path)? {
-            rustix::fs::unlinkat(&fd, &name, AtFlags::empty())
-                .map_err(|e| Error::io(&path.join(name), "remove", e))?;
-        }
-        rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)
-            .map_err(|e| Error::io(path, "remove directory", e))
-    }
-
-    /// Opens and locks the directory if there is one and this user has made it.
-    pub(super) fn open_own(path: &Path, access: Access) -> Result<Option<Directory>> {
-        match open_own(path)? {
-            Some(_) => Self::open(path, access).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Returns what tells the file `name` from all others of the system.
-    pub(super) fn identity(&self, name: &str) -> Result<(u64, u64)> {
-        let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|e| Error::io(&self.path.join(name), "examine", e))?;
-        Ok((stat.st_dev, stat.st_ino))
-    }
-
-    /// Returns the whole path, whatever the directory of the process.
-    pub(super) fn absolute_path(&self) -> Option<PathBuf> {
-        std::path::absolute(&self.path).ok()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -328,26 +285,6 @@ pub(super) fn check_size(path: &Path, len: u64, bytes_max: u64) -> Result<()> {
     })
 }
 
-/// Returns the paths in `parent` whose names begin so.
-pub(super) fn paths_with(parent: &Path, prefix: &str) -> Vec<PathBuf> {
-    let names = open_directory(parent).and_then(|fd| names(&fd, parent)).unwrap_or_default();
-    let wanted = names.iter().filter(|name| name.starts_with(prefix));
-    wanted.map(|name| parent.join(name)).collect()
-}
-
-/// Returns what tells the file at `path` from all others of the system; nothing if it is certain
-/// that there is none.
-///
-/// # Errors
-/// If that cannot be said.
-pub fn identity_of(path: &Path) -> Result<Option<(u64, u64)>> {
-    match rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some((stat.st_dev, stat.st_ino))),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        Err(e) => Err(Error::io(path, "examine", e)),
-    }
-}
-
 pub(super) fn names(fd: &OwnedFd, path: &Path) -> Result<Vec<String>> {
     let failed = |e| Error::io(path, "list", e);
     let mut names = Vec::new();
@@ -368,17 +305,6 @@ pub(super) fn open_directory(path: &Path) -> Result<OwnedFd> {
         Errno::NOTDIR | Errno::LOOP => not_a_graph(path, "it is not a directory"),
         e => Error::io(path, "open", e),
     })
-}
-
-/// Opens a directory that this user has made: where everyone may, others can use any name.
-fn open_own(path: &Path) -> Result<Option<OwnedFd>> {
-    let fd = match open_directory(path) {
-        Ok(fd) => fd,
-        Err(Error::NotAGraph { .. }) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let stat = rustix::fs::fstat(&fd).map_err(|e| Error::io(path, "examine", e))?;
-    Ok((stat.st_uid == rustix::process::geteuid().as_raw()).then_some(fd))
 }
 
 /// Opens a regular file of the directory, never through a link and never waiting for a pipe.

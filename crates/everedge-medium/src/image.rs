@@ -121,8 +121,6 @@ pub(super) struct RegionImage {
     /// Hash of the name, for digests.
     key: u64,
     pub(super) bytes: Arc<Vec<u8>>,
-    /// Whether only a process that is killed leaves it.
-    pub(super) is_volatile: bool,
 }
 
 /// An aligned store of 4 or 8 bytes.
@@ -183,9 +181,9 @@ impl Files {
 
 impl RegionImage {
     /// Makes an empty region.
-    pub(super) fn new(name: Arc<str>, is_volatile: bool) -> RegionImage {
+    pub(super) fn new(name: Arc<str>) -> RegionImage {
         let key = digest_name(&name);
-        RegionImage { name, key, bytes: Arc::default(), is_volatile }
+        RegionImage { name, key, bytes: Arc::default() }
     }
 
     pub(super) fn key(&self) -> u64 {

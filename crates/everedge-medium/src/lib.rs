@@ -60,7 +60,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use directory::identity_of;
 pub use directory::read_file;
 pub use error::{Error, Lack, Result};
 pub use image::Image;

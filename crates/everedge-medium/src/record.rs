@@ -210,7 +210,6 @@ pub(super) enum Event {
         region: u32,
         name: Arc<str>,
         len: u64,
-        is_volatile: bool,
     },
     Resize {
         region: u32,

@@ -100,7 +100,7 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
     pub(super) fn new(start: &Image, rule: ImageRule, visit: V) -> Replay<V> {
         let mut durable = start.clone();
         durable.files = start.to_files();
-        Self::of(start, durable, rule, false, visit).without_volatile()
+        Self::of(start, durable, rule, false, visit)
     }
 
     /// Replays for what a killed process leaves: one image at each point.
@@ -108,16 +108,6 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
         let mut durable = start.clone();
         durable.files = start.to_files();
         Self::of(start, durable, ImageRule { point_images_max: 1, seed: 0 }, true, visit)
-    }
-
-    /// Forgets the regions that no loss of the power leaves.
-    fn without_volatile(mut self) -> Self {
-        let regions = &self.crash.durable.files.regions;
-        let names = regions.values().filter(|region| region.is_volatile);
-        for name in names.map(|region| region.name.clone()).collect::<Vec<_>>() {
-            self.crash.remove(&name);
-        }
-        self
     }
 
     fn of(start: &Image, mut durable: Image, rule: ImageRule, is_killed: bool, visit: V) -> Self {
@@ -160,17 +150,9 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
     fn step(&mut self, number: usize, event: &Event, data: &[u8]) -> ControlFlow<()> {
         match event {
             Event::Store { region, offset, data: range } => {
-                let patches = Patch::split(*region, *offset, &data[range.clone()]);
-                match self.crash.durable.files.regions.get(region) {
-                    None => {}
-                    Some(region) if region.is_volatile => {
-                        patches.for_each(|patch| self.crash.persist(&patch));
-                        self.crash_here()?;
-                    }
-                    Some(_) => {
-                        for patch in patches {
-                            self.store(number, patch)?;
-                        }
+                if self.crash.durable.files.regions.contains_key(region) {
+                    for patch in Patch::split(*region, *offset, &data[range.clone()]) {
+                        self.store(number, patch)?;
                     }
                 }
             }
@@ -288,9 +270,8 @@ impl<V: FnMut(&Image) -> ControlFlow<()>> Replay<V> {
     /// Makes a durable change of names or lengths, which may be cut short halfway.
     fn change_file(&mut self, event: &Event) -> ControlFlow<()> {
         match event {
-            Event::Create { is_volatile: true, .. } if !self.is_killed => {}
-            Event::Create { region, name, len, is_volatile } => {
-                let new = RegionImage::new(name.clone(), *is_volatile);
+            Event::Create { region, name, len } => {
+                let new = RegionImage::new(name.clone());
                 if *len > 8 {
                     self.crash.put(*region, new.resized(len / 2 / 8 * 8));
                     self.crash_at_extremes()?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::directory::{Directory, check_size, paths_with};
+use super::directory::{Directory, check_size};
 use super::file::BackingFile;
 use super::image::Image;
 use super::manifest::MANIFEST;
@@ -188,71 +188,6 @@ impl Volume {
         Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
     }
 
-    /// Makes a directory of files in shared memory, which outlive the process but no loss of the
-    /// power, in place of an earlier one of this user. [`Region::populate`] takes their pages, and
-    /// must have before these are touched.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
-    pub fn create_shared(path: &Path) -> Result<Volume> {
-        Directory::remove_own(path)?;
-        Ok(Self::shared_in(Directory::create(path)?, Access::Write))
-    }
-
-    /// Opens what [`create_shared`](Self::create_shared) made for this user, if it did.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_shared(path: &Path, access: Access) -> Result<Option<Volume>> {
-        let directory = Directory::open_own(path, access)?;
-        Ok(directory.map(|directory| Self::shared_in(directory, access)))
-    }
-
-    fn shared_in(directory: Directory, access: Access) -> Volume {
-        let options = VolumeOptions::new(MediumKind::Dram);
-        let home = Home::Directory(directory);
-        Volume { shared: Arc::new(Shared::new(options, access, home)) }
-    }
-
-    /// Removes what killed processes of this user left of [`create_shared`](Self::create_shared) in
-    /// `parent` under names that begin with `prefix`, if `is_left_over` says so of it.
-    pub fn sweep_shared(
-        parent: &Path,
-        prefix: &str,
-        names: &[&str],
-        is_left_over: impl Fn(&Volume) -> bool,
-    ) {
-        for path in paths_with(parent, prefix) {
-            // What cannot be opened is in use, or somebody else removes it just now.
-            let Ok(Some(directory)) = Directory::open_free(&path) else { continue };
-            let volume = Self::shared_in(directory, Access::Write);
-            if is_left_over(&volume) {
-                let _removed = volume.remove_all(names);
-            }
-        }
-    }
-
-    /// Returns the whole path of the file `name`, whatever the directory of the process; nothing of
-    /// a file in the memory of this process.
-    pub fn absolute_path(&self, name: &str) -> Option<PathBuf> {
-        match &self.shared.home {
-            Home::Directory(directory) => Some(directory.absolute_path()?.join(name)),
-            Home::Memory(_) => None,
-        }
-    }
-
-    /// Returns what tells the file `name` from all others of the system; nothing of a file in the
-    /// memory of this process.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if there is no such file.
-    pub fn identity(&self, name: &str) -> Result<Option<(u64, u64)>> {
-        match &self.shared.home {
-            Home::Directory(directory) => directory.identity(name).map(Some),
-            Home::Memory(_) => Ok(None),
-        }
-    }
-
     /// Makes an empty volume in memory.
     pub(super) fn in_memory(
         path: &Path,
@@ -307,20 +242,6 @@ impl Volume {
     /// If `len` is not a multiple of 8.
     #[track_caller]
     pub fn create_region(&self, name: &str, len: u64) -> Result<Region> {
-        self.create_region_of(name, len, false)
-    }
-
-    /// Makes a region that outlives the process, but not a loss of the power.
-    ///
-    /// # Errors
-    /// As [`create_region`](Self::create_region).
-    #[track_caller]
-    pub fn create_volatile_region(&self, name: &str, len: u64) -> Result<Region> {
-        self.create_region_of(name, len, true)
-    }
-
-    #[track_caller]
-    fn create_region_of(&self, name: &str, len: u64, is_volatile: bool) -> Result<Region> {
         let call = Call::new(CallKind::Create, None, Location::caller());
         assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
         self.shared.check_writable()?;
@@ -333,7 +254,7 @@ impl Volume {
                 let backing = Arc::new(Backing::anonymous(path, region, len)?);
                 memory.add(name, backing.clone())?;
                 let name = name.into();
-                self.shared.record(&call, || Event::Create { region, name, len, is_volatile });
+                self.shared.record(&call, || Event::Create { region, name, len });
                 backing
             }
             Home::Directory(directory) => {

@@ -57,7 +57,8 @@ fn options(layout: Layout, medium: MediumKind) -> GraphOptions {
 /// A batch; with a hub every third edge is its own.
 fn edges(random: &mut Random, has_hub: bool) -> Vec<Edge> {
     let mut end = || random.below(VERTEX_BOUND) as VertexId;
-    let src = |number: usize, end: VertexId| if has_hub && number % 3 == 0 { HUB } else { end };
+    let src =
+        |number: usize, end: VertexId| if has_hub && number.is_multiple_of(3) { HUB } else { end };
     (0..BATCH_EDGES).map(|number| (src(number, end()), end())).collect()
 }
 

@@ -72,21 +72,6 @@ use crate::batch::Batch;
 use crate::{Error, Result};
 use everedge_medium::{Region, Site};
 
-/// How far a layout has come with the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Where the first record lies that is not wholly taken, or will lie.
-    pub position: u64,
-    /// The sequence number of its first update.
-    pub sequence: u64,
-    /// The generation of a record before it, or of it.
-    pub generation: u32,
-    /// The checksum of the record before it, or 0 if there is none.
-    pub commit: u32,
-    /// The first update that is not taken.
-    pub next_sequence: u64,
-}
-
 /// The outcome of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
@@ -267,31 +252,9 @@ impl EdgeLog {
     /// was cut.
     pub fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
         let log = Self::open_anchor(region, weighted, salt)?;
-        let first = log.progress(&[], 0);
-        let unproven = log.find_records(first)?;
+        let unproven = log.find_records()?;
         log.fence_found(unproven)?;
         Ok(log)
-    }
-
-    /// Opens a log of which a killed process has left word how far it had come: `progress` returns
-    /// that for the anchor's counter. Only records after it are read. Returns nothing if it does
-    /// not fit the log.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_after(
-        region: Region,
-        weighted: bool,
-        salt: u32,
-        progress: impl FnOnce(u64) -> Option<Progress>,
-    ) -> Result<Option<Self>> {
-        let log = Self::open_anchor(region, weighted, salt)?;
-        let anchor = log.state.lock().anchor;
-        let fits = |progress: &Progress| log.leads_to(&anchor, progress);
-        let Some(first) = progress(anchor.counter).filter(fits) else { return Ok(None) };
-        let unproven = log.find_records(first)?;
-        log.fence_found(unproven)?;
-        Ok(Some(log))
     }
 
     fn open_anchor(region: Region, weighted: bool, salt: u32) -> Result<Self> {
@@ -346,41 +309,6 @@ impl EdgeLog {
             stored: Condvar::new(),
             anchoring: Mutex::new(()),
         }
-    }
-
-    /// Returns how often the anchor was changed.
-    pub fn anchor_counter(&self) -> u64 {
-        self.anchor().counter
-    }
-
-    /// Returns how far the layout is that has taken `records` up to `next_sequence`; without
-    /// records, that has taken none.
-    pub fn progress(&self, records: &[Record], next_sequence: u64) -> Progress {
-        if records.is_empty() {
-            let Anchor { tail, tail_sequence, tail_generation, .. } = self.anchor();
-            let (position, generation) = (tail, tail_generation);
-            let (sequence, commit) = (tail_sequence, 0);
-            return Progress { position, sequence, generation, commit, next_sequence };
-        }
-        let taken = records.partition_point(|record| record.end_sequence() <= next_sequence);
-        let generation = records[taken.saturating_sub(1)].generation;
-        let (position, sequence) = match records.get(taken) {
-            Some(&first) => {
-                let mut rest = first;
-                if first.is_of_lines {
-                    let lines = next_sequence.saturating_sub(first.sequence);
-                    rest.split_before(first.start() + LINE_BYTES * lines);
-                }
-                (rest.start(), rest.sequence)
-            }
-            None => {
-                let last = &records[taken - 1];
-                (last.end(self.weighted), last.end_sequence())
-            }
-        };
-        let anchor = self.anchor();
-        let commit = self.commit_before(&anchor, position).map_or(0, |[_, crc, ..]| crc);
-        Progress { position, sequence, generation, commit, next_sequence }
     }
 
     /// Returns what the layout left at the last checkpoint, and the sequence number of then.
@@ -685,20 +613,6 @@ impl EdgeLog {
             anchor.tail_sequence = tail.sequence;
             anchor.checkpoint = checkpoint;
         })
-    }
-
-    /// Frees all records before `sequence`, the first not taken.
-    ///
-    /// # Errors
-    /// As [`free_before`](Self::free_before).
-    pub fn advance_tail(&self, sequence: u64, checkpoint: Checkpoint) -> Result<()> {
-        self.free_before(sequence, checkpoint)
-    }
-
-    /// Durably changes what the layout leaves with the tail; the tail stays where it is.
-    pub fn change_checkpoint(&self, checkpoint: Checkpoint) -> Result<()> {
-        let anchoring = self.anchoring.lock();
-        self.change_anchor(&anchoring, |_, anchor| anchor.checkpoint = checkpoint)
     }
 
     /// Returns the bytes that the ring must have for `batch` to fit while it is empty.

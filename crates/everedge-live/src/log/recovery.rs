@@ -7,10 +7,10 @@ use everedge_core::par;
 
 use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
 use super::record::{
-    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, encode_commit,
-    may_be_header, record_bytes,
+    COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, encode_commit, may_be_header,
+    record_bytes,
 };
-use super::{Boundary, EdgeLog, Progress, Record, State, crc_of_shared, join};
+use super::{Boundary, EdgeLog, Record, State, crc_of_shared};
 use crate::{Error, Result};
 use everedge_medium::Site;
 
@@ -21,15 +21,12 @@ const CHECKED_RECORDS: usize = 8;
 const LOOKED_AT_WORDS: usize = 1 << 20;
 
 impl EdgeLog {
-    /// Reads records from `first` on to the first that is not whole. Returns where those begin that
+    /// Reads records from the tail on to the first that is not whole. Returns where those begin that
     /// no later one proves durable: each says how far the log was when it was appended.
-    pub(super) fn find_records(&self, first: Progress) -> Result<u64> {
+    pub(super) fn find_records(&self) -> Result<u64> {
         let mut state = self.lock();
         let anchor = state.anchor;
-        let mut generation = first.generation;
-        state.head = first.position;
-        state.next_sequence = first.sequence;
-        state.first_untaken = first.sequence;
+        let mut generation = anchor.tail_generation;
         let end = anchor.tail + anchor.capacity;
         let mut unproven = VecDeque::new();
         let mut records = self.whole_records(&anchor, state.head, end);
@@ -53,54 +50,6 @@ impl EdgeLog {
         self.refuse_lost_records(&anchor, &state)?;
         self.durable.raise(state.head, state.next_sequence);
         Ok(unproven.front().map_or(state.head, |&(_, position)| position))
-    }
-
-    /// Whether the record before `progress` is there, so that this is not an older or another log.
-    pub(super) fn leads_to(&self, anchor: &Anchor, progress: &Progress) -> bool {
-        let Progress { position, sequence, .. } = *progress;
-        let is_inside = (anchor.tail..=anchor.tail + anchor.capacity).contains(&position)
-            && progress.generation <= anchor.generation
-            && progress.next_sequence >= sequence;
-        is_inside
-            && match self.commit_before(anchor, position) {
-                None => position == anchor.tail && sequence == anchor.tail_sequence,
-                Some([magic, crc, e0, e1]) => {
-                    magic == COMMIT_MAGIC && crc == progress.commit && join(e0, e1) == sequence
-                }
-            }
-    }
-
-    /// Returns the end of the record that ends at `position`, if that is after the tail.
-    pub(super) fn commit_before(
-        &self,
-        anchor: &Anchor,
-        position: u64,
-    ) -> Option<[u32; COMMIT_WORDS]> {
-        let bytes = 4 * COMMIT_WORDS as u64;
-        let start = position.checked_sub(bytes).filter(|&start| start >= anchor.tail)?;
-        self.read_array(anchor, start, bytes)
-    }
-
-    /// Returns the records from the tail to `end`, whose frames are looked at only, if they reach
-    /// it.
-    pub fn records_before(&self, end: u64) -> Option<Vec<Record>> {
-        let state = self.lock();
-        let anchor = state.anchor;
-        let (mut position, mut sequence) = (anchor.tail, anchor.tail_sequence);
-        let mut records: Vec<Record> = Vec::new();
-        while position < end {
-            let (header, _) = self.frame_at(&anchor, position, end - position)?;
-            let found = self.decode(&header, position)?;
-            if found.header.sequence != sequence {
-                return None;
-            }
-            let record = found.record();
-            if !records.last_mut().is_some_and(|last| last.join(&record)) {
-                records.push(record);
-            }
-            (position, sequence) = (found.end, found.end_sequence());
-        }
-        Some(records)
     }
 
     /// Returns the last boundary of records, from the tail on, at which no update is `sequence` or
@@ -405,7 +354,7 @@ mod tests {
         assert_eq!(sequences(&log), []);
         append(&log, &[(3, 3)]);
         assert_eq!(sequences(&log), [0]);
-        log.advance_tail(1, Checkpoint::default()).unwrap();
+        log.free_before(1, Checkpoint::default()).unwrap();
         let log = EdgeLog::open(region, false, SALT).unwrap();
         assert_eq!(sequences(&log), []);
     }
@@ -452,7 +401,7 @@ mod tests {
         }
         append(&log, &edges);
         assert_eq!(sequences(&log), [0]);
-        log.advance_tail(edges.len() as u64, Checkpoint::default()).unwrap();
+        log.free_before(edges.len() as u64, Checkpoint::default()).unwrap();
         append(&log, &[(1, 1)]);
         let log = EdgeLog::open(region, false, SALT).unwrap();
         assert_eq!(sequences(&log), [edges.len() as u64]);
@@ -507,7 +456,7 @@ mod tests {
         let log = EdgeLog::create(region.clone(), 4 << 20, false, SALT).unwrap();
         append(&log, &vec![(1, 1); 100_000]);
         assert_eq!(sequences(&log).len(), 1);
-        log.advance_tail(100_000, Checkpoint::default()).unwrap();
+        log.free_before(100_000, Checkpoint::default()).unwrap();
         log.restart_ring(4 << 20).unwrap();
         assert_eq!(log.allocated(), (4 << 20) / 64);
         let log = EdgeLog::open(region, false, SALT).unwrap();
