@@ -14,8 +14,10 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use super::block::UNIT_LINES;
+use super::list::Spill;
 use super::naive::NewLists;
 use super::options::Compacting;
 use super::run::{self, RunHeader, SPAN};
@@ -90,6 +92,30 @@ impl NewRuns {
         (shard.block_count, shard.tombstone_count) = (0, 0);
         self.lists.adopt(shard, done);
     }
+}
+
+/// Takes the lists of a shard into memory, without what was deleted: its image holds them then, in as
+/// many parts as it must, and all its units are free when that counts.
+pub(crate) fn take_into_memory(context: &Context, sequence: u64, shard: &mut Shard) {
+    for lists in &mut shard.lists {
+        let mut sorter = LiveSorter::default();
+        let mut taken = Vec::new();
+        for local in 0..SHARD_SPAN {
+            sorter.words.clear();
+            lists.gather(context.places, local, &mut sorter.words);
+            let mut entries = Vec::new();
+            sorter.append_live(context.entry_words, &mut entries);
+            taken.push(entries);
+        }
+        (0..SHARD_SPAN / SPAN).for_each(|span| lists.empty_span(span));
+        lists.drop_buffers();
+        for (local, entries) in taken.into_iter().enumerate().filter(|(_, e)| !e.is_empty()) {
+            let words: Vec<AtomicU32> = entries.into_iter().map(AtomicU32::new).collect();
+            lists.spill(local, [Spill::new(sequence, &words)]);
+        }
+    }
+    shard.spaces = Default::default();
+    (shard.block_count, shard.tombstone_count, shard.run_units) = (0, 0, 0);
 }
 
 fn write_run(

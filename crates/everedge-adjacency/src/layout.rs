@@ -15,7 +15,7 @@ use everedge_medium::{Region, Site};
 use parking_lot::Mutex;
 
 use super::buffers::{Plan, Pool};
-use super::compact::NewRuns;
+use super::compact::{NewRuns, take_into_memory};
 use super::image;
 use super::list::Places;
 use super::options::{AdjacencyOptions, Compacting, GraphOptions, Manifest};
@@ -29,6 +29,8 @@ const COMPACT_SHARE: usize = 16;
 /// The most shards that are compacted with one fence.
 const COMPACT_SHARDS_MAX: usize = 64;
 
+/// A compaction that lacks room tries so often what others have freed meanwhile.
+const COMPACT_PASSES_MAX: u32 = 64;
 /// The most shards that are compacted in a pause before it is looked whether it lasts.
 const ORDER_SHARDS_MAX: usize = 32;
 
@@ -181,19 +183,49 @@ impl Adjacency {
     }
 
     /// Compacts some shards one by one, with what was left free for that.
+    ///
+    /// # Errors
+    /// `NoSpace` if some found no room; the others are done.
     fn compact_each(
         &self,
         core: &Core<Self>,
         archive: &mut Archive<Self>,
-        mut shards: Range<usize>,
+        shards: Range<usize>,
         done: &mut Compaction,
     ) -> Result<()> {
         let _open = self.open_reserve();
-        shards.try_for_each(|number| {
+        let mut outcome = Ok(());
+        for number in shards {
+            match self.compact_alone(core, archive, number, done) {
+                Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
+                done => done?,
+            }
+        }
+        outcome
+    }
+
+    /// Compacts and saves a shard, with what was left free for that. Where no range is long enough for a
+    /// run, its image takes all lists first, and their old places are room for the runs.
+    fn compact_alone(
+        &self,
+        core: &Core<Self>,
+        archive: &mut Archive<Self>,
+        number: usize,
+        done: &mut Compaction,
+    ) -> Result<()> {
+        if let Err(error) = self.compact(core, archive, number..number + 1, done) {
+            if !matches!(error, Error::NoSpace { .. }) {
+                return Err(error);
+            }
+            let sequence = archive.next_sequence;
+            let context = self.context(&no_round(sequence));
+            archive.note_changed(number);
+            take_into_memory(&context, sequence.saturating_sub(1), archive.own(self, number)?);
+            core.save(archive, &[number])?;
             self.compact(core, archive, number..number + 1, done)?;
-            // Its runs may have found room before, and its image not.
-            if archive.is_unsaved(number) { core.save(archive, &[number]) } else { Ok(()) }
-        })
+        }
+        // Its runs may have found room, and its image not.
+        if archive.is_unsaved(number) { core.save(archive, &[number]) } else { Ok(()) }
     }
 
     /// Compacts some shards, which count when they are saved, and adds to what was done.
@@ -331,11 +363,13 @@ impl Layout for Adjacency {
         let Some(images) = &self.images else { return Ok(()) };
         let context = self.context(&no_round(sequence));
         let entry_words = self.options.entry_words();
+        // Who has opened the reserve wants the image to hold them.
+        let keeps_spills = self.sub_graphs.space(0).is_reserve_open();
         // An image is large enough that each in memory of its own would be given back each time.
         let buffers = PerThread::new(Vec::new);
         let save = |_: usize, shard: &mut [(usize, &mut Arc<Shard>)]| {
             let (number, shared) = &mut shard[0];
-            if shared.has_spills() {
+            if shared.has_spills() && !keeps_spills {
                 if Arc::get_mut(shared).is_none() {
                     **shared = Arc::new(shared.copy()?);
                 }
@@ -378,17 +412,13 @@ impl Layout for Adjacency {
     ) -> Result<()> {
         let layout = &core.layout;
         let _open = layout.open_reserve();
-        if layout.options.tuning.compaction != Compacting::Naive {
-            let mut done = Compaction::default();
-            match layout.compact(core, archive, number..number + 1, &mut done) {
-                // What finds no place lies in the image then.
-                Ok(()) | Err(Error::NoSpace { .. }) => {}
-                outcome => outcome?,
-            }
+        if layout.options.tuning.compaction == Compacting::Naive {
+            return core.save(archive, &[number]);
         }
-        match archive.is_unsaved(number) {
-            true => core.save(archive, &[number]),
-            false => Ok(()),
+        match layout.compact_alone(core, archive, number, &mut Compaction::default()) {
+            // Its image has taken the lists that found no room.
+            Err(Error::NoSpace { .. }) if !archive.is_unsaved(number) => Ok(()),
+            outcome => outcome,
         }
     }
 
@@ -501,31 +531,56 @@ pub(super) fn compact(core: &Core<Adjacency>, shards: Range<usize>) -> Result<Co
         Err(error) => return Err(error),
     }
     let shard_count = core.settled()?.shards.len();
-    let end = shards.end.min(shard_count);
-    let group_len = (shard_count / COMPACT_SHARE).clamp(1, COMPACT_SHARDS_MAX);
+    let shards = shards.start..shards.end.min(shard_count);
     let mut done = Compaction::default();
+    for pass in 1.. {
+        let runs_before = done.runs;
+        match compact_all(core, shards.clone(), shard_count, &mut done) {
+            Ok(()) => break,
+            // What the others have freed may be room for those that found none.
+            Err(Error::NoSpace { .. }) if done.runs > runs_before && pass < COMPACT_PASSES_MAX => {}
+            Err(error) => return Err(error),
+        }
+    }
+    core.flush_all()?;
+    Ok(done)
+}
+
+/// Compacts the shards of a range once.
+///
+/// # Errors
+/// `NoSpace` if some found no room; the others are done.
+fn compact_all(
+    core: &Core<Adjacency>,
+    shards: Range<usize>,
+    shard_count: usize,
+    done: &mut Compaction,
+) -> Result<()> {
+    let group_len = (shard_count / COMPACT_SHARE).clamp(1, COMPACT_SHARDS_MAX);
     let is_naive = core.layout.options.tuning.compaction == Compacting::Naive;
     // Like a snapshot: nothing that is replaced is used again before the end.
-    let kept = is_naive.then(|| core.archive().shards.clone());
-    for first in (shards.start..end).step_by(group_len) {
+    let _kept = is_naive.then(|| core.archive().shards.clone());
+    let mut outcome = Ok(());
+    for first in shards.clone().step_by(group_len) {
         let mut archive = core.archive();
         core.refuse_if_failed()?;
         if is_naive {
             core.flush(&mut archive)?;
         }
-        let group = first..end.min(first + group_len);
+        let group = first..shards.end.min(first + group_len);
         let layout = &core.layout;
-        let compacted = match layout.compact(core, &mut archive, group.clone(), &mut done) {
+        let compacted = match layout.compact(core, &mut archive, group.clone(), done) {
             Err(Error::NoSpace { .. }) if !is_naive => {
-                layout.compact_each(core, &mut archive, group, &mut done)
+                layout.compact_each(core, &mut archive, group, done)
             }
-            outcome => outcome,
+            compacted => compacted,
         };
-        compacted.inspect_err(|error| core.fail_unless_full(error))?;
+        match compacted {
+            Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
+            compacted => compacted.inspect_err(|error| core.fail_unless_full(error))?,
+        }
     }
-    drop(kept);
-    core.flush_all()?;
-    Ok(done)
+    outcome
 }
 
 /// Returns the number of the shard of a vertex.

@@ -460,7 +460,13 @@ impl List {
 
     /// Makes the run at `place` all that the lists of a span are.
     pub(crate) fn adopt_run(&mut self, span: usize, place: u32, extents: Arc<Extents>) {
+        self.empty_span(span);
         self.spans[span] = Span { run: place, is_pure: true, extents: Some(extents) };
+    }
+
+    /// Lets go of all that the lists of a span are; how long they are stays.
+    pub(crate) fn empty_span(&mut self, span: usize) {
+        self.spans[span] = Span::default();
         for local in span * run::SPAN..(span + 1) * run::SPAN {
             self.change(local, |entry| *entry = Entry { degree: entry.degree, ..Entry::default() });
             self.spills.remove(&(local as u32));

@@ -23,6 +23,8 @@ const VERTEX_BOUND: u64 = 40_000;
 /// A vertex whose list is one run with those of its neighbors by number.
 const HUB: VertexId = 77;
 const BATCH_EDGES: usize = 10_000;
+/// So many are deleted in a batch.
+const DELETED_EDGES: usize = 1000;
 const LOG_BYTES: u64 = 1 << 20;
 /// Deletions of a whole batch take so many bytes of the log.
 const DELETION_BYTES: u64 = 8 * BATCH_EDGES as u64;
@@ -97,11 +99,13 @@ impl Filled {
         }
     }
 
-    /// Deletes the oldest batch.
+    /// Deletes the oldest batch, in pieces: the log keeps room for a few.
     fn delete(&mut self, graph: &LiveGraph) -> Result<()> {
-        let oldest = &self.edges[self.deleted..self.deleted + BATCH_EDGES];
-        graph.apply(&Batch::deletions(oldest.iter().copied(), false)?)?;
-        self.deleted += BATCH_EDGES;
+        for _ in 0..BATCH_EDGES / DELETED_EDGES {
+            let oldest = &self.edges[self.deleted..self.deleted + DELETED_EDGES];
+            graph.apply(&Batch::deletions(oldest.iter().copied(), false)?)?;
+            self.deleted += DELETED_EDGES;
+        }
         Ok(())
     }
 

@@ -191,6 +191,11 @@ impl Space {
         self.state.lock().reserve = reserve;
     }
 
+    /// Whether the reserve may be taken now.
+    pub fn is_reserve_open(&self) -> bool {
+        self.state.lock().is_reserve_open
+    }
+
     /// Lets the reserve be taken until what is returned is dropped.
     pub fn open_reserve(&self) -> OpenReserve<'_> {
         self.state.lock().is_reserve_open = true;
@@ -275,7 +280,8 @@ impl Space {
         self.take(state, [least, wanted], rest, Room { units: 0, longest: least })
     }
 
-    /// Takes `wanted` consecutive units, or where the medium is full as many as are free in one range.
+    /// Takes `wanted` consecutive units, or where the medium is full those of the shortest free range:
+    /// who takes parts leaves the long ones to others.
     ///
     /// # Errors
     /// As [`Self::take_units`].
@@ -284,8 +290,15 @@ impl Space {
         let rest = state.rest();
         match self.take(state, [wanted; 2], rest, Room { units: wanted, longest: 0 }) {
             Err(error @ Error::NoSpace { .. }) => {
-                let taken = self.take_free(&mut self.state.lock(), [1, wanted], rest);
-                taken.ok_or(error)
+                let mut state = self.state.lock();
+                let Some(taken) = state.free.take_shortest() else {
+                    return self.take_free(&mut state, [1, wanted], rest).ok_or(error);
+                };
+                if self.room_in(&state).has(rest) {
+                    return Ok(taken);
+                }
+                self.put_back(&mut state, taken);
+                Err(error)
             }
             outcome => outcome,
         }
@@ -448,7 +461,7 @@ impl Extents {
         Ok(taken)
     }
 
-    /// Takes more units, `wanted` or as many as are free in one range.
+    /// Takes more units, `wanted` or those of the shortest free range.
     ///
     /// # Errors
     /// As [`Space::take_some`].
@@ -530,6 +543,13 @@ impl FreeUnits {
         Some(start..end)
     }
 
+    /// Takes all of the shortest range.
+    fn take_shortest(&mut self) -> Option<Range<u64>> {
+        let &(len, start) = self.by_len.first()?;
+        self.remove(start..start + len);
+        Some(start..start + len)
+    }
+
     /// Returns the units of the longest range.
     fn longest(&self) -> u64 {
         self.by_len.last().map_or(0, |&(len, _)| len)
@@ -606,14 +626,15 @@ mod tests {
         assert_eq!(space.take_units(50, 200).unwrap().start, taken.start + 900);
         assert!(matches!(space.take_some(1), Err(Error::NoSpace { .. })));
         let open = space.open_reserve();
-        let first = space.take_some(280).unwrap();
-        assert_eq!(first, taken.start..taken.start + 250);
-        assert_eq!(space.take_some(30).unwrap(), taken.start + 950..taken.end - 20);
+        let last = space.take_some(280).unwrap();
+        assert_eq!(last, taken.start + 950..taken.end, "the shortest");
+        let first = space.take_some(230).unwrap();
+        assert_eq!(first, taken.start..taken.start + 230, "one that is long enough");
         drop(open);
         assert!(matches!(space.take_some(1), Err(Error::NoSpace { .. })));
         assert!(matches!(space.make_room(), Err(Error::NoSpace { .. })));
-        space.give_back([first]);
-        assert!(matches!(space.make_room(), Err(Error::NoSpace { .. })), "30 are missing");
+        space.give_back([first, last]);
+        assert!(matches!(space.make_room(), Err(Error::NoSpace { .. })), "a range is missing");
         recorder.fail_nth(u64::MAX, ENOSPC, false);
         space.make_room().unwrap();
         let room = space.room();
