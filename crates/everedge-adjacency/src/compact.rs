@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicU32;
 
 use super::block::UNIT_LINES;
 use super::list::Spill;
-use super::naive::NewLists;
+use super::naive::{NewLists, WHOLE_WORDS_MAX};
 use super::options::Compacting;
 use super::run::{self, RunHeader, SPAN};
 use super::shard::{Context, Shard};
@@ -111,7 +111,9 @@ pub(crate) fn take_into_memory(context: &Context, sequence: u64, shard: &mut Sha
         lists.drop_buffers();
         for (local, entries) in taken.into_iter().enumerate().filter(|(_, e)| !e.is_empty()) {
             let words: Vec<AtomicU32> = entries.into_iter().map(AtomicU32::new).collect();
-            lists.spill(local, [Spill::new(sequence, &words)]);
+            // Each may become a block later.
+            let parts = words.chunks(WHOLE_WORDS_MAX);
+            lists.spill(local, parts.map(|part| Spill::new(sequence, part)));
         }
     }
     shard.spaces = Default::default();

@@ -30,7 +30,7 @@ use everedge_live::{Compaction, Update};
 use everedge_medium::Site;
 
 /// Words of whole entries of the largest block, with weights or without.
-const WHOLE_WORDS_MAX: usize = ENTRY_WORDS_MAX / 2 * 2;
+pub(super) const WHOLE_WORDS_MAX: usize = ENTRY_WORDS_MAX / 2 * 2;
 
 /// Compacted lists of one shard that are not its lists yet.
 #[derive(Default)]
