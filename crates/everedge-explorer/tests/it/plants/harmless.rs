@@ -137,6 +137,11 @@ pub(super) const HARMLESS: &[Harmless] = &[
         ["", "archiving/images.rs", "open: directory.wipe"],
         "needed if the next save leaves out a shard that the one that crashed had saved",
     ),
+    rare(
+        ADJACENCY,
+        ["", "archiving/images.rs", "open: directory.drain"],
+        "needed if another thread than the one that opened the graph makes the next save",
+    ),
     harmless(
         None,
         ["too late fence LogAnchor", "log/mod.rs", "create: "],
