@@ -1,7 +1,7 @@
 //! Rounds of more updates than are counted together: order, weights and replay of a long log.
 
 use crate::options::GraphOptions;
-use everedge_adjacency::{AdjacencyGraph, Snapshot};
+use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Merging, Snapshot};
 use everedge_core::{GraphView, VertexId, WeightedView};
 use everedge_medium::{Access, MediumKind, Volume};
 
@@ -36,6 +36,8 @@ fn a_long_round_keeps_every_edge_with_its_weight() {
     let options = GraphOptions {
         medium: MediumKind::Pmem { emulated: true },
         weighted: true,
+        // A pause would save what the log is to keep.
+        adjacency: AdjacencyOptions { merging: Some(Merging::Never), ..AdjacencyOptions::default() },
         ..GraphOptions::default()
     };
     let volume = Volume::create(&path, options.volume(false)).expect("a volume");

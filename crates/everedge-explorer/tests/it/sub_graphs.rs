@@ -106,7 +106,10 @@ fn lists_lie_where_the_split_says() {
         let (first, second) = (size_of(&path, "blocks"), size_of(&path, "blocks.1"));
         match split {
             Split::Vertices => assert!(first > 100 * 1024 && second <= 4096, "{first} {second}"),
-            Split::Directions => assert!(first.abs_diff(second) < first / 8, "{first} {second}"),
+            // Images lie in the first.
+            Split::Directions => {
+                assert!(first > 200 * 1024 && second > 200 * 1024, "{first} {second}");
+            }
         }
     }
 }
