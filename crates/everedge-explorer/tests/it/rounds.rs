@@ -37,7 +37,10 @@ fn a_long_round_keeps_every_edge_with_its_weight() {
         medium: MediumKind::Pmem { emulated: true },
         weighted: true,
         // A pause would save what the log is to keep.
-        adjacency: AdjacencyOptions { merging: Some(Merging::Never), ..AdjacencyOptions::default() },
+        adjacency: AdjacencyOptions {
+            merging: Some(Merging::Never),
+            ..AdjacencyOptions::default()
+        },
         ..GraphOptions::default()
     };
     let volume = Volume::create(&path, options.volume(false)).expect("a volume");
