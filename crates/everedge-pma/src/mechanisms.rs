@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use serde::Serialize;
+
 /// What the updates since a graph was opened have cost, mechanism by mechanism.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Mechanisms {
     /// Entries that were stored in the gap after their list.
     pub stored_in_gaps: u64,
