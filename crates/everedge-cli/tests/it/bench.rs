@@ -112,6 +112,21 @@ fn mechanisms_of_arrays_with_gaps_are_in_rows_and_in_the_table() {
 }
 
 #[test]
+fn single_edges_are_stored_with_the_log_first_and_without() {
+    let words = ["ingest", "--layout", "pma", "--medium", "pmem,file", "--on", "1"];
+    let words = [&words[..], &["--log-first", "yes,no", "--batch", "1", "--meter"]].concat();
+    let found = Bench::new().json(&words);
+    assert_eq!(rows(&found).len(), 4);
+    for row in rows(&found) {
+        let stored = row["stored_directly"].as_u64().expect("a count");
+        let is_direct = row["log_first"] == "no";
+        // Of both ends; some edges are of new vertices, or find edge logs full.
+        assert_eq!(stored > 4096, is_direct, "{row}");
+        assert_eq!(stored > 0, is_direct, "{row}");
+    }
+}
+
+#[test]
 fn options_reach_the_graph_and_the_table() {
     let bench = Bench::new();
     let output = bench.run(&[
