@@ -170,8 +170,8 @@ impl Shape {
             }
             self.write(seed, &graph, &recorder, &scripts);
             let started = archiving_threads().difference(&others).count();
-            // Edges that are not logged need none.
-            let is_needed = !self.has_only_edges || self.options.pma.log_first == LogFirst::Yes;
+            // Writers of edges that are not logged archive by themselves what waits in the log.
+            let is_needed = self.options.pma.log_first == LogFirst::Yes;
             assert!(
                 started > 0 || !is_needed,
                 "{}: the archiving thread was not started",
