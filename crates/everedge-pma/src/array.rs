@@ -378,6 +378,16 @@ impl Array {
         self.logged_entries(local).for_each(|entry| count(entry.words()[0].load(Relaxed)));
     }
 
+    /// Notes that a list has seen an update that may change nothing. Where entries count by themselves
+    /// the next header has to say so: after one of them, a replay of the update could change something.
+    pub(super) fn note_seen(&mut self, local: usize) {
+        if self.shape.is_direct
+            && let Some(section) = self.sections.get_mut(self.shape.section_of(local))
+        {
+            section.is_dirty = true;
+        }
+    }
+
     /// Notes that a list gets tombstones.
     pub(super) fn note_worn(&mut self, local: usize) {
         let degree = self.degree(local);

@@ -14,7 +14,9 @@
 //!
 //! # Invariants
 //! - D1: before an entry that counts by itself there is nothing in its section that does not count: if
-//!   a round left something there, the header is written first.
+//!   a round left something there, the header is written first. So it is if a list of the section has
+//!   seen an update that changed nothing, as a deletion that found no edge: else opening would replay
+//!   it after the entry.
 //! - D2: edges have ascending numbers, one edge is stored at a time, and it is durable before the next
 //!   one is stored. So a crash can tear the last one only.
 //! - D3: a header says the number of the last edge that was stored before it. So an end of an edge is

@@ -241,6 +241,21 @@ mod tests {
         assert!(graph.verify().unwrap().problems.is_empty());
     }
 
+    /// A deletion that found nothing stays before the edge that came after it.
+    #[test]
+    fn edges_that_are_not_logged_come_after_what_changed_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("g");
+        let graph = direct(&path);
+        assert_eq!(graph.delete([(0, 9)].into_iter()).unwrap().deleted, 0);
+        graph.insert_edge((0, 9), None).unwrap();
+        assert_eq!(graph.mechanisms().stored_directly, 2);
+        drop(graph);
+        let volume = Volume::open(&path, VolumeOptions::new(PMEM), Access::Write).unwrap();
+        let graph = PmaGraph::open(volume).unwrap();
+        assert_eq!(graph.snapshot().unwrap().edge_count(), 161);
+    }
+
     /// Who keeps others out sees no edge between one look and the next.
     #[test]
     fn edges_that_are_not_logged_wait_while_others_are_kept_out() {

@@ -402,6 +402,9 @@ impl Shard {
         let (mut entries, mut runs) = (Vec::new(), Vec::new());
         for (local, updates) in part.runs() {
             let known = self.known(context, side, local, updates);
+            if let Some(array) = self.arrays[side].as_mut().filter(|_| known < updates.len()) {
+                array.note_seen(local);
+            }
             entries.extend(self.resolve(context, side, local, &updates[known..]));
             if runs.last().map_or(0, |run: &(u32, u32)| run.1) < entries.len() as u32 {
                 runs.push((local as u32, entries.len() as u32));
