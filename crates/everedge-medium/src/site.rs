@@ -57,6 +57,8 @@ sites! {
     Word,
     /// An entry of the edge log of a section.
     EdgeLog,
+    /// An entry of an edge log that counts by itself, for an edge that was not logged before.
+    DirectEdge,
     /// A header of a section.
     SectionHeader,
     /// The sum over the headers of all sections.

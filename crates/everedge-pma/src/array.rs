@@ -20,10 +20,10 @@ use rustc_hash::FxHashMap;
 
 use super::build::Fill;
 use super::extent::{Extent, LogEntry};
-use super::header::{self, Header, Place, mix};
+use super::header::{self, Header, Moment, Place, mix};
 use super::mechanisms::{Counters, Why};
 use super::rebalance::{self, newest};
-use super::shape::Shape;
+use super::shape::{DIRECT_WORDS, Shape};
 use super::shard::{Additions, Context};
 use super::undo::Job;
 use super::worn::LiveReader;
@@ -41,6 +41,9 @@ const LOG_PERCENT: usize = 90;
 const REBUILD_SHARE: u64 = 8;
 /// or this one if rounds come in bulk: else too many lists would come to be in two parts.
 const BULK_REBUILD_SHARE: u64 = 18;
+
+/// Words of the longest entry of an edge log.
+pub(super) const LOG_ENTRY_WORDS_MAX: usize = 3 + DIRECT_WORDS;
 
 /// Where a list is in the edge log: its newest entry plus one, and how many there are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,8 +65,12 @@ pub(super) struct Section {
     pub epoch: u32,
     /// The checksum of the header that held at that checkpoint.
     pub anchored: u32,
-    /// Whether the lists are not what the header says.
+    /// Edges that were stored without the log are in the lists up to this one, as the header says.
+    pub direct: u64,
+    /// Whether rounds have left something in the lists that the header does not count.
     pub is_dirty: bool,
+    /// Whether there are entries after those that the header counts that count by themselves.
+    pub has_direct: bool,
     /// All updates before this one are in the lists.
     pub sequence: u64,
     /// Sum over the words of the lists.
@@ -148,7 +155,7 @@ impl Array {
 
     /// Whether some lists are not what their section's header says.
     pub(super) fn is_dirty(&self) -> bool {
-        self.sections.iter().any(|section| section.is_dirty)
+        self.sections.iter().any(|section| section.is_dirty || section.has_direct)
     }
 
     /// Returns the words of all lists.
@@ -371,6 +378,16 @@ impl Array {
         self.logged_entries(local).for_each(|entry| count(entry.words()[0].load(Relaxed)));
     }
 
+    /// Notes that a list has seen an update that may change nothing. Where entries count by themselves
+    /// the next header has to say so: after one of them, a replay of the update could change something.
+    pub(super) fn note_seen(&mut self, local: usize) {
+        if self.shape.is_direct
+            && let Some(section) = self.sections.get_mut(self.shape.section_of(local))
+        {
+            section.is_dirty = true;
+        }
+    }
+
     /// Notes that a list gets tombstones.
     pub(super) fn note_worn(&mut self, local: usize) {
         let degree = self.degree(local);
@@ -519,7 +536,7 @@ impl Array {
     }
 
     /// Returns the entries that an edge log may still take.
-    fn log_room(&self, section: usize) -> usize {
+    pub(super) fn log_room(&self, section: usize) -> usize {
         let most = self.shape.log_entries as usize * LOG_PERCENT / 100;
         most.saturating_sub(self.sections[section].log_count.into())
     }
@@ -574,7 +591,7 @@ impl Array {
         for number in window.clone() {
             let section = &mut self.sections[number];
             section.sequence = section.sequence.max(context.start_sequence);
-            self.write_header(context.epoch, number, stamp, vertices);
+            self.write_header(context.moment, number, stamp, vertices);
         }
         let has_failed = self.extent.fence(Site::SectionHeader).is_err();
         if has_failed {
@@ -630,6 +647,7 @@ impl Array {
         let section = &mut self.sections[number];
         (section.stamp, section.slot, section.crc) = (header.stamp, slot as u8, crc);
         (section.epoch, section.anchored) = (header.epoch, header.anchored);
+        section.direct = header.direct;
         (section.log_count, section.heads) = (0, None);
         Ok(())
     }
@@ -676,7 +694,7 @@ impl Array {
         Some(in_log.len())
     }
 
-    fn change_worn_degree(&mut self, local: usize, updates: &[Update]) {
+    pub(super) fn change_worn_degree(&mut self, local: usize, updates: &[Update]) {
         let degree = self.worn.entry(local as u32).or_default();
         for update in updates {
             *degree = degree.wrapping_add_signed(if update.is_deletion() { -1 } else { 1 });
@@ -685,44 +703,68 @@ impl Array {
 
     fn append_to_log(&mut self, context: &Context, local: usize, updates: &[Update]) {
         let number = self.shape.section_of(local);
-        let index = local % self.shape.section_vertices as usize;
-        let span = self.shape.section_vertices as usize;
-        let mut entry = [0; 3];
+        // What does not count by itself has no check.
+        let mut entry = [0; LOG_ENTRY_WORDS_MAX];
         let entry = &mut entry[..self.shape.log_entry_words()];
+        let words = 1..1 + context.entry_words;
         for update in updates {
-            let Place { len, .. } = self.rows[local];
-            let section = &mut self.sections[number];
-            let heads = section.heads.get_or_insert_with(|| vec![Logged::default(); span].into());
-            let Logged { head, count } = heads[index];
-            entry[0] = LogEntry::link(local, head);
-            context.write_entries(std::slice::from_ref(update), &mut entry[1..]);
-            let place = usize::from(section.log_count);
+            entry[0] = LogEntry::link(local, self.logged(local).head);
+            context.write_entries(std::slice::from_ref(update), &mut entry[words.clone()]);
+            let place = usize::from(self.sections[number].log_count);
             let start = self.shape.log_range(number, place..place).start;
             self.extent.store(Site::EdgeLog, start, entry);
-            let before = (len & !IS_WORN) + u32::from(count) * self.shape.entry_words;
-            for (place, &word) in (before..).zip(&entry[1..]) {
-                section.sum = section.sum.wrapping_add(mix(local, place, word));
-            }
-            section.log_count += 1;
-            heads[index] = Logged { head: section.log_count, count: count + 1 };
+            self.note_logged(local, &entry[words.clone()]);
         }
-        self.rows[local].start |= IS_LOGGED;
+    }
+
+    /// Notes that the next entry of an edge log has these words of a list.
+    pub(super) fn note_logged(&mut self, local: usize, words: &[u32]) {
+        let span = self.shape.section_vertices as usize;
+        let row = &mut self.rows[local];
+        let section = &mut self.sections[local / span];
+        let heads = section.heads.get_or_insert_with(|| vec![Logged::default(); span].into());
+        let Logged { count, .. } = heads[local % span];
+        let before = (row.len & !IS_WORN) + u32::from(count) * self.shape.entry_words;
+        for (place, &word) in (before..).zip(words) {
+            section.sum = section.sum.wrapping_add(mix(local, place, word));
+        }
+        section.log_count += 1;
+        heads[local % span] = Logged { head: section.log_count, count: count + 1 };
+        row.start |= IS_LOGGED;
     }
 
     /// Writes headers of all sections that are not what their headers say; they hold all updates
     /// before `sequence`.
-    pub(super) fn write_headers(&mut self, epoch: u32, sequence: u64, vertices: &[u64]) {
+    pub(super) fn write_headers(&mut self, moment: Moment, sequence: u64, vertices: &[u64]) {
         for number in 0..self.sections.len() {
-            if self.sections[number].is_dirty {
-                let section = &mut self.sections[number];
-                section.sequence = section.sequence.max(sequence);
-                let stamp = self.sections[number].stamp + 1;
-                self.write_header(epoch, number, stamp, vertices);
+            let Section { is_dirty, has_direct, .. } = self.sections[number];
+            if is_dirty || has_direct {
+                self.write_next_header(moment, number, sequence, vertices);
             }
         }
     }
 
-    pub(super) fn write_header(&mut self, epoch: u32, number: usize, stamp: u32, vertices: &[u64]) {
+    /// Writes the next header of a section, which holds all updates before `sequence`.
+    pub(super) fn write_next_header(
+        &mut self,
+        moment: Moment,
+        number: usize,
+        sequence: u64,
+        vertices: &[u64],
+    ) {
+        let section = &mut self.sections[number];
+        section.sequence = section.sequence.max(sequence);
+        let stamp = section.stamp + 1;
+        self.write_header(moment, number, stamp, vertices);
+    }
+
+    pub(super) fn write_header(
+        &mut self,
+        Moment { epoch, direct }: Moment,
+        number: usize,
+        stamp: u32,
+        vertices: &[u64],
+    ) {
         let locals = self.shape.locals(number..number + 1);
         let place = |row: &Place| Place { start: row.start & !IS_LOGGED, len: row.len & !IS_WORN };
         let bits = locals.len() as u32;
@@ -739,12 +781,14 @@ impl Array {
             log_count: section.log_count.into(),
             tombstones: section.tombstones,
             loops: section.loops,
+            direct,
             places: self.rows[locals].iter().map(place).collect(),
         };
         let slot = 1 - usize::from(section.slot);
         section.crc = self.extent.write_header(&self.shape, (number, slot), &header);
         (section.stamp, section.slot, section.epoch) = (stamp, slot as u8, epoch);
-        section.is_dirty = false;
+        section.direct = direct;
+        (section.is_dirty, section.has_direct) = (false, false);
     }
 
     /// Marks the sections whose vertices have changed.

@@ -203,7 +203,7 @@ impl<'a> Plan<'a> {
             let end = shape.locals(number..number + 1).end;
             let added = std::iter::from_fn(|| runs.next_if(|run| run.0 < end));
             array.fill_section(context, (number, &mut buffer), old, added, &self.cleaned);
-            array.write_header(context.epoch, number, 1, vertices);
+            array.write_header(context.moment, number, 1, vertices);
             array.extent.clear_header(&shape, number, 1 - usize::from(array.sections[number].slot));
         }
         context.store_rows(&array, 0..array.vertex_count());

@@ -11,6 +11,8 @@ use everedge_medium::{HeldWords, Region, Site};
 
 const HEAD_MAGIC: u32 = u32::from_le_bytes(*b"PMAR");
 const HEAD_WORDS: usize = 8;
+/// Whether entries of edge logs can count by themselves: with the words of an entry.
+const IS_DIRECT: u32 = 1 << 31;
 
 /// Where an array lies. Its units are free again when the last who reads it is gone.
 pub(super) struct Extent {
@@ -103,7 +105,9 @@ impl Extent {
 
     /// Says in the array's head what it is.
     pub(super) fn write_head(&self, index: u32, shape: &Shape) {
-        let Shape { section_count, section_vertices, log_entries, entry_words, capacity } = *shape;
+        let Shape { section_count, section_vertices, log_entries, entry_words, capacity, .. } =
+            *shape;
+        let entry_words = entry_words | if shape.is_direct { IS_DIRECT } else { 0 };
         let words = [HEAD_MAGIC, index, section_count, section_vertices, log_entries, entry_words];
         let mut words = [words.as_slice(), &[capacity, 0]].concat();
         words[HEAD_WORDS - 1] = self.checksum(&words[..HEAD_WORDS - 1]);
@@ -125,7 +129,8 @@ impl Extent {
             section_count: words[2],
             section_vertices: words[3],
             log_entries: words[4],
-            entry_words: words[5],
+            entry_words: words[5] & !IS_DIRECT,
+            is_direct: words[5] & IS_DIRECT != 0,
             capacity: words[6],
         };
         let is_inside = || (unit + shape.units()).saturating_mul(UNIT_BYTES) <= region.len();
@@ -197,16 +202,19 @@ impl Extent {
         count: usize,
     ) -> impl DoubleEndedIterator<Item = LogEntry<'a>> + ExactSizeIterator {
         let words = self.words(shape.log_range(section, 0..count));
-        words.chunks_exact(shape.log_entry_words()).map(LogEntry)
+        let len = 1 + shape.entry_words as usize;
+        words.chunks_exact(shape.log_entry_words()).map(move |words| LogEntry(&words[..len]))
     }
 
     /// Returns one entry of an edge log.
     #[inline]
     pub(super) fn log_entry(&self, shape: &Shape, section: usize, place: usize) -> LogEntry<'_> {
-        LogEntry(self.words(shape.log_range(section, place..place + 1)))
+        let start = shape.log_range(section, place..place).start;
+        LogEntry(self.words(start..start + 4 * (1 + u64::from(shape.entry_words))))
     }
 
-    fn salt_at(&self, offset: u64) -> u32 {
+    /// Returns the start value of the checksums of what begins at an offset.
+    pub(super) fn salt_at(&self, offset: u64) -> u32 {
         crc32c::crc32c_append(self.salt, &offset.to_le_bytes())
     }
 

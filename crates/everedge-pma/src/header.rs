@@ -21,6 +21,15 @@ pub(super) struct Place {
     pub len: u32,
 }
 
+/// When a header is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// The number of the last checkpoint.
+    pub epoch: u32,
+    /// The number of the last edge that was stored without the log.
+    pub direct: u64,
+}
+
 /// What a header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
@@ -42,6 +51,9 @@ pub(super) struct Header {
     pub tombstones: u32,
     /// Self-loops that no tombstone took away.
     pub loops: u32,
+    /// All edges that were stored without the log are in the lists up to the one of this number, of 48
+    /// bits.
+    pub direct: u64,
     pub places: ArrayVec<Place, SECTION_VERTICES_MAX>,
 }
 
@@ -56,7 +68,9 @@ impl Header {
         words[4..6].copy_from_slice(&[self.epoch, self.anchored]);
         words[6..8].copy_from_slice(&vertices);
         words[8..10].copy_from_slice(&sum);
-        words[10..13].copy_from_slice(&[self.log_count, self.tombstones, self.loops]);
+        let [direct_low, direct_high] = split(self.direct);
+        let log_count = self.log_count | direct_high << 16;
+        words[10..14].copy_from_slice(&[log_count, self.tombstones, self.loops, direct_low]);
         for (pair, place) in words[HEADER_WORDS..].chunks_exact_mut(2).zip(&self.places) {
             pair.copy_from_slice(&[place.start, place.len]);
         }
@@ -80,9 +94,10 @@ impl Header {
             anchored: words[5],
             vertices: join(6),
             sum: join(8),
-            log_count: words[10],
+            log_count: words[10] & 0xffff,
             tombstones: words[11],
             loops: words[12],
+            direct: u64::from(words[10] >> 16) << 32 | u64::from(words[13]),
             places: words[HEADER_WORDS..].chunks_exact(2).map(place).collect(),
         })
     }
@@ -123,6 +138,7 @@ mod tests {
         let places = [Place { start: 3, len: 9 }, Place { start: 14, len: 0 }];
         let places = places.into_iter().collect();
         let (epoch, anchored, log_count, tombstones, loops) = (4, 5, 6, 7, 8);
+        let direct = 0xabcd_1234_5678;
         let (sequence, vertices, sum) = (1 << 40, 3 << 33, u64::MAX);
         let header = Header {
             stamp: 7,
@@ -134,6 +150,7 @@ mod tests {
             log_count,
             tombstones,
             loops,
+            direct,
             places,
         };
         let mut words = header.encode(99);

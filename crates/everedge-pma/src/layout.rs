@@ -14,11 +14,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use everedge_core::par;
+use everedge_core::{Edge, par};
 
 use super::array::{Array, Section};
+use super::direct;
+use super::header::Moment;
 use super::mechanisms::{Counters, Why};
-use super::options::PmaOptions;
+use super::options::{LogFirst, PmaOptions};
 use super::recovery::{self, Recovered};
 use super::rewriting::Rewriting;
 use super::room::Room;
@@ -63,6 +65,8 @@ pub(super) struct Pma {
     epoch: AtomicU32,
     /// Rebalances that a crash had interrupted.
     pub completed: AtomicU64,
+    /// The number of the last edge that was stored without the log.
+    pub direct: AtomicU64,
 }
 
 impl Pma {
@@ -83,6 +87,7 @@ impl Pma {
             round_max: ROUND_UPDATES.into(),
             epoch: epoch.into(),
             completed: 0.into(),
+            direct: 0.into(),
             options: options.clone(),
         }
     }
@@ -100,7 +105,7 @@ impl Pma {
             undo: &self.undo,
             rows: self.rows.as_ref(),
             counters: &self.counters,
-            epoch: self.epoch(),
+            moment: self.moment(),
             replaying: round.is_replaying,
             is_bulk: !round.is_replaying && options.durability != Durability::Edge,
             start_sequence: round.first_sequence,
@@ -123,6 +128,11 @@ impl Pma {
     /// Returns the number of the last anchor.
     pub(super) fn epoch(&self) -> u32 {
         self.epoch.load(Relaxed)
+    }
+
+    /// Returns what headers that are written now say of that.
+    pub(super) fn moment(&self) -> Moment {
+        Moment { epoch: self.epoch(), direct: self.direct.load(Relaxed) }
     }
 
     /// Returns the start value of all checksums.
@@ -165,6 +175,13 @@ impl Layout for Pma {
             // An idle thread takes the next shard.
             division: Division::Stealing,
             division_bias: 0,
+        }
+    }
+
+    fn store_edge(core: &Core<Self>, edge: Edge, weight: Option<f32>) -> Result<bool> {
+        match core.layout.options.tuning.log_first {
+            LogFirst::Yes => Ok(false),
+            LogFirst::No => direct::store_edge(core, edge, weight),
         }
     }
 
@@ -280,11 +297,11 @@ impl Layout for Pma {
         if let Some(rows) = &self.rows {
             rows.region().fence(Site::VertexRow)?;
         }
-        let epoch = self.epoch();
+        let moment = self.moment();
         let outcomes = par::map_chunks_mut(shards, 1, |_, shard| {
             let (_, shard) = &mut shard[0];
             if shard.arrays.iter().flatten().any(Array::is_dirty) {
-                Arc::make_mut(shard).write_headers(epoch, sequence);
+                Arc::make_mut(shard).write_headers(moment, sequence);
             }
             self.drain()
         });

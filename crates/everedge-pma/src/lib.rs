@@ -15,7 +15,8 @@
 //!
 //! # Invariants
 //! - P1: an update is in the log, or the headers of all sections that it concerns say that they
-//!   hold all updates before a later one.
+//!   hold all updates before a later one. A single edge may be in neither (`LogFirst::No`): then
+//!   entries that count by themselves say it (`direct.rs`).
 //! - P2: what a header counts is durable, and is overwritten only under an undo log.
 //! - P3: shards change only under the archive's lock; a snapshot shares them, and a shared shard is
 //!   copied before it changes; an array that a snapshot may read is never rebalanced in place.
@@ -27,10 +28,11 @@
 //! once. Memory: 8 bytes a vertex and list, 4 more while its section's edge log has entries.
 //!
 //! # Recovery
-//! See `recovery.rs`, `rebalance.rs` and `layout.rs`.
+//! See `recovery.rs`, `rebalance.rs`, `layout.rs` and `direct.rs`.
 
 mod array;
 mod build;
+mod direct;
 mod extent;
 mod header;
 mod joining;
@@ -55,7 +57,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub use self::mechanisms::Mechanisms;
-pub use self::options::{PmaOptions, Rebalancing, VertexArray};
+pub use self::options::{LogFirst, PmaOptions, Rebalancing, VertexArray};
 pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
 
 use self::layout::Pma;
@@ -198,10 +200,104 @@ mod tests {
     use everedge_live::Phases;
     use everedge_medium::{Access, Kind, MediumKind, VolumeOptions};
 
+    const PMEM: MediumKind = MediumKind::Pmem { emulated: true };
+
     fn options() -> options::GraphOptions {
         let tuning =
             PmaOptions { archive_threshold: 1, phases: Phases::InTurn, ..PmaOptions::default() };
         options::GraphOptions { medium: MediumKind::File, tuning, ..Default::default() }
+    }
+
+    /// Returns a graph whose single edges are not logged, with edges among 16 vertices.
+    fn direct(path: &std::path::Path) -> PmaGraph {
+        let log_first = LogFirst::No;
+        let tuning = PmaOptions { log_first, section_vertices: 4, ..options().tuning };
+        let options = options::GraphOptions { medium: PMEM, tuning, ..options() };
+        let volume = Volume::create(path, VolumeOptions::new(PMEM)).unwrap();
+        let graph = PmaGraph::create(volume, Manifest::new(Kind::Graph, options)).unwrap();
+        let edges: Vec<_> = (0..160).map(|i| (i % 16, i * 7 % 16)).collect();
+        graph.insert(&edges, None).unwrap();
+        graph.flush_all().unwrap();
+        graph
+    }
+
+    #[test]
+    fn edges_that_are_not_logged_leave_the_log_empty() {
+        let home = tempfile::tempdir().unwrap();
+        let graph = direct(&home.path().join("g"));
+        let before = graph.live.core.log.next_sequence();
+        for v in 0..16 {
+            graph.insert_edge((v, v / 2), None).unwrap();
+        }
+        assert_eq!(graph.live.core.log.next_sequence(), before);
+        assert_eq!(graph.mechanisms().stored_directly, 2 * 16);
+        assert_eq!(graph.snapshot().unwrap().edge_count(), 160 + 16);
+        // New vertices are logged.
+        graph.insert_edge((3, 16), None).unwrap();
+        assert_eq!(graph.live.core.log.next_sequence(), before + 1);
+        assert!(graph.verify().unwrap().problems.is_empty());
+    }
+
+    /// A deletion that found nothing stays before the edge that came after it.
+    #[test]
+    fn edges_that_are_not_logged_come_after_what_changed_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("g");
+        let graph = direct(&path);
+        assert_eq!(graph.delete([(0, 9)].into_iter()).unwrap().deleted, 0);
+        graph.insert_edge((0, 9), None).unwrap();
+        assert_eq!(graph.mechanisms().stored_directly, 2);
+        drop(graph);
+        let volume = Volume::open(&path, VolumeOptions::new(PMEM), Access::Write).unwrap();
+        let graph = PmaGraph::open(volume).unwrap();
+        assert_eq!(graph.snapshot().unwrap().edge_count(), 161);
+    }
+
+    /// Who keeps others out sees no edge between one look and the next.
+    #[test]
+    fn edges_that_are_not_logged_wait_while_others_are_kept_out() {
+        let home = tempfile::tempdir().unwrap();
+        let graph = direct(&home.path().join("g"));
+        std::thread::scope(|scope| {
+            let alone = graph.live.core.log.keep_others_out();
+            let writer = scope.spawn(|| graph.insert_edge((0, 9), None));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            assert_eq!(graph.snapshot().unwrap().edge_count(), 160);
+            drop(alone);
+            writer.join().unwrap().unwrap();
+        });
+        assert_eq!(graph.snapshot().unwrap().edge_count(), 161);
+    }
+
+    /// An entry that is not whole between others, or at one end of an edge only, is no torn one.
+    #[test]
+    fn damaged_entries_that_count_by_themselves_are_found() {
+        for damaged in 0..3 {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().join("g");
+            let kind = VolumeOptions::new(PMEM);
+            let graph = direct(&path);
+            for v in [9, 10, 11] {
+                graph.insert_edge((0, v), None).unwrap();
+            }
+            let archive = graph.live.core.archive();
+            let array = archive.shards[0].arrays[0].as_ref().unwrap();
+            let place = usize::from(array.sections[0].log_count) - 3 + damaged;
+            let start = array.extent.offset() + array.shape.log_range(0, place..place).start;
+            array.extent.region.store_words(start + 4, &[12]);
+            drop(archive);
+            drop(graph);
+            let opened = PmaGraph::open(Volume::open(&path, kind, Access::Read).unwrap());
+            match opened {
+                Err(Error::Corruption { .. }) => assert!(damaged < 2),
+                Err(error) => panic!("{error}"),
+                // As torn as the last record of a log would be.
+                Ok(graph) => {
+                    assert_eq!((graph.snapshot().unwrap().edge_count(), damaged), (162, 2));
+                    assert!(graph.verify().unwrap().problems.is_empty());
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,13 +2,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use serde::Serialize;
+
 /// What the updates since a graph was opened have cost, mechanism by mechanism.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Mechanisms {
     /// Entries that were stored in the gap after their list.
     pub stored_in_gaps: u64,
     /// Entries that were stored in the edge log of their section.
     pub stored_in_edge_logs: u64,
+    /// Entries that were stored in the edge log of their section without the circular log before.
+    pub stored_directly: u64,
     /// Windows of sections whose gaps were shared out anew where they lie.
     pub rebalanced_windows: u64,
     /// Arrays that were written for the first time.
@@ -47,6 +51,7 @@ const REASON_COUNT: usize = 6;
 pub(super) struct Counters {
     pub in_gaps: AtomicU64,
     pub in_edge_logs: AtomicU64,
+    pub directly: AtomicU64,
     pub windows: AtomicU64,
     pub in_memory: AtomicU64,
     arrays: [AtomicU64; REASON_COUNT],
@@ -71,6 +76,7 @@ impl Counters {
         Mechanisms {
             stored_in_gaps: self.in_gaps.load(Relaxed),
             stored_in_edge_logs: self.in_edge_logs.load(Relaxed),
+            stored_directly: self.directly.load(Relaxed),
             rebalanced_windows: self.windows.load(Relaxed),
             created_arrays: arrays(Why::Created),
             rewritten_for_rounds: arrays(Why::Round),

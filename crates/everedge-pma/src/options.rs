@@ -50,6 +50,21 @@ text_form!(
     VertexArray::Medium = "medium"
 );
 
+/// Whether a single edge is logged before it is stored where it stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFirst {
+    /// It is, and a round moves it into the arrays.
+    #[default]
+    Yes,
+    /// As in the paper, it is stored in the edge log of its section, and waited for there. It is as
+    /// safe. One for which there is no room yet, of a new vertex, or of a pair of which a simple graph
+    /// keeps one edge only, is logged all the same. So are batches.
+    No,
+}
+
+text_form!(LogFirst, "answer", LogFirst::Yes = "yes", LogFirst::No = "no");
+
 /// What is fixed when a graph in this layout is created.
 pub(crate) type GraphOptions = everedge_live::GraphOptions<PmaOptions>;
 /// The manifest of one.
@@ -77,6 +92,8 @@ pub struct PmaOptions {
     pub rebalancing: Option<Rebalancing>,
     /// Where the rows of vertices lie.
     pub vertex_array: VertexArray,
+    /// Whether a single edge is logged before it is stored where it stays.
+    pub log_first: LogFirst,
     /// A new array is filled to so many percent; by a compaction or a large round of batches half way
     /// from there to `array_percent`.
     pub fill_percent: u32,
@@ -100,6 +117,7 @@ impl Default for PmaOptions {
             undo_log_bytes: 2048,
             rebalancing: None,
             vertex_array: VertexArray::Memory,
+            log_first: LogFirst::Yes,
             fill_percent: 80,
             section_percent: 99,
             array_percent: 96,
@@ -138,6 +156,8 @@ impl PmaOptions {
             format!("a section has 1 to 64 vertices, a power of two, not {section_vertices}")
         } else if edge_log_bytes > 1 << 19 {
             format!("an edge log takes at most {} bytes, not {edge_log_bytes}", 1 << 19)
+        } else if edge_log_bytes == 0 && self.log_first == LogFirst::No {
+            "edges that are not logged first need edge logs: edge-log is 0".into()
         } else if !(64..=1 << 20).contains(&undo_log_bytes) {
             format!("an undo log takes 64 to {} bytes, not {undo_log_bytes}", 1 << 20)
         } else if !(10..=100).contains(&fill_percent) || !is_in_order || section_percent > 100 {

@@ -16,8 +16,10 @@ use std::sync::Arc;
 use everedge_core::par;
 
 use super::array::Array;
+use super::direct;
 use super::extent::Extent;
 use super::layout::{Pma, sections};
+use super::options::LogFirst;
 use super::rebalance;
 use super::restore::Restored;
 use super::shape::Shape;
@@ -62,7 +64,7 @@ pub(super) fn recover(layout: &Pma, log: &EdgeLog, access: Access) -> Result<Rec
     let mut used: Vec<_> = found.iter().map(|array| array.shape.units_at(array.unit)).collect();
     // The first unit says whose file it is.
     layout.room.space().adopt_used(1, &mut used)?;
-    let shards = read(layout, region, layout.room.space(), &found)?;
+    let shards = read(layout, region, layout.room.space(), &found, access)?;
     check_checkpoint(layout, log, &shards)?;
     if access == Access::Write {
         let mut arrays = shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
@@ -90,6 +92,7 @@ fn find(layout: &Pma, region: &Region) -> Result<Vec<Found>> {
             *number as usize == index
                 && shape.section_vertices == options.tuning.section_vertices
                 && shape.entry_words as usize == options.entry_words()
+                && shape.is_direct == (options.tuning.log_first == LogFirst::No)
         });
         let Some((_, shape)) = head else {
             let extent = Extent::at(region.clone(), *salt, unit..unit, None);
@@ -115,6 +118,7 @@ fn read(
     region: &Region,
     space: &Arc<Space>,
     found: &[Found],
+    access: Access,
 ) -> Result<Vec<Arc<Shard>>> {
     let (salt, options) = (layout.salt(), &layout.options);
     let arrays = par::map_chunks(found, 1, |found| {
@@ -124,10 +128,12 @@ fn read(
         Array::read(Arc::new(extent), shape, index as u32)
     });
     let shard_count = found.last().map_or(0, |last| last.index / 2 + 1);
+    let mut arrays = arrays.into_iter().collect::<Result<Vec<Restored>>>()?;
+    direct::recover(layout, &mut arrays, access)?;
     // Those without arrays are one.
     let mut shards: Vec<Arc<Shard>> = vec![Arc::default(); shard_count];
     for (found, restored) in found.iter().zip(arrays) {
-        let Restored { array, vertices } = restored?;
+        let Restored { array, vertices, .. } = restored;
         let number = found.index / 2;
         let shard = Arc::make_mut(&mut shards[number]);
         shard.materialize(number);

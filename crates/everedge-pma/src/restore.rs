@@ -8,6 +8,7 @@ use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
 use super::array::{Array, IS_LOGGED, IS_WORN, Logged, Section};
+use super::direct::{DirectEntry, find_direct};
 use super::extent::Extent;
 use super::header::{Header, Place, mix};
 use super::rebalance::{damaged, newest};
@@ -21,6 +22,8 @@ pub(super) struct Restored {
     pub array: Array,
     /// The vertices that each section names.
     pub vertices: Vec<u64>,
+    /// Entries of edge logs that count by themselves.
+    pub direct: Vec<DirectEntry>,
 }
 
 impl Array {
@@ -31,6 +34,7 @@ impl Array {
     pub(super) fn read(extent: Arc<Extent>, shape: Shape, index: u32) -> Result<Restored> {
         let mut rows = Vec::with_capacity(shape.vertex_count() + 1);
         let (mut sections, mut vertices) = (Vec::new(), Vec::new());
+        let mut direct = Vec::new();
         for number in 0..shape.section_count as usize {
             let (header, slot, crc) = newest(&extent, &shape, number)?;
             vertices.push(header.vertices);
@@ -38,12 +42,14 @@ impl Array {
                 let offset = shape.header_offset(number, slot);
                 return Err(damaged(&extent, offset, "a section's header", "its size"));
             }
+            find_direct(&extent, &shape, (number, crc), &header, &mut direct);
             sections.push(Section {
                 stamp: header.stamp,
                 slot: slot as u8,
                 crc,
                 epoch: header.epoch,
                 anchored: header.anchored,
+                direct: header.direct,
                 sequence: header.sequence,
                 sum: header.sum,
                 used: used_words(&header, &shape),
@@ -66,7 +72,7 @@ impl Array {
         let (lists, worn) = (extent.hold_lists(&shape), FxHashMap::default());
         let (kept, is_checked) = (None, false);
         let array = Self { extent, lists, kept, shape, index, rows, sections, worn, is_checked };
-        Ok(Restored { array, vertices })
+        Ok(Restored { array, vertices, direct })
     }
 
     /// Makes durable again the headers that are newer than the last checkpoint, of which it was number

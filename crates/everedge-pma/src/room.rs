@@ -22,7 +22,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::array::Array;
 use super::extent::Extent;
-use super::options::GraphOptions;
+use super::options::{GraphOptions, LogFirst};
 use super::shape::CAPACITY_MAX;
 use everedge_live::{Error, Result};
 use everedge_live::{Room as Free, Space, UNIT_BYTES};
@@ -40,8 +40,10 @@ const EMPTY_ARRAY_UNITS: u64 = (96 << 10) / UNIT_BYTES;
 const GROWTH_SHARE: u64 = 8;
 /// The largest batch, until one was seen.
 const BATCH_UPDATES: u64 = 1 << 10;
-/// Edge logs take up to a quarter of what they belong to.
+/// Edge logs take up to a quarter of what they belong to,
 const LOG_PERCENT: u64 = 125;
+/// or as much as that, where single edges are stored there first.
+const DIRECT_LOG_PERCENT: u64 = 200;
 
 /// The room for the arrays of one graph.
 pub(super) struct Room {
@@ -83,7 +85,11 @@ impl Room {
     pub(super) fn new(options: &GraphOptions, space: Arc<Space>, salt: u32) -> Self {
         let entries = if options.directed { options.list_count() } else { 2 };
         let list_bytes = 4 * (options.entry_words() * entries) as u64;
-        let update_bytes = (list_bytes * LOG_PERCENT).div_ceil(100);
+        let percent = match options.tuning.log_first {
+            LogFirst::Yes => LOG_PERCENT,
+            LogFirst::No => DIRECT_LOG_PERCENT,
+        };
+        let update_bytes = (list_bytes * percent).div_ceil(100);
         let units = EMPTY_ARRAY_UNITS + (BATCH_UPDATES * update_bytes).div_ceil(UNIT_BYTES);
         let needs = Needs {
             units,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::options::PmaOptions;
+use super::options::{LogFirst, PmaOptions};
 use everedge_live::{SHARD_SPAN, UNIT_BYTES};
 
 /// Bytes of a cache line, at which parts begin.
@@ -13,8 +13,12 @@ pub(super) const HEAD_BYTES: u64 = LINE_BYTES;
 pub(super) const HEADER_WORDS: usize = 14;
 /// Vertices of a section at most.
 pub(super) const SECTION_VERTICES_MAX: usize = 64;
-/// An edge log takes at most this share of the bytes of its section's words.
+/// An edge log takes at most this share of the bytes of its section's words,
 const LOG_SHARE: u32 = 4;
+/// or as many as they have, where single edges are stored there first.
+const DIRECT_LOG_SHARE: u32 = 1;
+/// Words of an entry of an edge log by which it counts by itself: its number in two, and a check.
+pub(super) const DIRECT_WORDS: usize = 3;
 /// Places of words leave two bits for marks.
 pub(super) const CAPACITY_MAX: u32 = 1 << 30;
 /// Entries of an edge log are counted in 16 bits.
@@ -31,6 +35,8 @@ pub(super) struct Shape {
     pub log_entries: u32,
     /// Words of an entry of a list: a neighbor, and its weight if there are weights.
     pub entry_words: u32,
+    /// Whether entries of edge logs can count by themselves.
+    pub is_direct: bool,
     /// Words for lists and gaps.
     pub capacity: u32,
 }
@@ -52,10 +58,20 @@ impl Shape {
         // What is too long for an array is not plausible.
         let capacity = capacity.min(u64::from(CAPACITY_MAX) + 1) as u32;
         let section_bytes = 4 * u64::from(capacity) / u64::from(section_count);
-        let log_bytes = (section_bytes / u64::from(LOG_SHARE)).min(options.edge_log_bytes.into());
-        let log_entries = (log_bytes as u32 / (4 * (1 + entry_words))).min(LOG_ENTRIES_MAX);
+        let is_direct = options.log_first == LogFirst::No;
+        let log_share = if is_direct { DIRECT_LOG_SHARE } else { LOG_SHARE };
+        let log_bytes = (section_bytes / u64::from(log_share)).min(options.edge_log_bytes.into());
         let section_vertices = options.section_vertices;
-        Self { section_count, section_vertices, log_entries, entry_words, capacity }
+        let shape = Self {
+            section_count,
+            section_vertices,
+            log_entries: 0,
+            entry_words,
+            is_direct,
+            capacity,
+        };
+        let log_entries = log_bytes as u32 / (4 * shape.log_entry_words() as u32);
+        Self { log_entries: log_entries.min(LOG_ENTRIES_MAX), ..shape }
     }
 
     /// Returns the vertices that there is room for.
@@ -70,7 +86,7 @@ impl Shape {
 
     /// Returns the words of an entry of an edge log.
     pub(super) fn log_entry_words(&self) -> usize {
-        1 + self.entry_words as usize
+        1 + self.entry_words as usize + if self.is_direct { DIRECT_WORDS } else { 0 }
     }
 
     fn slot_bytes(&self) -> u64 {
@@ -125,7 +141,8 @@ impl Shape {
 
     /// Returns whether the sizes are such as arrays have.
     pub(super) fn is_plausible(&self) -> bool {
-        let Self { section_count, section_vertices, log_entries, entry_words, capacity } = *self;
+        let Self { section_count, section_vertices, log_entries, entry_words, capacity, .. } =
+            *self;
         section_vertices.is_power_of_two()
             && section_vertices as usize <= SECTION_VERTICES_MAX
             && (1..=SHARD_SPAN as u32 / section_vertices).contains(&section_count)

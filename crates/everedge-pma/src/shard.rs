@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::array::Array;
 use super::build::Fill;
+use super::header::Moment;
 use super::mechanisms::{Counters, Why};
 use super::options::PmaOptions;
 use super::room::Room;
@@ -39,8 +40,8 @@ pub(super) struct Context<'a> {
     /// The rows on the medium, if they are there too.
     pub rows: Option<&'a Rows>,
     pub counters: &'a Counters,
-    /// The number of the last checkpoint.
-    pub epoch: u32,
+    /// What headers that are written now say of that.
+    pub moment: Moment,
     /// Whether updates may be older than the arrays: after a crash.
     pub replaying: bool,
     /// Whether updates come in batches, in rounds of which each is as large as the one before, and
@@ -214,10 +215,10 @@ impl Shard {
     }
 
     /// Writes the headers of all sections that have changed; they hold all updates before `sequence`.
-    pub(super) fn write_headers(&mut self, epoch: u32, sequence: u64) {
+    pub(super) fn write_headers(&mut self, moment: Moment, sequence: u64) {
         for (side, array) in self.arrays.iter_mut().enumerate() {
             let vertices: &[u64] = if side == 0 { &self.vertices } else { &[] };
-            array.iter_mut().for_each(|array| array.write_headers(epoch, sequence, vertices));
+            array.iter_mut().for_each(|array| array.write_headers(moment, sequence, vertices));
         }
     }
 
@@ -401,6 +402,9 @@ impl Shard {
         let (mut entries, mut runs) = (Vec::new(), Vec::new());
         for (local, updates) in part.runs() {
             let known = self.known(context, side, local, updates);
+            if let Some(array) = self.arrays[side].as_mut().filter(|_| known < updates.len()) {
+                array.note_seen(local);
+            }
             entries.extend(self.resolve(context, side, local, &updates[known..]));
             if runs.last().map_or(0, |run: &(u32, u32)| run.1) < entries.len() as u32 {
                 runs.push((local as u32, entries.len() as u32));
@@ -476,7 +480,7 @@ impl Shard {
     }
 
     /// Counts insertions into the first array.
-    fn count_insertions<'a>(
+    pub(super) fn count_insertions<'a>(
         &mut self,
         context: &Context,
         runs: impl Iterator<Item = (usize, &'a [Update])>,

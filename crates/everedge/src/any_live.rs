@@ -4,7 +4,7 @@ use everedge_adjacency::AdjacencyGraph;
 use everedge_core::{Edge, VertexId};
 use everedge_live::{Batch, Changes, Compaction, Manifest, Names, Recovery, Verification};
 use everedge_medium::{Kind, Volume};
-use everedge_pma::PmaGraph;
+use everedge_pma::{Mechanisms, PmaGraph};
 
 use crate::Result;
 use crate::any_view::AnyView;
@@ -113,6 +113,13 @@ impl AnyLive {
         match self {
             Self::Adjacency(graph) => graph.thread_shares(),
             Self::Pma(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn mechanisms(&self) -> Option<Mechanisms> {
+        match self {
+            Self::Adjacency(_) => None,
+            Self::Pma(graph) => Some(graph.mechanisms()),
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
 use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery};
 use everedge_medium::{Access, MANIFEST, Manifest, MeterReading, Volume, VolumeOptions};
+use everedge_pma::Mechanisms;
 use serde::Serialize;
 
 use crate::any_live::AnyLive;
@@ -302,6 +303,12 @@ impl Graph {
     /// Returns how many updates each thread has archived, both ends of an edge counted.
     pub fn thread_shares(&self) -> Vec<u64> {
         self.live.thread_shares()
+    }
+
+    /// Returns how often each mechanism of the layout ran since the graph was opened, if the layout
+    /// counts them: `pma` does.
+    pub fn mechanisms(&self) -> Option<Mechanisms> {
+        self.live.mechanisms()
     }
 
     /// Checks everything that can be checked without the graph's history.

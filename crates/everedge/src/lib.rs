@@ -58,4 +58,4 @@ pub use everedge_live::{
     Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,
 };
 pub use everedge_medium::{MediumKind, MeterReading};
-pub use everedge_pma::{PmaOptions, Rebalancing, VertexArray};
+pub use everedge_pma::{LogFirst, Mechanisms, PmaOptions, Rebalancing, VertexArray};

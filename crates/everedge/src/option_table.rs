@@ -165,7 +165,7 @@ impl GraphOption {
     pub const ALL: &'static [Self] = &TABLE;
 }
 
-static TABLE: [GraphOption; 32] = [
+static TABLE: [GraphOption; 33] = [
     GraphOption {
         name: "medium",
         kind: OptionKind::Word(&["file", "pmem", "pmem-emulated", "dram"]),
@@ -443,6 +443,15 @@ static TABLE: [GraphOption; 32] = [
                 also writes each changed row to the medium",
         put: |options, word| put(&mut options.pma.vertex_array, word),
         get: |options| json!(options.pma.vertex_array),
+    },
+    GraphOption {
+        name: "log-first",
+        kind: OptionKind::Word(&["yes", "no"]),
+        group: OptionGroup::Tuning,
+        about: "Layout pma: whether a single edge is logged first; or no, to compare with: it is \
+                stored in the edge logs of its sections, and waited for there",
+        put: |options, word| put(&mut options.pma.log_first, word),
+        get: |options| json!(options.pma.log_first),
     },
     GraphOption {
         name: "fill",

@@ -9,7 +9,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use everedge::{Edge, Generator, Graph};
+use everedge::{Edge, Generator, Graph, Mechanisms, MeterReading};
 use serde::Serialize;
 
 use crate::arguments::Medium;
@@ -27,13 +27,15 @@ const EDGE_BYTES: u64 = 8;
 ///
 /// Time runs from the first batch until all are acknowledged, and on until all are archived,
 /// that is, in the lists of their vertices. Peak memory leaves out the generated edges, which
-/// are all there before the first batch.
+/// are all there before the first batch. For the layout pma, JSON rows say how often each mechanism
+/// ran: gaps, edge logs, rebalanced windows, and arrays that were written, by the reason.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   everedge bench ingest --scale 20 --on 2
   everedge bench ingest --scale 20 --medium pmem --phases overlapped,in-turn
-  everedge bench ingest --scale 18 --medium pmem --buffer-max 64,128,256 --meter")]
+  everedge bench ingest --scale 18 --medium pmem --buffer-max 64,128,256 --meter
+  everedge bench ingest --scale 18 --medium pmem --layout pma --edge-log 0,2048 --batch 1 --meter")]
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
@@ -47,12 +49,20 @@ pub(crate) struct Args {
 }
 
 /// What is shown of it.
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 11] = [
     Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
     Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
     Column { key: "peak_rss_bytes", title: "peak memory", form: Form::Bytes },
     Column { key: "disk_bytes", title: "disk", form: Form::Bytes },
+    Column { key: "stored_in_edge_logs", title: "in edge logs", form: Form::Count },
+    Column { key: "rebalanced_windows", title: "rebalanced", form: Form::Count },
+    Column { key: "rewritten_words_per_edge", title: "words copied/edge", form: Form::Ratio },
     Column { key: "media_written_bytes", title: "media written", form: Form::Bytes },
+    Column {
+        key: "acknowledged_media_written_bytes",
+        title: "at the last batch",
+        form: Form::Bytes,
+    },
     Column { key: "media_read_bytes", title: "media read", form: Form::Bytes },
     Column { key: "fences", title: "fences", form: Form::Count },
 ];
@@ -76,7 +86,19 @@ pub(crate) struct Figures {
     #[serde(flatten)]
     memory: Memory,
     #[serde(flatten)]
+    mechanisms: Option<Counted>,
+    #[serde(flatten)]
     media: Option<Media>,
+}
+
+/// How often the mechanisms of the layout `pma` ran, until all was archived.
+#[derive(Debug, Serialize)]
+struct Counted {
+    #[serde(flatten)]
+    mechanisms: Mechanisms,
+    /// Words of lists that arrays took when they were written, for each edge. Without weights an edge
+    /// has one in each direction, which an array that is written for a round takes for the first time.
+    rewritten_words_per_edge: f64,
 }
 
 /// Which part of a graph takes how much, after all is archived.
@@ -98,6 +120,9 @@ struct Memory {
 #[derive(Debug, Serialize)]
 struct Media {
     media_written_bytes: u64,
+    /// Of them, those until the last batch was acknowledged: what batches cost by themselves as far as
+    /// nothing was archived meanwhile.
+    acknowledged_media_written_bytes: u64,
     media_read_bytes: u64,
     /// Bytes written for each byte of edges: 4 an edge and direction.
     media_written_ratio: f64,
@@ -135,8 +160,14 @@ pub(crate) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
     let times = take(graph, &edges, weights.as_deref(), [batch, writers])?;
     let directions = if options.in_neighbors { 2 } else { 1 };
     let edge_bytes = (total * 4 * directions) as f64;
+    let mechanisms = graph.mechanisms().map(|mechanisms| Counted {
+        mechanisms,
+        rewritten_words_per_edge: mechanisms.rewritten_words as f64 / total as f64,
+    });
+    let at_acknowledged = times.acknowledged_meter.unwrap_or_default();
     let media = graph.meter().map(|meter| Media {
         media_written_bytes: meter.media_written_bytes,
+        acknowledged_media_written_bytes: at_acknowledged.media_written_bytes,
         media_read_bytes: meter.media_read_bytes,
         media_written_ratio: meter.media_written_bytes as f64 / edge_bytes,
         media_read_ratio: meter.media_read_bytes as f64 / edge_bytes,
@@ -152,6 +183,7 @@ pub(crate) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
         disk_bytes: graph.stats()?.disk_bytes,
         busiest_thread_ratio: busiest(&graph.thread_shares()),
         memory: memory(task, graph, &edges),
+        mechanisms,
         media,
     })
 }
@@ -175,6 +207,8 @@ pub(crate) struct Times {
     pub(crate) acknowledged: f64,
     /// Until all was archived.
     pub(crate) archived: f64,
+    /// What the medium had done when all was acknowledged, if that is counted.
+    acknowledged_meter: Option<MeterReading>,
 }
 
 /// Inserts edges in batches, which so many writers take in turn, and waits until they are archived.
@@ -211,11 +245,12 @@ pub(crate) fn take(
         others.into_iter().map(join).fold(own, Result::and)
     })?;
     let acknowledged = start.elapsed().as_secs_f64();
+    let acknowledged_meter = graph.meter();
     let found = graph.snapshot()?.edge_count();
     let archived = start.elapsed().as_secs_f64();
     let total = edges.len();
     ensure!(found == total as u64, "the graph has {found} edges after an ingest of {total}");
-    Ok(Times { acknowledged, archived })
+    Ok(Times { acknowledged, archived, acknowledged_meter })
 }
 
 /// Returns the bytes of the files in a directory whose names begin so, if there are some.

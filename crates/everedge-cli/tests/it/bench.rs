@@ -84,6 +84,49 @@ fn every_combination_of_options_is_ingested() {
 }
 
 #[test]
+fn mechanisms_of_arrays_with_gaps_are_in_rows_and_in_the_table() {
+    let bench = Bench::new();
+    let words = ["ingest", "--layout", "adjacency,pma", "--medium", "pmem", "--on", "1"];
+    let words = [&words[..], &["--batch", "16", "--archive-threshold", "64"]].concat();
+    let words = [&words[..], &["--phases", "in-turn", "--durability", "edge", "--meter"]].concat();
+    let found = bench.json(&words);
+    let [adjacency, pma] = rows(&found) else { panic!("two layouts: {found}") };
+    assert!(adjacency["stored_in_gaps"].is_null(), "{adjacency}");
+    let number = |key: &str| pma[key].as_u64().unwrap_or_else(|| panic!("{key}: {pma}"));
+    let [gaps, edge_logs] = ["stored_in_gaps", "stored_in_edge_logs"].map(number);
+    assert!(gaps > 0 && edge_logs > 0 && number("rebalanced_windows") > 0, "{pma}");
+    let reasons = ["rounds", "vertices", "gaps", "compaction", "room"];
+    let rewritten: u64 = reasons.iter().map(|why| number(&format!("rewritten_for_{why}"))).sum();
+    assert!(rewritten > 0 && number("created_arrays") == 2, "{pma}");
+    let words_per_edge = pma["rewritten_words_per_edge"].as_f64().expect("a ratio");
+    assert_eq!(words_per_edge, number("rewritten_words") as f64 / 4096.0);
+    // Each edge is stored in both directions, in an array that is written or after that.
+    assert!(gaps + edge_logs + number("rewritten_words") >= 2 * 4096, "{pma}");
+    let written = [number("acknowledged_media_written_bytes"), number("media_written_bytes")];
+    assert!(0 < written[0] && written[0] <= written[1], "{written:?}");
+
+    let table = String::from_utf8(bench.run(&words).stdout).unwrap();
+    for title in ["in edge logs", "rebalanced", "words copied/edge", "at the last batch"] {
+        assert!(table.contains(title), "{title} is not in\n{table}");
+    }
+}
+
+#[test]
+fn single_edges_are_stored_with_the_log_first_and_without() {
+    let words = ["ingest", "--layout", "pma", "--medium", "pmem,file", "--on", "1"];
+    let words = [&words[..], &["--log-first", "yes,no", "--batch", "1", "--meter"]].concat();
+    let found = Bench::new().json(&words);
+    assert_eq!(rows(&found).len(), 4);
+    for row in rows(&found) {
+        let stored = row["stored_directly"].as_u64().expect("a count");
+        let is_direct = row["log_first"] == "no";
+        // Of both ends; some edges are of new vertices, or find edge logs full.
+        assert_eq!(stored > 4096, is_direct, "{row}");
+        assert_eq!(stored > 0, is_direct, "{row}");
+    }
+}
+
+#[test]
 fn options_reach_the_graph_and_the_table() {
     let bench = Bench::new();
     let output = bench.run(&[

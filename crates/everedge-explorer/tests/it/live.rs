@@ -76,6 +76,14 @@ impl LiveGraph {
         Ok(graph)
     }
 
+    /// Returns how many entries were stored in arrays without the log.
+    pub(crate) fn stored_directly(&self) -> u64 {
+        match self {
+            Self::Adjacency(_) => 0,
+            Self::Pma(graph) => graph.mechanisms().stored_directly,
+        }
+    }
+
     pub(crate) fn apply(&self, batch: &Batch) -> Result<()> {
         with_graph!(self, graph => graph.apply(batch))
     }

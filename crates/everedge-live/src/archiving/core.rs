@@ -284,6 +284,21 @@ impl<L: Layout> Core<L> {
         Ok(archive)
     }
 
+    /// As [`settled`](Self::settled), for a writer: nobody keeps others out then, until others go on.
+    ///
+    /// # Errors
+    /// As [`settled`](Self::settled).
+    pub fn settled_for_writing(&self) -> Result<MutexGuard<'_, Archive<L>>> {
+        loop {
+            self.log.wait_for_release();
+            let archive = self.settled()?;
+            // Who keeps others out from now on waits for the archive before it looks at anything.
+            if !self.log.is_kept() {
+                return Ok(archive);
+            }
+        }
+    }
+
     /// Archives all acknowledged batches; without a fence if fences fail.
     ///
     /// Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive

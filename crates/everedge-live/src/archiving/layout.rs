@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use everedge_core::Homes;
+use everedge_core::{Edge, Homes};
 use everedge_medium::Access;
 
 use super::archive::Archive;
@@ -110,6 +110,15 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// Whether the sides of a shard are changed by threads of different nodes.
     fn divides_sides(&self) -> bool {
         false
+    }
+
+    /// Stores an edge where it stays, durably, without the log. Returns whether it did: else the edge is
+    /// to be logged.
+    ///
+    /// # Errors
+    /// If the medium fails: the edge is then wholly there, or wholly absent, at the next opening.
+    fn store_edge(_core: &Core<Self>, _edge: Edge, _weight: Option<f32>) -> Result<bool> {
+        Ok(false)
     }
 
     /// Before an insertion is logged: makes room on the medium, if some was missing.

@@ -98,6 +98,9 @@ impl<L: Layout> Live<L> {
     /// As [`Self::apply`].
     pub fn insert_edge(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
         let is_valid = src.max(dst) <= MAX_VERTEX_ID && weight.is_none_or(f32::is_finite);
+        if is_valid && L::store_edge(&self.core, (src, dst), weight)? {
+            return Ok(());
+        }
         if is_valid && let Some(is_due) = self.core.commit_edge((src, dst), weight)? {
             self.archiver.call(is_due);
             return Ok(());

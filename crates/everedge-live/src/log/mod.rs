@@ -374,6 +374,16 @@ impl EdgeLog {
         Alone(self)
     }
 
+    /// Waits until nobody keeps others out.
+    pub fn wait_for_release(&self) {
+        drop(self.open_state(false));
+    }
+
+    /// Returns whether somebody keeps others out.
+    pub fn is_kept(&self) -> bool {
+        self.state.lock().is_kept
+    }
+
     /// Returns the state, with all records in it.
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();

@@ -4,7 +4,7 @@ use crate::options::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyOptions, Merging};
 use everedge_live::{Durability, Error, IdKind, Names, Phases, Result};
 use everedge_medium::{Image, MANIFEST, MediumKind, Volume};
-use everedge_pma::{PmaOptions, Rebalancing};
+use everedge_pma::{LogFirst, PmaOptions, Rebalancing};
 use std::cell::RefCell;
 
 use everedge_core::VertexId;
@@ -147,6 +147,23 @@ impl Live {
         Live { options: ablated(live.options), is_ablated: true, ..live }
     }
 
+    /// Returns the same graph in the `pma` layout, with single edges that go into the arrays without
+    /// the log, and more of them.
+    pub(crate) fn direct(self) -> Live {
+        let mut live = self.pma();
+        live.options.pma = PmaOptions {
+            log_first: LogFirst::No,
+            section_vertices: 4,
+            edge_log_bytes: 200,
+            ..live.options.pma
+        };
+        live
+    }
+
+    fn is_direct(&self) -> bool {
+        self.options.pma.log_first == LogFirst::No
+    }
+
     /// Returns the same graph with memory that outlives the power. It archives so often that its log
     /// is full of what is in buffers.
     pub(crate) fn with_battery(mut self) -> Live {
@@ -168,6 +185,7 @@ impl Live {
         let GraphOptions { medium, eadr, .. } = self.options;
         let eadr = if eadr { "-eadr" } else { "" };
         let naive = if self.is_naive { "-naive" } else { "" };
+        let direct = if self.is_direct() { "-direct" } else { "" };
         let ablated = if self.is_ablated { "-ablated" } else { "" };
         let is_merging = self.options.adjacency.merging == Some(Merging::Always);
         let merging = if is_merging { "-merging" } else { "" };
@@ -186,7 +204,7 @@ impl Live {
             Start::Kill(_) => "-killed",
         };
         format!(
-            "{layout}-{medium}{eadr}{naive}{ablated}{merging}{spread}{kills}{battery}{split}{start}\
+            "{layout}-{medium}{eadr}{naive}{ablated}{direct}{merging}{spread}{kills}{battery}{split}{start}\
              -{}",
             self.number
         )
@@ -332,6 +350,7 @@ impl Run<'_> {
             20 => self.graph().compact(),
             21 => self.graph().compact_vertex(self.live.place(0)),
             22..=24 => self.insert_edge(),
+            14..=19 if self.live.is_direct() => self.insert_edge(),
             10..=13 => self.apply(3),
             _ => {
                 let count = 1 + self.random.below(12);

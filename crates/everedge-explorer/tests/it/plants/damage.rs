@@ -55,8 +55,10 @@ impl Damages {
             Layout::Adjacency => live,
             Layout::Pma => live.pma(),
         });
+        let direct = shapes(PMEM, false).into_iter().map(Live::direct);
+        let direct = direct.filter(|_| layout == Layout::Pma);
         let of_seed = |live: Live| (0..3).map(move |seed| (live.clone(), seed));
-        let victims = all.step_by(3).flat_map(of_seed);
+        let victims = all.step_by(3).chain(direct.step_by(3)).flat_map(of_seed);
         let victims = victims.map(|(live, seed)| Victim::new(live, seed, &mut checks)).collect();
         Self { victims, checks }
     }

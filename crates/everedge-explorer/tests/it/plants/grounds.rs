@@ -101,7 +101,10 @@ fn lives(layout: Layout, kind: MediumKind) -> Vec<Live> {
             lives.extend(base(3).map(Live::merging));
             lives.extend(base(3).map(Live::split));
         }
-        Layout::Pma => lives.extend(base(2).map(Live::ablated)),
+        Layout::Pma => {
+            lives.extend(base(2).map(Live::ablated));
+            lives.extend(base(1).map(Live::direct));
+        }
     }
     let crashed = lives.iter().filter(|live| !live.is_wide()).step_by(5).flat_map(crashed);
     let crashed: Vec<Live> = crashed.collect();

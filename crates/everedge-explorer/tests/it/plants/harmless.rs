@@ -129,6 +129,16 @@ pub(super) const HARMLESS: &[Harmless] = &[
     ),
     rare(
         PMA,
+        ["", "src/direct.rs", "recover: extent.region.rewrite"],
+        "needed after a kill at one of few stores, or a failed sync; killed graphs show the site",
+    ),
+    rare(
+        PMA,
+        ["too late fence SectionHeader", "src/direct.rs", "count_what_rounds_left: "],
+        "an entry does not count without its header, which would have to be written again as it was",
+    ),
+    rare(
+        PMA,
         ["", "src/rebalance.rs", "merge_logs: extent.fence"],
         "the next fence is that of the headers, before which the words have to be lost alone",
     ),

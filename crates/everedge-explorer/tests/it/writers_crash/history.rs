@@ -190,6 +190,8 @@ pub(super) fn counts_of(mark: u64) -> Counts {
 pub(super) struct Recorded {
     pub(super) recorder: Recorder,
     pub(super) scripts: Vec<Vec<Operation>>,
+    /// Entries that were stored in arrays without the log.
+    pub(super) stored_directly: u64,
     /// What the graph shows after so many operations of each writer.
     pub(super) pictures: HashMap<Counts, Picture>,
 }

@@ -11,6 +11,7 @@ mod history;
 mod shape;
 
 use everedge_medium::{Call, MediumKind, Plant, Site};
+use everedge_pma::LogFirst;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 
@@ -77,6 +78,40 @@ fn several_writers_keep_their_word_when_a_call_fails() {
     }
 }
 
+/// Returns the shapes in which single edges go into the arrays without the log.
+fn direct_shapes(medium: MediumKind) -> Vec<Shape> {
+    let mut direct = shapes(medium, false);
+    direct.retain(|shape| shape.options.pma.log_first == LogFirst::No);
+    direct
+}
+
+/// Else the others would not see what such edges do.
+#[test]
+fn single_edges_go_into_the_arrays_without_the_log() {
+    for medium in [PMEM, MediumKind::File] {
+        for shape in direct_shapes(medium) {
+            let count: u64 = (0..4).map(|seed| shape.record(seed, None).stored_directly).sum();
+            println!("{}: {count} entries", shape.name());
+            assert!(count > 40, "{}: {count} entries", shape.name());
+        }
+    }
+}
+
+/// Single edges that go into the arrays, of several writers, without batches and with them.
+#[test]
+fn every_image_of_edges_without_the_log_recovers() {
+    for kills in [false, true] {
+        for medium in [PMEM, MediumKind::File] {
+            let mut direct = direct_shapes(medium);
+            for (number, shape) in direct.iter_mut().enumerate() {
+                shape.kills = kills;
+                shape.has_only_edges = number % 2 == 0;
+            }
+            explore_all(&format!("direct {medium} kills={kills}"), direct);
+        }
+    }
+}
+
 /// Returns the calls of histories of several writers.
 pub(crate) fn calls(layout: Layout) -> BTreeSet<Call> {
     let _alone = ALONE.lock();
@@ -122,6 +157,23 @@ fn single_edges_that_writers_do_not_make_durable_are_found() {
             let mut shapes = shapes(PMEM, false);
             shapes.iter_mut().for_each(|shape| shape.has_only_edges = true);
             assert_found_in(shapes, layout, plant);
+        }
+    }
+}
+
+/// An edge that is not logged is stored and fenced at both of its ends; headers count what rounds left
+/// before it.
+#[test]
+fn edges_without_the_log_that_writers_do_not_make_durable_are_found() {
+    for plant in [
+        Plant::DropFlush(Site::DirectEdge),
+        Plant::DropFence(Site::DirectEdge),
+        Plant::DropFlush(Site::SectionHeader),
+        Plant::DropFence(Site::SectionHeader),
+        Plant::DropFence(Site::Word),
+    ] {
+        for medium in [PMEM, MediumKind::File] {
+            assert_found_in(direct_shapes(medium), Layout::Pma, plant);
         }
     }
 }

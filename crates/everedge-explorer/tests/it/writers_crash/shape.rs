@@ -4,7 +4,7 @@ use everedge_adjacency::AdjacencyOptions;
 use everedge_core::par::{Threads, thread_count, with_threads};
 use everedge_live::{Durability, Error, Result};
 use everedge_medium::{Image, ImageRule, MediumKind, Plant, Recorder, Volume};
-use everedge_pma::PmaOptions;
+use everedge_pma::{LogFirst, PmaOptions};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,8 +41,8 @@ pub(super) struct Shape {
     pub(super) failure: Option<(i32, bool)>,
 }
 
-/// Every layout, durability and direction on a medium; half of them have weights, a third keeps one
-/// edge of a pair.
+/// Every layout, durability and direction on a medium, and arrays into which single edges go without
+/// the log; half of them have weights, a third keeps one edge of a pair.
 pub(super) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for layout in [Layout::Adjacency, Layout::Pma] {
@@ -78,6 +78,11 @@ pub(super) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Shape> {
             }
         }
     }
+    let is_base = |shape: &&Shape| {
+        shape.options.layout == Layout::Pma && shape.options.durability != Durability::None
+    };
+    let base: Vec<Shape> = shapes.iter().filter(is_base).cloned().collect();
+    shapes.extend((shapes.len() as u64..).zip(base).map(|(number, shape)| shape.direct(number)));
     shapes
 }
 
@@ -131,6 +136,19 @@ impl Shape {
         format!("writers-{layout}-{medium}{eadr}-{durability}{kills}{failure}-{}", self.number)
     }
 
+    /// Returns one of the same kind in which single edges go into the arrays without the log.
+    fn direct(mut self, number: u64) -> Shape {
+        self.number = number;
+        // Room in edge logs for some of them.
+        self.options.pma = PmaOptions {
+            log_first: LogFirst::No,
+            section_vertices: 4,
+            edge_log_bytes: 200,
+            ..self.options.pma
+        };
+        self
+    }
+
     /// Runs a history, with two threads for loops whatever the machine has.
     pub(super) fn record(&self, seed: u64, plant: Option<Plant>) -> Recorded {
         let (volume, recorder) = Volume::recorded(self.options.medium, self.options.eadr);
@@ -140,7 +158,7 @@ impl Shape {
             let is_edge = |operation: &Operation| matches!(operation, Operation::InsertEdge(..));
             scripts.iter_mut().for_each(|script| script.retain(is_edge));
         }
-        with_threads(2, || {
+        let stored_directly = with_threads(2, || {
             assert_eq!(thread_count(), 2, "threads for loops");
             let others = archiving_threads();
             let graph = self.create(volume);
@@ -152,10 +170,17 @@ impl Shape {
             }
             self.write(seed, &graph, &recorder, &scripts);
             let started = archiving_threads().difference(&others).count();
-            assert!(started > 0, "{}: the archiving thread was not started", self.name());
+            // Writers of edges that are not logged archive by themselves what waits in the log.
+            let is_needed = self.options.pma.log_first == LogFirst::Yes;
+            assert!(
+                started > 0 || !is_needed,
+                "{}: the archiving thread was not started",
+                self.name()
+            );
+            graph.stored_directly()
         })
         .expect("two threads");
-        Recorded { recorder, scripts, pictures: HashMap::new() }
+        Recorded { recorder, scripts, stored_directly, pictures: HashMap::new() }
     }
 
     fn create(&self, volume: Volume) -> LiveGraph {
