@@ -159,6 +159,13 @@ pub(crate) fn entries(region: &Region, place: u32) -> (&[AtomicU32], u32) {
     (entries, header[2].load(Relaxed))
 }
 
+/// As [`entries`], of a file that is held.
+#[inline]
+pub(crate) fn held_entries(file: &[AtomicU32], place: u32) -> (&[AtomicU32], u32) {
+    let (header, rest) = file[place as usize * LINE_WORDS..].split_at(HEADER_WORDS);
+    (&rest[..entry_words(header[4].load(Relaxed))], header[2].load(Relaxed))
+}
+
 pub(crate) fn place_salt(salt: u32, place: u32) -> u32 {
     salt ^ place.wrapping_mul(0x9e37_79b1)
 }

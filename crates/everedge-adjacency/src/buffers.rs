@@ -24,7 +24,7 @@ use everedge_live::{Error, Result};
 use everedge_medium::Region;
 
 /// Words of a step, the unit in which buffers are found: the smallest buffer.
-const STEP_WORDS: usize = 4;
+pub(crate) const STEP_WORDS: usize = 4;
 /// Classes of buffers: none, then 16 bytes to 4 KiB. The order of a class is one less.
 const CLASS_COUNT: usize = 10;
 const ORDER_MAX: u8 = CLASS_MAX - 1;

@@ -34,6 +34,7 @@
 
 mod block;
 mod buffers;
+mod chain;
 mod compact;
 mod image;
 mod layout;

@@ -10,7 +10,6 @@
 //! - L3: a span is pure if its lists are their parts of its run and nothing else.
 
 use std::ops::Range;
-use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -31,7 +30,7 @@ use everedge_medium::Region;
 /// How many vertices after one that is read the next list is loaded into the cache.
 pub(crate) const READ_AHEAD: usize = 8;
 /// Words of a cache line.
-const LINE_WORDS: usize = 16;
+pub(crate) const LINE_WORDS: usize = 16;
 /// Lines of a buffer that are loaded into the cache ahead.
 pub(crate) const LINES_AHEAD: usize = 4;
 
@@ -338,16 +337,35 @@ impl List {
         }
     }
 
-    /// Returns the raw words of the list of `local` in pieces, the newest first.
+    /// Returns the raw words of the list of `local` in pieces, the newest first. Whoever asks for one
+    /// list is likely to ask for one soon after it: the beginning of that one is loaded into the cache.
     pub(crate) fn pieces<'a>(
         &'a self,
         places: &'a Places,
         local: usize,
     ) -> impl Iterator<Item = &'a [AtomicU32]> {
-        let mut chain = self.chain(places, local);
-        let buffered = chain.words.as_slice();
+        self.warm_pieces(places, local + READ_AHEAD);
+        let buffered = self.buffered(&places.buffers, local);
         let spilled = self.spilled(local).rev().map(|spill| &spill.words[..]);
-        [buffered].into_iter().chain(spilled).chain(std::iter::from_fn(move || chain.next_piece()))
+        [buffered].into_iter().chain(spilled).chain(self.flushed(places, local))
+    }
+
+    /// Returns the raw words of the list of `local` that are in blocks and in a run, in pieces, the
+    /// newest first.
+    pub(crate) fn flushed<'a>(
+        &self,
+        places: &'a Places,
+        local: usize,
+    ) -> impl Iterator<Item = &'a [AtomicU32]> + use<'a> {
+        let (region, mut next) = (self.blocks(places), self.entry(local).head);
+        let blocks = std::iter::from_fn(move || {
+            let place = (next != NO_BLOCK).then_some(next)?;
+            let (entries, previous) = block::entries(region, place);
+            block::prefetch(region, previous);
+            next = previous;
+            Some(entries)
+        });
+        blocks.chain([self.base(places, local)])
     }
 
     /// Returns the part of the list of `local` that is in a run.
@@ -359,32 +377,13 @@ impl List {
         }
     }
 
-    /// Returns the raw words of the list of `local`. Whoever asks for one list is likely to ask
-    /// for one soon after it: the beginning of that one is loaded into the cache.
-    #[inline(always)]
-    pub(crate) fn chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
-        self.warm_chain(places, local + READ_AHEAD, LINES_AHEAD);
-        self.bare_chain(places, local)
-    }
-
-    /// Like [`Self::chain`], for a caller that loads lists ahead itself.
-    #[inline(always)]
-    pub(crate) fn bare_chain<'a>(&self, places: &'a Places, local: usize) -> Chain<'a> {
-        let region = self.blocks(places);
-        let words = self.buffered(&places.buffers, local).iter();
-        let base = self.base(places, local);
-        Chain { words, next: self.entry(local).head, base, region }
-    }
-
-    /// Starts loading the beginning of the list of `local`, if there is one, into the cache: its
-    /// newest block and so many lines of its buffer.
-    #[inline(always)]
-    pub(crate) fn warm_chain(&self, places: &Places, local: usize, lines: usize) {
+    /// Starts loading the beginning of the list of `local`, if there is one, into the cache.
+    fn warm_pieces(&self, places: &Places, local: usize) {
         if local < SHARD_SPAN {
             let entry = self.entry(local);
             block::prefetch(self.blocks(places), entry.head);
             let words = words_of(&places.buffers, &entry);
-            words.chunks(LINE_WORDS).take(lines).for_each(prefetch);
+            words.chunks(LINE_WORDS).take(LINES_AHEAD).for_each(prefetch);
         }
     }
 
@@ -428,15 +427,6 @@ impl List {
             }
         }
         live
-    }
-
-    /// Returns the raw words of the list of `local` that are in runs and blocks, in pieces, the
-    /// oldest first.
-    pub(crate) fn flushed<'a>(&self, places: &'a Places, local: usize) -> Vec<&'a [AtomicU32]> {
-        let mut chain = self.chain(places, local);
-        let mut pieces: Vec<_> = std::iter::from_fn(|| chain.next_piece()).collect();
-        pieces.reverse();
-        pieces
     }
 
     /// Returns the words of `local` that were spilled, the oldest first.
@@ -494,123 +484,4 @@ fn write_entries(context: &Context, updates: &[Update], step: u32, range: Range<
     }
     let words = updates.iter().flat_map(|update| [update.neighbor(), context.weight(*update)]);
     buffers::store(region, step, range, words);
-}
-
-/// The words of a list in pieces: the buffer, the blocks from the newest to the oldest, then what
-/// a run holds; each piece in order.
-#[derive(Clone)]
-pub(crate) struct Chain<'a> {
-    words: slice::Iter<'a, AtomicU32>,
-    next: u32,
-    base: &'a [AtomicU32],
-    region: &'a Region,
-}
-
-impl<'a> Chain<'a> {
-    /// Returns a list that is these words and nothing else.
-    #[inline]
-    pub(crate) fn of_words(region: &'a Region, words: &'a [AtomicU32]) -> Self {
-        Self { words: words.iter(), next: NO_BLOCK, base: &[], region }
-    }
-
-    /// Returns a list without words.
-    #[inline]
-    pub(crate) fn empty(region: &'a Region) -> Self {
-        Self::of_words(region, &[])
-    }
-
-    /// Returns the entries of the next block, or of the run after the last, if there is one.
-    #[inline]
-    fn next_piece(&mut self) -> Option<&'a [AtomicU32]> {
-        if self.next == NO_BLOCK {
-            let base = std::mem::take(&mut self.base);
-            return (!base.is_empty()).then_some(base);
-        }
-        let (entries, previous) = block::entries(self.region, self.next);
-        block::prefetch(self.region, previous);
-        self.next = previous;
-        Some(entries)
-    }
-
-    /// Folds the words by two: a piece has whole entries.
-    #[inline]
-    pub(crate) fn fold_pairs<B>(mut self, init: B, mut f: impl FnMut(B, (u32, u32)) -> B) -> B {
-        let mut folded = fold_pairs(self.words.as_slice(), init, &mut f);
-        while let Some(entries) = self.next_piece() {
-            folded = fold_pairs(entries, folded, &mut f);
-        }
-        folded
-    }
-
-    /// Goes to the next piece and returns its first word.
-    #[inline(never)]
-    fn first_of_next_piece(&mut self) -> Option<u32> {
-        loop {
-            self.words = self.next_piece()?.iter();
-            if let Some(word) = self.words.next() {
-                return Some(word.load(Relaxed));
-            }
-        }
-    }
-}
-
-impl Iterator for Chain<'_> {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        match self.words.next() {
-            Some(word) => Some(word.load(Relaxed)),
-            // Most lists are one piece: no call tells that they end.
-            None if self.next == NO_BLOCK && self.base.is_empty() => None,
-            None => self.first_of_next_piece(),
-        }
-    }
-
-    #[inline]
-    fn fold<B, F: FnMut(B, u32) -> B>(mut self, init: B, mut f: F) -> B {
-        let mut folded = fold_words(self.words.as_slice(), init, &mut f);
-        while let Some(entries) = self.next_piece() {
-            folded = fold_words(entries, folded, &mut f);
-        }
-        folded
-    }
-}
-
-/// The words of one piece of a list.
-pub(crate) struct Piece<'a>(pub slice::Iter<'a, AtomicU32>);
-
-impl Iterator for Piece<'_> {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        self.0.next().map(|word| word.load(Relaxed))
-    }
-
-    #[inline]
-    fn fold<B, F: FnMut(B, u32) -> B>(self, init: B, mut f: F) -> B {
-        fold_words(self.0.as_slice(), init, &mut f)
-    }
-}
-
-/// As [`fold_words`], for entries of two words.
-#[inline(never)]
-fn fold_pairs<B>(words: &[AtomicU32], init: B, f: &mut impl FnMut(B, (u32, u32)) -> B) -> B {
-    let mut folded = init;
-    for pair in words.as_chunks::<2>().0 {
-        folded = f(folded, (pair[0].load(Relaxed), pair[1].load(Relaxed)));
-    }
-    folded
-}
-
-/// Folds one piece of a list, not inlined: there the compiler would keep what is folded in memory,
-/// for the sake of the calls between pieces.
-#[inline(never)]
-fn fold_words<B>(words: &[AtomicU32], init: B, f: &mut impl FnMut(B, u32) -> B) -> B {
-    let mut folded = init;
-    for word in words {
-        folded = f(folded, word.load(Relaxed));
-    }
-    folded
 }

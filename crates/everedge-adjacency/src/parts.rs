@@ -99,8 +99,8 @@ impl AdjacencyGraph {
         let mut part = ListPart::default();
         self.with_list(v, direction, |list, local| {
             let entry_words = self.live.core.layout.options.entry_words();
-            let flushed = list.flushed(&self.live.core.layout.places, local);
-            flushed.into_iter().for_each(|words| part.add_all(words, entry_words));
+            let flushed: Vec<_> = list.flushed(&self.live.core.layout.places, local).collect();
+            flushed.into_iter().rev().for_each(|words| part.add_all(words, entry_words));
         })?;
         Ok(part)
     }

@@ -180,8 +180,9 @@ impl<'a> Run<'a> {
     #[inline]
     fn bounds(self, index: usize) -> Range<usize> {
         // The word before the first end is one of bits.
-        let [before, end] = [0, 1].map(|i| self.0[ENDS_START + index - 1 + i].load(Relaxed));
-        (if index == 0 { 0 } else { before as usize })..end as usize
+        let pair = &self.0[ENDS_START + index - 1..][..2];
+        let [before, end] = [0, 1].map(|i| pair[i].load(Relaxed) as usize);
+        (if index == 0 { 0 } else { before })..end
     }
 }
 

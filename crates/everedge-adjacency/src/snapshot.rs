@@ -15,12 +15,15 @@ use everedge_core::{
 };
 
 use super::block::NO_BLOCK;
+use super::buffers::STEP_WORDS;
+use super::chain::{Chain, prefetch_block};
 use super::layout::Adjacency;
-use super::list::{Chain, LINES_AHEAD, List, Piece, Places, READ_AHEAD, Span};
+use super::list::{LINE_WORDS, LINES_AHEAD, List, Places, READ_AHEAD, Span};
 use super::run::{Run, SPAN};
 use super::shard::Shard;
-use super::subgraphs::Nodes;
-use everedge_live::{Archive, SHARD_SPAN, Totals, UNIT_BYTES, frozen_view};
+use super::subgraphs::{Nodes, Partition};
+use super::table::{Entry, HeldRows, Row};
+use everedge_live::{Archive, Extents, SHARD_SPAN, Totals, UNIT_BYTES, frozen_view};
 use everedge_medium::{HeldWords, Region};
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
@@ -41,16 +44,31 @@ struct PureRun {
     sub_graph: u32,
 }
 
+/// Where a list of a shard lies whose vertices may have more than their parts of runs.
+#[derive(Clone, Copy)]
+struct Loose {
+    /// The number of its table, or [`NO_TABLE`] where there is no shard.
+    table: u32,
+    sub_graph: u16,
+    has_runs: bool,
+}
+
+const NO_TABLE: u32 = u32::MAX;
+
 /// A frozen view of a live graph.
 pub struct Snapshot {
     shards: Vec<Arc<Shard>>,
     places: Places,
-    /// The words of each file of blocks.
+    /// The words of each file of blocks, of all vertex buffers and of the rows of all tables.
     files: Vec<HeldWords>,
+    buffers: HeldWords,
+    rows: HeldRows,
     nodes: Nodes,
+    /// By list, by shard.
+    loose: [Vec<Loose>; 2],
     /// By list, by id over [`SPAN`], up to the last one: the run that is all of a span's lists. What
     /// is asked for most is so found with one look.
-    pure_runs: Vec<Vec<PureRun>>,
+    pure_runs: [Vec<PureRun>; 2],
     totals: Totals,
 }
 
@@ -62,8 +80,11 @@ impl Snapshot {
         let shards = archive.shards.clone();
         Self {
             totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
-            pure_runs: (0..options.list_count()).map(|list| pure_runs(&shards, list)).collect(),
-            files: held_files(&shards, &layout.places),
+            pure_runs: [0, 1].map(|list| pure_runs(&shards, list)),
+            loose: [0, 1].map(|list| loose(&shards, list)),
+            files: held_files(&shards, &layout.places, layout.sub_graphs.partition),
+            buffers: layout.places.buffers.hold(0, (layout.places.buffers.len() / 4) as usize),
+            rows: layout.tables.hold(),
             shards,
             places: layout.places.clone(),
             nodes: layout.sub_graphs.nodes.clone(),
@@ -71,8 +92,14 @@ impl Snapshot {
     }
 
     #[inline]
-    fn list(&self, v: VertexId, list: usize) -> Option<&List> {
-        self.shards.get(v as usize / SHARD_SPAN)?.lists.get(list)
+    fn loose(&self, v: VertexId, list: usize) -> Option<Loose> {
+        let loose = self.loose[list].get(v as usize / SHARD_SPAN).copied();
+        loose.filter(|loose| loose.table != NO_TABLE)
+    }
+
+    #[inline]
+    fn entry(&self, loose: Loose, v: VertexId) -> Entry {
+        Entry::load(&self.rows.table(loose.table)[local(v)])
     }
 
     #[inline]
@@ -80,7 +107,7 @@ impl Snapshot {
         match self.pure_run(v, list) {
             // Close to the entries, which are likely to be asked for next.
             Some(run) => self.run(run).len(v as usize % SPAN) >> u32::from(self.totals.weighted),
-            None => self.list(v, list).map_or(0, |list| list.entry(local(v)).degree),
+            None => self.loose(v, list).map_or(0, |loose| self.entry(loose, v).degree),
         }
     }
 
@@ -97,31 +124,43 @@ impl Snapshot {
     // Always: what it returns is taken apart at once, if it need not pass through memory.
     #[inline(always)]
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
-        let words = match (self.pure_run(v, list), self.list(v, list)) {
-            (Some(run), _) => {
-                Chain::of_words(&self.places.blocks[0], self.run(run).entries(v as usize % SPAN))
-            }
-            (None, Some(list)) => {
-                list.warm_chain(&self.places, local(v) + READ_AHEAD, LINES_AHEAD);
-                return self.neighbors_in(list, v);
-            }
-            (None, None) => Chain::empty(&self.places.blocks[0]),
-        };
-        Neighbors { words, weighted: self.totals.weighted, live: None }
+        if let Some(run) = self.pure_run(v, list) {
+            let words = Chain::of_words(self.run(run).entries(v as usize % SPAN));
+            return Neighbors { words, weighted: self.totals.weighted, live: None };
+        }
+        match self.loose(v, list) {
+            Some(loose) => self.loose_neighbors(loose, v, list),
+            None => Neighbors { words: Chain::of_words(&[]), weighted: false, live: None },
+        }
     }
 
-    /// Returns the neighbors of `v` in the list that has them.
+    /// Returns the neighbors of `v` in a list that may have more than a part of a run.
     #[inline(always)]
-    fn neighbors_in<'a>(&'a self, list: &'a List, v: VertexId) -> Neighbors<'a> {
-        let (words, live) = match list.entry(local(v)).is_plain() {
-            true => (list.bare_chain(&self.places, local(v)), None),
-            false => (Chain::empty(list.blocks(&self.places)), Some(self.live_neighbors(v, list))),
+    fn loose_neighbors(&self, loose: Loose, v: VertexId, list: usize) -> Neighbors<'_> {
+        let entry = self.entry(loose, v);
+        let (words, live) = match entry.is_plain() {
+            true => {
+                let file = &self.files[usize::from(loose.sub_graph)];
+                let base = if loose.has_runs { self.base(v, list) } else { &[] };
+                (Chain::new(self.buffered(&entry), (file, entry.head), base), None)
+            }
+            false => (Chain::of_words(&[]), Some(self.live_neighbors(v, list))),
         };
         Neighbors { words, weighted: self.totals.weighted, live }
     }
 
+    /// Returns the part of a run that `v` has, in a list that may have more.
+    fn base(&self, v: VertexId, list: usize) -> &[AtomicU32] {
+        let list = &self.shards[v as usize / SHARD_SPAN].lists[list];
+        match list.spans[local(v) / SPAN].run {
+            NO_BLOCK => &[],
+            place => Run::at(&self.files[list.sub_graph], place).entries(v as usize % SPAN),
+        }
+    }
+
     #[cold]
-    fn live_neighbors(&self, v: VertexId, list: &List) -> Box<Live> {
+    fn live_neighbors(&self, v: VertexId, list: usize) -> Box<Live> {
+        let list = &self.shards[v as usize / SHARD_SPAN].lists[list];
         Box::new(list.live(&self.places, local(v), self.entry_words()).into_iter())
     }
 
@@ -163,35 +202,62 @@ impl Snapshot {
 
     /// Shows lists of one shard, some of which are more than their part of a run.
     #[inline]
-    fn visit_list<V: ListVisitor>(&self, list: &List, range: Range<VertexId>, visitor: &mut V) {
-        let places = &self.places;
-        let has_run = list.spans[local(range.start) / SPAN].run != NO_BLOCK;
-        let is_bare = !has_run && !self.totals.weighted;
+    fn visit_loose<V: ListVisitor>(
+        &self,
+        (loose, list): (Loose, usize),
+        range: Range<VertexId>,
+        visitor: &mut V,
+    ) {
+        let is_bare = !loose.has_runs && !self.totals.weighted;
+        let rows = self.rows.table(loose.table);
+        let visit = |v: VertexId, visitor: &mut V| {
+            let entry = Entry::load(&rows[local(v)]);
+            // Most lists of a graph that was never put in order: the short ones.
+            if is_bare && entry.is_plain() && entry.head == NO_BLOCK {
+                visitor.visit(v, self.buffered(&entry).iter().map(|word| word.load(Relaxed)));
+            } else {
+                visitor.visit(v, self.loose_neighbors(loose, v, list));
+            }
+        };
         if V::STOPS_EARLY {
             let wanted = Wanted::of(range, visitor);
             for (v, ahead) in wanted.iter(READ_AHEAD) {
-                ahead.into_iter().for_each(|ahead| list.warm_chain(places, local(ahead), 1));
-                self.visit_one(list, v, is_bare, visitor);
+                if let Some(ahead) = ahead {
+                    self.warm(loose, &rows[local(ahead)], 1);
+                }
+                visit(v, visitor);
             }
             return;
         }
         for v in range {
-            list.warm_chain(places, local(v) + READ_AHEAD, LINES_AHEAD);
+            if let Some(ahead) = rows.get(local(v) + READ_AHEAD) {
+                self.warm(loose, ahead, LINES_AHEAD);
+            }
             if visitor.wants(v) {
-                self.visit_one(list, v, is_bare, visitor);
+                visit(v, visitor);
             }
         }
     }
 
+    /// Starts loading the beginning of a list into the cache: its newest block and so many lines of
+    /// its buffer.
     #[inline(always)]
-    fn visit_one<V: ListVisitor>(&self, list: &List, v: VertexId, is_bare: bool, visitor: &mut V) {
-        let entry = list.entry(local(v));
-        // Most lists of a graph that was never compacted: the short ones.
-        if is_bare && entry.is_plain() && entry.head == NO_BLOCK {
-            visitor.visit(v, Piece(list.buffered(&self.places.buffers, local(v)).iter()));
-        } else {
-            visitor.visit(v, self.neighbors_in(list, v));
+    fn warm(&self, loose: Loose, row: &Row, lines: usize) {
+        let entry = Entry::load(row);
+        if entry.head != NO_BLOCK {
+            prefetch_block(&self.files[usize::from(loose.sub_graph)], entry.head);
         }
+        let words = self.buffered(&entry);
+        prefetch(words);
+        if words.len() > LINE_WORDS {
+            words.chunks(LINE_WORDS).take(lines).skip(1).for_each(prefetch);
+        }
+    }
+
+    /// Returns the buffered words of a row.
+    #[inline(always)]
+    fn buffered(&self, entry: &Entry) -> &[AtomicU32] {
+        &self.buffers[entry.buffer as usize * STEP_WORDS..][..entry.buffered.into()]
     }
 
     #[inline]
@@ -274,7 +340,7 @@ impl GraphView for Snapshot {
         let list = self.totals.list_of(direction);
         for part in Wanted::parts(range) {
             let first = part.start as usize % SPAN;
-            match (self.pure_run(part.start, list), self.list(part.start, list)) {
+            match (self.pure_run(part.start, list), self.loose(part.start, list)) {
                 (Some(run), _) => {
                     let (ends, _) = self.run(run).lists();
                     let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) };
@@ -284,9 +350,8 @@ impl GraphView for Snapshot {
                         start = end;
                     }
                 }
-                (None, Some(list)) => {
-                    let entries = list.table.entries().skip(local(part.start));
-                    part.zip(entries).for_each(|(v, entry)| f(v, entry.degree));
+                (None, Some(loose)) => {
+                    part.for_each(|v| f(v, self.entry(loose, v).degree));
                 }
                 (None, None) => part.for_each(|v| f(v, 0)),
             }
@@ -298,21 +363,17 @@ impl GraphView for Snapshot {
         let list = self.totals.list_of(direction);
         // Where a list lies is known only once its entry, or the end of the one before, is there.
         if let Some(&v) = vertices.get(2 * READ_AHEAD) {
-            match (self.pure_run(v, list), self.list(v, list)) {
-                (Some(run), _) => {
-                    self.run(run).prefetch_bounds(v as usize % SPAN);
-                }
-                (None, Some(list)) => list.table.prefetch(local(v)),
-                (None, None) => {}
+            if let Some(run) = self.pure_run(v, list) {
+                self.run(run).prefetch_bounds(v as usize % SPAN);
+            } else if let Some(loose) = self.loose(v, list) {
+                self.rows.prefetch(loose.table, local(v));
             }
         }
         if let Some(&v) = vertices.get(READ_AHEAD) {
-            match (self.pure_run(v, list), self.list(v, list)) {
-                (Some(run), _) => {
-                    prefetch(self.run(run).entries(v as usize % SPAN));
-                }
-                (None, Some(list)) => list.warm_chain(&self.places, local(v), 1),
-                (None, None) => {}
+            if let Some(run) = self.pure_run(v, list) {
+                prefetch(self.run(run).entries(v as usize % SPAN));
+            } else if let Some(loose) = self.loose(v, list) {
+                self.warm(loose, &self.rows.table(loose.table)[local(v)], 1);
             }
         }
     }
@@ -325,14 +386,14 @@ impl GraphView for Snapshot {
     ) {
         let list = self.totals.list_of(direction);
         for part in Wanted::parts(range) {
-            match (self.pure_run(part.start, list), self.list(part.start, list)) {
+            match (self.pure_run(part.start, list), self.loose(part.start, list)) {
                 (Some(run), _) => {
                     if let Some(next) = self.pure_run(part.end, list) {
                         self.run(next).prefetch_ends();
                     }
                     self.visit_run(run, part, visitor);
                 }
-                (None, Some(list)) => self.visit_list(list, part, visitor),
+                (None, Some(loose)) => self.visit_loose((loose, list), part, visitor),
                 (None, None) => {}
             }
         }
@@ -386,7 +447,20 @@ impl Iterator for Neighbors<'_> {
     }
 
     #[inline]
-    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, f: F) -> B {
+        match self.words.as_one_piece() {
+            // Most lists: nothing else is to stand in the loop.
+            Some(words) if !self.weighted && self.live.is_none() => {
+                words.iter().map(|word| word.load(Relaxed)).fold(init, f)
+            }
+            _ => self.fold_pieces(init, f),
+        }
+    }
+}
+
+impl Neighbors<'_> {
+    #[inline(never)]
+    fn fold_pieces<B>(self, init: B, mut f: impl FnMut(B, VertexId) -> B) -> B {
         match (self.weighted, self.live) {
             (_, Some(live)) => live.fold(init, |folded, (neighbor, _)| f(folded, neighbor)),
             (false, None) => self.words.fold(init, f),
@@ -422,18 +496,33 @@ impl Iterator for WeightedNeighbors<'_> {
     }
 }
 
-/// Holds the words of each file up to the end of the last run there: it stays where it is while a
+/// Holds the words of each file up to the end of what lists have there: it stays where it is while a
 /// view has it.
-fn held_files(shards: &[Arc<Shard>], places: &Places) -> Vec<HeldWords> {
-    let end_in = |sub_graph: usize| {
-        let lists = shards.iter().flat_map(|shard| &shard.lists);
-        let spans = lists.filter(|list| list.sub_graph == sub_graph).flat_map(|list| &list.spans);
-        let last = spans.filter(|span| span.is_pure).max_by_key(|span| span.run);
-        let units = last.and_then(|span| span.extents.as_ref()?.units().pop());
-        units.map_or(0, |units| units.end * UNIT_BYTES)
+fn held_files(shards: &[Arc<Shard>], places: &Places, partition: Partition) -> Vec<HeldWords> {
+    let mut ends = vec![0; places.blocks.len()];
+    for shard in shards {
+        for (number, list) in shard.lists.iter().enumerate() {
+            let last_run = list.spans.iter().max_by_key(|span| span.run);
+            let of_runs = last_run.and_then(|span| span.extents.as_deref());
+            let of_blocks = shard.spaces[partition.slot(number)].extents.as_deref();
+            let ends_of_list = of_runs.into_iter().chain(of_blocks).map(Extents::end);
+            let end = ends_of_list.max().unwrap_or(0);
+            ends[list.sub_graph] = end.max(ends[list.sub_graph]);
+        }
+    }
+    let held = |(file, end): (&Region, u64)| file.hold(0, (end * UNIT_BYTES / 4) as usize);
+    places.blocks.iter().zip(ends).map(held).collect()
+}
+
+/// Returns where a list of each shard lies.
+fn loose(shards: &[Arc<Shard>], list: usize) -> Vec<Loose> {
+    let of_list = |list: &List| Loose {
+        table: list.table.number(),
+        sub_graph: list.sub_graph as u16,
+        has_runs: list.spans.iter().any(|span| span.run != NO_BLOCK),
     };
-    let held = |(number, file): (usize, &Region)| file.hold(0, (end_in(number) / 4) as usize);
-    places.blocks.iter().enumerate().map(held).collect()
+    let none = Loose { table: NO_TABLE, sub_graph: 0, has_runs: false };
+    shards.iter().map(|shard| shard.lists.get(list).map_or(none, of_list)).collect()
 }
 
 /// Returns the pure run of each span, up to the last one that is; of none where few of the ids up to
@@ -464,6 +553,7 @@ fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<PureRun> {
     runs
 }
 
+#[inline]
 fn local(v: VertexId) -> usize {
     v as usize % SHARD_SPAN
 }

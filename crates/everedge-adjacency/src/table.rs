@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
+use everedge_core::memory::prefetch;
 use everedge_live::Result;
 use everedge_live::SHARD_SPAN;
 use everedge_medium::{HeldWords, Region};
@@ -26,6 +27,9 @@ const TABLE_WORDS: usize = TABLE_BYTES as usize / 4;
 const GROWTH_TABLES: RangeInclusive<u32> = 4..=64;
 const HAS_TOMBSTONES: u32 = 1 << 24;
 const HAS_SPILLS: u32 = 1 << 25;
+
+/// A row as it lies in memory.
+pub(crate) type Row = [AtomicU32; ROW_WORDS];
 
 /// One vertex in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,8 +72,8 @@ impl Entry {
     }
 
     #[inline(always)]
-    fn load(row: &[AtomicU32]) -> Self {
-        Self::new(std::array::from_fn(|word| row[word].load(Relaxed)))
+    pub(crate) fn load(row: &Row) -> Self {
+        Self::new(row.each_ref().map(|word| word.load(Relaxed)))
     }
 
     /// Returns the last word of the row: words, class and flags.
@@ -111,6 +115,11 @@ impl Tables {
         Ok(Arc::new(Self { region, state: Mutex::default() }))
     }
 
+    /// Holds all rows that there are.
+    pub(crate) fn hold(&self) -> HeldRows {
+        HeldRows(self.region.hold(0, (self.region.len() / 4) as usize))
+    }
+
     /// Takes a table of zeros.
     fn take(&self) -> Result<u32> {
         let region = &self.region;
@@ -129,6 +138,24 @@ impl Tables {
         drop(state);
         region.populate(offset_of(number)..offset_of(number + 1))?;
         Ok(number)
+    }
+}
+
+/// The rows of all tables, as views read them.
+pub(crate) struct HeldRows(HeldWords);
+
+impl HeldRows {
+    /// Returns the rows of the table of this number, by local vertex.
+    #[inline(always)]
+    pub(crate) fn table(&self, number: u32) -> &[Row; SHARD_SPAN] {
+        let words = &self.0[number as usize * TABLE_WORDS..][..TABLE_WORDS];
+        words.as_chunks().0.try_into().expect("a table has a row for each vertex")
+    }
+
+    /// Starts loading the row of `local` in the table of this number into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, number: u32, local: usize) {
+        prefetch(&self.table(number)[local..]);
     }
 }
 
@@ -170,18 +197,17 @@ impl Table {
     /// Returns the row of `local`.
     #[inline(always)]
     pub(crate) fn entry(&self, local: usize) -> Entry {
-        Entry::load(&self.rows[local * ROW_WORDS..][..ROW_WORDS])
+        Entry::load(&self.rows.as_chunks().0[local])
     }
 
-    /// Starts loading the row of `local` into the cache.
-    #[inline]
-    pub(crate) fn prefetch(&self, local: usize) {
-        self.region.prefetch::<ROW_WORDS>(offset_of(self.number) + local as u64 * ROW_BYTES);
+    /// Returns which table it is.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
     }
 
     /// Returns all rows in order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
-        self.rows.chunks_exact(ROW_WORDS).map(Entry::load)
+        self.rows.as_chunks().0.iter().map(Entry::load)
     }
 
     /// Changes the row of `local`.

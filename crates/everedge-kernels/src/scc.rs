@@ -274,9 +274,16 @@ impl<'v, V: GraphView> Components<'v, V> {
             let is_last = self.is_live(v) && degrees[v as usize].fetch_sub(1, Relaxed) == 1;
             is_last && self.claim(v, v)
         };
-        while trimmed.len() < FUSED_MAX
-            && let Some(u) = trimmed.pop()
-        {
+        let mut next = 0;
+        while next < trimmed.len() && trimmed.len() - next < FUSED_MAX {
+            if next == FUSED_MAX {
+                trimmed.drain(..std::mem::take(&mut next));
+            }
+            let u = trimmed[next];
+            // In the order in which they came: most lie close to each other, and are known ahead.
+            self.view.load_ahead(Direction::Out, &trimmed[next..]);
+            self.view.load_ahead(Direction::In, &trimmed[next..]);
+            next += 1;
             let outgoing = self.view.out_neighbors(u);
             let losing = outgoing.filter(|&v| loses_last(&degrees.incoming, v));
             losing.for_each(|v| trimmed.push(v));
@@ -284,7 +291,7 @@ impl<'v, V: GraphView> Components<'v, V> {
             let losing = incoming.filter(|&v| loses_last(&degrees.outgoing, v));
             losing.for_each(|v| trimmed.push(v));
         }
-        trimmed
+        trimmed.split_off(next)
     }
 
     /// Finds the component of `pivot`.

@@ -110,13 +110,13 @@ pub(super) fn store_edge(core: &Core<Pma>, edge: Edge, weight: Option<f32>) -> R
     core.check_writable()?;
     core.refuse_if_failed()?;
     core.log.begin_writing()?;
+    let ends = ends(options, edge);
+    let mut archive = core.settled_for_writing()?;
+    core.refuse_if_failed()?;
     // Who logs it learns what is missing.
     if layout.make_room().is_err() {
         return Ok(false);
     }
-    let ends = ends(options, edge);
-    let mut archive = core.settled_for_writing()?;
-    core.refuse_if_failed()?;
     // Entries in an array count once that is current.
     layout.table.publish(layout.arrays())?;
     if !layout.has_room(&mut archive, edge, &ends)? {

@@ -287,13 +287,13 @@ mod tests {
             array.extent.region.store_words(start + 4, &[12]);
             drop(archive);
             drop(graph);
-            let opened = PmaGraph::open(Volume::open(&path, kind, Access::Read).unwrap());
-            match opened {
+            let graph = PmaGraph::open(Volume::open(&path, kind, Access::Read).unwrap()).unwrap();
+            match graph.snapshot() {
                 Err(Error::Corruption { .. }) => assert!(damaged < 2),
                 Err(error) => panic!("{error}"),
                 // As torn as the last record of a log would be.
-                Ok(graph) => {
-                    assert_eq!((graph.snapshot().unwrap().edge_count(), damaged), (162, 2));
+                Ok(snapshot) => {
+                    assert_eq!((snapshot.edge_count(), damaged), (162, 2));
                     assert!(graph.verify().unwrap().problems.is_empty());
                 }
             }

@@ -476,6 +476,11 @@ impl Extents {
         self.units.lock().clone()
     }
 
+    /// Returns the end of the last one on the medium.
+    pub fn end(&self) -> u64 {
+        self.units.lock().iter().map(|range| range.end).max().unwrap_or(0)
+    }
+
     /// Returns how many units there are.
     pub fn count(&self) -> u64 {
         self.units.lock().iter().map(|range| range.end - range.start).sum()
