@@ -3,9 +3,14 @@
 //! A page of 4 KiB covers so little that every read at random of an array of many megabytes looks
 //! up its address in memory too. The kernel gives pages of 2 MiB where it is asked for them before
 //! the first store, so an array asks when it is made.
-#![expect(unsafe_code, reason = "advice on memory, and prefetching: both leave its contents alone")]
+#![expect(
+    unsafe_code,
+    reason = "advice on memory, prefetching, and an array that several threads fill"
+)]
 
 use std::mem::size_of_val;
+
+use crate::par;
 
 /// The size and alignment of a huge page on x86-64, and the usual one elsewhere.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -14,6 +19,23 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 pub(crate) fn with_room<T>(len: usize) -> Vec<T> {
     let mut items = Vec::with_capacity(len);
     ask_for_huge_pages(items.spare_capacity_mut());
+    items
+}
+
+/// Returns `f` of each index below `len`, in pieces of `grain`, in huge pages where they fit.
+pub(crate) fn collect<T: Send>(
+    len: usize,
+    grain: usize,
+    f: impl Fn(usize) -> T + Sync + Send,
+) -> Vec<T> {
+    let mut items = with_room(len);
+    par::map_chunks_mut(&mut items.spare_capacity_mut()[..len], grain, |first, places| {
+        for (index, place) in (first..).zip(places) {
+            place.write(f(index));
+        }
+    });
+    // SAFETY: there is room for so many, and the loop has ended without a panic: each was written.
+    unsafe { items.set_len(len) };
     items
 }
 

@@ -18,8 +18,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use rayon::BroadcastContext;
 use rayon::prelude::*;
+use rayon::{BroadcastContext, ThreadPool};
 
 use crate::threads::Workers;
 use crate::watch::{carried, watched};
@@ -36,7 +36,9 @@ pub fn among_threads<R: Send>(homes: Option<&Homes>, f: impl FnOnce() -> R + Sen
     if homes.is_some() {
         return f();
     }
-    Workers::run(carried(f), |f| rayon::scope(|_| f()), |f| f())
+    let mut f = Once::new(carried(f));
+    run_inside(&mut || f.run());
+    f.result()
 }
 
 /// Runs `a` and `b`, possibly at the same time.
@@ -44,7 +46,9 @@ pub fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    Workers::run((carried(a), carried(b)), |(a, b)| rayon::join(a, b), |(a, b)| (a(), b()))
+    let (mut a, mut b) = (Once::new(carried(a)), Once::new(carried(b)));
+    run_both(&mut || a.run(), &mut || b.run());
+    (a.result(), b.result())
 }
 
 /// Runs `here` on this thread, and `beside` meanwhile on one of those that loops run on. So `here`
@@ -55,20 +59,9 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, beside: impl FnOnce() -> B +
         let b = beside();
         return (here(), b);
     }
-    let beside = carried(beside);
-    let mut result = None;
-    let a = match Workers::current() {
-        Workers::Pool(pool) => pool.in_place_scope(|scope| {
-            scope.spawn(|_| result = Some(beside()));
-            here()
-        }),
-        Workers::Around => rayon::in_place_scope(|scope| {
-            scope.spawn(|_| result = Some(beside()));
-            here()
-        }),
-        Workers::Caller => unreachable!("it is one thread, which was asked for before"),
-    };
-    (a, result.expect("a scope ends after what it spawned"))
+    let (mut here, mut beside) = (Once::new(here), Once::new(carried(beside)));
+    run_beside(&mut || here.run(), &mut || beside.run());
+    (here.result(), beside.result())
 }
 
 /// Calls `f` on consecutive ranges of `grain` indices (the last may be shorter) that cover
@@ -77,7 +70,9 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, beside: impl FnOnce() -> B +
 /// # Panics
 /// If `grain` is 0.
 pub fn for_each_range(bound: u32, grain: u32, f: impl Fn(Range<u32>) + Sync + Send) {
-    map_ranges(bound, grain, f);
+    let f = watched(f);
+    let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
+    run_pieces(bound.div_ceil(grain) as usize, &|i| f(range_of(i as u32)));
 }
 
 /// Like [`for_each_range`]; returns the results in the order of the ranges.
@@ -91,14 +86,7 @@ pub fn map_ranges<R: Send>(
 ) -> Vec<R> {
     let f = watched(f);
     let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
-    match bound.div_ceil(grain) {
-        1 => vec![f(0..bound)],
-        range_count => Workers::run(
-            0..range_count,
-            |all| all.into_par_iter().with_max_len(1).map(|i| f(range_of(i))).collect(),
-            |all| all.map(|i| f(range_of(i))).collect(),
-        ),
-    }
+    map_pieces(bound.div_ceil(grain) as usize, |i| f(range_of(i as u32)))
 }
 
 /// Calls `f` on consecutive pieces of `grain` items; returns the results in order.
@@ -111,14 +99,8 @@ pub fn map_chunks<T: Sync, R: Send>(
     f: impl Fn(&[T]) -> R + Sync + Send,
 ) -> Vec<R> {
     let f = watched(f);
-    if (1..=grain).contains(&items.len()) {
-        return vec![f(items)];
-    }
-    Workers::run(
-        items,
-        |items| items.par_chunks(grain).with_max_len(1).map(&f).collect(),
-        |items| items.chunks(grain).map(&f).collect(),
-    )
+    let chunk_of = |i: usize| &items[i * grain..items.len().min((i + 1).saturating_mul(grain))];
+    map_pieces(items.len().div_ceil(grain), |i| f(chunk_of(i)))
 }
 
 /// Calls `f(first, piece)` on consecutive pieces of `grain` items, where `first` is the index of
@@ -131,40 +113,18 @@ pub fn map_chunks_mut<T: Send, R: Send>(
     grain: usize,
     f: impl Fn(usize, &mut [T]) -> R + Sync + Send,
 ) -> Vec<R> {
-    let f = watched(|(first, chunk): (usize, &mut [T])| f(first, chunk));
-    if (1..=grain).contains(&items.len()) {
-        return vec![f((0, items))];
-    }
-    let of = |(i, chunk): (usize, _)| f((i * grain, chunk));
-    Workers::run(
-        items,
-        |items| items.par_chunks_mut(grain).with_max_len(1).enumerate().map(of).collect(),
-        |items| items.chunks_mut(grain).enumerate().map(of).collect(),
-    )
+    let chunks = items.chunks_mut(grain).enumerate().map(|(i, chunk)| (i * grain, chunk));
+    map_tasks(chunks, watched(|(first, chunk): (usize, &mut [T])| f(first, chunk)))
 }
 
 /// Returns `f` of each index below `len`, in huge pages where they fit.
 pub fn collect<T: Send>(len: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
-    let mut items = memory::with_room(len);
-    Workers::run(
-        &mut items,
-        |items| {
-            let all = (0..len).into_par_iter().with_min_len(COLLECTED_GRAIN);
-            all.map(&f).collect_into_vec(items);
-        },
-        |items| items.extend((0..len).map(&f)),
-    );
-    items
+    memory::collect(len, COLLECTED_GRAIN, f)
 }
 
 /// Calls `f` on every task, for work that the caller has cut itself.
 pub fn for_each_task<T: Send>(tasks: Vec<T>, f: impl Fn(T) + Sync + Send) {
-    let f = watched(f);
-    Workers::run(
-        tasks,
-        |tasks| tasks.into_par_iter().with_max_len(1).for_each(&f),
-        |tasks| tasks.into_iter().for_each(&f),
-    );
+    map_tasks(tasks.into_iter(), watched(f));
 }
 
 /// Like [`map_ranges`]; each range runs at the home of its first index.
@@ -218,17 +178,10 @@ pub fn map_tasks_at_home<T: Send, R: Send>(
     f: impl Fn(T) -> R + Sync + Send,
 ) -> Vec<R> {
     let f = watched(f);
-    let Some(homes) = homes.filter(|_| is_outside()) else {
-        if tasks.len() == 1 {
-            return tasks.into_iter().map(f).collect();
-        }
-        return Workers::run(
-            tasks,
-            |tasks| tasks.into_par_iter().with_max_len(1).map(&f).collect(),
-            |tasks| tasks.into_iter().map(&f).collect(),
-        );
-    };
-    at_home(homes, tasks.into_iter().map(|task| (home_of(&task), task)), f)
+    match homes.filter(|_| is_outside()) {
+        None => map_tasks(tasks.into_iter(), f),
+        Some(homes) => at_home(homes, tasks.into_iter().map(|task| (home_of(&task), task)), f),
+    }
 }
 
 /// Whether this is no thread of a pool. One that is cannot wait for the others: they may do so too.
@@ -247,28 +200,144 @@ fn at_home<T: Send, R: Send>(
         return tasks.map(|(_, task)| f(task)).collect();
     };
     let mut queues: Vec<_> = (0..homes.node_count()).map(|_| Vec::new()).collect();
+    let mut count = 0;
     for (place, (home, task)) in tasks.enumerate() {
         queues[home].push((place, task));
+        count += 1;
     }
-    if queues.iter().all(Vec::is_empty) {
+    if count == 0 {
         return Vec::new();
     }
     let queues: Vec<_> = queues.into_iter().map(|queue| Mutex::new(queue.into_iter())).collect();
-    // A panic of `f` is not under the lock.
-    let take = |node: usize| queues[node].lock().unwrap_or_else(PoisonError::into_inner).next();
-    let serve = |thread: BroadcastContext<'_>| {
-        let mut done = Vec::new();
-        for node in homes.served_by(thread.index(), thread.num_threads()) {
-            while let Some((place, task)) = take(node) {
+    let slots = Slots::new(count);
+    run_on_each(&pool, &|thread, threads| {
+        for node in homes.served_by(thread, threads) {
+            // A statement of its own: the lock is not held while the task is at work.
+            while let Some((place, task)) = { lock(&queues[node]).next() } {
                 homes.bind(node);
-                done.push((place, f(task)));
+                slots.put(place, f(task));
             }
         }
-        done
-    };
-    let mut done: Vec<_> = pool.broadcast(serve).into_iter().flatten().collect();
-    done.sort_by_key(|&(place, _)| place);
-    done.into_iter().map(|(_, result)| result).collect()
+    });
+    slots.into_results()
+}
+
+/// Calls `f` on each task; returns the results in order.
+fn map_tasks<T: Send, R: Send>(
+    tasks: impl Iterator<Item = T>,
+    f: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let tasks: Vec<_> = tasks.map(|task| Mutex::new(Some(task))).collect();
+    let take = |i: usize| lock(&tasks[i]).take();
+    map_pieces(tasks.len(), |i| f(take(i).expect("a task is taken once")))
+}
+
+/// Returns `f` of each index below `count`, which is the number of a piece of work.
+fn map_pieces<R: Send>(count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    if count == 1 {
+        return vec![f(0)];
+    }
+    let slots = Slots::new(count);
+    run_pieces(count, &|i| slots.put(i, f(i)));
+    slots.into_results()
+}
+
+// What rayon does is long to compile. Here it is done once, with work behind a pointer: no piece of
+// work is so small that it would feel that.
+
+/// Calls `f` with each index below `count`.
+fn run_pieces(count: usize, f: &(dyn Fn(usize) + Sync)) {
+    if count == 1 {
+        return f(0);
+    }
+    let parallel = || (0..count).into_par_iter().with_max_len(1).for_each(f);
+    match Workers::current() {
+        Workers::Caller => (0..count).for_each(f),
+        Workers::Around => parallel(),
+        Workers::Pool(pool) => pool.install(parallel),
+    }
+}
+
+/// Calls `f` on one of the threads that loops run on.
+fn run_inside(f: &mut (dyn FnMut() + Send)) {
+    match Workers::current() {
+        Workers::Caller | Workers::Around => f(),
+        Workers::Pool(pool) => pool.install(f),
+    }
+}
+
+fn run_both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    match Workers::current() {
+        Workers::Caller => {
+            a();
+            b();
+        }
+        Workers::Around => drop(rayon::join(a, b)),
+        Workers::Pool(pool) => drop(pool.join(a, b)),
+    }
+}
+
+fn run_beside(here: &mut dyn FnMut(), beside: &mut (dyn FnMut() + Send)) {
+    match Workers::current() {
+        Workers::Pool(pool) => pool.in_place_scope(|scope| {
+            scope.spawn(|_| beside());
+            here();
+        }),
+        Workers::Around => rayon::in_place_scope(|scope| {
+            scope.spawn(|_| beside());
+            here();
+        }),
+        Workers::Caller => unreachable!("it is one thread, which was asked for before"),
+    }
+}
+
+/// Calls `f` on each thread of a pool, with its number and how many there are.
+fn run_on_each(pool: &ThreadPool, f: &(dyn Fn(usize, usize) + Sync)) {
+    pool.broadcast(|thread: BroadcastContext<'_>| f(thread.index(), thread.num_threads()));
+}
+
+/// The results of pieces of work, by number, each put there by the thread that has it.
+struct Slots<R>(Vec<Mutex<Option<R>>>);
+
+impl<R> Slots<R> {
+    fn new(count: usize) -> Self {
+        Self((0..count).map(|_| Mutex::default()).collect())
+    }
+
+    fn put(&self, place: usize, result: R) {
+        *lock(&self.0[place]) = Some(result);
+    }
+
+    fn into_results(self) -> Vec<R> {
+        let results = self.0.into_iter().map(|slot| slot.into_inner());
+        let results = results.map(|result| result.unwrap_or_else(PoisonError::into_inner));
+        results.map(|result| result.expect("every piece was done")).collect()
+    }
+}
+
+/// Work that is done once, and its result.
+struct Once<F, R> {
+    work: Option<F>,
+    result: Option<R>,
+}
+
+impl<R, F: FnOnce() -> R> Once<F, R> {
+    fn new(work: F) -> Self {
+        Self { work: Some(work), result: None }
+    }
+
+    fn run(&mut self) {
+        self.result = self.work.take().map(|work| work());
+    }
+
+    fn result(self) -> R {
+        self.result.expect("what was started has ended")
+    }
+}
+
+/// Locks what no panic leaves half changed: none happens under these locks.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One value for each thread, kept between loops.

@@ -120,6 +120,7 @@ pub(crate) enum Workers {
 }
 
 impl Workers {
+    /// Returns who it is.
     pub(crate) fn current() -> Self {
         if rayon::current_thread_index().is_some() {
             return Self::Around;
@@ -127,20 +128,6 @@ impl Workers {
         match Threads::current().0.or_else(Process::pool) {
             Some(pool) => Self::Pool(pool),
             None => Self::Caller,
-        }
-    }
-
-    /// Runs `parallel`, which starts loops of rayon, with `data` among the workers; or `serial` on
-    /// the calling thread if there are none.
-    pub(crate) fn run<D: Send, R: Send>(
-        data: D,
-        parallel: impl FnOnce(D) -> R + Send,
-        serial: impl FnOnce(D) -> R,
-    ) -> R {
-        match Self::current() {
-            Self::Caller => serial(data),
-            Self::Around => parallel(data),
-            Self::Pool(pool) => pool.install(|| parallel(data)),
         }
     }
 }

@@ -13,7 +13,7 @@ use everedge_kernels::{
 };
 use serde_json::{Value, json};
 
-use crate::any_view::with_view;
+use crate::any_view::AnyView;
 use crate::kernel::{Convention, Kernel, Parameters};
 use crate::{Error, ExternalId, IdKind, Result, RunOptions, Values, Verify, View};
 
@@ -40,6 +40,8 @@ pub(crate) struct Answer {
 pub(crate) struct Question<'a, V> {
     /// What the kernel sees: by places if there is a numbering.
     pub view: &'a V,
+    /// The same, for what checks the answer.
+    pub any: &'a AnyView,
     /// The view by ids, for names.
     pub names: &'a View,
     pub numbering: Option<&'a Numbering>,
@@ -78,8 +80,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn one_hop(&self, source: VertexId) -> Result<Answer> {
         let (neighbors, answer) = self.solve(
             || kernels::one_hop(self.view, source),
-            |neighbors| kernels::spot_check_one_hop(self.view, source, neighbors),
-            |neighbors| kernels::verify_one_hop(self.view, source, neighbors),
+            |neighbors| kernels::spot_check_one_hop(self.any, source, neighbors),
+            |neighbors| kernels::verify_one_hop(self.any, source, neighbors),
         )?;
         let summary = json!({ "count": neighbors.len(), "neighbors": self.first(&neighbors) });
         Ok(Answer { summary, values: self.list(neighbors), ..answer })
@@ -88,8 +90,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn two_hop(&self, source: VertexId) -> Result<Answer> {
         let (vertices, answer) = self.solve(
             || kernels::two_hop(self.view, source),
-            |vertices| kernels::spot_check_two_hop(self.view, source, vertices),
-            |vertices| kernels::verify_two_hop(self.view, source, vertices),
+            |vertices| kernels::spot_check_two_hop(self.any, source, vertices),
+            |vertices| kernels::verify_two_hop(self.any, source, vertices),
         )?;
         let summary = json!({ "count": vertices.len(), "vertices": self.first(&vertices) });
         Ok(Answer { summary, values: self.list(vertices), ..answer })
@@ -98,8 +100,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn bfs(&self, source: VertexId) -> Result<Answer> {
         let (bfs, answer) = self.solve(
             || kernels::bfs(self.view, source),
-            |bfs| kernels::spot_check_bfs(self.view, source, bfs),
-            |bfs| kernels::verify_bfs(self.view, source, bfs),
+            |bfs| kernels::spot_check_bfs(self.any, source, bfs),
+            |bfs| kernels::verify_bfs(self.any, source, bfs),
         )?;
         let summary = json!({ "reached": bfs.reached_count(), "depth": bfs.depth_max() });
         Ok(Answer { summary, values: Values::Depth(bfs.depth), ..answer })
@@ -109,8 +111,8 @@ impl<V: WeightedView> Question<'_, V> {
         let config = self.pagerank_config();
         let (pagerank, answer) = self.solve(
             || kernels::pagerank(self.view, &config),
-            |pagerank| kernels::spot_check_pagerank(self.view, &config, pagerank),
-            |pagerank| kernels::verify_pagerank(self.view, &config, pagerank),
+            |pagerank| kernels::spot_check_pagerank(self.any, &config, pagerank),
+            |pagerank| kernels::verify_pagerank(self.any, &config, pagerank),
         )?;
         Ok(self.ranked(answer, pagerank.rank, pagerank.iterations))
     }
@@ -123,8 +125,8 @@ impl<V: WeightedView> Question<'_, V> {
         };
         let (pagerank, answer) = self.solve(
             || kernels::delta_pagerank(self.view, &config),
-            |pagerank| kernels::spot_check_delta_pagerank(self.view, &config, pagerank),
-            |pagerank| kernels::verify_delta_pagerank(self.view, &config, pagerank),
+            |pagerank| kernels::spot_check_delta_pagerank(self.any, &config, pagerank),
+            |pagerank| kernels::verify_delta_pagerank(self.any, &config, pagerank),
         )?;
         Ok(self.ranked(answer, pagerank.rank, pagerank.iterations))
     }
@@ -137,8 +139,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn wcc(&self) -> Result<Answer> {
         let (wcc, answer) = self.solve(
             || Ok(kernels::wcc(self.view)),
-            |wcc| kernels::spot_check_wcc(self.view, wcc),
-            |wcc| kernels::verify_wcc(self.view, wcc),
+            |wcc| kernels::spot_check_wcc(self.any, wcc),
+            |wcc| kernels::verify_wcc(self.any, wcc),
         )?;
         let summary = json!({ "components": wcc.component_count(), "largest": wcc.largest() });
         Ok(Answer { summary, values: self.components(wcc.component), ..answer })
@@ -147,8 +149,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn scc(&self) -> Result<Answer> {
         let (scc, answer) = self.solve(
             || Ok(kernels::scc(self.view, &SccConfig::default())),
-            |scc| kernels::spot_check_scc(self.view, scc),
-            |scc| kernels::verify_scc(self.view, scc),
+            |scc| kernels::spot_check_scc(self.any, scc),
+            |scc| kernels::verify_scc(self.any, scc),
         )?;
         let summary = json!({ "components": scc.component_count(), "largest": scc.largest() });
         Ok(Answer { summary, values: self.components(scc.component), ..answer })
@@ -169,8 +171,8 @@ impl<V: WeightedView> Question<'_, V> {
         let config = BetweennessConfig { sources };
         let (betweenness, answer) = self.solve(
             || kernels::betweenness(self.view, &config),
-            |betweenness| kernels::spot_check_betweenness(self.view, &config, betweenness),
-            |betweenness| kernels::verify_betweenness(self.view, &config, betweenness),
+            |betweenness| kernels::spot_check_betweenness(self.any, &config, betweenness),
+            |betweenness| kernels::verify_betweenness(self.any, &config, betweenness),
         )?;
         let mut score = betweenness.score;
         let factor = self.betweenness_factor(&config.sources, &score);
@@ -218,8 +220,8 @@ impl<V: WeightedView> Question<'_, V> {
         let config = SsspConfig { delta: self.options.parameters.delta };
         let (sssp, answer) = self.solve(
             || kernels::sssp(self.view, source, &config),
-            |sssp| kernels::spot_check_sssp(self.view, source, sssp),
-            |sssp| kernels::verify_sssp(self.view, source, sssp),
+            |sssp| kernels::spot_check_sssp(self.any, source, sssp),
+            |sssp| kernels::verify_sssp(self.any, source, sssp),
         )?;
         let summary = json!({ "reached": sssp.reached_count(), "max": sssp.distance_max() });
         Ok(Answer { summary, values: Values::Distance(sssp.distance), ..answer })
@@ -228,8 +230,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn sswp(&self, source: VertexId) -> Result<Answer> {
         let (sswp, answer) = self.solve(
             || kernels::sswp(self.view, source),
-            |sswp| kernels::spot_check_sswp(self.view, source, sswp),
-            |sswp| kernels::verify_sswp(self.view, source, sswp),
+            |sswp| kernels::spot_check_sswp(self.any, source, sswp),
+            |sswp| kernels::verify_sswp(self.any, source, sswp),
         )?;
         let summary = json!({ "reached": sswp.reached_count() });
         Ok(Answer { summary, values: Values::Distance(sswp.width), ..answer })
@@ -238,8 +240,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn ssnp(&self, source: VertexId) -> Result<Answer> {
         let (ssnp, answer) = self.solve(
             || kernels::ssnp(self.view, source),
-            |ssnp| kernels::spot_check_ssnp(self.view, source, ssnp),
-            |ssnp| kernels::verify_ssnp(self.view, source, ssnp),
+            |ssnp| kernels::spot_check_ssnp(self.any, source, ssnp),
+            |ssnp| kernels::verify_ssnp(self.any, source, ssnp),
         )?;
         let summary = json!({ "reached": ssnp.reached_count() });
         Ok(Answer { summary, values: Values::Distance(ssnp.largest_weight), ..answer })
@@ -248,8 +250,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn viterbi(&self, source: VertexId) -> Result<Answer> {
         let (viterbi, answer) = self.solve(
             || kernels::viterbi(self.view, source),
-            |viterbi| kernels::spot_check_viterbi(self.view, source, viterbi),
-            |viterbi| kernels::verify_viterbi(self.view, source, viterbi),
+            |viterbi| kernels::spot_check_viterbi(self.any, source, viterbi),
+            |viterbi| kernels::verify_viterbi(self.any, source, viterbi),
         )?;
         let summary = json!({ "reached": viterbi.reached_count() });
         Ok(Answer { summary, values: Values::Score(viterbi.probability), ..answer })
@@ -258,8 +260,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn coreness(&self) -> Result<Answer> {
         let (coreness, answer) = self.solve(
             || Ok(kernels::coreness(self.view)),
-            |coreness| kernels::spot_check_coreness(self.view, coreness),
-            |coreness| kernels::verify_coreness(self.view, coreness),
+            |coreness| kernels::spot_check_coreness(self.any, coreness),
+            |coreness| kernels::verify_coreness(self.any, coreness),
         )?;
         let summary = json!({ "max": coreness.degeneracy() });
         Ok(Answer { summary, values: Values::Count(coreness.coreness), ..answer })
@@ -268,8 +270,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn kcore(&self, k: u32) -> Result<Answer> {
         let (members, answer) = self.solve(
             || Ok(kernels::kcore(self.view, k)),
-            |members| kernels::spot_check_kcore(self.view, k, members),
-            |members| kernels::verify_kcore(self.view, k, members),
+            |members| kernels::spot_check_kcore(self.any, k, members),
+            |members| kernels::verify_kcore(self.any, k, members),
         )?;
         let summary = json!({ "count": members.len(), "vertices": self.first(&members) });
         Ok(Answer { summary, values: self.list(members), ..answer })
@@ -284,8 +286,8 @@ impl<V: WeightedView> Question<'_, V> {
         };
         let (radii, answer) = self.solve(
             || kernels::radii(self.view, &config),
-            |radii| kernels::spot_check_radii(self.view, &config, radii),
-            |radii| kernels::verify_radii(self.view, &config, radii),
+            |radii| kernels::spot_check_radii(self.any, &config, radii),
+            |radii| kernels::verify_radii(self.any, &config, radii),
         )?;
         let summary = json!({ "sources": radii.sources.len(), "max": radii.diameter_min() });
         Ok(Answer { summary, values: Values::Depth(radii.radius), ..answer })
@@ -294,8 +296,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn triangles(&self) -> Result<Answer> {
         let (triangles, answer) = self.solve(
             || Ok(kernels::triangles(self.view)),
-            |triangles| kernels::spot_check_triangles(self.view, triangles),
-            |triangles| kernels::verify_triangles(self.view, triangles),
+            |triangles| kernels::spot_check_triangles(self.any, triangles),
+            |triangles| kernels::verify_triangles(self.any, triangles),
         )?;
         Ok(Answer { summary: json!({ "count": triangles.count }), ..answer })
     }
@@ -303,8 +305,8 @@ impl<V: WeightedView> Question<'_, V> {
     fn lcc(&self) -> Result<Answer> {
         let (lcc, answer) = self.solve(
             || Ok(kernels::lcc(self.view)),
-            |lcc| kernels::spot_check_lcc(self.view, lcc),
-            |lcc| kernels::verify_lcc(self.view, lcc),
+            |lcc| kernels::spot_check_lcc(self.any, lcc),
+            |lcc| kernels::verify_lcc(self.any, lcc),
         )?;
         let mean = sum(&lcc.coefficient) / f64::from(self.view.vertex_count().max(1));
         Ok(Answer {
@@ -321,8 +323,8 @@ impl<V: WeightedView> Question<'_, V> {
         let labels = self.names.labels();
         let (cdlp, answer) = self.solve(
             || kernels::cdlp(self.view, labels.as_deref(), &config),
-            |cdlp| kernels::spot_check_cdlp(self.view, labels.as_deref(), &config, cdlp),
-            |cdlp| kernels::verify_cdlp(self.view, labels.as_deref(), &config, cdlp),
+            |cdlp| kernels::spot_check_cdlp(self.any, labels.as_deref(), &config, cdlp),
+            |cdlp| kernels::verify_cdlp(self.any, labels.as_deref(), &config, cdlp),
         )?;
         let owners = AtomicBitmap::new(self.view.vertex_bound());
         par::map_chunks(&cdlp.label, GRAIN as usize, |labels| {
@@ -461,8 +463,7 @@ impl View {
             let missing = || Error::invalid(format!("vertex `{name}` is not in the graph"));
             return self.find(name).ok_or_else(missing);
         }
-        let largest = with_view!(&self.any, view => largest_degree(view));
-        largest.ok_or_else(|| Error::invalid("the graph has no vertices"))
+        largest_degree(&self.any).ok_or_else(|| Error::invalid("the graph has no vertices"))
     }
 }
 

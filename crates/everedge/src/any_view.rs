@@ -1,7 +1,12 @@
 //! The one place where a kernel meets a layout: an enum of all views and a `match`.
+//!
+//! Kernels are compiled once for each view, with the `match` around them ([`with_view`]). What checks
+//! their answers sees the enum itself, with a `match` for each list: so it is compiled once.
+
+use std::ops::Range;
 
 use everedge_adjacency::Snapshot;
-use everedge_core::{Csr, GraphView};
+use everedge_core::{Csr, Direction, GraphView, Homes, VertexId, WeightedView};
 use everedge_pma::PmaSnapshot;
 
 /// A frozen view of any kind.
@@ -32,9 +37,126 @@ impl AnyView {
     pub(crate) fn is_weighted(&self) -> bool {
         with_view!(self, view => view.is_weighted())
     }
+}
 
-    /// Returns whether kernels can ask for in-neighbors.
-    pub(crate) fn has_in_neighbors(&self) -> bool {
+/// An iterator of one of the views.
+enum AnyIter<A, P, C> {
+    Adjacency(A),
+    Pma(P),
+    Csr(C),
+}
+
+/// Returns an iterator of whatever view there is.
+macro_rules! iter_of {
+    ($any:expr, $view:ident => $iter:expr) => {
+        match $any {
+            AnyView::Adjacency($view) => AnyIter::Adjacency($iter),
+            AnyView::Pma($view) => AnyIter::Pma($iter),
+            AnyView::Csr($view) => AnyIter::Csr($iter),
+        }
+    };
+}
+
+impl<T, A, P, C> Iterator for AnyIter<A, P, C>
+where
+    A: Iterator<Item = T>,
+    P: Iterator<Item = T>,
+    C: Iterator<Item = T>,
+{
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        match self {
+            Self::Adjacency(iter) => iter.next(),
+            Self::Pma(iter) => iter.next(),
+            Self::Csr(iter) => iter.next(),
+        }
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, T) -> B>(self, init: B, f: F) -> B {
+        match self {
+            Self::Adjacency(iter) => iter.fold(init, f),
+            Self::Pma(iter) => iter.fold(init, f),
+            Self::Csr(iter) => iter.fold(init, f),
+        }
+    }
+}
+
+impl GraphView for AnyView {
+    fn vertex_bound(&self) -> u32 {
+        with_view!(self, view => view.vertex_bound())
+    }
+
+    fn vertex_count(&self) -> u32 {
+        with_view!(self, view => view.vertex_count())
+    }
+
+    #[inline]
+    fn is_vertex(&self, v: VertexId) -> bool {
+        with_view!(self, view => view.is_vertex(v))
+    }
+
+    fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
+        with_view!(self, view => view.vertex_ranges())
+    }
+
+    fn edge_count(&self) -> u64 {
+        with_view!(self, view => view.edge_count())
+    }
+
+    fn is_directed(&self) -> bool {
+        with_view!(self, view => view.is_directed())
+    }
+
+    fn has_in_neighbors(&self) -> bool {
         with_view!(self, view => view.has_in_neighbors())
+    }
+
+    #[inline]
+    fn out_degree(&self, v: VertexId) -> u32 {
+        with_view!(self, view => view.out_degree(v))
+    }
+
+    #[inline]
+    fn in_degree(&self, v: VertexId) -> u32 {
+        with_view!(self, view => view.in_degree(v))
+    }
+
+    #[inline]
+    fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        iter_of!(self, view => view.out_neighbors(v))
+    }
+
+    #[inline]
+    fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        iter_of!(self, view => view.in_neighbors(v))
+    }
+
+    #[inline]
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        with_view!(self, view => view.load_ahead(direction, vertices));
+    }
+
+    fn homes(&self) -> Option<&Homes> {
+        with_view!(self, view => view.homes())
+    }
+
+    #[inline]
+    fn home(&self, v: VertexId, direction: Direction) -> usize {
+        with_view!(self, view => view.home(v, direction))
+    }
+}
+
+impl WeightedView for AnyView {
+    #[inline]
+    fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        iter_of!(self, view => view.out_edges(v))
+    }
+
+    #[inline]
+    fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        iter_of!(self, view => view.in_edges(v))
     }
 }

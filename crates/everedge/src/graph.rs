@@ -12,7 +12,7 @@ use everedge_pma::Mechanisms;
 use serde::Serialize;
 
 use crate::any_live::AnyLive;
-use crate::any_view::{AnyView, with_view};
+use crate::any_view::AnyView;
 use crate::options::{GraphOptions, Layout};
 use crate::{Error, Result};
 
@@ -109,7 +109,7 @@ impl Graph {
         let (layout, volume) = Self::open_volume(path, access, meter)?;
         let graph = Self::new(AnyLive::open(volume, layout)?, start);
         if let Some(names) = &graph.names {
-            let bound = with_view!(&graph.live.snapshot()?, view => view.vertex_bound());
+            let bound = graph.live.snapshot()?.vertex_bound();
             names.check_covers(bound)?;
         }
         Ok(Self { open_time: start.elapsed(), ..graph })
@@ -272,8 +272,8 @@ impl Graph {
             directed: options.directed,
             weighted: options.weighted,
             simple: options.simple,
-            vertices: with_view!(&view, view => view.vertex_count()).into(),
-            edges: with_view!(&view, view => view.edge_count()),
+            vertices: view.vertex_count().into(),
+            edges: view.edge_count(),
             disk_bytes: self.live.volume().disk_bytes()?,
             versions: 0,
         })
@@ -360,22 +360,22 @@ impl View {
 
     /// Returns a number above every vertex id.
     pub fn vertex_bound(&self) -> u32 {
-        with_view!(&self.any, view => view.vertex_bound())
+        self.any.vertex_bound()
     }
 
     /// Returns the number of vertices.
     pub fn vertex_count(&self) -> u32 {
-        with_view!(&self.any, view => view.vertex_count())
+        self.any.vertex_count()
     }
 
     /// Returns the number of edges; an undirected one counts once.
     pub fn edge_count(&self) -> u64 {
-        with_view!(&self.any, view => view.edge_count())
+        self.any.edge_count()
     }
 
     /// Returns whether edges have a direction.
     pub fn is_directed(&self) -> bool {
-        with_view!(&self.any, view => view.is_directed())
+        self.any.is_directed()
     }
 
     /// Returns whether edges carry a weight.
@@ -385,21 +385,19 @@ impl View {
 
     /// Returns the vertices in ascending order of their dense ids.
     pub fn vertices(&self) -> Vec<VertexId> {
-        with_view!(&self.any, view => {
-            let ids = view.vertex_ranges().into_iter().flatten();
-            ids.filter(|&v| view.is_vertex(v)).collect()
-        })
+        let ids = self.any.vertex_ranges().into_iter().flatten();
+        ids.filter(|&v| self.any.is_vertex(v)).collect()
     }
 
     /// Returns the out-degree of each vertex, at its [`row_of`](Self::row_of).
     pub fn out_degrees(&self) -> Vec<u32> {
-        with_view!(&self.any, view => self.row_ids().map(|v| view.out_degree(v)).collect())
+        self.row_ids().map(|v| self.any.out_degree(v)).collect()
     }
 
     /// Draws `count` vertices that have out-edges, each as likely as any other and possibly more than
     /// once; none if no vertex has any. The same `seed` draws the same ones.
     pub fn sample_sources(&self, count: usize, seed: u64) -> Vec<VertexId> {
-        with_view!(&self.any, view => everedge_kernels::one_hop_sample(view, count, seed))
+        everedge_kernels::one_hop_sample(&self.any, count, seed)
     }
 
     /// Returns the in-degree of each vertex, at its [`row_of`](Self::row_of).
@@ -412,12 +410,12 @@ impl View {
             });
             return degrees;
         }
-        with_view!(&self.any, view => self.row_ids().map(|v| view.in_degree(v)).collect())
+        self.row_ids().map(|v| self.any.in_degree(v)).collect()
     }
 
     /// Returns the out-neighbors of a vertex, parallel edges one by one.
     pub fn out_neighbors(&self, v: VertexId) -> Vec<VertexId> {
-        with_view!(&self.any, view => view.out_neighbors(v).collect())
+        self.any.out_neighbors(v).collect()
     }
 
     /// Returns the name of a vertex: what its source called it.
@@ -429,7 +427,7 @@ impl View {
     /// Returns the vertex with this name, if the view has it.
     pub fn find(&self, name: &str) -> Option<VertexId> {
         let v = find(self.names.as_deref(), name)?;
-        with_view!(&self.any, view => v < view.vertex_bound() && view.is_vertex(v)).then_some(v)
+        (v < self.any.vertex_bound() && self.any.is_vertex(v)).then_some(v)
     }
 
     /// Returns what the names of vertices are.
@@ -483,14 +481,12 @@ impl View {
         &self,
         mut f: impl FnMut(VertexId, VertexId, f32) -> Result<(), E>,
     ) -> Result<(), E> {
-        with_view!(&self.any, view => {
-            for u in view.vertex_ranges().into_iter().flatten() {
-                for (v, weight) in view.out_edges(u) {
-                    f(u, v, weight)?;
-                }
+        for u in self.any.vertex_ranges().into_iter().flatten() {
+            for (v, weight) in self.any.out_edges(u) {
+                f(u, v, weight)?;
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 }
 

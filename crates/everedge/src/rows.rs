@@ -39,9 +39,9 @@ impl View {
 
     /// Returns the places of the vertices, if their ids lie far apart.
     pub(crate) fn numbering(&self) -> Option<&Numbering> {
-        let numbering = self.numbering.get_or_init(
-            || with_view!(&self.any, view => Numbering::pays(view).then(|| Numbering::of(view))),
-        );
+        let numbering = self
+            .numbering
+            .get_or_init(|| Numbering::pays(&self.any).then(|| Numbering::of(&self.any)));
         numbering.as_ref()
     }
 
@@ -49,11 +49,11 @@ impl View {
     /// has some, where they are wanted.
     pub(crate) fn copy(&self, wants_weights: bool) -> AnyView {
         let is_weighted = wants_weights && self.is_weighted();
-        AnyView::Csr(with_view!(&self.any, view => match (self.numbering(), is_weighted) {
-            (None, false) => Csr::from_view(view),
-            (None, true) => Csr::from_weighted_view(view),
-            (Some(numbering), false) => Csr::compact(view, numbering),
-            (Some(numbering), true) => Csr::compact_weighted(view, numbering),
-        }))
+        AnyView::Csr(match (self.numbering(), is_weighted) {
+            (None, false) => with_view!(&self.any, view => Csr::from_view(view)),
+            (None, true) => with_view!(&self.any, view => Csr::from_weighted_view(view)),
+            (Some(numbering), false) => Csr::compact(&self.any, numbering),
+            (Some(numbering), true) => Csr::compact_weighted(&self.any, numbering),
+        })
     }
 }

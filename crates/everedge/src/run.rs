@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use everedge_core::par;
 use everedge_core::watch::Watch;
+use everedge_core::{GraphView, par};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -108,8 +108,9 @@ impl View {
             let source = has_source.then(|| self.source(named)).transpose()?;
             let copy = self.copy_for(kernel, options.csr);
             let numbering = self.numbering().filter(|_| copy.is_some());
-            let answer = with_view!(copy.as_ref().unwrap_or(&self.any), view => {
-                Question { view, names: self, numbering, options }.answer(kernel, source)?
+            let any = copy.as_ref().unwrap_or(&self.any);
+            let answer = with_view!(any, view => {
+                Question { view, any, names: self, numbering, options }.answer(kernel, source)?
             });
             Ok::<_, Error>((source, answer, par::thread_count()))
         };
