@@ -16,7 +16,7 @@
 //! they are idle.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use rayon::{BroadcastContext, ThreadPool};
@@ -84,9 +84,7 @@ pub fn map_ranges<R: Send>(
     grain: u32,
     f: impl Fn(Range<u32>) -> R + Sync + Send,
 ) -> Vec<R> {
-    let f = watched(f);
-    let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
-    map_pieces(bound.div_ceil(grain) as usize, |i| f(range_of(i as u32)))
+    map_ranges_at_home(None, bound, grain, |_| 0, f)
 }
 
 /// Calls `f` on consecutive pieces of `grain` items; returns the results in order.
@@ -100,7 +98,7 @@ pub fn map_chunks<T: Sync, R: Send>(
 ) -> Vec<R> {
     let f = watched(f);
     let chunk_of = |i: usize| &items[i * grain..items.len().min((i + 1).saturating_mul(grain))];
-    map_pieces(items.len().div_ceil(grain), |i| f(chunk_of(i)))
+    map_pieces(&Ways::Anywhere, items.len().div_ceil(grain), |i| f(chunk_of(i)))
 }
 
 /// Calls `f(first, piece)` on consecutive pieces of `grain` items, where `first` is the index of
@@ -113,8 +111,7 @@ pub fn map_chunks_mut<T: Send, R: Send>(
     grain: usize,
     f: impl Fn(usize, &mut [T]) -> R + Sync + Send,
 ) -> Vec<R> {
-    let chunks = items.chunks_mut(grain).enumerate().map(|(i, chunk)| (i * grain, chunk));
-    map_tasks(chunks, watched(|(first, chunk): (usize, &mut [T])| f(first, chunk)))
+    map_chunks_mut_at_home(None, items, grain, |_| 0, f)
 }
 
 /// Returns `f` of each index below `len`, in huge pages where they fit.
@@ -124,7 +121,7 @@ pub fn collect<T: Send>(len: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec
 
 /// Calls `f` on every task, for work that the caller has cut itself.
 pub fn for_each_task<T: Send>(tasks: Vec<T>, f: impl Fn(T) + Sync + Send) {
-    map_tasks(tasks.into_iter(), watched(f));
+    map_tasks_at_home(None, tasks, |_| 0, f);
 }
 
 /// Like [`map_ranges`]; each range runs at the home of its first index.
@@ -138,12 +135,11 @@ pub fn map_ranges_at_home<R: Send>(
     home_of: impl Fn(u32) -> usize,
     f: impl Fn(Range<u32>) -> R + Sync + Send,
 ) -> Vec<R> {
-    let Some(homes) = homes.filter(|_| is_outside()) else {
-        return map_ranges(bound, grain, f);
-    };
-    let starts = (0..bound).step_by(grain as usize);
-    let tasks = starts.map(|start| (home_of(start), start..start.saturating_add(grain).min(bound)));
-    at_home(homes, tasks, watched(f))
+    let f = watched(f);
+    let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
+    let count = bound.div_ceil(grain);
+    let ways = Ways::of(homes, (0..count).map(|i| home_of(i * grain)));
+    map_pieces(&ways, count as usize, |i| f(range_of(i as u32)))
 }
 
 /// Like [`map_chunks_mut`]; each piece runs at the home of its first item, which `home_of` is asked
@@ -158,12 +154,10 @@ pub fn map_chunks_mut_at_home<T: Send, R: Send>(
     home_of: impl Fn(usize) -> usize,
     f: impl Fn(usize, &mut [T]) -> R + Sync + Send,
 ) -> Vec<R> {
-    let Some(homes) = homes.filter(|_| is_outside()) else {
-        return map_chunks_mut(items, grain, f);
-    };
+    let f = watched(|(first, chunk): (usize, &mut [T])| f(first, chunk));
+    let ways = Ways::of(homes, (0..items.len()).step_by(grain).map(home_of));
     let chunks = items.chunks_mut(grain).enumerate().map(|(i, chunk)| (i * grain, chunk));
-    let tasks = chunks.map(|(first, chunk)| (home_of(first), (first, chunk)));
-    at_home(homes, tasks, watched(|(first, chunk): (usize, &mut [T])| f(first, chunk)))
+    map_owned(&ways, chunks.collect(), f)
 }
 
 /// Calls `f` on every task at the home of the task, for work that the caller has cut itself;
@@ -177,68 +171,50 @@ pub fn map_tasks_at_home<T: Send, R: Send>(
     home_of: impl Fn(&T) -> usize,
     f: impl Fn(T) -> R + Sync + Send,
 ) -> Vec<R> {
-    let f = watched(f);
-    match homes.filter(|_| is_outside()) {
-        None => map_tasks(tasks.into_iter(), f),
-        Some(homes) => at_home(homes, tasks.into_iter().map(|task| (home_of(&task), task)), f),
-    }
+    let ways = Ways::of(homes, tasks.iter().map(home_of));
+    map_owned(&ways, tasks, watched(f))
 }
 
-/// Whether this is no thread of a pool. One that is cannot wait for the others: they may do so too.
-fn is_outside() -> bool {
-    rayon::current_thread_index().is_none()
+/// Where pieces of work are done.
+enum Ways<'a> {
+    /// By whichever thread takes them.
+    Anywhere,
+    /// At homes: that of each piece.
+    AtHome(&'a Homes, Arc<ThreadPool>, Vec<usize>),
 }
 
-/// Calls `f` on every task on a thread that is bound to the home beside it; returns the results in
-/// the order of the tasks.
-fn at_home<T: Send, R: Send>(
-    homes: &Homes,
-    tasks: impl Iterator<Item = (usize, T)>,
-    f: impl Fn(T) -> R + Sync,
-) -> Vec<R> {
-    let Workers::Pool(pool) = Workers::current() else {
-        return tasks.map(|(_, task)| f(task)).collect();
-    };
-    let mut queues: Vec<_> = (0..homes.node_count()).map(|_| Vec::new()).collect();
-    let mut count = 0;
-    for (place, (home, task)) in tasks.enumerate() {
-        queues[home].push((place, task));
-        count += 1;
-    }
-    if count == 0 {
-        return Vec::new();
-    }
-    let queues: Vec<_> = queues.into_iter().map(|queue| Mutex::new(queue.into_iter())).collect();
-    let slots = Slots::new(count);
-    run_on_each(&pool, &|thread, threads| {
-        for node in homes.served_by(thread, threads) {
-            // A statement of its own: the lock is not held while the task is at work.
-            while let Some((place, task)) = { lock(&queues[node]).next() } {
-                homes.bind(node);
-                slots.put(place, f(task));
+impl<'a> Ways<'a> {
+    /// Returns the homes of pieces, if they are to be done there. A thread of a pool cannot wait for
+    /// the others: they may do so too.
+    fn of(homes: Option<&'a Homes>, of_pieces: impl Iterator<Item = usize>) -> Self {
+        match (homes, homes.map(|_| Workers::current())) {
+            (Some(homes), Some(Workers::Pool(pool))) => {
+                Self::AtHome(homes, pool, of_pieces.collect())
             }
+            _ => Self::Anywhere,
         }
-    });
-    slots.into_results()
+    }
 }
 
 /// Calls `f` on each task; returns the results in order.
-fn map_tasks<T: Send, R: Send>(
-    tasks: impl Iterator<Item = T>,
+fn map_owned<T: Send, R: Send>(
+    ways: &Ways<'_>,
+    tasks: Vec<T>,
     f: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
-    let tasks: Vec<_> = tasks.map(|task| Mutex::new(Some(task))).collect();
+    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
     let take = |i: usize| lock(&tasks[i]).take();
-    map_pieces(tasks.len(), |i| f(take(i).expect("a task is taken once")))
+    map_pieces(ways, tasks.len(), |i| f(take(i).expect("a task is taken once")))
 }
 
 /// Returns `f` of each index below `count`, which is the number of a piece of work.
-fn map_pieces<R: Send>(count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    if count == 1 {
-        return vec![f(0)];
-    }
+fn map_pieces<R: Send>(ways: &Ways<'_>, count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let slots = Slots::new(count);
-    run_pieces(count, &|i| slots.put(i, f(i)));
+    let piece = |i| slots.put(i, f(i));
+    match ways {
+        Ways::Anywhere => run_pieces(count, &piece),
+        Ways::AtHome(homes, pool, of_pieces) => run_at_home(homes, pool, of_pieces, &piece),
+    }
     slots.into_results()
 }
 
@@ -247,8 +223,8 @@ fn map_pieces<R: Send>(count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
 
 /// Calls `f` with each index below `count`.
 fn run_pieces(count: usize, f: &(dyn Fn(usize) + Sync)) {
-    if count == 1 {
-        return f(0);
+    if count <= 1 {
+        return (0..count).for_each(f);
     }
     let parallel = || (0..count).into_par_iter().with_max_len(1).for_each(f);
     match Workers::current() {
@@ -291,9 +267,24 @@ fn run_beside(here: &mut dyn FnMut(), beside: &mut (dyn FnMut() + Send)) {
     }
 }
 
-/// Calls `f` on each thread of a pool, with its number and how many there are.
-fn run_on_each(pool: &ThreadPool, f: &(dyn Fn(usize, usize) + Sync)) {
-    pool.broadcast(|thread: BroadcastContext<'_>| f(thread.index(), thread.num_threads()));
+/// Calls `f` with the number of each piece on a thread that is bound to the home of the piece.
+fn run_at_home(homes: &Homes, pool: &ThreadPool, of_pieces: &[usize], f: &(dyn Fn(usize) + Sync)) {
+    if of_pieces.is_empty() {
+        return;
+    }
+    let mut queues: Vec<_> = (0..homes.node_count()).map(|_| Vec::new()).collect();
+    of_pieces.iter().enumerate().for_each(|(piece, &home)| queues[home].push(piece));
+    let queues: Vec<_> = queues.into_iter().map(|queue| Mutex::new(queue.into_iter())).collect();
+    // The lock is not held while a piece is at work.
+    let next_at = |node: usize| lock(&queues[node]).next();
+    pool.broadcast(|thread: BroadcastContext<'_>| {
+        for node in homes.served_by(thread.index(), thread.num_threads()) {
+            while let Some(piece) = next_at(node) {
+                homes.bind(node);
+                f(piece);
+            }
+        }
+    });
 }
 
 /// The results of pieces of work, by number, each put there by the thread that has it.
