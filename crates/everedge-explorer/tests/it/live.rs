@@ -17,7 +17,7 @@ pub(crate) enum LiveGraph {
 
 /// A frozen view of one.
 pub(crate) enum View {
-    Adjacency(Snapshot),
+    Adjacency(Box<Snapshot>),
     Pma(PmaSnapshot),
 }
 
@@ -33,7 +33,10 @@ macro_rules! with_graph {
 macro_rules! with_view {
     ($any:expr, $view:ident => $body:expr) => {
         match $any {
-            View::Adjacency($view) => $body,
+            View::Adjacency(view) => {
+                let $view = &**view;
+                $body
+            }
             View::Pma($view) => $body,
         }
     };
@@ -106,7 +109,7 @@ impl LiveGraph {
 
     pub(crate) fn snapshot(&self) -> Result<View> {
         Ok(match self {
-            Self::Adjacency(graph) => View::Adjacency(graph.snapshot()?),
+            Self::Adjacency(graph) => View::Adjacency(Box::new(graph.snapshot()?)),
             Self::Pma(graph) => View::Pma(graph.snapshot()?),
         })
     }
