@@ -33,6 +33,8 @@ const COMPACT_SHARDS_MAX: usize = 64;
 const COMPACT_PASSES_MAX: u32 = 64;
 /// The most shards that are compacted in a pause before it is looked whether it lasts.
 const ORDER_SHARDS_MAX: usize = 32;
+/// And of no more than so many units, if that is not less than one shard: others wait meanwhile.
+const STEP_UNITS_MAX: u64 = (32 << 20) / UNIT_BYTES;
 
 /// The layout of one open graph.
 pub(crate) struct Adjacency {
@@ -496,12 +498,18 @@ impl Layout for Adjacency {
     }
 }
 
-/// Compacts the first shards that are due, `shards_max` at most. Returns whether there were any.
+/// Compacts the first shards that are due, `shards_max` at most, or fewer of large ones. Returns
+/// whether there were any.
 fn compact_due(core: &Core<Adjacency>, shards_max: usize, is_due: impl Fn(&Shard) -> bool) -> bool {
     let mut archive = core.archive();
     let Some(first) = archive.shards.iter().position(|shard| is_due(shard)) else { return false };
+    let mut unit_count = 0;
+    let is_next = |shard: &&Arc<Shard>| {
+        unit_count += shard.unit_count();
+        is_due(shard) && unit_count <= STEP_UNITS_MAX
+    };
     let due = archive.shards[first..].iter().take(shards_max);
-    let count = due.take_while(|shard| is_due(shard)).count();
+    let count = due.take_while(is_next).count().max(1);
     if core.refuse_if_failed().is_err() {
         return false;
     }

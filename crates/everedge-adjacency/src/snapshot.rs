@@ -81,7 +81,10 @@ impl Snapshot {
         Self {
             totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
             pure_runs: [0, 1].map(|list| pure_runs(&shards, list)),
-            loose: [0, 1].map(|list| loose(&shards, list)),
+            loose: [0, 1].map(|list| match list < options.list_count() {
+                true => loose(&shards, list),
+                false => Vec::new(),
+            }),
             files: held_files(&shards, &layout.places, layout.sub_graphs.partition),
             buffers: layout.places.buffers.hold(0, (layout.places.buffers.len() / 4) as usize),
             rows: layout.tables.hold(),

@@ -1,4 +1,4 @@
-//! Large arrays: huge pages for what is read at random, and loading ahead.
+//! Large arrays: huge pages for what is read at random, filling by several threads, and loading ahead.
 //!
 //! A page of 4 KiB covers so little that every read at random of an array of many megabytes looks
 //! up its address in memory too. The kernel gives pages of 2 MiB where it is asked for them before
@@ -22,7 +22,8 @@ pub(crate) fn with_room<T>(len: usize) -> Vec<T> {
     items
 }
 
-/// Returns `f` of each index below `len`, in pieces of `grain`, in huge pages where they fit.
+/// Returns `f` of each index below `len`, in pieces of `grain`, in huge pages where they fit. If a piece
+/// unwinds, what others made is not dropped.
 pub(crate) fn collect<T: Send>(
     len: usize,
     grain: usize,

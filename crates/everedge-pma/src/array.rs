@@ -381,9 +381,7 @@ impl Array {
     /// Notes that a list has seen an update that may change nothing. Where entries count by themselves
     /// the next header has to say so: after one of them, a replay of the update could change something.
     pub(super) fn note_seen(&mut self, local: usize) {
-        if self.shape.is_direct
-            && let Some(section) = self.sections.get_mut(self.shape.section_of(local))
-        {
+        if let Some(section) = self.sections.get_mut(self.shape.section_of(local)) {
             section.is_dirty = true;
         }
     }

@@ -23,8 +23,9 @@
 //!   there if its section has the entry, or a header with that number or a later one.
 //!
 //! # Cost
-//! An edge: an entry of 20 bytes, with weights 24, at each end, and one fence for both. If a round
-//! changed a section since its last header: two fences and the header more, once.
+//! An edge: an entry of 20 bytes, with weights 24, at each end, and one fence for both; with vertex
+//! rows on the medium one more, after which the edge is seen already. If a round changed a section
+//! since its last header: two fences and the header more, once.
 //!
 //! # Concurrency
 //! Writers store one after the other, under the archive's lock.
@@ -321,8 +322,11 @@ pub(super) fn find_direct(
             && number >> NUMBER_BITS == 0
             && locals.contains(&(local as usize))
             && neighbor <= MAX_VERTEX_ID;
-        let expected = check(extent, range.start, crc, words);
-        if is_plausible && extent.region.matches(Site::DirectEdge, expected, own_check[0]) {
+        let is_whole = || {
+            let expected = check(extent, range.start, crc, words);
+            extent.region.matches(Site::DirectEdge, expected, own_check[0])
+        };
+        if is_plausible && is_whole() {
             last = number;
             let local = local as usize;
             found.push(DirectEntry { number, section, place, local, neighbor, is_after_torn });

@@ -212,7 +212,8 @@ mod tests {
     fn direct(path: &std::path::Path) -> PmaGraph {
         let log_first = LogFirst::No;
         let tuning = PmaOptions { log_first, section_vertices: 4, ..options().tuning };
-        let options = options::GraphOptions { medium: PMEM, tuning, ..options() };
+        let durability = everedge_live::Durability::Edge;
+        let options = options::GraphOptions { medium: PMEM, durability, tuning, ..options() };
         let volume = Volume::create(path, VolumeOptions::new(PMEM)).unwrap();
         let graph = PmaGraph::create(volume, Manifest::new(Kind::Graph, options)).unwrap();
         let edges: Vec<_> = (0..160).map(|i| (i % 16, i * 7 % 16)).collect();
@@ -251,6 +252,34 @@ mod tests {
         let volume = Volume::open(&path, VolumeOptions::new(PMEM), Access::Write).unwrap();
         let graph = PmaGraph::open(volume).unwrap();
         assert_eq!(graph.snapshot().unwrap().edge_count(), 161);
+    }
+
+    /// Nor does it come after the edge where its round rebalanced the section.
+    #[test]
+    fn edges_that_are_not_logged_come_after_what_changed_nothing_in_a_rebalance() {
+        let mut rebalanced = 0;
+        for count in (10..400).step_by(10) {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().join("g");
+            let graph = direct(&path);
+            let edges: Vec<_> = (0..3200).map(|i| (i % 16, i * 7 % 16)).collect();
+            graph.insert(&edges, None).unwrap();
+            graph.flush_all().unwrap();
+            let windows_before = graph.mechanisms().rebalanced_windows;
+            let mut batch = everedge_live::Batch::new(false);
+            batch.delete(0, 9).unwrap();
+            (0..count).for_each(|i| batch.insert(4 + i % 4, 5 * i % 16, 1.0).unwrap());
+            graph.apply(&batch).unwrap();
+            drop(graph.snapshot().unwrap());
+            rebalanced += graph.mechanisms().rebalanced_windows - windows_before;
+            graph.insert_edge((0, 9), None).unwrap();
+            drop(graph);
+            let volume = Volume::open(&path, VolumeOptions::new(PMEM), Access::Write).unwrap();
+            let graph = PmaGraph::open(volume).unwrap();
+            let found = graph.snapshot().unwrap().edge_count();
+            assert_eq!(found, 3361 + u64::from(count), "{count} insertions");
+        }
+        assert!(rebalanced > 0);
     }
 
     /// Who keeps others out sees no edge between one look and the next.

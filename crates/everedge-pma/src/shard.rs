@@ -15,7 +15,7 @@ use super::array::Array;
 use super::build::Fill;
 use super::header::Moment;
 use super::mechanisms::{Counters, Why};
-use super::options::PmaOptions;
+use super::options::{LogFirst, PmaOptions};
 use super::room::Room;
 use super::rows::Rows;
 use super::table::Table;
@@ -399,11 +399,11 @@ impl Shard {
 
     /// Applies updates some of which may not count, or delete.
     fn take_resolved(&mut self, context: &Context, side: usize, part: &Part<'_>) -> Result<()> {
-        let (mut entries, mut runs) = (Vec::new(), Vec::new());
+        let (mut entries, mut runs, mut seen) = (Vec::new(), Vec::new(), Vec::new());
         for (local, updates) in part.runs() {
             let known = self.known(context, side, local, updates);
-            if let Some(array) = self.arrays[side].as_mut().filter(|_| known < updates.len()) {
-                array.note_seen(local);
+            if context.options.log_first == LogFirst::No && known < updates.len() {
+                seen.push(local);
             }
             entries.extend(self.resolve(context, side, local, &updates[known..]));
             if runs.last().map_or(0, |run: &(u32, u32)| run.1) < entries.len() as u32 {
@@ -411,10 +411,15 @@ impl Shard {
             }
         }
         let has_deletions = entries.iter().any(Update::is_deletion);
-        match entries.is_empty() {
+        let put = match entries.is_empty() {
             true => Ok(()),
             false => self.put(context, side, &Additions::new(&entries, runs, has_deletions)),
+        };
+        // After headers that were written meanwhile, which say that they hold none of this round.
+        if let Some(array) = &mut self.arrays[side] {
+            seen.into_iter().for_each(|local| array.note_seen(local));
         }
+        put
     }
 
     /// Returns how many of the updates of a list are in it already.

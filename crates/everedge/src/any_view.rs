@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use everedge_adjacency::Snapshot;
-use everedge_core::{Csr, Direction, GraphView, Homes, VertexId, WeightedView};
+use everedge_core::{Csr, Direction, GraphView, Homes, ListVisitor, VertexId, WeightedView};
 use everedge_pma::PmaSnapshot;
 
 /// A frozen view of any kind.
@@ -137,6 +137,24 @@ impl GraphView for AnyView {
     #[inline]
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         with_view!(self, view => view.load_ahead(direction, vertices));
+    }
+
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        with_view!(self, view => view.visit_neighbors(direction, range, visitor));
+    }
+
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        f: impl FnMut(VertexId, u32),
+    ) {
+        with_view!(self, view => view.for_each_degree(direction, range, f));
     }
 
     fn homes(&self) -> Option<&Homes> {

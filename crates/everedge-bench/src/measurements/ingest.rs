@@ -49,12 +49,13 @@ pub(crate) struct Args {
 }
 
 /// What is shown of it.
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
     Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
     Column { key: "peak_rss_bytes", title: "peak memory", form: Form::Bytes },
     Column { key: "disk_bytes", title: "disk", form: Form::Bytes },
     Column { key: "stored_in_edge_logs", title: "in edge logs", form: Form::Count },
+    Column { key: "stored_directly", title: "without the log", form: Form::Count },
     Column { key: "rebalanced_windows", title: "rebalanced", form: Form::Count },
     Column { key: "rewritten_words_per_edge", title: "words copied/edge", form: Form::Ratio },
     Column { key: "media_written_bytes", title: "media written", form: Form::Bytes },

@@ -476,7 +476,7 @@ impl Extents {
         self.units.lock().clone()
     }
 
-    /// Returns the end of the last one on the medium.
+    /// Returns where the farthest of them ends.
     pub fn end(&self) -> u64 {
         self.units.lock().iter().map(|range| range.end).max().unwrap_or(0)
     }

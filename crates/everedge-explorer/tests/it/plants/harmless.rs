@@ -134,8 +134,22 @@ pub(super) const HARMLESS: &[Harmless] = &[
     ),
     rare(
         PMA,
-        ["too late fence SectionHeader", "src/direct.rs", "count_what_rounds_left: "],
-        "an entry does not count without its header, which would have to be written again as it was",
+        ["", "src/direct.rs", "recover: extent.region.wipe"],
+        "needs another crash after one that tore an edge; more images show it",
+    ),
+    rare(
+        PMA,
+        ["", "src/direct.rs", "count_what_rounds_left: self.arrays().fence(Site::SectionHeader)"],
+        "only what a round left makes it needed, and then a crash before the next save; more images show it",
+    ),
+    rare(
+        PMA,
+        [
+            "too late fence Word",
+            "src/array.rs",
+            "rebalance: let has_failed = self.extent.fence(Site::Word)",
+        ],
+        "seen only where a crash comes between the two fences after a kill; ten times as many images show it",
     ),
     rare(
         PMA,
