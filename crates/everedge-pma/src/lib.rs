@@ -45,6 +45,7 @@ mod restore;
 mod rewriting;
 mod room;
 mod rows;
+mod sections;
 mod shape;
 mod shard;
 mod snapshot;

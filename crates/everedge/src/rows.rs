@@ -49,11 +49,11 @@ impl View {
     /// has some, where they are wanted.
     pub(crate) fn copy(&self, wants_weights: bool) -> AnyView {
         let is_weighted = wants_weights && self.is_weighted();
-        AnyView::Csr(match (self.numbering(), is_weighted) {
-            (None, false) => with_view!(&self.any, view => Csr::from_view(view)),
-            (None, true) => with_view!(&self.any, view => Csr::from_weighted_view(view)),
-            (Some(numbering), false) => Csr::compact(&self.any, numbering),
-            (Some(numbering), true) => Csr::compact_weighted(&self.any, numbering),
-        })
+        AnyView::Csr(with_view!(&self.any, view => match (self.numbering(), is_weighted) {
+            (None, false) => Csr::from_view(view),
+            (None, true) => Csr::from_weighted_view(view),
+            (Some(numbering), false) => Csr::compact(view, numbering),
+            (Some(numbering), true) => Csr::compact_weighted(view, numbering),
+        }))
     }
 }
