@@ -4,9 +4,9 @@
 //! head: magic, version │ counts │ a bit for each vertex │ runs of each list's 16 spans │ space │ space
 //! space: units in use │ rest of the extent │ spare │ leftovers │ extents
 //! body: list │ list
-//! list: a bit for each vertex that has a row │ row, words of its buffer │ row, words …
-//!       │ blocks that found no room on the medium
-//! row: words, class, flags │ place of the newest block, degree: unless the buffer is all of the list
+//! list: a bit for each vertex that has a row │ row │ row …
+//! row: words, class, flags │ place of the newest block, degree: unless what follows is all of the list
+//!      │ words of the buffer │ blocks that found no room on the medium
 //! ```
 //! An opening reads the heads of all images. The body of one is read when its shard is first asked
 //! for.
@@ -20,7 +20,7 @@ use everedge_live::{
     BITMAP_WORDS, Error, Extents, FoundImage, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN, Space,
 };
 
-use super::block::{NO_BLOCK, UNIT_LINES};
+use super::block::{ENTRY_WORDS_MAX, NO_BLOCK, UNIT_LINES};
 use super::buffers::{self, CLASS_MAX};
 use super::layout::Adjacency;
 use super::list::{List, Span, Spill};
@@ -30,14 +30,18 @@ use super::space::ShardSpace;
 use super::table::Entry;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SHRD");
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const SPANS: usize = SHARD_SPAN / SPAN;
 /// Words of a bit for each vertex.
 const BIT_WORDS: usize = SHARD_SPAN / 32;
 /// How many vertices after one that is copied the next buffer is loaded into the cache.
 const READ_AHEAD: usize = 16;
-/// In a row, beside its flags: the buffer is all of the list.
-const IS_BUFFER: u32 = 1 << 31;
+/// In a row, beside its flags: the list is what follows, and nothing else.
+const IS_ALL: u32 = 1 << 31;
+/// Beside the length of what was spilled: more of the same vertex follows;
+const HAS_MORE: u32 = 1 << 31;
+/// and its sequence number is that of what was spilled before it in the list.
+const HAS_SAME_SEQUENCE: u32 = 1 << 30;
 
 /// Puts the image of a shard into `words`. Returns how many of them are its head, and the extents that
 /// it names.
@@ -85,6 +89,7 @@ fn encode_list(list: &List, entry_words: usize, words: &mut Vec<u32>) {
     let region = list.buffers().region();
     let bits = words.len();
     words.resize(bits + BIT_WORDS, 0);
+    let mut sequence = None;
     for local in 0..SHARD_SPAN {
         list.warm_buffer(local + READ_AHEAD);
         let entry = list.entry(local);
@@ -95,20 +100,31 @@ fn encode_list(list: &List, entry_words: usize, words: &mut Vec<u32>) {
         }
         words[bits + local / 32] |= 1 << (local % 32);
         let buffered = usize::from(entry.buffered);
-        if entry.head == NO_BLOCK && entry.degree as usize * entry_words == buffered {
-            words.push(row.counts() | IS_BUFFER);
+        let spills = if entry.has_spills { list.spilled(local) } else { &[] };
+        let spilled: usize = spills.iter().map(|spill| spill.words.len()).sum();
+        if entry.head == NO_BLOCK && entry.degree as usize * entry_words == buffered + spilled {
+            words.push(row.counts() | IS_ALL);
         } else {
             words.extend([row.counts(), row.head, row.degree]);
         }
         let buffer =
             if buffered > 0 { buffers::words(region, entry.buffer, 0..buffered) } else { &[] };
         words.extend(buffer.iter().map(|word| word.load(Relaxed)));
+        encode_spills(spills, &mut sequence, words);
     }
-    let spills: Vec<_> = list.all_spills().collect();
-    words.push(spills.len() as u32);
-    for (local, spill) in spills {
-        words.extend([local, spill.words.len() as u32]);
-        push_u64(words, spill.sequence);
+}
+
+/// Where the medium is full these may be all lists of a shard: each takes one word beside its own.
+fn encode_spills(spills: &[Spill], sequence: &mut Option<u64>, words: &mut Vec<u32>) {
+    for (index, spill) in spills.iter().enumerate() {
+        let more = if index + 1 < spills.len() { HAS_MORE } else { 0 };
+        let len = spill.words.len() as u32 | more;
+        if sequence.replace(spill.sequence) == Some(spill.sequence) {
+            words.push(len | HAS_SAME_SEQUENCE);
+        } else {
+            words.push(len);
+            push_u64(words, spill.sequence);
+        }
         words.extend(spill.words.iter().map(|word| word.load(Relaxed)));
     }
 }
@@ -130,7 +146,7 @@ pub(crate) struct Unread {
     /// The runs of each list.
     spans: Vec<Vec<Span>>,
     /// The units of the image.
-    _own: Arc<Extents>,
+    own: Arc<Extents>,
 }
 
 /// A shard as the head of its image tells it, and the units that it names, by sub-graph; they belong
@@ -226,8 +242,8 @@ impl Head {
                 space.extents = own(sub_graph, units);
             }
         }
-        let _own = images.keep(image, all);
-        self.shard.unread = Some(Unread { image: image.clone(), spans: self.spans, _own });
+        let own = images.keep(image, all);
+        self.shard.unread = Some(Unread { image: image.clone(), spans: self.spans, own });
         self.shard
     }
 }
@@ -244,6 +260,11 @@ fn read_space(reader: &mut Reader, space: &mut ShardSpace) -> Result<Vec<Range<u
 }
 
 impl Unread {
+    /// Returns how many units the image takes.
+    pub(crate) fn unit_count(&self) -> u64 {
+        self.own.count()
+    }
+
     /// Reads the lists of the shard. What they point to on the medium is not looked at.
     ///
     /// # Errors
@@ -253,7 +274,7 @@ impl Unread {
         let words = images.read_body(image)?;
         let mut reader = Reader { words: &words, path: adjacency.images_path(), image };
         let (partition, tables, pool) = adjacency.memory();
-        let entry_words = adjacency.options.entry_words() as u32;
+        let entry_words = adjacency.options.entry_words();
         let read = |(number, spans): (usize, &Vec<Span>)| {
             let sub_graph = partition.sub_graph(image.shard, number);
             let mut list = List::new(sub_graph, spans.clone(), tables, pool)?;
@@ -264,33 +285,60 @@ impl Unread {
     }
 }
 
-fn read_list(reader: &mut Reader, entry_words: u32, list: &mut List) -> Result<()> {
+fn read_list(reader: &mut Reader, entry_words: usize, list: &mut List) -> Result<()> {
     let bits: [u32; BIT_WORDS] = reader.array()?;
+    let mut sequence = None;
     for local in (0..SHARD_SPAN).filter(|local| bits[local / 32] >> (local % 32) & 1 == 1) {
         let counts = reader.u32()?;
-        let [head, degree] = match counts & IS_BUFFER {
-            0 => reader.array()?,
-            _ => [NO_BLOCK, u32::from(counts as u16) / entry_words],
-        };
-        let entry = Entry::new([head, degree, 0, counts & !IS_BUFFER]);
+        let placed = if counts & IS_ALL == 0 { Some(reader.array()?) } else { None };
+        let mut entry = Entry::new([NO_BLOCK, 0, 0, counts & !IS_ALL]);
         let buffered = usize::from(entry.buffered);
         let is_possible = buffered == 0
             || (1..=CLASS_MAX).contains(&entry.class) && buffered <= buffers::words_of(entry.class);
         if !is_possible {
             return Err(reader.damaged());
         }
-        list.restore(local, entry, reader.take(buffered)?)?;
-    }
-    for _ in 0..reader.u32()? {
-        let [local, count] = reader.array()?;
-        let sequence = reader.u64()?;
-        let words = reader.take(count as usize)?;
-        if local as usize >= SHARD_SPAN {
-            return Err(reader.damaged());
+        let buffer = reader.take(buffered)?;
+        let spills = if entry.has_spills {
+            read_spills(reader, entry_words, &mut sequence)?
+        } else {
+            Vec::new()
+        };
+        let spilled: usize = spills.iter().map(|spill| spill.words.len()).sum();
+        let all = [NO_BLOCK, ((buffered + spilled) / entry_words) as u32];
+        [entry.head, entry.degree] = placed.unwrap_or(all);
+        list.restore(local, entry, buffer)?;
+        if !spills.is_empty() {
+            list.spill(local, spills);
         }
-        list.spill(local as usize, [Spill::new(sequence, words)]);
     }
     Ok(())
+}
+
+/// Reads what was spilled of one vertex.
+fn read_spills(
+    reader: &mut Reader,
+    entry_words: usize,
+    sequence: &mut Option<u64>,
+) -> Result<Vec<Spill>> {
+    let mut spills = Vec::new();
+    loop {
+        let len = reader.u32()?;
+        if len & HAS_SAME_SEQUENCE == 0 {
+            *sequence = Some(reader.u64()?);
+        }
+        let sequence = sequence.ok_or_else(|| reader.damaged())?;
+        let word_count = (len & !(HAS_MORE | HAS_SAME_SEQUENCE)) as usize;
+        // It becomes a block.
+        if word_count > ENTRY_WORDS_MAX || !word_count.is_multiple_of(entry_words) {
+            return Err(reader.damaged());
+        }
+        let words = reader.take(word_count)?;
+        spills.push(Spill::new(sequence, words));
+        if len & HAS_MORE == 0 {
+            return Ok(spills);
+        }
+    }
 }
 
 /// Reads an image word by word.

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use super::buffers::{Plan, Pool};
 use super::compact::{NewRuns, take_into_memory};
-use super::image;
+use super::image::{self, Unread};
 use super::list::Places;
 use super::options::{AdjacencyOptions, Compacting, GraphOptions, Manifest};
 use super::shard::{Context, Shard};
@@ -47,7 +47,7 @@ pub(crate) struct Adjacency {
     /// None where bytes are gone with the process.
     pub images: Option<Images>,
     pub salt: u32,
-    /// Units of the largest shard, and of the longest run.
+    /// Units of the largest shard with its image, and of the longest run.
     largest: AtomicU64,
     longest_run: AtomicU64,
     /// Why the medium did not take a block, unless it was only full.
@@ -153,19 +153,20 @@ impl Adjacency {
 
     /// Returns what must be free for the largest shard, and its image, to be written anew.
     fn reserve(&self) -> Room {
-        let units = self.largest.load(Relaxed) + self.images.as_ref().map_or(0, Images::longest);
+        let units = self.largest.load(Relaxed);
         Room { units: units + units / 8, longest: self.longest_run.load(Relaxed) }
     }
 
     /// After opening: leaves free what the largest shard may need.
     pub(crate) fn adopt_reserve(&self, shards: &[Arc<Shard>]) {
-        shards.iter().for_each(|shard| self.note_size(shard));
+        let image_units = |shard: &Shard| shard.unread.as_ref().map_or(0, Unread::unit_count);
+        shards.iter().for_each(|shard| self.note_size(shard, image_units(shard)));
         self.sub_graphs.spaces().for_each(|space| space.adopt_reserve(self.reserve()));
     }
 
-    /// Notes what a shard needs to be written anew.
-    fn note_size(&self, shard: &Shard) {
-        self.largest.fetch_max(shard.unit_count(), Relaxed);
+    /// Notes what a shard and its image, which takes so many units, need to be written anew.
+    fn note_size(&self, shard: &Shard, image_units: u64) {
+        self.largest.fetch_max(shard.placed_units() + image_units, Relaxed);
         self.longest_run.fetch_max(shard.longest_run(), Relaxed);
     }
 
@@ -382,9 +383,9 @@ impl Layout for Adjacency {
                     Err(error) => return Err(error),
                 }
             }
-            self.note_size(shared);
             buffers.with(|words| {
                 let (head_words, extents) = image::encode(shared, entry_words, words);
+                self.note_size(shared, everedge_live::image_units(words.len()));
                 images.store(*number, (sequence, epoch), (words, head_words), extents)
             })
         };

@@ -346,7 +346,7 @@ impl List {
     ) -> impl Iterator<Item = &'a [AtomicU32]> {
         self.warm_pieces(places, local + READ_AHEAD);
         let buffered = self.buffered(&places.buffers, local);
-        let spilled = self.spilled(local).rev().map(|spill| &spill.words[..]);
+        let spilled = self.spilled(local).iter().rev().map(|spill| &spill.words[..]);
         [buffered].into_iter().chain(spilled).chain(self.flushed(places, local))
     }
 
@@ -387,18 +387,14 @@ impl List {
         }
     }
 
-    /// Returns all that was spilled with its local vertices, of each the oldest first.
-    pub(crate) fn all_spills(&self) -> impl Iterator<Item = (u32, &Spill)> {
-        self.spills.iter().flat_map(|(&local, spills)| spills.iter().map(move |s| (local, s)))
-    }
-
     /// Returns how many words were spilled.
     pub(crate) fn spilled_word_count(&self) -> u64 {
-        self.all_spills().map(|(_, spill)| spill.words.len() as u64).sum()
+        self.spills.values().flatten().map(|spill| spill.words.len() as u64).sum()
     }
 
-    fn spilled(&self, local: usize) -> impl DoubleEndedIterator<Item = &Spill> {
-        self.spills.get(&(local as u32)).into_iter().flatten()
+    /// Returns what was spilled of `local`, the oldest first.
+    pub(crate) fn spilled(&self, local: usize) -> &[Spill] {
+        self.spills.get(&(local as u32)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the live entries of `local`, newest first, for a list that is not plain; the weight
@@ -431,7 +427,7 @@ impl List {
 
     /// Returns the words of `local` that were spilled, the oldest first.
     pub(crate) fn spilled_words(&self, local: usize) -> impl Iterator<Item = &[AtomicU32]> {
-        self.spilled(local).map(|spill| &spill.words[..])
+        self.spilled(local).iter().map(|spill| &spill.words[..])
     }
 
     /// Appends the raw words of the list of `local` to `words`, the oldest first.

@@ -61,7 +61,7 @@ impl Shard {
     /// Whether merging the lists is worth what it writes: they are in pieces, and what was written
     /// as blocks since they were last merged is half of them or more (M1).
     pub(super) fn is_fragmented(&self, entry_words: usize) -> bool {
-        let units: u64 = self.spaces.iter().map(|space| space.unit_count).sum();
+        let units = self.block_units();
         let pays = |written: u64| written <= WRITTEN_RATIO_MAX * units;
         // The first list alone may already be too much.
         let first = run::units_for(self.degree_sum as usize * entry_words);
@@ -80,7 +80,7 @@ impl Shard {
         }
         let entries = || self.lists.iter().flat_map(|list| list.table.entries());
         let buffered: u64 = entries().map(|entry| 4 * u64::from(entry.buffered)).sum();
-        let blocks: u64 = self.spaces.iter().map(|space| space.unit_count).sum();
+        let blocks = self.block_units();
         let loose_bytes = UNIT_BYTES * blocks + buffered;
         let rows = entries().filter(|entry| entry.degree > 0).count() as u64;
         let written_bytes = UNIT_BYTES * self.run_units + loose_bytes + ROW_BYTES * rows;

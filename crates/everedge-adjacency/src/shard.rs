@@ -138,8 +138,17 @@ impl Shard {
     pub(crate) fn loose_units(&self) -> u64 {
         let of_list = |list: &List| list.buffer_bytes() + 4 * list.spilled_word_count();
         let in_memory: u64 = self.lists.iter().map(of_list).sum();
-        let of_blocks: u64 = self.spaces.iter().map(|space| space.unit_count).sum();
-        of_blocks + in_memory.div_ceil(UNIT_BYTES)
+        self.block_units() + in_memory.div_ceil(UNIT_BYTES)
+    }
+
+    /// Returns how many units its runs and blocks take.
+    pub(crate) fn placed_units(&self) -> u64 {
+        self.run_units + self.block_units()
+    }
+
+    /// Returns how many units its blocks take.
+    pub(super) fn block_units(&self) -> u64 {
+        self.spaces.iter().map(|space| space.unit_count).sum()
     }
 
     /// Returns how many units the longest run takes at most when the lists are written anew: all that

@@ -111,7 +111,8 @@ pub(crate) struct Nodes {
 impl Nodes {
     /// Looks at the system. On one node, or with one sub-graph, no thread is bound.
     pub(crate) fn of_system(partition: Partition) -> Self {
-        let nodes = numa_nodes().into_iter().take(partition.count);
+        let count = partition.count;
+        let nodes = if count > 1 { numa_nodes() } else { Vec::new() }.into_iter().take(count);
         Self::new(partition, nodes.map(|node| node.cpus).collect())
     }
 

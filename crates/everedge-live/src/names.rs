@@ -2,7 +2,7 @@
 //!
 //! Names are appended in frames, one for the new names of a batch, each fenced before the batch
 //! that uses them is logged. The n-th name of the file belongs to the vertex id n.
-//! `docs/format.md` §5 draws a frame.
+//! `docs/format.md` §6 draws a frame.
 //!
 //! # Invariants
 //! - N1: a name has one id, an id one name; ids have no gaps.

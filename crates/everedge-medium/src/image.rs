@@ -148,6 +148,11 @@ impl Patch {
         )
     }
 
+    /// Returns the offset after its last byte.
+    pub(super) fn end(&self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+
     /// Returns the stored bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]

@@ -16,8 +16,8 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use everedge_core::memory::prefetch;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -305,17 +305,21 @@ pub(super) enum WriteBack {
 }
 
 impl WriteBack {
-    /// Asks the processor.
+    /// Asks the processor, once: in a virtual machine each question is tens of microseconds.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn detect() -> WriteBack {
-        // Intel SDM vol. 2, CPUID leaf 7: EBX bit 24 is CLWB, bit 23 CLFLUSHOPT.
-        let leaf_count = std::arch::x86_64::__cpuid(0).eax;
-        let features = if leaf_count >= 7 { std::arch::x86_64::__cpuid_count(7, 0).ebx } else { 0 };
-        match features {
-            f if f & (1 << 24) != 0 => WriteBack::Clwb,
-            f if f & (1 << 23) != 0 => WriteBack::ClFlushOpt,
-            _ => WriteBack::ClFlush,
-        }
+        static DETECTED: OnceLock<WriteBack> = OnceLock::new();
+        *DETECTED.get_or_init(|| {
+            // Intel SDM vol. 2, CPUID leaf 7: EBX bit 24 is CLWB, bit 23 CLFLUSHOPT.
+            let leaf_count = std::arch::x86_64::__cpuid(0).eax;
+            let features =
+                if leaf_count >= 7 { std::arch::x86_64::__cpuid_count(7, 0).ebx } else { 0 };
+            match features {
+                f if f & (1 << 24) != 0 => WriteBack::Clwb,
+                f if f & (1 << 23) != 0 => WriteBack::ClFlushOpt,
+                _ => WriteBack::ClFlush,
+            }
+        })
     }
 
     /// Asks the processor.

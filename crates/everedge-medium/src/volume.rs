@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use super::directory::{Directory, check_size};
 use super::file::BackingFile;
-use super::image::Image;
+use super::image::{Image, Patch};
 use super::manifest::MANIFEST;
 use super::map::WriteBack;
 use super::memory::Memory;
@@ -223,8 +223,10 @@ impl Volume {
             let path = self.path().join(&*region.name);
             let backing = Backing::anonymous(path, number, region.len())?;
             backing.fill(0, &region.bytes);
+            // What was stored before a file was cut there is gone.
+            let is_inside = |patch: &&Patch| patch.end() <= region.len();
             let patches = image.patches.iter().filter(|patch| patch.region == number);
-            patches.for_each(|patch| backing.fill(patch.offset, patch.bytes()));
+            patches.filter(is_inside).for_each(|patch| backing.fill(patch.offset, patch.bytes()));
             memory.add(&region.name, Arc::new(backing))?;
             self.shared.region_count.fetch_max(number + 1, Ordering::Relaxed);
         }

@@ -318,6 +318,17 @@ impl Array {
         }
     }
 
+    /// Returns the same of all lists.
+    pub(super) fn raw_lens(&self) -> Vec<u32> {
+        let rows = &self.rows[..self.vertex_count()];
+        let mut lens: Vec<u32> = rows.iter().map(|row| row.len & !IS_WORN).collect();
+        for (number, _) in self.sections.iter().enumerate().filter(|(_, s)| s.log_count > 0) {
+            let locals = self.shape.locals(number..number + 1);
+            locals.for_each(|local| lens[local] += self.logged_len(local));
+        }
+        lens
+    }
+
     /// Returns the words of a list in the edge log.
     #[inline]
     fn logged_len(&self, local: usize) -> u32 {

@@ -4,6 +4,7 @@
 //! the table (`table.rs`).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use parking_lot::MutexGuard;
 use rustc_hash::FxHashMap;
@@ -21,6 +22,9 @@ use everedge_medium::Site;
 
 /// As full as an array gets that is written anew where room is short.
 const TIGHT_PERCENT: u32 = 100;
+
+/// Words of a list that are copied in one step.
+const COPY_WORDS: usize = 8;
 
 /// How much room an array may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,9 +181,9 @@ impl<'a> Plan<'a> {
         let Self { index, old, additions, section_count, .. } = *self;
         let Placed { extent, shape, turn } = self.place(context, fill)?;
         context.counters.count_array(why, self.words());
+        let mut rows = Vec::with_capacity(self.lens.len() + 1);
         let starts = spread(&self.lens, 0..shape.capacity, shape.entry_words);
-        let mut rows: Vec<Place> =
-            starts.iter().zip(&self.lens).map(|(&start, &len)| Place { start, len }).collect();
+        rows.extend(starts.zip(&self.lens).map(|(start, &len)| Place { start, len }));
         rows.push(Place { start: shape.capacity, len: 0 });
         if let Some(medium) = context.rows {
             medium.reserve(index);
@@ -230,8 +234,9 @@ impl Array {
         let mut added = added.peekable();
         let locals = self.shape.locals(number..number + 1);
         let base = self.rows[locals.start].start;
+        let len = (self.rows[locals.end].start - base) as usize;
         buffer.clear();
-        buffer.resize((self.rows[locals.end].start - base) as usize, 0);
+        buffer.resize(len + COPY_WORDS, 0);
         let before = old.and_then(|old| old.sections.get(number));
         let mut section = match before {
             Some(&Section { sum, crc, epoch, anchored, sequence, loops, .. }) => {
@@ -241,36 +246,67 @@ impl Array {
         };
         section.sequence = section.sequence.max(context.end_sequence);
         let first_vertex = self.first_vertex();
-        let range = |place: &Place| {
-            (place.start - base) as usize..(place.start - base + place.len) as usize
-        };
+        let plain = old.filter(|old| cleaned.is_empty() && old.is_plain(locals.clone()));
         let mut is_cleaned = false;
         for local in locals.clone() {
-            section.used += self.rows[local].len;
-            let to = &mut buffer[range(&self.rows[local])];
+            let Place { start, len } = self.rows[local];
+            section.used += len;
+            let to = &mut buffer[(start - base) as usize..];
             let updates = added.next_if(|run| run.0 == local).map_or(&[][..], |run| run.1);
             section.count(first_vertex + local as u32, updates);
-            if let Some(words) = cleaned.get(&local) {
-                to.copy_from_slice(words);
-                is_cleaned = true;
-                continue;
-            }
-            let old_len = old.map_or(0, |old| old.copy_list(local, to));
-            context.write_entries(updates, &mut to[old_len..]);
-            for (place, &word) in (old_len as u32..).zip(&to[old_len..]) {
+            let (old_len, len) = match plain {
+                Some(old) => (copy_plain(old, local, to), len as usize),
+                None => {
+                    let len = len as usize;
+                    if let Some(words) = cleaned.get(&local) {
+                        to[..len].copy_from_slice(words);
+                        is_cleaned = true;
+                        continue;
+                    }
+                    (old.map_or(0, |old| old.copy_list(local, &mut to[..len])), len)
+                }
+            };
+            let new = &mut to[old_len..len];
+            context.write_entries(updates, new);
+            for (place, &word) in (old_len as u32..).zip(&*new) {
                 section.sum = section.sum.wrapping_add(mix(local, place, word));
             }
         }
         section.tombstones = 0;
         if is_cleaned {
             section.sum = locals.fold(0, |sum, local| {
-                sum_of(sum, local, buffer[range(&self.rows[local])].iter().copied())
+                let Place { start, len } = self.rows[local];
+                let words = &buffer[(start - base) as usize..][..len as usize];
+                sum_of(sum, local, words.iter().copied())
             });
         }
         let start = self.shape.words_range(base..base).start;
-        self.extent.stream(Site::Array, start, buffer);
+        self.extent.stream(Site::Array, start, &buffer[..len]);
         self.sections[number] = section;
     }
+}
+
+/// Copies a list that is nothing but its words, of which there is a row, in steps that most lists take
+/// one of: the end of a loop that nobody foresees costs more than a few words more. Leaves zeros after
+/// it. Returns how many words it has.
+fn copy_plain(old: &Array, local: usize, to: &mut [u32]) -> usize {
+    let Place { start, len } = old.rows[local];
+    let len = len as usize;
+    let count = len.div_ceil(COPY_WORDS);
+    let steps = (old.lists[start as usize..].as_chunks::<COPY_WORDS>().0).get(..count);
+    match (steps, to.as_chunks_mut::<COPY_WORDS>().0.get_mut(..count)) {
+        (Some(from), Some(to)) => {
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = from.each_ref().map(|word| word.load(Relaxed));
+            }
+        }
+        // Near the end of an array.
+        _ => return old.copy_list(local, &mut to[..len]),
+    }
+    if let Some(after) = to[len..].first_chunk_mut::<COPY_WORDS>() {
+        *after = [0; COPY_WORDS];
+    }
+    len
 }
 
 /// Returns the words of those lists that are not just appended to: some were deleted.
@@ -316,8 +352,8 @@ fn lens(
     cleaned: &FxHashMap<usize, Vec<u32>>,
     vertex_count: usize,
 ) -> Vec<u32> {
-    let old_len = |local: usize| old.map_or(0, |old| old.raw_len(local));
-    let mut lens: Vec<u32> = (0..vertex_count).map(old_len).collect();
+    let mut lens = old.map_or(Vec::new(), Array::raw_lens);
+    lens.resize(vertex_count, 0);
     for (local, updates) in additions.runs() {
         lens[local] += (updates.len() * context.entry_words) as u32;
     }

@@ -44,7 +44,7 @@ const TOMBSTONES_MIN: u64 = 1024;
 /// Where logging goes on meanwhile, updates wait for no more than so many,
 const ROUND_UPDATES: u64 = 1 << 22;
 /// or than this share of all edges: two rounds may be left for replay by a crash.
-const ROUND_SHARE: u64 = 16;
+const ROUND_SHARE: u64 = 8;
 
 /// A round of so many updates is applied in groups of shards, so that the arrays of one can lie
 /// where those of an earlier one lay.
@@ -61,7 +61,7 @@ pub(super) struct Pma {
     pub counters: Counters,
     /// Where logging goes on meanwhile, updates wait for no more than so many.
     round_max: AtomicU64,
-    /// The number of the last anchor that counts on saved shards.
+    /// The number of the last checkpoint: an anchor that counts on saved shards.
     epoch: AtomicU32,
     /// Rebalances that a crash had interrupted.
     pub completed: AtomicU64,
@@ -125,7 +125,7 @@ impl Pma {
         Context { spills: false, ..self.context(&round) }
     }
 
-    /// Returns the number of the last anchor.
+    /// Returns the number of the last checkpoint.
     pub(super) fn epoch(&self) -> u32 {
         self.epoch.load(Relaxed)
     }

@@ -8,7 +8,7 @@
 //! round, and at a checkpoint.
 //!
 //! # Layout
-//! A row of 16 bytes for each vertex and direction, at a fixed place: docs/format.md §6.
+//! A row of 16 bytes for each vertex and direction, at a fixed place: docs/format.md §7.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

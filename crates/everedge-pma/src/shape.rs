@@ -145,7 +145,8 @@ impl Shape {
             *self;
         section_vertices.is_power_of_two()
             && section_vertices as usize <= SECTION_VERTICES_MAX
-            && (1..=SHARD_SPAN as u32 / section_vertices).contains(&section_count)
+            && section_count.is_power_of_two()
+            && section_count <= SHARD_SPAN as u32 / section_vertices
             && log_entries <= LOG_ENTRIES_MAX
             && (1..=2).contains(&entry_words)
             && capacity.is_multiple_of(entry_words)
@@ -153,28 +154,31 @@ impl Shape {
     }
 }
 
-/// Shares gaps out: returns where each of some lists of `lens` words begins, the first at `start`,
-/// so that all end before `end`.
+/// Shares gaps out: returns where each of some lists of `lens` words begins, the first at the start of
+/// `words`, so that all end before its end.
 ///
 /// Source: VCSR, CCGrid 2022: a list has gaps in proportion to its length, and each has a chance.
-pub(super) fn spread(lens: &[u32], words: Range<u32>, entry_words: u32) -> Vec<u32> {
-    let weight = |len: u32| u64::from(len / entry_words + 1);
-    let total: u64 = lens.iter().map(|&len| weight(len)).sum();
+pub(super) fn spread(
+    lens: &[u32],
+    words: Range<u32>,
+    entry_words: u32,
+) -> impl Iterator<Item = u32> {
+    let weight = move |len: u32| u64::from(len >> (entry_words - 1)) + 1;
     let used: u64 = lens.iter().map(|&len| u64::from(len)).sum();
-    let gaps = (u64::from(words.end - words.start) - used) / u64::from(entry_words);
-    // A product in the place of a division, which it may miss by one.
-    let ratio = u128::from((gaps << 32) / total.max(1));
+    let total = (used >> (entry_words - 1)) + lens.len() as u64;
+    let gaps = (u64::from(words.end - words.start) - used) >> (entry_words - 1);
+    // A product in the place of a division, which it may miss by one. Gaps have at most 31 bits, and no
+    // weight before a list is more than the total: 63 bits hold it.
+    let ratio = (gaps << 32) / total.max(1);
     let (mut before, mut weight_before) = (0, 0);
-    let mut starts = Vec::with_capacity(lens.len());
-    for &len in lens {
-        // Neither factor has more than 31 bits.
-        let mut gap = ((u128::from(weight_before) * ratio) >> 32) as u64;
+    lens.iter().map(move |&len| {
+        let mut gap = (weight_before * ratio) >> 32;
         gap += u64::from(gaps * weight_before - gap * total >= total);
-        starts.push(words.start + before + gap as u32 * entry_words);
+        let start = words.start + before + ((gap as u32) << (entry_words - 1));
         before += len;
         weight_before += weight(len);
-    }
-    starts
+        start
+    })
 }
 
 #[cfg(test)]
@@ -185,7 +189,7 @@ mod tests {
     fn gaps_follow_the_lengths_and_nothing_overlaps() {
         for entry_words in [1, 2] {
             let lens = [0, 8, 2, 0, 40, 0].map(|len| len * entry_words);
-            let starts = spread(&lens, 10..10 + 100 * entry_words, entry_words);
+            let starts: Vec<u32> = spread(&lens, 10..10 + 100 * entry_words, entry_words).collect();
             let mut ends = starts[1..].iter().copied().chain([10 + 100 * entry_words]);
             let gaps: Vec<u32> = starts
                 .iter()
@@ -234,6 +238,6 @@ mod tests {
 
     #[test]
     fn a_full_window_has_no_gaps() {
-        assert_eq!(spread(&[3, 0, 4], 5..12, 1), [5, 8, 8]);
+        assert!(spread(&[3, 0, 4], 5..12, 1).eq([5, 8, 8]));
     }
 }

@@ -43,7 +43,7 @@ pub struct Archive<L: Layout> {
     unsaved: Vec<u64>,
     /// Shards times updates that no save was made for yet.
     save_credit: u64,
-    /// The number of the last anchor that counts on saved shards.
+    /// The number of the last checkpoint: an anchor that counts on saved shards.
     epoch: u32,
     scratch: Scratch,
     /// How many updates each thread has archived, both ends of an edge counted.
@@ -52,7 +52,7 @@ pub struct Archive<L: Layout> {
 
 impl<L: Layout> Archive<L> {
     /// Returns the archive in which `shards` hold the updates before `next_sequence`, as saved with
-    /// the anchor number `epoch`.
+    /// the checkpoint number `epoch`.
     pub fn new(shards: Vec<Arc<L::Shard>>, next_sequence: u64, epoch: u32) -> Self {
         Self {
             unsaved: vec![SAVED; shards.len()],

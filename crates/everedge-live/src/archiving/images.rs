@@ -27,7 +27,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_medium::{Access, Region, Site, Volume};
 use parking_lot::Mutex;
@@ -104,6 +104,11 @@ fn check_of(slot: &Slot, salt: u32, offset: u64) -> u32 {
     crc32c::crc32c_append(crc, bytemuck::cast_slice(&slot[1..])).max(1)
 }
 
+/// Returns how many units an image of so many words takes at most, in one part or in many.
+pub fn image_units(words: usize) -> u64 {
+    words.div_ceil(UNIT_WORDS - PART_WORDS) as u64
+}
+
 /// Returns the units of a part of so many words.
 fn units_for(words: usize) -> u64 {
     (PART_WORDS + words).div_ceil(UNIT_WORDS) as u64
@@ -145,7 +150,6 @@ pub struct Images {
     /// Its room; there is none before [`Images::adopt_space`].
     space: Option<Arc<Space>>,
     salt: u32,
-    longest: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -199,7 +203,6 @@ impl Images {
             region: space.region().clone(),
             space: Some(space.clone()),
             salt,
-            longest: AtomicU64::new(0),
             state: Mutex::new(State { end: ROW_BYTES, ..State::default() }),
         })
     }
@@ -280,10 +283,8 @@ impl Images {
             }
             directory.drain(Site::ShardWipe)?;
         }
-        let units = |image: &FoundImage| image.units().map(|units| units.end - units.start).sum();
-        let longest = AtomicU64::new(found.iter().map(units).max().unwrap_or(0));
         let state = Mutex::new(state);
-        Ok((Self { directory, region, space: None, salt, longest, state }, found))
+        Ok((Self { directory, region, space: None, salt, state }, found))
     }
 
     /// After opening: images are stored in `space` from now on.
@@ -405,7 +406,6 @@ impl Images {
         let own = Extents::new(self.space(), Vec::new());
         let unit = self.store_parts(&own, words)?;
         self.region.drain(Site::Image)?;
-        self.longest.fetch_max(own.count(), Relaxed);
         extents.push(own);
         let named = Named { shard, epoch, words: count, unit, sequence, checksum };
         let mut state = self.state.lock();
@@ -442,11 +442,6 @@ impl Images {
             start += count - PART_WORDS;
         }
         Ok(units[0].start)
-    }
-
-    /// Returns the units of the longest image since the graph was opened.
-    pub fn longest(&self) -> u64 {
-        self.longest.load(Relaxed)
     }
 
     /// Returns where the next slot of a shard lies; a shard without a row gets one.

@@ -215,7 +215,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
     }
 
     /// Makes some shards whole without the log, durably: they hold all updates before `sequence`.
-    /// That counts with the next anchor, which has the number `epoch`. Where bytes are lost with the
+    /// That counts with the next anchor, that of the checkpoint number `epoch`. Where bytes are lost with the
     /// process nothing is to be done.
     ///
     /// # Errors
@@ -240,7 +240,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
         core.save(archive, &[number])
     }
 
-    /// Returns what the anchor with the number `epoch` is to say of what was saved.
+    /// Returns what the anchor of the checkpoint number `epoch` is to say of what was saved.
     fn checkpoint(&self, archive: &Archive<Self>, epoch: u32) -> Checkpoint;
 
     /// After that anchor was written.

@@ -31,7 +31,7 @@ pub use self::archive::Archive;
 pub use self::core::Core;
 pub use self::divide::{Part, SIDES};
 pub use self::frozen::{ShardTotals, Totals};
-pub use self::images::{FoundImage, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS};
+pub use self::images::{FoundImage, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS, image_units};
 pub use self::layout::{Layout, Pace, Parts, RoundContext, Taken};
 pub use self::live::{Live, LiveView};
 pub use self::shard::{

@@ -2,16 +2,33 @@
 
 use super::subject::{Live, shapes};
 use super::{PMEM, exploration};
+use crate::explorer::{IMAGES_DEFAULT, images_max};
 use everedge_medium::MediumKind;
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
+/// One shape of so many is run for each failure, another for each; of fewer where more images are asked for.
+const SHAPE_SHARE: usize = 11;
+const SHAPE_SHARE_AT_LENGTH: usize = 2;
+
 #[test]
 fn every_failing_call_leaves_a_prefix() {
-    let mut call_count = 0;
-    let failures = [(EIO, false), (EIO, true), (ENOSPC, false), (ENOSPC, true)];
-    for (turn, (errno, forever)) in failures.into_iter().enumerate() {
+    check_calls_that_fail(EIO);
+}
+
+#[test]
+fn every_call_without_room_leaves_a_prefix() {
+    check_calls_that_fail(ENOSPC);
+}
+
+fn check_calls_that_fail(errno: i32) {
+    let share = match images_max() > IMAGES_DEFAULT {
+        true => SHAPE_SHARE_AT_LENGTH,
+        false => SHAPE_SHARE,
+    };
+    let (mut call_count, mut turn) = (0, errno as usize);
+    for forever in [false, true] {
         for kind in [PMEM, MediumKind::File] {
             // Naive compaction takes space in which archiving then has to grow the file: if that
             // fails for another reason than a full medium, nothing is shown any more.
@@ -19,11 +36,12 @@ fn every_failing_call_leaves_a_prefix() {
             let naive = naive.filter(|_| errno == ENOSPC);
             let pma = shapes(kind, false).into_iter().map(Live::pma);
             let all = shapes(kind, false).into_iter().chain(pma).chain(naive);
-            for live in all.skip(turn % 3).step_by(5) {
+            for live in all.skip(turn % share).step_by(share) {
                 println!("{} with error {errno}, for ever: {forever}", live.name());
                 call_count +=
                     exploration(&live, None, 0).check_failing_calls(turn as u64, errno, forever);
             }
+            turn += 3;
         }
     }
     println!("failing calls={call_count} violations=0");

@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 
 /// The images of each configuration unless the environment says otherwise.
-const IMAGES_DEFAULT: u64 = 3_000;
+pub(crate) const IMAGES_DEFAULT: u64 = 3_000;
 /// The most images of one crash point.
 const POINT_IMAGES_MAX: u64 = 4096;
 /// Recovery is crashed for one image of so many.
@@ -30,7 +30,7 @@ const RECOVERY_SHARE: u64 = 16;
 /// The most images of one crash point of a recovery.
 const RECOVERY_POINT_IMAGES_MAX: u64 = 16;
 /// Of the images of a long recovery about so many are checked.
-const RECOVERY_IMAGES: u64 = 200;
+const RECOVERY_IMAGES: u64 = 64;
 /// The most images of a crash point after a call that failed.
 const FAILURE_POINT_IMAGES_MAX: u64 = 8;
 

@@ -241,6 +241,11 @@ pub(super) const HARMLESS: &[Harmless] = &[
         ["without check ArraysHeader", "src/lib.rs", "check_file_head: "],
         "it tells whose file it is; no answer depends on what the head says",
     ),
+    rare(
+        PMA,
+        ["without resize", "src/rows.rs", "reserve: "],
+        "there to be measured: nobody reads rows on the medium, and what grew too little grows again",
+    ),
     harmless(
         PMA,
         ["", "src/rows.rs", "store: "],
