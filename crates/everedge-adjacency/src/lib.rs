@@ -66,12 +66,11 @@ use self::shard::Shard;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::options::Manifest;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, FoundImage, Images, Live, NAMES, RING_OFFSET, Recovery,
-    Result, SHARDS, Space, live_graph,
+    Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, RING_OFFSET,
+    Recovery, Result, SHARDS, Space, live_graph,
 };
 use everedge_medium::{MANIFEST, MediumKind, Volume};
 
-const LOG: &str = "log";
 /// Units from the first one on hold blocks.
 const FIRST_UNIT: u64 = 1;
 
@@ -131,8 +130,8 @@ impl AdjacencyGraph {
         let manifest = Manifest::read(&volume)?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let partition = Partition::new(&manifest.options)?;
+        let log = EdgeLog::open_first(&volume, &Self::FILES, weighted, salt)?;
         let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
-        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
         let [count, sum, epoch] = log.checkpoint().0.layout;
         let place = (&volume, &blocks[0]);
         let (mut images, found) = Images::open(place, salt, epoch as u32, [count, sum])?;

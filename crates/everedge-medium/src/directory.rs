@@ -322,6 +322,12 @@ fn open_file(directory: &OwnedFd, path: &Path, name: &str, flags: OFlags) -> Res
     Ok(fd)
 }
 
+/// Whether a creation has ended in a directory before it had a manifest, so that another may begin.
+pub(super) fn is_unfinished(path: &Path) -> bool {
+    let has = |name: &str| path.join(name).exists();
+    has(LOCK_NAME) && has(UNFINISHED) && !has(MANIFEST)
+}
+
 /// Clears a directory in which a creation has ended before it had a manifest; refuses another one
 /// that is not empty.
 fn clear(path: &Path) -> Result<()> {

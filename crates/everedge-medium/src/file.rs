@@ -35,6 +35,13 @@ impl BackingFile {
         Ok(u64::try_from(stat.st_size).unwrap_or(0))
     }
 
+    /// Has the kernel forget what it keeps of the file, after a try to write what was not written.
+    pub(super) fn drop_cached(&self) {
+        // Whatever fails here: what the device has is what is read then.
+        let _written = rustix::fs::fdatasync(&self.fd);
+        let _forgotten = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::DontNeed);
+    }
+
     /// Allocates `range`, which starts at the end of the file; on an error the file is as before.
     pub(super) fn allocate(&self, range: Range<u64>) -> Result<()> {
         let len = range.end - range.start;

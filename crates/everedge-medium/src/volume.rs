@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::directory::{Directory, check_size};
+use super::directory::{self, Directory, check_size};
 use super::file::BackingFile;
 use super::image::{Image, Patch};
 use super::manifest::MANIFEST;
@@ -289,6 +289,32 @@ impl Volume {
             }
         };
         Ok(Region::new(self.shared.clone(), backing))
+    }
+
+    /// Whether a directory holds what a creation has left that did not come to its end:
+    /// [`create`](Self::create) takes it away and begins anew.
+    pub fn is_unfinished(path: &Path) -> bool {
+        directory::is_unfinished(path)
+    }
+
+    /// Before a file is mapped that an earlier handle may have failed to sync: has reads of it come from
+    /// the device. ext4 takes pages for written whose write-back has failed, and so loses what is
+    /// stored to them later, without an error. Does nothing on other media than files, nor through a
+    /// handle for reading.
+    ///
+    /// Cost: what is read of the file is read from the device once more.
+    ///
+    /// # Errors
+    /// As [`open_region`](Self::open_region); it is no error if there is no such file.
+    pub fn drop_cached(&self, name: &str) -> Result<()> {
+        check_name(name)?;
+        let Home::Directory(directory) = &self.shared.home else { return Ok(()) };
+        let is_cached =
+            self.shared.options.kind == MediumKind::File && self.shared.access == Access::Write;
+        if is_cached && self.contains(name)? {
+            directory.open_file(name, self.shared.access)?.drop_cached();
+        }
+        Ok(())
     }
 
     fn map(&self, path: PathBuf, file: BackingFile) -> Result<Backing> {

@@ -64,12 +64,11 @@ pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
 use self::layout::Pma;
 use crate::options::Manifest;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, Error, Live, NAMES, RING_OFFSET, Recovery, Result, Space,
-    UNIT_BYTES, live_graph,
+    Archive, Compaction, Core, EdgeLog, Error, LOG, Live, NAMES, RING_OFFSET, Recovery, Result,
+    Space, UNIT_BYTES, live_graph,
 };
 use everedge_medium::{MANIFEST, Region, Site, Volume};
 
-const LOG: &str = "log";
 const ARRAYS: &str = "arrays";
 const TABLE: &str = "table";
 const UNDO: &str = "undo";
@@ -132,7 +131,7 @@ impl PmaGraph {
         let manifest = Manifest::read(&volume)?;
         manifest.options.tuning.check()?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
-        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
+        let log = EdgeLog::open_first(&volume, &Self::FILES, weighted, salt)?;
         let arrays = volume.open_region(ARRAYS)?;
         check_file_head(&arrays, salt)?;
         let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use everedge_io::{Format, Guess, IdChoice};
 use everedge_live::IdKind;
+use everedge_medium::Volume;
 
 use crate::files::expand;
 use crate::guessed::Guessed;
@@ -159,7 +160,7 @@ impl Graph {
 /// Returns whether there is a graph; nothing and an empty directory are none.
 fn is_there(path: &Path) -> Result<bool> {
     let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-    if !path.exists() || is_empty() {
+    if !path.exists() || is_empty() || Volume::is_unfinished(path) {
         return Ok(false);
     }
     if Graph::is_unborn(path) {
