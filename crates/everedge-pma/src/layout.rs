@@ -44,7 +44,7 @@ const TOMBSTONES_MIN: u64 = 1024;
 /// Where logging goes on meanwhile, updates wait for no more than so many,
 const ROUND_UPDATES: u64 = 1 << 22;
 /// or than this share of all edges: two rounds may be left for replay by a crash.
-const ROUND_SHARE: u64 = 8;
+const ROUND_SHARE: u64 = 16;
 
 /// A round of so many updates is applied in groups of shards, so that the arrays of one can lie
 /// where those of an earlier one lay.
