@@ -28,7 +28,7 @@ use everedge_live::Result;
 use everedge_live::{Compaction, Extents, SHARD_SPAN, UNIT_BYTES};
 use everedge_medium::Site;
 
-/// A run that is not yet a list.
+/// A run that is not yet a list; without units if the list has no entries.
 struct NewRun {
     list: usize,
     span: usize,
@@ -81,7 +81,10 @@ impl NewRuns {
             done.written_bytes += UNIT_BYTES * (new.end - new.start);
             shard.run_units -= lists.spans[*span].unit_count();
             shard.run_units += new.end - new.start;
-            lists.adopt_run(*span, new.start as u32 * UNIT_LINES, extents.clone());
+            match new.is_empty() {
+                true => lists.empty_span(*span),
+                false => lists.adopt_run(*span, new.start as u32 * UNIT_LINES, extents.clone()),
+            }
         }
         done.runs += self.runs.len() as u64;
         shard.lists.iter_mut().for_each(|list| list.drop_buffers());
@@ -135,6 +138,10 @@ fn write_run(
         sorter.append_live(context.entry_words, &mut entries);
         *end = entries.len() as u32;
     }
+    let extents = Extents::new(context.sub_graphs.space(lists.sub_graph), Vec::new());
+    if entries.is_empty() {
+        return Ok(NewRun { list, span, units: 0..0, extents });
+    }
     let header = RunHeader {
         first_vertex: shard.first_vertex + (span * SPAN) as u32,
         list,
@@ -142,7 +149,6 @@ fn write_run(
         entry_words: entries.len() as u32,
         vertices: vertices_of(shard, span),
     };
-    let extents = Extents::new(context.sub_graphs.space(lists.sub_graph), Vec::new());
     let units = extents.take(header.units(), header.units())?;
     let place = units.start as u32 * UNIT_LINES;
     run::write(lists.blocks(context.places), context.salt, place, &header, (&ends, &entries));

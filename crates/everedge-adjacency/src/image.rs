@@ -5,7 +5,8 @@
 //! space: units in use │ rest of the extent │ spare │ leftovers │ extents
 //! body: list │ list
 //! list: a bit for each vertex that has a row │ row │ row …
-//! row: words, class, flags │ place of the newest block, degree: unless what follows is all of the list
+//! row: degree: if the list is its part of a run and nothing else
+//!      or words, class, flags │ place of the newest block, degree: unless what follows is all of the list
 //!      │ words of the buffer │ blocks that found no room on the medium
 //! ```
 //! An opening reads the heads of all images. The body of one is read when its shard is first asked
@@ -30,7 +31,7 @@ use super::space::ShardSpace;
 use super::table::Entry;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SHRD");
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const SPANS: usize = SHARD_SPAN / SPAN;
 /// Words of a bit for each vertex.
 const BIT_WORDS: usize = SHARD_SPAN / 32;
@@ -38,6 +39,8 @@ const BIT_WORDS: usize = SHARD_SPAN / 32;
 const READ_AHEAD: usize = 16;
 /// In a row, beside its flags: the list is what follows, and nothing else.
 const IS_ALL: u32 = 1 << 31;
+/// In a row, beside the degree: the list is its part of a run, and nothing else.
+const IS_RUN: u32 = 1 << 30;
 /// Beside the length of what was spilled: more of the same vertex follows;
 const HAS_MORE: u32 = 1 << 31;
 /// and its sequence number is that of what was spilled before it in the list.
@@ -99,10 +102,22 @@ fn encode_list(list: &List, entry_words: usize, words: &mut Vec<u32>) {
             continue;
         }
         words[bits + local / 32] |= 1 << (local % 32);
+        if row == (Entry { degree: row.degree, ..Entry::default() }) && row.degree < IS_RUN {
+            words.push(row.degree | IS_RUN);
+            continue;
+        }
         let buffered = usize::from(entry.buffered);
         let spills = if entry.has_spills { list.spilled(local) } else { &[] };
         let spilled: usize = spills.iter().map(|spill| spill.words.len()).sum();
         if entry.head == NO_BLOCK && entry.degree as usize * entry_words == buffered + spilled {
+            if let ([spill], 0) = (spills, buffered)
+                && sequence == Some(spill.sequence)
+                && let Ok(buffered) = u16::try_from(spilled)
+            {
+                words.push(Entry { buffered, ..row }.counts() | IS_ALL);
+                words.extend(spill.words.iter().map(|word| word.load(Relaxed)));
+                continue;
+            }
             words.push(row.counts() | IS_ALL);
         } else {
             words.extend([row.counts(), row.head, row.degree]);
@@ -114,7 +129,7 @@ fn encode_list(list: &List, entry_words: usize, words: &mut Vec<u32>) {
     }
 }
 
-/// Where the medium is full these may be all lists of a shard: each takes one word beside its own.
+/// Where the medium is full these may be all lists of a shard: a row takes most, as it takes a buffer.
 fn encode_spills(spills: &[Spill], sequence: &mut Option<u64>, words: &mut Vec<u32>) {
     for (index, spill) in spills.iter().enumerate() {
         let more = if index + 1 < spills.len() { HAS_MORE } else { 0 };
@@ -290,8 +305,23 @@ fn read_list(reader: &mut Reader, entry_words: usize, list: &mut List) -> Result
     let mut sequence = None;
     for local in (0..SHARD_SPAN).filter(|local| bits[local / 32] >> (local % 32) & 1 == 1) {
         let counts = reader.u32()?;
+        if counts & (IS_ALL | IS_RUN) == IS_RUN {
+            let entry = Entry { degree: counts & !IS_RUN, ..Entry::default() };
+            list.restore(local, entry, &[])?;
+            continue;
+        }
         let placed = if counts & IS_ALL == 0 { Some(reader.array()?) } else { None };
         let mut entry = Entry::new([NO_BLOCK, 0, 0, counts & !IS_ALL]);
+        let is_spill = placed.is_none() && entry.has_spills && entry.class == 0;
+        if is_spill && entry.buffered > 0 {
+            let words = reader.take(entry.buffered.into())?;
+            let sequence = sequence.ok_or_else(|| reader.damaged())?;
+            check_spill(reader, entry_words, words.len())?;
+            (entry.buffered, entry.degree) = (0, (words.len() / entry_words) as u32);
+            list.restore(local, entry, &[])?;
+            list.spill(local, [Spill::new(sequence, words)]);
+            continue;
+        }
         let buffered = usize::from(entry.buffered);
         let is_possible = buffered == 0
             || (1..=CLASS_MAX).contains(&entry.class) && buffered <= buffers::words_of(entry.class);
@@ -329,15 +359,20 @@ fn read_spills(
         }
         let sequence = sequence.ok_or_else(|| reader.damaged())?;
         let word_count = (len & !(HAS_MORE | HAS_SAME_SEQUENCE)) as usize;
-        // It becomes a block.
-        if word_count > ENTRY_WORDS_MAX || !word_count.is_multiple_of(entry_words) {
-            return Err(reader.damaged());
-        }
+        check_spill(reader, entry_words, word_count)?;
         let words = reader.take(word_count)?;
         spills.push(Spill::new(sequence, words));
         if len & HAS_MORE == 0 {
             return Ok(spills);
         }
+    }
+}
+
+/// Refuses a spill of so many words that no block could hold.
+fn check_spill(reader: &Reader, entry_words: usize, word_count: usize) -> Result<()> {
+    match word_count <= ENTRY_WORDS_MAX && word_count.is_multiple_of(entry_words) {
+        true => Ok(()),
+        false => Err(reader.damaged()),
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use everedge_core::Homes;
 use everedge_core::par::{self, PerThread};
 use everedge_live::{
-    Archive, Checkpoint, Compaction, Core, Error, Images, Layout, OpenReserve, Outcome, Pace,
-    Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Space, Taken, UNIT_BYTES,
+    Archive, Checkpoint, Compaction, Core, Error, Images, Layout, Lists, OpenReserve, Outcome,
+    Pace, Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Space, Taken, UNIT_BYTES,
 };
 use everedge_medium::{Region, Site};
 use parking_lot::Mutex;
@@ -36,6 +36,9 @@ const ORDER_SHARDS_MAX: usize = 32;
 /// And of no more than so many units, if that is not less than one shard: others wait meanwhile.
 const STEP_UNITS_MAX: u64 = (32 << 20) / UNIT_BYTES;
 
+/// Blocks that are partly filled, runs that replace them and an image take at most so much together.
+const LIST_BYTES_PER_LOGGED: u64 = 4;
+
 /// The layout of one open graph.
 pub(crate) struct Adjacency {
     pub options: GraphOptions,
@@ -47,9 +50,8 @@ pub(crate) struct Adjacency {
     /// None where bytes are gone with the process.
     pub images: Option<Images>,
     pub salt: u32,
-    /// Units of the largest shard with its image, and of the longest run.
+    /// Units of the largest shard with its image.
     largest: AtomicU64,
-    longest_run: AtomicU64,
     /// Why the medium did not take a block, unless it was only full.
     failure: Mutex<Option<Error>>,
 }
@@ -71,7 +73,6 @@ impl Adjacency {
             images: None,
             salt: manifest.salt(),
             largest: AtomicU64::new(0),
-            longest_run: AtomicU64::new(0),
             failure: Mutex::default(),
             options,
         })
@@ -154,7 +155,7 @@ impl Adjacency {
     /// Returns what must be free for the largest shard, and its image, to be written anew.
     fn reserve(&self) -> Room {
         let units = self.largest.load(Relaxed);
-        Room { units: units + units / 8, longest: self.longest_run.load(Relaxed) }
+        Room { units: units + units / 8, longest: 0 }
     }
 
     /// After opening: leaves free what the largest shard may need.
@@ -167,13 +168,11 @@ impl Adjacency {
     /// Notes what a shard and its image, which takes so many units, need to be written anew.
     fn note_size(&self, shard: &Shard, image_units: u64) {
         self.largest.fetch_max(shard.placed_units() + image_units, Relaxed);
-        self.longest_run.fetch_max(shard.longest_run(), Relaxed);
     }
 
     /// Leaves free what the largest shard may need, and what the log says that no image does yet.
     fn keep_reserve(&self, logged_bytes: u64) -> Result<()> {
-        // An update takes 8 or 12 bytes of the log and, in two lists, 8 or 16 of runs.
-        let more = logged_bytes * 4 / 3 / UNIT_BYTES;
+        let more = logged_bytes * 2 / UNIT_BYTES;
         let keep = |space: &Arc<Space>| space.keep_reserve(self.reserve(), more);
         // A full one does not end the others' reserve.
         let kept: Vec<Result<()>> = self.sub_graphs.spaces().map(keep).collect();
@@ -185,30 +184,9 @@ impl Adjacency {
         self.sub_graphs.spaces().map(|space| space.open_reserve()).collect()
     }
 
-    /// Compacts some shards one by one, with what was left free for that.
-    ///
-    /// # Errors
-    /// `NoSpace` if some found no room; the others are done.
-    fn compact_each(
-        &self,
-        core: &Core<Self>,
-        archive: &mut Archive<Self>,
-        shards: Range<usize>,
-        done: &mut Compaction,
-    ) -> Result<()> {
-        let _open = self.open_reserve();
-        let mut outcome = Ok(());
-        for number in shards {
-            match self.compact_alone(core, archive, number, done) {
-                Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
-                done => done?,
-            }
-        }
-        outcome
-    }
-
-    /// Compacts and saves a shard, with what was left free for that. Where no range is long enough for a
-    /// run, its image takes all lists first, and their old places are room for the runs.
+    /// Compacts and saves a shard for which there is no room beside what is left free: its image takes
+    /// all lists first, and their old places are room for runs. Where that is not enough they stay in
+    /// the image.
     fn compact_alone(
         &self,
         core: &Core<Self>,
@@ -216,19 +194,45 @@ impl Adjacency {
         number: usize,
         done: &mut Compaction,
     ) -> Result<()> {
-        if let Err(error) = self.compact(core, archive, number..number + 1, done) {
-            if !matches!(error, Error::NoSpace { .. }) {
-                return Err(error);
+        for _ in 0..2 {
+            let compacted = self.compact(core, archive, number..number + 1, done);
+            // Its runs may have found room earlier, and its image not.
+            let saved = compacted.and_then(|()| match archive.is_unsaved(number) {
+                true => core.save(archive, &[number]),
+                false => Ok(()),
+            });
+            match saved {
+                Err(Error::NoSpace { .. }) => self.save_in_image(core, archive, number)?,
+                outcome => return outcome,
             }
-            let sequence = archive.next_sequence;
-            let context = self.context(&no_round(sequence));
-            archive.note_changed(number);
-            take_into_memory(&context, sequence.saturating_sub(1), archive.own(self, number)?);
-            core.save(archive, &[number])?;
-            self.compact(core, archive, number..number + 1, done)?;
         }
-        // Its runs may have found room, and its image not.
-        if archive.is_unsaved(number) { core.save(archive, &[number]) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Saves a shard by an image that has all its lists, without what was deleted, in as many parts as it
+    /// must: nothing takes less room. What was left free is for this.
+    ///
+    /// # Errors
+    /// `NoSpace` if that was not enough.
+    fn save_in_image(
+        &self,
+        core: &Core<Self>,
+        archive: &mut Archive<Self>,
+        number: usize,
+    ) -> Result<()> {
+        self.sub_graphs.spaces().for_each(|space| space.forget_missing());
+        if archive.shards[number].placed_units() == 0 && !archive.is_unsaved(number) {
+            return Ok(());
+        }
+        self.see(&mut archive.shards[number])?;
+        let _open = self.open_reserve();
+        let sequence = archive.next_sequence;
+        let context = self.context(&no_round(sequence));
+        archive.note_changed(number);
+        take_into_memory(&context, sequence.saturating_sub(1), archive.own(self, number)?);
+        core.save(archive, &[number])?;
+        self.sub_graphs.spaces().for_each(|space| space.note_full());
+        Ok(())
     }
 
     /// Compacts some shards, which count when they are saved, and adds to what was done.
@@ -297,7 +301,12 @@ impl Layout for Adjacency {
         self.sub_graphs.nodes.divide_shards()
     }
 
-    fn make_room(&self) -> Result<()> {
+    fn lists(&self) -> Lists {
+        let spaces = self.sub_graphs.spaces().cloned().collect();
+        Lists { spaces, bytes_per_logged: LIST_BYTES_PER_LOGGED, kept_bytes: Arc::default() }
+    }
+
+    fn make_room(&self, _updates: &[u32], _vertex_bound: u32) -> Result<()> {
         self.sub_graphs.make_room()
     }
 
@@ -414,14 +423,14 @@ impl Layout for Adjacency {
         number: usize,
     ) -> Result<()> {
         let layout = &core.layout;
-        let _open = layout.open_reserve();
         if layout.options.tuning.compaction == Compacting::Naive {
+            let _open = layout.open_reserve();
             return core.save(archive, &[number]);
         }
-        match layout.compact_alone(core, archive, number, &mut Compaction::default()) {
-            // Its image has taken the lists that found no room.
-            Err(Error::NoSpace { .. }) if !archive.is_unsaved(number) => Ok(()),
-            outcome => outcome,
+        match layout.sub_graphs.spaces().count() {
+            1 => layout.save_in_image(core, archive, number),
+            // What an image frees in other files is no room for the next image.
+            _ => layout.compact_alone(core, archive, number, &mut Compaction::default()),
         }
     }
 
@@ -579,9 +588,9 @@ fn compact_all(
         let group = first..shards.end.min(first + group_len);
         let layout = &core.layout;
         let compacted = match layout.compact(core, &mut archive, group.clone(), done) {
-            Err(Error::NoSpace { .. }) if !is_naive => {
-                layout.compact_each(core, &mut archive, group, done)
-            }
+            Err(Error::NoSpace { .. }) if !is_naive => group
+                .into_iter()
+                .try_for_each(|number| layout.compact_alone(core, &mut archive, number, done)),
             compacted => compacted,
         };
         match compacted {

@@ -151,13 +151,6 @@ impl Shard {
         self.spaces.iter().map(|space| space.unit_count).sum()
     }
 
-    /// Returns how many units the longest run takes at most when the lists are written anew: all that
-    /// is loose may be of one span.
-    pub(crate) fn longest_run(&self) -> u64 {
-        let spans = self.lists.iter().flat_map(|list| &list.spans);
-        spans.map(Span::unit_count).max().unwrap_or(0) + self.loose_units()
-    }
-
     /// Whether what was deleted is so many percent of what the lists hold: a tombstone stands for
     /// two entries, itself and the one that it takes away.
     pub(crate) fn is_worn(&self, percent: u32) -> bool {

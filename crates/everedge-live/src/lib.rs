@@ -7,6 +7,7 @@ mod log;
 mod names;
 mod options;
 mod recovery;
+mod space;
 mod text_form;
 mod verification;
 
@@ -19,6 +20,7 @@ pub use options::{
     Durability, GraphHead, GraphOptions, IdKind, LayoutName, LayoutOptions, medium_text,
 };
 pub use recovery::Recovery;
+pub use space::{Extents, FILE_BYTES_MAX, OpenReserve, Room, Space, UNIT_BYTES};
 pub use verification::{Verification, verify_mirror};
 
 /// The manifest of a live graph.

@@ -31,8 +31,8 @@ use super::table::Table;
 use super::undo::UndoLogs;
 use crate::options::{GraphOptions, Manifest};
 use everedge_live::{
-    Archive, Checkpoint, Core, Division, Durability, EdgeLog, Error, Layout, Outcome, Pace, Part,
-    Parts, Result, RoundContext, Rules, SIDES, ShardTotals, Space, Taken,
+    Archive, Checkpoint, Core, Division, Durability, EdgeLog, Error, Layout, Lists, Outcome, Pace,
+    Part, Parts, Result, RoundContext, Rules, SIDES, ShardTotals, Space, Taken,
 };
 use everedge_medium::{Access, Region, Site};
 
@@ -153,6 +153,10 @@ impl Pma {
 
     /// Finds out what room the next batch needs, if none has more updates than `batch`.
     pub(super) fn survey(&self, archive: &Archive<Self>, batch: u64) {
+        let has_array =
+            |(_, shard): &(usize, &Arc<Shard>)| shard.arrays.iter().any(Option::is_some);
+        let made = archive.shards.iter().enumerate().filter(has_array);
+        self.room.note_made(made.map(|(number, _)| number));
         self.room.survey(arrays(&archive.shards), batch);
     }
 }
@@ -185,8 +189,13 @@ impl Layout for Pma {
         }
     }
 
-    fn make_room(&self) -> Result<()> {
+    fn lists(&self) -> Lists {
+        self.room.lists()
+    }
+
+    fn make_room(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         self.room.make_room()?;
+        self.room.expect(updates, vertex_bound)?;
         self.rows.as_ref().map_or(Ok(()), Rows::make_room)
     }
 

@@ -5,7 +5,8 @@
 //! left is written elsewhere before its old place is free, which is too short for the next. [`Room::provide`] reserves both after each
 //! round, for the largest batch that was seen; where the medium gives less, updates are archived
 //! sooner, and where it does not give that, insertions are refused. So deletions and compaction find
-//! a place on a full medium, and take turns in it.
+//! a place on a full medium, and take turns in it. A shard that is named for the first time needs arrays,
+//! however few edges it has: they are reserved before that is logged ([`Room::expect`]).
 //!
 //! # What finds no room all the same
 //! A snapshot may read old arrays, and free units may lie scattered. Then an array stays in memory
@@ -15,17 +16,18 @@
 //! - O1: after something found no room, or before anything was looked at since opening, no insertion
 //!   is logged until [`Room::make_room`] was successful.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
+use everedge_core::MAX_VERTEX_ID;
 use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHashSet;
 
 use super::array::Array;
 use super::extent::Extent;
 use super::options::{GraphOptions, LogFirst};
 use super::shape::CAPACITY_MAX;
-use everedge_live::{Error, Result};
-use everedge_live::{Room as Free, Space, UNIT_BYTES};
+use everedge_live::{Error, Lists, Result, Room as Free, SHARD_SPAN, Space, UNIT_BYTES};
 use everedge_medium::Region;
 
 /// Lists of an array may have so many words before insertions are refused: the rest is for what is
@@ -44,6 +46,10 @@ const BATCH_UPDATES: u64 = 1 << 10;
 const LOG_PERCENT: u64 = 125;
 /// or as much as that, where single edges are stored there first.
 const DIRECT_LOG_PERCENT: u64 = 200;
+
+/// Entries of two lists, with as many gaps, and the new place of an array beside the old one take so
+/// much of the medium for each byte of the log.
+const BYTES_PER_LOGGED: u64 = 4;
 
 /// The room for the arrays of one graph.
 pub(super) struct Room {
@@ -66,6 +72,45 @@ pub(super) struct Room {
     words_max: AtomicU64,
     /// Updates that there is room for until they are archived.
     updates_max: AtomicU64,
+    /// Arrays of a shard.
+    list_count: u64,
+    named: Mutex<Named>,
+    /// All shards of vertices below this one were named.
+    named_bound: AtomicU32,
+    /// Bytes that are kept for the arrays of those that have none yet.
+    expected_bytes: Arc<AtomicU64>,
+}
+
+/// The shards that updates have named.
+#[derive(Default)]
+struct Named {
+    /// A bit for each.
+    bits: Vec<u64>,
+    /// Those of them that have no array yet.
+    expected: FxHashSet<usize>,
+}
+
+impl Named {
+    /// Returns whether the shard was not named before.
+    fn add(&mut self, shard: usize) -> bool {
+        if self.bits.len() <= shard / 64 {
+            self.bits.resize(shard / 64 + 1, 0);
+        }
+        let (word, bit) = (&mut self.bits[shard / 64], 1 << (shard % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    fn remove(&mut self, shard: usize) {
+        self.bits[shard / 64] &= !(1 << (shard % 64));
+    }
+
+    /// Returns how many shards from the first on were named.
+    fn count_from_first(&self) -> usize {
+        let full = self.bits.iter().take_while(|word| **word == u64::MAX).count();
+        64 * full + self.bits.get(full).map_or(0, |word| word.trailing_ones() as usize)
+    }
 }
 
 /// What has to be free before an insertion is logged.
@@ -109,6 +154,10 @@ impl Room {
             is_long: AtomicBool::new(false),
             words_max: AtomicU64::new(WORDS_MAX),
             updates_max: AtomicU64::new(u64::MAX),
+            list_count: options.list_count() as u64,
+            named: Mutex::default(),
+            named_bound: AtomicU32::new(0),
+            expected_bytes: Arc::default(),
         }
     }
 
@@ -120,6 +169,15 @@ impl Room {
     /// Returns the start value of all checksums.
     pub(super) fn salt(&self) -> u32 {
         self.salt
+    }
+
+    /// Returns what lists may need for what is logged.
+    pub(super) fn lists(&self) -> Lists {
+        Lists {
+            spaces: vec![self.space.clone()],
+            bytes_per_logged: BYTES_PER_LOGGED,
+            kept_bytes: self.expected_bytes.clone(),
+        }
     }
 
     /// Returns how many updates may wait for archiving.
@@ -209,7 +267,7 @@ impl Room {
     /// that so many may not wait.
     pub(super) fn provide(&self, backlog: u64) {
         let Needs { units, longest, without_gaps, .. } = *self.needs.lock();
-        let units = units + without_gaps;
+        let units = units + without_gaps + self.expected_units();
         let is_there = self.space.reserve(units + self.units_of(backlog), longest).is_ok();
         let room = self.space.room();
         let free = room.units.saturating_sub(units);
@@ -241,13 +299,67 @@ impl Room {
             return Err(Error::invalid(what));
         }
         if self.is_due.load(Relaxed) {
-            let Needs { units, longest, without_gaps, .. } = *self.needs.lock();
-            let reserved = self.space.reserve(units + without_gaps, longest);
+            let reserved = self.reserve(self.expected_units());
             self.is_full.store(reserved.is_err(), Relaxed);
             reserved?;
             self.is_due.store(false, Relaxed);
         }
         Ok(())
+    }
+
+    /// Reserves what insertions need, and some units more.
+    fn reserve(&self, more: u64) -> Result<()> {
+        let Needs { units, longest, without_gaps, .. } = *self.needs.lock();
+        self.space.reserve(units + without_gaps + more, longest)
+    }
+
+    fn expected_units(&self) -> u64 {
+        self.expected_bytes.load(Relaxed) / UNIT_BYTES
+    }
+
+    /// Before updates are logged, whose ids are below `vertex_bound`: reserves arrays for the shards that
+    /// are named for the first time.
+    ///
+    /// Cost: all ids are looked at if some shard below the bound was not named yet.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has no room for them.
+    pub(super) fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
+        if vertex_bound <= self.named_bound.load(Relaxed) {
+            return Ok(());
+        }
+        let mut named = self.named.lock();
+        let shards = updates.iter().map(|word| (word & MAX_VERTEX_ID) as usize / SHARD_SPAN);
+        let new: Vec<usize> = shards.filter(|&shard| named.add(shard)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let count = (named.expected.len() + new.len()) as u64;
+        if let Err(error) = self.reserve(count * self.list_count * EMPTY_ARRAY_UNITS) {
+            new.into_iter().for_each(|shard| named.remove(shard));
+            self.space.forget_missing();
+            return Err(error);
+        }
+        named.expected.extend(new);
+        self.note_named(&named);
+        Ok(())
+    }
+
+    /// Notes which shards have arrays.
+    pub(super) fn note_made(&self, shards: impl Iterator<Item = usize>) {
+        let mut named = self.named.lock();
+        for shard in shards {
+            named.add(shard);
+            named.expected.remove(&shard);
+        }
+        self.note_named(&named);
+    }
+
+    fn note_named(&self, named: &Named) {
+        let units = named.expected.len() as u64 * self.list_count * EMPTY_ARRAY_UNITS;
+        self.expected_bytes.store(units * UNIT_BYTES, Relaxed);
+        let bound = (named.count_from_first() * SHARD_SPAN).min(u32::MAX as usize);
+        self.named_bound.store(bound as u32, Relaxed);
     }
 
     /// Sets how many words the lists of an array may have.

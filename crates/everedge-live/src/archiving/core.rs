@@ -7,7 +7,7 @@ use everedge_core::{Edge, watch};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::archive::Archive;
-use super::layout::Layout;
+use super::layout::{Layout, Taken};
 use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog, LINE_BYTES};
 use crate::options::{Durability, GraphOptions};
@@ -54,6 +54,7 @@ impl<L: Layout> Core<L> {
         archive: Archive<L>,
     ) -> Self {
         let (archive, failure) = (Mutex::new(archive), OnceLock::new());
+        log.leave_room_for(layout.lists());
         let is_unread = AtomicBool::new(false);
         Self { volume, manifest, layout, log, archive, is_unread, failure }
     }
@@ -78,7 +79,7 @@ impl<L: Layout> Core<L> {
         let log = &self.log;
         log.begin_writing()?;
         if !batch.only_takes_away() {
-            self.make_room()?;
+            self.make_room(batch.updates(), batch.vertex_bound())?;
         }
         let (position, untaken) = self.append(batch, is_alone)?;
         if self.layout.options().durability != Durability::None {
@@ -105,7 +106,7 @@ impl<L: Layout> Core<L> {
         self.read_if_unread()?;
         log.begin_writing()?;
         if src & DELETION == 0 {
-            self.make_room()?;
+            self.make_room(&[src, dst], src.max(dst) + 1)?;
         }
         match log.append_line((src, dst), weight.map(f32::to_bits))? {
             Appended::Full => Ok(None),
@@ -121,13 +122,16 @@ impl<L: Layout> Core<L> {
         }
     }
 
-    /// Before an insertion is logged: makes sure that it will find room. What waits to be archived may
-    /// need less than was to be kept for it.
-    fn make_room(&self) -> Result<()> {
-        match self.layout.make_room() {
-            Err(Error::NoSpace { .. }) if self.log.untaken().1 > 0 => {
-                drop(self.settled()?);
-                self.layout.make_room()
+    /// Before an insertion is logged: makes sure that it will find room. What the log holds may need
+    /// less of it than was to be kept for that.
+    fn make_room(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
+        match self.layout.make_room(updates, vertex_bound) {
+            Err(Error::NoSpace { .. }) if self.log.used_bytes() > 0 => {
+                let mut archive = self.settled()?;
+                self.save_all(&mut archive)?;
+                self.layout.after_rounds(&mut archive, Taken::default());
+                drop(archive);
+                self.layout.make_room(updates, vertex_bound)
             }
             outcome => outcome,
         }
@@ -175,14 +179,18 @@ impl<L: Layout> Core<L> {
             };
             let was_empty = log.used_bytes() == 0;
             self.refuse_if_failed()?;
-            self.save_all(&mut *self.settled()?)?;
+            let mut archive = self.settled()?;
+            self.save_all(&mut archive)?;
+            if full.is_some() {
+                self.layout.shrink()?;
+            }
+            drop(archive);
             match full {
                 None if needed > log.capacity() => drop(log.restart_ring(2 * needed)?),
                 None => {}
                 Some(error) if was_empty && is_ring_fresh => return Err(error),
                 Some(_) => {
-                    // The part of the file that the head has passed is room enough.
-                    is_ring_fresh = log.restart_ring(log.allocated().max(needed))?;
+                    is_ring_fresh = log.restart_ring(log.capacity().max(needed))?;
                 }
             }
         }
@@ -373,17 +381,22 @@ impl<L: Layout> Core<L> {
 
     /// Saves some shards. The fewer at a time, the less room they need: what each replaces is free
     /// for the next; one alone is saved with the least that the layout can do with.
-    fn save_in_parts(&self, archive: &mut Archive<L>, numbers: &[usize]) -> Result<()> {
-        match (self.save(archive, numbers), numbers) {
-            (Err(Error::NoSpace { .. }), &[number]) => {
-                L::save_with_least_room(self, archive, number)
+    fn save_in_parts(&self, archive: &mut Archive<L>, mut numbers: &[usize]) -> Result<()> {
+        let mut part_len = numbers.len();
+        loop {
+            let (part, rest) = numbers.split_at(part_len.min(numbers.len()));
+            match self.save(archive, part) {
+                Err(Error::NoSpace { .. }) if part.len() > 1 => {
+                    part_len = part.len().div_ceil(2);
+                    continue;
+                }
+                Err(Error::NoSpace { .. }) => L::save_with_least_room(self, archive, part[0])?,
+                outcome => outcome?,
             }
-            (Err(Error::NoSpace { .. }), [_, _, ..]) => {
-                let (first, second) = numbers.split_at(numbers.len() / 2);
-                self.save_in_parts(archive, first)?;
-                self.save_in_parts(archive, second)
+            if rest.is_empty() {
+                return Ok(());
             }
-            (outcome, _) => outcome,
+            numbers = rest;
         }
     }
 

@@ -33,8 +33,8 @@ use everedge_medium::{Access, Region, Site, Volume};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::space::{Extents, Space, UNIT_BYTES};
 use crate::log::crc_of_shared;
+use crate::space::{Extents, Space, UNIT_BYTES};
 use crate::{Error, Result};
 
 /// The file that says which images count.

@@ -13,7 +13,7 @@ use super::divide::{Part, SIDES, Scattered, Sorter};
 use super::frozen::ShardTotals;
 use super::phases::Phases;
 use super::shard::Outcome;
-use crate::log::{Checkpoint, EdgeLog};
+use crate::log::{Checkpoint, EdgeLog, Lists};
 use crate::options::{GraphOptions, LayoutOptions};
 use crate::{Error, Result};
 
@@ -44,7 +44,7 @@ pub struct RoundContext<'a> {
 }
 
 /// What was archived at a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Taken {
     /// How many updates.
     pub updates: u64,
@@ -121,11 +121,15 @@ pub trait Layout: Send + Sync + Sized + 'static {
         Ok(false)
     }
 
-    /// Before an insertion is logged: makes room on the medium, if some was missing.
+    /// Returns where lists lie, and what they may need there for what is logged.
+    fn lists(&self) -> Lists;
+
+    /// Before updates are logged that insert something, two words each, with ids below `vertex_bound`:
+    /// makes room on the medium, if some is missing.
     ///
     /// # Errors
-    /// `NoSpace` if the medium is still full.
-    fn make_room(&self) -> Result<()>;
+    /// `NoSpace` if the medium is full.
+    fn make_room(&self, updates: &[u32], vertex_bound: u32) -> Result<()>;
 
     /// Returns a copy of a shard that changes by itself.
     ///
@@ -272,7 +276,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// `Corruption` if what it would read is damaged.
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Self::Snapshot>;
 
-    /// At the end of a close: gives unused space back.
+    /// When everything is saved: gives the medium back what is not used.
     ///
     /// # Errors
     /// If the medium fails.

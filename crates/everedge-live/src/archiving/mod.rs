@@ -24,7 +24,6 @@ mod live;
 mod phases;
 mod round;
 mod shard;
-mod space;
 mod sync;
 
 pub use self::archive::Archive;
@@ -37,7 +36,6 @@ pub use self::live::{Live, LiveView};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };
-pub use self::space::{Extents, FILE_BYTES_MAX, OpenReserve, Room, Space, UNIT_BYTES};
 
 pub use self::deal::Division;
 pub use self::live::{Changes, Compaction};

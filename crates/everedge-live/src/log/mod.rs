@@ -22,7 +22,8 @@
 //! - I4: until the ring is full for the first time it grows with the file; then it wraps. The
 //!   anchor says how far it has grown, so that a file that was cut is found.
 //! - I5: insertions leave a 64th of the ring, at most 1 MiB, free and allocated: deletions fit
-//!   when nothing else does.
+//!   when nothing else does. An insertion is logged only while the medium has room for all that the
+//!   lists may need for what the ring holds.
 //!
 //! # Cost
 //! 48 bytes a batch and 8 (weighted: 12) an update, in whole lines of 64 bytes, one fence a batch;
@@ -56,6 +57,7 @@ mod window_model;
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -65,6 +67,7 @@ pub use self::anchor::{Checkpoint, RING_OFFSET};
 use self::line::Lines;
 use self::record::{HEADER_WORDS, Header, LINE_WORDS, encode_body, encode_commit, record_bytes};
 pub use self::record::{LINE_BYTES, Record};
+pub use self::room::Lists;
 use self::room::kept_for_deletions;
 use self::stores::Stores;
 use self::watermark::Watermark;
@@ -104,6 +107,8 @@ struct State {
     next_sequence: u64,
     /// Up to where the file's page faults were taken.
     populated: u64,
+    /// So many bytes of insertions the lists had room for when that was last looked at.
+    granted: u64,
     /// The last record that the layout has not taken; it may still be joined.
     last: Option<Record>,
     /// Whether one writer keeps the others out.
@@ -173,6 +178,8 @@ pub struct EdgeLog {
     stored: Condvar,
     /// Held by whoever changes the anchor or the ring's room; before `state`.
     anchoring: Mutex<()>,
+    /// What the ring leaves on the medium when it grows.
+    lists: OnceLock<Lists>,
 }
 
 /// A record that has a place in the ring and is to be stored there.
@@ -308,6 +315,7 @@ impl EdgeLog {
             head: anchor.tail,
             next_sequence: anchor.tail_sequence,
             populated: region.len(),
+            granted: 0,
             last: None,
             is_kept: false,
             is_window_open: false,
@@ -328,6 +336,7 @@ impl EdgeLog {
             released: Condvar::new(),
             stored: Condvar::new(),
             anchoring: Mutex::new(()),
+            lists: OnceLock::new(),
         }
     }
 
@@ -642,7 +651,10 @@ impl EdgeLog {
             anchor.tail_generation = tail.generation;
             anchor.tail_sequence = tail.sequence;
             anchor.checkpoint = checkpoint;
-        })
+        })?;
+        // The lists have taken some of what they had.
+        self.state.lock().granted = 0;
+        Ok(())
     }
 
     /// Returns the bytes that the ring must have for `batch` to fit while it is empty.

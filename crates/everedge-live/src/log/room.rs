@@ -1,9 +1,13 @@
 //! The room of the ring, and the anchors: what is changed without the lock that appends take.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use super::anchor::Anchor;
 use super::{EdgeLog, RING_OFFSET, State};
+use crate::space::{Space, UNIT_BYTES};
 use crate::{Error, Result};
-use everedge_medium::Site;
+use everedge_medium::{Lack, Site};
 use parking_lot::MutexGuard;
 
 /// The ring grows by at least this much, so that small graphs stay small.
@@ -21,6 +25,18 @@ pub(super) struct Needed {
     allocated: u64,
     /// Bytes whose page faults must have been taken.
     populated: u64,
+    /// Bytes of it that hold insertions then.
+    held: u64,
+}
+
+/// Where the lists lie, and what they may need there for what the log holds.
+pub struct Lists {
+    /// Their files, on the medium of the log.
+    pub spaces: Vec<Arc<Space>>,
+    /// Bytes of them that a byte of the log may need.
+    pub bytes_per_logged: u64,
+    /// Bytes that are kept for something else.
+    pub kept_bytes: Arc<AtomicU64>,
 }
 
 impl EdgeLog {
@@ -30,25 +46,62 @@ impl EdgeLog {
     /// `NoSpace` if the medium has no room for them.
     pub fn preallocate(&self) -> Result<()> {
         let capacity = self.capacity();
-        self.make_room(Needed { allocated: capacity, populated: capacity })
+        self.make_room(Needed { allocated: capacity, populated: capacity, held: 0 })
+    }
+
+    /// From now on the ring grows for insertions only while the medium has room for all that the lists
+    /// may need for what it holds. Says so once.
+    pub fn leave_room_for(&self, lists: Lists) {
+        let _said_before = self.lists.set(lists);
+    }
+
+    /// Lets the ring hold so many bytes of insertions, or more, if the lists have room for them.
+    fn grant(&self, held: u64) -> Result<()> {
+        let ahead = (held / 2).clamp(RING_GROWTH_BYTES_MIN, RING_GROWTH_BYTES_MAX);
+        let granted = match self.check_room_of_lists(0, held + ahead) {
+            Ok(()) => held + ahead,
+            Err(_) => self.check_room_of_lists(0, held).map(|()| held)?,
+        };
+        self.state.lock().granted = granted;
+        Ok(())
+    }
+
+    /// Refuses to let the ring grow by `growth` bytes if the lists would lack room for what it holds of
+    /// insertions then.
+    fn check_room_of_lists(&self, growth: u64, held: u64) -> Result<()> {
+        let Some(lists) = self.lists.get().filter(|_| held > 0) else { return Ok(()) };
+        let free_units: u64 = lists.spaces.iter().map(|space| space.room().units).sum();
+        let available_bytes = self.region.free_bytes().saturating_add(free_units * UNIT_BYTES);
+        let kept_bytes = lists.kept_bytes.load(Relaxed);
+        let needed_bytes = kept_bytes + growth + held * lists.bytes_per_logged;
+        match needed_bytes <= available_bytes {
+            true => Ok(()),
+            false => {
+                let (path, lack) = (self.region.path().to_owned(), Lack::Disk);
+                Err(Error::NoSpace { path, needed_bytes, available_bytes, lack })
+            }
+        }
     }
 
     /// Returns what must be done before `bytes` are stored after the head and `kept` more are left
-    /// free.
+    /// free, which only insertions leave.
     pub(super) fn missing_room(&self, state: &State, bytes: u64, kept: u64) -> Option<Needed> {
         let (anchor, end) = (&state.anchor, state.head + bytes - state.anchor.base);
         let allocated = (end + kept).min(anchor.capacity);
         let populated = end.min(anchor.capacity);
+        let held = if kept > 0 { state.head + bytes - anchor.tail } else { 0 };
         let is_there = allocated <= anchor.allocated.min(self.allocated())
-            && RING_OFFSET + populated <= state.populated;
-        (!is_there).then_some(Needed { allocated, populated })
+            && RING_OFFSET + populated <= state.populated
+            && held <= state.granted;
+        (!is_there).then_some(Needed { allocated, populated, held })
     }
 
     /// Lets the ring reach as far as needed, and takes page faults ahead. Appends into the room that
     /// there is go on meanwhile.
     pub(super) fn make_room(&self, needed: Needed) -> Result<()> {
         let anchoring = self.anchoring.lock();
-        self.grow_ring(&anchoring, needed.allocated)?;
+        self.grow_ring(&anchoring, &needed)?;
+        self.grant(needed.held)?;
         let (end, populated) = (RING_OFFSET + needed.populated, self.state.lock().populated);
         if end > populated {
             let end = (end + POPULATE_BYTES).min(self.region.len());
@@ -58,18 +111,21 @@ impl EdgeLog {
         Ok(())
     }
 
-    /// Lets the file have `needed` bytes of the ring, or more in one step if they fit.
-    fn grow_ring(&self, anchoring: &MutexGuard<'_, ()>, needed: u64) -> Result<()> {
+    /// Lets the file have the needed bytes of the ring, or more in one step if they fit.
+    fn grow_ring(&self, anchoring: &MutexGuard<'_, ()>, needed: &Needed) -> Result<()> {
         let (anchor, allocated) = (self.anchor(), self.allocated());
+        let &Needed { allocated: needed, held, .. } = needed;
         if needed > allocated {
             let step = (allocated / 2).clamp(RING_GROWTH_BYTES_MIN, RING_GROWTH_BYTES_MAX);
             let wanted = (allocated + step).max(needed).next_multiple_of(4096).min(anchor.capacity);
-            match self.region.grow(RING_OFFSET + wanted) {
-                Err(Error::NoSpace { .. }) if wanted > needed => {
-                    self.region.grow(RING_OFFSET + needed)
-                }
-                outcome => outcome,
-            }?;
+            let grow = |bytes: u64| {
+                self.check_room_of_lists(bytes - allocated, held)?;
+                self.region.grow(RING_OFFSET + bytes)
+            };
+            match grow(wanted) {
+                Err(Error::NoSpace { .. }) if wanted > needed => grow(needed)?,
+                outcome => outcome?,
+            }
         }
         if needed > anchor.allocated {
             let allocated = self.allocated().min(anchor.capacity);
@@ -79,7 +135,8 @@ impl EdgeLog {
     }
 
     /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
-    /// the rest of the file but for what deletions need. Returns false, and does nothing, if the log is
+    /// the rest of the file but for what deletions need, and as much for insertions: a medium that is
+    /// full of lists may have room in them only. Returns false, and does nothing, if the log is
     /// not empty.
     pub fn restart_ring(&self, capacity: u64) -> Result<bool> {
         // Nobody flushes meanwhile what may be given back.
@@ -95,9 +152,9 @@ impl EdgeLog {
         anchor.base = state.head;
         anchor.tail_generation = anchor.generation;
         anchor.capacity = capacity.next_multiple_of(64);
-        anchor.allocated = kept_for_deletions(&anchor, false).min(self.allocated());
+        anchor.allocated = (2 * kept_for_deletions(&anchor, false)).min(self.allocated());
         self.write_anchor(&anchor)?;
-        state.anchor = anchor;
+        (state.anchor, state.granted) = (anchor, 0);
         let end = RING_OFFSET + anchor.allocated;
         state.populated = state.populated.min(end);
         self.region.shrink(end.next_multiple_of(8))?;

@@ -29,6 +29,8 @@ const GROWTH_UNITS: Range<u64> = 256..(64 << 20) / UNIT_BYTES;
 pub const FILE_BYTES_MAX: u64 = 64 << 32;
 /// A medium has plenty of room for what may be needed if it is so many times that.
 const PLENTY: u64 = 4;
+/// A medium that was full has room again when this share of the file is free, beside the reserve.
+const FULL_SHARE: u64 = 32;
 /// Page faults are taken for so many units at a time.
 const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
 
@@ -51,11 +53,18 @@ struct State {
     missing: Room,
     /// What is to be left free.
     reserve: Room,
+    /// Units beside it that what is logged may need; who takes units for that leaves none.
+    logged: u64,
     /// Whether it may be taken now.
     is_reserve_open: bool,
 }
 
 impl State {
+    /// Returns what must be free before an insertion is logged.
+    fn needed(&self) -> Room {
+        Room { units: self.reserve.units + self.logged, ..self.reserve }
+    }
+
     /// Returns what is to be left free by whoever takes units now.
     fn rest(&self) -> Room {
         if self.is_reserve_open { Room::default() } else { self.reserve }
@@ -104,6 +113,7 @@ impl Space {
             populated,
             missing: Room::default(),
             reserve: Room::default(),
+            logged: 0,
             is_reserve_open: false,
         };
         Self { region, state: Mutex::new(state), is_full: AtomicBool::new(false) }
@@ -153,29 +163,28 @@ impl Space {
     pub fn make_room(&self) -> Result<()> {
         if self.is_full.load(Relaxed) {
             let mut state = self.state.lock();
-            let State { missing, reserve, .. } = *state;
             // A compaction may have freed some without a byte more of the medium.
-            let room =
-                missing.or_more(reserve).or_more(Room { units: 0, longest: GROWTH_UNITS.start });
+            let room = state.missing.or_more(state.needed());
+            let room = room.or_more(Room { units: 0, longest: GROWTH_UNITS.start });
             self.reserve_in(&mut state, room)?;
         }
         Ok(())
     }
 
     /// Leaves `reserve` free from now on, for whoever [opens](Self::open_reserve) it: the file grows
-    /// if there is less. It leaves `more` units free as well, unless the medium has plenty of room.
+    /// if there is less, and by `logged` units that what is logged may need, unless the medium has plenty
+    /// of room.
     ///
     /// # Errors
     /// `NoSpace` if the medium is full; what is there is left free all the same.
-    pub fn keep_reserve(&self, reserve: Room, more: u64) -> Result<()> {
-        let is_plenty = self.region.free_bytes() > PLENTY * more * UNIT_BYTES;
-        let units = reserve.units + if is_plenty { 0 } else { more };
-        let reserve = Room { units, ..reserve };
+    pub fn keep_reserve(&self, reserve: Room, logged: u64) -> Result<()> {
+        let is_plenty = self.region.free_bytes() > PLENTY * logged * UNIT_BYTES;
         let mut state = self.state.lock();
-        state.reserve = reserve;
-        match self.room_in(&state).has(reserve) || self.is_full.load(Relaxed) {
+        (state.reserve, state.logged) = (reserve, if is_plenty { 0 } else { logged });
+        let needed = state.needed();
+        match self.room_in(&state).has(needed) || self.is_full.load(Relaxed) {
             true => Ok(()),
-            false => self.reserve_in(&mut state, reserve),
+            false => self.reserve_in(&mut state, needed),
         }
     }
 
@@ -184,6 +193,15 @@ impl Space {
         let mut state = self.state.lock();
         state.missing = Room::default();
         self.is_full.store(!self.room_in(&state).has(state.reserve), Relaxed);
+    }
+
+    /// After something was written in the least room that it can do with: no insertion is logged until
+    /// some more than the reserve is free, so that not each of them costs as much again.
+    pub fn note_full(&self) {
+        let mut state = self.state.lock();
+        let units = state.needed().units + self.total() / FULL_SHARE;
+        state.missing = state.missing.or_more(Room { units, longest: 0 });
+        self.is_full.store(true, Relaxed);
     }
 
     /// Leaves so much free from now on; less, if less is free now.
@@ -417,12 +435,14 @@ impl Space {
     /// # Errors
     /// If the medium fails.
     pub fn shrink(&self) -> Result<()> {
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         let kept_bytes = self.total_for(&state, 0, state.reserve).max(1) * UNIT_BYTES;
-        match kept_bytes.next_multiple_of(4096) < self.region.len() {
-            true => self.region.shrink(kept_bytes.next_multiple_of(4096)),
-            false => Ok(()),
+        let kept_bytes = kept_bytes.next_multiple_of(4096);
+        if kept_bytes >= self.region.len() {
+            return Ok(());
         }
+        state.populated = state.populated.min(kept_bytes / UNIT_BYTES);
+        self.region.shrink(kept_bytes)
     }
 
     /// Returns the region that the units lie in.
