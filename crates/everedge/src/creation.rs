@@ -118,7 +118,7 @@ impl Graph {
         }
         let mut guesses = Vec::new();
         for file in expand(files)? {
-            guesses.push(Input::guess(&file, &ingest.input, ingest.pause())?);
+            guesses.push(Input::guess(&file, ingest)?);
         }
         let options = suggested(options, choices, &guesses, ingest);
         let guessed = Guessed::of_graph(&options, choices, ingest);

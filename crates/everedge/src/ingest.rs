@@ -207,7 +207,7 @@ impl Graph {
             IdKind::Text => IdChoice::Text,
         };
         let choices = InputChoices { ids, ..options.input.clone() };
-        let input = Input::open(path, &choices, options.pause())?;
+        let input = Input::open(path, &choices, options)?;
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
         taken.guessed.add_file(path, &input.guess, options, self.options());
         let mut acknowledge = |edges| {

@@ -6,8 +6,9 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use everedge_io::{Format, Guess, HEAD_BYTES, decompress, is_tar, open_tar, probe};
 use everedge_io::{InputChoices, probe_arrow, probe_parquet};
 
+use crate::ingest::IngestOptions;
 use crate::{Error, Result};
 
 /// The name that stands for standard input.
@@ -51,25 +53,30 @@ pub(crate) enum Content {
 type Bytes = Box<dyn Read + Send>;
 
 impl Input {
-    /// Opens `path`, or standard input for `-`. A stream pauses after `pause` without new bytes.
+    /// Opens `path`, or standard input for `-`. A stream pauses when nothing comes.
     ///
     /// # Errors
-    /// If it cannot be read, is a directory, or has none of the known formats.
-    pub(crate) fn open(path: &Path, choices: &InputChoices, pause: Duration) -> Result<Self> {
+    /// If it cannot be read, is a directory, or has none of the known formats; `Interrupted` if the
+    /// ingest is to end before that is known.
+    pub(crate) fn open(
+        path: &Path,
+        choices: &InputChoices,
+        ingest: &IngestOptions,
+    ) -> Result<Self> {
         let mut parked = PARKED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = parked.iter().position(|input| input.path == path) {
             return Ok(parked.swap_remove(place));
         }
         drop(parked);
-        Self::open_now(path, choices, pause)
+        Self::open_now(path, choices, ingest)
     }
 
     /// Guesses what `path` holds; a stream can be opened all the same afterwards.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub(crate) fn guess(path: &Path, choices: &InputChoices, pause: Duration) -> Result<Guess> {
-        let input = Self::open(path, choices, pause)?;
+    pub(crate) fn guess(path: &Path, ingest: &IngestOptions) -> Result<Guess> {
+        let input = Self::open(path, &ingest.input, ingest)?;
         let guess = input.guess.clone();
         if input.is_stream || path.as_os_str() == STDIN {
             PARKED.lock().unwrap_or_else(PoisonError::into_inner).push(input);
@@ -77,23 +84,37 @@ impl Input {
         Ok(guess)
     }
 
-    fn open_now(path: &Path, choices: &InputChoices, pause: Duration) -> Result<Self> {
-        let at = |error: io::Error| Error::file(path, error.into());
-        let (file, len) = open_source(path)?;
+    fn open_now(path: &Path, choices: &InputChoices, ingest: &IngestOptions) -> Result<Self> {
+        let at = |error: io::Error| match ingest.check_stop() {
+            Err(interrupted) => interrupted,
+            Ok(()) => Error::file(path, error.into()),
+        };
         let bytes_read = Arc::new(AtomicU64::new(0));
-        let counted = Counted { source: file, bytes_read: Arc::clone(&bytes_read) };
-        let mut content: Bytes = match len {
-            Some(_) => Box::new(decompress(counted).map_err(at)?),
-            None => Box::new(Stream::start(counted, pause).map_err(at)?),
+        let count = |source| Counted { source, bytes_read: Arc::clone(&bytes_read) };
+        let (mut content, len): (Bytes, _) = match is_named_pipe(path) {
+            // Opening it waits for a writer.
+            true => {
+                let (path, bytes_read) = (path.to_owned(), Arc::clone(&bytes_read));
+                let open = move || Ok(Counted { source: open_file(&path)?, bytes_read });
+                (Box::new(Stream::start(open, ingest.pause()).map_err(at)?), None)
+            }
+            false => match open_source(path)? {
+                (file, Some(len)) => (Box::new(decompress(count(file)).map_err(at)?), Some(len)),
+                (file, None) => {
+                    let source = count(file);
+                    (Box::new(Stream::start(|| Ok(source), ingest.pause()).map_err(at)?), None)
+                }
+            },
         };
         let mut name = path.to_string_lossy().into_owned();
-        let (mut head, mut pauses) = read_head(&mut content).map_err(at)?;
+        let (mut head, mut pauses) = read_head(&mut content, &ingest.stop).map_err(at)?;
         if is_tar(&head) {
-            let entry = open_tar(Patient(Cursor::new(head).chain(content)));
+            let source = Cursor::new(head).chain(content);
+            let entry = open_tar(Patient { source, stop: Arc::clone(&ingest.stop) });
             let entry = entry.map_err(|e| Error::file(path, e))?;
             name = entry.name().to_owned();
             content = Box::new(entry);
-            (head, pauses) = read_head(&mut content).map_err(at)?;
+            (head, pauses) = read_head(&mut content, &ingest.stop).map_err(at)?;
         }
         // The last line before a pause may not be whole.
         let whole = head.iter().rposition(|byte| *byte == b'\n').filter(|_| pauses);
@@ -117,8 +138,7 @@ impl Input {
 fn open_source(path: &Path) -> Result<(File, Option<u64>)> {
     let file = match path.as_os_str() == STDIN {
         true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
-        #[expect(clippy::disallowed_methods, reason = "an input file, read only")]
-        false => File::open(path),
+        false => open_file(path),
     };
     let file = file.map_err(|e| Error::io(path, "open", e))?;
     let metadata = file.metadata().map_err(|e| Error::io(path, "examine", e))?;
@@ -130,15 +150,26 @@ fn open_source(path: &Path) -> Result<(File, Option<u64>)> {
     Ok((file, len))
 }
 
+#[expect(clippy::disallowed_methods, reason = "an input file, read only")]
+fn open_file(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+fn is_named_pipe(path: &Path) -> bool {
+    path.as_os_str() != STDIN && path.metadata().is_ok_and(|of| of.file_type().is_fifo())
+}
+
 /// Reads the beginning of a file; of a stream at least a line, if it has any. Returns whether the
 /// stream paused after it, too.
-fn read_head(content: &mut Bytes) -> io::Result<(Vec<u8>, bool)> {
+fn read_head(content: &mut Bytes, stop: &AtomicBool) -> io::Result<(Vec<u8>, bool)> {
     let mut head = Vec::with_capacity(HEAD_BYTES);
     loop {
         let missing = (HEAD_BYTES - head.len()) as u64;
         match content.by_ref().take(missing).read_to_end(&mut head) {
             Ok(_) => return Ok((head, false)),
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock || stop.load(Relaxed) => {
+                return Err(error);
+            }
             // The first line of what is binary says nothing.
             Err(_) if head.contains(&b'\n') && !head.contains(&0) => return Ok((head, true)),
             Err(_) => {}
@@ -188,11 +219,14 @@ struct Stream {
 }
 
 impl Stream {
-    /// Starts the thread; it ends with the stream, or with the process.
-    fn start(source: impl Read + Send + 'static, pause: Duration) -> io::Result<Self> {
+    /// Starts the thread, which opens the source; it ends with the stream, or with the process.
+    fn start<R: Read + Send + 'static>(
+        open: impl FnOnce() -> io::Result<R> + Send + 'static,
+        pause: Duration,
+    ) -> io::Result<Self> {
         let (sender, pieces) = mpsc::sync_channel(PIECES_AHEAD);
         let read_all = move || {
-            let mut bytes = match decompress(source) {
+            let mut bytes = match open().and_then(decompress) {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     // Nobody waits for it when the ingest has ended.
@@ -248,14 +282,18 @@ impl Read for Pause {
     }
 }
 
-/// Reads on over the pauses of a stream.
-struct Patient<R>(R);
+/// Reads on over the pauses of a stream, until the ingest is to end.
+struct Patient<R> {
+    source: R,
+    stop: Arc<AtomicBool>,
+}
 
 impl<R: Read> Read for Patient<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.0.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            match self.source.read(buffer) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::WouldBlock && !self.stop.load(Relaxed) => {}
                 other => return other,
             }
         }

@@ -330,6 +330,35 @@ fn ctrl_c_keeps_what_a_pipe_has_given() {
     assert_eq!(edges_of(&home.graph()), ["1 2", "2 3"]);
 }
 
+/// Nothing comes: a signal ends what waits for it.
+#[test]
+fn ctrl_c_ends_what_has_read_nothing_yet() {
+    let home = Home::new();
+    let pipe = home.at("edges.txt");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for (file, number) in [(pipe.as_path(), 0), (Path::new("-"), 1)] {
+        let graph = home.at(&format!("g{number}"));
+        let mut command = everedge();
+        command.arg("ingest").arg(&graph).arg(file).args(["--flush-every", "0.2"]);
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let _open = child.stdin.take();
+        std::thread::sleep(Duration::from_millis(300));
+        let start = Instant::now();
+        Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("interrupted") && !graph.exists(), "{said}");
+    }
+    // One whose writer comes later is read like any other.
+    let mut command = everedge();
+    let child = command.arg("ingest").arg(home.graph()).arg(&pipe).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    std::fs::write(&pipe, "1 2\n2 3\n").unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(edges_of(&home.graph()).len(), 2);
+}
+
 #[test]
 fn batches_of_a_fast_pipe_are_full() {
     let home = Home::new();
