@@ -517,12 +517,16 @@ impl Region {
         Ok(())
     }
 
-    /// Stores zeros into `range` and flushes them: what lies there must not be believed any more.
+    /// Stores zeros into `range` and flushes them: what lies there must not be believed any more. Through
+    /// a handle for reading, nothing is done.
     ///
     /// # Panics
     /// If `range` does not begin and end at words, or ends beyond the region.
     #[track_caller]
     pub fn wipe(&self, site: Site, range: Range<u64>) {
+        if self.shared.access == Access::Read {
+            return;
+        }
         if !self.drops_store(&Call::new(CallKind::Wipe, site, Location::caller())) {
             let bytes = &[0; CACHE_LINE_BYTES as usize];
             for offset in range.clone().step_by(bytes.len()) {

@@ -10,19 +10,20 @@ use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::{PmaOptions, VertexArray};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 use crate::adjacency_crash::subject::{State, Store};
 use crate::battery::{ablated, small};
+use crate::live::LiveGraph;
 use crate::model::{Model, Random, batch_of};
 
 /// The files of a graph.
 fn files(options: &GraphOptions) -> Vec<&'static str> {
     let mut files = vec!["log", "names", "manifest.toml"];
     files.extend_from_slice(match options.layout {
-        Layout::Adjacency => &["blocks"],
+        Layout::Adjacency => &["blocks", "shards"],
         Layout::Pma => &["arrays", "table", "undo"],
     });
     files.extend((options.pma.vertex_array == VertexArray::Medium).then_some("rows"));
@@ -91,9 +92,8 @@ impl Victim {
         self.home.path().join("g").join(name)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "damage comes from outside")]
     fn put(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.file(name), bytes).unwrap();
+        put(&self.file(name), bytes);
     }
 
     /// Opens what is there.
@@ -135,6 +135,11 @@ impl Victim {
             }
         }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "damage comes from outside")]
+fn put(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
 }
 
 fn stride() -> usize {
@@ -262,5 +267,40 @@ fn a_damaged_last_record_is_dropped_wholly() {
         bytes[at] ^= 0x40;
         victim.put("log", &bytes);
         assert_eq!(victim.outcome().unwrap(), *before_last, "flipped at {at}");
+    }
+}
+
+/// A file that somebody put back from a copy of the directory as it was.
+#[test]
+fn an_older_log_is_refused() {
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let home = tempfile::tempdir().expect("a directory");
+        let (path, options) = (home.path().join("g"), small(layout));
+        let volume = Volume::create(&path, options.volume(false)).unwrap();
+        let mut graph = LiveGraph::create(volume, &options).unwrap();
+        let mut random = Random(1);
+        let mut older = Vec::new();
+        for round in 0..4 {
+            for _ in 0..3 {
+                let updates = random.updates(12, 20, 4);
+                graph.apply(&batch_of(&updates, options.weighted)).unwrap();
+                graph.flush_all().unwrap();
+            }
+            graph.close().unwrap();
+            older.push(fs::read(path.join("log")).unwrap());
+            if round == 3 {
+                break;
+            }
+            let volume = Volume::open(&path, options.volume(false), Access::Write).unwrap();
+            graph = LiveGraph::open(volume, options.layout).unwrap();
+        }
+        for (round, log) in older.iter().enumerate().take(3) {
+            put(&path.join("log"), log);
+            let volume = Volume::open(&path, options.volume(false), Access::Read).unwrap();
+            let opened = LiveGraph::open(volume, options.layout);
+            let outcome = opened.and_then(|graph| graph.snapshot().map(drop));
+            let found = matches!(outcome, Err(Error::Corruption { .. }));
+            assert!(found, "{layout}, the log of round {round}: {outcome:?}");
+        }
     }
 }

@@ -385,13 +385,15 @@ impl<L: Layout> Core<L> {
         let mut part_len = numbers.len();
         loop {
             let (part, rest) = numbers.split_at(part_len.min(numbers.len()));
-            match self.save(archive, part) {
-                Err(Error::NoSpace { .. }) if part.len() > 1 => {
+            match (self.save(archive, part), part) {
+                (Err(Error::NoSpace { .. }), &[number]) => {
+                    L::save_with_least_room(self, archive, number)?;
+                }
+                (Err(Error::NoSpace { .. }), [_, _, ..]) => {
                     part_len = part.len().div_ceil(2);
                     continue;
                 }
-                Err(Error::NoSpace { .. }) => L::save_with_least_room(self, archive, part[0])?,
-                outcome => outcome?,
+                (outcome, _) => outcome?,
             }
             if rest.is_empty() {
                 return Ok(());

@@ -23,13 +23,13 @@
 //!
 //! # Recovery
 //! A slot whose epoch the anchor has not reached is wiped before the next anchor is written, so
-//! that it never counts.
+//! that it never counts. One that is further ahead than the next proves that the log is an older one.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_medium::{Access, Region, Site, Volume};
+use everedge_medium::{Region, Site, Volume};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -232,8 +232,7 @@ impl Images {
             return Err(damaged(&directory, 0, "the head of the file", expected, "another".into()));
         }
         let mut state = State { end: ROW_BYTES, ..State::default() };
-        let mut found = Vec::new();
-        let mut wiped = Vec::new();
+        let (mut counting, mut wiped) = (Vec::new(), Vec::new());
         for offset in (ROW_BYTES..bytes / ROW_BYTES * ROW_BYTES).step_by(ROW_BYTES as usize) {
             let slots = [0, 1].map(|index| {
                 let at = offset + index * SLOT_BYTES;
@@ -246,7 +245,14 @@ impl Images {
             let newest = (0..2).filter(|&index| counts(index).is_some());
             let newest = newest.max_by_key(|&index| counts(index).map(|(_, named)| named.epoch));
             for (index, slot) in slots.iter().enumerate() {
-                if slot.is_some_and(|(_, named)| named.epoch > epoch) {
+                let later = slot.map(|(_, named)| named.epoch).filter(|&of_slot| of_slot > epoch);
+                // The next one only after an anchor that counts on this one.
+                if let Some(later) = later.filter(|&later| later - epoch > 1) {
+                    let expected = format!("at most {}, as the log is at {epoch}", epoch + 1);
+                    let found = format!("{later}: the log is an older one");
+                    return Err(damaged(&directory, offset, "a checkpoint", expected, found));
+                }
+                if later.is_some() {
                     wiped.push(offset + index as u64 * SLOT_BYTES);
                 }
             }
@@ -264,25 +270,28 @@ impl Images {
                 let found = format!("two of shard {}", named.shard);
                 return Err(damaged(&directory, offset, "rows", "one a shard".into(), found));
             }
-            let offset = named.unit * UNIT_BYTES;
-            let parts = find_parts(&region, &named).map_err(|found| {
-                let what = format!("the image of shard {}", named.shard);
-                damaged(&region, offset, &what, format!("{} words", named.words), found)
-            })?;
-            let Named { shard, sequence, checksum, .. } = named;
-            found.push(FoundImage { shard, sequence, offset, parts, checksum, check });
+            counting.push((check, named));
         }
         if !directory.matches(Site::ShardSum, [count, sum], [state.count, state.sum]) {
             let expected = format!("{count} images with the sum {sum:x}");
             let found = format!("{} with the sum {:x}", state.count, state.sum);
             return Err(damaged(&directory, ROW_BYTES, "rows of shards", expected, found));
         }
-        if volume.access() == Access::Write {
-            for offset in wiped {
-                directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
-            }
-            directory.drain(Site::ShardWipe)?;
+        // Not before: an older slot in the place of a damaged one names what may be another's by now.
+        let find = |(check, named): (u32, Named)| {
+            let offset = named.unit * UNIT_BYTES;
+            let parts = find_parts(&region, &named).map_err(|found| {
+                let what = format!("the image of shard {}", named.shard);
+                damaged(&region, offset, &what, format!("{} words", named.words), found)
+            })?;
+            let Named { shard, sequence, checksum, .. } = named;
+            Ok(FoundImage { shard, sequence, offset, parts, checksum, check })
+        };
+        let found: Vec<FoundImage> = counting.into_iter().map(find).collect::<Result<_>>()?;
+        for offset in wiped {
+            directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
         }
+        directory.drain(Site::ShardWipe)?;
         let state = Mutex::new(state);
         Ok((Self { directory, region, space: None, salt, state }, found))
     }

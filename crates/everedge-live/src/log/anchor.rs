@@ -102,6 +102,16 @@ impl Anchor {
         })
     }
 
+    /// Takes what a crash has left of an anchor out of the other slot: a part of the next one could make
+    /// it whole, and it would tell of what was never there.
+    pub(super) fn wipe_torn(&self, region: &Region, salt: u32) {
+        let other = (self.counter + 1) % 2;
+        if Self::decode(region, other, salt).is_none() {
+            let start = other * ANCHOR_STRIDE;
+            region.wipe(Site::LogFound, start..start + 4 * ANCHOR_WORDS as u64);
+        }
+    }
+
     /// Returns the version of an anchor that this build does not read.
     fn other_version(region: &Region) -> Option<u32> {
         let versions = [0, 1].map(|slot| {

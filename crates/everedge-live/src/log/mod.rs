@@ -304,6 +304,7 @@ impl EdgeLog {
         let state = self.lock();
         let anchor = &state.anchor;
         self.region.rewrite(Site::LogFound, anchor.range())?;
+        anchor.wipe_torn(&self.region, self.salt);
         for range in ring_ranges(anchor, position, state.head) {
             self.region.rewrite(Site::LogFound, range)?;
         }

@@ -477,6 +477,24 @@ mod tests {
         assert!(error.to_string().contains("newest anchor"), "{error}");
     }
 
+    /// The first line of two anchors is the same, if they differ in their checkpoints only.
+    #[test]
+    fn a_torn_anchor_is_not_made_whole_by_the_next() {
+        let (_volume, region) = new_region();
+        let log = EdgeLog::create(region.clone(), 4096, false, SALT).unwrap();
+        append(&log, &[(1, 1)]);
+        assert_eq!(sequences(&log).len(), 1);
+        log.free_before(1, Checkpoint { layout: [1, 77, 1] }).unwrap();
+        let range = log.anchor().range();
+        let line: Vec<u32> = log.anchor().encode(SALT)[..16].to_vec();
+        region.store_words(range.start, &[0; 16]);
+        let log = EdgeLog::open(region.clone(), false, SALT).unwrap();
+        assert_eq!(log.checkpoint().0, Checkpoint::default());
+        region.store_words(range.start, &line);
+        let log = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!(log.checkpoint().0, Checkpoint::default());
+    }
+
     #[test]
     fn a_cut_file_is_found() {
         let (_volume, region) = new_region();
