@@ -201,11 +201,21 @@ impl Array {
         self.sections.get(sections).is_some_and(|sections| sections.iter().all(is_plain))
     }
 
-    /// Returns the words of all lists from `local` on, which are [plain](Self::is_plain).
+    /// Returns the words of a list that is [plain](Self::is_plain).
+    #[inline]
+    pub(super) fn plain_list(&self, local: usize) -> &[AtomicU32] {
+        self.words_of(self.rows[local])
+    }
+
+    /// Returns those of all lists from `local` on.
     #[inline]
     pub(super) fn plain_lists(&self, local: usize) -> impl Iterator<Item = &[AtomicU32]> {
-        let words = |row: &Place| &self.lists[row.start as usize..][..row.len as usize];
-        self.rows[local..].iter().map(words)
+        self.rows[local..].iter().map(|row| self.words_of(*row))
+    }
+
+    #[inline]
+    fn words_of(&self, row: Place) -> &[AtomicU32] {
+        &self.lists[row.start as usize..][..row.len as usize]
     }
 
     #[inline(always)]

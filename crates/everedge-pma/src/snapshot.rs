@@ -195,8 +195,16 @@ impl Snapshot {
     fn visit_array<V: ListVisitor>(&self, array: &Array, range: Range<VertexId>, visitor: &mut V) {
         let neighbor = |word: &AtomicU32| word.load(Relaxed);
         let first = local(range.start);
-        if !V::STOPS_EARLY && !self.totals.weighted && array.is_plain(first..first + range.len()) {
-            // The loop that most visitors are in: nothing else is to stand in it.
+        let is_plain = !self.totals.weighted && array.is_plain(first..first + range.len());
+        // The loops that most visitors are in: nothing else is to stand in them.
+        if is_plain && V::STOPS_EARLY {
+            for (v, ahead) in Wanted::of(range, visitor).iter(READ_AHEAD) {
+                ahead.into_iter().for_each(|ahead| array.prefetch(local(ahead)));
+                visitor.visit(v, array.plain_list(local(v)).iter().map(neighbor));
+            }
+            return;
+        }
+        if is_plain {
             for (v, words) in range.zip(array.plain_lists(first)) {
                 if visitor.wants(v) {
                     visitor.visit(v, words.iter().map(neighbor));
