@@ -138,15 +138,6 @@ impl Adjacency {
         self.read(Arc::get_mut(shared).expect("a new copy is not shared"))
     }
 
-    /// Makes sure that the lists of a shard can be read.
-    ///
-    /// # Errors
-    /// Those of [`Self::read`] and [`Self::check`].
-    pub(crate) fn see(&self, shared: &mut Arc<Shard>) -> Result<()> {
-        self.read_shared(shared)?;
-        self.check(shared)
-    }
-
     /// Returns the path of the file that images lie in.
     pub(crate) fn images_path(&self) -> &Path {
         self.places.blocks[0].path()
@@ -317,6 +308,15 @@ impl Layout for Adjacency {
     fn prepare(&self, number: usize, shard: &mut Shard) -> Result<()> {
         shard.materialize(number, self.options.list_count(), self.memory())?;
         self.read(shard)
+    }
+
+    fn is_unseen(shard: &Shard) -> bool {
+        shard.is_unseen()
+    }
+
+    fn see(&self, shared: &mut Arc<Shard>) -> Result<()> {
+        self.read_shared(shared)?;
+        self.check(shared)
     }
 
     fn take(&self, round: &RoundContext, shard: &mut Shard, mut parts: Parts) -> Result<()> {
@@ -567,7 +567,7 @@ pub(super) fn compact(core: &Core<Adjacency>, shards: Range<usize>) -> Result<Co
 /// Compacts the shards of a range once.
 ///
 /// # Errors
-/// `NoSpace` if some found no room; the others are done.
+/// `NoSpace` if some found no room, `Corruption` if some are damaged; the others are done.
 fn compact_all(
     core: &Core<Adjacency>,
     shards: Range<usize>,
@@ -588,14 +588,32 @@ fn compact_all(
         let group = first..shards.end.min(first + group_len);
         let layout = &core.layout;
         let compacted = match layout.compact(core, &mut archive, group.clone(), done) {
-            Err(Error::NoSpace { .. }) if !is_naive => group
-                .into_iter()
-                .try_for_each(|number| layout.compact_alone(core, &mut archive, number, done)),
+            Err(Error::NoSpace { .. } | Error::Corruption { .. }) if !is_naive => {
+                compact_each(core, &mut archive, group, done)
+            }
             compacted => compacted,
         };
         match compacted {
-            Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
+            Err(error @ (Error::NoSpace { .. } | Error::Corruption { .. })) => outcome = Err(error),
             compacted => compacted.inspect_err(|error| core.fail_unless_full(error))?,
+        }
+    }
+    outcome
+}
+
+/// Compacts the shards of a group that cannot be compacted together one after the other. What is damaged
+/// stays as it is.
+fn compact_each(
+    core: &Core<Adjacency>,
+    archive: &mut Archive<Adjacency>,
+    group: Range<usize>,
+    done: &mut Compaction,
+) -> Result<()> {
+    let mut outcome = Ok(());
+    for number in group {
+        match core.layout.compact_alone(core, archive, number, done) {
+            Err(error @ Error::Corruption { .. }) => outcome = Err(error),
+            compacted => compacted?,
         }
     }
     outcome

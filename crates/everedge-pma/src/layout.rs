@@ -208,6 +208,14 @@ impl Layout for Pma {
         shard.check_lists()
     }
 
+    fn is_unseen(shard: &Shard) -> bool {
+        !shard.is_checked()
+    }
+
+    fn see(&self, shard: &mut Arc<Shard>) -> Result<()> {
+        Arc::make_mut(shard).check_lists()
+    }
+
     fn take(&self, round: &RoundContext, shard: &mut Shard, mut parts: Parts) -> Result<()> {
         let sides = if self.options.directed { SIDES } else { 1 };
         let parts: Vec<Part<'_>> = parts.all(sides);
@@ -342,9 +350,16 @@ impl Layout for Pma {
             return false;
         }
         let mut rewriting = Rewriting::new(Why::Compaction);
-        let rewritten = core.layout.rewrite(&mut archive, &mut rewriting, &is_worn);
-        rewritten.inspect_err(|error| core.fail_unless_full(error)).is_ok()
-            && rewriting.done.runs > 0
+        loop {
+            match core.layout.rewrite(&mut archive, &mut rewriting, &is_worn) {
+                // Whoever asks for what is damaged is told; there may be more behind it.
+                Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
+                rewritten => {
+                    let _failed = rewritten.inspect_err(|error| core.fail_unless_full(error));
+                    return rewriting.done.runs > 0;
+                }
+            }
+        }
     }
 
     fn put_in_order(_: &Core<Self>, _paused: bool) -> bool {
@@ -355,8 +370,8 @@ impl Layout for Pma {
         // What was not looked at since opening.
         let mut unchecked: Vec<_> =
             archive.shards.iter_mut().filter(|shard| !shard.is_checked()).collect();
-        let check = |_: usize, shard: &mut [&mut Arc<Shard>]| Arc::make_mut(shard[0]).check_lists();
-        par::map_chunks_mut(&mut unchecked, 1, check).into_iter().collect::<Result<()>>()?;
+        let see = |_: usize, shard: &mut [&mut Arc<Shard>]| self.see(shard[0]);
+        par::map_chunks_mut(&mut unchecked, 1, see).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, &self.options))
     }
 

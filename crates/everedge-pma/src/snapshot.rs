@@ -43,10 +43,6 @@ impl Snapshot {
         }
     }
 
-    pub(super) fn shards(&self) -> &[Arc<Shard>] {
-        &self.shards
-    }
-
     #[inline]
     fn array(&self, v: VertexId, side: usize) -> Option<&Array> {
         let array = self.shards.get(v as usize / SHARD_SPAN)?.arrays[side].as_ref();

@@ -5,6 +5,7 @@ mod adjacency_parts;
 mod battery;
 mod big;
 mod damage;
+mod damaged_lists;
 mod disk;
 mod explorer;
 mod forked;

@@ -143,6 +143,16 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// `Corruption` if its bytes on the medium are damaged; `NoSpace` if there is no memory.
     fn prepare(&self, number: usize, shard: &mut Self::Shard) -> Result<()>;
 
+    /// Whether there is something of a shard that was not looked at since opening.
+    fn is_unseen(shard: &Self::Shard) -> bool;
+
+    /// Looks at all of a shard that was not looked at since opening.
+    ///
+    /// # Errors
+    /// `Corruption` if its bytes on the medium are damaged: it is looked at again then when somebody asks.
+    /// `NoSpace` if there is no memory.
+    fn see(&self, shard: &mut Arc<Self::Shard>) -> Result<()>;
+
     /// Applies a round's updates to a shard.
     ///
     /// # Errors

@@ -156,7 +156,7 @@ impl<L: Layout> Live<L> {
     /// If they cannot be archived, or what the view would read is damaged.
     pub fn snapshot(&self) -> Result<L::Snapshot> {
         let mut archive = self.core.settled()?;
-        self.core.layout.snapshot(&mut archive)
+        self.core.view(&mut archive)
     }
 
     /// Puts all lists in order, as a pause of the writers does.
