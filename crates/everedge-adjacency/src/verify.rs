@@ -217,3 +217,68 @@ fn damaged(region: &Region, place: u32, what: String) -> Error {
         found: "another".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{AdjacencyOptions, GraphOptions, Manifest};
+    use everedge_live::{RoundContext, Update};
+    use everedge_medium::{Kind, MediumKind, Volume, VolumeOptions};
+
+    /// Returns a graph with edges among 16 vertices, some of them deleted.
+    fn graph(path: &std::path::Path, directed: bool) -> AdjacencyGraph {
+        let tuning = AdjacencyOptions { archive_threshold: 1, ..AdjacencyOptions::default() };
+        let medium = MediumKind::Dram;
+        let options = GraphOptions { medium, directed, tuning, ..GraphOptions::default() };
+        let volume = Volume::create(path, VolumeOptions::new(medium)).unwrap();
+        let graph = AdjacencyGraph::create(volume, Manifest::new(Kind::Graph, options)).unwrap();
+        let edges: Vec<_> = (0..160).map(|i| (i % 16, i * 7 % 16)).collect();
+        graph.insert(&edges, None).unwrap();
+        graph.delete(edges.iter().copied().take(10)).unwrap();
+        assert_eq!(graph.verify().unwrap().problems, [""; 0]);
+        graph
+    }
+
+    /// Changes the first shard, and looks whether that is found.
+    fn is_found(directed: bool, change: impl Fn(&Adjacency, &mut Shard)) -> bool {
+        let home = tempfile::tempdir().unwrap();
+        let graph = graph(&home.path().join("g"), directed);
+        let core = &graph.live.core;
+        let mut archive = core.settled().unwrap();
+        change(&core.layout, archive.own(&core.layout, 0).unwrap());
+        drop(archive);
+        !graph.verify().unwrap().problems.is_empty()
+    }
+
+    #[test]
+    fn verification_compares_all_counts() {
+        let changes: [fn(&mut Shard); 6] = [
+            |shard| shard.vertex_count += 1,
+            |shard| shard.degree_sum += 1,
+            |shard| shard.loop_count += 1,
+            |shard| shard.tombstone_count += 1,
+            |shard| shard.block_count += 1,
+            |shard| shard.vertices[0] &= !2,
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            assert!(is_found(true, |_, shard| change(shard)), "change {number}");
+        }
+    }
+
+    /// The lists of an undirected graph mirror themselves: an edge at one end only is found.
+    #[test]
+    fn verification_compares_both_ends() {
+        for directed in [false, true] {
+            let is_found = is_found(directed, |layout, shard| {
+                let context = layout.context(&RoundContext {
+                    first_sequence: 1000,
+                    end_sequence: 1001,
+                    is_replaying: false,
+                    weights: &[],
+                });
+                shard.append_insertions(&context, 0, 3, &[Update::new(5, 0)]).unwrap();
+            });
+            assert!(is_found, "directed: {directed}");
+        }
+    }
+}

@@ -195,8 +195,13 @@ impl Layout for Pma {
 
     fn make_room(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         self.room.make_room()?;
+        self.room.check_length(updates)?;
         self.room.expect(updates, vertex_bound)?;
         self.rows.as_ref().map_or(Ok(()), Rows::make_room)
+    }
+
+    fn forget_room(&self, updates: &[u32]) {
+        self.room.forget(updates);
     }
 
     fn copy(&self, shard: &Shard) -> Result<Shard> {
@@ -214,6 +219,14 @@ impl Layout for Pma {
 
     fn see(&self, shard: &mut Arc<Shard>) -> Result<()> {
         Arc::make_mut(shard).check_lists()
+    }
+
+    fn emptied(&self, number: usize, shard: &Shard) -> Result<Shard> {
+        let mut emptied = Shard::default();
+        emptied.materialize(number);
+        emptied.vertices.clone_from(&shard.vertices);
+        emptied.vertex_count = shard.vertex_count;
+        Ok(emptied)
     }
 
     fn take(&self, round: &RoundContext, shard: &mut Shard, mut parts: Parts) -> Result<()> {
@@ -372,7 +385,7 @@ impl Layout for Pma {
             archive.shards.iter_mut().filter(|shard| !shard.is_checked()).collect();
         let see = |_: usize, shard: &mut [&mut Arc<Shard>]| self.see(shard[0]);
         par::map_chunks_mut(&mut unchecked, 1, see).into_iter().collect::<Result<()>>()?;
-        Ok(Snapshot::new(archive, &self.options))
+        Ok(Snapshot::new(archive, &self.options, self.direct.load(Relaxed)))
     }
 
     fn shrink(&self) -> Result<()> {

@@ -127,8 +127,8 @@ impl Array {
         }
         let heads = self.count_log(number, &mut found, &mut with_tombstones)?;
         let section = &self.sections[number];
-        let is_counted = found.tombstones == section.tombstones
-            && found.loops == i64::from(section.loops);
+        let is_counted =
+            found.tombstones == section.tombstones && found.loops == i64::from(section.loops);
         if !self.extent.region.matches(Site::ListSum, section.sum, found.sum) || !is_counted {
             let start = self.rows[locals.start].start;
             let offset = self.shape.words_range(start..start).start;

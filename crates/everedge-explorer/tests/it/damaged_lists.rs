@@ -79,7 +79,10 @@ impl Victim {
 
     fn open(&self, access: Access) -> Result<LiveGraph, Error> {
         let path = self.home.path().join("g");
-        LiveGraph::open(Volume::open(&path, self.options.volume(false), access)?, self.options.layout)
+        LiveGraph::open(
+            Volume::open(&path, self.options.volume(false), access)?,
+            self.options.layout,
+        )
     }
 
     /// Flips a bit of the marked list of a shard.
@@ -217,5 +220,42 @@ fn verification_names_all_damage() {
             problems.iter().any(|problem| problem.split(' ').any(is_it))
         };
         assert!(damaged.iter().all(names), "{}: {problems:?}", victim.options.layout);
+    }
+}
+
+/// What is whole can be read all the same; what is not is named, with what the log has for it.
+#[test]
+fn what_is_whole_is_salvaged() {
+    for is_logged in [false, true] {
+        for victim in victims() {
+            let what = victim.options.layout;
+            let damaged = [1, SHARDS - 1];
+            if is_logged {
+                let graph = victim.open(Access::Write).unwrap();
+                let edges = damaged.map(|shard| (marked(shard), first(shard) + 1001));
+                assert_eq!(graph.delete(edges.into_iter()).unwrap().deleted, 2);
+            }
+            let whole = victim.open(Access::Read).unwrap().snapshot().unwrap();
+            damaged.iter().for_each(|&shard| drop(victim.damage(shard)));
+            let graph = victim.open(Access::Read).unwrap();
+            for _ in 0..2 {
+                let (view, problems) = graph.salvage().unwrap();
+                assert_eq!(problems.len(), damaged.len(), "{what}: {problems:?}");
+                for (shard, problem) in damaged.iter().zip(&problems) {
+                    assert!(problem.contains(&first(*shard).to_string()), "{problem}");
+                }
+                assert_eq!(view.vertex_bound(), whole.vertex_bound(), "{what}");
+                assert_eq!(view.vertex_count(), whole.vertex_count(), "{what}");
+                assert_eq!(view.edge_count(), u64::from(SHARDS - 2) * EDGES, "{what}");
+                for v in 0..view.vertex_bound() {
+                    let is_damaged = damaged.contains(&(v / SHARD_SPAN as u32));
+                    let (out, into) = (view.out_neighbors(v), view.in_neighbors(v));
+                    assert!(!is_damaged || out.is_empty() && into.is_empty(), "{what}: {v}");
+                    let expected = (whole.out_neighbors(v), whole.in_neighbors(v));
+                    assert!(is_damaged || (out, into) == expected, "{what}: {v}");
+                }
+                assert!(is_damage(&graph.snapshot()), "{what}");
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What writers, readers and the archiving thread of a graph share.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use everedge_core::{Edge, par, watch};
@@ -82,7 +83,8 @@ impl<L: Layout> Core<L> {
         if !batch.only_takes_away() {
             self.make_room(batch.updates(), batch.vertex_bound())?;
         }
-        let (position, untaken) = self.append(batch, is_alone)?;
+        let appended = self.append(batch, is_alone);
+        let (position, untaken) = appended.inspect_err(|_| self.forget_room(batch))?;
         if self.layout.options().durability != Durability::None {
             log.make_durable(position)?;
         }
@@ -134,7 +136,7 @@ impl<L: Layout> Core<L> {
         if named.is_empty() {
             return Ok(());
         }
-        let mut archive = self.archive.lock();
+        let mut archive = self.archive();
         let is_named = |(number, _): &(usize, _)| named.binary_search(number).is_ok();
         let mut shards: Vec<_> = archive.shards.iter_mut().enumerate().filter(is_named).collect();
         let see = |_: usize, shard: &mut [(usize, &mut Arc<L::Shard>)]| {
@@ -176,6 +178,13 @@ impl<L: Layout> Core<L> {
                 self.layout.make_room(updates, vertex_bound)
             }
             outcome => outcome,
+        }
+    }
+
+    /// After a batch was not logged: nothing is kept for it.
+    fn forget_room(&self, batch: &Batch) {
+        if let Ok(_archive) = self.settled() {
+            self.layout.forget_room(batch.updates());
         }
     }
 
@@ -321,6 +330,45 @@ impl<L: Layout> Core<L> {
     /// Returns what is archived now, until others go on.
     pub fn archive(&self) -> MutexGuard<'_, Archive<L>> {
         self.archive.lock()
+    }
+
+    /// Returns a frozen view in which damaged shards have their vertices and no lists, and by their numbers
+    /// what is damaged of them.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for it.
+    pub(super) fn salvage(
+        &self,
+        archive: &mut Archive<L>,
+    ) -> Result<(L::Snapshot, BTreeMap<usize, Error>)> {
+        let mut shards: Vec<_> = archive.shards.iter_mut().enumerate().collect();
+        let see = |_: usize, shard: &mut [(usize, &mut Arc<L::Shard>)]| {
+            let (number, shard) = &mut shard[0];
+            (*number, self.layout.see(shard))
+        };
+        let mut damage = BTreeMap::new();
+        for (number, seen) in par::map_chunks_mut(&mut shards, 1, see) {
+            match seen {
+                Ok(()) => {}
+                Err(error @ Error::Corruption { .. }) => drop(damage.insert(number, error)),
+                Err(error) => return Err(error),
+            }
+        }
+        damage.extend(archive.lacking());
+        let empty = |&number: &usize| {
+            let emptied = self.layout.emptied(number, &archive.shards[number])?;
+            Ok((number, Arc::new(emptied)))
+        };
+        let mut others = damage.keys().map(empty).collect::<Result<Vec<_>>>()?;
+        let mut swap = |archive: &mut Archive<L>| {
+            for (number, shard) in &mut others {
+                std::mem::swap(&mut archive.shards[*number], shard);
+            }
+        };
+        swap(archive);
+        let snapshot = self.layout.snapshot(archive);
+        swap(archive);
+        Ok((snapshot?, damage))
     }
 
     /// Archives all acknowledged batches. Returns what is archived, until others go on.
