@@ -25,7 +25,7 @@ use crate::threads::Workers;
 use crate::watch::{carried, watched};
 use crate::{Homes, memory};
 
-pub use crate::threads::{Threads, thread_count, with_threads};
+pub use crate::threads::{Alone, Threads, thread_count, with_threads};
 
 /// Items in a piece of work that makes an array.
 const COLLECTED_GRAIN: usize = 1 << 14;
@@ -404,6 +404,7 @@ mod tests {
     #[test]
     fn threads_are_as_many_as_asked() {
         assert_eq!(with_threads(3, thread_count).unwrap(), 3);
+        assert!(with_threads(100_000, thread_count).is_err());
         assert_eq!(with_threads(0, thread_count).unwrap(), thread_count());
     }
 

@@ -8,7 +8,8 @@
 //! Any thread may ask for the pool. Two that ask first at once both make one, and one of the two
 //! pools ends: nobody holds a lock for long, so that no fork leaves the child a locked one.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::{io, process, thread};
 
@@ -17,7 +18,13 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 thread_local! {
     /// Where the loops of this thread run.
     static THREADS: RefCell<Threads> = const { RefCell::new(Threads(None)) };
+    /// How many [`Alone`] this thread has.
+    static ALONE: Cell<u32> = const { Cell::new(0) };
 }
+
+/// A pool has at most so many threads: more than any machine has cores, and fewer than are felt where
+/// the system would give them.
+const THREADS_MAX: usize = 4096;
 
 /// The pool of the process that ran the first loop; those of its children follow.
 static FIRST: OnceLock<Box<Process>> = OnceLock::new();
@@ -87,13 +94,39 @@ impl Threads {
     }
 }
 
+/// While it lives, a loop that its thread starts takes no other work of the thread's pool.
+///
+/// A thread of a pool that waits for pieces of a loop does other work of the pool meanwhile. Were
+/// that work to lock what the thread has locked, it would wait for itself. Who holds a lock around
+/// loops, and may be called from a thread of a pool that is not ours, has one of these with the lock.
+pub struct Alone(PhantomData<*const ()>);
+
+impl Alone {
+    /// Begins it.
+    #[expect(clippy::new_without_default, reason = "it is made to be dropped later")]
+    pub fn new() -> Self {
+        ALONE.set(ALONE.get() + 1);
+        Self(PhantomData)
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        ALONE.set(ALONE.get() - 1);
+    }
+}
+
 /// Runs `f` with its parallel loops on `threads` threads; 0 means one for each core.
 ///
 /// # Errors
-/// If the operating system refuses the threads.
+/// If there are more than 4,096, or the operating system refuses them.
 pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
     if threads == 0 {
         return Ok(f());
+    }
+    if threads > THREADS_MAX {
+        let what = format!("a pool has at most {THREADS_MAX} threads");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
     Ok(Threads(Some(Arc::new(pool))).enter(f))
@@ -111,7 +144,7 @@ pub fn thread_count() -> usize {
 
 /// Who does the work of a loop that is started here.
 pub(crate) enum Workers {
-    /// The calling thread: the system gives no others.
+    /// The calling thread: the system gives no others, or it is [`Alone`].
     Caller,
     /// The pool that the calling thread is one of. It stays there.
     Around,
@@ -123,7 +156,7 @@ impl Workers {
     /// Returns who it is.
     pub(crate) fn current() -> Self {
         if rayon::current_thread_index().is_some() {
-            return Self::Around;
+            return if ALONE.get() > 0 { Self::Caller } else { Self::Around };
         }
         match Threads::current().0.or_else(Process::pool) {
             Some(pool) => Self::Pool(pool),

@@ -63,8 +63,7 @@ impl Map {
         loop {
             match map_once(source, reserved_bytes) {
                 Ok(base) => return Ok(Map { base, reserved_bytes, len: AtomicU64::new(len) }),
-                Err(e) if e.kind() != io::ErrorKind::OutOfMemory => return Err(e),
-                Err(e) if reserved_bytes == least_bytes => return Err(e),
+                Err(e) if !is_too_much(&e) || reserved_bytes == least_bytes => return Err(e),
                 Err(_) => reserved_bytes = halve(reserved_bytes).max(least_bytes),
             }
         }
@@ -225,6 +224,12 @@ impl Drop for Map {
             unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.reserved_bytes as usize) };
         debug_assert!(unmapped.is_ok(), "munmap failed");
     }
+}
+
+/// Whether less might be mapped: a tool that runs programs in an address space of its own may call a
+/// length invalid that its space does not have.
+fn is_too_much(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::OutOfMemory | io::ErrorKind::InvalidInput)
 }
 
 fn halve(bytes: u64) -> u64 {

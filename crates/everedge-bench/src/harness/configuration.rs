@@ -57,6 +57,11 @@ pub(crate) struct Lists {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "kron", value_name = "GRAPH")]
     graph: Vec<GraphKind>,
 
+    /// Edges of your own instead of a generated graph: a file of pairs of 32-bit ids, as
+    /// `everedge export GRAPH FILE.bin` writes it.
+    #[arg(long, value_name = "FILE.bin", conflicts_with_all = ["scale", "graph"])]
+    input: Option<PathBuf>,
+
     /// The media; pmem is emulated on a tmpfs [default: all on which the measurement has a sense].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "MEDIUM")]
     medium: Vec<Medium>,
@@ -119,7 +124,7 @@ impl Lists {
     /// If a combination makes no sense.
     pub(crate) fn configurations(&self, media: &[Medium]) -> Result<Vec<Configuration>> {
         let media = if self.medium.is_empty() { media } else { &self.medium };
-        let mut all = vec![Configuration::default()];
+        let mut all = vec![Configuration { input: self.input.clone(), ..Default::default() }];
         all = vary(all, &self.scale, |one, &value| one.scale = value);
         all = vary(all, &self.graph, |one, &value| one.graph = value);
         all = vary(all, media, |one, &value| one.medium = value);
@@ -153,6 +158,8 @@ fn vary<T>(
 /// One value of each option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Configuration {
+    /// A file of edges that takes the place of a generated graph.
+    pub(crate) input: Option<PathBuf>,
     pub(crate) graph: GraphKind,
     pub(crate) scale: u32,
     pub(crate) medium: Medium,
@@ -166,6 +173,7 @@ pub(crate) struct Configuration {
 impl Default for Configuration {
     fn default() -> Self {
         Self {
+            input: None,
             graph: GraphKind::Kron,
             scale: 20,
             medium: Medium::Pmem,

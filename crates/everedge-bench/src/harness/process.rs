@@ -13,7 +13,7 @@ use crate::output::Output;
 /// # Errors
 /// If a measurement fails: the first one's.
 pub(crate) fn measure(common: &Common, cases: &[Case], output: Output) -> Result<Vec<Row>> {
-    for case in cases {
+    for case in cases.iter().filter(|case| case.configuration.input.is_none()) {
         common.generator(case.configuration.scale)?;
     }
     let places = Places::prepare(common, cases.iter().map(|case| &case.configuration))?;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
-use everedge::{Generator, Graph, Kernel};
+use everedge::{Edge, Graph, Kernel, VertexId};
 use serde::{Deserialize, Serialize};
 
 use super::Configuration;
@@ -99,13 +99,22 @@ pub(crate) struct Case {
 }
 
 impl Task {
-    /// Returns the description of the graph.
+    /// Returns the edges of the graph: generated, or those of its file.
     ///
     /// # Errors
-    /// If there is no such graph.
-    pub(crate) fn generator(&self) -> Result<Generator> {
-        let Configuration { graph, scale, .. } = self.configuration;
-        graph.generator(scale, self.degree, 1)
+    /// If there is no such graph, or the file cannot be read.
+    pub(crate) fn edges(&self) -> Result<Vec<Edge>> {
+        let Configuration { input, graph, scale, .. } = &self.configuration;
+        let Some(path) = input else {
+            let generator = graph.generator(*scale, self.degree, 1)?;
+            return Ok(generator.edges(0..generator.edge_count()));
+        };
+        let bytes =
+            std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let (pairs, rest) = bytes.as_chunks::<8>();
+        ensure!(rest.is_empty(), "{} has no whole number of pairs of 4 bytes", path.display());
+        let id = |bytes: &[u8]| VertexId::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        Ok(pairs.iter().map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect())
     }
 
     /// Creates the empty graph.
@@ -139,6 +148,19 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn edges_come_from_the_file_that_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let input = directory.path().join("edges.bin");
+        let configuration = Configuration { input: Some(input.clone()), ..Default::default() };
+        let graph = directory.path().join("graph");
+        let task = Task { work: Work::Mixed, degree: 16, seed: 0, graph, configuration };
+        std::fs::write(&input, [1, 0, 0, 0, 2, 1, 0, 0]).unwrap();
+        assert_eq!(task.edges().unwrap(), [(1, 258)]);
+        std::fs::write(&input, [1, 0, 0, 0, 2]).unwrap();
+        assert!(task.edges().unwrap_err().to_string().contains("edges.bin"));
+    }
 
     #[test]
     fn a_plan_has_the_kernels_that_it_was_given() {

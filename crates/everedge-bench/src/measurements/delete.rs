@@ -108,9 +108,8 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<()> {
 /// If the medium fails, or the graph has another number of edges at the end.
 pub(crate) fn measure(task: &Task, share: f64, seed: u64) -> Result<Row> {
     let graph = task.create(false)?;
-    let generator = task.generator()?;
-    let total = generator.edge_count();
-    let edges = generator.edges(0..total);
+    let edges = task.edges()?;
+    let total = edges.len() as u64;
     let Configuration { batch, writers, .. } = task.configuration;
     ingest::take(&graph, &edges, None, [batch, writers])?;
     let chosen = chosen(&edges, share, seed);

@@ -152,11 +152,10 @@ pub(crate) fn measure(task: &Task, meter: bool) -> Result<Row> {
 /// # Errors
 /// As [`measure`].
 pub(crate) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
-    let generator = task.generator()?;
-    let total = generator.edge_count();
     // All of them first: archiving goes on between batches, and all of it is to be timed.
-    let edges = generator.edges(0..total);
-    let weights = graph.options().weighted.then(|| weights(&generator));
+    let edges = task.edges()?;
+    let total = edges.len() as u64;
+    let weights = graph.options().weighted.then(|| weights(total)).transpose()?;
     let Configuration { batch, writers, ref options, .. } = task.configuration;
     let times = take(graph, &edges, weights.as_deref(), [batch, writers])?;
     let directions = if options.in_neighbors { 2 } else { 1 };
@@ -189,11 +188,14 @@ pub(crate) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
     })
 }
 
-/// Returns the weights of all edges: above 0 and below 1, and sums of them are exact.
-fn weights(generator: &Generator) -> Vec<f32> {
-    let mut weights = generator.weights(0..generator.edge_count());
+/// Returns the weights of so many edges: above 0 and below 1, and sums of them are exact. They depend
+/// on an edge's number only, and not on its graph.
+fn weights(total: u64) -> Result<Vec<f32>> {
+    const SCALE: u32 = 10;
+    let generator = Generator::uniform(SCALE, total.div_ceil(1 << SCALE).try_into()?, 1)?;
+    let mut weights = generator.weights(0..total);
     weights.iter_mut().for_each(|weight| *weight /= 256.0);
-    weights
+    Ok(weights)
 }
 
 /// Returns the largest of the shares for one of their mean.

@@ -98,8 +98,7 @@ pub(crate) fn measure(task: &Task) -> Result<Row> {
         "which edges a snapshot has is known for one writer; give --writers 1"
     );
     let graph = task.create(false)?;
-    let generator = task.generator()?;
-    let edges = generator.edges(0..generator.edge_count());
+    let edges = task.edges()?;
     let share = |hundredths: usize| edges.len() / 100 * hundredths;
     let (loaded, before) = (share(LOADED), share(ALONE));
     insert(&graph, &edges[..loaded], configuration.batch)?;

@@ -109,8 +109,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<()> {
 /// If the medium fails.
 pub(crate) fn write(task: &Task, end: End) -> Result<()> {
     let graph = task.create(false)?;
-    let generator = task.generator()?;
-    let edges = generator.edges(0..generator.edge_count());
+    let edges = task.edges()?;
     print_line(&"0 0")?;
     let start = Instant::now();
     let mut acknowledged = 0;
@@ -132,8 +131,8 @@ pub(crate) fn write(task: &Task, end: End) -> Result<()> {
 /// # Errors
 /// If a process fails, the graph is damaged, or an acknowledged edge is not there.
 pub(crate) fn measure(task: &Task, end: End) -> Result<Row> {
-    let generator = task.generator()?;
-    let total = generator.edge_count();
+    let edges = task.edges()?;
+    let total = edges.len() as u64;
     let mut writer = Writer::start(task, end)?;
     match end {
         End::Killed => writer.kill_at(total, Duration::ZERO)?,
@@ -157,7 +156,7 @@ pub(crate) fn measure(task: &Task, end: End) -> Result<Row> {
         "{edges_lost} acknowledged edges were lost: a bug; please report it with this command"
     );
     ensure!(edges_found <= total, "{edges_found} edges are there, but only {total} were written");
-    compare(&view, &generator.edges(0..edges_found))?;
+    compare(&view, &edges[..edges_found as usize])?;
     let found = graph.verify()?;
     ensure!(found.ok, "the graph is damaged: {}", found.problems.join("; "));
     figures::row(&Figures {

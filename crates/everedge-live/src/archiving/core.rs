@@ -1,9 +1,11 @@
 //! What writers, readers and the archiving thread of a graph share.
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
-use everedge_core::{Edge, par, watch};
+use everedge_core::par::{self, Alone};
+use everedge_core::{Edge, watch};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::archive::Archive;
@@ -303,7 +305,7 @@ impl<L: Layout> Core<L> {
 
     /// Returns whether it went well.
     fn archive_once(&self) -> bool {
-        let mut archive = self.archive.lock();
+        let mut archive = self.archive();
         let before = archive.next_sequence;
         // Where batches are not durable on return, this makes them: only then are they archived.
         if self.refuse_if_failed().is_err() || self.settle(&mut archive).is_err() {
@@ -328,8 +330,9 @@ impl<L: Layout> Core<L> {
     }
 
     /// Returns what is archived now, until others go on.
-    pub fn archive(&self) -> MutexGuard<'_, Archive<L>> {
-        self.archive.lock()
+    pub fn archive(&self) -> Held<'_, L> {
+        let alone = Alone::new();
+        Held { archive: self.archive.lock(), _alone: alone }
     }
 
     /// Returns a frozen view in which damaged shards have their vertices and no lists, and by their numbers
@@ -375,9 +378,9 @@ impl<L: Layout> Core<L> {
     ///
     /// # Errors
     /// If archiving fails now, or ended halfway before.
-    pub fn settled(&self) -> Result<MutexGuard<'_, Archive<L>>> {
+    pub fn settled(&self) -> Result<Held<'_, L>> {
         self.refuse_if_forked()?;
-        let mut archive = self.archive.lock();
+        let mut archive = self.archive();
         self.settle(&mut archive)?;
         Ok(archive)
     }
@@ -386,7 +389,7 @@ impl<L: Layout> Core<L> {
     ///
     /// # Errors
     /// As [`settled`](Self::settled).
-    pub fn settled_for_writing(&self) -> Result<MutexGuard<'_, Archive<L>>> {
+    pub fn settled_for_writing(&self) -> Result<Held<'_, L>> {
         loop {
             self.log.wait_for_release();
             let archive = self.settled()?;
@@ -551,6 +554,27 @@ impl<L: Layout> Core<L> {
             Some(error @ Error::Forked) => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+/// The archive, while others wait for it. Its loops take no other work of a caller's pool: that may
+/// want the archive, too.
+pub struct Held<'a, L: Layout> {
+    archive: MutexGuard<'a, Archive<L>>,
+    _alone: Alone,
+}
+
+impl<L: Layout> Deref for Held<'_, L> {
+    type Target = Archive<L>;
+
+    fn deref(&self) -> &Archive<L> {
+        &self.archive
+    }
+}
+
+impl<L: Layout> DerefMut for Held<'_, L> {
+    fn deref_mut(&mut self) -> &mut Archive<L> {
+        &mut self.archive
     }
 }
 

@@ -28,7 +28,7 @@ mod shard;
 mod sync;
 
 pub use self::archive::Archive;
-pub use self::core::Core;
+pub use self::core::{Core, Held};
 pub use self::divide::{Part, SIDES};
 pub use self::frozen::{ShardTotals, Totals};
 pub use self::images::{FoundImage, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS, image_units};

@@ -1,0 +1,61 @@
+//! A graph that the pieces of a caller's own parallel loop use.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use everedge_live::Phases;
+use everedge_medium::{MediumKind, Volume};
+use rayon::prelude::*;
+
+use crate::live::LiveGraph;
+use crate::options::{GraphOptions, Layout};
+
+/// How long a loop may take that has not stopped for good.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Pieces of the loop.
+const PIECES: u32 = 300;
+/// Vertices between those of one piece and those of the next: they are in other shards.
+const STEP: u32 = 5000;
+
+/// Inserts and looks in each piece of a loop on two threads.
+fn check(layout: Layout, phases: Phases) {
+    let medium = MediumKind::Dram;
+    let mut options = GraphOptions { layout, medium, ..GraphOptions::default() };
+    (options.adjacency.phases, options.pma.phases) = (phases, phases);
+    let directory = tempfile::tempdir().expect("a directory");
+    let volume = Volume::create(&directory.path().join("g"), options.volume(false));
+    let graph = LiveGraph::create(volume.expect("a volume"), &options).expect("a graph");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+    pool.install(|| {
+        (0..PIECES).into_par_iter().with_max_len(1).for_each(|piece| {
+            let edges: Vec<_> = (0..64).map(|i| (i * STEP, piece)).collect();
+            graph.insert(&edges, None).expect("room");
+            let found = graph.snapshot().expect("a view").edge_count();
+            assert!(found >= 64, "{layout} {phases}: {found} edges");
+        });
+    });
+    let all = u64::from(PIECES) * 64;
+    assert_eq!(graph.snapshot().expect("a view").edge_count(), all, "{layout} {phases}");
+}
+
+#[test]
+fn pieces_of_a_callers_loop_insert_and_look() {
+    let (sender, ended) = mpsc::channel();
+    let work = thread::spawn(move || {
+        for layout in [Layout::Adjacency, Layout::Pma] {
+            for phases in [Phases::Overlapped, Phases::InTurn] {
+                check(layout, phases);
+                sender.send(()).expect("the test waits");
+            }
+        }
+    });
+    for done in 0..4 {
+        match ended.recv_timeout(PATIENCE) {
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("stopped for good after {done}"),
+            // A panic of the work is told below.
+            Err(mpsc::RecvTimeoutError::Disconnected) | Ok(()) => {}
+        }
+    }
+    work.join().expect("the loops end");
+}
