@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 
 use super::buffers::{Plan, Pool};
 use super::compact::{NewRuns, take_into_memory};
+use super::due::{Passes, compact_due};
 use super::image::{self, Unread};
 use super::list::Places;
 use super::options::{AdjacencyOptions, Compacting, GraphOptions, Manifest};
@@ -27,15 +28,10 @@ use super::table::Tables;
 /// Of so many shards one is compacted at a time: the share of the space that compaction needs.
 const COMPACT_SHARE: usize = 16;
 /// The most shards that are compacted with one fence.
-const COMPACT_SHARDS_MAX: usize = 64;
+pub(crate) const COMPACT_SHARDS_MAX: usize = 64;
 
 /// A compaction that lacks room tries so often what others have freed meanwhile.
 const COMPACT_PASSES_MAX: u32 = 64;
-/// The most shards that are compacted in a pause before it is looked whether it lasts.
-const ORDER_SHARDS_MAX: usize = 32;
-/// And of no more than so many units, if that is not less than one shard: others wait meanwhile.
-const STEP_UNITS_MAX: u64 = (32 << 20) / UNIT_BYTES;
-
 /// Blocks that are partly filled, runs that replace them and an image take at most so much together.
 const LIST_BYTES_PER_LOGGED: u64 = 4;
 
@@ -52,6 +48,8 @@ pub(crate) struct Adjacency {
     pub salt: u32,
     /// Units of the largest shard with its image.
     largest: AtomicU64,
+    /// Where compactions are that nobody asked for.
+    passes: Passes,
     /// Why the medium did not take a block, unless it was only full.
     failure: Mutex<Option<Error>>,
 }
@@ -73,6 +71,7 @@ impl Adjacency {
             images: None,
             salt: manifest.salt(),
             largest: AtomicU64::new(0),
+            passes: Passes::default(),
             failure: Mutex::default(),
             options,
         })
@@ -83,7 +82,7 @@ impl Adjacency {
         (self.sub_graphs.partition, &self.tables, &self.pool)
     }
 
-    fn context<'a>(&'a self, round: &RoundContext<'a>) -> Context<'a> {
+    pub(crate) fn context<'a>(&'a self, round: &RoundContext<'a>) -> Context<'a> {
         Context {
             sub_graphs: &self.sub_graphs,
             places: &self.places,
@@ -136,15 +135,6 @@ impl Adjacency {
             *shared = Arc::new(shared.copy()?);
         }
         self.read(Arc::get_mut(shared).expect("a new copy is not shared"))
-    }
-
-    /// Makes sure that the lists of a shard can be read.
-    ///
-    /// # Errors
-    /// Those of [`Self::read`] and [`Self::check`].
-    pub(crate) fn see(&self, shared: &mut Arc<Shard>) -> Result<()> {
-        self.read_shared(shared)?;
-        self.check(shared)
     }
 
     /// Returns the path of the file that images lie in.
@@ -236,7 +226,7 @@ impl Adjacency {
     }
 
     /// Compacts some shards, which count when they are saved, and adds to what was done.
-    fn compact(
+    pub(crate) fn compact(
         &self,
         core: &Core<Self>,
         archive: &mut Archive<Self>,
@@ -317,6 +307,23 @@ impl Layout for Adjacency {
     fn prepare(&self, number: usize, shard: &mut Shard) -> Result<()> {
         shard.materialize(number, self.options.list_count(), self.memory())?;
         self.read(shard)
+    }
+
+    fn is_unseen(shard: &Shard) -> bool {
+        shard.is_unseen()
+    }
+
+    fn see(&self, shared: &mut Arc<Shard>) -> Result<()> {
+        self.read_shared(shared)?;
+        self.check(shared)
+    }
+
+    fn emptied(&self, number: usize, shard: &Shard) -> Result<Shard> {
+        let mut emptied = Shard::default();
+        emptied.materialize(number, self.options.list_count(), self.memory())?;
+        emptied.vertices.clone_from(&shard.vertices);
+        emptied.vertex_count = shard.vertex_count;
+        Ok(emptied)
     }
 
     fn take(&self, round: &RoundContext, shard: &mut Shard, mut parts: Parts) -> Result<()> {
@@ -476,7 +483,7 @@ impl Layout for Adjacency {
     fn clean_up(core: &Core<Self>) -> bool {
         let AdjacencyOptions { compact_percent, compaction, .. } = core.layout.options.tuning;
         let is_due = |shard: &Shard| shard.is_worn(compact_percent);
-        compaction != Compacting::Naive && compact_due(core, COMPACT_SHARDS_MAX, is_due)
+        compaction != Compacting::Naive && compact_due(core, &core.layout.passes.worn, is_due)
     }
 
     /// Merges the lists of some shards: of those in many pieces, or in a pause of those with some.
@@ -486,12 +493,12 @@ impl Layout for Adjacency {
         match paused {
             true => {
                 options.tuning.merges_in_pauses()
-                    && compact_due(core, ORDER_SHARDS_MAX, Shard::is_out_of_order)
+                    && compact_due(core, &core.layout.passes.paused, Shard::is_out_of_order)
             }
             false => {
                 let is_due = |shard: &Shard| shard.is_fragmented(entry_words);
                 options.tuning.merges(par::thread_count())
-                    && compact_due(core, COMPACT_SHARDS_MAX, is_due)
+                    && compact_due(core, &core.layout.passes.pieces, is_due)
             }
         }
     }
@@ -506,36 +513,6 @@ impl Layout for Adjacency {
     fn shrink(&self) -> Result<()> {
         self.sub_graphs.shrink()
     }
-}
-
-/// Compacts the first shards that are due, `shards_max` at most, or fewer of large ones. Returns
-/// whether there were any.
-fn compact_due(core: &Core<Adjacency>, shards_max: usize, is_due: impl Fn(&Shard) -> bool) -> bool {
-    let mut archive = core.archive();
-    let Some(first) = archive.shards.iter().position(|shard| is_due(shard)) else { return false };
-    let mut unit_count = 0;
-    let is_next = |shard: &&Arc<Shard>| {
-        unit_count += shard.unit_count();
-        is_due(shard) && unit_count <= STEP_UNITS_MAX
-    };
-    let due = archive.shards[first..].iter().take(shards_max);
-    let count = due.take_while(is_next).count().max(1);
-    if core.refuse_if_failed().is_err() {
-        return false;
-    }
-    let mut done = Compaction::default();
-    let compacted = core.layout.compact(core, &mut archive, first..first + count, &mut done);
-    match &compacted {
-        Ok(()) => {}
-        // Without room it can wait.
-        Err(Error::NoSpace { .. }) => {
-            core.layout.sub_graphs.spaces().for_each(|space| space.forget_missing());
-        }
-        // Whoever asks for what is damaged is told.
-        Err(Error::Corruption { .. }) => {}
-        Err(error) => core.fail_unless_full(error),
-    }
-    compacted.is_ok()
 }
 
 /// Compacts the shards of a range, a group at a time; others go on in between.
@@ -567,7 +544,7 @@ pub(super) fn compact(core: &Core<Adjacency>, shards: Range<usize>) -> Result<Co
 /// Compacts the shards of a range once.
 ///
 /// # Errors
-/// `NoSpace` if some found no room; the others are done.
+/// `NoSpace` if some found no room, `Corruption` if some are damaged; the others are done.
 fn compact_all(
     core: &Core<Adjacency>,
     shards: Range<usize>,
@@ -588,14 +565,32 @@ fn compact_all(
         let group = first..shards.end.min(first + group_len);
         let layout = &core.layout;
         let compacted = match layout.compact(core, &mut archive, group.clone(), done) {
-            Err(Error::NoSpace { .. }) if !is_naive => group
-                .into_iter()
-                .try_for_each(|number| layout.compact_alone(core, &mut archive, number, done)),
+            Err(Error::NoSpace { .. } | Error::Corruption { .. }) if !is_naive => {
+                compact_each(core, &mut archive, group, done)
+            }
             compacted => compacted,
         };
         match compacted {
-            Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
+            Err(error @ (Error::NoSpace { .. } | Error::Corruption { .. })) => outcome = Err(error),
             compacted => compacted.inspect_err(|error| core.fail_unless_full(error))?,
+        }
+    }
+    outcome
+}
+
+/// Compacts the shards of a group that cannot be compacted together one after the other. What is damaged
+/// stays as it is.
+fn compact_each(
+    core: &Core<Adjacency>,
+    archive: &mut Archive<Adjacency>,
+    group: Range<usize>,
+    done: &mut Compaction,
+) -> Result<()> {
+    let mut outcome = Ok(());
+    for number in group {
+        match core.layout.compact_alone(core, archive, number, done) {
+            Err(error @ Error::Corruption { .. }) => outcome = Err(error),
+            compacted => compacted?,
         }
     }
     outcome

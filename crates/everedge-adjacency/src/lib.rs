@@ -36,6 +36,7 @@ mod block;
 mod buffers;
 mod chain;
 mod compact;
+mod due;
 mod image;
 mod layout;
 mod list;

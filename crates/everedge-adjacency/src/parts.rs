@@ -10,9 +10,7 @@ use everedge_core::VertexId;
 
 use super::AdjacencyGraph;
 use super::list::List;
-use everedge_live::Result;
-use everedge_live::SHARD_SPAN;
-use everedge_live::{DELETION, VERTEX};
+use everedge_live::{DELETION, Layout as _, Result, SHARD_SPAN, VERTEX};
 
 /// What one place holds of a vertex's list, each in the order of arrival.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -129,7 +127,11 @@ impl AdjacencyGraph {
             _ => 0,
         };
         let mut archive = self.live.core.archive();
-        if let Some(shard) = archive.shards.get_mut(v as usize / SHARD_SPAN) {
+        let number = v as usize / SHARD_SPAN;
+        if let Some((_, error)) = archive.lacking().into_iter().find(|lack| lack.0 == number) {
+            return Err(error);
+        }
+        if let Some(shard) = archive.shards.get_mut(number) {
             layout.see(shard)?;
             if let Some(lists) = shard.lists.get(list) {
                 see(lists, v as usize % SHARD_SPAN);

@@ -3,22 +3,62 @@
 use everedge_core::{GraphView, VertexId};
 use rustc_hash::FxHashMap;
 
+/// So many problems are named.
+const PROBLEMS_MAX: usize = 1000;
+
 /// The outcome of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
     /// How many statements were checked.
     pub checks: u64,
-    /// What does not hold: what, where, expected and found.
+    /// What does not hold: what, where, expected and found. After a thousand of them, the last says how
+    /// many more there are.
     pub problems: Vec<String>,
+    /// How many those are.
+    pub unnamed: u64,
 }
 
 impl Verification {
     /// Notes a statement, and what is wrong if it does not hold.
     pub fn check(&mut self, holds: bool, problem: impl FnOnce() -> String) {
         self.checks += 1;
-        if !holds {
-            self.problems.push(problem());
+        if holds {
+            return;
         }
+        if self.problems.len() < PROBLEMS_MAX {
+            return self.problems.push(problem());
+        }
+        self.problems.truncate(PROBLEMS_MAX);
+        self.unnamed += 1;
+        self.problems.push(format!("{} problems more", self.unnamed));
+    }
+
+    /// Notes what was found damaged.
+    pub fn damage(&mut self, error: &crate::Error) {
+        self.check(false, || error.to_string());
+    }
+
+    /// Returns how many problems there are.
+    pub fn problem_count(&self) -> u64 {
+        self.problems.len().min(PROBLEMS_MAX) as u64 + self.unnamed
+    }
+}
+
+/// Every neighbor must be a vertex, and a vertex must be whoever has neighbors.
+pub fn verify_neighbors(view: &impl GraphView, report: &mut Verification) {
+    for u in view.vertex_ranges().into_iter().flatten() {
+        let mut degree = 0;
+        let mut check = |v| {
+            degree += 1;
+            report.check(view.is_vertex(v), || format!("vertex {u} has neighbor {v}, no vertex"));
+        };
+        view.out_neighbors(u).for_each(&mut check);
+        if view.has_in_neighbors() {
+            view.in_neighbors(u).for_each(&mut check);
+        }
+        report.check(degree == 0 || view.is_vertex(u), || {
+            format!("id {u} has {degree} neighbors and is no vertex")
+        });
     }
 }
 

@@ -195,8 +195,13 @@ impl Layout for Pma {
 
     fn make_room(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         self.room.make_room()?;
+        self.room.check_length(updates)?;
         self.room.expect(updates, vertex_bound)?;
         self.rows.as_ref().map_or(Ok(()), Rows::make_room)
+    }
+
+    fn forget_room(&self, updates: &[u32]) {
+        self.room.forget(updates);
     }
 
     fn copy(&self, shard: &Shard) -> Result<Shard> {
@@ -206,6 +211,22 @@ impl Layout for Pma {
     fn prepare(&self, number: usize, shard: &mut Shard) -> Result<()> {
         shard.materialize(number);
         shard.check_lists()
+    }
+
+    fn is_unseen(shard: &Shard) -> bool {
+        !shard.is_checked()
+    }
+
+    fn see(&self, shard: &mut Arc<Shard>) -> Result<()> {
+        Arc::make_mut(shard).check_lists()
+    }
+
+    fn emptied(&self, number: usize, shard: &Shard) -> Result<Shard> {
+        let mut emptied = Shard::default();
+        emptied.materialize(number);
+        emptied.vertices.clone_from(&shard.vertices);
+        emptied.vertex_count = shard.vertex_count;
+        Ok(emptied)
     }
 
     fn take(&self, round: &RoundContext, shard: &mut Shard, mut parts: Parts) -> Result<()> {
@@ -342,9 +363,16 @@ impl Layout for Pma {
             return false;
         }
         let mut rewriting = Rewriting::new(Why::Compaction);
-        let rewritten = core.layout.rewrite(&mut archive, &mut rewriting, &is_worn);
-        rewritten.inspect_err(|error| core.fail_unless_full(error)).is_ok()
-            && rewriting.done.runs > 0
+        loop {
+            match core.layout.rewrite(&mut archive, &mut rewriting, &is_worn) {
+                // Whoever asks for what is damaged is told; there may be more behind it.
+                Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
+                rewritten => {
+                    let _failed = rewritten.inspect_err(|error| core.fail_unless_full(error));
+                    return rewriting.done.runs > 0;
+                }
+            }
+        }
     }
 
     fn put_in_order(_: &Core<Self>, _paused: bool) -> bool {
@@ -355,9 +383,9 @@ impl Layout for Pma {
         // What was not looked at since opening.
         let mut unchecked: Vec<_> =
             archive.shards.iter_mut().filter(|shard| !shard.is_checked()).collect();
-        let check = |_: usize, shard: &mut [&mut Arc<Shard>]| Arc::make_mut(shard[0]).check_lists();
-        par::map_chunks_mut(&mut unchecked, 1, check).into_iter().collect::<Result<()>>()?;
-        Ok(Snapshot::new(archive, &self.options))
+        let see = |_: usize, shard: &mut [&mut Arc<Shard>]| self.see(shard[0]);
+        par::map_chunks_mut(&mut unchecked, 1, see).into_iter().collect::<Result<()>>()?;
+        Ok(Snapshot::new(archive, &self.options, self.direct.load(Relaxed)))
     }
 
     fn shrink(&self) -> Result<()> {

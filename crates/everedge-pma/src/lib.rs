@@ -329,6 +329,64 @@ mod tests {
         }
     }
 
+    /// Two views that differ have different numbers, also of graphs that were opened anew.
+    #[test]
+    fn edges_that_are_not_logged_are_counted() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("g");
+        let graph = direct(&path);
+        let sequence = |graph: &PmaGraph| graph.snapshot().unwrap().sequence();
+        let before = sequence(&graph);
+        for v in 1..4 {
+            graph.insert_edge((v, v), None).unwrap();
+            assert_eq!(sequence(&graph), before + u64::from(v));
+        }
+        assert_eq!(graph.mechanisms().stored_directly, 2 * 3);
+        graph.flush_all().unwrap();
+        assert_eq!(sequence(&graph), before + 3);
+        drop(graph);
+        let volume = Volume::open(&path, VolumeOptions::new(PMEM), Access::Write).unwrap();
+        assert_eq!(sequence(&PmaGraph::open(volume).unwrap()), before + 3);
+    }
+
+    /// Counts that no longer fit the lists are found, each by itself.
+    #[test]
+    fn verification_compares_all_counts() {
+        let changes: [fn(&mut shard::Shard); 5] = [
+            |shard| shard.vertex_count += 1,
+            |shard| shard.degree_sum += 1,
+            |shard| shard.loop_count += 1,
+            |shard| shard.vertices[0] &= !2,
+            |shard| shard.arrays[0].as_mut().unwrap().sections[0].loops += 1,
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let home = tempfile::tempdir().unwrap();
+            let graph = direct(&home.path().join("g"));
+            assert_eq!(graph.verify().unwrap().problems, [""; 0]);
+            change(Arc::make_mut(&mut graph.live.core.archive().shards[0]));
+            assert!(!graph.verify().unwrap().problems.is_empty(), "change {number}");
+        }
+    }
+
+    /// A batch that one array could not take is refused before it is logged.
+    #[test]
+    fn a_batch_that_is_too_long_is_refused_before_it_is_logged() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("g");
+        let kind = VolumeOptions::new(MediumKind::File);
+        let volume = Volume::create(&path, kind).unwrap();
+        let graph = PmaGraph::create(volume, Manifest::new(Kind::Graph, options())).unwrap();
+        graph.live.core.layout.room.limit_words(4000);
+        let edges: Vec<_> = (0..4000).map(|v| (v % 7, v)).collect();
+        let error = graph.insert(&edges, None).unwrap_err();
+        assert!(matches!(error, Error::InvalidInput { .. }), "{error}");
+        assert_eq!(graph.live.core.log.next_sequence(), 0);
+        // As many go to arrays of several shards.
+        let spread: Vec<_> = (0..4000).map(|v| (v * 4, v * 4)).collect();
+        graph.insert(&spread, None).unwrap();
+        assert_eq!(graph.snapshot().unwrap().edge_count(), 4000);
+    }
+
     #[test]
     fn lists_that_are_too_long_are_refused_before_they_are_logged() {
         let home = tempfile::tempdir().unwrap();

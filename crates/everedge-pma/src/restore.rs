@@ -13,8 +13,7 @@ use super::extent::Extent;
 use super::header::{Header, Place, mix};
 use super::rebalance::{damaged, newest};
 use super::shape::Shape;
-use everedge_live::DELETION;
-use everedge_live::Result;
+use everedge_live::{DELETION, Error, Result};
 use everedge_medium::Site;
 
 /// An array as it was found.
@@ -89,89 +88,144 @@ impl Array {
         Ok(())
     }
 
-    /// Looks at all lists, if that was not done since opening.
+    /// Looks at all lists, if that was not done since opening. What is found is taken over only if all of
+    /// them are whole: who asks again looks again.
     ///
     /// # Errors
     /// `Corruption` if they are not what their headers say.
     pub(super) fn check_lists(&mut self) -> Result<()> {
         if !self.is_checked {
-            (0..self.sections.len()).try_for_each(|number| self.check_section(number))?;
+            let numbers = 0..self.sections.len();
+            let looked = numbers.map(|number| self.look_at(number)).collect::<Result<Vec<_>>>()?;
+            (0..).zip(looked).for_each(|(number, looked)| self.adopt_looked(number, looked));
             self.is_checked = true;
         }
         Ok(())
     }
 
-    /// Finds out what memory keeps of a section, and checks what its header says.
-    fn check_section(&mut self, number: usize) -> Result<()> {
+    /// Looks at the lists of all sections. Returns what is wrong with them; if nothing is, they count as
+    /// looked at.
+    pub(super) fn find_damage(&mut self) -> Vec<Error> {
+        let unchecked = if self.is_checked { 0..0 } else { 0..self.sections.len() };
+        let damage: Vec<_> = unchecked.filter_map(|number| self.look_at(number).err()).collect();
+        match damage.is_empty() {
+            true => self.check_lists().err().into_iter().collect(),
+            false => damage,
+        }
+    }
+
+    /// Finds out what memory keeps of a section whose rows have no marks yet, and checks what its header
+    /// says.
+    fn look_at(&self, number: usize) -> Result<Looked> {
         let locals = self.shape.locals(number..number + 1);
-        let (extent, shape) = (self.extent.clone(), self.shape);
-        let entry_words = shape.entry_words;
-        let count = usize::from(self.sections[number].log_count);
-        let first_vertex = self.first_vertex();
-        let (mut sum, mut tombstone_count, mut loop_count) = (0u64, 0u32, 0i64);
+        let mut found = Found::default();
         let mut with_tombstones = Vec::new();
         for local in locals.clone() {
-            let Place { start, len } = self.rows[local];
-            let words = extent.words(shape.words_range(start..start + len));
-            let vertex = first_vertex + local as u32;
-            let mut tombstones = 0;
-            for (place, word) in (0..).zip(words) {
-                let word = word.load(Relaxed);
-                sum = sum.wrapping_add(mix(local, place, word));
-                // Where there are weights, every other word is one.
-                if place & (entry_words - 1) == 0 {
-                    tombstones += u32::from(word & DELETION != 0);
-                    loop_count += loops_in(word, vertex);
-                }
-            }
-            if tombstones > 0 {
-                tombstone_count += tombstones;
+            if self.count_list(local, &mut found) {
                 with_tombstones.push(local);
             }
         }
+        let heads = self.count_log(number, &mut found, &mut with_tombstones)?;
+        let section = &self.sections[number];
+        let is_counted =
+            found.tombstones == section.tombstones && found.loops == i64::from(section.loops);
+        if !self.extent.region.matches(Site::ListSum, section.sum, found.sum) || !is_counted {
+            let start = self.rows[locals.start].start;
+            let offset = self.shape.words_range(start..start).start;
+            let first = self.first_vertex() as usize;
+            let (from, to) = (first + locals.start, first + locals.end - 1);
+            let what = format!("the lists of the vertices from {from} to {to}");
+            return Err(damaged(&self.extent, offset, &what, "their sum"));
+        }
+        Ok(Looked { heads, with_tombstones })
+    }
+
+    /// Counts the words of a list. Returns whether there are tombstones.
+    fn count_list(&self, local: usize, found: &mut Found) -> bool {
+        let Place { start, len } = self.rows[local];
+        let words = self.extent.words(self.shape.words_range(start..start + len));
+        let vertex = self.first_vertex() + local as u32;
+        let before = found.tombstones;
+        for (place, word) in (0..).zip(words) {
+            let word = word.load(Relaxed);
+            found.sum = found.sum.wrapping_add(mix(local, place, word));
+            // Where there are weights, every other word is one.
+            if place & (self.shape.entry_words - 1) == 0 {
+                found.tombstones += u32::from(word & DELETION != 0);
+                found.loops += loops_in(word, vertex);
+            }
+        }
+        found.tombstones > before
+    }
+
+    /// Counts the entries of a section's edge log. Returns where its lists are in it.
+    fn count_log(
+        &self,
+        number: usize,
+        found: &mut Found,
+        with_tombstones: &mut Vec<usize>,
+    ) -> Result<Vec<Logged>> {
+        let Self { extent, shape, .. } = self;
+        let locals = shape.locals(number..number + 1);
+        let count = usize::from(self.sections[number].log_count);
         let mut heads = vec![Logged::default(); locals.len()];
-        for (place, entry) in (1..).zip(extent.log(&shape, number, count)) {
+        for (place, entry) in (1..).zip(extent.log(shape, number, count)) {
             let local = entry.local();
             let damage = || {
                 let offset = shape.log_range(number, place as usize - 1..place as usize).start;
-                damaged(&extent, offset, "an entry of an edge log", "one of its section")
+                let first = self.first_vertex() as usize + locals.start;
+                let what = format!("an entry of the edge log of the vertices from {first} on");
+                damaged(extent, offset, &what, "one of its section")
             };
             let logged = local.checked_sub(locals.start).and_then(|index| heads.get_mut(index));
             let logged = logged.ok_or_else(damage)?;
             if entry.previous() != logged.head {
                 return Err(damage());
             }
-            let before = self.rows[local].len + u32::from(logged.count) * entry_words;
+            let before = self.rows[local].len + u32::from(logged.count) * shape.entry_words;
             for (index, word) in (before..).zip(entry.words()) {
-                sum = sum.wrapping_add(mix(local, index, word.load(Relaxed)));
+                found.sum = found.sum.wrapping_add(mix(local, index, word.load(Relaxed)));
             }
             *logged = Logged { head: place, count: logged.count + 1 };
             let neighbor = entry.words()[0].load(Relaxed);
-            loop_count += loops_in(neighbor, first_vertex + local as u32);
+            found.loops += loops_in(neighbor, self.first_vertex() + local as u32);
             if neighbor & DELETION != 0 {
-                tombstone_count += 1;
+                found.tombstones += 1;
                 with_tombstones.push(local);
             }
         }
-        for (row, logged) in self.rows[locals.clone()].iter_mut().zip(&heads) {
+        Ok(heads)
+    }
+
+    /// Takes over what was found out of a section that is whole.
+    fn adopt_looked(&mut self, number: usize, Looked { heads, with_tombstones }: Looked) {
+        let locals = self.shape.locals(number..number + 1);
+        for (row, logged) in self.rows[locals].iter_mut().zip(&heads) {
             row.start |= if logged.count > 0 { IS_LOGGED } else { 0 };
         }
         let section = &mut self.sections[number];
-        section.heads = (count > 0).then(|| heads.into());
-        let is_counted =
-            tombstone_count == section.tombstones && loop_count == i64::from(section.loops);
-        if !extent.region.matches(Site::ListSum, section.sum, sum) || !is_counted {
-            let start = self.rows[locals.start].start & !IS_LOGGED;
-            let offset = shape.words_range(start..start).start;
-            return Err(damaged(&extent, offset, "a section's lists", "their sum"));
-        }
+        section.heads = (section.log_count > 0).then(|| heads.into());
         for local in with_tombstones {
             self.rows[local].len |= IS_WORN;
             let degree = self.live_entries(local).len();
             self.worn.insert(local as u32, degree as u32);
         }
-        Ok(())
     }
+}
+
+/// What the words of a section's lists add up to.
+#[derive(Default)]
+struct Found {
+    sum: u64,
+    tombstones: u32,
+    loops: i64,
+}
+
+/// What memory keeps of a section whose lists are whole.
+struct Looked {
+    heads: Vec<Logged>,
+    /// By local vertex of the array.
+    with_tombstones: Vec<usize>,
 }
 
 /// Returns the words of a section's lists, those in the edge log included.

@@ -22,7 +22,7 @@ const COMPACTION_PASSES_MAX: u32 = 64;
 pub(super) struct Rewriting {
     why: Why,
     /// Where the next group begins.
-    next_shard: usize,
+    pub next_shard: usize,
     pub done: Compaction,
 }
 
@@ -35,7 +35,7 @@ impl Rewriting {
 /// Writes every array anew that has deletions or entries in edge logs.
 ///
 /// # Errors
-/// `NoSpace` if the medium has no room for one; the others are done.
+/// `NoSpace` if the medium has no room for one, `Corruption` if one is damaged; the others are done.
 pub(super) fn compact(core: &Core<Pma>) -> Result<Compaction> {
     core.check_writable()?;
     core.refuse_if_failed()?;
@@ -72,7 +72,8 @@ fn rewrite_all(
             return outcome;
         }
         match core.layout.rewrite(&mut archive, rewriting, is_due) {
-            Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
+            // What is damaged stays as it is.
+            Err(error @ (Error::NoSpace { .. } | Error::Corruption { .. })) => outcome = Err(error),
             done => done?,
         }
     }

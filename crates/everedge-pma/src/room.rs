@@ -33,6 +33,8 @@ use everedge_medium::Region;
 /// Lists of an array may have so many words before insertions are refused: the rest is for what is
 /// logged by then.
 const WORDS_MAX: u64 = CAPACITY_MAX as u64 / 2;
+/// A batch may add this share of that to one array: others may be logged beside it.
+const BATCH_SHARE: (u64, u64) = (3, 4);
 /// An array that grows leaves a place that is too short for the next. Another one beside that place is
 /// moved then, so that both make a longer one (`joining.rs`): that takes a place too.
 const PLACES: u64 = 2;
@@ -57,6 +59,9 @@ pub(super) struct Room {
     salt: u32,
     /// Bytes that an update adds to all its lists.
     update_bytes: u64,
+    /// Words of an entry.
+    entry_words: u64,
+    directed: bool,
     /// Held while an array is written into the place that is kept for one.
     turn: Mutex<()>,
     /// Memory for arrays that find no room, while there are some.
@@ -146,6 +151,8 @@ impl Room {
             space,
             salt,
             update_bytes,
+            entry_words: options.entry_words() as u64,
+            directed: options.directed,
             turn: Mutex::default(),
             memory: Mutex::default(),
             needs: Mutex::new(needs),
@@ -307,6 +314,30 @@ impl Room {
         Ok(())
     }
 
+    /// Before updates are logged that insert something: refuses those that are too many for one array, as
+    /// which they could not be archived.
+    ///
+    /// Cost: none, but for a batch of more than a hundred million updates.
+    ///
+    /// # Errors
+    /// `InvalidInput` if they are.
+    pub(super) fn check_length(&self, updates: &[u32]) -> Result<()> {
+        let most = self.words_max.load(Relaxed) / BATCH_SHARE.1 * BATCH_SHARE.0;
+        // Of undirected edges both ends may be in one array.
+        let words_max = self.entry_words * if self.directed { 1 } else { 2 };
+        if updates.len() as u64 / 2 * words_max <= most {
+            return Ok(());
+        }
+        let words = self.entry_words * longest_part(updates, self.directed);
+        if words <= most {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "the batch has {words} words for the lists of 4096 vertices whose ids follow each other; the \
+             layout `pma` takes {most} at a time: divide the batch"
+        )))
+    }
+
     /// Reserves what insertions need, and some units more.
     fn reserve(&self, more: u64) -> Result<()> {
         let Needs { units, longest, without_gaps, .. } = *self.needs.lock();
@@ -329,8 +360,7 @@ impl Room {
             return Ok(());
         }
         let mut named = self.named.lock();
-        let shards = updates.iter().map(|word| (word & MAX_VERTEX_ID) as usize / SHARD_SPAN);
-        let new: Vec<usize> = shards.filter(|&shard| named.add(shard)).collect();
+        let new: Vec<usize> = shards_of(updates).filter(|&shard| named.add(shard)).collect();
         if new.is_empty() {
             return Ok(());
         }
@@ -343,6 +373,21 @@ impl Room {
         named.expected.extend(new);
         self.note_named(&named);
         Ok(())
+    }
+
+    /// After updates were not logged, and all that was logged is archived: takes back what was reserved for
+    /// arrays that are not made.
+    pub(super) fn forget(&self, updates: &[u32]) {
+        let mut named = self.named.lock();
+        if named.expected.is_empty() {
+            return;
+        }
+        for shard in shards_of(updates) {
+            if named.expected.remove(&shard) {
+                named.remove(shard);
+            }
+        }
+        self.note_named(&named);
     }
 
     /// Notes which shards have arrays.
@@ -366,5 +411,38 @@ impl Room {
     #[cfg(test)]
     pub(super) fn limit_words(&self, words_max: u64) {
         self.words_max.store(words_max, Relaxed);
+    }
+}
+
+/// Returns the shards that updates name, some of them often.
+fn shards_of(updates: &[u32]) -> impl Iterator<Item = usize> {
+    updates.iter().map(|word| (word & MAX_VERTEX_ID) as usize / SHARD_SPAN)
+}
+
+/// Returns how many entries updates, of two words each, add to one array at most: in directed graphs each
+/// direction has its own.
+fn longest_part(updates: &[u32], directed: bool) -> u64 {
+    let mut counts: [Vec<u64>; 2] = Default::default();
+    for (index, shard) in shards_of(updates).enumerate() {
+        let counts = &mut counts[if directed { index % 2 } else { 0 }];
+        if counts.len() <= shard {
+            counts.resize(shard + 1, 0);
+        }
+        counts[shard] += 1;
+    }
+    counts.into_iter().flatten().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_part_of_a_batch_is_counted_by_array() {
+        let next = SHARD_SPAN as u32;
+        let updates = [0, next, 1, next + 1, 2, 3, next, next];
+        assert_eq!(longest_part(&updates, true), 3);
+        assert_eq!(longest_part(&updates, false), 4);
+        assert_eq!(longest_part(&[], true), 0);
     }
 }

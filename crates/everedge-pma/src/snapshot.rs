@@ -35,16 +35,11 @@ pub(super) use PmaSnapshot as Snapshot;
 frozen_view!(PmaSnapshot);
 
 impl Snapshot {
-    pub(super) fn new(archive: &Archive<Pma>, options: &GraphOptions) -> Self {
+    /// Returns the view of an archive that has so many edges beside those of the log.
+    pub(super) fn new(archive: &Archive<Pma>, options: &GraphOptions, direct: u64) -> Self {
         let shards = archive.shards.clone();
-        Self {
-            totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
-            shards,
-        }
-    }
-
-    pub(super) fn shards(&self) -> &[Arc<Shard>] {
-        &self.shards
+        let sequence = archive.next_sequence + direct;
+        Self { totals: Totals::of(options, sequence, shards.iter().map(|s| s.totals())), shards }
     }
 
     #[inline]

@@ -117,7 +117,8 @@ fn count(folder: &Path, layout: Layout, work: &str) -> Result<u64> {
     command.arg(env::current_exe()?).arg(folder).args([&layout.to_string(), work]);
     let outcome = command.output().map_err(|error| format!("cannot start valgrind: {error}"))?;
     let said = String::from_utf8_lossy(&outcome.stderr);
-    let refs = said.lines().find_map(|line| line.split_once("I   refs:").or(line.split_once("I refs:")));
+    let refs =
+        said.lines().find_map(|line| line.split_once("I   refs:").or(line.split_once("I refs:")));
     match refs {
         Some((_, digits)) if outcome.status.success() => {
             Ok(digits.chars().filter(char::is_ascii_digit).collect::<String>().parse()?)

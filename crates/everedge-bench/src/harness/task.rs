@@ -109,7 +109,8 @@ impl Task {
             let generator = graph.generator(*scale, self.degree, 1)?;
             return Ok(generator.edges(0..generator.edge_count()));
         };
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes =
+            std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let (pairs, rest) = bytes.as_chunks::<8>();
         ensure!(rest.is_empty(), "{} has no whole number of pairs of 4 bytes", path.display());
         let id = |bytes: &[u8]| VertexId::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);

@@ -1,5 +1,5 @@
 //! Damaged files: an error that names file and offset, or the graph as it was; never a panic, a
-//! hang or a wrong answer.
+//! hang or a wrong answer. So it is each time somebody looks, and after a write.
 //!
 //! `EVEREDGE_DAMAGE_STRIDE` sets every how many bytes one is flipped (1: all).
 
@@ -8,6 +8,7 @@ use everedge_adjacency::AdjacencyOptions;
 use everedge_live::{Error, IdKind, Phases};
 use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::{PmaOptions, VertexArray};
+use std::cell::Cell;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use tempfile::TempDir;
 use crate::adjacency_crash::subject::{State, Store};
 use crate::battery::{ablated, small};
 use crate::live::LiveGraph;
-use crate::model::{Model, Random, batch_of};
+use crate::model::{Model, Picture, Random, Update, batch_of};
 
 /// The files of a graph.
 fn files(options: &GraphOptions) -> Vec<&'static str> {
@@ -40,7 +41,16 @@ struct Victim {
     states: Vec<State>,
     options: GraphOptions,
     is_closed: bool,
+    /// Its files as they were.
+    files: Vec<(&'static str, Vec<u8>)>,
+    /// A batch that comes next, and what it leads to.
+    next: (Vec<Update>, Picture),
+    /// How often it was damaged.
+    turn: Cell<usize>,
 }
+
+/// After each so manieth damage the graph is written to.
+const WRITTEN_EVERY: usize = 8;
 
 impl Victim {
     fn new(layout: Layout, is_closed: bool, shape: u64) -> Victim {
@@ -85,7 +95,72 @@ impl Victim {
         if is_closed {
             store.graph.close().unwrap();
         }
-        Victim { home, states, options, is_closed }
+        let next = random.updates(12, names.len() as u64, 4);
+        model.apply(&next);
+        let mut victim = Victim {
+            home,
+            states,
+            options,
+            is_closed,
+            files: Vec::new(),
+            next: (next, model.picture()),
+            turn: Cell::new(shape as usize),
+        };
+        let good = |name| (name, fs::read(victim.file(name)).unwrap());
+        victim.files = files(&victim.options).into_iter().map(good).collect();
+        victim
+    }
+
+    fn open(&self, access: Access) -> Result<LiveGraph, Error> {
+        let path = self.home.path().join("g");
+        let volume = Volume::open(&path, self.options.volume(false), access)?;
+        LiveGraph::open(volume, self.options.layout)
+    }
+
+    /// Looks more than once at what is there: each time it is what it was. Returns whether damage is
+    /// found.
+    fn look_again(&self) -> bool {
+        let Ok(graph) = self.open(Access::Read) else { return true };
+        let is_found = graph.snapshot().is_err();
+        assert_eq!(graph.snapshot().is_err(), is_found, "the second view");
+        let verification = graph.verify();
+        let is_named = verification.is_err() || !verification.unwrap().problems.is_empty();
+        assert_eq!(is_named, is_found, "verification after views");
+        let (_, problems) = graph.salvage().unwrap();
+        assert_eq!(!problems.is_empty(), is_found, "what is salvaged: {problems:?}");
+        drop(graph);
+        let verification = self.open(Access::Read).unwrap().verify();
+        let is_named = verification.is_err() || !verification.unwrap().problems.is_empty();
+        assert_eq!(is_named, is_found, "verification before views");
+        is_found
+    }
+
+    /// Writes to what is there, and opens it again: what was acknowledged is there, and nothing else, or
+    /// the damage is still found.
+    fn write_and_open(&self, is_found: bool) {
+        let Ok(graph) = self.open(Access::Write) else { return assert!(is_found) };
+        let (updates, after) = &self.next;
+        let outcome = graph.apply(&batch_of(updates, self.options.weighted));
+        match self.turn.get() / WRITTEN_EVERY % 2 {
+            0 => drop(graph.close()),
+            _ => drop(graph),
+        }
+        let opened = self.open(Access::Write);
+        let view = opened.and_then(|graph| graph.snapshot());
+        match (&outcome, view) {
+            (Ok(()), Ok(view)) => view.picture(&self.options).assert_equals(after, "after a write"),
+            (Err(_), Ok(view)) => {
+                let last = &self.states.last().expect("a state").picture;
+                view.picture(&self.options).assert_equals(last, "after a refused write");
+            }
+            (Err(_), Err(_)) => assert!(is_found),
+            (Ok(()), Err(error)) => panic!("acknowledged, and then: {error}"),
+        }
+    }
+
+    /// Puts all files back that a write has changed.
+    fn put_back(&self) {
+        self.files.iter().for_each(|(name, good)| self.put(name, good));
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -120,7 +195,16 @@ impl Victim {
     fn check(&self, name: &str, good: &[u8], bytes: &[u8], what: &str) -> bool {
         self.put(name, bytes);
         let outcome = catch_unwind(AssertUnwindSafe(|| self.outcome()));
+        let looks = catch_unwind(AssertUnwindSafe(|| {
+            let is_found = self.look_again();
+            self.turn.set(self.turn.get() + 1);
+            if self.turn.get().is_multiple_of(WRITTEN_EVERY) {
+                self.write_and_open(is_found);
+                self.put_back();
+            }
+        }));
         self.put(name, good);
+        assert!(looks.is_ok(), "{what}: a second look or a write");
         match outcome {
             Err(_) => panic!("{what}: a panic"),
             Ok(Err(error)) => {
@@ -202,6 +286,7 @@ fn flipped_bytes_are_found_or_dead() {
         }
     });
     println!("flips={flips} errors={found} wrong=0");
+    assert!(100 * found >= 23 * flips as u64, "{found} of {flips} are found");
 }
 
 #[test]
@@ -227,6 +312,7 @@ fn cut_files_are_found() {
         }
     });
     println!("cuts={cuts} errors={found} wrong=0");
+    assert!(100 * found >= 49 * cuts as u64, "{found} of {cuts} are found");
 }
 
 #[test]
@@ -253,6 +339,7 @@ fn zeroed_swapped_and_copied_units_are_found_or_dead() {
         }
     });
     println!("units={changes} errors={found} wrong=0");
+    assert!(100 * found >= 31 * changes, "{found} of {changes} are found");
 }
 
 /// Nothing tells a damaged last record from a torn one: the batch is dropped, wholly.

@@ -125,6 +125,36 @@ fn a_full_medium_keeps_what_pma_acknowledged() {
     fill_each(shapes(Layout::Pma).into_iter(), MEDIUM_MIB, |options| options);
 }
 
+/// A batch that the log has no room for leaves none of what was reserved for the shards that it names.
+#[test]
+fn refused_batches_leave_the_room_of_new_shards() {
+    const SHARDS: u32 = 15;
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), 16) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let options = GraphOptions {
+        layout: Layout::Pma,
+        medium: MediumKind::File,
+        log_bytes: 1 << 20,
+        ..GraphOptions::default()
+    };
+    let path = home.path().join("g");
+    let volume = Volume::create(&path, options.volume(false)).expect("a volume");
+    let graph = LiveGraph::create(volume, &options).expect("a graph");
+    graph.insert(&[(0, 1)], None).expect("room for an edge");
+    for call in 0..8 {
+        let new = |i: u32| (1 + call * SHARDS + i % SHARDS) * 4096;
+        let edges: Vec<_> = (0..1 << 20).map(|i| (0, new(i))).collect();
+        let outcome = graph.insert(&edges, None);
+        assert!(matches!(outcome, Err(Error::NoSpace { .. })), "{outcome:?}");
+        let few: Vec<_> = (0..100).map(|i| (0, i)).collect();
+        graph.insert(&few, None).unwrap_or_else(|error| panic!("after {call} calls: {error}"));
+    }
+    assert_eq!(graph.snapshot().expect("a snapshot").edge_count(), 801);
+}
+
 /// Flushing that fails leaves buffers as they are, which are all that there is of some edges.
 #[test]
 fn a_full_medium_keeps_what_is_in_buffers_only() {

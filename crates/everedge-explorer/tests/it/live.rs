@@ -114,6 +114,20 @@ impl LiveGraph {
         })
     }
 
+    /// Returns a view of what is whole, and what is not.
+    pub(crate) fn salvage(&self) -> Result<(View, Vec<String>)> {
+        Ok(match self {
+            Self::Adjacency(graph) => {
+                let (view, problems) = graph.salvage()?;
+                (View::Adjacency(Box::new(view)), problems)
+            }
+            Self::Pma(graph) => {
+                let (view, problems) = graph.salvage()?;
+                (View::Pma(view), problems)
+            }
+        })
+    }
+
     pub(crate) fn changes(&self) -> Result<Changes> {
         with_graph!(self, graph => graph.changes())
     }

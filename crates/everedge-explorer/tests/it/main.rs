@@ -6,6 +6,7 @@ mod battery;
 mod big;
 mod callers_pool;
 mod damage;
+mod damaged_lists;
 mod disk;
 mod explorer;
 mod forked;

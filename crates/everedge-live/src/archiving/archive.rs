@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use everedge_core::par::{self, PerThread};
 
+use super::damage::Lacking;
 use super::deal::deal;
 use super::divide::{SIDES, Scattered, Scratch, Sorter};
 use super::layout::{Layout, Parts, RoundContext, Taken};
@@ -46,6 +47,8 @@ pub struct Archive<L: Layout> {
     /// The number of the last checkpoint: an anchor that counts on saved shards.
     epoch: u32,
     scratch: Scratch,
+    /// Shards that lack what the log has for them.
+    pub(super) lacking: Lacking,
     /// How many updates each thread has archived, both ends of an edge counted.
     pub shares: Vec<u64>,
 }
@@ -64,6 +67,7 @@ impl<L: Layout> Archive<L> {
             is_replaying: false,
             epoch,
             scratch: Scratch::default(),
+            lacking: Lacking::default(),
             shares: Vec::new(),
         }
     }
@@ -83,7 +87,7 @@ impl<L: Layout> Archive<L> {
         *unsaved = (*unsaved).min(sequence);
     }
 
-    /// Archives what opening found in the log.
+    /// Archives what opening found in the log, but for what damaged shards should take (G2).
     ///
     /// # Errors
     /// As [`Layout::take`].
@@ -174,7 +178,7 @@ impl<L: Layout> Archive<L> {
         let updates = (context.end_sequence - context.first_sequence) as u32;
         let group_len = tasks.len().div_ceil(layout.group_count(updates)).max(1);
         let outcome = tasks.chunks_mut(group_len).try_for_each(|group| {
-            let taken = take_tasks(layout, context, scattered, group, &workers);
+            let taken = take_tasks(layout, context, scattered, group, (&workers, &self.lacking));
             layout.end_group();
             taken
         });
@@ -207,10 +211,11 @@ impl<L: Layout> Archive<L> {
             let (number, local) = (vertex as usize / SHARD_SPAN, vertex as usize % SHARD_SPAN);
             self.grow(number + 1);
             let holds_it = L::opened_sequence(&self.shards[number]) > sequence;
-            if !(self.is_replaying && holds_it) {
+            if !(self.is_replaying && (holds_it || self.lacking.has(number))) {
                 self.unsaved[number] = self.unsaved[number].min(sequence);
-                let shard = own(layout, number, &mut self.shards[number])?;
-                layout.take_vertex(&context, shard, local, mark == 0)?;
+                let taken = own(layout, number, &mut self.shards[number])
+                    .and_then(|shard| layout.take_vertex(&context, shard, local, mark == 0));
+                whole_or_lacking(&context, &self.lacking, number, taken)?;
             }
         }
         layout.end_group();
@@ -267,6 +272,11 @@ impl<L: Layout> Archive<L> {
             self.next_sequence - unsaved.first().map_or(self.next_sequence, |u| u.0) < young;
         let count = if is_early { overdue } else { overdue.max(share).min(unsaved.len()) };
         unsaved.into_iter().take(count).map(|(_, number)| number).collect()
+    }
+
+    /// Returns why some shards lack what the log has for them: for each the damage that was found.
+    pub fn lacking(&self) -> Vec<(usize, Error)> {
+        self.lacking.all()
     }
 
     /// Whether a shard has something that it was not saved with.
@@ -347,7 +357,7 @@ fn take_tasks<L: Layout>(
     context: &RoundContext,
     scattered: &Scattered,
     tasks: &mut [Task<L>],
-    workers: &PerThread<Worker>,
+    (workers, lacking): (&PerThread<Worker>, &Lacking),
 ) -> Result<()> {
     let passes = if layout.divides_sides() { SIDES } else { 1 };
     for pass in 0..passes {
@@ -359,12 +369,19 @@ fn take_tasks<L: Layout>(
         let homes: Vec<usize> = tasks.iter().enumerate().map(home).collect();
         let take = |index: usize, task: &mut [Task<L>]| -> Result<()> {
             for (number, shared) in &mut task[0] {
-                let shard = own(layout, *number, shared)?;
-                workers.with(|Worker { sorters, update_count }| {
-                    *update_count += scattered.update_count_of(*number, sides(index));
-                    let (number, sides) = (*number, sides(index));
-                    layout.take(context, shard, Parts { scattered, number, sides, sorters })
-                })?;
+                let number = *number;
+                if context.is_replaying && lacking.has(number) {
+                    continue;
+                }
+                let take = |shard: &mut L::Shard| {
+                    workers.with(|Worker { sorters, update_count }| {
+                        *update_count += scattered.update_count_of(number, sides(index));
+                        let sides = sides(index);
+                        layout.take(context, shard, Parts { scattered, number, sides, sorters })
+                    })
+                };
+                let taken = own(layout, number, shared).and_then(take);
+                whole_or_lacking(context, lacking, number, taken)?;
             }
             drained(layout)
         };
@@ -374,6 +391,22 @@ fn take_tasks<L: Layout>(
             .collect::<Result<()>>()?;
     }
     Ok(())
+}
+
+/// Notes a shard that a replay finds damaged: the rest of the graph is read all the same.
+fn whole_or_lacking(
+    context: &RoundContext,
+    lacking: &Lacking,
+    number: usize,
+    taken: Result<()>,
+) -> Result<()> {
+    match taken {
+        Err(error @ Error::Corruption { .. }) if context.is_replaying => {
+            lacking.note(number, error);
+            Ok(())
+        }
+        taken => taken,
+    }
 }
 
 fn drained<L: Layout>(layout: &L) -> Result<()> {

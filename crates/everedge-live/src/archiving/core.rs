@@ -1,14 +1,15 @@
 //! What writers, readers and the archiving thread of a graph share.
 
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use everedge_core::par::Alone;
+use everedge_core::par::{self, Alone};
 use everedge_core::{Edge, watch};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::archive::Archive;
+use super::damage::Unseen;
 use super::layout::{Layout, Taken};
 use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog, LINE_BYTES};
@@ -40,8 +41,8 @@ pub struct Core<L: Layout> {
     /// Where batches commit.
     pub log: EdgeLog,
     archive: Mutex<Archive<L>>,
-    /// Whether opening has left the archive to be read by its first use.
-    is_unread: AtomicBool,
+    /// What nobody has looked at since opening.
+    unseen: Unseen,
     /// Why archiving failed; from then on there are no writes.
     failure: OnceLock<String>,
 }
@@ -55,18 +56,19 @@ impl<L: Layout> Core<L> {
         log: EdgeLog,
         archive: Archive<L>,
     ) -> Self {
-        let (archive, failure) = (Mutex::new(archive), OnceLock::new());
         log.leave_room_for(layout.lists());
-        let is_unread = AtomicBool::new(false);
-        Self { volume, manifest, layout, log, archive, is_unread, failure }
+        let (unseen, failure) = (Unseen::default(), OnceLock::new());
+        let archive = Mutex::new(archive);
+        let core = Self { volume, manifest, layout, log, archive, unseen, failure };
+        core.note_read(&core.archive.lock());
+        core
     }
 
     /// Returns the graph whose archive [`Layout::read_archive`] reads when somebody first writes or
     /// asks for a view.
     pub fn unread(volume: Volume, manifest: Manifest<L::Options>, layout: L, log: EdgeLog) -> Self {
         let core = Self::new(volume, manifest, layout, log, Archive::new(Vec::new(), 0, 0));
-        core.is_unread.store(true, Ordering::Relaxed);
-        core
+        Self { unseen: Unseen::unread(), ..core }
     }
 
     /// Makes a batch durable, as far as the graph's durability asks for it; `is_alone` says that the
@@ -77,13 +79,14 @@ impl<L: Layout> Core<L> {
         }
         self.refuse_if_failed()?;
         self.check_batch(batch)?;
-        self.read_if_unread()?;
+        self.look_at(batch.updates())?;
         let log = &self.log;
         log.begin_writing()?;
         if !batch.only_takes_away() {
             self.make_room(batch.updates(), batch.vertex_bound())?;
         }
-        let (position, untaken) = self.append(batch, is_alone)?;
+        let appended = self.append(batch, is_alone);
+        let (position, untaken) = appended.inspect_err(|_| self.forget_room(batch))?;
         if self.layout.options().durability != Durability::None {
             log.make_durable(position)?;
         }
@@ -105,7 +108,7 @@ impl<L: Layout> Core<L> {
             return Ok(None);
         }
         self.refuse_if_failed()?;
-        self.read_if_unread()?;
+        self.look_at(&[src, dst])?;
         log.begin_writing()?;
         if src & DELETION == 0 {
             self.make_room(&[src, dst], src.max(dst) + 1)?;
@@ -116,12 +119,53 @@ impl<L: Layout> Core<L> {
         }
     }
 
-    /// Before something is logged: what is damaged takes nothing in.
-    fn read_if_unread(&self) -> Result<()> {
-        match self.is_unread.load(Ordering::Acquire) {
-            true => self.settled().map(drop),
-            false => Ok(()),
+    /// Before updates are logged, of two words each: what is damaged takes nothing in (G1).
+    #[inline]
+    fn look_at(&self, updates: &[u32]) -> Result<()> {
+        match self.unseen.is_nothing() {
+            true => Ok(()),
+            false => self.look_closer(updates),
         }
+    }
+
+    #[cold]
+    fn look_closer(&self, updates: &[u32]) -> Result<()> {
+        if self.unseen.is_unread() {
+            drop(self.settled()?);
+            self.refuse_if_failed()?;
+        }
+        let named = self.unseen.named_by(updates);
+        if named.is_empty() {
+            return Ok(());
+        }
+        let mut archive = self.archive();
+        let is_named = |(number, _): &(usize, _)| named.binary_search(number).is_ok();
+        let mut shards: Vec<_> = archive.shards.iter_mut().enumerate().filter(is_named).collect();
+        let see = |_: usize, shard: &mut [(usize, &mut Arc<L::Shard>)]| {
+            let (number, shard) = &mut shard[0];
+            self.layout.see(shard).map(|()| self.unseen.note_seen(*number))
+        };
+        par::map_chunks_mut(&mut shards, 1, see).into_iter().collect()
+    }
+
+    /// Notes what is still to be looked at of an archive that was read, and whether what the log has for
+    /// it waits there for good (G2).
+    fn note_read(&self, archive: &Archive<L>) {
+        self.unseen.note_read(archive.shards.iter().map(|shard| L::is_unseen(shard)));
+        if let Err(error) = archive.lacking.refuse() {
+            self.fail(&error);
+        }
+    }
+
+    /// Returns a frozen view of what is archived.
+    ///
+    /// # Errors
+    /// `Corruption` if what it would read is damaged.
+    pub fn view(&self, archive: &mut Archive<L>) -> Result<L::Snapshot> {
+        archive.lacking.refuse()?;
+        let snapshot = self.layout.snapshot(archive)?;
+        self.unseen.note_all_seen();
+        Ok(snapshot)
     }
 
     /// Before an insertion is logged: makes sure that it will find room. What the log holds may need
@@ -136,6 +180,13 @@ impl<L: Layout> Core<L> {
                 self.layout.make_room(updates, vertex_bound)
             }
             outcome => outcome,
+        }
+    }
+
+    /// After a batch was not logged: nothing is kept for it.
+    fn forget_room(&self, batch: &Batch) {
+        if let Ok(_archive) = self.settled() {
+            self.layout.forget_room(batch.updates());
         }
     }
 
@@ -284,6 +335,45 @@ impl<L: Layout> Core<L> {
         Held { archive: self.archive.lock(), _alone: alone }
     }
 
+    /// Returns a frozen view in which damaged shards have their vertices and no lists, and by their numbers
+    /// what is damaged of them.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for it.
+    pub(super) fn salvage(
+        &self,
+        archive: &mut Archive<L>,
+    ) -> Result<(L::Snapshot, BTreeMap<usize, Error>)> {
+        let mut shards: Vec<_> = archive.shards.iter_mut().enumerate().collect();
+        let see = |_: usize, shard: &mut [(usize, &mut Arc<L::Shard>)]| {
+            let (number, shard) = &mut shard[0];
+            (*number, self.layout.see(shard))
+        };
+        let mut damage = BTreeMap::new();
+        for (number, seen) in par::map_chunks_mut(&mut shards, 1, see) {
+            match seen {
+                Ok(()) => {}
+                Err(error @ Error::Corruption { .. }) => drop(damage.insert(number, error)),
+                Err(error) => return Err(error),
+            }
+        }
+        damage.extend(archive.lacking());
+        let empty = |&number: &usize| {
+            let emptied = self.layout.emptied(number, &archive.shards[number])?;
+            Ok((number, Arc::new(emptied)))
+        };
+        let mut others = damage.keys().map(empty).collect::<Result<Vec<_>>>()?;
+        let mut swap = |archive: &mut Archive<L>| {
+            for (number, shard) in &mut others {
+                std::mem::swap(&mut archive.shards[*number], shard);
+            }
+        };
+        swap(archive);
+        let snapshot = self.layout.snapshot(archive);
+        swap(archive);
+        Ok((snapshot?, damage))
+    }
+
     /// Archives all acknowledged batches. Returns what is archived, until others go on.
     ///
     /// # Errors
@@ -315,9 +405,9 @@ impl<L: Layout> Core<L> {
     /// Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive
     /// torn, and nobody reads it then.
     fn settle(&self, archive: &mut Archive<L>) -> Result<()> {
-        if self.is_unread.load(Ordering::Acquire) {
+        if self.unseen.is_unread() {
             self.layout.read_archive(archive, &self.log, self.volume.access())?;
-            self.is_unread.store(false, Ordering::Release);
+            self.note_read(archive);
         }
         match self.refuse_if_failed() {
             Ok(()) => self.log.make_all_durable().inspect_err(|error| self.fail(error))?,
@@ -423,9 +513,10 @@ impl<L: Layout> Core<L> {
         done
     }
 
-    /// Refuses later writes after an error, unless the medium was only full.
+    /// Refuses later writes after an error, unless the medium was only full, or something was found
+    /// damaged before it was changed.
     pub fn fail_unless_full(&self, error: &Error) {
-        if !matches!(error, Error::NoSpace { .. }) {
+        if !matches!(error, Error::NoSpace { .. } | Error::Corruption { .. }) {
             self.fail(error);
         }
     }

@@ -26,7 +26,8 @@ pub struct Totals {
     pub vertex_count: u32,
     /// How many edges there are; an undirected one counts once.
     pub edge_count: u64,
-    /// How many updates were applied before the view was taken.
+    /// How many updates were applied before the view was taken, and edges that were stored without the
+    /// log.
     pub sequence: u64,
     /// Whether edges have a direction.
     pub directed: bool,
@@ -84,7 +85,8 @@ impl Totals {
 macro_rules! frozen_view {
     ($snapshot:ident) => {
         impl $snapshot {
-            /// Returns how many updates were applied before this view was taken.
+            /// Returns how many updates were applied before this view was taken; an edge that was stored
+            /// without the log is one.
             pub fn sequence(&self) -> u64 {
                 self.totals.sequence
             }

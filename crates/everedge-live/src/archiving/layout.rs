@@ -131,6 +131,10 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// `NoSpace` if the medium is full.
     fn make_room(&self, updates: &[u32], vertex_bound: u32) -> Result<()>;
 
+    /// After updates were not logged that room was made for, and all that was logged is archived: what only
+    /// they need is not needed.
+    fn forget_room(&self, _updates: &[u32]) {}
+
     /// Returns a copy of a shard that changes by itself.
     ///
     /// # Errors
@@ -142,6 +146,22 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// # Errors
     /// `Corruption` if its bytes on the medium are damaged; `NoSpace` if there is no memory.
     fn prepare(&self, number: usize, shard: &mut Self::Shard) -> Result<()>;
+
+    /// Whether there is something of a shard that was not looked at since opening.
+    fn is_unseen(shard: &Self::Shard) -> bool;
+
+    /// Looks at all of a shard that was not looked at since opening.
+    ///
+    /// # Errors
+    /// `Corruption` if its bytes on the medium are damaged: it is looked at again then when somebody asks.
+    /// `NoSpace` if there is no memory.
+    fn see(&self, shard: &mut Arc<Self::Shard>) -> Result<()>;
+
+    /// Returns the shard number `number` without lists: its vertices only.
+    ///
+    /// # Errors
+    /// `NoSpace` if there is no memory for it.
+    fn emptied(&self, number: usize, shard: &Self::Shard) -> Result<Self::Shard>;
 
     /// Applies a round's updates to a shard.
     ///

@@ -7,6 +7,7 @@ use everedge_core::{Edge, GraphView, MAX_VERTEX_ID, VertexId};
 use super::core::Core;
 use super::layout::Layout;
 use super::phases::Archiver;
+use super::shard::SHARD_SPAN;
 use crate::Result;
 use crate::batch::Batch;
 
@@ -156,7 +157,22 @@ impl<L: Layout> Live<L> {
     /// If they cannot be archived, or what the view would read is damaged.
     pub fn snapshot(&self) -> Result<L::Snapshot> {
         let mut archive = self.core.settled()?;
-        self.core.layout.snapshot(&mut archive)
+        self.core.view(&mut archive)
+    }
+
+    /// Returns a frozen view of what is whole of all acknowledged batches, and what is not: vertices whose
+    /// lists are damaged have none.
+    ///
+    /// # Errors
+    /// If they cannot be archived.
+    pub fn salvage(&self) -> Result<(L::Snapshot, Vec<String>)> {
+        let mut archive = self.core.settled()?;
+        let (snapshot, damage) = self.core.salvage(&mut archive)?;
+        let problem = |(number, error): (usize, crate::Error)| {
+            let (first, last) = (number * SHARD_SPAN, (number + 1) * SHARD_SPAN - 1);
+            format!("the vertices from {first} to {last} have no neighbors here: {error}")
+        };
+        Ok((snapshot, damage.into_iter().map(problem).collect()))
     }
 
     /// Puts all lists in order, as a pause of the writers does.
@@ -277,6 +293,16 @@ macro_rules! live_graph {
             /// If the log's tail cannot be archived.
             pub fn snapshot(&self) -> $crate::Result<$snapshot> {
                 self.live.snapshot()
+            }
+
+            /// Returns a frozen view of what is whole of the graph, and what is damaged: vertices whose
+            /// lists are damaged, and 4,096 at a time with them, have no neighbors in it. An edge
+            /// between one of them and another vertex may be in the other's list.
+            ///
+            /// # Errors
+            /// If the log's tail cannot be archived, or what says where lists lie is damaged.
+            pub fn salvage(&self) -> $crate::Result<($snapshot, Vec<String>)> {
+                self.live.salvage()
             }
 
             /// Puts lists that were changed in order, as a pause of the writers does by itself: they

@@ -15,6 +15,7 @@ mod calls;
 #[cfg(test)]
 mod calls_model;
 mod core;
+mod damage;
 mod deal;
 mod divide;
 mod frozen;
