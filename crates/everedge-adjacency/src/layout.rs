@@ -311,7 +311,11 @@ impl Layout for Adjacency {
         Lists { spaces, bytes_per_logged: LIST_BYTES_PER_LOGGED, kept_bytes: Arc::default() }
     }
 
-    fn make_room(&self, _updates: &[u32], _vertex_bound: u32) -> Result<()> {
+    fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
+        self.images.as_ref().map_or(Ok(()), |images| images.expect(updates, vertex_bound))
+    }
+
+    fn make_room(&self) -> Result<()> {
         self.sub_graphs.make_room()
     }
 

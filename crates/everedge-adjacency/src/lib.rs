@@ -142,6 +142,8 @@ impl AdjacencyGraph {
         let (replayed_batches, replayed_updates) = log.untaken();
         let mut archive = Archive::new(shards, log.checkpoint().1, epoch as u32);
         archive.replay(&layout, &log)?;
+        let unsaved = (0..archive.shards.len()).filter(|&number| archive.is_unsaved(number));
+        layout.images.iter().for_each(|images| images.note_named(unsaved.clone()));
         let recovery = Recovery { replayed_batches, replayed_updates, ..Recovery::default() };
         Ok(Self::assemble(Core::new(volume, manifest, layout, log, archive), recovery))
     }
