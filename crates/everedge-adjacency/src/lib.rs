@@ -130,7 +130,7 @@ impl AdjacencyGraph {
         let manifest = Manifest::read(&volume)?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let partition = Partition::new(&manifest.options)?;
-        let log = EdgeLog::open_first(&volume, &Self::FILES, weighted, salt)?;
+        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
         let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
         let [count, sum, epoch] = log.checkpoint().0.layout;
         let place = (&volume, &blocks[0]);
