@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::Homes;
 use everedge_core::par::{self, PerThread};
@@ -46,8 +46,8 @@ pub(crate) struct Adjacency {
     /// None where bytes are gone with the process.
     pub images: Option<Images>,
     pub salt: u32,
-    /// Units of the largest shard with its image.
-    largest: AtomicU64,
+    /// Units of each shard with its image, as it was last saved.
+    sizes: Mutex<Vec<u64>>,
     /// Where compactions are that nobody asked for.
     passes: Passes,
     /// Why the medium did not take a block, unless it was only full.
@@ -70,7 +70,7 @@ impl Adjacency {
             pool,
             images: None,
             salt: manifest.salt(),
-            largest: AtomicU64::new(0),
+            sizes: Mutex::default(),
             passes: Passes::default(),
             failure: Mutex::default(),
             options,
@@ -144,20 +144,25 @@ impl Adjacency {
 
     /// Returns what must be free for the largest shard, and its image, to be written anew.
     fn reserve(&self) -> Room {
-        let units = self.largest.load(Relaxed);
+        let units = self.sizes.lock().iter().copied().max().unwrap_or(0);
         Room { units: units + units / 8, longest: 0 }
     }
 
     /// After opening: leaves free what the largest shard may need.
     pub(crate) fn adopt_reserve(&self, shards: &[Arc<Shard>]) {
         let image_units = |shard: &Shard| shard.unread.as_ref().map_or(0, Unread::unit_count);
-        shards.iter().for_each(|shard| self.note_size(shard, image_units(shard)));
+        let sizes = shards.iter().map(|shard| shard.placed_units() + image_units(shard));
+        *self.sizes.lock() = sizes.collect();
         self.sub_graphs.spaces().for_each(|space| space.adopt_reserve(self.reserve()));
     }
 
     /// Notes what a shard and its image, which takes so many units, need to be written anew.
-    fn note_size(&self, shard: &Shard, image_units: u64) {
-        self.largest.fetch_max(shard.placed_units() + image_units, Relaxed);
+    fn note_size(&self, number: usize, shard: &Shard, image_units: u64) {
+        let mut sizes = self.sizes.lock();
+        if sizes.len() <= number {
+            sizes.resize(number + 1, 0);
+        }
+        sizes[number] = shard.placed_units() + image_units;
     }
 
     /// Leaves free what the largest shard may need, and what the log says that no image does yet.
@@ -296,7 +301,11 @@ impl Layout for Adjacency {
         Lists { spaces, bytes_per_logged: LIST_BYTES_PER_LOGGED, kept_bytes: Arc::default() }
     }
 
-    fn make_room(&self, _updates: &[u32], _vertex_bound: u32) -> Result<()> {
+    fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
+        self.images.as_ref().map_or(Ok(()), |images| images.expect(updates, vertex_bound))
+    }
+
+    fn make_room(&self) -> Result<()> {
         self.sub_graphs.make_room()
     }
 
@@ -401,7 +410,7 @@ impl Layout for Adjacency {
             }
             buffers.with(|words| {
                 let (head_words, extents) = image::encode(shared, entry_words, words);
-                self.note_size(shared, everedge_live::image_units(words.len()));
+                self.note_size(*number, shared, everedge_live::image_units(words.len()));
                 images.store(*number, (sequence, epoch), (words, head_words), extents)
             })
         };
@@ -448,6 +457,8 @@ impl Layout for Adjacency {
 
     fn saved(&self, _epoch: u32) {
         self.images.iter().for_each(Images::adopt_next);
+        // The largest shard may have been written anew, and be smaller now.
+        self.sub_graphs.spaces().for_each(|space| space.lower_reserve(self.reserve()));
     }
 
     fn is_flush_due(&self, archive: &Archive<Self>) -> bool {

@@ -131,7 +131,7 @@ impl AdjacencyGraph {
         let manifest = Manifest::read(&volume)?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let partition = Partition::new(&manifest.options)?;
-        let log = EdgeLog::open_first(&volume, &Self::FILES, weighted, salt)?;
+        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
         let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
         let [count, sum, epoch] = log.checkpoint().0.layout;
         let place = (&volume, &blocks[0]);
@@ -143,6 +143,8 @@ impl AdjacencyGraph {
         let (replayed_batches, replayed_updates) = log.untaken();
         let mut archive = Archive::new(shards, log.checkpoint().1, epoch as u32);
         archive.replay(&layout, &log)?;
+        let unsaved = (0..archive.shards.len()).filter(|&number| archive.is_unsaved(number));
+        layout.images.iter().for_each(|images| images.note_named(unsaved.clone()));
         let recovery = Recovery { replayed_batches, replayed_updates, ..Recovery::default() };
         Ok(Self::assemble(Core::new(volume, manifest, layout, log, archive), recovery))
     }

@@ -264,7 +264,11 @@ impl Names {
         let end = state.end + 4 * frame.len() as u64;
         if end > self.region.len() {
             let ahead = (self.region.len() / 2).min(GROWTH_BYTES_MAX);
-            self.region.grow((end + ahead).next_multiple_of(FILE_BYTES_MIN))?;
+            let grow = |end: u64| self.region.grow(end.next_multiple_of(FILE_BYTES_MIN));
+            match grow(end + ahead) {
+                Err(Error::NoSpace { .. }) => grow(end)?,
+                outcome => outcome?,
+            }
         }
         self.region.store_words(state.end, &frame);
         self.region.flush(Site::Names, state.end..end);
@@ -450,6 +454,8 @@ mod tests {
     use crate::GraphOptions;
     use everedge_medium::{MediumKind, VolumeOptions};
 
+    const ENOSPC: i32 = 28;
+
     /// A layout that has no options.
     #[derive(Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Plain {}
@@ -495,6 +501,27 @@ mod tests {
         let names = Names::open(&volume, &manifest).unwrap().unwrap();
         assert_eq!(names.id_of("5"), Some(1));
         assert_eq!(names.find_integers(&[u64::MAX, 6]), [Some(0), None]);
+    }
+
+    /// The first try to grow finds no room, a smaller one does.
+    #[test]
+    fn a_name_needs_no_more_room_than_its_own() {
+        let (volume, recorder) = Volume::recorded(MediumKind::File, false);
+        let options = GraphOptions { ids: IdKind::Text, ..GraphOptions::default() };
+        let manifest: Manifest<Plain> = Manifest::new(everedge_medium::Kind::Graph, options);
+        let names = Names::create(&volume, &manifest).unwrap().unwrap();
+        for number in 0..100 {
+            // A frame of 1,024 bytes: its header, a length, the name.
+            let (name, before) = (format!("{number:1004}"), names.region.len());
+            if names.state.read().end == before {
+                recorder.fail_nth(0, ENOSPC, false);
+            }
+            names.intern_texts([name.as_str()].into_iter()).unwrap();
+            assert!(names.region.len() <= before + FILE_BYTES_MIN);
+            recorder.stop_failing();
+        }
+        drop(names);
+        assert_eq!(Names::open(&volume, &manifest).unwrap().unwrap().len(), 100);
     }
 
     #[test]

@@ -55,6 +55,8 @@ struct State {
     reserve: Room,
     /// Units beside it that what is logged may need; who takes units for that leaves none.
     logged: u64,
+    /// Units beside these that a medium must have free that was full, before it has room again.
+    margin: u64,
     /// Whether it may be taken now.
     is_reserve_open: bool,
 }
@@ -114,6 +116,7 @@ impl Space {
             missing: Room::default(),
             reserve: Room::default(),
             logged: 0,
+            margin: 0,
             is_reserve_open: false,
         };
         Self { region, state: Mutex::new(state), is_full: AtomicBool::new(false) }
@@ -164,7 +167,8 @@ impl Space {
         if self.is_full.load(Relaxed) {
             let mut state = self.state.lock();
             // A compaction may have freed some without a byte more of the medium.
-            let room = state.missing.or_more(state.needed());
+            let Room { units, longest } = state.needed();
+            let room = state.missing.or_more(Room { units: units + state.margin, longest });
             let room = room.or_more(Room { units: 0, longest: GROWTH_UNITS.start });
             self.reserve_in(&mut state, room)?;
         }
@@ -191,7 +195,7 @@ impl Space {
     /// After something found no room that need not be done: nobody waits for what it missed.
     pub fn forget_missing(&self) {
         let mut state = self.state.lock();
-        state.missing = Room::default();
+        (state.missing, state.margin) = (Room::default(), 0);
         self.is_full.store(!self.room_in(&state).has(state.reserve), Relaxed);
     }
 
@@ -199,14 +203,20 @@ impl Space {
     /// some more than the reserve is free, so that not each of them costs as much again.
     pub fn note_full(&self) {
         let mut state = self.state.lock();
-        let units = state.needed().units + self.total() / FULL_SHARE;
-        state.missing = state.missing.or_more(Room { units, longest: 0 });
+        state.margin = self.total() / FULL_SHARE;
         self.is_full.store(true, Relaxed);
     }
 
     /// Leaves so much free from now on; less, if less is free now.
     pub fn adopt_reserve(&self, reserve: Room) {
         self.state.lock().reserve = reserve;
+    }
+
+    /// Leaves no more free from now on than `reserve`.
+    pub fn lower_reserve(&self, reserve: Room) {
+        let mut state = self.state.lock();
+        state.reserve.units = state.reserve.units.min(reserve.units);
+        state.reserve.longest = state.reserve.longest.min(reserve.longest);
     }
 
     /// Whether the reserve may be taken now.
@@ -236,7 +246,7 @@ impl Space {
             self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);
             grown?;
         }
-        state.missing = Room::default();
+        (state.missing, state.margin) = (Room::default(), 0);
         self.is_full.store(false, Relaxed);
         Ok(())
     }

@@ -18,6 +18,14 @@ use super::sync::{Health, SyncGate};
 use crate::{Error, Result};
 
 const LOCK_NAME: &str = "lock";
+/// The text of `lock` has so many bytes, always the same ones: on a full disk there is room for another
+/// text.
+const LOCK_BYTES: usize = 16;
+/// The text that a writer leaves that has ended well; any other one says that it did not, or not yet.
+const CLOSED: &str = "closed";
+/// The text that a writer leaves that has ended well, where the one before it had not, and its files were
+/// not read from the device.
+const LEFT: &str = "left";
 const LOCK_RETRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 const TEMPORARY_SUFFIX: &str = ".tmp";
@@ -60,6 +68,8 @@ pub(super) struct Directory {
     /// Holds the lock as long as it is open.
     lock: OwnedFd,
     access: Access,
+    /// Whether the last writer did not end well: what the kernel keeps of the files may not be on the device.
+    is_left: bool,
     /// Lets its syncs through.
     gate: SyncGate,
 }
@@ -75,11 +85,11 @@ impl Directory {
         let fd = open_directory(path)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
         let lock = open_file(&fd, path, LOCK_NAME, flags)?;
-        take_lock(&lock, path, Access::Write, LOCK_RETRIES)?;
+        take_lock(&lock, path, Access::Write)?;
         open_file(&fd, path, UNFINISHED, flags)?;
-        let access = Access::Write;
+        let (access, is_left) = (Access::Write, false);
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
-        let directory = Directory { path, fd, lock, access, gate };
+        let directory = Directory { path, fd, lock, access, is_left, gate };
         directory.sync(&Health::new())?;
         Ok(directory)
     }
@@ -97,13 +107,43 @@ impl Directory {
             }
             e => e,
         })?;
-        take_lock(&lock, path, access, LOCK_RETRIES)?;
+        let is_left = take_lock(&lock, path, access)?;
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
-        let directory = Directory { path, fd, lock, access, gate };
+        let directory = Directory { path, fd, lock, access, is_left, gate };
         if access == Access::Write {
             directory.remove_temporaries()?;
         }
         Ok(directory)
+    }
+
+    /// Before a file is mapped: has reads come from the device if the last writer did not end well. A sync
+    /// of it may have failed: ext4 takes pages for written whose write-back has failed, and so loses
+    /// what is stored to them later, without an error.
+    ///
+    /// Cost: what is read of the files is read from the device once more.
+    pub(super) fn drop_cached(&mut self) -> Result<()> {
+        if self.access == Access::Write && self.is_left {
+            // Of the lock's own text, what is in the cache counts.
+            for name in self.names()?.iter().filter(|name| *name != LOCK_NAME) {
+                match self.open_file(name, Access::Read) {
+                    Ok(file) => file.drop_cached(),
+                    // Nobody maps what is not a regular file.
+                    Err(Error::NotAGraph { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            self.is_left = false;
+        }
+        Ok(())
+    }
+
+    /// When nobody uses the directory any more, in the process that opened it and after no failed sync: says
+    /// that its writer has ended well, and gives up the lock, which a forked child has too.
+    pub(super) fn end(&self) {
+        if self.access == Access::Write {
+            write_lock(&self.lock, if self.is_left { LEFT } else { CLOSED });
+        }
+        let _unlocked = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -235,15 +275,6 @@ impl Directory {
     }
 }
 
-impl Drop for Directory {
-    fn drop(&mut self) {
-        if self.access == Access::Write {
-            // The id only serves the message of `Error::InUse`.
-            let _ = rustix::fs::ftruncate(&self.lock, 0);
-        }
-    }
-}
-
 /// Returns all bytes of a file in a directory that is not opened as a volume: no lock is taken.
 ///
 /// # Errors
@@ -339,7 +370,7 @@ fn clear(path: &Path) -> Result<()> {
     let has = |wanted: &str| names.iter().any(|name| name == wanted);
     if has(LOCK_NAME) && has(UNFINISHED) && !has(MANIFEST) {
         let lock = open_file(&fd, path, LOCK_NAME, OFlags::RDWR)?;
-        take_lock(&lock, path, Access::Write, LOCK_RETRIES)?;
+        take_lock(&lock, path, Access::Write)?;
         // The mark goes last: a crash leaves what can be cleared again, or an empty directory.
         let last = [LOCK_NAME, UNFINISHED];
         let others = names.iter().map(String::as_str).filter(|name| !last.contains(name));
@@ -362,15 +393,16 @@ fn sync_parent(path: &Path) -> Result<()> {
         .map_err(|e| Error::io(parent, "sync directory", e))
 }
 
-/// Locks for one writer or several readers and, as the writer, leaves the process id in the file.
-fn take_lock(lock: &OwnedFd, path: &Path, access: Access, retries: u32) -> Result<()> {
+/// Locks for one writer or several readers and, as the writer, leaves the process id in the file. Returns
+/// whether the last writer did not end well.
+fn take_lock(lock: &OwnedFd, path: &Path, access: Access) -> Result<bool> {
     let operation = match access {
         Access::Read => FlockOperation::NonBlockingLockShared,
         Access::Write => FlockOperation::NonBlockingLockExclusive,
     };
     // A process that this one is starting has the lock too until it runs another program.
     let mut taken = rustix::fs::flock(lock, operation);
-    for _ in 0..retries {
+    for _ in 0..LOCK_RETRIES {
         if taken != Err(Errno::WOULDBLOCK) {
             break;
         }
@@ -384,21 +416,32 @@ fn take_lock(lock: &OwnedFd, path: &Path, access: Access, retries: u32) -> Resul
         }
         Err(e) => return Err(Error::io(path, "lock", e)),
     }
+    let is_left = read_lock(lock) != CLOSED;
     if access == Access::Write {
-        let pid = std::process::id().to_string();
-        rustix::fs::ftruncate(lock, 0)
-            .and_then(|()| rustix::io::pwrite(lock, pid.as_bytes(), 0))
-            .map_err(|e| Error::io(&path.join(LOCK_NAME), "write", e))?;
+        write_lock(lock, &std::process::id().to_string());
     }
-    Ok(())
+    Ok(is_left)
+}
+
+/// Writes a text into the lock's file, in the place of another one. Where that fails there is none, which
+/// does not say that a writer has ended well; the process id only serves the message of `Error::InUse`.
+fn write_lock(lock: &OwnedFd, text: &str) {
+    let line = format!("{text:<width$}\n", width = LOCK_BYTES - 1);
+    if rustix::io::pwrite(lock, line.as_bytes(), 0) != Ok(LOCK_BYTES) {
+        let _emptied = rustix::fs::ftruncate(lock, 0);
+    }
+}
+
+/// Returns the text of the lock's file.
+fn read_lock(lock: &OwnedFd) -> String {
+    let mut text = [0; LOCK_BYTES];
+    let len = rustix::io::pread(lock, &mut text, 0).unwrap_or(0);
+    String::from_utf8_lossy(&text[..len]).trim_end().to_owned()
 }
 
 /// Returns the process that left its id, if it still runs; readers leave none.
 fn holder(lock: &OwnedFd) -> String {
-    let mut text = [0; 16];
-    let len = rustix::io::pread(lock, &mut text, 0).unwrap_or(0);
-    let pid = std::str::from_utf8(&text[..len]).ok().and_then(|t| t.parse::<u32>().ok());
-    match pid {
+    match read_lock(lock).parse::<u32>().ok() {
         Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!("process {pid}"),
         _ => "another process".into(),
     }

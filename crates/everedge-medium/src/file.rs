@@ -200,9 +200,11 @@ pub(super) fn check_limit(path: &Path, old_len: u64, len: u64) -> Result<()> {
     }
 }
 
-/// Returns how many bytes the file system has for users.
+/// Returns how many bytes the file system has for users, if it says so: one in memory without a limit
+/// says that it has no block at all.
 fn free_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
-    rustix::fs::fstatvfs(fd).map(|s| s.f_bavail * s.f_frsize).ok()
+    let stat = rustix::fs::fstatvfs(fd).ok().filter(|stat| stat.f_blocks > 0)?;
+    Some(stat.f_bavail * stat.f_frsize)
 }
 
 /// Names what was refused; for a lack of space also how much there is.

@@ -25,13 +25,16 @@
 //! # Concurrency
 //! [`Volume`] and [`Region`] are shared by cloning, and every call may be made by any thread. One
 //! process writes a volume or several read it: the directory's lock says so. A region is opened
-//! once at a time; its handles are clones of one another.
+//! once at a time; its handles are clones of one another. The lock is free when the process that took it
+//! has dropped the last of them, though a child that it forked lives; that child's regions are not to
+//! be read any more then.
 //!
 //! # Failures
 //! A lack of space refuses the call and changes nothing. A failed sync is never retried: it
 //! poisons the volume, whose later changes and fences all fail with the first error's text. What the
 //! sync lost is clean for the kernel, which goes on to return it to readers: so opening for writing
-//! makes durable what it believes, and [`Region::rewrite`] is the call for that. In a forked child
+//! makes durable what it believes, and [`Region::rewrite`] is the call for that. A volume whose last
+//! writer did not end well, which the text of its lock says, is read from the device. In a forked child
 //! every change and fence fails; reading goes on.
 
 mod choices;

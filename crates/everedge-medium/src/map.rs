@@ -16,13 +16,13 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use everedge_core::memory::prefetch;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-use super::region::Backing;
+use super::region::Region;
 
 /// The unit in which a cache writes back.
 pub(super) const CACHE_LINE_BYTES: u64 = 64;
@@ -268,7 +268,8 @@ fn map_fd(fd: BorrowedFd<'_>, len: u64, flags: MapFlags) -> io::Result<*mut c_vo
 pub struct HeldWords {
     start: NonNull<AtomicU32>,
     count: usize,
-    _owner: Arc<Backing>,
+    /// Keeps the volume's lock, too.
+    _owner: Region,
 }
 
 // SAFETY: the words belong to the owner's map, which is `Send` and `Sync`; atomics (M2).
@@ -278,8 +279,8 @@ unsafe impl Sync for HeldWords {}
 
 impl HeldWords {
     /// Holds `count` words from `offset` on. Panics as [`Map::words`].
-    pub(super) fn new(owner: Arc<Backing>, offset: u64, count: usize) -> Self {
-        let start = NonNull::from(owner.map.words(offset, count)).cast();
+    pub(super) fn new(owner: Region, offset: u64, count: usize) -> Self {
+        let start = NonNull::from(owner.map().words(offset, count)).cast();
         Self { start, count, _owner: owner }
     }
 }

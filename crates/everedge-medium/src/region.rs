@@ -26,8 +26,9 @@ const SECTOR_BYTES: u64 = 512;
 /// handle to the same bytes.
 #[derive(Clone)]
 pub struct Region {
-    shared: Arc<Shared>,
+    // Dropped first: what is mapped is gone when the volume's lock is free.
     backing: Arc<Backing>,
+    shared: Arc<Shared>,
 }
 
 /// The mapped bytes of a region.
@@ -162,6 +163,10 @@ impl Region {
     #[expect(clippy::len_without_is_empty, reason = "a region is a file, not a collection")]
     pub fn len(&self) -> u64 {
         self.backing.map.len()
+    }
+
+    pub(super) fn map(&self) -> &Map {
+        &self.backing.map
     }
 
     /// Returns the path of the file.
@@ -353,7 +358,7 @@ impl Region {
     /// # Panics
     /// As [`words`](Self::words).
     pub fn hold(&self, offset: u64, count: usize) -> HeldWords {
-        HeldWords::new(self.backing.clone(), offset, count)
+        HeldWords::new(self.clone(), offset, count)
     }
 
     /// Starts loading `WORDS` words from the byte `offset` on into the cache, if they are inside;

@@ -59,7 +59,8 @@ impl SyncGate {
     /// Marks that something waits for the next sync.
     #[inline]
     pub(super) fn mark_flushed(&self) {
-        self.flush_count.fetch_add(1, Ordering::Relaxed);
+        // What was stored before is to be seen by the thread whose sync covers it.
+        self.flush_count.fetch_add(1, Ordering::Release);
     }
 
     /// Syncs once for all that was flushed before; returns at once if a sync has covered it.
@@ -73,7 +74,7 @@ impl SyncGate {
         see: impl FnOnce() -> Result<()>,
         sync: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let wanted_count = self.flush_count.load(Ordering::Relaxed);
+        let wanted_count = self.flush_count.load(Ordering::Acquire);
         let mut synced_count = lock(&self.synced_count);
         // The sync that this thread has waited for may have failed.
         health.check()?;
@@ -82,7 +83,7 @@ impl SyncGate {
             return Ok(());
         }
         // Threads that flushed while this one waited for the lock are covered too.
-        let covered_count = self.flush_count.load(Ordering::Relaxed);
+        let covered_count = self.flush_count.load(Ordering::Acquire);
         sync().map_err(|e| health.poison(e))?;
         *synced_count = covered_count;
         Ok(())

@@ -74,6 +74,16 @@ pub(super) enum Home {
     Memory(Arc<Memory>),
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // After a failed sync the lock is held as long as something is mapped that a next writer would
+        // take for read from the device: in a forked child, too.
+        if let (Home::Directory(directory), Ok(())) = (&self.home, self.health.check()) {
+            directory.end();
+        }
+    }
+}
+
 impl Shared {
     fn new(options: VolumeOptions, access: Access, home: Home) -> Shared {
         let meter = options.meter.then(|| match options.kind {
@@ -168,7 +178,8 @@ impl Volume {
         Ok(Volume { shared: Arc::new(Shared::new(options, Access::Write, home)) })
     }
 
-    /// Opens and locks the directory of an existing graph.
+    /// Opens and locks the directory of an existing graph. If its last writer did not end well, a sync of
+    /// it may have failed: files are then read from the device.
     ///
     /// # Errors
     /// [`Error::NotAGraph`] if there is no directory that `create` made; [`Error::InUse`] if
@@ -179,8 +190,11 @@ impl Volume {
             let path = path.display();
             return Err(Error::invalid(format!("`{path}`: a dram graph cannot be opened again")));
         }
-        let directory = Directory::open(path, access)?;
+        let mut directory = Directory::open(path, access)?;
         if access == Access::Write {
+            if options.kind == MediumKind::File {
+                directory.drop_cached()?;
+            }
             // Names that a process has left without syncing them are believed from now on.
             directory.sync(&Health::new())?;
         }
@@ -196,7 +210,7 @@ impl Volume {
     ) -> Volume {
         let home = Home::Memory(Arc::new(Memory::new(path)));
         let mut shared = Shared::new(options, Access::Write, home);
-        shared.observer = trace.map(Observer::Trace).or(shared.observer);
+        shared.observer = trace.map(Observer::Trace).or_else(|| shared.observer.take());
         Volume { shared: Arc::new(shared) }
     }
 
@@ -295,26 +309,6 @@ impl Volume {
     /// [`create`](Self::create) takes it away and begins anew.
     pub fn is_unfinished(path: &Path) -> bool {
         directory::is_unfinished(path)
-    }
-
-    /// Before a file is mapped that an earlier handle may have failed to sync: has reads of it come from
-    /// the device. ext4 takes pages for written whose write-back has failed, and so loses what is
-    /// stored to them later, without an error. Does nothing on other media than files, nor through a
-    /// handle for reading.
-    ///
-    /// Cost: what is read of the file is read from the device once more.
-    ///
-    /// # Errors
-    /// As [`open_region`](Self::open_region); it is no error if there is no such file.
-    pub fn drop_cached(&self, name: &str) -> Result<()> {
-        check_name(name)?;
-        let Home::Directory(directory) = &self.shared.home else { return Ok(()) };
-        let is_cached =
-            self.shared.options.kind == MediumKind::File && self.shared.access == Access::Write;
-        if is_cached && self.contains(name)? {
-            directory.open_file(name, self.shared.access)?.drop_cached();
-        }
-        Ok(())
     }
 
     fn map(&self, path: PathBuf, file: BackingFile) -> Result<Backing> {

@@ -115,7 +115,8 @@ pub(super) fn store_edge(core: &Core<Pma>, edge: Edge, weight: Option<f32>) -> R
     let mut archive = core.settled_for_writing()?;
     core.refuse_if_failed()?;
     // Who logs it learns what is missing.
-    if layout.make_room(&[edge.0, edge.1], edge.0.max(edge.1) + 1).is_err() {
+    let expected = layout.expect(&[edge.0, edge.1], edge.0.max(edge.1) + 1);
+    if layout.make_room().and(expected).is_err() {
         return Ok(false);
     }
     // Entries in an array count once that is current.

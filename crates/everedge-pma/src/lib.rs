@@ -131,7 +131,7 @@ impl PmaGraph {
         let manifest = Manifest::read(&volume)?;
         manifest.options.tuning.check()?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
-        let log = EdgeLog::open_first(&volume, &Self::FILES, weighted, salt)?;
+        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
         let arrays = volume.open_region(ARRAYS)?;
         check_file_head(&arrays, salt)?;
         let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;

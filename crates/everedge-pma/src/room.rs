@@ -27,7 +27,7 @@ use super::array::Array;
 use super::extent::Extent;
 use super::options::{GraphOptions, LogFirst};
 use super::shape::CAPACITY_MAX;
-use everedge_live::{Error, Lists, Result, Room as Free, SHARD_SPAN, Space, UNIT_BYTES};
+use everedge_live::{Error, Lists, Result, Room as Free, SHARD_SPAN, ShardSet, Space, UNIT_BYTES};
 use everedge_medium::Region;
 
 /// Lists of an array may have so many words before insertions are refused: the rest is for what is
@@ -89,33 +89,9 @@ pub(super) struct Room {
 /// The shards that updates have named.
 #[derive(Default)]
 struct Named {
-    /// A bit for each.
-    bits: Vec<u64>,
+    shards: ShardSet,
     /// Those of them that have no array yet.
     expected: FxHashSet<usize>,
-}
-
-impl Named {
-    /// Returns whether the shard was not named before.
-    fn add(&mut self, shard: usize) -> bool {
-        if self.bits.len() <= shard / 64 {
-            self.bits.resize(shard / 64 + 1, 0);
-        }
-        let (word, bit) = (&mut self.bits[shard / 64], 1 << (shard % 64));
-        let is_new = *word & bit == 0;
-        *word |= bit;
-        is_new
-    }
-
-    fn remove(&mut self, shard: usize) {
-        self.bits[shard / 64] &= !(1 << (shard % 64));
-    }
-
-    /// Returns how many shards from the first on were named.
-    fn count_from_first(&self) -> usize {
-        let full = self.bits.iter().take_while(|word| **word == u64::MAX).count();
-        64 * full + self.bits.get(full).map_or(0, |word| word.trailing_ones() as usize)
-    }
 }
 
 /// What has to be free before an insertion is logged.
@@ -360,13 +336,13 @@ impl Room {
             return Ok(());
         }
         let mut named = self.named.lock();
-        let new: Vec<usize> = shards_of(updates).filter(|&shard| named.add(shard)).collect();
+        let new: Vec<usize> = shards_of(updates).filter(|&shard| named.shards.add(shard)).collect();
         if new.is_empty() {
             return Ok(());
         }
         let count = (named.expected.len() + new.len()) as u64;
         if let Err(error) = self.reserve(count * self.list_count * EMPTY_ARRAY_UNITS) {
-            new.into_iter().for_each(|shard| named.remove(shard));
+            new.into_iter().for_each(|shard| named.shards.remove(shard));
             self.space.forget_missing();
             return Err(error);
         }
@@ -384,7 +360,7 @@ impl Room {
         }
         for shard in shards_of(updates) {
             if named.expected.remove(&shard) {
-                named.remove(shard);
+                named.shards.remove(shard);
             }
         }
         self.note_named(&named);
@@ -394,7 +370,7 @@ impl Room {
     pub(super) fn note_made(&self, shards: impl Iterator<Item = usize>) {
         let mut named = self.named.lock();
         for shard in shards {
-            named.add(shard);
+            named.shards.add(shard);
             named.expected.remove(&shard);
         }
         self.note_named(&named);
@@ -403,7 +379,7 @@ impl Room {
     fn note_named(&self, named: &Named) {
         let units = named.expected.len() as u64 * self.list_count * EMPTY_ARRAY_UNITS;
         self.expected_bytes.store(units * UNIT_BYTES, Relaxed);
-        let bound = (named.count_from_first() * SHARD_SPAN).min(u32::MAX as usize);
+        let bound = (named.shards.count_from_first() * SHARD_SPAN).min(u32::MAX as usize);
         self.named_bound.store(bound as u32, Relaxed);
     }
 

@@ -50,6 +50,65 @@ fn a_handle_in_a_forked_child_refuses_and_leaves_the_parents_graph_alone() {
     }
 }
 
+/// What a child has inherited is the parent's to give up, and a child gives up nothing of it.
+#[test]
+fn a_graph_that_its_parent_closes_is_free_though_a_child_lives() {
+    let name = "forked::a_graph_that_its_parent_closes_is_free_though_a_child_lives";
+    let Some(path) = in_child("-c 0", name) else { return };
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        for access in [Access::Write, Access::Read] {
+            let path = path.join(format!("{layout}-{access:?}"));
+            let options = VolumeOptions::new(MediumKind::File);
+            let mut graph = busy_graph(&path, layout, MediumKind::File);
+            if access == Access::Read {
+                graph.close().expect("closed");
+                let volume = Volume::open(&path, options, access).expect("a volume");
+                graph = LiveGraph::open(volume, layout).expect("a graph");
+            }
+            let living = child::idle();
+            graph.close().expect("closed");
+            let volume = Volume::open(&path, options, Access::Write).expect("not in use");
+            LiveGraph::open(volume, layout).expect("a graph").close().expect("closed");
+            drop(living);
+        }
+    }
+}
+
+#[test]
+fn a_volume_that_a_child_drops_stays_its_parents() {
+    let name = "forked::a_volume_that_a_child_drops_stays_its_parents";
+    let Some(path) = in_child("-c 0", name) else { return };
+    let options = VolumeOptions::new(MediumKind::File);
+    let mut volume = Some(Volume::create(&path.join("g"), options).expect("a volume"));
+    let before = files(&path.join("g"));
+    assert!(child::says(|| {
+        drop(volume.take());
+        true
+    }));
+    assert!(files(&path.join("g")) == before, "the child has written into `lock`");
+    let other = Volume::open(&path.join("g"), options, Access::Write).err();
+    assert!(matches!(other, Some(Error::InUse { .. })), "{other:?}");
+    drop(volume.take());
+}
+
+/// A view reads what a later handle would take for free, so it keeps the graph.
+#[test]
+fn a_view_keeps_its_graph_until_it_is_gone() {
+    let home = tempfile::tempdir().expect("a directory");
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let path = home.path().join(layout.to_string());
+        let graph = busy_graph(&path, layout, MediumKind::File);
+        let view = graph.snapshot().expect("a view");
+        graph.close().expect("closed");
+        let options = VolumeOptions::new(MediumKind::File);
+        let other = Volume::open(&path, options, Access::Write).err();
+        assert!(matches!(other, Some(Error::InUse { .. })), "{other:?}");
+        assert_eq!(view.edge_count(), 1000);
+        drop(view);
+        Volume::open(&path, options, Access::Write).expect("not in use");
+    }
+}
+
 fn is_refused(outcome: Result<()>) -> bool {
     matches!(outcome, Err(Error::Forked))
 }

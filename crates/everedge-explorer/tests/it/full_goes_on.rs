@@ -202,3 +202,105 @@ fn a_full_adjacency_takes_deletions_and_compaction() {
 fn a_full_pma_takes_deletions_and_compaction() {
     check_layout(Layout::Pma);
 }
+
+/// Makes a file that takes all the room that is left.
+fn take_all_room(path: &Path) {
+    let mut file = std::fs::File::create(path).expect("a file");
+    while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
+}
+
+/// The file of rows has one for each of 63 shards, and no room for another.
+#[test]
+fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
+    const SHARD: u32 = 4096;
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let (path, filler) = (home.path().join("g"), home.path().join("filler"));
+    for (layout, medium) in [Layout::Adjacency, Layout::Pma].into_iter().flat_map(|layout| {
+        [MediumKind::Pmem { emulated: true }, MediumKind::File].map(|m| (layout, m))
+    }) {
+        for names_by_deletion in [false, true] {
+            let when = format!("{layout} {medium}, by a deletion: {names_by_deletion}");
+            let graph = create(&path, &options(layout, medium));
+            let edges: Vec<Edge> =
+                (0..63 * 2000).map(|i| (i % 63 * SHARD + i / 63 % 50, i % 4001)).collect();
+            let (deleted, kept) = edges.split_at(edges.len() / 2);
+            graph.insert(&edges, None).expect("room");
+            graph.delete(deleted.iter().copied()).expect("room");
+            // Places of what was deleted are free inside of the file.
+            graph.compact().expect("room");
+            take_all_room(&filler);
+            let new = [(63 * SHARD, 63 * SHARD + 1)];
+            let named = match names_by_deletion {
+                false => graph.insert(&new, None),
+                true => graph.delete(new.into_iter()).map(drop),
+            };
+            let is_clear = matches!(named, Ok(()) | Err(Error::NoSpace { needed_bytes: 1.., .. }));
+            assert!(is_clear, "{when}: {named:?}");
+            let mut inserted = u64::from(named.is_ok() && !names_by_deletion);
+            // More than the log holds.
+            for (number, batch) in kept.chunks(50).enumerate() {
+                let batch = Batch::deletions(batch.iter().copied(), false).expect("a batch");
+                graph.apply(&batch).unwrap_or_else(|e| panic!("{when}: batch {number}: {e}"));
+                if number % 100 == 0 {
+                    graph.save_all().unwrap_or_else(|e| panic!("{when}: saved {number}: {e}"));
+                }
+            }
+            std::fs::remove_file(&filler).expect("removed");
+            graph.insert(&new, None).unwrap_or_else(|e| panic!("{when}: room again: {e}"));
+            inserted += 1;
+            graph.close().expect("closed");
+            let graph = open(&path, &options(layout, medium));
+            assert_eq!(graph.snapshot().expect("a view").edge_count(), inserted, "{when}");
+            drop(graph);
+            std::fs::remove_dir_all(&path).expect("removed");
+        }
+    }
+}
+
+/// What a hub needed to be written anew is not kept free when the hub is gone.
+#[test]
+fn the_room_of_a_hub_that_is_gone_is_given_to_others() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let path = home.path().join("g");
+    let options = options(Layout::Adjacency, MediumKind::File);
+    let graph = create(&path, &options);
+    let mut hub = Vec::new();
+    loop {
+        let batch: Vec<Edge> = (0..5000).map(|i| (HUB, (hub.len() as u32 + i) % 4096)).collect();
+        match graph.insert(&batch, None) {
+            Ok(()) => hub.extend(batch),
+            Err(Error::NoSpace { .. }) => break,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    for batch in hub.chunks(DELETED_EDGES) {
+        graph
+            .apply(&Batch::deletions(batch.iter().copied(), false).expect("a batch"))
+            .expect("room");
+    }
+    graph.compact().expect("room");
+    // Far from the hub, so that no shard is as large as it was.
+    let fill = |graph: &LiveGraph, first: u32| {
+        (first..)
+            .take_while(|round| {
+                let u = |i: u32| 4096 * (1 + (i * 37 + round) % 40) + (i + round) % 4096;
+                let batch: Vec<Edge> = (0..1000).map(|i| (u(i), u(i + 7))).collect();
+                graph.insert(&batch, None).is_ok()
+            })
+            .count()
+    };
+    let fitted = fill(&graph, 0);
+    graph.close().expect("closed");
+    let graph = open(&path, &options);
+    let more = fill(&graph, fitted as u32);
+    println!("{fitted} batches fitted, and {more} after the graph was opened again");
+    assert!(fitted > 4 * more, "{fitted} batches, and {more} after the graph was opened again");
+}

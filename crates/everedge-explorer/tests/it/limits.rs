@@ -179,10 +179,42 @@ pub(crate) mod child {
             // SAFETY: ends the child without running anything that is the parent's.
             unsafe { libc::_exit(i32::from(!holds)) };
         }
+        let status = wait_for(child);
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+    }
+
+    fn wait_for(child: libc::pid_t) -> libc::c_int {
         let mut status = 0;
-        // SAFETY: waits for the child just made, and stores into a variable of this function.
+        // SAFETY: waits for a child of this process, and stores into a variable of this function.
         let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
         assert_eq!(waited, child, "the child is waited for");
-        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+        status
+    }
+
+    /// A forked child that does nothing, until dropped.
+    pub(crate) struct Idle(libc::pid_t);
+
+    /// Forks a child that has all that this process has.
+    pub(crate) fn idle() -> Idle {
+        // SAFETY: the child takes no lock: it waits, and ends.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0, "no child");
+        if child == 0 {
+            // SAFETY: ends the child without running anything that is the parent's.
+            unsafe {
+                libc::sleep(PATIENCE_S);
+                libc::_exit(0)
+            };
+        }
+        Idle(child)
+    }
+
+    impl Drop for Idle {
+        fn drop(&mut self) {
+            // SAFETY: the child was not waited for yet, so that the number is its own.
+            let killed = unsafe { libc::kill(self.0, libc::SIGKILL) };
+            assert_eq!(killed, 0, "a child");
+            wait_for(self.0);
+        }
     }
 }

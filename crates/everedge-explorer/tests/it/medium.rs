@@ -1,5 +1,7 @@
 //! The contract of the media, on real files and on memory.
 
+#![expect(clippy::disallowed_methods, reason = "files of somebody else")]
+
 use everedge_live::Error;
 use everedge_medium::{
     Access, MANIFEST, MediumKind, MeterReading, Region, Site, Volume, VolumeOptions,
@@ -214,7 +216,7 @@ fn persistent_memory_is_not_taken_on_trust() {
 pub(crate) struct SmallFileSystem<'a>(&'a Path);
 
 impl SmallFileSystem<'_> {
-    /// Mounts so many MiB; none without the right to.
+    /// Mounts so many MiB, or with 0 as many as there are; none without the right to.
     pub(crate) fn mount(path: &Path, size: u32) -> Option<SmallFileSystem<'_>> {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size}m"), "tmpfs"]).arg(path);
@@ -259,6 +261,95 @@ fn a_full_file_system_is_an_error() {
         drop((volume, region));
         std::fs::remove_dir_all(&path).expect("removed");
     }
+}
+
+/// What `lock` says after its last writer has ended well.
+const LOCK_TEXT: &str = "closed";
+
+fn lock_text(path: &Path) -> String {
+    std::fs::read_to_string(path.join("lock")).expect("a lock").trim().to_owned()
+}
+
+/// `lock` tells whether the last writer ended well; a handle for reading leaves it as it is.
+#[test]
+fn the_lock_says_whether_its_last_writer_ended() {
+    for kind in ON_DISK {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (path, options) = (directory.path().join("graph"), VolumeOptions::new(kind));
+        let own = std::process::id().to_string();
+        let volume = create(directory.path(), kind);
+        assert_eq!(lock_text(&path), own);
+        drop(volume);
+        assert_eq!(lock_text(&path), LOCK_TEXT);
+        let volume = Volume::open(&path, options, Access::Write).expect("opens");
+        assert_eq!(lock_text(&path), own);
+        // As if the process had been killed.
+        std::mem::forget(volume);
+        assert_eq!(lock_text(&path), own);
+        let refused = Volume::open(&path, options, Access::Read).err().expect("in use").to_string();
+        assert!(refused.contains(&own), "{refused}");
+    }
+}
+
+/// Files that are opened as what they are not are not read from the device.
+#[test]
+fn a_writer_that_did_not_end_is_remembered_until_its_files_are_read_from_the_device() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("graph");
+    drop(create(directory.path(), MediumKind::File));
+    std::fs::write(path.join("lock"), "1").expect("the text of a writer");
+    let end = |kind, access| {
+        drop(Volume::open(&path, VolumeOptions::new(kind), access).expect("opens"));
+        lock_text(&path)
+    };
+    assert_eq!(end(MediumKind::File, Access::Read), "1");
+    assert_eq!(end(EMULATED, Access::Write), "left");
+    assert_eq!(end(MediumKind::File, Access::Write), LOCK_TEXT);
+    assert_eq!(end(EMULATED, Access::Write), LOCK_TEXT);
+}
+
+#[test]
+fn a_full_disk_with_no_room_for_the_process_id_is_opened() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(directory.path(), 1) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let path = directory.path().join("graph");
+    for kind in ON_DISK {
+        drop(create(directory.path(), kind));
+        let options = VolumeOptions::new(kind);
+        let filler = directory.path().join("filler");
+        // What a copy of the files or an earlier version may have left.
+        for is_emptied in [false, true] {
+            if is_emptied {
+                let lock = std::fs::OpenOptions::new().write(true).open(path.join("lock"));
+                lock.and_then(|lock| lock.set_len(0)).expect("emptied");
+            }
+            let mut file = std::fs::File::create(&filler).expect("a file");
+            while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
+            let volume = Volume::open(&path, options, Access::Write).expect("opens");
+            let text = if is_emptied { String::new() } else { std::process::id().to_string() };
+            assert_eq!(lock_text(&path), text);
+            drop(volume);
+            // Without its text the next writer does not take it for closed.
+            assert_eq!(lock_text(&path), if is_emptied { "" } else { LOCK_TEXT });
+            std::fs::remove_file(&filler).expect("removed");
+        }
+        std::fs::remove_dir_all(&path).expect("removed");
+    }
+}
+
+#[test]
+fn a_file_system_that_does_not_say_how_much_is_free_is_not_full() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(directory.path(), 0) else {
+        println!("not run: mounting a tmpfs without a limit needs more rights");
+        return;
+    };
+    let volume = create(directory.path(), MediumKind::File);
+    let region = volume.create_region("log", 4096).expect("a region");
+    assert_eq!(region.free_bytes(), u64::MAX);
 }
 
 #[test]

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::options::{GraphOptions, Layout};
-use everedge_medium::{Access, MediumKind, Volume};
+use everedge_live::LOG;
+use everedge_medium::{Access, MediumKind, Site, Volume};
 
 use crate::disk::{Disk, count};
 use crate::live::LiveGraph;
@@ -180,6 +181,95 @@ fn write_back_fails(layout: Layout, round: u32) -> Result<bool, String> {
     Ok(has_failed)
 }
 
+/// Write-back of lists fails while the log is empty: in a compaction, which the next handle makes once
+/// more, in the same places. Returns whether it failed.
+fn compaction_fails(layout: Layout) -> Result<bool, String> {
+    const COUNT: u64 = 60_000;
+    let mut disk = Disk::new(48).expect("as before");
+    let path = disk.path().join("graph");
+    let mut graph = create(&path, layout);
+    for (first, count) in [(0, COUNT / 2), (COUNT / 2, COUNT / 4), (COUNT / 4 * 3, COUNT / 4)] {
+        graph.insert(&edges(first, count).collect::<Vec<_>>(), None).expect("room");
+        graph.close().expect("closed");
+        graph = open(&path, layout)?;
+    }
+    disk.fill().expect("a full disk");
+    let has_failed = graph.compact().is_err();
+    drop(graph);
+    disk.make_space().expect("space");
+
+    let graph = open(&path, layout)?;
+    assert_eq!(graph.recovery().replayed_updates, 0, "the log is empty");
+    graph.compact().map_err(|e| format!("compacted again: {e}"))?;
+    drop(graph);
+    disk.remount().map_err(|e| e.to_string())?;
+    check(&path, layout, COUNT)?;
+    Ok(has_failed)
+}
+
+/// Write-back fails, while the log is empty, in the part of the file of lists that the next handle stores
+/// its lists to. Returns whether it failed.
+fn lists_fail(layout: Layout) -> Result<bool, String> {
+    const COUNT: u64 = 20_000;
+    let mut disk = Disk::new(48).expect("as before");
+    let path = disk.path().join("graph");
+    let graph = create(&path, layout);
+    graph.insert(&edges(0, COUNT).collect::<Vec<_>>(), None).expect("room");
+    graph.close().expect("closed");
+    disk.fill().expect("a full disk");
+    let name = if layout == Layout::Pma { "arrays" } else { "blocks" };
+    let has_failed = store_at_end(&path, layout, name)?;
+    disk.make_space().expect("space");
+
+    let graph = open(&path, layout)?;
+    assert_eq!(graph.recovery().replayed_updates, 0, "the log is empty");
+    graph.insert(&edges(COUNT, 3 * COUNT).collect::<Vec<_>>(), None).map_err(|e| e.to_string())?;
+    graph.save_all().map_err(|e| format!("saved: {e}"))?;
+    drop(graph);
+    disk.remount().map_err(|e| e.to_string())?;
+    check(&path, layout, 4 * COUNT)?;
+    Ok(has_failed)
+}
+
+/// Stores something to blocks that a file has no room for on the device, where nobody looks for anything.
+/// Returns whether the fence fails, as it should.
+fn store_at_end(path: &Path, layout: Layout, name: &str) -> Result<bool, String> {
+    let volume = Volume::open(path, options(layout).volume(false), Access::Write);
+    let volume = volume.map_err(|e| e.to_string())?;
+    let region = volume.open_region(name).map_err(|e| e.to_string())?;
+    let end = region.len();
+    region.grow(end + (4 << 20)).map_err(|e| e.to_string())?;
+    region.store_words(end, &vec![7; 1 << 20]);
+    region.flush(Site::Block, end..region.len());
+    Ok(region.fence(Site::Block).is_err())
+}
+
+/// Write-back of the log fails where a record is that was never whole: nobody looks for it there, and the
+/// next handle appends to these pages. Returns whether it failed.
+fn torn_record_fails(layout: Layout) -> Result<bool, String> {
+    let mut disk = Disk::new(48).expect("as before");
+    let path = disk.path().join("graph");
+    let graph = create(&path, layout);
+    graph.insert(&edges(0, 1000).collect::<Vec<_>>(), None).expect("room");
+    drop(graph);
+    disk.fill().expect("a full disk");
+    // What a large batch has of its words before its writer was killed.
+    let has_failed = store_at_end(&path, layout, LOG)?;
+    disk.make_space().expect("space");
+
+    let graph = open(&path, layout)?;
+    let mut acknowledged = whole_prefix(&graph)?;
+    for _ in 0..400 {
+        let edges: Vec<_> = edges(acknowledged, 50).collect();
+        graph.insert(&edges, None).map_err(|e| format!("inserted again: {e}"))?;
+        acknowledged += 50;
+    }
+    drop(graph);
+    disk.remount().map_err(|e| e.to_string())?;
+    check(&path, layout, acknowledged)?;
+    Ok(has_failed)
+}
+
 fn is_possible() -> bool {
     match Disk::new(16) {
         Ok(_) => true,
@@ -204,6 +294,37 @@ fn what_a_failed_write_back_lost_is_written_again() {
         assert!(failed.is_empty(), "{layout}: {failed:?}");
         assert!(rounds == 0 || syncs > 0, "{layout}: no sync has failed");
     }
+}
+
+fn fails_each(
+    what: &str,
+    layouts: impl IntoIterator<Item = Layout>,
+    fails: impl Fn(Layout) -> Result<bool, String>,
+) {
+    if !is_possible() {
+        return;
+    }
+    for layout in layouts {
+        let outcome = fails(layout);
+        println!("{layout}: {what}: {outcome:?}");
+        assert_eq!(outcome, Ok(true), "{layout}: {what}");
+    }
+}
+
+#[test]
+fn what_a_failed_compaction_lost_is_not_believed_to_be_there() {
+    // An array of `pma` is compacted into a place that the device had before.
+    fails_each("a compaction with an empty log", [Layout::Adjacency], compaction_fails);
+}
+
+#[test]
+fn what_a_failed_sync_lost_of_lists_is_not_believed_to_be_there() {
+    fails_each("lists", layouts(), lists_fail);
+}
+
+#[test]
+fn what_a_failed_sync_lost_of_a_torn_record_is_not_believed_to_be_there() {
+    fails_each("a torn record", layouts(), torn_record_fails);
 }
 
 #[test]

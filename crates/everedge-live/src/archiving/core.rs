@@ -83,8 +83,9 @@ impl<L: Layout> Core<L> {
         let log = &self.log;
         log.begin_writing()?;
         if !batch.only_takes_away() {
-            self.make_room(batch.updates(), batch.vertex_bound())?;
+            self.make_room()?;
         }
+        self.expect(batch.updates(), batch.vertex_bound())?;
         let appended = self.append(batch, is_alone);
         let (position, untaken) = appended.inspect_err(|_| self.forget_room(batch))?;
         if self.layout.options().durability != Durability::None {
@@ -111,8 +112,9 @@ impl<L: Layout> Core<L> {
         self.look_at(&[src, dst])?;
         log.begin_writing()?;
         if src & DELETION == 0 {
-            self.make_room(&[src, dst], src.max(dst) + 1)?;
+            self.make_room()?;
         }
+        self.expect(&[src, dst], (src & !DELETION).max(dst) + 1)?;
         match log.append_line((src, dst), weight.map(f32::to_bits))? {
             Appended::Full => Ok(None),
             Appended::At { untaken, .. } => Ok(Some(untaken >= self.threshold(1))),
@@ -170,14 +172,31 @@ impl<L: Layout> Core<L> {
 
     /// Before an insertion is logged: makes sure that it will find room. What the log holds may need
     /// less of it than was to be kept for that.
-    fn make_room(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
-        match self.layout.make_room(updates, vertex_bound) {
+    fn make_room(&self) -> Result<()> {
+        match self.layout.make_room() {
             Err(Error::NoSpace { .. }) if self.log.used_bytes() > 0 => {
                 let mut archive = self.settled()?;
                 self.save_all(&mut archive)?;
                 self.layout.after_rounds(&mut archive, Taken::default());
                 drop(archive);
-                self.layout.make_room(updates, vertex_bound)
+                self.layout.make_room()
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Before something is logged: makes sure that the shards that it names can be saved, a deletion's
+    /// too. Without room it ends what is logged, and gives unused ends of files back.
+    fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
+        match self.layout.expect(updates, vertex_bound) {
+            Err(Error::NoSpace { .. }) => {
+                let mut archive = self.settled()?;
+                match self.save_all(&mut archive) {
+                    Ok(()) | Err(Error::NoSpace { .. }) => self.layout.shrink()?,
+                    Err(error) => return Err(error),
+                }
+                drop(archive);
+                self.layout.expect(updates, vertex_bound)
             }
             outcome => outcome,
         }
@@ -233,10 +252,13 @@ impl<L: Layout> Core<L> {
             let was_empty = log.used_bytes() == 0;
             self.refuse_if_failed()?;
             let mut archive = self.settled()?;
-            self.save_all(&mut archive)?;
-            if full.is_some() {
+            let saved = self.save_all(&mut archive);
+            let is_short = matches!(saved, Err(Error::NoSpace { .. }));
+            if full.is_some() || is_short {
                 self.layout.shrink()?;
             }
+            // Another file may have room now.
+            if is_short { self.save_all(&mut archive) } else { saved }?;
             drop(archive);
             match full {
                 None if needed > log.capacity() => drop(log.restart_ring(2 * needed)?),

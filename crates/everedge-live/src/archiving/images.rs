@@ -29,10 +29,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use everedge_core::MAX_VERTEX_ID;
 use everedge_medium::{Region, Site, Volume};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use super::shard::SHARD_SPAN;
+use super::shard_set::ShardSet;
 use crate::log::crc_of_shared;
 use crate::space::{Extents, Space, UNIT_BYTES};
 use crate::{Error, Result};
@@ -53,7 +56,8 @@ const UNIT_WORDS: usize = UNIT_BYTES as usize / 4;
 const ROW_BYTES: u64 = 64;
 const SLOT_WORDS: usize = 8;
 const SLOT_BYTES: u64 = 4 * SLOT_WORDS as u64;
-/// The file of rows grows by so much.
+/// The file of rows grows by so much, or by a share of what it has, if there is room for that.
+const GROWTH_SHARE: u64 = 4;
 const GROWTH_BYTES: u64 = 4096;
 
 /// A slot in words.
@@ -130,11 +134,20 @@ struct Row {
     next: Option<Held>,
 }
 
+impl State {
+    /// Returns where the rows of all shards end that were named.
+    fn end_of_named(&self) -> u64 {
+        self.end + (self.named.count() - self.rows.len()) as u64 * ROW_BYTES
+    }
+}
+
 #[derive(Default)]
 struct State {
     rows: FxHashMap<usize, Row>,
     /// Where the next row goes.
     end: u64,
+    /// Shards that have a row, or will have one when what is logged is saved.
+    named: ShardSet,
     /// Of all slots that count: their number and the sum of their checks.
     count: u64,
     sum: u64,
@@ -151,6 +164,8 @@ pub struct Images {
     space: Option<Arc<Space>>,
     salt: u32,
     state: Mutex<State>,
+    /// There is room for the rows of all shards of vertices below this one.
+    roomy_bound: AtomicU32,
 }
 
 /// An image that counts, as opening finds it.
@@ -204,6 +219,7 @@ impl Images {
             space: Some(space.clone()),
             salt,
             state: Mutex::new(State { end: ROW_BYTES, ..State::default() }),
+            roomy_bound: AtomicU32::new(0),
         })
     }
 
@@ -266,6 +282,7 @@ impl Images {
                 current: Some((index, Held { check, _extents: vec![] })),
                 next: None,
             };
+            state.named.add(named.shard);
             if state.rows.insert(named.shard, row).is_some() {
                 let found = format!("two of shard {}", named.shard);
                 return Err(damaged(&directory, offset, "rows", "one a shard".into(), found));
@@ -292,8 +309,8 @@ impl Images {
             directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
         }
         directory.drain(Site::ShardWipe)?;
-        let state = Mutex::new(state);
-        Ok((Self { directory, region, space: None, salt, state }, found))
+        let (state, roomy_bound) = (Mutex::new(state), AtomicU32::new(0));
+        Ok((Self { directory, region, space: None, salt, state, roomy_bound }, found))
     }
 
     /// After opening: images are stored in `space` from now on.
@@ -460,15 +477,71 @@ impl Images {
             return Ok(row.offset + slot as u64 * SLOT_BYTES);
         }
         let offset = state.end;
-        if offset + ROW_BYTES > self.directory.len() {
-            let ahead = (offset / 4).next_multiple_of(GROWTH_BYTES).max(GROWTH_BYTES);
-            self.directory.grow(offset.next_multiple_of(GROWTH_BYTES) + ahead)?;
-        }
+        self.make_rows(offset + ROW_BYTES)?;
+        state.named.add(shard);
         // A device may leave anything in what was allocated and never written.
         self.directory.wipe(Site::ShardWipe, offset..offset + ROW_BYTES);
         state.rows.insert(shard, Row { offset, current: None, next: None });
         state.end += ROW_BYTES;
         Ok(offset)
+    }
+
+    /// Before updates are logged, whose ids are below `vertex_bound`: makes room for the rows of the shards
+    /// that they name.
+    ///
+    /// Cost: all ids are looked at if the file has not room for all shards below the bound.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium has none.
+    pub fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
+        if vertex_bound <= self.roomy_bound.load(Relaxed) {
+            return Ok(());
+        }
+        let mut state = self.state.lock();
+        let shards = updates.iter().map(|word| (word & MAX_VERTEX_ID) as usize / SHARD_SPAN);
+        let new: Vec<usize> = shards.filter(|&shard| state.named.add(shard)).collect();
+        let made = self.make_rows(state.end_of_named());
+        if made.is_err() {
+            new.into_iter().for_each(|shard| state.named.remove(shard));
+        }
+        self.note_roomy(&state);
+        made
+    }
+
+    /// After opening: these shards were named by what the log has.
+    pub fn note_named(&self, shards: impl Iterator<Item = usize>) {
+        let mut state = self.state.lock();
+        shards.for_each(|shard| {
+            state.named.add(shard);
+        });
+    }
+
+    /// Lets the file have rows up to `end`, or some more if there is room for them.
+    fn make_rows(&self, end: u64) -> Result<()> {
+        if end <= self.directory.len() {
+            return Ok(());
+        }
+        let grow = |end: u64| self.directory.grow(end.next_multiple_of(GROWTH_BYTES));
+        match grow(end + end / GROWTH_SHARE) {
+            Err(Error::NoSpace { .. }) => grow(end),
+            outcome => outcome,
+        }
+    }
+
+    /// Finds out below which vertex all shards may be named.
+    fn note_roomy(&self, state: &State) {
+        let free_rows = (self.directory.len() / ROW_BYTES * ROW_BYTES)
+            .saturating_sub(state.end_of_named())
+            / ROW_BYTES;
+        let most = state.named.count() + free_rows as usize;
+        // Those that lie behind it have rows as well.
+        let (mut bound, mut before) = (most, usize::MAX);
+        while bound < before {
+            before = bound;
+            bound = most - state.named.count_after(bound);
+        }
+        let vertex_bound = (bound * SHARD_SPAN).min(u32::MAX as usize) as u32;
+        self.roomy_bound.store(vertex_bound, Relaxed);
     }
 
     /// Makes all slots durable that were stored; the layout fences the file that images lie in.

@@ -124,12 +124,18 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// Returns where lists lie, and what they may need there for what is logged.
     fn lists(&self) -> Lists;
 
-    /// Before updates are logged that insert something, two words each, with ids below `vertex_bound`:
-    /// makes room on the medium, if some is missing.
+    /// Before updates are logged, two words each, with ids below `vertex_bound`: makes room for what a
+    /// shard takes on the medium by being there, if some of those that they name are not yet.
     ///
     /// # Errors
     /// `NoSpace` if the medium is full.
-    fn make_room(&self, updates: &[u32], vertex_bound: u32) -> Result<()>;
+    fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()>;
+
+    /// Before something is logged that is inserted: makes room on the medium, if some is missing.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full.
+    fn make_room(&self) -> Result<()>;
 
     /// After updates were not logged that room was made for, and all that was logged is archived: what only
     /// they need is not needed.

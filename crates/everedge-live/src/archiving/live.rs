@@ -338,7 +338,9 @@ macro_rules! live_graph {
                 self.live.core.flush_all()
             }
 
-            /// Closes the graph: empties the log and gives unused space back.
+            /// Closes the graph: empties the log and gives unused space back. A snapshot that is held
+            /// reads what the next handle would take for free: until the last one is dropped, opening
+            /// again is refused as `InUse`, for reading too.
             ///
             /// # Errors
             /// If the medium fails; nothing acknowledged is lost then, and the next opening

@@ -25,6 +25,7 @@ mod live;
 mod phases;
 mod round;
 mod shard;
+mod shard_set;
 mod sync;
 
 pub use self::archive::Archive;
@@ -37,6 +38,7 @@ pub use self::live::{Live, LiveView};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };
+pub use self::shard_set::ShardSet;
 
 pub use self::deal::Division;
 pub use self::live::{Changes, Compaction};

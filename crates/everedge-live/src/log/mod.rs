@@ -73,7 +73,7 @@ use self::stores::Stores;
 use self::watermark::Watermark;
 use crate::batch::Batch;
 use crate::{Error, Result};
-use everedge_medium::{Region, Site, Volume};
+use everedge_medium::{Region, Site};
 
 /// The file that the log lies in.
 pub const LOG: &str = "log";
@@ -252,23 +252,6 @@ impl EdgeLog {
         let log = Self::with_anchor(region, weighted, salt, anchor);
         log.write_anchor(&anchor)?;
         log.is_writing.store(true, Relaxed);
-        Ok(log)
-    }
-
-    /// Opens the log of a graph that has these files, of which no other is mapped yet. If it has
-    /// something to replay, the last handle was not closed, and maybe since a sync had failed: then the
-    /// others are read from the device.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_first(volume: &Volume, files: &[&str], weighted: bool, salt: u32) -> Result<Self> {
-        let log = Self::open(volume.open_region(LOG)?, weighted, salt)?;
-        if log.untaken().1 > 0 {
-            files
-                .iter()
-                .filter(|&&name| name != LOG)
-                .try_for_each(|name| volume.drop_cached(name))?;
-        }
         Ok(log)
     }
 
