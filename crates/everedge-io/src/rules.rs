@@ -124,7 +124,7 @@ impl Fault {
 /// Returns whether a word is how databases and data frames write a null.
 #[inline]
 pub(crate) fn is_null_word(field: &[u8]) -> bool {
-    field.len() <= 4 && matches!(field, b"NULL" | b"null" | b"NaN" | b"nan")
+    field.len() <= 4 && matches!(field, b"NULL" | b"null" | b"NaN" | b"nan" | b"NA" | b"N/A")
 }
 
 /// Returns whether a number keeps its value as `weight`: exactly, or in how it is written.
@@ -150,9 +150,9 @@ fn not_exact(number: &str, weight: f32) -> Fault {
         .hint("--round-weights rounds weights, --unweighted leaves them out")
 }
 
-/// Checks that a column that is not kept holds a number.
+/// Checks that a column that is not kept holds a number, or a null where one would stand.
 pub(crate) fn check_number(field: &[u8]) -> Result<(), Fault> {
-    if is_number(field) {
+    if is_number(field) || is_null_word(field) {
         return Ok(());
     }
     Err(Fault::new(0, format!("expected a number, found {}", quote(field))))
@@ -162,6 +162,11 @@ pub(crate) fn check_number(field: &[u8]) -> Result<(), Fault> {
 pub(crate) fn is_number(field: &[u8]) -> bool {
     let is_integer = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
     is_integer || std::str::from_utf8(field).is_ok_and(|text| text.trim().parse::<f64>().is_ok())
+}
+
+/// Returns whether a field is a number in digits: `inf` and `Infinity` may be words.
+pub(crate) fn is_written_number(field: &[u8]) -> bool {
+    is_number(field) && field.iter().any(u8::is_ascii_digit)
 }
 
 #[cfg(test)]
