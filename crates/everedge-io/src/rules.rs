@@ -132,6 +132,43 @@ fn is_kept(weight: f32) -> impl Fn(f64) -> bool {
     move |number| f64::from(weight) == number || weight.to_string().parse() == Ok(number)
 }
 
+/// Returns numbers as weights, as if they stood in a file.
+///
+/// # Errors
+/// The row of the first that 32 bits do not keep, and what is wrong with it.
+///
+/// # Example
+/// ```
+/// use everedge_io::exact_weights;
+/// assert_eq!(exact_weights(&[0.1, 16_777_216.0]), Ok(vec![0.1, 16_777_216.0]));
+/// assert_eq!(exact_weights(&[0.5, 1.0 / 3.0]).unwrap_err().0, 1);
+/// ```
+pub fn exact_weights(numbers: &[f64]) -> Result<Vec<f32>, (usize, String)> {
+    let take = |&number: &f64| match number.is_nan() {
+        true => Err(not_finite(&number.to_string())),
+        false => Rules::default().take_float(number),
+    };
+    taken(numbers, take)
+}
+
+/// Like [`exact_weights`], for integers.
+///
+/// # Errors
+/// As [`exact_weights`].
+pub fn exact_integer_weights<T: Copy + Into<i128>>(
+    numbers: &[T],
+) -> Result<Vec<f32>, (usize, String)> {
+    taken(numbers, |&number| Rules::default().take_integer(number.into()))
+}
+
+fn taken<T>(
+    numbers: &[T],
+    take: impl Fn(&T) -> Result<f32, Fault>,
+) -> Result<Vec<f32>, (usize, String)> {
+    let rows = numbers.iter().enumerate();
+    rows.map(|(row, number)| take(number).map_err(|fault| (row, fault.what))).collect()
+}
+
 /// Returns whether a plain decimal number has so few digits that 32 bits always keep them.
 fn has_few_digits(field: &[u8]) -> bool {
     let number = field.strip_prefix(b"-").unwrap_or(field);

@@ -16,6 +16,19 @@ const DENSE_BOUND: u64 = 1 << 26;
 /// How many times larger than the number of ids seen the largest dense id may be.
 const DENSE_SPREAD: u64 = 64;
 
+/// Returns whether integers are used as ids as they are, and not through an id map: if the largest of
+/// `count` of them is not far above that number, or small.
+///
+/// # Example
+/// ```
+/// use everedge_io::is_dense;
+/// assert!(is_dense(1 << 20, 1) && !is_dense(1 << 30, 1) && is_dense(1 << 30, 1 << 24));
+/// ```
+pub fn is_dense(largest: u64, count: u64) -> bool {
+    largest <= u64::from(MAX_VERTEX_ID)
+        && (largest <= DENSE_BOUND || largest / DENSE_SPREAD <= count)
+}
+
 /// A record as text.
 pub(crate) type Row = Vec<Cell>;
 
@@ -251,9 +264,7 @@ impl Sample {
     }
 
     pub(crate) fn ids(&self, choice: IdChoice) -> IdKind {
-        let spread = self.id_max / DENSE_SPREAD;
-        let is_sparse = self.id_max > u64::from(MAX_VERTEX_ID)
-            || (self.id_max > DENSE_BOUND && spread > self.ids_seen.len() as u64);
+        let is_sparse = !is_dense(self.id_max, self.ids_seen.len() as u64);
         match choice {
             IdChoice::Dense => IdKind::Dense,
             IdChoice::Integer => IdKind::Sparse,
