@@ -84,6 +84,14 @@ impl Error {
         matches!(self, Self::Storage(everedge_live::Error::Corruption { .. }))
     }
 
+    /// Returns what is damaged in a graph's files, if this says so: without the advice to verify them,
+    /// for who does.
+    pub fn damage(&self) -> Option<String> {
+        const ADVICE: &str = "; run `everedge verify`";
+        let said = self.is_damage().then(|| self.to_string())?;
+        Some(said.strip_suffix(ADVICE).map_or(said.clone(), str::to_owned))
+    }
+
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::InvalidInput { what: what.into() }
     }

@@ -77,6 +77,19 @@ pub struct Verification {
     pub problems: Vec<String>,
 }
 
+impl Verification {
+    /// Returns what an error says that ended the checks, if it is damage.
+    ///
+    /// # Errors
+    /// The error, if it is another.
+    pub fn of_damage(error: Error) -> Result<Self> {
+        match error.damage() {
+            Some(problem) => Ok(Self { ok: false, checks: 1, problems: vec![problem] }),
+            None => Err(error),
+        }
+    }
+}
+
 impl Graph {
     /// Creates an empty graph in a new directory; `meter` counts what its medium does.
     ///
@@ -311,14 +324,19 @@ impl Graph {
         self.live.mechanisms()
     }
 
-    /// Checks everything that can be checked without the graph's history.
+    /// Checks everything that can be checked without the graph's history. Damage that ends the checks
+    /// early is a problem as any other.
     ///
     /// # Errors
-    /// As [`Self::snapshot`].
+    /// As [`Self::snapshot`], but for damage.
     pub fn verify(&self) -> Result<Verification> {
-        let found = self.live.verify()?;
-        let (ok, checks) = (found.problems.is_empty(), found.checks);
-        Ok(Verification { ok, checks, problems: found.problems })
+        match self.live.verify() {
+            Ok(found) => {
+                let (ok, checks) = (found.problems.is_empty(), found.checks);
+                Ok(Verification { ok, checks, problems: found.problems })
+            }
+            Err(error) => Verification::of_damage(error),
+        }
     }
 
     /// Returns what was fixed at creation.
