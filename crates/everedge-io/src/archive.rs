@@ -69,7 +69,7 @@ fn is_path_of_graph(name: &str) -> bool {
     let path = Path::new(name);
     let parts = || path.iter().filter_map(|part| part.to_str());
     let is_hidden = |part: &str| part != "." && part != ".." && part.starts_with(['.', '_']);
-    parts().last().is_some_and(is_graph_name) && !parts().any(is_hidden)
+    parts().next_back().is_some_and(is_graph_name) && !parts().any(is_hidden)
 }
 
 /// Returns whether a file is called as its directory is, but for its endings.

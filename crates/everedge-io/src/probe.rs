@@ -284,8 +284,9 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
         .collect();
     let line = lines.first().copied().unwrap_or_default();
     let fields: Vec<&[u8]> = fields_of(line).collect();
-    let is_named = !is_table_ending(extension) && edge_list::is_named_by_comment(head);
-    if is_named && choices.delimiter.is_none() {
+    let is_table = is_table_ending(extension);
+    let may_be_edge_list = !is_table && choices.delimiter.is_none();
+    if may_be_edge_list && edge_list::is_named_by_comment(head) {
         return Ok(Format::EdgeList);
     }
     refuse_other_text(line)?;
@@ -297,15 +298,7 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
     }
     let is_spaced =
         |line: &&[u8]| line.split(|b| *b == b'\t').any(|f| f.trim_ascii().contains(&b' '));
-    let is_table = is_table_ending(extension);
-    // Integers between blanks are ids, whatever stands after them: a comma may be a decimal one.
-    let has_ids = |line: &&[u8]| {
-        let is_id = |field: &[u8]| field.iter().all(u8::is_ascii_digit);
-        let mut fields = fields_of(line);
-        let are_ids = fields.next().is_some_and(is_id) && fields.next().is_some_and(is_id);
-        are_ids && !line.contains(&b'\t')
-    };
-    if !is_table && choices.delimiter.is_none() && !lines.is_empty() && lines.iter().all(has_ids) {
+    if may_be_edge_list && have_ids_between_blanks(&lines) {
         return Ok(Format::EdgeList);
     }
     if is_table && choices.delimiter.is_none() && fields.len() < 2 && delimiter_of(&lines).is_none()
@@ -320,6 +313,18 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
         Some(b'\t') | None => Format::EdgeList,
         Some(_) => Format::Csv,
     })
+}
+
+/// Returns whether all lines start with two integers between blanks. They are ids, whatever stands after
+/// them: a comma may be a decimal one.
+fn have_ids_between_blanks(lines: &[&[u8]]) -> bool {
+    let has_ids = |line: &&[u8]| {
+        let is_id = |field: &[u8]| field.iter().all(u8::is_ascii_digit);
+        let mut fields = fields_of(line);
+        let are_ids = fields.next().is_some_and(is_id) && fields.next().is_some_and(is_id);
+        are_ids && !line.contains(&b'\t')
+    };
+    !lines.is_empty() && lines.iter().all(has_ids)
 }
 
 fn is_table_ending(extension: &str) -> bool {

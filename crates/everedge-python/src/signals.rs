@@ -29,7 +29,7 @@ pub(crate) fn ingest_until_signal<R: Send>(
             let (told, tellings) = mpsc::channel();
             let (answer, answers) = mpsc::channel();
             let worker = scope.spawn(move || {
-                ingest(&mut |now| told.send(now).is_ok() && answers.recv() == Ok(true))
+                ingest(&mut move |now| told.send(now).is_ok() && answers.recv() == Ok(true))
             });
             let mut raised = None;
             loop {

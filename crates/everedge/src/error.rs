@@ -84,12 +84,9 @@ impl Error {
         matches!(self, Self::Storage(everedge_live::Error::Corruption { .. }))
     }
 
-    /// Returns what is damaged in a graph's files, if this says so: without the advice to verify them,
-    /// for who does.
-    pub fn damage(&self) -> Option<String> {
-        const ADVICE: &str = "; run `everedge verify`";
-        let said = self.is_damage().then(|| self.to_string())?;
-        Some(said.strip_suffix(ADVICE).map_or(said.clone(), str::to_owned))
+    /// Returns what is damaged in a graph's files, if this says so.
+    pub(crate) fn damage(&self) -> Option<String> {
+        self.is_damage().then(|| without_advice(self.to_string()))
     }
 
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
@@ -106,4 +103,13 @@ impl Error {
             source => Self::File { path: path.to_owned(), source },
         }
     }
+}
+
+/// Returns a message without the advice to verify, for who does.
+pub(crate) fn without_advice(mut problem: String) -> String {
+    const ADVICE: &str = "; run `everedge verify`";
+    if problem.ends_with(ADVICE) {
+        problem.truncate(problem.len() - ADVICE.len());
+    }
+    problem
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::any_live::AnyLive;
 use crate::any_view::AnyView;
+use crate::error::without_advice;
 use crate::options::{GraphOptions, Layout};
 use crate::{Error, Result};
 
@@ -333,7 +334,8 @@ impl Graph {
         match self.live.verify() {
             Ok(found) => {
                 let (ok, checks) = (found.problems.is_empty(), found.checks);
-                Ok(Verification { ok, checks, problems: found.problems })
+                let problems = found.problems.into_iter().map(without_advice).collect();
+                Ok(Verification { ok, checks, problems })
             }
             Err(error) => Verification::of_damage(error),
         }

@@ -418,12 +418,9 @@ fn open_parquet(path: &Path, kind: Kind, choices: &InputChoices) -> Result<(Gues
     let shown = path.display();
     match kind {
         Kind::File => {}
-        Kind::Redirected => {
-            let what = "Parquet is read from its end: name a file, not `-`";
-            return Err(Error::invalid(what));
-        }
-        Kind::Stream => {
-            return Err(Error::invalid(format!("`{shown}`: Parquet is not read from a pipe")));
+        Kind::Redirected | Kind::Stream => {
+            let what = "Parquet is read from its end: name a file, not a pipe or `-`";
+            return Err(Error::invalid(format!("`{shown}`: {what}")));
         }
         Kind::Member => {
             let what = "Parquet is not read from an archive: extract it";
