@@ -115,8 +115,11 @@ def weights(
         raise InvalidInputError(f"{count} edges and {len(array)} weights: give one an edge")
     if round_weights or np.can_cast(array.dtype, np.float32):
         return np.ascontiguousarray(array, np.float32)
-    wide = {"i": np.int64, "u": np.uint64, "f": np.float64}[array.dtype.kind]
-    return _native.weights(np.ascontiguousarray(array, wide))
+    if array.dtype.kind == "f":
+        return _native.weights(np.ascontiguousarray(array, np.float64))
+    if array.dtype.kind == "u":
+        return _native.weights(np.ascontiguousarray(array, np.uint64))
+    return _native.weights(np.ascontiguousarray(array, np.int64))
 
 
 def is_new(array: npt.NDArray[np.uint32], column: Names) -> bool:
