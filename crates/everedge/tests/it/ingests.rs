@@ -111,12 +111,16 @@ fn what_a_failed_call_has_read_of_a_pipe_is_not_lost() {
     let wrong = InputChoices { src: Some(Column::Name("who".into())), ..InputChoices::default() };
     let wrong = IngestOptions { input: wrong, ..IngestOptions::default() };
     let path = home.path().join("graph");
-    let error = Graph::ingest_into(&target(&path), &[pipe.clone()], &wrong, &mut |_| true);
+    let error =
+        Graph::ingest_into(&target(&path), std::slice::from_ref(&pipe), &wrong, &mut |_| true);
     assert!(matches!(error, Err(Error::File { .. })), "{error:?}");
     // The graph cannot be made where a file is.
     let below = occupied.join("graph");
     let right = IngestOptions::default();
-    assert!(Graph::ingest_into(&target(&below), &[pipe.clone()], &right, &mut |_| true).is_err());
+    assert!(
+        Graph::ingest_into(&target(&below), std::slice::from_ref(&pipe), &right, &mut |_| true)
+            .is_err()
+    );
     let text = InputChoices { ids: IdChoice::Text, ..InputChoices::default() };
     let text = IngestOptions { input: text, ..IngestOptions::default() };
     let report = Graph::ingest_into(&target(&path), &[pipe], &text, &mut |_| true).unwrap();
