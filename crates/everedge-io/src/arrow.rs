@@ -25,7 +25,7 @@ use everedge_core::par;
 
 use crate::columnar::{self, Wanted, catch};
 use crate::ids::IdColumn;
-use crate::read::{Declared, Sink, check_counts};
+use crate::read::{Declared, Edges, Sink, check_counts};
 use crate::rules::Rules;
 use crate::{Chunk, Error, Format, Guess, InputChoices, Place, ReadOptions, ReadSummary, Result};
 /// How a file starts.
@@ -34,6 +34,8 @@ pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
 pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 1 << 18;
+/// Bytes that are read before a pause counts: a file's mark and the zeros after it.
+const START_BYTES: usize = 64;
 /// What the decoder says of bytes that follow the end mark: in a file they are its footer.
 const PAST_THE_END: &str = "Unexpected EOS";
 
@@ -47,7 +49,7 @@ pub fn probe_arrow(input: impl Read, choices: &InputChoices) -> Result<Guess> {
     let mut batches = Batches::new(input);
     let schema = batches.schema()?;
     let first = |ends: &[usize]| {
-        let batch = batches.next().ok().flatten();
+        let batch = batches.next().ok().and_then(Step::batch);
         let batch = batch.map(|batch| batch.project(ends)).transpose();
         batch.map_err(|error| damaged(error.to_string()))
     };
@@ -74,14 +76,45 @@ pub(crate) fn read<C: IdColumn, E: From<Error> + Send>(
         };
         let (handed_on, next) = par::beside(hand_on, || batches.next());
         handed_on?;
-        let Some(batch) = next? else { break };
-        let edges = columnar::take_edges::<C>(&batch, &wanted, rules, rows)?;
         let place = Place::Row(1 + rows);
-        rows += batch.num_rows() as u64;
-        chunk = Some(edges.into_chunk(place, batches.bytes));
+        chunk = Some(match next? {
+            Step::End => break,
+            Step::Pause => {
+                let nothing = Edges::<C>::new(options.weighted);
+                Chunk { is_pause: true, ..nothing.into_chunk(place, batches.bytes) }
+            }
+            Step::Batch(batch) => {
+                let edges = columnar::take_edges::<C>(&batch, &wanted, rules, rows)?;
+                rows += batch.num_rows() as u64;
+                edges.into_chunk(place, batches.bytes)
+            }
+        });
     }
     let summary = ReadSummary { bytes: batches.bytes, ..summary };
     Ok(check_counts(summary, Declared::default())?)
+}
+
+/// Returns whether Arrow data start with a whole batch, which says how to read the rest.
+pub(crate) fn has_batch(head: &[u8]) -> bool {
+    let mut batches = Batches::new(head);
+    batches.schema().is_ok() && matches!(batches.next(), Ok(Step::Batch(_)))
+}
+
+/// What comes next.
+enum Step {
+    Batch(RecordBatch),
+    /// Nothing for now.
+    Pause,
+    End,
+}
+
+impl Step {
+    fn batch(self) -> Option<RecordBatch> {
+        match self {
+            Step::Batch(batch) => Some(batch),
+            Step::Pause | Step::End => None,
+        }
+    }
 }
 
 /// Reads batches one by one.
@@ -94,6 +127,8 @@ struct Batches<R> {
     piece: Buffer,
     decoded: VecDeque<RecordBatch>,
     is_file: bool,
+    /// Whether the input paused after what was read.
+    pauses: bool,
     at_end: bool,
 }
 
@@ -106,6 +141,7 @@ impl<R: Read> Batches<R> {
             piece: Buffer::from(&[0_u8; 0]),
             decoded: VecDeque::new(),
             is_file: false,
+            pauses: false,
             at_end: false,
         }
     }
@@ -120,10 +156,20 @@ impl<R: Read> Batches<R> {
         schema.ok_or_else(|| damaged("it has no schema".to_owned()))
     }
 
-    /// Returns the next batch, if there is one.
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
-        while self.decoded.is_empty() && self.advance()? {}
-        Ok(self.decoded.pop_front())
+    /// Returns the next batch, or that there is none for now or at all.
+    fn next(&mut self) -> Result<Step> {
+        loop {
+            if let Some(batch) = self.decoded.pop_front() {
+                return Ok(Step::Batch(batch));
+            }
+            if self.piece.is_empty() && std::mem::take(&mut self.pauses) {
+                return Ok(Step::Pause);
+            }
+            if !self.advance()? {
+                // What was decoded last is still to be handed out.
+                return Ok(self.decoded.pop_front().map_or(Step::End, Step::Batch));
+            }
+        }
     }
 
     /// Decodes a piece; returns whether there may be more.
@@ -158,17 +204,23 @@ impl<R: Read> Batches<R> {
 
     fn read_piece(&mut self) -> Result<bool> {
         let mut bytes = Vec::with_capacity(PIECE_BYTES);
+        let is_first = self.bytes == 0;
+        self.pauses = false;
         loop {
             let missing = (PIECE_BYTES - bytes.len()) as u64;
             match self.input.by_ref().take(missing).read_to_end(&mut bytes) {
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    self.pauses = true;
+                    if !is_first || bytes.len() > START_BYTES {
+                        break;
+                    }
+                }
                 Err(error) => return Err(error.into()),
                 Ok(_) => break,
             }
         }
-        let is_first = self.bytes == 0;
         self.bytes += bytes.len() as u64;
-        let is_there = !bytes.is_empty();
+        let is_there = !bytes.is_empty() || self.pauses;
         self.is_file |= is_first && bytes.starts_with(FILE_MAGIC);
         self.piece = Buffer::from_vec(bytes);
         if is_first && self.is_file {

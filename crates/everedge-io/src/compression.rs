@@ -17,12 +17,13 @@ use crate::Error;
 /// The largest window that a Zstandard frame may ask for, as a power of two.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// The third byte is the only method there is.
+const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const BZIP2_MAGIC: [u8; 3] = *b"BZh";
 const XZ_MAGIC: [u8; 6] = *b"\xfd7zXZ\0";
 /// The length of the longest of them.
-const MAGIC_BYTES: u64 = XZ_MAGIC.len() as u64;
+const MAGIC_BYTES: usize = XZ_MAGIC.len();
 /// The level of xz at which it compresses by default.
 const XZ_LEVEL: u32 = 6;
 
@@ -42,6 +43,15 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// Returns whether a file that starts with these bytes may be a compressed one.
+    fn is_possible(head: &[u8]) -> bool {
+        let magics: [&[u8]; 4] = [&GZIP_MAGIC, &ZSTD_MAGIC, &BZIP2_MAGIC, &XZ_MAGIC];
+        magics.iter().any(|magic| {
+            let shorter = magic.len().min(head.len());
+            magic[..shorter] == head[..shorter]
+        })
+    }
+
     /// Recognises a compression by the first six or more bytes of a file.
     pub fn of(head: &[u8]) -> Self {
         if head.starts_with(&GZIP_MAGIC) {
@@ -91,6 +101,9 @@ impl fmt::Display for Compression {
 
 /// Reads the first bytes of `input` and returns a reader of the decompressed whole.
 ///
+/// It reads no more of them than tell that nothing is compressed: of a pipe they may be all that
+/// comes for now.
+///
 /// # Errors
 /// If reading fails. Reading from the result fails with [`Error::Truncated`] or
 /// [`Error::Damaged`] inside the `io::Error`, from where `Error::from` takes it out.
@@ -104,9 +117,31 @@ impl fmt::Display for Compression {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn decompress<R: Read>(mut input: R) -> io::Result<Decompress<R>> {
-    let mut head = Vec::with_capacity(MAGIC_BYTES as usize);
-    input.by_ref().take(MAGIC_BYTES).read_to_end(&mut head)?;
+    let head = read_magic(&mut input)?;
     let compression = Compression::of(&head);
+    decompress_as(compression, head, input)
+}
+
+/// Like [`decompress`] for a file of this name: if it ends in `.bin`, nothing is compressed, since the
+/// first pair of integers may look like anything.
+///
+/// # Errors
+/// As [`decompress`].
+pub fn decompress_file<R: Read>(name: &str, input: R) -> io::Result<Decompress<R>> {
+    match name.len().checked_sub(4).and_then(|at| name.get(at..)) {
+        Some(ending) if ending.eq_ignore_ascii_case(".bin") => {
+            decompress_as(Compression::None, Vec::new(), input)
+        }
+        _ => decompress(input),
+    }
+}
+
+/// Returns a reader of what `head` and the rest of the input hold, compressed like this.
+fn decompress_as<R: Read>(
+    compression: Compression,
+    head: Vec<u8>,
+    input: R,
+) -> io::Result<Decompress<R>> {
     let input = Cursor::new(head).chain(input);
     let whole = BufReader::with_capacity(1 << 16, Counted { input, bytes: 0, has_failed: false });
     let decoder = match compression {
@@ -121,6 +156,21 @@ pub fn decompress<R: Read>(mut input: R) -> io::Result<Decompress<R>> {
         Compression::Xz => Decoder::Xz(Box::new(XzReader::new(whole, true))),
     };
     Ok(Decompress { compression, decoder })
+}
+
+/// Reads until the bytes are those of a compressed file or cannot be.
+fn read_magic(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(MAGIC_BYTES);
+    let mut buffer = [0; MAGIC_BYTES];
+    while head.len() < MAGIC_BYTES && Compression::is_possible(&head) {
+        match input.read(&mut buffer[head.len()..]) {
+            Ok(0) => break,
+            Ok(count) => head.extend_from_slice(&buffer[head.len()..][..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(head)
 }
 
 /// A reader of decompressed bytes; [`decompress`] makes it.

@@ -27,13 +27,16 @@ use crate::ids::IdColumn;
 use crate::lines::{check_slashes, lines_of};
 use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, is_null_word};
-use crate::survey::{Header, Row};
+use crate::survey::{Cell, Header, Row};
+use crate::write::COLUMN_NAMES;
 use crate::{InputChoices, ReadOptions, Result};
 
 /// Returns `text` as a field, in quotes if it needs them to be read back as it is.
 pub(crate) fn quoted(text: &str, delimiter: u8) -> Vec<u8> {
     let needs_quotes = text.trim() != text
         || is_null_word(text.as_bytes())
+        // The names of the columns, which stand above without quotes.
+        || COLUMN_NAMES.contains(&text)
         || text.starts_with(COMMENTS.map(char::from))
         || text.starts_with("//");
     let style = if needs_quotes { QuoteStyle::Always } else { QuoteStyle::Necessary };
@@ -49,7 +52,7 @@ pub(crate) fn quoted(text: &str, delimiter: u8) -> Vec<u8> {
 /// The first records of a table.
 pub(crate) struct Start {
     /// The fields of the last comment before the first record.
-    pub(crate) comment: Row,
+    pub(crate) comment: Vec<String>,
     pub(crate) rows: Vec<Row>,
     /// Where the first record starts.
     pub(crate) first: usize,
@@ -78,8 +81,8 @@ pub(crate) fn start_of(head: &[u8], delimiter: u8, row_count: usize) -> Result<S
 }
 
 /// Returns the fields of the last comment before the first record, and where that starts.
-fn skip_comments(head: &[u8], delimiter: u8) -> (Row, usize) {
-    let (mut comment, mut first) = (Row::new(), 0);
+fn skip_comments(head: &[u8], delimiter: u8) -> (Vec<String>, usize) {
+    let (mut comment, mut first) = (Vec::new(), 0);
     for (place, line) in lines_of(head) {
         let trimmed = line.trim_ascii();
         let Some((mark, text)) = trimmed.split_first() else { continue };
@@ -88,14 +91,15 @@ fn skip_comments(head: &[u8], delimiter: u8) -> (Row, usize) {
         }
         let mut records = Records::new(text.trim_ascii(), delimiter);
         let fields = records.advance().is_ok_and(|is| is).then(|| records.texts());
-        let fields = fields.unwrap_or_default();
-        let are_names = find_pair(fields.iter().map(|field| Some(field.as_str()))).is_some()
+        let fields: Row = fields.unwrap_or_default();
+        let are_names = find_pair(fields.iter().map(|field| Some(field.text.as_str()))).is_some()
             || (fields.len() > 1 && fields.iter().all(|field| is_id_word(field)));
         let is_comment = are_names || fields.len() < 2 || text.starts_with(b" ");
         if !is_comment {
             break;
         }
-        (comment, first) = (fields, place.end);
+        let names = fields.into_iter().map(|field| field.text).collect();
+        (comment, first) = (names, place.end);
     }
     (comment, first)
 }
@@ -284,7 +288,10 @@ impl<'a> Records<'a> {
 
     /// Returns the fields of the current record as text.
     pub(crate) fn texts(&self) -> Row {
-        let fields = (0..self.fields.len()).filter_map(|idx| self.field(idx).ok());
-        fields.map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect()
+        let cell = |field: &Field| {
+            let text = String::from_utf8_lossy(&self.bytes[field.start..field.end]);
+            Cell { text: text.trim().to_owned(), is_quoted: field.is_quoted }
+        };
+        self.fields.iter().map(cell).collect()
     }
 }

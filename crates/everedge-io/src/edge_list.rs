@@ -5,7 +5,7 @@
 //! weight of a weighted read; blanks separate them ([`crate::lines`]). Lines that start with `#`
 //! or `%` are comments. All records have as many columns as the first, so that adjacency lists,
 //! which look alike, are not taken for edges. The first record may be a header; if not, the last
-//! comment before it may give the names. Where columns are chosen, the others may hold anything.
+//! comment before it may give the names: then the first record is an edge. Where columns are chosen, the others may hold anything.
 //!
 //! # Example
 //! ```text
@@ -16,11 +16,12 @@
 //! is two edges, 30→1412 and 30→3352. A file in which `1 2 1082040961` gives the time of an edge
 //! reads alike unweighted.
 
+use crate::columns::find_pair;
 use crate::error::Fault;
 use crate::lines::{Lines, Picked, check_slashes, fields_of, lines_of};
 use crate::read::{Declared, Opened};
 use crate::rules::Rules;
-use crate::survey::{Header, Row};
+use crate::survey::{Cell, Header, Row};
 use crate::{Columns, InputChoices, ReadOptions};
 
 /// Bytes that start a comment.
@@ -31,7 +32,7 @@ pub(crate) const SURVEYED_ROWS: usize = 1000;
 /// The first lines of an edge list.
 pub(crate) struct Start {
     /// The fields of the last comment before the first record.
-    pub(crate) comment: Row,
+    pub(crate) comment: Vec<String>,
     pub(crate) rows: Vec<Row>,
     /// Where the line after the first record starts.
     pub(crate) first_end: usize,
@@ -39,9 +40,10 @@ pub(crate) struct Start {
 
 /// Reads the first lines of a text.
 pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
-    let mut start = Start { comment: Row::new(), rows: Vec::new(), first_end: 0 };
+    let mut start = Start { comment: Vec::new(), rows: Vec::new(), first_end: 0 };
     for (place, line) in lines_of(head) {
-        let fields = || fields_of(line).map(|field| String::from_utf8_lossy(field).into_owned());
+        let cell =
+            |field| Cell { text: String::from_utf8_lossy(field).into_owned(), is_quoted: false };
         match line.trim_ascii_start().first() {
             None => {}
             Some(first) if COMMENTS.contains(first) && !start.rows.is_empty() => {}
@@ -50,7 +52,7 @@ pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
                 if start.rows.is_empty() {
                     start.first_end = place.end;
                 }
-                start.rows.push(fields().collect());
+                start.rows.push(fields_of(line).map(cell).collect());
             }
         }
         if start.rows.len() >= row_count {
@@ -60,8 +62,22 @@ pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
     start
 }
 
+/// The comment above edges whose ids are text: it settles that they are an edge list and that the
+/// first of them is no header.
+pub(crate) fn naming_comment(weighted: bool) -> &'static str {
+    if weighted { "# src dst weight" } else { "# src dst" }
+}
+
+/// Returns whether the comment above the first record names ends between blanks, one name for each
+/// field of it.
+pub(crate) fn is_named_by_comment(head: &[u8]) -> bool {
+    let Start { comment, rows, .. } = start_of(head, 1);
+    let names = || comment.iter().map(|name| Some(name.as_str()));
+    rows.first().is_some_and(|row| row.len() == comment.len()) && find_pair(names()).is_some()
+}
+
 /// Returns the fields of a comment without its mark.
-fn comment_fields(line: &[u8]) -> Row {
+fn comment_fields(line: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(line);
     let text = text.trim().trim_start_matches(COMMENTS.map(char::from));
     text.split_whitespace().map(str::to_owned).collect()

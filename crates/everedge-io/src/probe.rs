@@ -1,10 +1,11 @@
 //! Guesses from a file's name and its first bytes how it is to be read.
 //!
-//! What the first bytes prove counts first (a Matrix Market banner, Parquet's mark), then the
-//! extension, then what the first lines look like: objects of JSON, columns between commas, tabs or
+//! A name that ends in `.bin` counts first: pairs of integers may look like anything. Then counts what
+//! the first bytes prove (a Matrix Market banner, Parquet's mark), then the extension, then what the first lines look like: objects of JSON, columns between commas, tabs or
 //! the like, or blanks. The kind of ids is that of the ids in the first bytes; ids further on that do
 //! not fit it are errors of reading.
 
+use crate::archive::is_tar;
 use crate::arrow::{CONTINUATION, FILE_MAGIC};
 use crate::columns::{GuessedColumn, Resolved, is_weight};
 use crate::csv::{self, Records};
@@ -15,7 +16,7 @@ use crate::rules::Rules;
 use crate::survey::{Row, Sample, Survey};
 use crate::{
     Column, Columns, Compression, Error, Format, IdChoice, IdKind, InputChoices, Place,
-    ReadOptions, Result, dimacs, json_lines, matrix_market, metis,
+    ReadOptions, Result, arrow, dimacs, json_lines, matrix_market, metis,
 };
 
 /// How many decompressed bytes make a good guess; fewer will do at the end of the input.
@@ -124,11 +125,13 @@ impl Guess {
 /// # Ok::<(), everedge_io::Error>(())
 /// ```
 pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
-    refuse_archives(head)?;
     let format = match choices.format {
         Some(format) => format,
         None => format_of(&extension(name), head, choices)?,
     };
+    if format != Format::Binary {
+        refuse_archives(head)?;
+    }
     check_choices(format, choices)?;
     let text = match format {
         Format::Binary => return Ok(Guess { weighted: Some(false), ..Guess::of(format) }),
@@ -144,6 +147,62 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
         let lines = lines_of(text).take_while(|(place, _)| place.end <= fault.at).count();
         fault.into_error(Place::Line(1 + lines as u64))
     })
+}
+
+/// Returns how much of `head`, the start of a stream called `name`, says how the stream is to be read,
+/// if it holds that much: two records, or of what is binary what its format needs.
+///
+/// A guess from so much does not depend on how much of a stream has come by when.
+///
+/// # Example
+/// ```
+/// use everedge_io::{InputChoices, decisive_len};
+/// let len = |head: &str| decisive_len("-", head.as_bytes(), &InputChoices::default());
+/// assert_eq!(len("# by hand\nfrom,to\n"), None);
+/// assert_eq!(len("# by hand\nfrom,to\n1,2\n3,4\n"), Some(22));
+/// ```
+pub fn decisive_len(name: &str, head: &[u8], choices: &InputChoices) -> Option<usize> {
+    const PAIR_BYTES: usize = 8;
+    let format = choices.format.or_else(|| Format::from_ending(&extension(name)));
+    let looks_like_arrow = head.starts_with(FILE_MAGIC) || head.starts_with(&CONTINUATION);
+    let is_enough = match format {
+        Some(Format::Binary) => head.len() >= PAIR_BYTES,
+        _ if is_tar(head) => true,
+        Some(Format::Arrow) => arrow::has_batch(head),
+        _ if looks_like_arrow => arrow::has_batch(head),
+        _ if head.contains(&0) => false,
+        format => return two_records(head, format == Some(Format::Dimacs)),
+    };
+    is_enough.then_some(head.len())
+}
+
+/// Returns the length of the first two records of a text, and of what stands between them.
+fn two_records(head: &[u8], is_dimacs: bool) -> Option<usize> {
+    let (mut count, mut is_open, mut has_letter_comments) = (0, false, is_dimacs);
+    for (place, line) in lines_of(head) {
+        if head[place.end - 1] != b'\n' {
+            break;
+        }
+        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+        has_letter_comments |= count == 0 && text == b"c";
+        let is_comment = text.first().is_none_or(|first| matches!(first, b'#' | b'%'))
+            || (has_letter_comments && fields_of(text).next() == Some(b"c"));
+        if is_comment && !is_open {
+            continue;
+        }
+        is_open ^= has_open_quote(text);
+        count += u32::from(!is_open);
+        if count == 2 {
+            return Some(place.end);
+        }
+    }
+    None
+}
+
+/// Returns whether a field in quotes starts on a line of a table, or ends on it, that is not whole on it.
+fn has_open_quote(line: &[u8]) -> bool {
+    let is_odd = memchr::memchr_iter(b'"', line).count() % 2 == 1;
+    is_odd && !line.starts_with(b"{")
 }
 
 /// Refuses what is compressed in a way that `decompress` does not know, or twice.
@@ -189,6 +248,10 @@ fn format_of(extension: &str, head: &[u8], choices: &InputChoices) -> Result<For
     let starts_as = |magic: &[u8]| {
         head.get(..magic.len()).is_some_and(|start| start.eq_ignore_ascii_case(magic))
     };
+    // Pairs of integers may spell any mark.
+    if Format::from_ending(extension) == Some(Format::Binary) {
+        return Ok(Format::Binary);
+    }
     if head.starts_with(b"PAR1") {
         return Ok(Format::Parquet);
     }
@@ -221,6 +284,11 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
         .collect();
     let line = lines.first().copied().unwrap_or_default();
     let fields: Vec<&[u8]> = fields_of(line).collect();
+    let is_table = is_table_ending(extension);
+    let may_be_edge_list = !is_table && choices.delimiter.is_none();
+    if may_be_edge_list && edge_list::is_named_by_comment(head) {
+        return Ok(Format::EdgeList);
+    }
     refuse_other_text(line)?;
     if line.trim_ascii_start().starts_with(b"{") {
         return Ok(Format::JsonLines);
@@ -230,7 +298,9 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
     }
     let is_spaced =
         |line: &&[u8]| line.split(|b| *b == b'\t').any(|f| f.trim_ascii().contains(&b' '));
-    let is_table = matches!(extension, "tsv" | "csv");
+    if may_be_edge_list && have_ids_between_blanks(&lines) {
+        return Ok(Format::EdgeList);
+    }
     if is_table && choices.delimiter.is_none() && fields.len() < 2 && delimiter_of(&lines).is_none()
     {
         return Ok(if extension == "tsv" { Format::Tsv } else { Format::Csv });
@@ -243,6 +313,22 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
         Some(b'\t') | None => Format::EdgeList,
         Some(_) => Format::Csv,
     })
+}
+
+/// Returns whether all lines start with two integers between blanks. They are ids, whatever stands after
+/// them: a comma may be a decimal one.
+fn have_ids_between_blanks(lines: &[&[u8]]) -> bool {
+    let has_ids = |line: &&[u8]| {
+        let is_id = |field: &[u8]| field.iter().all(u8::is_ascii_digit);
+        let mut fields = fields_of(line);
+        let are_ids = fields.next().is_some_and(is_id) && fields.next().is_some_and(is_id);
+        are_ids && !line.contains(&b'\t')
+    };
+    !lines.is_empty() && lines.iter().all(has_ids)
+}
+
+fn is_table_ending(extension: &str) -> bool {
+    matches!(extension, "tsv" | "csv")
 }
 
 /// Refuses well-known text that holds no edges as lines do.

@@ -124,12 +124,49 @@ impl Fault {
 /// Returns whether a word is how databases and data frames write a null.
 #[inline]
 pub(crate) fn is_null_word(field: &[u8]) -> bool {
-    field.len() <= 4 && matches!(field, b"NULL" | b"null" | b"NaN" | b"nan")
+    field.len() <= 4 && matches!(field, b"NULL" | b"null" | b"NaN" | b"nan" | b"NA" | b"N/A")
 }
 
 /// Returns whether a number keeps its value as `weight`: exactly, or in how it is written.
 fn is_kept(weight: f32) -> impl Fn(f64) -> bool {
     move |number| f64::from(weight) == number || weight.to_string().parse() == Ok(number)
+}
+
+/// Returns numbers as weights, as if they stood in a file.
+///
+/// # Errors
+/// The row of the first that 32 bits do not keep, and what is wrong with it.
+///
+/// # Example
+/// ```
+/// use everedge_io::exact_weights;
+/// assert_eq!(exact_weights(&[0.1, 16_777_216.0]), Ok(vec![0.1, 16_777_216.0]));
+/// assert_eq!(exact_weights(&[0.5, 1.0 / 3.0]).unwrap_err().0, 1);
+/// ```
+pub fn exact_weights(numbers: &[f64]) -> Result<Vec<f32>, (usize, String)> {
+    let take = |&number: &f64| match number.is_nan() {
+        true => Err(not_finite(&number.to_string())),
+        false => Rules::default().take_float(number),
+    };
+    taken(numbers, take)
+}
+
+/// Like [`exact_weights`], for integers.
+///
+/// # Errors
+/// As [`exact_weights`].
+pub fn exact_integer_weights<T: Copy + Into<i128>>(
+    numbers: &[T],
+) -> Result<Vec<f32>, (usize, String)> {
+    taken(numbers, |&number| Rules::default().take_integer(number.into()))
+}
+
+fn taken<T>(
+    numbers: &[T],
+    take: impl Fn(&T) -> Result<f32, Fault>,
+) -> Result<Vec<f32>, (usize, String)> {
+    let rows = numbers.iter().enumerate();
+    rows.map(|(row, number)| take(number).map_err(|fault| (row, fault.what))).collect()
 }
 
 /// Returns whether a plain decimal number has so few digits that 32 bits always keep them.
@@ -150,9 +187,9 @@ fn not_exact(number: &str, weight: f32) -> Fault {
         .hint("--round-weights rounds weights, --unweighted leaves them out")
 }
 
-/// Checks that a column that is not kept holds a number.
+/// Checks that a column that is not kept holds a number, or a null where one would stand.
 pub(crate) fn check_number(field: &[u8]) -> Result<(), Fault> {
-    if is_number(field) {
+    if is_number(field) || is_null_word(field) {
         return Ok(());
     }
     Err(Fault::new(0, format!("expected a number, found {}", quote(field))))
@@ -162,6 +199,11 @@ pub(crate) fn check_number(field: &[u8]) -> Result<(), Fault> {
 pub(crate) fn is_number(field: &[u8]) -> bool {
     let is_integer = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
     is_integer || std::str::from_utf8(field).is_ok_and(|text| text.trim().parse::<f64>().is_ok())
+}
+
+/// Returns whether a field is a number in digits: `inf` and `Infinity` may be words.
+pub(crate) fn is_written_number(field: &[u8]) -> bool {
+    is_number(field) && field.iter().any(u8::is_ascii_digit)
 }
 
 #[cfg(test)]

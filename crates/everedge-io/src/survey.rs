@@ -2,12 +2,13 @@
 //! are, and what its ids look like.
 
 use std::collections::HashSet;
+use std::ops::Deref;
 
 use everedge_core::MAX_VERTEX_ID;
 
 use crate::columns::{GuessedColumn, Resolved, find_pair, is_id_word, locate, resolve};
 use crate::error::{Fault, quote};
-use crate::rules::{is_null_word, is_number};
+use crate::rules::{is_null_word, is_number, is_written_number};
 use crate::{Column, IdChoice, IdKind, InputChoices};
 
 /// Ids below this bound are dense, however few there are: arrays of that length cost little.
@@ -15,8 +16,37 @@ const DENSE_BOUND: u64 = 1 << 26;
 /// How many times larger than the number of ids seen the largest dense id may be.
 const DENSE_SPREAD: u64 = 64;
 
+/// Returns whether integers are used as ids as they are, and not through an id map: if the largest of
+/// `count` of them is not far above that number, or small.
+///
+/// # Example
+/// ```
+/// use everedge_io::is_dense;
+/// assert!(is_dense(1 << 20, 1) && !is_dense(1 << 30, 1) && is_dense(1 << 30, 1 << 24));
+/// ```
+pub fn is_dense(largest: u64, count: u64) -> bool {
+    largest <= u64::from(MAX_VERTEX_ID)
+        && (largest <= DENSE_BOUND || largest / DENSE_SPREAD <= count)
+}
+
 /// A record as text.
-pub(crate) type Row = Vec<String>;
+pub(crate) type Row = Vec<Cell>;
+
+/// A field of a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// Whether it stood in quotes, which its text has no longer.
+    pub(crate) is_quoted: bool,
+}
+
+impl Deref for Cell {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
 
 /// What the first records say.
 #[derive(Debug)]
@@ -32,7 +62,11 @@ impl Survey {
     ///
     /// # Errors
     /// If a column that was chosen is not there.
-    pub(crate) fn new(rows: &[Row], comment: Row, choices: &InputChoices) -> Result<Self, Fault> {
+    pub(crate) fn new(
+        rows: &[Row],
+        comment: Vec<String>,
+        choices: &InputChoices,
+    ) -> Result<Self, Fault> {
         let Some(first) = rows.first() else { return Self::of_nothing(choices) };
         let header = Header::find(rows, comment, choices);
         let records = &rows[usize::from(header.is_there)..];
@@ -66,19 +100,19 @@ impl Survey {
 #[derive(Debug, Default)]
 pub(crate) struct Header {
     pub(crate) is_there: bool,
-    pub(crate) names: Row,
+    pub(crate) names: Vec<String>,
 }
 
 impl Header {
     /// Looks for names in the first record and in the comment before it.
-    pub(crate) fn find(rows: &[Row], comment: Row, choices: &InputChoices) -> Self {
+    pub(crate) fn find(rows: &[Row], comment: Vec<String>, choices: &InputChoices) -> Self {
         let Some((first, rest)) = rows.split_first() else { return Self::default() };
         let looked = || is_header(first, rest, &comment, choices);
         let is_there = choices.header.unwrap_or_else(looked);
         let names = match is_there {
-            true => first.clone(),
+            true => first.iter().map(|cell| cell.text.clone()).collect(),
             false if are_names(&comment, first.len(), choices) => comment,
-            false => Row::new(),
+            false => Vec::new(),
         };
         Self { is_there, names }
     }
@@ -132,54 +166,65 @@ fn are_names(comment: &[String], width: usize, choices: &InputChoices) -> bool {
 }
 
 /// Returns whether a first record differs from those after it as names do from values.
-fn is_header(first: &[String], rest: &[Row], comment: &[String], choices: &InputChoices) -> bool {
+fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoices) -> bool {
+    let names: Vec<String> = first.iter().map(|cell| cell.text.clone()).collect();
     let chosen = chosen_names(choices);
     if !chosen.is_empty() {
         // A name is that of a header, or of the comment that stands above the columns.
         let are_all_in = |names: &[String]| chosen.iter().all(|name| names.contains(name));
-        return !(comment.len() == first.len() && are_all_in(comment)) || are_all_in(first);
+        return !(comment.len() == first.len() && are_all_in(comment)) || are_all_in(&names);
     }
-    let columns = survey_columns(first, rest, first.len());
+    let columns = survey_columns(&names, rest, first.len());
     let Ok(Resolved { src, dst, .. }) = resolve(&columns, choices) else { return false };
     let ends = [src, dst];
     let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
-    let has_numbers_below =
-        |idx: usize| columns[idx].is_numeric && !is_number(first[idx].as_bytes());
-    let are_both = |is: fn(&str) -> bool| ends.iter().all(|&idx| is(&first[idx]));
     let recurs = || ids().any(|id| ends.iter().any(|&idx| is_like(&first[idx], id)));
-    if find_pair(first.iter().map(|name| Some(name.as_str()))).is_some() {
+    // Names that a comment gives stand nowhere else.
+    if are_names(comment, first.len(), choices) && comment != names {
+        return false;
+    }
+    if find_pair(names.iter().map(|name| Some(name.as_str()))).is_some() {
         return !recurs();
     }
     // A wrong id below does not make an edge of the names above it.
     let must_be_numbers = matches!(choices.ids, IdChoice::Dense | IdChoice::Integer);
-    if must_be_numbers && are_both(is_name) {
-        return true;
-    }
-    if rest.is_empty() {
-        return false;
-    }
-    let ids_are_numbers = ends.iter().all(|&idx| columns[idx].is_numeric);
-    let others = || (0..columns.len()).filter(|idx| !ends.contains(idx));
-    (ids_are_numbers && are_both(is_name))
-        || others().any(|idx| has_numbers_below(idx) && is_name(&first[idx]))
-        || (are_both(is_id_word) && !recurs())
+    // Ids are no header, whatever stands beside them.
+    let are_both = |is: fn(&str) -> bool| ends.iter().all(|&idx| is(&first[idx]));
+    are_both(is_name)
+        && (must_be_numbers || {
+            let ids_are_numbers = ends.iter().all(|&idx| columns[idx].is_numeric);
+            let mut others = (0..columns.len()).filter(|idx| !ends.contains(idx));
+            let mut is_above_numbers =
+                || others.any(|idx| columns[idx].is_numeric && is_name(&first[idx]));
+            ids_are_numbers
+                || (!rest.is_empty() && (are_both(is_id_word) || is_above_numbers()) && !recurs())
+        })
 }
 
 /// Returns whether an id is a name itself, or one of a series with it, as `node1` and `node3` are.
-fn is_like(name: &str, id: &str) -> bool {
+///
+/// What is quoted is told apart by that from a name that is not.
+fn is_like(name: &Cell, id: &Cell) -> bool {
     let stem = |text: &str| text.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
     let is_series = stem(name) < name.len() && stem(id) < id.len();
-    id == name || (is_series && stem(id) > 0 && name[..stem(name)] == id[..stem(id)])
+    let is_same = id.text == name.text && (name.is_quoted || !id.is_quoted);
+    is_same || (is_series && stem(id) > 0 && name[..stem(name)] == id[..stem(id)])
 }
 
 fn is_null(field: &str) -> bool {
     field.is_empty() || is_null_word(field.as_bytes())
 }
 
-/// Returns whether a field is meant as a name and not as an integer.
-pub(crate) fn is_name(field: &str) -> bool {
-    let digits = field.strip_prefix('-').unwrap_or(field);
-    !digits.is_empty() && digits.bytes().any(|byte| !byte.is_ascii_digit())
+/// Returns whether a field can be the name of a column: it has a letter, does not start with a
+/// digit, and is neither a number nor a null.
+fn is_name(field: &str) -> bool {
+    let starts_with_digit = field.starts_with(|letter: char| letter.is_ascii_digit());
+    !starts_with_digit && field.contains(char::is_alphabetic) && is_text(field)
+}
+
+/// Returns whether a field is neither a number nor a null.
+fn is_text(field: &str) -> bool {
+    !is_null(field) && field != "-" && !is_written_number(field.as_bytes())
 }
 
 /// What the ids seen so far look like.
@@ -188,7 +233,7 @@ pub(crate) struct Sample {
     ids_seen: HashSet<u64>,
     id_max: u64,
     has_text: bool,
-    /// An integer that only text keeps as it is written: below 0, too large, or with zeros before.
+    /// A number that only text keeps as it is written: below 0, too large, or not whole.
     has_odd_integers: bool,
 }
 
@@ -202,7 +247,7 @@ impl Sample {
             }
             Err(_) if is_null(id) => {}
             Err(_) => {
-                self.has_text |= is_name(id);
+                self.has_text |= is_text(id);
                 self.has_odd_integers = true;
             }
         }
@@ -219,9 +264,7 @@ impl Sample {
     }
 
     pub(crate) fn ids(&self, choice: IdChoice) -> IdKind {
-        let spread = self.id_max / DENSE_SPREAD;
-        let is_sparse = self.id_max > u64::from(MAX_VERTEX_ID)
-            || (self.id_max > DENSE_BOUND && spread > self.ids_seen.len() as u64);
+        let is_sparse = !is_dense(self.id_max, self.ids_seen.len() as u64);
         match choice {
             IdChoice::Dense => IdKind::Dense,
             IdChoice::Integer => IdKind::Sparse,

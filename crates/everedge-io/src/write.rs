@@ -10,6 +10,7 @@ use everedge_core::VertexId;
 
 use crate::metis::AdjacencyWriter;
 use crate::parquet::TableWriter;
+use crate::rules::is_null_word;
 use crate::{Error, Format, IdKind, Result, csv, edge_list};
 
 /// An external id to be written.
@@ -20,6 +21,9 @@ pub enum Id<'a> {
     /// Text.
     Text(&'a str),
 }
+
+/// The names of the columns that a table has in its first row.
+pub(crate) const COLUMN_NAMES: [&str; 3] = ["src", "dst", "weight"];
 
 /// What to write and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,11 +166,12 @@ fn last_id(options: &WriteOptions) -> u64 {
 fn write_header(out: &mut impl Write, options: &WriteOptions) -> Result<()> {
     match options.format {
         Format::Csv | Format::Tsv => {
-            let delimiter = char::from(delimiter(options.format));
-            write!(out, "src{delimiter}dst")?;
-            let weight =
-                if options.weighted { format!("{delimiter}weight") } else { String::new() };
-            writeln!(out, "{weight}")?;
+            let names = &COLUMN_NAMES[..if options.weighted { 3 } else { 2 }];
+            let delimiter = char::from(delimiter(options.format)).to_string();
+            writeln!(out, "{}", names.join(&delimiter))?;
+        }
+        Format::EdgeList if options.ids == IdKind::Text => {
+            writeln!(out, "{}", edge_list::naming_comment(options.weighted))?;
         }
         Format::MatrixMarket => {
             let values = if options.weighted { "real" } else { "pattern" };
@@ -270,17 +275,29 @@ pub(crate) fn write_id(out: &mut impl Write, format: Format, id: Id<'_>) -> Resu
             out.write_all(&csv::quoted(text, delimiter(format)))?;
         }
         Id::Text(text) => {
-            let is_plain = !text.is_empty()
-                && !text.bytes().any(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0))
-                && !text.starts_with(edge_list::COMMENTS.map(char::from));
-            if !is_plain {
-                let what = format!("the id {text:?} is empty, has a blank or starts a comment");
+            if let Some(reason) = not_plain(text) {
+                let what = format!("the id {text:?} {reason}; write csv, json-lines or parquet");
                 return Err(unwritable(format, what));
             }
             out.write_all(text.as_bytes())?;
         }
     }
     Ok(())
+}
+
+/// Says why text is not read back from between blanks as it is, if it is not.
+fn not_plain(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        Some("is empty")
+    } else if text.bytes().any(|byte| byte.is_ascii_whitespace() || byte == 0) {
+        Some("has a blank")
+    } else if text.starts_with(edge_list::COMMENTS.map(char::from)) || text.starts_with("//") {
+        Some("starts as a comment does")
+    } else if is_null_word(text.as_bytes()) {
+        Some("looks like a null")
+    } else {
+        None
+    }
 }
 
 pub(crate) fn unwritable(format: Format, what: impl Into<String>) -> Error {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Changes, Edge, GraphOptions, Progress, StorageError, VertexId};
+use everedge::{Batch, Changes, Edge, GraphOptions, StorageError, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -12,6 +12,7 @@ use crate::error::exception;
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest};
 use crate::report::report;
+use crate::signals::{Tell, ingest_until_signal};
 use crate::view::{View, kind_word};
 
 /// Edges inserted, edges deleted, deletions ignored.
@@ -59,9 +60,12 @@ impl Graph {
     ) -> PyResult<Self> {
         let ingest = ingest.options().map_err(exception)?;
         let (options, choices, files) = (chosen.options(), chosen.choices(meter), [first_file]);
-        py.detach(|| everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest))
-            .map(Self::from)
-            .map_err(exception)
+        let create = |_: Tell<'_>| {
+            everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest)
+        };
+        let (graph, raised) = ingest_until_signal(py, &ingest.stop, None, create);
+        raised.map_or(Ok(()), Err)?;
+        graph.map(Self::from).map_err(exception)
     }
 
     /// Refuses what was chosen if the graph was made otherwise.
@@ -87,7 +91,8 @@ impl Graph {
         py.detach(|| everedge::Graph::remove(&path)).map_err(exception)
     }
 
-    /// Takes files in; calls `progress(file, bytes_read, bytes_total, edges)` after each batch.
+    /// Takes files in; calls `progress(path, bytes_read, bytes_total, edges)` after each batch, with the
+    /// number of the path that gave the file.
     ///
     /// Returns the report. An exception of `progress` or of a signal handler ends it.
     fn ingest<'py>(
@@ -100,17 +105,16 @@ impl Graph {
         let graph = self.handle.get()?;
         let options = options.options().map_err(exception)?;
         graph.check_chosen(&everedge::Chosen::default(), options.input.ids).map_err(exception)?;
-        let mut stop: Option<PyErr> = None;
-        let mut tell = |now: Progress| {
-            stop = Python::attach(|py| notify(py, progress.as_ref(), now)).err();
-            stop.is_none()
-        };
-        let outcome = py.detach(|| graph.ingest(&files, &options, &mut tell));
-        match (outcome, stop) {
-            (Ok(done), _) => report(py, &done),
+        let ingest = |tell: Tell<'_>| graph.ingest(&files, &options, tell);
+        let (outcome, raised) = ingest_until_signal(py, &options.stop, progress.as_ref(), ingest);
+        match (outcome, raised) {
+            (Ok(done), None) => report(py, &done),
             // The facade's message says how much is in; Python's own would be empty.
-            (Err(_), Some(stop)) if !stop.is_instance_of::<PyKeyboardInterrupt>(py) => Err(stop),
-            (Err(error), _) => Err(exception(error)),
+            (Err(error), Some(raised)) if raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                Err(exception(error))
+            }
+            (_, Some(raised)) => Err(raised),
+            (Err(error), None) => Err(exception(error)),
         }
     }
 
@@ -282,15 +286,6 @@ impl Graph {
             py.detach(|| find(&graph).into_iter().map(|id| id.map_or(-1, i64::from)).collect());
         Ok(found.into_pyarray(py))
     }
-}
-
-/// Runs signal handlers and the callback.
-fn notify(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
-    py.check_signals()?;
-    if let Some(progress) = progress {
-        progress.call1(py, (now.file, now.bytes_read, now.bytes_total, now.edges))?;
-    }
-    Ok(())
 }
 
 /// Returns what an array holds now: whatever changes it later does not change the copy.

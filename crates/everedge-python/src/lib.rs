@@ -9,7 +9,9 @@ mod graph;
 mod handle;
 mod options;
 mod report;
+mod signals;
 mod view;
+mod weights;
 
 use pyo3::prelude::pymodule;
 
@@ -39,4 +41,6 @@ mod _native {
     use crate::view::View;
     #[pymodule_export]
     use crate::view::{kernels, parameters};
+    #[pymodule_export]
+    use crate::weights::{is_dense, weights};
 }

@@ -35,7 +35,9 @@ impl Chosen {
 
     /// Returns what is left to the first file.
     pub(crate) fn choices(&self, meter: bool) -> Choices {
-        Choices { directed_fixed: self.words.has("directed"), weighted_fixed: true, meter }
+        let (directed_fixed, weighted_fixed) =
+            (self.words.has("directed"), self.words.has("weighted"));
+        Choices { directed_fixed, weighted_fixed, meter }
     }
 }
 

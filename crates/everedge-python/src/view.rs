@@ -2,7 +2,6 @@
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
 
 use everedge::{ExternalId, IdKind, Kernel, Parameters, RunOptions, Values, VertexId, Watch};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -11,9 +10,7 @@ use pyo3::prelude::*;
 use crate::error::exception;
 use crate::handle::Handle;
 use crate::report::report;
-
-/// How often a kernel looks for signals.
-const SIGNALS_EVERY: Duration = Duration::from_millis(50);
+use crate::signals::SIGNALS_EVERY;
 
 type Column<'py, T> = Bound<'py, PyArray1<T>>;
 

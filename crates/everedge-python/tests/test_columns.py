@@ -98,7 +98,12 @@ def test_ids_of_another_kind_are_refused() -> None:
 
 
 def test_first_data_decide_what_ids_are() -> None:
-    for ids, kind in [([1 << 20], np.uint32), ([1 << 30], np.uint64), (["a"], object)]:
+    for ids, kind in [
+        ([1 << 20], np.uint32),
+        ([1 << 26], np.uint32),
+        ([1 << 30], np.uint64),
+        (["a"], object),
+    ]:
         graph = fresh()
         graph.add_edges(ids, ids)
         assert graph.snapshot().vertices.dtype == kind
@@ -122,6 +127,36 @@ def test_weights_must_fit() -> None:
     weighted.add_edges([0, 1], [1, 2], weight=[0.5, 2])
     assert weighted.snapshot().edges()[2].tolist() == [0.5, 2]
     assert everedge.sssp(weighted, 0)[2] == 2.5
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [0.5, 16777217],
+        [0.5, 1 / 3],
+        [0.5, 1731974400.5],
+        np.array([1, 16777217]),
+        np.array([1, 2**63 + 1], np.uint64),
+        np.array([1, 2**53 + 1]),
+        np.array([0.5, 1e300]),
+    ],
+)
+def test_weights_that_32_bits_change_are_refused_or_rounded(weights: Any) -> None:
+    graph = fresh(weighted=True)
+    with pytest.raises(InvalidInputError, match="weight, row 1: .*32-bit"):
+        graph.add_edges([0, 1], [1, 2], weight=weights)
+    assert graph.snapshot().num_edges == 0
+    if weights[1] < 1e30:
+        graph.add_edges([0, 1], [1, 2], weight=weights, round_weights=True)
+        assert graph.snapshot().edges()[2].tolist() == np.asarray(weights, np.float32).tolist()
+
+
+def test_weights_that_32_bits_keep_are_taken() -> None:
+    narrow = np.array([1 / 3, 0.1, 16777217], np.float32)
+    for weights in [narrow, narrow.astype(np.float64), [0.1, -2.5, 2**60], np.array([1, -5, 2**40])]:
+        graph = fresh(weighted=True)
+        graph.add_edges([0, 1, 2], [1, 2, 3], weight=weights)
+        assert graph.snapshot().edges()[2].tolist() == np.asarray(weights, np.float32).tolist()
 
 
 def test_nothing_is_a_batch_too() -> None:

@@ -352,3 +352,52 @@ def test_what_the_graph_was_told_of_ids_holds_for_its_files(tmp_path: Path) -> N
     assert integers.snapshot().vertices.tolist() == [1 << 40, 2]
     with pytest.raises(everedge.InvalidInputError, match="integers, not strings"):
         integers.add_edges(["a"], ["b"])
+
+
+def test_a_first_file_that_declares_weights_makes_a_graph_with_weights(tmp_path: Path) -> None:
+    road, table = tmp_path / "road.gr", tmp_path / "table.csv"
+    road.write_text("p sp 3 2\na 1 2 5\na 2 3 7\n")
+    table.write_text("src,dst,stars\n1,2,4\n")
+    graph = everedge.Graph("graph", medium="dram")
+    graph.ingest(road)
+    assert graph.snapshot().edges()[2].tolist() == [5, 7]
+    plain = everedge.Graph("graph", medium="dram", weighted=False)
+    plain.ingest(road)
+    assert not plain.stats().weighted and plain.stats().edges == 2
+    chosen = everedge.Graph("graph", medium="dram")
+    chosen.ingest(table, weight="stars")
+    assert chosen.snapshot().edges()[2].tolist() == [4]
+    with pytest.raises(everedge.InvalidInputError, match="weight: the graph has no weights"):
+        plain.ingest(table, weight="stars")
+
+
+@pytest.mark.parametrize("first", ["", "1 2\n2 3\n"])
+def test_interrupt_ends_an_ingest_of_a_silent_pipe(first: str, path: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    graph = everedge.Graph(path)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    out = os.open(pipe, os.O_RDWR)
+    try:
+        os.write(out, first.encode())
+        threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt, match="2 edges" if first else None):
+            graph.ingest(pipe)
+        assert time.monotonic() - start < 6
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        os.close(out)
+    assert not first or graph.snapshot().num_edges == 2
+    graph.close()
+
+
+def test_progress_names_the_path_that_gave_a_file(tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    edge_file(parts, 10, "a.txt")
+    edge_file(parts, 10, "b.txt")
+    seen: list[str] = []
+    graph = everedge.Graph("graph", medium="dram")
+    graph.ingest(parts, progress=lambda progress: seen.append(progress.file))
+    assert seen == [str(parts), str(parts)]

@@ -63,6 +63,12 @@ def test_top_leaves_the_unreached_out(sparse: everedge.Snapshot) -> None:
     assert sparse.in_degree().top(2) == [(9, 2), (5, 1)]
 
 
+def test_top_keeps_scores_of_minus_one(sparse: everedge.Snapshot) -> None:
+    vertices = sparse.bfs(5)._vertices
+    scores = np.array([0.0, 0, -1, 0, 0, 2, 0, 0, 0, -np.inf])
+    assert everedge.Values("scores", vertices, scores).top() == [(5, 2.0), (2, -1.0)]
+
+
 def test_parameters_out_of_range_are_refused(sparse: everedge.Snapshot) -> None:
     with pytest.raises(everedge.InvalidInputError, match="threads=-1"):
         sparse.wcc(threads=-1)

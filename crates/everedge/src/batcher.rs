@@ -1,7 +1,7 @@
 //! Chunks of edges become batches.
 
 use everedge_core::{Edge, VertexId};
-use everedge_io::Chunk;
+use everedge_io::{Chunk, Ids};
 use everedge_live::{Batch, Durability};
 
 use crate::input::Input;
@@ -20,8 +20,10 @@ pub(crate) struct Batcher<'a> {
     batch: usize,
     /// Whether an edge of the file is one each way in the graph.
     is_both_ways: bool,
-    /// The ends of self-loops that were left out.
-    loop_ends: Vec<VertexId>,
+    /// Vertices to be made: those that a file lists, and the ends of self-loops that were left out.
+    vertices: Vec<VertexId>,
+    /// Deletions that were left out, since an end is no vertex.
+    deletes_ignored: u64,
     edges: Vec<Edge>,
     weights: Option<Vec<f32>>,
     is_held: bool,
@@ -45,13 +47,26 @@ impl<'a> Batcher<'a> {
             options,
             batch,
             is_both_ways: graph.options().directed && input.guess.directed == Some(false),
-            loop_ends: Vec::new(),
+            vertices: Vec::new(),
+            deletes_ignored: 0,
             edges: Vec::new(),
             weights: graph.options().weighted.then(Vec::new),
             is_held: !input.is_stream,
             is_stream: input.is_stream,
             acknowledge,
         }
+    }
+
+    /// Takes vertices that a file lists, and makes those of a stream.
+    pub(crate) fn take_vertices(&mut self, ids: Ids) -> Result<()> {
+        if !self.options.delete {
+            self.vertices.extend(self.graph.vertices_of(ids)?);
+        }
+        self.is_held &= self.vertices.len() < HELD_EDGES;
+        if !self.is_held {
+            self.apply_first(0)?;
+        }
+        self.options.check_stop()
     }
 
     pub(crate) fn graph(&self) -> &'a Graph {
@@ -77,9 +92,10 @@ impl<'a> Batcher<'a> {
         is_stopped
     }
 
-    /// Acknowledges what is left.
-    pub(crate) fn finish(mut self) -> Result<()> {
-        self.apply_first(self.edges.len())
+    /// Acknowledges what is left. Returns how many deletions were left out.
+    pub(crate) fn finish(mut self) -> Result<u64> {
+        self.apply_first(self.edges.len())?;
+        Ok(self.deletes_ignored)
     }
 
     fn take_insertions(&mut self, chunk: Chunk) -> Result<()> {
@@ -89,7 +105,7 @@ impl<'a> Batcher<'a> {
         for edge in src.into_iter().zip(dst) {
             let weight = weights.next();
             if self.options.drop_self_loops && edge.0 == edge.1 {
-                self.loop_ends.push(edge.0);
+                self.vertices.push(edge.0);
                 continue;
             }
             self.push(edge, weight);
@@ -100,10 +116,13 @@ impl<'a> Batcher<'a> {
     fn take_deletions(&mut self, chunk: &Chunk) -> Result<()> {
         let src = self.graph.known_vertices_of(&chunk.src);
         let dst = self.graph.known_vertices_of(&chunk.dst);
-        // An edge with an unknown end is not there: a deletion of no vertex finds nothing.
-        let nowhere = self.graph.snapshot()?.vertex_bound();
-        for (u, v) in src.into_iter().zip(dst) {
-            self.push((u.unwrap_or(nowhere), v.unwrap_or(nowhere)), None);
+        for ends in src.into_iter().zip(dst) {
+            match ends {
+                (Some(u), Some(v)) => self.push((u, v), None),
+                // An edge with an unknown end is not there, and no number stands for what will never be
+                // an end: another thread may make the next vertex meanwhile.
+                _ => self.deletes_ignored += if self.is_both_ways { 2 } else { 1 },
+            }
         }
         Ok(())
     }
@@ -119,22 +138,21 @@ impl<'a> Batcher<'a> {
     }
 
     fn apply_first(&mut self, count: usize) -> Result<()> {
-        if !self.loop_ends.is_empty() {
-            let mut named = Batch::new(self.weights.is_some());
-            for v in self.loop_ends.drain(..) {
-                named.add_vertex(v)?;
-            }
-            self.graph.apply(&named)?;
+        for vertices in self.vertices.chunks(self.options.batch.max(1)) {
+            self.graph.add_vertices(vertices)?;
         }
+        self.vertices.clear();
         for start in (0..count).step_by(self.batch) {
             let range = start..count.min(start + self.batch);
-            let edges = self.edges[range.clone()].iter().copied();
-            let batch = match (&self.weights, self.options.delete) {
-                (weights, true) => Batch::deletions(edges, weights.is_some())?,
-                (None, false) => Batch::insertions(edges, None)?,
-                (Some(weights), false) => Batch::insertions(edges, Some(&weights[range.clone()]))?,
-            };
-            self.graph.apply(&batch)?;
+            let edges = &self.edges[range.clone()];
+            if self.options.delete {
+                let is_weighted = self.weights.is_some();
+                self.graph.apply(&Batch::deletions(edges.iter().copied(), is_weighted)?)?;
+            } else {
+                // It knows how a single edge is best inserted.
+                let weights = self.weights.as_ref().map(|weights| &weights[range.clone()]);
+                self.graph.insert(edges, weights)?;
+            }
             (self.acknowledge)(range.len() as u64)?;
         }
         self.edges.drain(..count);

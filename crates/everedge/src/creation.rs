@@ -7,9 +7,9 @@ use everedge_io::{Format, Guess, IdChoice};
 use everedge_live::IdKind;
 use everedge_medium::Volume;
 
-use crate::files::expand;
+use crate::files::{Sources, expand};
 use crate::guessed::Guessed;
-use crate::input::{Input, STDIN};
+use crate::input::{Inputs, STDIN};
 use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
 
 /// What the caller of [`Graph::open_or_create`] leaves to the first files, and what not.
@@ -52,7 +52,8 @@ impl Graph {
         match is_there(path)? {
             true => Self::open(path, choices.meter),
             false => {
-                Self::create_for(path, options, choices, files, ingest).map(|(graph, _)| graph)
+                let sources = expand(files)?;
+                Self::create_for(path, options, choices, &sources, ingest).map(|(graph, _)| graph)
             }
         }
     }
@@ -69,20 +70,20 @@ impl Graph {
         ingest: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
-        let files = expand(files)?;
+        let sources = expand(files)?;
         let Target { path, chosen, choices } = target;
         if is_there(path)? {
             let graph = Self::open(path, choices.meter)?;
             let outcome = graph
                 .check_chosen(chosen, ingest.input.ids)
-                .and_then(|()| graph.ingest(&files, ingest, progress));
+                .and_then(|()| graph.ingest_sources(&sources, ingest, progress));
             return graph.close_with(outcome);
         }
         let had_directory = path.exists();
         let options = chosen.apply(GraphOptions::default());
-        let (graph, guessed) = Self::create_for(path, &options, *choices, &files, ingest)?;
+        let (graph, guessed) = Self::create_for(path, &options, *choices, &sources, ingest)?;
         let is_integer = graph.options().ids == IdKind::Integer;
-        let outcome = graph.ingest(&files, ingest, progress);
+        let outcome = graph.ingest_sources(&sources, ingest, progress);
         let is_empty = graph.stats().is_ok_and(|stats| stats.vertices == 0);
         let outcome = graph.close_with(outcome);
         if is_empty && path.exists() {
@@ -92,11 +93,11 @@ impl Graph {
             }
         }
         let is_mapped = ingest.input.ids == IdChoice::Mapped && is_integer && is_empty;
-        if is_mapped && outcome.as_ref().is_err_and(is_about_text_ids) && can_read_again(&files) {
+        if is_mapped && outcome.as_ref().is_err_and(is_about_text_ids) && can_read_again(files) {
             // The first ids were integers, a later one is not: text holds both.
             let mut ingest = ingest.clone();
             ingest.input.ids = IdChoice::Text;
-            return Self::ingest_into(target, &files, &ingest, progress);
+            return Self::ingest_into(target, files, &ingest, progress);
         }
         let mut report = outcome?;
         let Guessed { ids, directed, weighted, .. } = guessed;
@@ -109,16 +110,16 @@ impl Graph {
         path: &Path,
         options: &GraphOptions,
         choices: Choices,
-        files: &[PathBuf],
+        sources: &Sources,
         ingest: &IngestOptions,
     ) -> Result<(Self, Guessed)> {
         if ingest.delete {
             let path = path.display();
             return Err(Error::invalid(format!("there is no graph at `{path}` to delete from")));
         }
-        let mut guesses = Vec::new();
-        for file in expand(files)? {
-            guesses.push(Input::guess(&file, ingest)?);
+        let (mut inputs, mut guesses) = (Inputs::new(ingest), Vec::new());
+        for source in &sources.files {
+            guesses.push(inputs.guess(source)?);
         }
         let options = suggested(options, choices, &guesses, ingest);
         let guessed = Guessed::of_graph(&options, choices, ingest);

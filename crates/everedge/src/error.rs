@@ -84,6 +84,11 @@ impl Error {
         matches!(self, Self::Storage(everedge_live::Error::Corruption { .. }))
     }
 
+    /// Returns what is damaged in a graph's files, if this says so.
+    pub(crate) fn damage(&self) -> Option<String> {
+        self.is_damage().then(|| without_advice(self.to_string()))
+    }
+
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::InvalidInput { what: what.into() }
     }
@@ -98,4 +103,13 @@ impl Error {
             source => Self::File { path: path.to_owned(), source },
         }
     }
+}
+
+/// Returns a message without the advice to verify, for who does.
+pub(crate) fn without_advice(mut problem: String) -> String {
+    const ADVICE: &str = "; run `everedge verify`";
+    if problem.ends_with(ADVICE) {
+        problem.truncate(problem.len() - ADVICE.len());
+    }
+    problem
 }

@@ -1,16 +1,17 @@
-//! Writing a view to a file that other programs read.
+//! Writing a view, or a generated graph, to a file that other programs read.
 
-use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use everedge_io::{Compress, Compression, compress};
-use everedge_io::{EdgeWriter, Format, Id, IdKind, WriteOptions, write_vertices};
+use everedge_io::Compression;
+use everedge_io::{EdgeWriter, Format, Generator, Id, IdKind, WriteOptions, write_vertices};
 use everedge_live::ExternalId;
-use tempfile::TempPath;
 
+use crate::output_file::{OutputFile, compression_of};
 use crate::{Error, Result, View};
+
+/// Edges that are generated at a time.
+const PIECE_EDGES: u64 = 1 << 20;
 
 /// What an export wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -34,21 +35,12 @@ impl View {
     /// # Errors
     /// `File` if the format cannot hold the graph; `Io` if the file cannot be written.
     pub fn export(&self, path: &Path, format: Option<Format>) -> Result<ExportReport> {
-        let format = match format {
-            Some(format) => format,
-            None => format_of(path)?,
-        };
-        if matches!(format, Format::Parquet) && compression_of(path).0 != Compression::None {
-            let path = path.display();
-            let what =
-                format!("`{path}`: Parquet compresses what it holds itself; leave the ending out");
-            return Err(Error::invalid(what));
-        }
-        let edges = self.write_aside(path, |out| self.write_edges(out, format, path))?;
+        let format = format_for(path, format)?;
+        let edges = self.write_edges(OutputFile::create(path)?, format, path)?;
         let vertices = match format {
             Format::Graphalytics => {
                 let path = vertices_beside(path);
-                Some(self.write_aside(&path, |out| self.write_vertices(out, &path))?)
+                Some(self.write_vertices(OutputFile::create(&path)?, &path)?)
             }
             _ => None,
         };
@@ -67,20 +59,6 @@ impl View {
         let out = self.write_edges(Counted { out, bytes: 0 }, format, name)?;
         let vertices = self.vertex_count().into();
         Ok(ExportReport { vertices, edges: self.edge_count(), bytes: out.bytes })
-    }
-
-    /// Writes a file under a name of its own with `write`.
-    fn write_aside(
-        &self,
-        path: &Path,
-        write: impl FnOnce(Compress<File>) -> Result<Compress<File>>,
-    ) -> Result<OutputFile> {
-        let aside = OutputFile::create(path)?;
-        let file = aside.file.try_clone().map_err(|e| Error::io(path, "create", e))?;
-        let out = compress(file, compression_of(path).0);
-        let out = write(out.map_err(|e| Error::io(path, "compress", e))?)?;
-        out.finish().map_err(|e| Error::io(path, "write", e))?;
-        Ok(aside)
     }
 
     fn write_edges<W: Write + Send>(&self, out: W, format: Format, path: &Path) -> Result<W> {
@@ -107,7 +85,6 @@ impl View {
     }
 
     fn write_options(&self, format: Format) -> WriteOptions {
-        let counts_from_1 = matches!(format, Format::MatrixMarket | Format::Metis | Format::Dimacs);
         let has_0 = self.vertices().first() == Some(&0);
         WriteOptions {
             format,
@@ -120,7 +97,7 @@ impl View {
             weighted: self.is_weighted(),
             vertex_bound: self.vertex_bound(),
             edge_count: self.edge_count(),
-            id_shift: u32::from(counts_from_1 && has_0),
+            id_shift: u32::from(counts_from_1(format) && has_0),
         }
     }
 }
@@ -137,45 +114,6 @@ fn output_error(path: &Path, error: everedge_io::Error) -> Error {
     match error {
         everedge_io::Error::Io(source) => Error::io(path, "write", source),
         source => Error::file(path, source),
-    }
-}
-
-/// A file that is being written. A regular one gets its name when it is whole; what else has the
-/// name, such as a pipe or a device, is written to as it is.
-struct OutputFile {
-    path: PathBuf,
-    file: File,
-    aside: Option<TempPath>,
-}
-
-impl OutputFile {
-    fn create(path: &Path) -> Result<Self> {
-        let at = |error| Error::io(path, "create", error);
-        // A link goes on pointing to the file.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            let file = File::options().write(true).open(&path).map_err(at)?;
-            return Ok(Self { path, file, aside: None });
-        }
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let permissions = Permissions::from_mode(0o666);
-        let aside = tempfile::Builder::new()
-            .prefix(".everedge-export-")
-            .permissions(permissions)
-            .tempfile_in(directory.unwrap_or(Path::new(".")))
-            .map_err(at)?;
-        let (file, aside) = aside.into_parts();
-        Ok(Self { path, file, aside: Some(aside) })
-    }
-
-    /// Gives the file its name; returns its length.
-    fn put_in_place(self) -> Result<u64> {
-        let Self { path, file, aside } = self;
-        let Some(aside) = aside else { return Ok(0) };
-        file.sync_all().map_err(|e| Error::io(&path, "write", e))?;
-        let bytes = file.metadata().map_err(|e| Error::io(&path, "examine", e))?.len();
-        aside.persist(&path).map_err(|e| Error::io(&path, "create", e.error))?;
-        Ok(bytes)
     }
 }
 
@@ -197,13 +135,6 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Returns how a file is compressed, by its name, and its path without that ending.
-fn compression_of(path: &Path) -> (Compression, PathBuf) {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let (compression, stem) = Compression::of_name(name);
-    (compression, path.with_file_name(stem))
-}
-
 /// The file of vertices that belongs to Graphalytics' file of edges.
 fn vertices_beside(path: &Path) -> PathBuf {
     match compression_of(path) {
@@ -215,13 +146,62 @@ fn vertices_beside(path: &Path) -> PathBuf {
     }
 }
 
-fn format_of(path: &Path) -> Result<Format> {
-    let (_, stem) = compression_of(path);
+/// Returns the format in which to write a file: `format`, or the one that the name's ending says.
+fn format_for(path: &Path, format: Option<Format>) -> Result<Format> {
+    let (compression, stem) = compression_of(path);
     let ending = stem.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    Format::from_ending(ending).ok_or_else(|| {
-        Error::invalid(format!(
-            "`{}`: its ending names no format; give one with --format",
-            path.display()
-        ))
-    })
+    let shown = path.display();
+    let format = format.or_else(|| Format::from_ending(ending)).ok_or_else(|| {
+        let what = format!("`{shown}`: its ending names no format: name it .txt, .csv or .parquet");
+        Error::invalid(what)
+    })?;
+    if format == Format::Parquet && compression != Compression::None {
+        let what = "Parquet compresses what it holds itself; leave the ending out";
+        return Err(Error::invalid(format!("`{shown}`: {what}")));
+    }
+    Ok(format)
+}
+
+/// Writes a generated graph to `path`, in the format and compressed as its name says; `progress` is
+/// called with the number of edges written so far. Returns the bytes of the file.
+///
+/// The file is written aside and gets its name when it is whole. Ids are written from 1 in formats that
+/// count from 1.
+///
+/// # Errors
+/// `InvalidInput` if the name says no format; `File` if the format cannot hold the graph; `Io` if the
+/// file cannot be written.
+pub fn write_generated(
+    path: &Path,
+    generator: &Generator,
+    weighted: bool,
+    mut progress: impl FnMut(u64),
+) -> Result<u64> {
+    let format = format_for(path, None)?;
+    let at = |error| output_error(path, error);
+    let edge_count = generator.edge_count();
+    let options = WriteOptions {
+        format,
+        ids: IdKind::Dense,
+        directed: true,
+        weighted,
+        vertex_bound: generator.vertex_bound(),
+        edge_count,
+        id_shift: u32::from(counts_from_1(format)),
+    };
+    let mut writer = EdgeWriter::new(OutputFile::create(path)?, options).map_err(at)?;
+    for start in (0..edge_count).step_by(PIECE_EDGES as usize) {
+        let range = start..edge_count.min(start + PIECE_EDGES);
+        let weights = weighted.then(|| generator.weights(range.clone()));
+        for (idx, (src, dst)) in generator.edges(range.clone()).into_iter().enumerate() {
+            let weight = weights.as_ref().map_or(1.0, |weights| weights[idx]);
+            writer.write(Id::Number(src.into()), Id::Number(dst.into()), weight).map_err(at)?;
+        }
+        progress(range.end);
+    }
+    writer.finish().map_err(at)?.put_in_place()
+}
+
+fn counts_from_1(format: Format) -> bool {
+    matches!(format, Format::MatrixMarket | Format::Metis | Format::Dimacs)
 }

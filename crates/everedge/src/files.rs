@@ -1,30 +1,113 @@
-//! Which files a call means: files, directories and patterns.
+//! Which files a call means: files, directories, patterns and archives.
 
 use std::path::{Path, PathBuf};
 
-use everedge_io::{Compression, Format};
+use everedge_io::{Compression, graphs_of, is_graph_name};
 
-use crate::input::STDIN;
+use crate::input::{STDIN, names_in};
 use crate::{Error, Result};
 
+/// A file to take in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub path: PathBuf,
+    /// The file in the archive at `path` that is meant, if it is one.
+    pub member: Option<Member>,
+    /// Which path of the call gave it, from 0.
+    pub given: usize,
+}
+
+/// A file in an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Which ordinary file of the archive it is, from 0.
+    pub number: usize,
+    pub name: String,
+}
+
+impl Source {
+    /// Returns the path as messages show it.
+    pub(crate) fn shown(&self) -> PathBuf {
+        match &self.member {
+            Some(member) => self.path.join(&member.name),
+            None => self.path.clone(),
+        }
+    }
+}
+
+/// The files of a call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sources {
+    /// In the order in which they are taken in.
+    pub files: Vec<Source>,
+    /// For each archive of which some files are not taken in, their names.
+    pub not_taken: Vec<(PathBuf, Vec<String>)>,
+}
+
 /// Returns the files that `paths` name, in their order: a directory stands for the files in and below
-/// it that have the ending of a format, a pattern such as `part-*.csv` for what it matches, both
-/// sorted by name.
+/// it that are called as graphs are, a pattern such as `part-*.csv` for what it matches, both sorted by
+/// name; an archive for the files in it, in its order.
 ///
 /// # Errors
-/// If a directory or a pattern gives no file, or cannot be read.
-pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in paths {
-        if path.as_os_str() == STDIN {
-            files.push(path.clone());
-        } else if path.is_dir() {
-            add_directory(path, &mut files)?;
-        } else if path.exists() {
-            files.push(path.clone());
-        } else {
-            add_matches(path, &mut files)?;
+/// If a directory, a pattern or an archive gives no file, or cannot be read.
+pub(crate) fn expand(paths: &[PathBuf]) -> Result<Sources> {
+    let mut sources = Sources::default();
+    for (given, path) in paths.iter().enumerate() {
+        for path in expand_path(path)? {
+            match names_in(&path)? {
+                Some(names) => add_archive(&path, given, names, &mut sources)?,
+                None => sources.files.push(Source { path, member: None, given }),
+            }
         }
+    }
+    Ok(sources)
+}
+
+fn add_archive(path: &Path, given: usize, names: Vec<String>, sources: &mut Sources) -> Result<()> {
+    let are_graphs = graphs_of(&names);
+    if !are_graphs.contains(&true) {
+        return Err(Error::invalid(format!(
+            "none of the {} files in the archive `{}` has the ending of a format: {}; extract the \
+             one that you mean",
+            names.len(),
+            path.display(),
+            first_of(&names)
+        )));
+    }
+    let mut not_taken = Vec::new();
+    for (number, (name, is_graph)) in names.into_iter().zip(are_graphs).enumerate() {
+        match is_graph {
+            true => {
+                let member = Some(Member { number, name });
+                sources.files.push(Source { path: path.to_owned(), member, given });
+            }
+            false => not_taken.push(name),
+        }
+    }
+    if !not_taken.is_empty() {
+        sources.not_taken.push((path.to_owned(), not_taken));
+    }
+    Ok(())
+}
+
+/// Lists the first of some names.
+pub(crate) fn first_of(names: &[String]) -> String {
+    const NAMES_SHOWN: usize = 5;
+    let more = if names.len() > NAMES_SHOWN { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(NAMES_SHOWN)].join(", "))
+}
+
+/// Returns the files that a path stands for, archives among them.
+fn expand_path(path: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    if path.as_os_str() == STDIN {
+        files.push(path.to_owned());
+    } else if path.is_dir() {
+        add_directory(path, &mut files)?;
+    } else if path.exists() {
+        files.push(path.to_owned());
+    } else {
+        add_matches(path, &mut files)?;
     }
     Ok(files)
 }
@@ -64,12 +147,12 @@ fn walk(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether a name ends as files of a format or archives of them do.
+/// Returns whether a name is that of a graph or of an archive of them.
 fn has_format(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let (_, stem) = Compression::of_name(&name);
+    let lower = name.to_ascii_lowercase();
+    let (_, stem) = Compression::of_name(&lower);
     let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
-    Format::from_ending(ending).is_some() || matches!(ending, "tar" | "tgz")
+    is_graph_name(name) || matches!(ending, "tar" | "tgz")
 }
 
 fn add_matches(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::any_live::AnyLive;
 use crate::any_view::AnyView;
+use crate::error::without_advice;
 use crate::options::{GraphOptions, Layout};
 use crate::{Error, Result};
 
@@ -75,6 +76,19 @@ pub struct Verification {
     pub checks: u64,
     /// What is wrong: what, where, expected and found.
     pub problems: Vec<String>,
+}
+
+impl Verification {
+    /// Returns what an error says that ended the checks, if it is damage.
+    ///
+    /// # Errors
+    /// The error, if it is another.
+    pub fn of_damage(error: Error) -> Result<Self> {
+        match error.damage() {
+            Some(problem) => Ok(Self { ok: false, checks: 1, problems: vec![problem] }),
+            None => Err(error),
+        }
+    }
 }
 
 impl Graph {
@@ -311,14 +325,20 @@ impl Graph {
         self.live.mechanisms()
     }
 
-    /// Checks everything that can be checked without the graph's history.
+    /// Checks everything that can be checked without the graph's history. Damage that ends the checks
+    /// early is a problem as any other.
     ///
     /// # Errors
-    /// As [`Self::snapshot`].
+    /// As [`Self::snapshot`], but for damage.
     pub fn verify(&self) -> Result<Verification> {
-        let found = self.live.verify()?;
-        let (ok, checks) = (found.problems.is_empty(), found.checks);
-        Ok(Verification { ok, checks, problems: found.problems })
+        match self.live.verify() {
+            Ok(found) => {
+                let (ok, checks) = (found.problems.is_empty(), found.checks);
+                let problems = found.problems.into_iter().map(without_advice).collect();
+                Ok(Verification { ok, checks, problems })
+            }
+            Err(error) => Verification::of_damage(error),
+        }
     }
 
     /// Returns what was fixed at creation.

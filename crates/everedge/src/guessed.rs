@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::GraphOptions;
+use crate::files::first_of;
 use everedge_io::{Column, Format, Guess};
 use serde::Serialize;
 
@@ -24,6 +25,10 @@ pub struct Guessed {
     /// Whether a new graph keeps weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weighted: Option<bool>,
+    /// For each archive of which some files were not taken in, as they are not called as graphs are,
+    /// their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_taken: Vec<(PathBuf, Vec<String>)>,
     /// Files of which something else was guessed than of the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_files: Vec<(PathBuf, GuessedFile)>,
@@ -133,6 +138,9 @@ impl Guessed {
         }
         for (path, file) in &self.other_files {
             let _ = write!(words, "; `{}`: {}", path.display(), file.parts().join(", "));
+        }
+        for (path, names) in &self.not_taken {
+            let _ = write!(words, "; not taken from `{}`: {}", path.display(), first_of(names));
         }
         (!words.is_empty()).then_some(words)
     }

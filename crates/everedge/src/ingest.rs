@@ -5,7 +5,7 @@
 //! batches are acknowledged as they come, and an error says how many edges are in. A stream is
 //! acknowledged from its first batch on: when it is full, or when a second has passed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -17,14 +17,17 @@ use everedge_live::{Batch, Changes, IdKind};
 use serde::Serialize;
 
 use crate::batcher::Batcher;
-use crate::files::expand;
+use crate::files::{Source, Sources, expand};
 use crate::guessed::Guessed;
-use crate::input::{Content, Input};
+use crate::input::{Content, Input, Inputs};
 use crate::run::peak_rss_bytes;
 use crate::{Error, Graph, Result};
 
 /// The shortest time between two pauses of a stream.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
+
+/// Declared vertices of a batch.
+const DECLARED_BATCH: usize = 1 << 16;
 
 /// How files are taken in.
 #[derive(Clone, Debug)]
@@ -82,6 +85,8 @@ impl IngestOptions {
 pub struct Progress {
     /// Which file, from 0.
     pub file: usize,
+    /// Which path of the call gave it, from 0: a directory gives many files.
+    pub given: usize,
     /// Bytes of it read.
     pub bytes_read: u64,
     /// Bytes that it has, if known.
@@ -133,8 +138,8 @@ pub struct MediumReport {
 }
 
 impl Graph {
-    /// Takes files in, one after the other: a directory stands for its files, a pattern for what it
-    /// matches, `-` for standard input. `progress` is called after each batch and ends the ingest
+    /// Takes files in, one after the other: a directory or an archive stands for its files, a pattern
+    /// for what it matches, `-` for standard input. `progress` is called after each batch and ends the ingest
     /// when it returns false.
     ///
     /// # Errors
@@ -146,17 +151,29 @@ impl Graph {
         options: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
+        self.ingest_sources(&expand(files)?, options, progress)
+    }
+
+    pub(crate) fn ingest_sources(
+        &self,
+        sources: &Sources,
+        options: &IngestOptions,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<IngestReport> {
         let before = self.changes()?;
         let start = Instant::now();
+        let not_taken = sources.not_taken.clone();
         let mut taken = Taken {
             progress,
+            inputs: Inputs::new(options),
             edges_read: 0,
             edges_acknowledged: 0,
+            deletes_ignored: 0,
             rows_skipped: 0,
-            guessed: Guessed::default(),
+            guessed: Guessed { not_taken, ..Guessed::default() },
         };
-        for (number, path) in expand(files)?.iter().enumerate() {
-            self.ingest_file(number, path, options, &mut taken).map_err(|error| {
+        for (number, source) in sources.files.iter().enumerate() {
+            self.ingest_file(number, source, options, &mut taken).map_err(|error| {
                 match taken.edges_acknowledged {
                     0 => error,
                     edges => Error::Partly { edges, source: Box::new(error) },
@@ -164,9 +181,10 @@ impl Graph {
             })?;
         }
         let seconds = start.elapsed().as_secs_f64();
-        let Taken { edges_read, rows_skipped, guessed, .. } = taken;
+        let Taken { edges_read, deletes_ignored, rows_skipped, guessed, .. } = taken;
         let report = self.report(before, edges_read, seconds)?;
-        Ok(IngestReport { rows_skipped, guessed, ..report })
+        let deletes_ignored = report.deletes_ignored + deletes_ignored;
+        Ok(IngestReport { deletes_ignored, rows_skipped, guessed, ..report })
     }
 
     fn report(&self, before: Changes, edges_read: u64, seconds: f64) -> Result<IngestReport> {
@@ -197,7 +215,7 @@ impl Graph {
     fn ingest_file(
         &self,
         number: usize,
-        path: &Path,
+        source: &Source,
         options: &IngestOptions,
         taken: &mut Taken,
     ) -> Result<()> {
@@ -207,19 +225,20 @@ impl Graph {
             IdKind::Text => IdChoice::Text,
         };
         let choices = InputChoices { ids, ..options.input.clone() };
-        let input = Input::open(path, &choices, options)?;
+        let input = taken.inputs.open(source, &choices)?;
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
-        taken.guessed.add_file(path, &input.guess, options, self.options());
+        taken.guessed.add_file(&input.path, &input.guess, options, self.options());
         let mut acknowledge = |edges| {
             taken.edges_acknowledged += edges;
             let edges = taken.edges_acknowledged;
             let bytes_read = bytes_read.load(Relaxed);
-            let progress = Progress { file: number, bytes_read, bytes_total: len, edges };
+            let (file, given) = (number, source.given);
+            let progress = Progress { file, given, bytes_read, bytes_total: len, edges };
             if (taken.progress)(progress) { Ok(()) } else { Err(Error::Interrupted) }
         };
         let mut batcher = Batcher::new(self, &input, options, &mut acknowledge);
         let summary = read_into(&mut batcher, input, options)?;
-        batcher.finish()?;
+        taken.deletes_ignored += batcher.finish()?;
         // A stream ends early too when the signal that ends the ingest has ended its writer.
         options.check_stop()?;
         if let Some(count) = summary.vertices.filter(|_| !options.delete) {
@@ -230,18 +249,19 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds the vertices 1 to `count` that a format declares.
+    /// Adds the vertices 1 to `count` that a format declares, a batch at a time.
     fn add_declared_vertices(&self, count: VertexId) -> Result<()> {
-        let names: Vec<u32> = (1..=count).collect();
-        for part in names.chunks(1 << 16) {
-            self.add_vertices(Ids::Dense(part.to_vec()))?;
+        for first in (1..=count).step_by(DECLARED_BATCH) {
+            let last = count.min(first.saturating_add(DECLARED_BATCH as VertexId - 1));
+            self.add_vertices(&self.vertices_of(Ids::Dense((first..=last).collect()))?)?;
         }
         Ok(())
     }
 
-    fn add_vertices(&self, names: Ids) -> Result<()> {
+    /// Makes vertices, as one batch.
+    pub(crate) fn add_vertices(&self, vertices: &[VertexId]) -> Result<()> {
         let mut batch = Batch::new(self.options().weighted);
-        for v in self.vertices_of(names)? {
+        for &v in vertices {
             batch.add_vertex(v)?;
         }
         self.apply(&batch)
@@ -277,8 +297,11 @@ impl Graph {
 /// Counts over all files of an ingest.
 struct Taken<'a> {
     progress: &'a mut (dyn FnMut(Progress) -> bool + Send),
+    inputs: Inputs<'a>,
     edges_read: u64,
     edges_acknowledged: u64,
+    /// Deletions that were left out, since no edge can have such ends.
+    deletes_ignored: u64,
     rows_skipped: u64,
     guessed: Guessed,
 }
@@ -296,9 +319,9 @@ fn read_into(
     };
     let mut take = |chunk: Chunk| batcher.take(chunk).map_err(Sink::Graph);
     let summary = match input.content {
-        Content::Parquet(file) => read_parquet(file, &read_options, take),
+        Content::Parquet(file) => read_parquet(file, &read_options, &mut take),
         Content::Stream(bytes) if read_options.format == Format::GraphalyticsVertices => {
-            let add = |ids: Ids| graph.add_vertices(ids).map_err(Sink::Graph);
+            let add = |ids: Ids| batcher.take_vertices(ids).map_err(Sink::Graph);
             read_vertices(bytes, read_options.ids, add).map(|_| ReadSummary::default())
         }
         Content::Stream(bytes) => read_edges(bytes, &read_options, &mut take),

@@ -1,12 +1,13 @@
 //! Input files: opened here, decompressed, unpacked, guessed, and counted while they are read.
 //!
 //! A regular file is read as it is. A pipe, a terminal or a socket is a stream: a thread of its own
-//! reads and decompresses it, so that what came can be dealt with while nothing more comes.
+//! reads and decompresses it, so that what came can be dealt with while nothing more comes. How a stream
+//! is read is decided by its first two records, however long the second lets itself be waited for.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -14,9 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use everedge_io::{Format, Guess, HEAD_BYTES, decompress, is_tar, open_tar, probe};
-use everedge_io::{InputChoices, probe_arrow, probe_parquet};
+use everedge_io::{Archive, Format, Guess, HEAD_BYTES, OnlyGraph, decisive_len, decompress_file};
+use everedge_io::{InputChoices, is_tar, probe, probe_arrow, probe_parquet};
 
+use crate::files::Source;
 use crate::ingest::IngestOptions;
 use crate::{Error, Result};
 
@@ -26,12 +28,15 @@ pub(crate) const STDIN: &str = "-";
 const PIECE_BYTES: usize = 1 << 16;
 /// Pieces that it reads ahead.
 const PIECES_AHEAD: usize = 64;
-/// Streams that were opened to guess what they hold and are still to be taken in: they cannot be
-/// read twice.
-static PARKED: Mutex<Vec<Input>> = Mutex::new(Vec::new());
+/// Bytes of a file that show whether it is an archive.
+const TAR_HEAD_BYTES: u64 = 512;
+/// Streams whose start was read to guess what they hold, and that are still to be taken in: they
+/// cannot be read twice. Whoever takes one guesses anew.
+static PARKED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
 
 /// An input file, opened and guessed.
 pub(crate) struct Input {
+    /// What messages call it.
     pub path: PathBuf,
     pub guess: Guess,
     /// Bytes of the file, if that is known.
@@ -52,86 +57,314 @@ pub(crate) enum Content {
 
 type Bytes = Box<dyn Read + Send>;
 
-impl Input {
-    /// Opens `path`, or standard input for `-`. A stream pauses when nothing comes.
+/// The inputs of a call, opened one after the other.
+pub(crate) struct Inputs<'a> {
+    ingest: &'a IngestOptions,
+    /// The archive whose files are being read.
+    archive: Option<OpenArchive>,
+}
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn new(ingest: &'a IngestOptions) -> Self {
+        Self { ingest, archive: None }
+    }
+
+    /// Opens a source. A stream pauses when nothing comes.
     ///
     /// # Errors
     /// If it cannot be read, is a directory, or has none of the known formats; `Interrupted` if the
     /// ingest is to end before that is known.
-    pub(crate) fn open(
-        path: &Path,
-        choices: &InputChoices,
-        ingest: &IngestOptions,
-    ) -> Result<Self> {
-        let mut parked = PARKED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = parked.iter().position(|input| input.path == path) {
-            return Ok(parked.swap_remove(place));
+    pub(crate) fn open(&mut self, source: &Source, choices: &InputChoices) -> Result<Input> {
+        let opened = self.start(source, choices)?;
+        match opened.guess(choices) {
+            Ok((guess, parquet)) => Ok(opened.into_input(guess, parquet)),
+            Err(error) => {
+                opened.park();
+                Err(error)
+            }
         }
-        drop(parked);
-        Self::open_now(path, choices, ingest)
     }
 
-    /// Guesses what `path` holds; a stream can be opened all the same afterwards.
+    /// Guesses what a source holds; a stream can be opened all the same afterwards.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub(crate) fn guess(path: &Path, ingest: &IngestOptions) -> Result<Guess> {
-        let input = Self::open(path, &ingest.input, ingest)?;
-        let guess = input.guess.clone();
-        if input.is_stream || path.as_os_str() == STDIN {
-            PARKED.lock().unwrap_or_else(PoisonError::into_inner).push(input);
-        }
-        Ok(guess)
+    pub(crate) fn guess(&mut self, source: &Source) -> Result<Guess> {
+        let opened = self.start(source, &self.ingest.input)?;
+        let guess = opened.guess(&self.ingest.input);
+        opened.park();
+        Ok(guess?.0)
     }
 
-    fn open_now(path: &Path, choices: &InputChoices, ingest: &IngestOptions) -> Result<Self> {
-        let at = |error: io::Error| match ingest.check_stop() {
+    /// Opens a source and reads its start, unless that was done before.
+    fn start(&mut self, source: &Source, choices: &InputChoices) -> Result<Opened> {
+        let Some(member) = &source.member else {
+            let identity = identity(&source.path);
+            let mut parked = PARKED.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_it = |opened: &Opened| opened.path == source.path && opened.identity == identity;
+            if let Some(place) = parked.iter().position(is_it) {
+                return Ok(parked.swap_remove(place));
+            }
+            drop(parked);
+            return Opened::new(&source.path, identity, choices, self.ingest);
+        };
+        let shown = source.shown();
+        let at = |error: everedge_io::Error| Error::file(&shown, error);
+        let open = self.archive.take().filter(|open| open.is_before(source));
+        let mut open = open.map_or_else(|| OpenArchive::new(&source.path), Ok)?;
+        open.go_to(member.number).map_err(at)?;
+        let files = MemberReader(Arc::clone(&open.files));
+        let mut rest: Bytes =
+            Box::new(decompress_file(&member.name, files).map_err(|e| at(e.into()))?);
+        let (head, pauses) = read_head(&mut rest, &self.ingest.stop, |_| true)
+            .map_err(|error| self.ingest.check_stop().err().unwrap_or_else(|| at(error.into())))?;
+        let (len, bytes_read) = (open.len, Arc::clone(&open.bytes_read));
+        self.archive = Some(open);
+        let name = member.name.clone();
+        let identity = None;
+        Ok(Opened {
+            path: shown,
+            name,
+            head,
+            pauses,
+            rest,
+            len,
+            bytes_read,
+            identity,
+            kind: Kind::Member,
+        })
+    }
+}
+
+/// Where the bytes of an input come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A file, which can be opened once more.
+    File,
+    /// Standard input from a file.
+    Redirected,
+    /// A file in an archive.
+    Member,
+    /// A pipe or the like.
+    Stream,
+}
+
+/// An input whose start was read.
+struct Opened {
+    path: PathBuf,
+    /// Its name, or that of the graph in it.
+    name: String,
+    head: Vec<u8>,
+    /// Whether the stream paused after the start.
+    pauses: bool,
+    rest: Bytes,
+    len: Option<u64>,
+    bytes_read: Arc<AtomicU64>,
+    identity: Option<(u64, u64)>,
+    kind: Kind,
+}
+
+impl Opened {
+    fn new(
+        path: &Path,
+        identity: Option<(u64, u64)>,
+        choices: &InputChoices,
+        ingest: &IngestOptions,
+    ) -> Result<Self> {
+        let at = |error: everedge_io::Error| match ingest.check_stop() {
             Err(interrupted) => interrupted,
-            Ok(()) => Error::file(path, error.into()),
+            Ok(()) => Error::file(path, error),
         };
         let bytes_read = Arc::new(AtomicU64::new(0));
-        let count = |source| Counted { source, bytes_read: Arc::clone(&bytes_read) };
-        let (mut content, len): (Bytes, _) = match is_named_pipe(path) {
-            // Opening it waits for a writer.
-            true => {
-                let (path, bytes_read) = (path.to_owned(), Arc::clone(&bytes_read));
-                let open = move || Ok(Counted { source: open_file(&path)?, bytes_read });
-                (Box::new(Stream::start(open, ingest.pause()).map_err(at)?), None)
-            }
-            false => match open_source(path)? {
-                (file, Some(len)) => (Box::new(decompress(count(file)).map_err(at)?), Some(len)),
-                (file, None) => {
-                    let source = count(file);
-                    (Box::new(Stream::start(|| Ok(source), ingest.pause()).map_err(at)?), None)
-                }
-            },
-        };
         let mut name = path.to_string_lossy().into_owned();
-        let (mut head, mut pauses) = read_head(&mut content, &ingest.stop).map_err(at)?;
-        if is_tar(&head) {
-            let source = Cursor::new(head).chain(content);
-            let entry = open_tar(Patient { source, stop: Arc::clone(&ingest.stop) });
-            let entry = entry.map_err(|e| Error::file(path, e))?;
-            name = entry.name().to_owned();
-            content = Box::new(entry);
-            (head, pauses) = read_head(&mut content, &ingest.stop).map_err(at)?;
+        let (mut rest, len, kind) = open_bytes(path, &bytes_read, ingest)
+            .map_err(|error| ingest.check_stop().err().unwrap_or(error))?;
+        let decides = |name: &str, head: &[u8]| decisive_len(name, head, choices).is_some();
+        let (mut head, mut pauses) =
+            read_head(&mut rest, &ingest.stop, |head| decides(&name, head))
+                .map_err(|e| at(e.into()))?;
+        if is_tar(&head) && !is_pairs(&name, choices) {
+            let whole = Cursor::new(head).chain(Pause(pauses)).chain(rest);
+            let mut graph = OnlyGraph::new(whole);
+            name = loop {
+                match graph.find() {
+                    Ok(name) => break name.to_owned(),
+                    Err(everedge_io::Error::Io(error))
+                        if error.kind() == io::ErrorKind::WouldBlock
+                            && !ingest.stop.load(Relaxed) => {}
+                    Err(error) => return Err(at(error)),
+                }
+            };
+            rest = Box::new(graph);
+            (head, pauses) = read_head(&mut rest, &ingest.stop, |head| decides(&name, head))
+                .map_err(|e| at(e.into()))?;
         }
-        // The last line before a pause may not be whole.
-        let whole = head.iter().rposition(|byte| *byte == b'\n').filter(|_| pauses);
-        let shown = whole.map_or(&head[..], |end| &head[..=end]);
-        let guess = probe(&name, shown, choices).map_err(|e| Error::file(path, e))?;
-        let guess = match guess.format {
-            Format::Arrow => guess_arrow(path, &head, len.is_some(), choices)?,
-            _ => guess,
-        };
-        let start = Cursor::new(head).chain(Pause(pauses));
-        let (guess, content) = match guess.format {
-            Format::Parquet => open_parquet(path, choices)?,
-            _ => (guess, Content::Stream(Box::new(start.chain(content)))),
-        };
         let path = path.to_owned();
-        Ok(Self { path, guess, len, bytes_read, is_stream: len.is_none(), content })
+        Ok(Self { path, name, head, pauses, rest, len, bytes_read, identity, kind })
     }
+
+    /// Guesses how it is to be read; Parquet is opened once more for that.
+    fn guess(&self, choices: &InputChoices) -> Result<(Guess, Option<File>)> {
+        let at = |error| Error::file(&self.path, error);
+        // Of a stream so much decides as does not depend on when it came.
+        let decisive = match self.kind {
+            Kind::Stream => decisive_len(&self.name, &self.head, choices),
+            _ => None,
+        };
+        let shown = &self.head[..decisive.unwrap_or(self.head.len())];
+        let guess = probe(&self.name, shown, choices).map_err(at)?;
+        match guess.format {
+            Format::Parquet => {
+                let (guess, file) = open_parquet(&self.path, self.kind, choices)?;
+                Ok((guess, Some(file)))
+            }
+            Format::Arrow if self.kind == Kind::File => {
+                let (file, _) = open_source(&self.path)?;
+                let whole = decompress_file(&self.name, file).map_err(|e| at(e.into()))?;
+                Ok((probe_arrow(whole, choices).map_err(at)?, None))
+            }
+            Format::Arrow => Ok((probe_arrow(shown, choices).map_err(at)?, None)),
+            _ => Ok((guess, None)),
+        }
+    }
+
+    fn into_input(self, guess: Guess, parquet: Option<File>) -> Input {
+        let start = Cursor::new(self.head).chain(Pause(self.pauses));
+        Input {
+            path: self.path,
+            guess,
+            len: self.len,
+            bytes_read: self.bytes_read,
+            is_stream: self.kind == Kind::Stream,
+            content: match parquet {
+                Some(file) => Content::Parquet(file),
+                None => Content::Stream(Box::new(start.chain(self.rest))),
+            },
+        }
+    }
+
+    /// Keeps what can be read only once for a later call.
+    fn park(self) {
+        if matches!(self.kind, Kind::Stream | Kind::Redirected) {
+            PARKED.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+        }
+    }
+}
+
+/// Returns whether the name or the caller says that the bytes are pairs of integers, which may look
+/// like anything.
+fn is_pairs(name: &str, choices: &InputChoices) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    choices.format.or_else(|| Format::from_ending(ending)) == Some(Format::Binary)
+}
+
+/// Returns what tells a file from another that has the same path at another time.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = match path.as_os_str() == STDIN {
+        true => io::stdin().as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata()),
+        false => path.metadata(),
+    };
+    metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// An archive that is read file by file.
+struct OpenArchive {
+    path: PathBuf,
+    files: Arc<Mutex<Archive<Bytes>>>,
+    /// The number of the file that follows the current one.
+    next: usize,
+    len: Option<u64>,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl OpenArchive {
+    fn new(path: &Path) -> Result<Self> {
+        let (source, len) = open_source(path)?;
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let counted = Counted { source, bytes_read: Arc::clone(&bytes_read) };
+        let bytes = decompress_file(&path.to_string_lossy(), counted);
+        let bytes: Bytes = Box::new(bytes.map_err(|e| Error::file(path, e.into()))?);
+        let files = Arc::new(Mutex::new(Archive::new(bytes)));
+        Ok(Self { path: path.to_owned(), files, next: 0, len, bytes_read })
+    }
+
+    /// Returns whether the source is a file in it that is still to come.
+    fn is_before(&self, source: &Source) -> bool {
+        let is_later = |number| self.next <= number;
+        self.path == source.path && source.member.as_ref().is_some_and(|m| is_later(m.number))
+    }
+
+    fn go_to(&mut self, number: usize) -> everedge_io::Result<()> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.next <= number {
+            if files.next()?.is_none() {
+                let ended = io::Error::new(io::ErrorKind::UnexpectedEof, "the archive has changed");
+                return Err(ended.into());
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The current file of an archive.
+struct MemberReader(Arc<Mutex<Archive<Bytes>>>);
+
+impl Read for MemberReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)
+    }
+}
+
+/// Returns the names of the files in an archive, if `path` is a regular file that holds one.
+///
+/// # Errors
+/// If the archive is damaged. What cannot be opened is none: taking it in says why.
+pub(crate) fn names_in(path: &Path) -> Result<Option<Vec<String>>> {
+    let name = path.to_string_lossy();
+    if is_pairs(&name, &InputChoices::default()) || !path.is_file() {
+        return Ok(None);
+    }
+    let Ok(mut bytes) = open_file(path).and_then(|file| decompress_file(&name, file)) else {
+        return Ok(None);
+    };
+    let mut head = Vec::new();
+    let read = bytes.by_ref().take(TAR_HEAD_BYTES).read_to_end(&mut head);
+    if read.is_err() || !is_tar(&head) {
+        return Ok(None);
+    }
+    let (mut files, mut names) = (Archive::new(Cursor::new(head).chain(bytes)), Vec::new());
+    while let Some(name) = files.next().map_err(|e| Error::file(path, e))? {
+        names.push(name);
+    }
+    Ok(Some(names))
+}
+
+/// Opens `path`, or standard input for `-`; returns its decompressed bytes and its length.
+fn open_bytes(
+    path: &Path,
+    bytes_read: &Arc<AtomicU64>,
+    ingest: &IngestOptions,
+) -> Result<(Bytes, Option<u64>, Kind)> {
+    let at = |error: io::Error| Error::file(path, error.into());
+    let name = path.to_string_lossy().into_owned();
+    let count = |source| Counted { source, bytes_read: Arc::clone(bytes_read) };
+    let start = |stream: io::Result<Stream>| -> Result<(Bytes, Option<u64>, Kind)> {
+        Ok((Box::new(stream.map_err(at)?), None, Kind::Stream))
+    };
+    if is_named_pipe(path) {
+        // Opening it waits for a writer.
+        let (path, bytes_read) = (path.to_owned(), Arc::clone(bytes_read));
+        let open = move || Ok(Counted { source: open_file(&path)?, bytes_read });
+        return start(Stream::start(name, open, ingest.pause()));
+    }
+    let (file, len) = open_source(path)?;
+    let source = count(file);
+    if len.is_none() {
+        return start(Stream::start(name, || Ok(source), ingest.pause()));
+    }
+    let kind = if path.as_os_str() == STDIN { Kind::Redirected } else { Kind::File };
+    Ok((Box::new(decompress_file(&name, source).map_err(at)?), len, kind))
 }
 
 /// Opens `path`, or standard input for `-`; returns its length if it is a regular file.
@@ -159,9 +392,13 @@ fn is_named_pipe(path: &Path) -> bool {
     path.as_os_str() != STDIN && path.metadata().is_ok_and(|of| of.file_type().is_fifo())
 }
 
-/// Reads the beginning of a file; of a stream at least a line, if it has any. Returns whether the
-/// stream paused after it, too.
-fn read_head(content: &mut Bytes, stop: &AtomicBool) -> io::Result<(Vec<u8>, bool)> {
+/// Reads the beginning of a file; of a stream at least what `decides`, if it has that. Returns whether
+/// the stream paused after it, too.
+fn read_head(
+    content: &mut Bytes,
+    stop: &AtomicBool,
+    decides: impl Fn(&[u8]) -> bool,
+) -> io::Result<(Vec<u8>, bool)> {
     let mut head = Vec::with_capacity(HEAD_BYTES);
     loop {
         let missing = (HEAD_BYTES - head.len()) as u64;
@@ -170,43 +407,30 @@ fn read_head(content: &mut Bytes, stop: &AtomicBool) -> io::Result<(Vec<u8>, boo
             Err(error) if error.kind() != io::ErrorKind::WouldBlock || stop.load(Relaxed) => {
                 return Err(error);
             }
-            // The first line of what is binary says nothing.
-            Err(_) if head.contains(&b'\n') && !head.contains(&0) => return Ok((head, true)),
+            Err(_) if decides(&head) => return Ok((head, true)),
             Err(_) => {}
         }
     }
 }
 
 /// Opens `path` once more, since Parquet is read from its end.
-fn open_parquet(path: &Path, choices: &InputChoices) -> Result<(Guess, Content)> {
-    if path.as_os_str() == STDIN {
-        return Err(Error::invalid("Parquet is read from its end: name a file, not `-`"));
-    }
-    let (file, len) = open_source(path)?;
-    if len.is_none() {
-        let path = path.display();
-        return Err(Error::invalid(format!("`{path}`: Parquet is not read from a pipe")));
-    }
-    let guess = file.try_clone().map_err(|e| Error::io(path, "open", e))?;
-    let guess = probe_parquet(guess, choices).map_err(|e| Error::file(path, e))?;
-    Ok((guess, Content::Parquet(file)))
-}
-
-/// Looks at the first batch of Arrow data, which may be longer than `head`.
-fn guess_arrow(
-    path: &Path,
-    head: &[u8],
-    is_regular: bool,
-    choices: &InputChoices,
-) -> Result<Guess> {
-    let at = |error| Error::file(path, error);
-    let is_file = is_regular && path.as_os_str() != STDIN;
-    if !is_file {
-        return probe_arrow(head, choices).map_err(at);
+fn open_parquet(path: &Path, kind: Kind, choices: &InputChoices) -> Result<(Guess, File)> {
+    let shown = path.display();
+    match kind {
+        Kind::File => {}
+        Kind::Redirected | Kind::Stream => {
+            let what = "Parquet is read from its end: name a file, not a pipe or `-`";
+            return Err(Error::invalid(format!("`{shown}`: {what}")));
+        }
+        Kind::Member => {
+            let what = "Parquet is not read from an archive: extract it";
+            return Err(Error::invalid(format!("`{shown}`: {what}")));
+        }
     }
     let (file, _) = open_source(path)?;
-    let whole = decompress(file).map_err(|e| at(e.into()))?;
-    probe_arrow(whole, choices).map_err(at)
+    let guess = file.try_clone().map_err(|e| Error::io(path, "open", e))?;
+    let guess = probe_parquet(guess, choices).map_err(|e| Error::file(path, e))?;
+    Ok((guess, file))
 }
 
 /// A stream, read by a thread of its own.
@@ -221,12 +445,13 @@ struct Stream {
 impl Stream {
     /// Starts the thread, which opens the source; it ends with the stream, or with the process.
     fn start<R: Read + Send + 'static>(
+        name: String,
         open: impl FnOnce() -> io::Result<R> + Send + 'static,
         pause: Duration,
     ) -> io::Result<Self> {
         let (sender, pieces) = mpsc::sync_channel(PIECES_AHEAD);
         let read_all = move || {
-            let mut bytes = match open().and_then(decompress) {
+            let mut bytes = match open().and_then(|source| decompress_file(&name, source)) {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     // Nobody waits for it when the ingest has ended.
@@ -278,24 +503,6 @@ impl Read for Pause {
         match std::mem::take(&mut self.0) {
             true => Err(io::ErrorKind::WouldBlock.into()),
             false => Ok(0),
-        }
-    }
-}
-
-/// Reads on over the pauses of a stream, until the ingest is to end.
-struct Patient<R> {
-    source: R,
-    stop: Arc<AtomicBool>,
-}
-
-impl<R: Read> Read for Patient<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.source.read(buffer) {
-                Err(error)
-                    if error.kind() == io::ErrorKind::WouldBlock && !self.stop.load(Relaxed) => {}
-                other => return other,
-            }
         }
     }
 }

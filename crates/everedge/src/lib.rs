@@ -30,6 +30,7 @@ mod input;
 mod kernel;
 mod option_table;
 mod options;
+mod output_file;
 mod rows;
 mod run;
 mod values;
@@ -37,13 +38,14 @@ mod word;
 
 pub use creation::{Choices, Target};
 pub use error::{Error, KernelError, Result};
-pub use export::ExportReport;
+pub use export::{ExportReport, write_generated};
 pub use graph::{Compaction, Graph, Stats, Verification, View};
 pub use guessed::{ColumnName, Guessed, GuessedColumns, GuessedFile};
 pub use ingest::{IngestOptions, IngestReport, MediumReport, Progress};
 pub use kernel::{Convention, Kernel, Parameter, Parameters};
 pub use option_table::{Chosen, GraphOption, OptionGroup, OptionKind, size};
 pub use options::{GraphOptions, Layout};
+pub use output_file::OutputFile;
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use values::Values;
 
@@ -53,6 +55,7 @@ pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
 };
 pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, delimiter};
+pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{
     Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,

@@ -17,7 +17,8 @@ const STDOUT: &str = "-";
 /// The format is the one that the file's ending says: .txt, .csv, .tsv, .jsonl, .mtx, .graph (METIS),
 /// .e (Graphalytics, with its .v beside it), .bin or .parquet; with .gz, .zst, .bz2 or .xz after it,
 /// the file is compressed. `-` is standard output, and an edge list unless --format says otherwise.
-/// A file appears when it is whole: an error leaves what was there.
+/// A file appears when it is whole: an error leaves what was there. An edge list of text ids starts
+/// with the comment `# src dst`, which says that its first line is an edge.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.

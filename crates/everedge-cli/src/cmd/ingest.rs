@@ -24,11 +24,12 @@ use crate::output::{Output, bytes, count, seconds};
 ///
 /// Creates GRAPH if there is none. Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market,
 /// DIMACS, METIS, Graphalytics .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain,
-/// .gz, .zst, .bz2 or .xz, also in a .tar, told apart by name and content. A directory stands for
-/// the files in it, `-` for standard input. What was guessed is said on standard error.
+/// .gz, .zst, .bz2 or .xz, told apart by name and content. A directory or a .tar stands for the files
+/// in it, `-` for standard input. What was guessed, and what of an archive was not taken, is said on
+/// standard error.
 ///
-/// A mistake in a file of up to 4 million edges leaves the graph as it was. Of a pipe, batches are
-/// acknowledged as they come; Ctrl-C keeps them.
+/// A mistake in a file of up to 4 million edges leaves the graph as it was. Of a pipe, the first two
+/// records decide how it is read; then batches are acknowledged as they come, and Ctrl-C keeps them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.
@@ -138,7 +139,7 @@ struct InputArgs {
     #[arg(long, value_name = "COLUMN", conflicts_with = "delete")]
     weight: Option<String>,
 
-    /// Leave out rows whose ids or weights are empty, NULL or NaN; otherwise they are refused.
+    /// Leave out rows whose ids or weights are empty, NULL, NaN or NA; otherwise they are refused.
     #[arg(long)]
     skip_nulls: bool,
 

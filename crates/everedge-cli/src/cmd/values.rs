@@ -1,14 +1,13 @@
 //! Where `everedge run --output` writes a kernel's answer for each vertex.
 
 use std::fmt;
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use clap::error::ErrorKind;
-use everedge::{RunReport, View};
+use everedge::{OutputFile, RunReport, View};
 
 use crate::output::Output;
 
@@ -72,38 +71,20 @@ impl Destination {
     /// # Errors
     /// If the destination takes no more.
     pub(crate) fn write(&self, view: &View, report: &RunReport) -> Result<()> {
-        let write = |out: &mut dyn Write| {
-            let mut out = BufWriter::new(out);
-            report.values.write(view, &mut out)?;
-            out.flush()
-        };
-        let written = match self {
-            Self::StandardOutput => write(&mut io::stdout().lock()),
-            Self::File(path) => write_aside(path, write),
-        };
-        written.with_context(|| format!("cannot write to {self}"))
+        match self {
+            Self::StandardOutput => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                let written = report.values.write(view, &mut out).and_then(|()| out.flush());
+                written.with_context(|| format!("cannot write to {self}"))
+            }
+            Self::File(path) => {
+                let mut out = OutputFile::create(path)?;
+                let written = report.values.write(view, &mut out);
+                written.with_context(|| format!("cannot write to {self}"))?;
+                out.put_in_place().map(drop).map_err(Into::into)
+            }
+        }
     }
-}
-
-/// Writes a file beside `path` and renames it when it is whole. What is there and no file, such as
-/// a pipe, is written to directly.
-fn write_aside(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return write(&mut fs::OpenOptions::new().write(true).open(path)?);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.partial", std::process::id()));
-    let partial = path.with_file_name(name);
-    #[expect(clippy::disallowed_methods, reason = "an output file that the user named")]
-    let written = File::create(&partial)
-        .and_then(|mut file| write(&mut file))
-        .and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        // The error that is returned says more than one about a file that may never have been.
-        #[expect(clippy::disallowed_methods, reason = "made above")]
-        fs::remove_file(&partial).ok();
-    }
-    written
 }
 
 #[cfg(test)]
@@ -119,16 +100,5 @@ mod tests {
         for word in ["ranks.parquet", "ranks.txt.gz", "ranks.JSON"] {
             assert!(word.parse::<Destination>().unwrap_err().contains(".txt file"), "{word}");
         }
-    }
-
-    #[test]
-    fn a_failed_write_leaves_the_file_as_it_was() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("values.txt");
-        write_aside(&path, |out| out.write_all(b"old")).unwrap();
-        let fail = |out: &mut dyn Write| out.write_all(b"new").and(Err(io::Error::other("full")));
-        assert!(write_aside(&path, fail).is_err());
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        assert_eq!(place.path().read_dir().unwrap().count(), 1);
     }
 }

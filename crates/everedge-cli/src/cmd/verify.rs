@@ -18,10 +18,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let found = match Graph::open_read_only(&args.graph) {
         Ok(graph) => graph.verify()?,
-        Err(error) if error.is_damage() => {
-            Verification { ok: false, checks: 1, problems: vec![error.to_string()] }
-        }
-        Err(error) => return Err(error.into()),
+        Err(error) => Verification::of_damage(error)?,
     };
     output.print(&found, in_words)?;
     Ok(if found.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })

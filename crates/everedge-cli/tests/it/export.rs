@@ -48,3 +48,25 @@ fn an_exported_graph_comes_back() {
         }
     }
 }
+
+/// Ids that look like names of columns, like nulls or like another format.
+#[test]
+fn odd_names_come_back() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("edges.jsonl");
+    let ids = ["user", "item", "src", "dst", "a,b", "c;d", "weight", "007"];
+    let edges: String = (0..ids.len())
+        .map(|i| format!("{{\"a\":\"{}\",\"b\":\"{}\"}}\n", ids[i], ids[(i + 1) % ids.len()]))
+        .collect();
+    std::fs::write(&file, edges).unwrap();
+    let graph = home.path().join("graph");
+    everedge(&["ingest".as_ref(), &graph, &file]).assert().success();
+    let expected = edges_of(&graph);
+    for format in ["txt", "csv", "tsv", "jsonl", "parquet"] {
+        let file = home.path().join(format!("out.{format}"));
+        everedge(&["export".as_ref(), &graph, &file]).assert().success();
+        let back = home.path().join(format!("{format}-graph"));
+        everedge(&["ingest".as_ref(), &back, &file]).assert().success();
+        assert_eq!(edges_of(&back), expected, "{format}");
+    }
+}

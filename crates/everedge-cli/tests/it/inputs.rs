@@ -45,8 +45,10 @@ fn edges_of(graph: &Path) -> Vec<String> {
     let output = everedge().arg("export").arg(graph).arg("-").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{error}");
-    let mut lines: Vec<String> =
-        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    // Above ids that are text a comment names the columns.
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with("# src dst"));
+    let mut lines: Vec<String> = lines.map(str::to_owned).collect();
     lines.sort_unstable();
     lines
 }
@@ -69,6 +71,7 @@ fn assert_refused(output: &std::process::Output, words: &[&str]) {
 type Outcome = Result<&'static [&'static str], &'static str>;
 
 const MATRIX: &str = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n";
+const ONE_ENTRY: &str = "%%MatrixMarket matrix coordinate pattern general\n6 6 1\n5 6\n";
 const DIMACS: &str = "p sp 3 2\na 1 2 5\na 2 3 7\n";
 const METIS: &str = "3 2\n2 3\n1\n1\n";
 const COLUMNS: &str = "weight,from,to\n1.5,a,b\n";
@@ -97,6 +100,17 @@ const CASES: &[(&str, &str, &[&str], Outcome)] = &[
     ("a.csv", "1;2\n3;4\n", &[], Ok(&["1 2", "3 4"])),
     ("a.txt", "a|b\nc|d\n", &[], Ok(&["a b", "c d"])),
     ("a.csv", "a,x;b\nc,y;d\n", &["--delimiter", ";"], Ok(&["a,x b", "c,y d"])),
+    // Numbers and nulls are no names.
+    ("a.csv", "1,2,NULL\n3,4,1.5\n", &[], Ok(&["1 2", "3 4"])),
+    ("a.txt", "1 2 NA\n3 4 1.5\n", &[], Ok(&["1 2", "3 4"])),
+    ("a.tsv", "1\t2\t2020-01-01\n3\t4\t1.5\n", &["--ids", "dense"], Ok(&["1 2", "3 4"])),
+    ("a.csv", "1,2,NULL\n3,4,1.5\n", &["--weighted"], Err("line 1: the weight is null")),
+    ("a.csv", "1.0,2.0\n3.0,4.0\n", &[], Err("line 1: expected an integer id")),
+    ("a.csv", "NULL,NULL\n3,4\n", &[], Err("line 1: an id is null; --skip-nulls")),
+    ("a.csv", "NA,5\n3,4\n", &["--skip-nulls"], Ok(&["3 4"])),
+    // Integers between blanks come before a comma.
+    ("a.txt", "1 2 0,5\n2 3 1,5\n", &[], Err("line 1: expected a number, found \"0,5\"")),
+    ("a.txt", "1, 2\n2 ,3\n", &[], Ok(&["1 2", "2 3"])),
     // Undirected files in directed graphs.
     ("a.mtx", MATRIX, &["--directed"], Ok(&["1 2", "2 1", "3 3"])),
     ("a.mtx", MATRIX, &[], Ok(&["1 2", "3 3"])),
@@ -119,7 +133,6 @@ const CASES: &[(&str, &str, &[&str], Outcome)] = &[
     ("a.csv", "a,b\nc,NULL\n", &[], Err("line 2")),
     ("a.csv", "a,b\nc,\n", &[], Err("line 2")),
     ("a.csv", "a,b\nc,NULL\nd,\n", &["--skip-nulls"], Ok(&["a b"])),
-    ("a.csv", "a,b\nc,NULL\n", &["--ids", "text"], Ok(&["a b", "c NULL"])),
     // Weights.
     ("a.gr", DIMACS, &[], Ok(&["1 2 5", "2 3 7"])),
     ("a.gr", DIMACS, &["--unweighted"], Ok(&["1 2", "2 3"])),
@@ -152,6 +165,20 @@ fn files_give_the_edges_that_they_mean_or_none() {
             }
         }
     }
+}
+
+/// A null that is meant is an id, which blanks cannot hold and quotes can.
+#[test]
+fn a_null_may_be_an_id() {
+    let home = Home::new();
+    let file = home.file("a.csv", "a,b\nc,NULL\n");
+    assert!(home.ingest(&file, &["--ids", "text"]).status.success());
+    let export = |format: &str| {
+        let mut export = everedge();
+        export.arg("export").arg(home.graph()).args(["-", "--format", format]).output().unwrap()
+    };
+    assert_refused(&export("edge-list"), &["NULL", "csv"]);
+    assert_eq!(export("csv").stdout, b"src,dst\na,b\nc,\"NULL\"\n");
 }
 
 #[test]
@@ -211,6 +238,67 @@ fn several_files_directories_patterns_and_archives_are_one_ingest() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(edges_of(&home.graph()), ["1 2", "3 4", "5 6"]);
     assert_refused(&home.ingest(&home.at("*.none"), &[]), &["no file matches"]);
+}
+
+/// Returns a tar archive of these files.
+fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, text) in files {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
+#[test]
+fn all_graphs_of_an_archive_are_taken_and_the_others_said() {
+    type Case = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static str);
+    let cases: [Case; 4] = [
+        (&[("p0.csv", "1,2\n"), ("p1.csv", "3,4\n")], &["1 2", "3 4"], ""),
+        (
+            &[("readme.txt", "by hand\n"), ("q.v", "1\n2\n"), ("q.e", "1 2\n")],
+            &["1 2"],
+            "readme.txt",
+        ),
+        (&[("d/a.txt", "1 2\n"), ("d/b.png", "x")], &["1 2"], "d/b.png"),
+        (&[("m/m_b.mtx", "x"), ("m/m.mtx", ONE_ENTRY)], &["5 6"], "m/m_b.mtx"),
+    ];
+    for (number, (files, edges, not_taken)) in cases.into_iter().enumerate() {
+        let home = Home::new();
+        let output = home.ingest(&home.file("a.tar", archive(files)), &[]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{number}: {said}");
+        assert_eq!(edges_of(&home.graph()), edges, "{number}");
+        assert_eq!(said.contains("not taken from"), !not_taken.is_empty(), "{number}: {said}");
+        assert!(said.contains(not_taken), "{number}: {said}");
+    }
+    let home = Home::new();
+    let bad = home.file("a.tar", archive(&[("p0.csv", "1,2\n"), ("p1.csv", "3,x\n5,6\n")]));
+    assert_refused(&home.ingest(&bad, &["--ids", "dense"]), &["a.tar/p1.csv", "line 1"]);
+    assert_refused(
+        &home.ingest(&home.file("b.tar", archive(&[("readme.txt", "")])), &[]),
+        &["b.tar"],
+    );
+}
+
+#[test]
+fn a_pipe_gives_one_graph_of_an_archive() {
+    let home = Home::new();
+    let one = archive(&[("readme.txt", "by hand\n"), ("p0.csv", "1,2\n3,4\n")]);
+    let several = archive(&[("p0.csv", "1,2\n3,4\n"), ("p1.csv", "3,4\n")]);
+    for (bytes, words) in [(one, None), (several, Some(["p0.csv, p1.csv", "to a file"]))] {
+        let mut command = everedge();
+        command.arg("ingest").arg(home.graph()).arg("-").stdin(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&bytes).unwrap();
+        let output = child.wait_with_output().unwrap();
+        match words {
+            None => assert_eq!(edges_of(&home.graph()), ["1 2", "3 4"]),
+            Some(words) => assert_refused(&output, &words),
+        }
+    }
 }
 
 #[test]
@@ -315,6 +403,51 @@ fn edges_of_a_pipe_are_acknowledged_while_it_is_open() {
     assert_eq!(stream.acknowledged(), 4);
     assert!(stream.child.wait().unwrap().success());
     assert_eq!(edges_of(&home.graph()), ["1 2", "2 3", "3 4", "4 5"]);
+}
+
+/// What a pipe holds does not depend on when it comes: its first two records decide.
+#[test]
+fn a_pause_changes_nothing() {
+    for (first, then, edges) in [
+        ("xxx,yyy\n", "1,2\n3,4\n", Ok(&["1 2", "3 4"][..])),
+        ("100,200\n", "a,b\n", Ok(&["100 200", "a b"])),
+        ("u,v\na,b\n", "v,w\n", Ok(&["a b", "v w"])),
+        ("1,2\n3,4\n", "a,b\n", Err("--ids text")),
+        ("7 8\n", "", Ok(&["7 8"])),
+    ] {
+        for pause in [0, 400] {
+            let home = Home::new();
+            let mut stream = Stream::start(&home.graph(), &["--flush-every", "0.1"]);
+            stream.write(first);
+            std::thread::sleep(Duration::from_millis(pause));
+            stream.write(then);
+            drop(stream.input.take());
+            let output = stream.child.wait_with_output().unwrap();
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            match edges {
+                Ok(edges) => {
+                    assert!(output.status.success(), "{first:?}: {error}");
+                    assert_eq!(edges_of(&home.graph()), edges, "{first:?} {pause}");
+                }
+                Err(words) => assert!(error.contains(words), "{first:?} {pause}: {error}"),
+            }
+        }
+    }
+}
+
+/// Lines that are shorter than the mark of a compression are edges like others.
+#[test]
+fn short_lines_of_a_pipe_are_acknowledged() {
+    let home = Home::new();
+    let mut stream = Stream::start(&home.graph(), &["--flush-every", "0.1", "--header", "no"]);
+    stream.write("0 1\n");
+    std::thread::sleep(Duration::from_millis(300));
+    stream.write("1\t2\n");
+    assert_eq!(stream.acknowledged(), 2);
+    stream.write("2 3\n");
+    assert_eq!(stream.acknowledged(), 3);
+    drop(stream.input.take());
+    assert!(stream.child.wait().unwrap().success());
 }
 
 #[test]

@@ -286,3 +286,29 @@ fn a_graph_stays_readable_when_the_reader_of_acknowledgements_goes() {
     assert!(Path::new(&home.path("other")).exists());
     assert!(home.run(&["verify", "other"]).status.success());
 }
+
+/// Damage that opening finds, and damage that only the checks find.
+#[test]
+fn verify_reports_all_damage_as_its_answer() {
+    for layout in ["adjacency", "pma"] {
+        let home = Home::new("1 2\n2 3\n3 1\n");
+        let made = home.run(&["ingest", "other", "edges.txt", "--layout", layout, "--quiet"]);
+        assert!(made.status.success());
+        let other = home.path("other");
+        for name in ["manifest.toml", "table", "arrays", "blocks", "shards", "log"] {
+            let path = other.join(name);
+            let Ok(whole) = std::fs::read(&path) else { continue };
+            for place in (0..whole.len().min(1 << 16)).step_by(997) {
+                let mut damaged = whole.clone();
+                damaged[place] ^= 0x55;
+                std::fs::write(&path, damaged).unwrap();
+                let output = home.run(&["verify", "other", "--json"]);
+                let found: Value = serde_json::from_slice(&output.stdout)
+                    .unwrap_or_else(|_| panic!("{name} {place}: {}", text_of(&output.stderr)));
+                assert_eq!(output.status.code(), Some(i32::from(found["ok"] == false)));
+                assert!(!text_of(&output.stdout).contains("run `everedge verify`"), "{found}");
+            }
+            std::fs::write(&path, whole).unwrap();
+        }
+    }
+}

@@ -1,11 +1,11 @@
-use std::io::Read;
+use std::io::{self, Read};
 
-use everedge_io::{is_tar, open_tar};
+use everedge_io::{Archive, OnlyGraph, graphs_of, is_tar};
 
 fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, text) in files {
-        let mut header = tar::Header::new_ustar();
+        let mut header = tar::Header::new_gnu();
         header.set_size(text.len() as u64);
         header.set_mode(0o644);
         builder.append_data(&mut header, name, text.as_bytes()).unwrap();
@@ -13,38 +13,117 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
+fn graphs<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let chosen = graphs_of(&owned);
+    names.iter().zip(chosen).filter(|(_, is)| *is).map(|(name, _)| *name).collect()
+}
+
 #[test]
-fn the_graph_in_an_archive_is_read() {
-    let names = [("cage3/cage3_b.mtx", "no"), ("cage3/readme", "no"), ("cage3/cage3.mtx", "yes")];
-    for files in [&names[..], &names[2..], &[("edges.csv", "yes")]] {
-        let bytes = archive(files);
-        assert!(is_tar(&bytes));
-        let mut entry = open_tar(&bytes[..]).unwrap();
+fn an_archive_stands_for_the_graphs_in_it() {
+    assert_eq!(graphs(&["p0.csv", "p1.csv.gz", "readme.txt", "x.png"]), ["p0.csv", "p1.csv.gz"]);
+    assert_eq!(graphs(&["./d/q.v", "./d/q.e", "d/._q.e"]), ["./d/q.v", "./d/q.e"]);
+    let suite_sparse = ["cage3/cage3_b.mtx", "cage3/cage3.mtx", "cage3/readme", "other/a.mtx"];
+    assert_eq!(graphs(&suite_sparse), ["cage3/cage3.mtx", "other/a.mtx"]);
+}
+
+#[test]
+fn files_are_read_one_after_the_other() {
+    let long = format!("{}/b.csv", "d".repeat(150));
+    let bytes = archive(&[("a.csv", "1,2\n"), (&long, &"3,4\n".repeat(1000)), ("c.csv", "")]);
+    assert!(is_tar(&bytes));
+    let (mut files, mut found) = (Archive::new(&bytes[..]), Vec::new());
+    while let Some(name) = files.next().unwrap() {
         let mut text = String::new();
-        entry.read_to_string(&mut text).unwrap();
-        assert_eq!(text, "yes", "{}", entry.name());
+        if name != "a.csv" {
+            files.read_to_string(&mut text).unwrap();
+        }
+        found.push((name, text.len()));
+    }
+    assert_eq!(found, [("a.csv".to_owned(), 0), (long, 4000), ("c.csv".to_owned(), 0)]);
+}
+
+#[test]
+fn a_pipe_gives_the_only_graph_of_an_archive() {
+    let names = [("cage3/cage3_b.mtx", "no"), ("cage3/readme", "no"), ("cage3/cage3.mtx", "yes")];
+    for files in [&names[..], &names[2..], &[("readme.txt", "no"), ("edges.csv", "yes")]] {
+        let bytes = archive(files);
+        let mut graph = OnlyGraph::new(&bytes[..]);
+        let name = graph.find().unwrap().to_owned();
+        let mut text = String::new();
+        graph.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "yes", "{name}");
     }
 }
 
 #[test]
-fn an_archive_without_a_graph_lists_its_files() {
-    let error = open_tar(&archive(&[("a/b.mtx", ""), ("c/d.mtx", "")])[..]).unwrap_err();
-    let error = error.to_string();
-    assert!(error.contains("2 files") && error.contains("a/b.mtx, c/d.mtx"), "{error}");
+fn a_pipe_with_several_graphs_is_refused_with_their_names() {
+    let bytes = archive(&[("p0.csv", "1,2\n"), ("p1.csv", "3,4\n")]);
+    let mut graph = OnlyGraph::new(&bytes[..]);
+    graph.find().unwrap();
+    let error = graph.read_to_end(&mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("p0.csv, p1.csv") && error.contains("to a file"), "{error}");
+    for (files, word) in [
+        (&[("a/b.mtx", ""), ("c/d.mtx", "")][..], "a/b.mtx, c/d.mtx"),
+        (&[("readme.txt", "")], "no file"),
+    ] {
+        let error = OnlyGraph::new(&archive(files)[..]).find().unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
 }
 
 #[test]
 fn damaged_archives_are_errors() {
     let bytes = archive(&[("other", &"x".repeat(3000)), ("a/a.mtx", &"y".repeat(3000))]);
     for len in (1..bytes.len() - 1024).step_by(100) {
-        let read = open_tar(&bytes[..len]).and_then(|mut entry| {
+        let mut graph = OnlyGraph::new(&bytes[..len]);
+        let found = graph.find().map(|_| ());
+        let read = found.and_then(|()| {
             let mut text = Vec::new();
-            entry.read_to_end(&mut text)?;
+            graph.read_to_end(&mut text)?;
             Ok(text.len())
         });
         assert!(read.is_err() || read.is_ok_and(|read| read == 3000), "cut at {len}");
     }
     let mut damaged = bytes;
     damaged[3] ^= 1;
-    assert!(open_tar(&damaged[..]).unwrap_err().to_string().contains("checksum"));
+    let error = OnlyGraph::new(&damaged[..]).find().unwrap_err().to_string();
+    assert!(error.contains("checksum"), "{error}");
+}
+
+/// An input that pauses before every few bytes.
+struct Halting<'a>(&'a [u8], bool);
+
+impl Read for Halting<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.1 = !self.1;
+        if self.1 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let len = buffer.len().min(100);
+        self.0.read(&mut buffer[..len])
+    }
+}
+
+#[test]
+fn an_archive_goes_on_after_pauses() {
+    let long = "d".repeat(150) + ".csv";
+    let bytes = archive(&[("other", &"x".repeat(3000)), (&long, &"y".repeat(3000)), ("z", "z")]);
+    let (mut files, mut found) = (Archive::new(Halting(&bytes, false)), Vec::new());
+    let mut text = Vec::new();
+    loop {
+        match files.next() {
+            Ok(None) => break,
+            Ok(Some(name)) => found.push(name),
+            Err(everedge_io::Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        while found.len() == 2 && text.len() < 3000 {
+            let _ = files.read_to_end(&mut text);
+        }
+    }
+    assert_eq!(found, ["other".to_owned(), long, "z".to_owned()]);
+    assert_eq!(text, "y".repeat(3000).as_bytes());
 }

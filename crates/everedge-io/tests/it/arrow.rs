@@ -179,3 +179,43 @@ fn damaged_data_are_errors() {
     let error = read(b"", &ReadOptions::new(Format::Arrow)).unwrap_err();
     assert!(matches!(error, Error::Syntax { place: Place::Whole, .. }), "{error}");
 }
+
+/// Gives its pieces one by one and pauses after each.
+struct Pausing(Vec<Vec<u8>>, bool);
+
+impl std::io::Read for Pausing {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.1 = !self.1;
+        if self.1 && !self.0.is_empty() {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        let Some(piece) = self.0.first_mut() else { return Ok(0) };
+        let count = piece.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&piece[..count]);
+        piece.drain(..count);
+        if piece.is_empty() {
+            self.0.remove(0);
+        } else {
+            self.1 = false;
+        }
+        Ok(count)
+    }
+}
+
+#[test]
+fn whole_batches_before_a_pause_are_handed_on() {
+    let whole = stream(&[weighted_batch(), weighted_batch(), weighted_batch()]);
+    let one = stream(&[weighted_batch()]).len() - 8;
+    let pieces =
+        vec![whole[..one].to_vec(), whole[one..one + 9].to_vec(), whole[one + 9..].to_vec()];
+    let options = probe_arrow(&whole[..], &InputChoices::default()).unwrap().options();
+    let mut seen = Vec::new();
+    everedge_io::read_edges(Pausing(pieces, false), &options, |chunk| {
+        seen.push((chunk.src.len(), chunk.is_pause));
+        Ok::<(), Error>(())
+    })
+    .unwrap();
+    let edges: usize = seen.iter().map(|(edges, _)| edges).sum();
+    assert_eq!(edges, 6);
+    assert_eq!(seen[..2], [(2, false), (0, true)], "{seen:?}");
+}

@@ -107,3 +107,39 @@ fn an_error_of_the_input_is_passed_on() {
         assert!(matches!(&error, Error::Io(io) if io.to_string() == "the disk failed"), "{error}");
     }
 }
+
+/// Gives its pieces one by one, and fails when it is asked for more.
+struct Pieces<'a>(Vec<&'a [u8]>);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.0.is_empty() {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        let piece = self.0.remove(0);
+        buffer[..piece.len()].copy_from_slice(piece);
+        Ok(piece.len())
+    }
+}
+
+#[test]
+fn no_more_is_read_than_tells_that_nothing_is_compressed() {
+    for plain in
+        [&[&b"0 1\n"[..]][..], &[b"B", b"1\n"], &[b"\x1f", b"\x8b", b"\0\0"], &[b"\xfd7", b" 1"]]
+    {
+        let mut input = decompress(Pieces(plain.to_vec())).unwrap();
+        assert_eq!(input.compression(), Compression::None, "{plain:?}");
+        let mut first = [0; 8];
+        assert!(input.read(&mut first).unwrap() > 0);
+    }
+    let whole = gzip(b"0 1\n");
+    let (head, rest) = whole.split_at(2);
+    let input = decompress(Pieces(vec![head, &rest[..4]])).unwrap();
+    assert_eq!(input.compression(), Compression::Gzip);
+}
+
+#[test]
+fn a_pair_of_integers_is_not_taken_for_gzip() {
+    let pair: Vec<u8> = [35615_u32, 7].iter().flat_map(|id| id.to_le_bytes()).collect();
+    assert_eq!(read(&pair).unwrap(), pair);
+}

@@ -1,4 +1,5 @@
-use everedge_io::{Column, Error, Format, Guess, IdChoice, IdKind, InputChoices, probe};
+use everedge_io::{Column, Error, Format, Guess, IdChoice, IdKind, InputChoices};
+use everedge_io::{decisive_len, probe};
 
 fn guess(name: &str, head: &str) -> Guess {
     probe(name, head.as_bytes(), &InputChoices::default()).unwrap()
@@ -29,6 +30,13 @@ fn formats_follow_content_then_name_then_look() {
         ("x.v", "1\n2\n", Format::GraphalyticsVertices),
         ("x.bin", "\0\0\0\0\u{1}\0\0\0", Format::Binary),
         ("x", "PAR1", Format::Parquet),
+        ("x.bin", "PAR1\0\0\0\0", Format::Binary),
+        ("x.bin", "PK\u{3}\u{4}\0\0\0\0", Format::Binary),
+        ("x.bin.gz", "BZh1\0\0\0\0", Format::Binary),
+        ("x.txt", "1 2 0,5\n2 3 1,5\n", Format::EdgeList),
+        ("x.txt", "1 2\t3 4\n", Format::Tsv),
+        ("x.txt", "# src dst\na,b c,d\n", Format::EdgeList),
+        ("x.txt", "# src dst\np sp\n", Format::EdgeList),
     ] {
         assert_eq!(guess(name, head).format, format, "{name} {head:?}");
     }
@@ -126,6 +134,10 @@ fn usual_headers_are_found() {
         ("#rust,#graph\n#c,#speed\n", false),
         ("user1,user2\nuser3,user4\n", false),
         ("u v\nv w\n", false),
+        ("# src dst\nuser item\nann tea\n", false),
+        ("src,dst\n\"src\",dst\n", false),
+        ("src,dst\n\"src\",b\n\"dst\",c\n", true),
+        ("\"u\",\"v\"\n\"v\",\"w\"\n", false),
         ("ann,tea\nbob,milk\n", false),
     ] {
         let guess = guess("x", head);
@@ -134,6 +146,41 @@ fn usual_headers_are_found() {
     }
     let commented = guess("x.csv", "#source,target,weight\nann,bob,2\n");
     assert_eq!((commented.has_header, commented.weighted), (false, Some(true)));
+}
+
+/// A first row of numbers, nulls or dates is an edge, or what is wrong with the file.
+#[test]
+fn numbers_and_nulls_are_no_names() {
+    let choices = |ids, weight| InputChoices { ids, weight, ..InputChoices::default() };
+    for name in ["x.csv", "x.tsv", "x.txt"] {
+        for third in ["NULL", "NA", "N/A", "nan", "-", "unknown", "2020-01-01", "3rd"] {
+            let head = format!("1,2,{third}\n3,4,1.5\n");
+            let head = if name == "x.csv" { head } else { head.replace(',', "\t") };
+            for ids in [IdChoice::Auto, IdChoice::Dense, IdChoice::Integer] {
+                for weight in [None, Some(Column::Index(2))] {
+                    let guess = probe(name, head.as_bytes(), &choices(ids, weight)).unwrap();
+                    assert!(!guess.has_header && guess.ids != IdKind::Text, "{head:?}");
+                }
+            }
+        }
+        for head in ["1.0,2.0\n3.0,4.0\n", "NULL,NULL\n3,4\n", "5.0,6.0\n7,8\n", "NA,NA\n3,4\n"] {
+            let head = if name == "x.csv" { head.to_owned() } else { head.replace(',', " ") };
+            for ids in [IdChoice::Auto, IdChoice::Dense, IdChoice::Integer] {
+                let guess = probe(name, head.as_bytes(), &choices(ids, None)).unwrap();
+                assert!(!guess.has_header && guess.ids != IdKind::Text, "{head:?}");
+            }
+        }
+    }
+    for (head, has_header) in [
+        ("ann,bob,2020-01-01\neve,dan,1.5\n", false),
+        ("user1,user2,unknown\nuser3,user4,1.5\n", false),
+        ("who,whom,stars\nann,bob,1.5\n", true),
+        ("12a,14b\n15,16\n", false),
+        ("a,b\n1,2\n", true),
+        (",a,b\n0,1,2\n", false),
+    ] {
+        assert_eq!(guess("x.csv", head).has_header, has_header, "{head:?}");
+    }
 }
 
 #[test]
@@ -182,4 +229,28 @@ fn any_head_is_guessed_or_refused() {
             let _ = probe(name, &head, &InputChoices::default());
         }
     });
+}
+
+/// However a stream is cut, the same start of it decides.
+#[test]
+fn the_start_that_decides_does_not_depend_on_what_follows() {
+    let matrix = "%%MatrixMarket matrix coordinate pattern general\n% by hand\n3 3 1\n1 2\n";
+    for (name, whole, expected) in [
+        ("-", "xxx,yyy\n1,2\n3,4\n", Some(12)),
+        ("-", "1 2\n\n# c\n3 4\n5", Some(13)),
+        ("-", "1 2\n3 4", None),
+        ("-", "a,\"b\nc\nd\",e\nf,g,h\n", Some(18)),
+        ("-", "{\"a\":\"\\\"\",\"b\":1}\n{\"a\":1,\"b\":1}\n", Some(31)),
+        ("x.mtx", matrix, Some(matrix.len())),
+        ("x.gr", "c\nc by hand\np sp 2 1\na 1 2 3\na 2 1 3\n", Some(29)),
+        ("-", "c\nc by hand\np sp 2 1\na 1 2 3\na 2 1 3\n", Some(29)),
+        ("x.bin", "\0\0\0\0\u{1}\0\0\0", Some(8)),
+        ("-", "\0\0\0\0\u{1}\0\0\0", None),
+    ] {
+        let choices = InputChoices::default();
+        let mut decided = (0..=whole.len())
+            .filter_map(|len| decisive_len(name, &whole.as_bytes()[..len], &choices));
+        assert_eq!(decided.next(), expected, "{whole:?}");
+        assert!(name == "x.bin" || decided.all(|len| Some(len) == expected), "{whole:?}");
+    }
 }

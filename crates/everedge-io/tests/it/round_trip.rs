@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 
 use everedge_io::{
-    Compression, EdgeWriter, Error, Format, Id, IdKind, ReadOptions, WriteOptions, decompress,
+    Compression, EdgeWriter, Error, Format, Id, IdKind, InputChoices, ReadOptions, WriteOptions,
+    decompress, probe,
 };
 use proptest::prelude::*;
 
@@ -205,6 +206,41 @@ fn a_shift_lets_vertex_0_into_formats_that_count_from_1() {
     }
 }
 
+/// Text ids that look like names, separators or values of another format, read without options.
+#[test]
+fn what_is_written_is_guessed_to_be_the_same_graph() {
+    let odd =
+        ["src", "dst", "weight", "user", "item", "id", "a,b", "c;d", "e|f", "p", "sp", "{", "NA"];
+    for (format, name) in [
+        (Format::EdgeList, "x.txt"),
+        (Format::Csv, "x.csv"),
+        (Format::Tsv, "x.tsv"),
+        (Format::JsonLines, "x"),
+    ] {
+        for weighted in [false, true] {
+            for (src, dst) in odd.iter().flat_map(|src| odd.map(|dst| (*src, dst))) {
+                let edges = [(src, dst), ("x", "y"), ("z", "src")];
+                let options = WriteOptions { ids: IdKind::Text, weighted, ..options(format) };
+                let mut writer = EdgeWriter::new(Vec::new(), options).unwrap();
+                let written = edges
+                    .iter()
+                    .try_for_each(|(src, dst)| writer.write(Id::Text(src), Id::Text(dst), 0.5));
+                if format == Format::EdgeList && [src, dst].contains(&"NA") {
+                    assert!(matches!(written, Err(Error::Unwritable { .. })));
+                    continue;
+                }
+                written.unwrap();
+                let bytes = writer.finish().unwrap();
+                let guess = probe(name, &bytes, &InputChoices::default()).unwrap();
+                let graph = support::read(&bytes, &guess.options()).unwrap();
+                let expected = edges.map(|(src, dst)| (src.to_owned(), dst.to_owned()));
+                assert_eq!(graph.edges, expected, "{format} {src} {dst}");
+                assert_eq!(guess.weighted, weighted.then_some(true), "{format} {src} {dst}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_a_format_cannot_hold_is_refused() {
     let (one, two) = (Id::Number(1), Id::Number(2));
@@ -215,6 +251,8 @@ fn what_a_format_cannot_hold_is_refused() {
         (options(Format::EdgeList), one, Id::Text("a"), 1.0),
         (text(Format::EdgeList), Id::Text("a b"), Id::Text("c"), 1.0),
         (text(Format::EdgeList), Id::Text("#a"), Id::Text("c"), 1.0),
+        (text(Format::EdgeList), Id::Text("//a"), Id::Text("c"), 1.0),
+        (text(Format::EdgeList), Id::Text("a"), Id::Text("NULL"), 1.0),
         (text(Format::Graphalytics), Id::Text(""), Id::Text("c"), 1.0),
         (weighted(Format::Csv), one, two, f32::INFINITY),
         (weighted(Format::Binary), one, two, 1.0),

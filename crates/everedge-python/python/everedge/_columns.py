@@ -8,15 +8,11 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from everedge import _native
 from everedge._errors import InvalidInputError
 
 MAX_VERTEX_ID = (1 << 31) - 1
 """The largest id that is used as it is; larger ones go through the id map."""
-
-# An array indexed by ids below the bound costs little, and so does one not much longer than the
-# number of ids: the same numbers by which files are told apart.
-_DENSE_BOUND = 1 << 24
-_DENSE_SPREAD = 64
 
 
 class ArrowColumn(Protocol):
@@ -70,9 +66,8 @@ def kind(columns: Iterable[Names], chosen: str) -> str:
         return "integer"
     arrays = [column for column in columns if isinstance(column, np.ndarray) and column.size]
     largest = max((int(array.max()) for array in arrays), default=0)
-    room = _DENSE_SPREAD * sum(array.size for array in arrays)
-    is_dense = largest <= MAX_VERTEX_ID and largest <= max(_DENSE_BOUND, room)
-    return "dense" if is_dense else "integer"
+    count = sum(array.size for array in arrays)
+    return "dense" if _native.is_dense(largest, count) else "integer"
 
 
 def dense(column: Names, what: str) -> npt.NDArray[np.uint32]:
@@ -105,17 +100,26 @@ def texts(column: Names, what: str) -> list[str]:
     return []
 
 
-def weights(column: npt.ArrayLike | ArrowColumn, count: int) -> npt.NDArray[np.float32]:
+def weights(
+    column: npt.ArrayLike | ArrowColumn, count: int, round_weights: bool
+) -> npt.NDArray[np.float32]:
     """Return `count` weights, as 32-bit floats.
 
-    Raises `InvalidInputError` for what is not a number, and for another count.
+    Raises `InvalidInputError` for what is not a number, for another count, and with the row for a
+    number that 32 bits do not keep, unless `round_weights`: the rule that holds for files.
     """
     array = _array(column, "weight")
     if array.dtype.kind not in "iuf":
         raise InvalidInputError(f"weight: weights are numbers, not {array.dtype}")
     if len(array) != count:
         raise InvalidInputError(f"{count} edges and {len(array)} weights: give one an edge")
-    return np.ascontiguousarray(array, np.float32)
+    if round_weights or np.can_cast(array.dtype, np.float32):
+        return np.ascontiguousarray(array, np.float32)
+    if array.dtype.kind == "f":
+        return _native.weights(np.ascontiguousarray(array, np.float64))
+    if array.dtype.kind == "u":
+        return _native.weights(np.ascontiguousarray(array, np.uint64))
+    return _native.weights(np.ascontiguousarray(array, np.int64))
 
 
 def is_new(array: npt.NDArray[np.uint32], column: Names) -> bool:

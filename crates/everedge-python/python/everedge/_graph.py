@@ -49,7 +49,8 @@ class Graph:
     - `medium`: where it lives: `file` (default), `pmem`, or `dram`, of which nothing survives.
       `emulate_pmem` lets `pmem` use a file system without DAX, for tests and measurements;
       `eadr` says that the power-fail domain takes in the processor's caches.
-    - `directed` (default), `weighted`, `simple` (one edge for a pair; inserting it again replaces
+    - `directed` (default), `weighted` (default: if a first file declares weights, as DIMACS does or a
+      column called weight), `simple` (one edge for a pair; inserting it again replaces
       its weight), `in_neighbors` (default; without: less space, slower kernels).
     - `ids`: `dense` for integers below 2^31 used as they are; `integer` for any below 2^64 or `text`
       for strings, through an id map; `map` for one of these two; `auto` to let the first data decide.
@@ -152,13 +153,14 @@ class Graph:
 
         Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market, DIMACS, METIS, Graphalytics
         .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain, .gz, .zst, .bz2 or .xz,
-        also in a .tar, told apart by name and content unless `format` names one.
+        told apart by name and content unless `format` names one. A directory or a .tar stands for
+        the files in it. The first two records of a pipe decide how it is read.
 
         - `ids`: what ids are in these files, as for the graph; as the graph was told if not given.
         - `header`: whether the first row of CSV, TSV or an edge list holds names; looked for if not
           given.
         - `delimiter`: the character between the columns of CSV; looked for if not given.
-        - `skip_nulls` leaves out rows whose ids or weights are empty, NULL or NaN, which are refused
+        - `skip_nulls` leaves out rows whose ids or weights are empty, NULL, NaN or NA, which are refused
           otherwise; `round_weights` rounds weights to 32 bits where one that this changes is refused.
         - `delete` deletes the edges instead of inserting them.
         - `batch` is how many edges are acknowledged and become visible together.
@@ -166,8 +168,8 @@ class Graph:
         - `progress`: `True` draws a bar on standard error, `False` draws none, `None` draws one in
           a terminal or a notebook; a function is called with a `Progress` after each batch.
 
-        Ctrl-C, and an exception of `progress`, end it between two batches; batches acknowledged
-        before stay.
+        Ctrl-C, and an exception of `progress`, end it between two batches, or while a pipe is silent;
+        batches acknowledged before stay.
 
         Raises `FileError` with file and place, `IoError`, `NoSpaceError`; `edges_acknowledged` of
         the exception says how many edges are in. A mistake in the first 4 million edges of the
@@ -201,6 +203,8 @@ class Graph:
         }
         is_new = self._native is None
         native = self._open(first_file=(paths[0], options))
+        if weight is not None and not delete and not native.is_weighted():
+            raise InvalidInputError("weight: the graph has no weights: leave it out")
         shown = is_watched() if progress is None else progress
         try:
             with Bar() as bar:
@@ -214,13 +218,19 @@ class Graph:
         return IngestReport(**{**report, "medium": medium})
 
     def add_edges(
-        self, src: Ids, dst: Ids, weight: npt.ArrayLike | ArrowColumn | None = None
+        self,
+        src: Ids,
+        dst: Ids,
+        weight: npt.ArrayLike | ArrowColumn | None = None,
+        *,
+        round_weights: bool = False,
     ) -> None:
         """Insert edges as one batch: all of them, or on an error none.
 
         `src` and `dst` are columns of ids of one length: NumPy arrays, lists, columns of pandas,
         polars or Arrow; or single ids. `weight` has one number an edge; a graph with weights needs
-        it. Contiguous `uint32` and `float32` arrays are read in place.
+        it. Weights are kept in 32 bits: a number that is then written otherwise, as 16777217 or 1/3,
+        is refused unless `round_weights`. Contiguous `uint32` and `float32` arrays are read in place.
 
         Raises `InvalidInputError` with the row, `NoSpaceError`.
         """
@@ -231,7 +241,7 @@ class Graph:
         if (weight is not None) != is_weighted:
             what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
             raise InvalidInputError(f"weight: the graph {what}")
-        weights = None if weight is None else _columns.weights(weight, len(ends[0]))
+        weights = None if weight is None else _columns.weights(weight, len(ends[0]), round_weights)
         u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
         are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
         native.add_edges(u, v, weights, is_private=are_new and weights is None)

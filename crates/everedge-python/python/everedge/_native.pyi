@@ -7,7 +7,17 @@ from typing import Any, TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["VERSION", "Chosen", "Graph", "View", "graph_options", "kernels", "parameters"]
+__all__ = [
+    "VERSION",
+    "Chosen",
+    "Graph",
+    "View",
+    "graph_options",
+    "is_dense",
+    "kernels",
+    "parameters",
+    "weights",
+]
 
 VERSION: str
 
@@ -112,3 +122,7 @@ class View:
 def graph_options() -> list[tuple[str, list[str], str]]: ...
 def kernels() -> list[tuple[str, list[str]]]: ...
 def parameters() -> list[tuple[str, str]]: ...
+def is_dense(largest: int, count: int) -> bool: ...
+def weights(
+    numbers: npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.uint64],
+) -> npt.NDArray[np.float32]: ...

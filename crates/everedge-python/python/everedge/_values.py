@@ -124,12 +124,13 @@ class Values(Generic[Scalar]):
     def top(self, count: int = 10) -> list[tuple[Any, Any]]:
         """Return the `count` largest values as `(id, value)`, the largest first.
 
-        Vertices that a search has not reached are left out; among equals the smaller vertex
+        Vertices that a search has not reached, and values that are not finite, are left out; among equals the smaller vertex
         number comes first. Cost: a sort of the values.
         """
         values = self.values
-        is_reached = np.isfinite(values) & (values != UNREACHED)
-        rows = np.flatnonzero(is_reached)
+        # A depth is a whole number; a score may be -1.
+        is_depth = values.dtype.kind == "i"
+        rows = np.flatnonzero(values != UNREACHED if is_depth else np.isfinite(values))
         if values.dtype.kind == "u":
             values = values.astype(np.int64)
         rows = rows[np.argsort(-values[rows], kind="stable")][:count]

@@ -1,8 +1,11 @@
 //! Which files a call takes.
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use everedge::{Graph, GraphOptions, IngestOptions, MediumKind};
+use everedge::{
+    Generator, Graph, GraphOptions, IngestOptions, MediumKind, OutputFile, write_generated,
+};
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test makes its files")]
@@ -11,7 +14,9 @@ fn directories_and_patterns_give_their_files() {
     let at = |name: &str| home.path().join(name);
     std::fs::create_dir_all(at("day=2/_tmp")).unwrap();
     for (id, name) in
-        ["a.csv", "b.csv", "day=2/d.tsv", "_SUCCESS", ".c.csv", "readme"].into_iter().enumerate()
+        ["a.csv", "b.csv", "day=2/d.tsv", "_SUCCESS", ".c.csv", "readme", "README.txt"]
+            .into_iter()
+            .enumerate()
     {
         let blank = if name.ends_with("csv") { ',' } else { '\t' };
         std::fs::write(at(name), format!("{id}{blank}100\n")).unwrap();
@@ -31,4 +36,41 @@ fn directories_and_patterns_give_their_files() {
     for path in [at("*.tsv"), at("day=2/_tmp")] {
         assert!(taken(&[path]).is_err());
     }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files")]
+fn a_failed_write_leaves_the_file_as_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("values.txt");
+    std::fs::write(&path, "old").unwrap();
+    let mut out = OutputFile::create(&path).unwrap();
+    out.write_all(b"new").unwrap();
+    drop(out);
+    assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    assert_eq!(place.path().read_dir().unwrap().count(), 1);
+    let mut out = OutputFile::create(&path).unwrap();
+    out.write_all(b"new").unwrap();
+    assert_eq!(out.put_in_place().unwrap(), 3);
+    assert_eq!(std::fs::read(&path).unwrap(), b"new");
+}
+
+#[test]
+fn a_generated_file_is_what_its_name_says() {
+    let place = tempfile::tempdir().unwrap();
+    let generator = Generator::kron(6, 4, 1).unwrap();
+    for name in ["a.txt", "a.csv", "a.mtx", "a.bin", "a.bin.gz", "a.jsonl.zst", "a.parquet"] {
+        let path = place.path().join(name);
+        write_generated(&path, &generator, false, |_| ()).unwrap();
+        let options = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+        let graph = Graph::create("generated".as_ref(), &options, false).unwrap();
+        let report = graph.ingest(&[path], &IngestOptions::default(), &mut |_| true).unwrap();
+        assert_eq!(report.edges, generator.edge_count(), "{name}");
+    }
+    for name in ["a.bin.zip", "kron", "a.gr", "a.graph", "a.parquet.gz", "a.v"] {
+        let path = place.path().join(name);
+        assert!(write_generated(&path, &generator, false, |_| ()).is_err(), "{name}");
+        assert!(!path.exists(), "{name}");
+    }
+    assert!(write_generated(&place.path().join("w.bin"), &generator, true, |_| ()).is_err());
 }

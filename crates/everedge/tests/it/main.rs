@@ -2,5 +2,6 @@
 
 mod beside_writers;
 mod files;
+mod ingests;
 mod options;
 mod runs;

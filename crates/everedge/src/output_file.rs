@@ -1,0 +1,106 @@
+//! Files that are written whole or not at all.
+
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use everedge_io::{Compress, Compression, compress};
+use tempfile::TempPath;
+
+use crate::{Error, Result};
+
+/// Bytes that are compressed and written at once.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// A file that is being written, compressed if its name says so. A regular one is written aside and gets
+/// its name when it is whole, so that an error leaves what was there; what else has the name, such as a
+/// pipe or a device, is written to as it is.
+pub struct OutputFile {
+    path: PathBuf,
+    aside: Option<TempPath>,
+    out: BufWriter<Compress<Counted>>,
+}
+
+impl OutputFile {
+    /// Starts a file that [`put_in_place`](Self::put_in_place) will call `path`.
+    ///
+    /// # Errors
+    /// `Io` if it cannot be made.
+    pub fn create(path: &Path) -> Result<Self> {
+        let at = |error| Error::io(path, "create", error);
+        let compression = compression_of(path).0;
+        // A link goes on pointing to the file.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let (file, aside) = match path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            true => (File::options().write(true).open(&path).map_err(at)?, None),
+            false => {
+                let (file, aside) = file_beside(&path).map_err(at)?;
+                (file, Some(aside))
+            }
+        };
+        let out = compress(Counted { file, bytes: 0 }, compression).map_err(at)?;
+        Ok(Self { path, aside, out: BufWriter::with_capacity(PIECE_BYTES, out) })
+    }
+
+    /// Makes what was written durable and gives the file its name. Returns its length.
+    ///
+    /// # Errors
+    /// `Io` if the last of it cannot be written, or the file not be named.
+    pub fn put_in_place(self) -> Result<u64> {
+        let Self { path, aside, out } = self;
+        let at = |error| Error::io(&path, "write", error);
+        let out = out.into_inner().map_err(|error| at(error.into_error()))?;
+        let Counted { file, bytes } = out.finish().map_err(at)?;
+        if let Some(aside) = aside {
+            file.sync_all().map_err(at)?;
+            aside.persist(&path).map_err(|e| Error::io(&path, "create", e.error))?;
+        }
+        Ok(bytes)
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Makes a file in the directory of `path` that goes away if it gets no name.
+fn file_beside(path: &Path) -> io::Result<(File, TempPath)> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let aside = tempfile::Builder::new()
+        .prefix(".everedge-")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory.unwrap_or(Path::new(".")))?;
+    Ok(aside.into_parts())
+}
+
+/// A file, and how much was written to it.
+struct Counted {
+    file: File,
+    bytes: u64,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Returns how a file is compressed, by its name, and its path without that ending.
+pub(crate) fn compression_of(path: &Path) -> (Compression, PathBuf) {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let (compression, stem) = Compression::of_name(name);
+    (compression, path.with_file_name(stem))
+}
