@@ -105,7 +105,7 @@ fn check_all() -> Result<bool> {
 /// Returns the instructions of each work of a layout, and those of its baseline.
 fn count_all(layout: Layout, folder: &Path) -> Result<Vec<(&'static Limit, u64, u64)>> {
     let idle = count(folder, layout, "none")?;
-    let of = |work| Ok::<_, Box<_>>(count(folder, layout, work)?.saturating_sub(idle).max(1));
+    let of = |work| -> Result<u64> { Ok(count(folder, layout, work)?.saturating_sub(idle).max(1)) };
     let limits = LIMITS.iter().filter(|limit| limit.layout == layout);
     limits.map(|limit| Ok((limit, of(limit.work)?, of(limit.baseline)?))).collect()
 }
