@@ -135,7 +135,8 @@ impl AdjacencyGraph {
         let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
         let [count, sum, epoch] = log.checkpoint().0.layout;
         let place = (&volume, &blocks[0]);
-        let (mut images, found) = Images::open(place, salt, epoch as u32, [count, sum])?;
+        let (mut images, found) =
+            Images::open(place, salt, (epoch as u32, log.next_sequence()), [count, sum])?;
         let mut layout = Adjacency::new(&manifest, blocks)?;
         let shards = read_shards(&mut layout, &mut images, &found)?;
         layout.images = Some(images);

@@ -59,6 +59,9 @@ struct State {
     margin: u64,
     /// Whether it may be taken now.
     is_reserve_open: bool,
+    /// The most units that the file grows by beyond what is needed: fewer after a step that the medium
+    /// had no room for.
+    ahead_max: u64,
 }
 
 impl State {
@@ -118,6 +121,7 @@ impl Space {
             logged: 0,
             margin: 0,
             is_reserve_open: false,
+            ahead_max: GROWTH_UNITS.end,
         };
         Self { region, state: Mutex::new(state), is_full: AtomicBool::new(false) }
     }
@@ -242,7 +246,7 @@ impl Space {
     fn reserve_in(&self, state: &mut State, room: Room) -> Result<()> {
         let needed = self.total_for(state, 0, room);
         if needed > self.total() {
-            let grown = self.grow(needed);
+            let grown = self.grow(state, needed);
             self.is_full.store(matches!(grown, Err(Error::NoSpace { .. })), Relaxed);
             grown?;
         }
@@ -273,8 +277,12 @@ impl Space {
         self.region.len() / UNIT_BYTES
     }
 
-    /// Grows the file to at least `needed` units, or to more in one step if that fits.
-    fn grow(&self, needed: u64) -> Result<()> {
+    /// Grows the file to at least `needed` units, and ahead of them by as many as fit.
+    ///
+    /// Where a medium is nearly full a step that does not fit is halved, and the next one is no larger:
+    /// so each takes half of what is left, where tries of the same length would fill the medium, fail
+    /// and empty it again for each block.
+    fn grow(&self, state: &mut State, needed: u64) -> Result<()> {
         let needed_bytes = needed * UNIT_BYTES;
         if needed_bytes > FILE_BYTES_MAX {
             let path = self.region.path().to_owned();
@@ -283,10 +291,17 @@ impl Space {
             return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
         }
         let ahead = (self.total() / 4).clamp(GROWTH_UNITS.start, GROWTH_UNITS.end);
-        let wanted_bytes = (needed_bytes + ahead * UNIT_BYTES).min(FILE_BYTES_MAX);
-        match self.region.grow(wanted_bytes) {
-            Err(Error::NoSpace { .. }) => self.region.grow(needed_bytes),
-            outcome => outcome,
+        let mut ahead = ahead.min(state.ahead_max);
+        loop {
+            let wanted_bytes = (needed_bytes + ahead * UNIT_BYTES).min(FILE_BYTES_MAX);
+            match self.region.grow(wanted_bytes) {
+                Err(Error::NoSpace { .. }) if ahead > 0 => ahead /= 2,
+                outcome => {
+                    // Room that comes back is found by steps that double.
+                    state.ahead_max = (2 * ahead).clamp(1, GROWTH_UNITS.end);
+                    return outcome;
+                }
+            }
         }
     }
 
@@ -398,7 +413,7 @@ impl Space {
                 let lack = everedge_medium::Lack::Disk;
                 Err(Error::NoSpace { path, needed_bytes, available_bytes, lack })
             }
-            false => self.grow(needed),
+            false => self.grow(state, needed),
         };
         if let Err(Error::NoSpace { .. }) = grown {
             self.is_full.store(true, Relaxed);

@@ -86,6 +86,7 @@ impl Directory {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
         let lock = open_file(&fd, path, LOCK_NAME, flags)?;
         take_lock(&lock, path, Access::Write)?;
+        refuse_other_lock(&fd, path, &lock)?;
         open_file(&fd, path, UNFINISHED, flags)?;
         let (access, is_left) = (Access::Write, false);
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
@@ -355,8 +356,26 @@ fn open_file(directory: &OwnedFd, path: &Path, name: &str, flags: OFlags) -> Res
 
 /// Whether a creation has ended in a directory before it had a manifest, so that another may begin.
 pub(super) fn is_unfinished(path: &Path) -> bool {
-    let has = |name: &str| path.join(name).exists();
-    has(LOCK_NAME) && has(UNFINISHED) && !has(MANIFEST)
+    let found = open_directory(path).and_then(|fd| names(&fd, path));
+    found.is_ok_and(|names| are_unfinished(&names))
+}
+
+/// Whether a directory with these files is what a creation leaves that has ended before it had a
+/// manifest: marked as such, or with nothing but a lock.
+fn are_unfinished(names: &[String]) -> bool {
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    has(LOCK_NAME) && (names.len() == 1 || has(UNFINISHED) && !has(MANIFEST))
+}
+
+/// Refuses a lock in whose place another process has put its own: it took the directory for one that
+/// was left, between the making of the lock and its taking.
+fn refuse_other_lock(directory: &OwnedFd, path: &Path, lock: &OwnedFd) -> Result<()> {
+    let taken = rustix::fs::fstat(lock).map(|stat| stat.st_ino);
+    let named = rustix::fs::statat(directory, LOCK_NAME, AtFlags::SYMLINK_NOFOLLOW);
+    match taken == named.map(|stat| stat.st_ino) {
+        true => Ok(()),
+        false => Err(Error::InUse { path: path.to_owned(), holder: "another process".into() }),
+    }
 }
 
 /// Clears a directory in which a creation has ended before it had a manifest; refuses another one
@@ -367,14 +386,14 @@ fn clear(path: &Path) -> Result<()> {
     if names.is_empty() {
         return Ok(());
     }
-    let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    if has(LOCK_NAME) && has(UNFINISHED) && !has(MANIFEST) {
+    if are_unfinished(&names) {
         let lock = open_file(&fd, path, LOCK_NAME, OFlags::RDWR)?;
         take_lock(&lock, path, Access::Write)?;
         // The mark goes last: a crash leaves what can be cleared again, or an empty directory.
         let last = [LOCK_NAME, UNFINISHED];
         let others = names.iter().map(String::as_str).filter(|name| !last.contains(name));
-        for name in others.chain(last) {
+        let is_there = |name: &&str| names.iter().any(|found| found == name);
+        for name in others.chain(last.into_iter().filter(is_there)) {
             rustix::fs::unlinkat(&fd, name, AtFlags::empty())
                 .map_err(|e| Error::io(&path.join(name), "remove", e))?;
         }

@@ -5,7 +5,7 @@
 
 use crate::options::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyOptions, Merging};
-use everedge_live::{Error, Result};
+use everedge_live::{Error, Result, Space};
 use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::PmaOptions;
 use std::io::Write;
@@ -153,6 +153,31 @@ fn refused_batches_leave_the_room_of_new_shards() {
         graph.insert(&few, None).unwrap_or_else(|error| panic!("after {call} calls: {error}"));
     }
     assert_eq!(graph.snapshot().expect("a snapshot").edge_count(), 801);
+}
+
+/// A file that grows by what each block needs, when a step ahead does not fit, tries as many steps.
+#[test]
+fn a_nearly_full_medium_is_used_up_in_few_steps() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), 8 * MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let options = GraphOptions::default().volume(false);
+    let volume = Volume::create(&home.path().join("g"), options).expect("a volume");
+    let region = volume.create_region("units", 0).expect("a region");
+    let space = Space::new(region, 0, Vec::new());
+    let mut lengths = Vec::new();
+    let error = loop {
+        match space.take_units(1, 1) {
+            Ok(_) => lengths.push(space.region().len()),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::NoSpace { .. }), "{error}");
+    assert!(space.used_bytes() > u64::from(8 * MEDIUM_MIB - 1) << 20, "{}", space.used_bytes());
+    lengths.dedup();
+    assert!(lengths.len() < 80, "{} steps", lengths.len());
 }
 
 /// Flushing that fails leaves buffers as they are, which are all that there is of some edges.

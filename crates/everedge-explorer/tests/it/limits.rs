@@ -103,6 +103,23 @@ fn a_creation_that_did_not_end_is_cleared_by_the_next() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "what a creation leaves that found no room for more")]
+fn a_directory_with_nothing_but_a_lock_is_taken_for_a_creation_that_did_not_end() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("graph");
+    std::fs::create_dir(&path).expect("a directory");
+    let lock = std::fs::File::create(path.join("lock")).expect("a file");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("locked");
+    let refused = Volume::create(&path, VolumeOptions::new(MediumKind::File));
+    assert!(matches!(refused, Err(Error::InUse { .. })), "somebody is at it");
+    drop(lock);
+    assert!(Volume::is_unfinished(&path));
+    let volume = create(&path, MediumKind::File);
+    volume.publish(MANIFEST, b"whole").expect("published");
+    assert!(!Volume::is_unfinished(&path));
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "files of somebody else")]
 fn what_is_not_ours_is_not_cleared() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -23,7 +23,8 @@
 //!
 //! # Recovery
 //! A slot whose epoch the anchor has not reached is wiped before the next anchor is written, so
-//! that it never counts. One that is further ahead than the next proves that the log is an older one.
+//! that it never counts. One that is further ahead than the next, or has updates that the log does not
+//! know, proves that the log is an older one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -224,7 +225,7 @@ impl Images {
     }
 
     /// Opens the images in `region` that count: those up to `epoch`, of which there are `count`, whose
-    /// checks add up to `sum`. They can be read now; when all units are known that are in use, theirs
+    /// checks add up to `sum`. None has updates from `log_end` on. They can be read now; when all units are known that are in use, theirs
     /// among them, comes [`adopt_space`](Self::adopt_space), and then each is to be
     /// [kept](Self::keep).
     ///
@@ -233,7 +234,7 @@ impl Images {
     pub fn open(
         (volume, region): (&Volume, &Region),
         salt: u32,
-        epoch: u32,
+        (epoch, log_end): (u32, u64),
         [count, sum]: [u64; 2],
     ) -> Result<(Self, Vec<FoundImage>)> {
         let (directory, region) = (volume.open_region(SHARDS)?, region.clone());
@@ -261,16 +262,22 @@ impl Images {
             let newest = (0..2).filter(|&index| counts(index).is_some());
             let newest = newest.max_by_key(|&index| counts(index).map(|(_, named)| named.epoch));
             for (index, slot) in slots.iter().enumerate() {
-                let later = slot.map(|(_, named)| named.epoch).filter(|&of_slot| of_slot > epoch);
-                // The next one only after an anchor that counts on this one.
-                if let Some(later) = later.filter(|&later| later - epoch > 1) {
-                    let expected = format!("at most {}, as the log is at {epoch}", epoch + 1);
-                    let found = format!("{later}: the log is an older one");
+                let Some((_, later)) = slot.filter(|(_, named)| named.epoch > epoch) else {
+                    continue;
+                };
+                // The next one only after an anchor that counts on this one; and what images hold was
+                // durable in the log before.
+                if later.epoch - epoch > 1 || later.sequence > log_end {
+                    let expected = format!(
+                        "at most {}, with updates before {log_end}, as the log says",
+                        epoch + 1
+                    );
+                    let Named { epoch, sequence, .. } = later;
+                    let found =
+                        format!("{epoch}, with those before {sequence}: the log is an older one");
                     return Err(damaged(&directory, offset, "a checkpoint", expected, found));
                 }
-                if later.is_some() {
-                    wiped.push(offset + index as u64 * SLOT_BYTES);
-                }
+                wiped.push(offset + index as u64 * SLOT_BYTES);
             }
             let Some(index) = newest else { continue };
             let (check, named) = counts(index).expect("one that counts");
@@ -671,8 +678,34 @@ mod tests {
     }
 
     fn open(volume: &Volume, totals: [u64; 2]) -> Result<(Images, Vec<FoundImage>)> {
+        open_beside((1, u64::MAX), volume, totals)
+    }
+
+    /// Opens images beside a log with this checkpoint and end.
+    fn open_beside(
+        log: (u32, u64),
+        volume: &Volume,
+        totals: [u64; 2],
+    ) -> Result<(Images, Vec<FoundImage>)> {
         let region = volume.open_region("blocks")?;
-        Images::open((volume, &region), SALT, 1, totals)
+        Images::open((volume, &region), SALT, log, totals)
+    }
+
+    #[test]
+    fn an_older_log_is_refused_that_an_image_is_ahead_of() {
+        let (mut words, head_words) = image(300);
+        let (volume, images, recorder) = full(&[3..20]);
+        images.store(5, (17, 2), (&mut words, head_words), Vec::new()).unwrap();
+        recorder.stop_failing();
+        drop(images);
+        let found = |log| open_beside(log, &volume, [0, 0]).map(|(_, found)| found.len());
+        for older in [(1, 16), (0, 17)] {
+            let error = found(older).unwrap_err().to_string();
+            assert!(error.contains("the log is an older one"), "{error}");
+        }
+        // A crash before the anchor leaves as much. What it leaves is wiped.
+        assert_eq!(found((1, 17)).unwrap(), 0);
+        assert_eq!(found((1, 16)).unwrap(), 0);
     }
 
     #[test]
