@@ -82,7 +82,16 @@ const TIME_WORDS: [&str; 10] = [
     "createdat",
 ];
 
-const WEIGHT_WORDS: [&str; 5] = ["weight", "w", "length", "distance", "cost"];
+/// Names that declare weights: what stands in such a column is read as weights, or refused.
+const DECLARED_WEIGHTS: [&str; 3] = ["weight", "weights", "edgeweight"];
+
+/// Names that columns of weights have too, but that others may have.
+const WEIGHT_WORDS: [&str; 4] = ["w", "length", "distance", "cost"];
+
+/// Returns whether a name is one that columns of weights have.
+fn is_weight_word(name: &str) -> bool {
+    is_weight(name) || WEIGHT_WORDS.contains(&plain(name).as_str())
+}
 
 /// Returns a name in small letters without marks: `From_Node_ID` is `fromnodeid`.
 fn plain(name: &str) -> String {
@@ -94,9 +103,9 @@ pub(crate) fn is_time(name: &str) -> bool {
     TIME_WORDS.contains(&plain(name).as_str())
 }
 
-/// Returns whether a name says that the column holds the weights of edges.
+/// Returns whether a name says that the column holds the weights of edges, whatever stands in it.
 pub(crate) fn is_weight(name: &str) -> bool {
-    name.trim().eq_ignore_ascii_case("weight")
+    DECLARED_WEIGHTS.contains(&plain(name).as_str())
 }
 
 /// Returns whether a name is one that columns of ids have.
@@ -160,7 +169,7 @@ fn find_ends(
     let name_of = |idx: usize| columns[idx].name.as_deref();
     let is_plain_id = |idx: &usize| {
         let name = name_of(*idx).unwrap_or_default();
-        let is_other = is_time(name) || WEIGHT_WORDS.contains(&plain(name).as_str());
+        let is_other = is_time(name) || is_weight_word(name);
         columns[*idx].may_hold_ids && !is_other
     };
     let free_at = |place: usize| {
@@ -194,14 +203,16 @@ fn find_ends(
     ends.ok_or_else(|| Fault::new(0, "there is no second column for destinations"))
 }
 
-/// Returns the column that is likely to hold weights: one with a usual name, or else the first
-/// numeric column that holds neither ids nor times.
+/// Returns the column that is likely to hold weights: one whose name declares them, also if it holds
+/// no numbers, which reading then says; or one with a usual name; or else the first numeric column
+/// that holds neither ids nor times.
 fn find_weight(columns: &[GuessedColumn], src: usize, dst: usize) -> Option<usize> {
     let name_of = |idx: usize| columns[idx].name.as_deref().unwrap_or_default();
-    let numeric =
-        || (0..columns.len()).filter(|&idx| columns[idx].is_numeric && idx != src && idx != dst);
-    let is_named = |idx: &usize| WEIGHT_WORDS.contains(&plain(name_of(*idx)).as_str());
-    numeric().find(is_named).or_else(|| numeric().find(|idx| !is_time(name_of(*idx))))
+    let others = || (0..columns.len()).filter(|&idx| idx != src && idx != dst);
+    let numeric = || others().filter(|&idx| columns[idx].is_numeric);
+    let declared = others().find(|&idx| is_weight(name_of(idx)));
+    let named = || others().find(|&idx| is_weight_word(name_of(idx)));
+    declared.or_else(named).or_else(|| numeric().find(|&idx| !is_time(name_of(idx))))
 }
 
 #[cfg(test)]

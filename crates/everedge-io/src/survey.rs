@@ -211,7 +211,8 @@ fn is_like(name: &Cell, id: &Cell) -> bool {
     is_same || (is_series && stem(id) > 0 && name[..stem(name)] == id[..stem(id)])
 }
 
-fn is_null(field: &str) -> bool {
+/// Returns whether a field is empty or a word for a null.
+pub(crate) fn is_null(field: &str) -> bool {
     field.is_empty() || is_null_word(field.as_bytes())
 }
 

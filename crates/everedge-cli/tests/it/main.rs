@@ -11,3 +11,4 @@ mod kill;
 mod kill_writers;
 mod output;
 mod reference;
+mod tables;
