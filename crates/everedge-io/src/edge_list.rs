@@ -34,13 +34,15 @@ pub(crate) struct Start {
     /// The fields of the last comment before the first record.
     pub(crate) comment: Vec<String>,
     pub(crate) rows: Vec<Row>,
-    /// Where the line after the first record starts.
+    /// Where the first record starts.
+    pub(crate) first: usize,
+    /// Where the line after it starts.
     pub(crate) first_end: usize,
 }
 
 /// Reads the first lines of a text.
 pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
-    let mut start = Start { comment: Vec::new(), rows: Vec::new(), first_end: 0 };
+    let mut start = Start { comment: Vec::new(), rows: Vec::new(), first: 0, first_end: 0 };
     for (place, line) in lines_of(head) {
         let cell =
             |field| Cell { text: String::from_utf8_lossy(field).into_owned(), is_quoted: false };
@@ -50,7 +52,7 @@ pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
             Some(first) if COMMENTS.contains(first) => start.comment = comment_fields(line),
             Some(_) => {
                 if start.rows.is_empty() {
-                    start.first_end = place.end;
+                    (start.first, start.first_end) = (place.start, place.end);
                 }
                 start.rows.push(fields_of(line).map(cell).collect());
             }
@@ -99,6 +101,8 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
     });
     let picked = picked.transpose()?;
     let header_bytes = if header.is_there { start.first_end } else { 0 };
+    let header =
+        header.is_there.then(|| head[start.first..start.first_end].trim_ascii().to_owned());
     let width = start.rows.first().map_or(least, Vec::len);
     let columns = match picked {
         None => width.max(least),
@@ -111,6 +115,7 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         vertex_count: None,
         weighted: options.weighted,
         picked,
+        header,
         rules,
     };
     Ok(Opened { grammar, header_bytes, declared: Declared::default() })

@@ -36,6 +36,7 @@ pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fau
         vertex_count: None,
         weighted: options.weighted,
         picked: None,
+        header: None,
         rules: Rules::of(options),
     };
     Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })

@@ -13,6 +13,7 @@ use std::ops::{Range, RangeInclusive};
 use everedge_core::{MAX_VERTEX_ID, VertexId};
 
 use crate::blocks::cut_at_line;
+use crate::csv::repeated_header;
 use crate::error::{Fault, quote};
 use crate::ids::{IdColumn, first_field, is_separator, parse_integer, take_integer};
 use crate::read::{Edges, Grammar};
@@ -33,6 +34,8 @@ pub(crate) struct Lines {
     pub(crate) weighted: bool,
     /// Where ids and weights stand, if not in the first columns; the others may then hold anything.
     pub(crate) picked: Option<Picked>,
+    /// The header as it is written, if there is one: what repeats it is no edge.
+    pub(crate) header: Option<Vec<u8>>,
     pub(crate) rules: Rules,
 }
 
@@ -78,6 +81,12 @@ impl Lines {
         edges: &mut Edges<C>,
     ) -> Result<usize, Fault> {
         let before = edges.src.len();
+        if let Some(header) = &self.header
+            && block[at..].starts_with(header)
+            && block[at..line_end(block, at)].trim_ascii_end() == header.as_slice()
+        {
+            return Err(repeated_header(header).after(at));
+        }
         let parsed = match self.picked {
             None => self.parse_record(block, at, edges),
             Some(picked) => self.parse_picked(block, at, picked, edges),

@@ -63,3 +63,37 @@ fn a_column_that_may_hold_weights_is_said() {
     assert!(said.contains("column cost left out, --weighted keeps it"), "{said}");
     assert_eq!(edges_of(&home.graph()), ["1 2"]);
 }
+
+#[test]
+fn a_record_longer_than_the_first_is_refused() {
+    assert_outcomes(&[
+        ("a.csv", "1,2\n3,4,5\n", &[], Err(&["line 2", "expected 2 columns, found 3"])),
+        ("a.csv", "from,to\n1,2\n3,4,\n", &[], Err(&["line 3", "expected 2", "found 3"])),
+        ("a.csv", "from,to,w\n1,2,1,5\n", &["--weight", "w"], Err(&["line 2", "quotes"])),
+        ("a.csv", "from,to,w\n1,2,\"1,5\"\n", &[], Ok(&["1 2"])),
+    ]);
+}
+
+/// As `cat a.csv b.csv` makes it.
+#[test]
+fn a_repeated_header_is_no_edge() {
+    const AGAIN: &[&str] = &["line 3", "the header is repeated", "--header no"];
+    const TWO: &str = "source,target,weight\n1,2,5\nsource,target,weight\n3,4,6\n";
+    const NAMED: &str = "user item\nann tea\nuser item\n";
+    assert_outcomes(&[
+        ("a.csv", TWO, &[], Err(AGAIN)),
+        ("a.csv", TWO, &["--ids", "text"], Err(AGAIN)),
+        ("a.csv", TWO, &["--header", "yes"], Err(AGAIN)),
+        ("a.csv", "source,target\r\na,b\r\nsource,target\r\n", &[], Err(AGAIN)),
+        ("a.csv", "\"src\",\"dst\"\na,b\n\"src\",\"dst\"\n", &[], Err(AGAIN)),
+        ("a.csv", "who,whom,score\n1,2,5\nwho,whom,score\n", &[], Err(AGAIN)),
+        ("a.txt", NAMED, &[], Err(AGAIN)),
+        ("a.txt", NAMED, &["--header", "no"], Ok(&["ann tea", "user item", "user item"])),
+        // Names that stand in other edges too are ids.
+        ("a.csv", "u,v\nv,w\nu,v\n", &[], Ok(&["u v", "u v", "v w"])),
+        ("a.csv", "a,b\na,b\n", &[], Ok(&["a b", "a b"])),
+        ("a.csv", "x,y,5\nx,y,5\n", &[], Ok(&["x y", "x y"])),
+        // Quotes tell an id from a name.
+        ("a.csv", "src,dst\n\"src\",\"dst\"\n", &[], Ok(&["src dst"])),
+    ]);
+}
