@@ -154,7 +154,7 @@ def test_ingest_reports_what_it_did(path: Path, tmp_path: Path) -> None:
         deleted = graph.ingest(file, delete=True)
         assert (deleted.edges_deleted, deleted.edges) == (10, 10)
     wanted = "edges_read edges_inserted edges_deleted deletes_ignored vertices edges seconds "
-    wanted += "edges_per_second peak_rss_bytes medium rows_skipped guessed"
+    wanted += "edges_per_second peak_rss_bytes medium rows_skipped skipped_files guessed"
     assert " ".join(dataclasses.asdict(report)) == wanted
 
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use everedge_io::{Compression, graphs_of, is_graph_name};
+use everedge_io::{Compression, Format, graphs_of, is_graph_name};
+use serde::Serialize;
 
 use crate::input::{STDIN, names_in};
 use crate::{Error, Result};
@@ -42,6 +43,17 @@ pub(crate) struct Sources {
     pub files: Vec<Source>,
     /// For each archive of which some files are not taken in, their names.
     pub not_taken: Vec<(PathBuf, Vec<String>)>,
+    /// Files of directories that are not taken in.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// A file of a directory that is not taken in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkippedFile {
+    /// The file.
+    pub file: PathBuf,
+    /// Why it is not taken in.
+    pub why: &'static str,
 }
 
 /// Returns the files that `paths` name, in their order: a directory stands for the files in and below
@@ -53,7 +65,7 @@ pub(crate) struct Sources {
 pub(crate) fn expand(paths: &[PathBuf]) -> Result<Sources> {
     let mut sources = Sources::default();
     for (given, path) in paths.iter().enumerate() {
-        for path in expand_path(path)? {
+        for path in expand_path(path, &mut sources.skipped)? {
             match names_in(&path)? {
                 Some(names) => add_archive(&path, given, names, &mut sources)?,
                 None => sources.files.push(Source { path, member: None, given }),
@@ -98,23 +110,27 @@ pub(crate) fn first_of(names: &[String]) -> String {
 }
 
 /// Returns the files that a path stands for, archives among them.
-fn expand_path(path: &Path) -> Result<Vec<PathBuf>> {
+fn expand_path(path: &Path, skipped: &mut Vec<SkippedFile>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     if path.as_os_str() == STDIN {
         files.push(path.to_owned());
     } else if path.is_dir() {
-        add_directory(path, &mut files)?;
+        add_directory(path, &mut files, skipped)?;
     } else if path.exists() {
         files.push(path.to_owned());
     } else {
-        add_matches(path, &mut files)?;
+        add_matches(path, &mut files, skipped)?;
     }
     Ok(files)
 }
 
-fn add_directory(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+fn add_directory(
+    path: &Path,
+    files: &mut Vec<PathBuf>,
+    skipped: &mut Vec<SkippedFile>,
+) -> Result<()> {
     let count = files.len();
-    walk(path, files)?;
+    walk(path, files, skipped)?;
     if files.len() == count {
         let path = path.display();
         return Err(Error::invalid(format!(
@@ -124,7 +140,11 @@ fn add_directory(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn walk(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(
+    path: &Path,
+    files: &mut Vec<PathBuf>,
+    skipped: &mut Vec<SkippedFile>,
+) -> Result<()> {
     let entries = path.read_dir().map_err(|e| Error::io(path, "read", e))?;
     let mut paths = Vec::new();
     for entry in entries {
@@ -139,9 +159,11 @@ fn walk(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
             continue;
         }
         if path.is_dir() {
-            walk(&path, files)?;
+            walk(&path, files, skipped)?;
         } else if has_format(&name) {
             files.push(path);
+        } else {
+            skipped.push(SkippedFile { file: path, why: why_skipped(&name) });
         }
     }
     Ok(())
@@ -155,7 +177,22 @@ fn has_format(name: &str) -> bool {
     is_graph_name(name) || matches!(ending, "tar" | "tgz")
 }
 
-fn add_matches(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// Returns why a file of a directory is not taken in.
+fn why_skipped(name: &str) -> &'static str {
+    let lower = name.to_ascii_lowercase();
+    let (_, stem) = Compression::of_name(&lower);
+    let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match Format::from_ending(ending) {
+        Some(_) => "it is called as a text beside graphs is",
+        None => "its ending names no format",
+    }
+}
+
+fn add_matches(
+    path: &Path,
+    files: &mut Vec<PathBuf>,
+    skipped: &mut Vec<SkippedFile>,
+) -> Result<()> {
     let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
     let Some(pattern) = pattern else {
         // Opening it says what is wrong.
@@ -173,7 +210,7 @@ fn add_matches(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
             Error::io(&path, "read", error.into())
         })?;
         match found.is_dir() {
-            true => add_directory(&found, files)?,
+            true => add_directory(&found, files, skipped)?,
             false => files.push(found),
         }
     }

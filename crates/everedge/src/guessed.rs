@@ -52,6 +52,10 @@ pub struct GuessedFile {
     /// Where weights may be that were left out, because the graph keeps none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights_left_out: Option<ColumnName>,
+    /// Where weights may be that were not looked at, because a deletion takes the newest edge of a
+    /// pair, whatever its weight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights_of_deletions_ignored: Option<ColumnName>,
 }
 
 /// Which columns were guessed to hold what.
@@ -133,11 +137,10 @@ impl Guessed {
         parts.extend(self.directed.map(|is| either(is, "directed", "undirected")));
         parts.extend(self.weighted.map(|is| either(is, "weighted", "unweighted")));
         let mut words = parts.join(", ");
-        if let Some(column) = &self.first.weights_left_out {
-            let _ = write!(words, "; column {column} left out, --weighted keeps it as weights");
-        }
+        words.push_str(&self.first.about_weights());
         for (path, file) in &self.other_files {
-            let _ = write!(words, "; `{}`: {}", path.display(), file.parts().join(", "));
+            let parts = file.parts().join(", ");
+            let _ = write!(words, "; `{}`: {parts}{}", path.display(), file.about_weights());
         }
         for (path, names) in &self.not_taken {
             let _ = write!(words, "; not taken from `{}`: {}", path.display(), first_of(names));
@@ -174,6 +177,22 @@ impl GuessedFile {
                 .map(char::from),
             weights_left_out: (may_have_weights && !graph.weighted && !ingest.delete)
                 .then(|| name(guess.weight.unwrap_or(2))),
+            weights_of_deletions_ignored: (may_have_weights && graph.weighted && ingest.delete)
+                .then(|| name(guess.weight.unwrap_or(2))),
+        }
+    }
+
+    /// Says which weights do not count, as the end of a sentence.
+    fn about_weights(&self) -> String {
+        match (&self.weights_left_out, &self.weights_of_deletions_ignored) {
+            (Some(column), _) => {
+                format!("; column {column} left out, --weighted keeps it as weights of a new graph")
+            }
+            (_, Some(column)) => format!(
+                "; column {column} not looked at: a deletion takes the newest edge of a pair, \
+                 whatever its weight"
+            ),
+            _ => String::new(),
         }
     }
 

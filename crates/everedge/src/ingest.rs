@@ -17,7 +17,7 @@ use everedge_live::{Batch, Changes, IdKind};
 use serde::Serialize;
 
 use crate::batcher::Batcher;
-use crate::files::{Source, Sources, expand};
+use crate::files::{SkippedFile, Source, Sources, expand};
 use crate::guessed::Guessed;
 use crate::input::{Content, Input, Inputs};
 use crate::run::peak_rss_bytes;
@@ -120,6 +120,8 @@ pub struct IngestReport {
     pub medium: Option<MediumReport>,
     /// Rows that were left out because they hold a null.
     pub rows_skipped: u64,
+    /// Files of directories that were not taken in, and why.
+    pub skipped_files: Vec<SkippedFile>,
     /// What was not said about the files and a new graph, and how it was decided.
     pub guessed: Guessed,
 }
@@ -184,7 +186,8 @@ impl Graph {
         let Taken { edges_read, deletes_ignored, rows_skipped, guessed, .. } = taken;
         let report = self.report(before, edges_read, seconds)?;
         let deletes_ignored = report.deletes_ignored + deletes_ignored;
-        Ok(IngestReport { deletes_ignored, rows_skipped, guessed, ..report })
+        let skipped_files = sources.skipped.clone();
+        Ok(IngestReport { deletes_ignored, rows_skipped, skipped_files, guessed, ..report })
     }
 
     fn report(&self, before: Changes, edges_read: u64, seconds: f64) -> Result<IngestReport> {
@@ -208,6 +211,7 @@ impl Graph {
             peak_rss_bytes: peak_rss_bytes(),
             medium,
             rows_skipped: 0,
+            skipped_files: Vec::new(),
             guessed: Guessed::default(),
         })
     }

@@ -38,6 +38,7 @@ mod word;
 
 pub use creation::{Choices, Target};
 pub use error::{Error, KernelError, Result};
+pub use files::SkippedFile;
 pub use export::{ExportReport, write_generated};
 pub use graph::{Compaction, Graph, Stats, Verification, View};
 pub use guessed::{ColumnName, Guessed, GuessedColumns, GuessedFile};

@@ -97,3 +97,56 @@ fn a_repeated_header_is_no_edge() {
         ("a.csv", "src,dst\n\"src\",\"dst\"\n", &[], Ok(&["src dst"])),
     ]);
 }
+
+#[test]
+fn a_directory_says_what_it_skips() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.at("parts/more")).unwrap();
+    for (name, text) in [
+        ("a.csv", "1,2\n"),
+        ("part-00000", "3,4\n"),
+        ("more/part-r-00001", "5 6\n"),
+        ("y.dat", "7 8\n"),
+        ("z.lines", "7 8\n"),
+        ("readme.txt", "by hand\n"),
+        ("_SUCCESS", ""),
+        (".a.csv.crc", "x"),
+    ] {
+        home.file(&format!("parts/{name}"), text);
+    }
+    let output = home.ingest(&home.at("parts"), &["--json"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    for word in ["y.dat", "z.lines", "ending names no format", "readme.txt", "beside graphs"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let skipped = report["skipped_files"].as_array().unwrap();
+    assert_eq!(skipped.len(), 3, "{skipped:?}");
+    assert_eq!(edges_of(&home.graph()), ["1 2", "3 4", "5 6"]);
+}
+
+/// A deletion takes the newest edge of a pair.
+#[test]
+fn weights_of_deletions_are_said_not_to_count() {
+    let home = Home::new();
+    let file = home.file("a.csv", "src,dst,weight\n1,2,5\n1,2,6\n");
+    assert!(home.ingest(&file, &[]).status.success());
+    let gone = home.file("gone.csv", "src,dst,weight\n1,2,5\n");
+    let output = home.ingest(&gone, &["--delete", "--json"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("weight not looked at") && said.contains("newest edge"), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["guessed"]["weights_of_deletions_ignored"], "weight");
+    assert_eq!(edges_of(&home.graph()), ["1 2 5"]);
+}
+
+#[test]
+fn weights_of_a_later_file_are_said_to_be_left_out() {
+    let home = Home::new();
+    let first = home.file("a.csv", "src,dst\n1,2\n");
+    let second = home.file("b.csv", "src,dst,weight\n3,4,5\n");
+    let mut command = crate::inputs::everedge();
+    let output = command.arg("ingest").arg(home.graph()).args([first, second]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("b.csv") && said.contains("column weight left out"), "{said}");
+}
