@@ -85,8 +85,22 @@ fn comment_fields(line: &[u8]) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
+/// Refuses a text whose lines end with carriage returns alone: as blanks they would join lines.
+fn refuse_lone_returns(head: &[u8]) -> Result<(), Fault> {
+    for (place, line) in lines_of(head) {
+        let line = line.trim_ascii_end();
+        if let Some(at) = memchr::memchr(b'\r', line) {
+            let what = "a carriage return stands alone: it does not end a line here";
+            let hint = "make the line ends line feeds: tr '\\r' '\\n'";
+            return Err(Fault::new(place.start + at, what).hint(hint));
+        }
+    }
+    Ok(())
+}
+
 /// Finds the header and how many columns there are.
 pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fault> {
+    refuse_lone_returns(head)?;
     let rules = Rules::of(options);
     let start = start_of(head, SURVEYED_ROWS);
     if let Some(line) = lines_of(head).map(|(_, line)| line).find(|line| !line.is_empty()) {

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use everedge_io::{Compression, Format, graphs_of, is_graph_name};
 use serde::Serialize;
 
+use crate::export::vertices_beside;
 use crate::input::{STDIN, names_in};
-use crate::{Error, Result};
+use crate::output_file::compression_of;
+use crate::{Error, IngestOptions, Result};
 
 /// A file to take in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub(crate) struct Source {
     pub path: PathBuf,
     /// The file in the archive at `path` that is meant, if it is one.
     pub member: Option<Member>,
+    /// The file of its vertices, if it is a Graphalytics file of edges that has one beside it.
+    pub vertices: Option<PathBuf>,
     /// Which path of the call gave it, from 0.
     pub given: usize,
 }
@@ -27,6 +31,11 @@ pub(crate) struct Member {
 }
 
 impl Source {
+    /// A file that stands for itself, and that a path of the call gave.
+    pub(crate) fn new(path: PathBuf, given: usize) -> Self {
+        Self { path, member: None, vertices: None, given }
+    }
+
     /// Returns the path as messages show it.
     pub(crate) fn shown(&self) -> PathBuf {
         match &self.member {
@@ -45,6 +54,32 @@ pub(crate) struct Sources {
     pub not_taken: Vec<(PathBuf, Vec<String>)>,
     /// Files of directories that are not taken in.
     pub skipped: Vec<SkippedFile>,
+    /// Files of vertices that no path names, but that stand beside the edges that one names.
+    pub brought: Vec<PathBuf>,
+}
+
+impl Sources {
+    /// Joins each Graphalytics file of edges with the file of vertices beside it, if that is there.
+    fn join_vertices(&mut self) {
+        for source in self.files.iter_mut().filter(|source| source.member.is_none()) {
+            source.vertices = vertices_of_edges(&source.path);
+        }
+        let joined: Vec<PathBuf> =
+            self.files.iter().filter_map(|source| source.vertices.clone()).collect();
+        let is_named = |path: &PathBuf| self.files.iter().any(|source| source.path == *path);
+        self.brought = joined.iter().filter(|path| !is_named(path)).cloned().collect();
+        self.files.retain(|source| source.member.is_some() || !joined.contains(&source.path));
+    }
+}
+
+/// Returns the file of vertices beside a Graphalytics file of edges, if `path` is such a file and it
+/// is there.
+fn vertices_of_edges(path: &Path) -> Option<PathBuf> {
+    let (_, stem) = compression_of(path);
+    let ending = stem.extension()?.to_str()?;
+    let is_edges = Format::from_ending(ending) == Some(Format::Graphalytics);
+    let beside = vertices_beside(path);
+    (is_edges && beside.is_file()).then_some(beside)
 }
 
 /// A file of a directory that is not taken in.
@@ -58,19 +93,24 @@ pub struct SkippedFile {
 
 /// Returns the files that `paths` name, in their order: a directory stands for the files in and below
 /// it that are called as graphs are, a pattern such as `part-*.csv` for what it matches, both sorted by
-/// name; an archive for the files in it, in its order.
+/// name; an archive for the files in it, in its order. Insertions take the file of vertices beside a
+/// Graphalytics file of edges along.
 ///
 /// # Errors
 /// If a directory, a pattern or an archive gives no file, or cannot be read.
-pub(crate) fn expand(paths: &[PathBuf]) -> Result<Sources> {
+pub(crate) fn expand(paths: &[PathBuf], ingest: &IngestOptions) -> Result<Sources> {
     let mut sources = Sources::default();
     for (given, path) in paths.iter().enumerate() {
         for path in expand_path(path, &mut sources.skipped)? {
             match names_in(&path)? {
                 Some(names) => add_archive(&path, given, names, &mut sources)?,
-                None => sources.files.push(Source { path, member: None, given }),
+                None => sources.files.push(Source::new(path, given)),
             }
         }
+    }
+    let is_open = ingest.input.format.is_none_or(|format| format == Format::Graphalytics);
+    if is_open && !ingest.delete {
+        sources.join_vertices();
     }
     Ok(sources)
 }
@@ -91,7 +131,8 @@ fn add_archive(path: &Path, given: usize, names: Vec<String>, sources: &mut Sour
         match is_graph {
             true => {
                 let member = Some(Member { number, name });
-                sources.files.push(Source { path: path.to_owned(), member, given });
+                let source = Source::new(path.to_owned(), given);
+                sources.files.push(Source { member, ..source });
             }
             false => not_taken.push(name),
         }

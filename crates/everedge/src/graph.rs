@@ -232,6 +232,11 @@ impl Graph {
         }
     }
 
+    /// Returns the name of a vertex: what its source called it.
+    pub(crate) fn name_of(&self, v: VertexId) -> ExternalId {
+        name_of(self.names.as_deref(), v)
+    }
+
     fn names_for(&self, what: &str) -> Result<&Names> {
         self.names.as_deref().ok_or_else(|| {
             Error::invalid(format!("the graph's ids are dense integers, not {what}"))
@@ -440,8 +445,7 @@ impl View {
 
     /// Returns the name of a vertex: what its source called it.
     pub fn name_of(&self, v: VertexId) -> ExternalId {
-        let name = self.names.as_ref().and_then(|names| names.name_of(v));
-        name.unwrap_or(ExternalId::Integer(v.into()))
+        name_of(self.names.as_deref(), v)
     }
 
     /// Returns the vertex with this name, if the view has it.
@@ -508,6 +512,10 @@ impl View {
         }
         Ok(())
     }
+}
+
+fn name_of(names: Option<&Names>, v: VertexId) -> ExternalId {
+    names.and_then(|names| names.name_of(v)).unwrap_or(ExternalId::Integer(v.into()))
 }
 
 fn find(names: Option<&Names>, name: &str) -> Option<VertexId> {

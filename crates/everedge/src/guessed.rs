@@ -29,6 +29,9 @@ pub struct Guessed {
     /// their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_taken: Vec<(PathBuf, Vec<String>)>,
+    /// Files of vertices that were not named, but stand beside edges and were taken in with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vertices_beside: Vec<PathBuf>,
     /// Files of which something else was guessed than of the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_files: Vec<(PathBuf, GuessedFile)>,
@@ -141,6 +144,9 @@ impl Guessed {
         for (path, file) in &self.other_files {
             let parts = file.parts().join(", ");
             let _ = write!(words, "; `{}`: {parts}{}", path.display(), file.about_weights());
+        }
+        for path in &self.vertices_beside {
+            let _ = write!(words, "; vertices from `{}`, beside the edges", path.display());
         }
         for (path, names) in &self.not_taken {
             let _ = write!(words, "; not taken from `{}`: {}", path.display(), first_of(names));

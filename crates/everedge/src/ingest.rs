@@ -141,7 +141,8 @@ pub struct MediumReport {
 
 impl Graph {
     /// Takes files in, one after the other: a directory or an archive stands for its files, a pattern
-    /// for what it matches, `-` for standard input. `progress` is called after each batch and ends the ingest
+    /// for what it matches, `-` for standard input. A Graphalytics file of edges brings the file of
+    /// vertices beside it along, and may name no others. `progress` is called after each batch and ends the ingest
     /// when it returns false.
     ///
     /// # Errors
@@ -153,7 +154,7 @@ impl Graph {
         options: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
-        self.ingest_sources(&expand(files)?, options, progress)
+        self.ingest_sources(&expand(files, options)?, options, progress)
     }
 
     pub(crate) fn ingest_sources(
@@ -165,6 +166,7 @@ impl Graph {
         let before = self.changes()?;
         let start = Instant::now();
         let not_taken = sources.not_taken.clone();
+        let vertices_beside = sources.brought.clone();
         let mut taken = Taken {
             progress,
             inputs: Inputs::new(options),
@@ -172,7 +174,7 @@ impl Graph {
             edges_acknowledged: 0,
             deletes_ignored: 0,
             rows_skipped: 0,
-            guessed: Guessed { not_taken, ..Guessed::default() },
+            guessed: Guessed { not_taken, vertices_beside, ..Guessed::default() },
         };
         for (number, source) in sources.files.iter().enumerate() {
             self.ingest_file(number, source, options, &mut taken).map_err(|error| {
@@ -229,6 +231,8 @@ impl Graph {
             IdKind::Text => IdChoice::Text,
         };
         let choices = InputChoices { ids, ..options.input.clone() };
+        let beside = source.vertices.clone().map(|path| Source::new(path, source.given));
+        let beside = beside.map(|source| taken.inputs.open(&source, &choices)).transpose()?;
         let input = taken.inputs.open(source, &choices)?;
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
         taken.guessed.add_file(&input.path, &input.guess, options, self.options());
@@ -241,6 +245,11 @@ impl Graph {
             if (taken.progress)(progress) { Ok(()) } else { Err(Error::Interrupted) }
         };
         let mut batcher = Batcher::new(self, &input, options, &mut acknowledge);
+        if let Some(vertices) = beside {
+            let path = vertices.path.clone();
+            read_into(&mut batcher, vertices, options)?;
+            batcher.allow_only_declared(path);
+        }
         let summary = read_into(&mut batcher, input, options)?;
         taken.deletes_ignored += batcher.finish()?;
         // A stream ends early too when the signal that ends the ingest has ended its writer.

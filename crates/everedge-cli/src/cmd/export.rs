@@ -45,10 +45,20 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
 }
 
 fn in_words(report: &ExportReport, args: &Args) -> String {
-    format!(
+    let mut words = format!(
         "{} edges written to {} ({})",
         count(report.edges),
         args.file.display(),
         bytes(report.bytes)
-    )
+    );
+    words.extend(left_out(report));
+    words
+}
+
+/// Says how many vertices are not in the file; nothing if all are.
+fn left_out(report: &ExportReport) -> Option<String> {
+    let vertices = report.vertices_left_out;
+    (vertices > 0).then(|| {
+        format!("\n{} vertices without an edge are not in it: .e keeps them", count(vertices))
+    })
 }

@@ -53,7 +53,7 @@ pub(crate) fn edges_of(graph: &Path) -> Vec<String> {
     lines
 }
 
-fn stats(graph: &Path) -> Value {
+pub(crate) fn stats(graph: &Path) -> Value {
     let output = everedge().args(["stats", "--json"]).arg(graph).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -1,6 +1,6 @@
 //! Tables whose columns leave room for a mistake: nothing is left out, joined or guessed in silence.
 
-use crate::inputs::{Home, assert_refused, edges_of};
+use crate::inputs::{Home, assert_refused, edges_of, everedge, stats};
 
 /// What a file must give: its edges, or words of the error.
 type Outcome = Result<&'static [&'static str], &'static [&'static str]>;
@@ -145,8 +145,57 @@ fn weights_of_a_later_file_are_said_to_be_left_out() {
     let home = Home::new();
     let first = home.file("a.csv", "src,dst\n1,2\n");
     let second = home.file("b.csv", "src,dst,weight\n3,4,5\n");
-    let mut command = crate::inputs::everedge();
+    let mut command = everedge();
     let output = command.arg("ingest").arg(home.graph()).args([first, second]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("b.csv") && said.contains("column weight left out"), "{said}");
+}
+
+#[test]
+fn a_carriage_return_alone_does_not_join_lines() {
+    const ALONE: &[&str] = &["line 1", "carriage return", "tr '\\r' '\\n'"];
+    assert_outcomes(&[
+        ("a.txt", "1 2\r3 4\r", &[], Err(ALONE)),
+        ("a.txt", "1 2\r\n3 4\r\n", &[], Ok(&["1 2", "3 4"])),
+        ("a.txt", "a b \r3 4\r5 6\r", &[], Err(ALONE)),
+        ("a.csv", "1,2\r3,4\r", &[], Ok(&["1 2", "3 4"])),
+    ]);
+}
+
+#[test]
+fn edges_bring_the_vertices_beside_them() {
+    let home = Home::new();
+    home.file("iso.v", "1\n2\n9\n");
+    let edges = home.file("iso.e", "1 2\n");
+    let output = home.ingest(&edges, &[]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("iso.v"), "{said}");
+    assert_eq!(stats(&home.graph())["vertices"], 3);
+    let out = home.at("out.csv");
+    let export = everedge().arg("export").arg(home.graph()).arg(&out).output().unwrap();
+    let said = String::from_utf8_lossy(&export.stdout).into_owned();
+    assert!(said.contains("1 vertices without an edge are not in it"), "{said}");
+    let out = home.at("out.e");
+    let export = everedge().arg("export").arg(home.graph()).arg(&out).arg("--json").output();
+    let report: serde_json::Value = serde_json::from_slice(&export.unwrap().stdout).unwrap();
+    assert_eq!(report["vertices_left_out"], 0);
+    let back = home.at("back");
+    assert!(everedge().arg("ingest").arg(&back).arg(&out).output().unwrap().status.success());
+    assert_eq!(stats(&back)["vertices"], 3);
+}
+
+#[test]
+fn edges_name_only_the_vertices_beside_them() {
+    let home = Home::new();
+    for (vertices, edges, other) in [("1\n2\n", "1 2\n2 7\n", "7"), ("a\nb\n", "a b\nc b\n", "c")] {
+        home.file("iso.v", vertices);
+        let edges = home.file("iso.e", edges);
+        let word = format!("does not list the vertex {other}");
+        assert_refused(&home.ingest(&edges, &[]), &["iso.v", &word]);
+        assert!(!home.graph().exists());
+        let both = home.ingest(&home.at("iso.v"), &[edges.to_str().unwrap()]);
+        assert_refused(&both, &["iso.v", &word]);
+        assert!(!home.graph().exists());
+    }
+    assert!(home.ingest(&home.at("iso.v"), &[]).status.success());
 }
