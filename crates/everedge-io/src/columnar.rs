@@ -152,9 +152,8 @@ pub(crate) fn take_edges<C: IdColumn>(
 
 /// Returns the fault of a row with a null: of its weight, if both ids are there.
 fn null_in(batch: &RecordBatch, wanted: &Wanted, row: usize) -> Fault {
-    let is_null = |&idx: &usize| {
-        batch.column(idx).logical_nulls().is_some_and(|nulls| nulls.is_null(row))
-    };
+    let is_null =
+        |&idx: &usize| batch.column(idx).logical_nulls().is_some_and(|nulls| nulls.is_null(row));
     match wanted.0.iter().take(2).any(is_null) {
         true => Fault::null("an id is null"),
         false => null_weight(),

@@ -20,11 +20,11 @@ use csv_core::{
 };
 
 use crate::blocks::cut_at_line;
-use crate::columns::{find_pair, is_id_word};
 use crate::edge_list::{COMMENTS, SURVEYED_ROWS};
 use crate::error::{Fault, quote};
 use crate::ids::IdColumn;
 use crate::lines::{check_slashes, lines_of};
+use crate::names::{find_pair, is_id_word};
 use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, is_null_word};
 use crate::survey::{Cell, Header, Row};

@@ -16,9 +16,9 @@
 //! is two edges, 30→1412 and 30→3352. A file in which `1 2 1082040961` gives the time of an edge
 //! reads alike unweighted.
 
-use crate::columns::find_pair;
 use crate::error::Fault;
 use crate::lines::{Lines, Picked, check_slashes, fields_of, lines_of};
+use crate::names::find_pair;
 use crate::read::{Declared, Opened};
 use crate::rules::Rules;
 use crate::survey::{Cell, Header, Row};

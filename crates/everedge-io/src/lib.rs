@@ -24,6 +24,7 @@ mod json_lines;
 mod lines;
 mod matrix_market;
 mod metis;
+mod names;
 mod options;
 mod parquet;
 mod probe;

@@ -7,11 +7,12 @@
 
 use crate::archive::is_tar;
 use crate::arrow::{CONTINUATION, FILE_MAGIC};
-use crate::columns::{GuessedColumn, Resolved, is_weight};
+use crate::columns::{GuessedColumn, Resolved};
 use crate::csv::{self, Records};
 use crate::edge_list;
 use crate::error::{Fault, quote};
 use crate::lines::{check_slashes, fields_of, lines_of};
+use crate::names::is_weight;
 use crate::rules::Rules;
 use crate::survey::{Row, Sample, Survey};
 use crate::{

@@ -6,8 +6,9 @@ use std::ops::Deref;
 
 use everedge_core::MAX_VERTEX_ID;
 
-use crate::columns::{GuessedColumn, Resolved, find_pair, is_id_word, locate, resolve};
+use crate::columns::{GuessedColumn, Resolved, locate, resolve, resolve_freely};
 use crate::error::{Fault, quote};
+use crate::names::{find_pair, is_id_word};
 use crate::rules::{is_null_word, is_number, is_written_number};
 use crate::{Column, IdChoice, IdKind, InputChoices};
 
@@ -185,7 +186,9 @@ fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoic
     }
     let rest = below(first, rest);
     let columns = survey_columns(&names, &rest, first.len());
-    let Ok(Resolved { src, dst, .. }) = resolve(&columns, choices) else { return false };
+    let Ok((Resolved { src, dst, .. }, _)) = resolve_freely(&columns, choices) else {
+        return false;
+    };
     let ends = [src, dst];
     let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
     let recurs = || ids().any(|id| ends.iter().any(|&idx| is_like(&first[idx], id)));

@@ -181,11 +181,7 @@ fn add_directory(
     Ok(())
 }
 
-fn walk(
-    path: &Path,
-    files: &mut Vec<PathBuf>,
-    skipped: &mut Vec<SkippedFile>,
-) -> Result<()> {
+fn walk(path: &Path, files: &mut Vec<PathBuf>, skipped: &mut Vec<SkippedFile>) -> Result<()> {
     let entries = path.read_dir().map_err(|e| Error::io(path, "read", e))?;
     let mut paths = Vec::new();
     for entry in entries {

@@ -190,9 +190,8 @@ fn skipped_in_words(report: &IngestReport) -> Option<String> {
     let shown: Vec<String> = files.iter().take(FILES_SHOWN).map(say).collect();
     let more = files.len().saturating_sub(FILES_SHOWN);
     let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
-    (!files.is_empty()).then(|| {
-        format!("skipped: {}{more}; name a file itself to take it in", shown.join(", "))
-    })
+    (!files.is_empty())
+        .then(|| format!("skipped: {}{more}; name a file itself to take it in", shown.join(", ")))
 }
 
 /// Lets Ctrl-C end the ingest between two batches; the second one ends the process.

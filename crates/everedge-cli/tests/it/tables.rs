@@ -199,3 +199,39 @@ fn edges_name_only_the_vertices_beside_them() {
     }
     assert!(home.ingest(&home.at("iso.v"), &[]).status.success());
 }
+
+#[test]
+fn ends_are_found_by_the_words_of_names() {
+    const ROUTES: &str =
+        "Airline,AirlineID,SourceAirport,SourceID,DestAirport,DestID\n2B,410,AER,2965,KZN,2990\n";
+    const RIDES: &str = "ride_id,start_station_name,start_station_id,end_station_name,end_station_id\nr1,Main,7,Park,9\n";
+    assert_outcomes(&[
+        ("a.txt", "EdgeID StartNodeID EndNodeID\n100 1 2\n101 2 3\n", &[], Ok(&["1 2", "2 3"])),
+        ("a.csv", RIDES, &[], Ok(&["7 9"])),
+        ("a.csv", ROUTES, &[], Ok(&["2965 2990"])),
+        ("a.csv", "tail,head\n1,2\n", &[], Ok(&["1 2"])),
+        ("a.csv", "head,tail\n1,2\n", &[], Ok(&["2 1"])),
+        ("a.csv", ",source,target\n0,1,2\n1,2,3\n", &[], Ok(&["1 2", "2 3"])),
+        ("a.csv", "Unnamed: 0,who,whom\n0,ann,bob\n", &[], Ok(&["ann bob"])),
+        ("a.csv", "id,from,to\n5,1,2\n", &[], Ok(&["1 2"])),
+        ("a.csv", "source,target,__index_level_0__\n1,2,5\n", &[], Ok(&["1 2"])),
+        ("a.csv", "a,b,c,d\n1,2,3,4\n", &[], Err(&["a, b, c, d", "--src and --dst"])),
+        ("a.csv", "a,b,c,d\n1,2,3,4\n", &["--src", "a", "--dst", "c"], Ok(&["1 3"])),
+        ("a.csv", "name,age,city,mail\nann,7,rome,x\n", &["--header", "yes"], Err(&["--src"])),
+        ("a.jsonl", "{\"a\":1,\"b\":2,\"c\":3,\"d\":4}\n", &[], Err(&["a, b, c, d", "--src"])),
+        ("a.txt", "1 2 3 4\n", &[], Ok(&["1 2"])),
+    ]);
+}
+
+/// Numbers of rows and other ids are never advised as weights.
+#[test]
+fn ids_are_not_advised_as_weights() {
+    for text in
+        [",source,target\n0,1,2\n", "EdgeID,source,target\n0,1,2\n", "source,target,rowId\n1,2,3\n"]
+    {
+        let home = Home::new();
+        let output = home.ingest(&home.file("a.csv", text), &[]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && !said.contains("left out"), "{said}");
+    }
+}

@@ -162,7 +162,8 @@ fn damaged_files_are_errors() {
 /// Numbers that a column of text holds are weights; what holds none is refused with its first row.
 #[test]
 fn a_column_called_weight_is_read_or_refused() {
-    let texts = |texts: &[Option<&str>]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
+    let texts =
+        |texts: &[Option<&str>]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
     let truths: ArrayRef = Arc::new(BooleanArray::from(vec![true, false]));
     let nulls: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN, f64::NAN]));
     for (weights, expected) in [
