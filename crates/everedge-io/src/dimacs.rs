@@ -53,6 +53,7 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         vertex_count: header.declared.vertices,
         weighted: options.weighted,
         picked: None,
+        has_attributes: false,
         header: None,
         rules: Rules::of(options),
     };

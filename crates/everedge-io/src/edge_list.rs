@@ -4,7 +4,7 @@
 //! A record is a source, a destination and any number of numbers, the first of which is the
 //! weight of a weighted read; blanks separate them ([`crate::lines`]). Lines that start with `#`
 //! or `%` are comments. All records have as many columns as the first, so that adjacency lists,
-//! which look alike, are not taken for edges. The first record may be a header; if not, the last
+//! which look alike, are not taken for edges. A dict of attributes may stand in their place (`attributes.rs`). The first record may be a header; if not, the last
 //! comment before it may give the names: then the first record is an edge. Where columns are chosen, the others may hold anything.
 //!
 //! # Example
@@ -16,6 +16,7 @@
 //! is two edges, 30→1412 and 30→3352. A file in which `1 2 1082040961` gives the time of an edge
 //! reads alike unweighted.
 
+use crate::attributes;
 use crate::error::Fault;
 use crate::lines::{Lines, Picked, check_slashes, fields_of, lines_of};
 use crate::names::find_pair;
@@ -54,7 +55,8 @@ pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
                 if start.rows.is_empty() {
                     (start.first, start.first_end) = (place.start, place.end);
                 }
-                start.rows.push(fields_of(line).map(cell).collect());
+                let ids = attributes::start_in(line).map_or(line, |start| &line[..start]);
+                start.rows.push(fields_of(ids).map(cell).collect());
             }
         }
         if start.rows.len() >= row_count {
@@ -129,6 +131,7 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         vertex_count: None,
         weighted: options.weighted,
         picked,
+        has_attributes: true,
         header,
         rules,
     };

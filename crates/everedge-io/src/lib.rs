@@ -8,6 +8,7 @@
 
 mod archive;
 mod arrow;
+mod attributes;
 mod binary;
 mod blocks;
 mod columnar;

@@ -12,6 +12,7 @@ use std::ops::{Range, RangeInclusive};
 
 use everedge_core::{MAX_VERTEX_ID, VertexId};
 
+use crate::attributes;
 use crate::blocks::cut_at_line;
 use crate::csv::repeated_header;
 use crate::error::{Fault, quote};
@@ -34,6 +35,8 @@ pub(crate) struct Lines {
     pub(crate) weighted: bool,
     /// Where ids and weights stand, if not in the first columns; the others may then hold anything.
     pub(crate) picked: Option<Picked>,
+    /// Whether attributes as NetworkX writes them may stand after the ids.
+    pub(crate) has_attributes: bool,
     /// The header as it is written, if there is one: what repeats it is no edge.
     pub(crate) header: Option<Vec<u8>>,
     pub(crate) rules: Rules,
@@ -188,6 +191,9 @@ impl Lines {
         mut at: usize,
         mut weights: Option<&mut Vec<f32>>,
     ) -> Result<usize, Fault> {
+        if block[at] == b'{' && self.has_attributes {
+            return self.parse_attributes(block, at, weights);
+        }
         let mut columns = 2;
         while block[at] != b'\n' {
             let field = first_field(&block[at..]);
@@ -204,6 +210,22 @@ impl Lines {
             return Err(self.wrong_columns(at, columns));
         }
         Ok(at + 1)
+    }
+
+    /// Reads the attributes of an edge, which start at `at`; keeps the weight if asked.
+    fn parse_attributes(
+        &self,
+        block: &[u8],
+        at: usize,
+        weights: Option<&mut Vec<f32>>,
+    ) -> Result<usize, Fault> {
+        let end = line_end(block, at);
+        let found = attributes::parse(&block[at..end]).map_err(|fault| fault.after(at))?;
+        if let Some(weights) = weights {
+            let weight = attributes::weight_of(&found, self.rules);
+            weights.push(weight.map_err(|fault| fault.after(at))?);
+        }
+        Ok(end)
     }
 
     #[cold]

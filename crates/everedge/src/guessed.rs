@@ -52,6 +52,9 @@ pub struct GuessedFile {
     /// What separates the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<char>,
+    /// Attributes of edges that were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attributes_left_out: Vec<String>,
     /// Where weights may be that were left out, because the graph keeps none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights_left_out: Option<ColumnName>,
@@ -140,10 +143,10 @@ impl Guessed {
         parts.extend(self.directed.map(|is| either(is, "directed", "undirected")));
         parts.extend(self.weighted.map(|is| either(is, "weighted", "unweighted")));
         let mut words = parts.join(", ");
-        words.push_str(&self.first.about_weights());
+        words.push_str(&self.first.about_left_out());
         for (path, file) in &self.other_files {
             let parts = file.parts().join(", ");
-            let _ = write!(words, "; `{}`: {parts}{}", path.display(), file.about_weights());
+            let _ = write!(words, "; `{}`: {parts}{}", path.display(), file.about_left_out());
         }
         for path in &self.vertices_beside {
             let _ = write!(words, "; vertices from `{}`, beside the edges", path.display());
@@ -181,6 +184,7 @@ impl GuessedFile {
                 .delimiter
                 .filter(|_| choices.delimiter.is_none() && guess.format == Format::Csv)
                 .map(char::from),
+            attributes_left_out: guess.attributes_left_out.clone(),
             weights_left_out: (may_have_weights && !graph.weighted && !ingest.delete)
                 .then(|| name(guess.weight.unwrap_or(2))),
             weights_of_deletions_ignored: (may_have_weights && graph.weighted && ingest.delete)
@@ -188,7 +192,16 @@ impl GuessedFile {
         }
     }
 
-    /// Says which weights do not count, as the end of a sentence.
+    /// Says what does not count, as the end of a sentence.
+    fn about_left_out(&self) -> String {
+        let mut words = match self.attributes_left_out.as_slice() {
+            [] => String::new(),
+            names => format!("; attributes left out: {}", first_of(names)),
+        };
+        words.push_str(&self.about_weights());
+        words
+    }
+
     fn about_weights(&self) -> String {
         match (&self.weights_left_out, &self.weights_of_deletions_ignored) {
             (Some(column), _) => {

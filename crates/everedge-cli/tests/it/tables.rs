@@ -235,3 +235,20 @@ fn ids_are_not_advised_as_weights() {
         assert!(output.status.success() && !said.contains("left out"), "{said}");
     }
 }
+
+#[test]
+fn edge_lists_of_networkx_are_read() {
+    assert_outcomes(&[
+        ("a.edgelist", "1 2 {}\n2 3 {}\n", &[], Ok(&["1 2", "2 3"])),
+        ("a.txt", "1 2 {'weight': 3.5}\n2 3 {'weight': 4}\n", &[], Ok(&["1 2 3.5", "2 3 4"])),
+        ("a.txt", "ann bob {'weight': 3.5, 'c': 'x, y'}\n", &[], Ok(&["ann bob 3.5"])),
+        ("a.txt", "1 2 {'weight': 3.5}\n", &["--unweighted"], Ok(&["1 2"])),
+        ("a.txt", "1 2 {'weight': 3.5}\n2 3 {}\n", &[], Err(&["line 2", "weight is null"])),
+        ("a.txt", "1 2 {'weight': 'x'}\n", &[], Err(&["line 1", "expected a number"])),
+        ("a.txt", "1 2 {}\n2 3 {'a'}\n", &[], Err(&["line 2", "dict of Python"])),
+    ]);
+    let home = Home::new();
+    let file = home.file("a.txt", "1 2 {'color': 'red', 'weight': 3}\n");
+    let said = String::from_utf8(home.ingest(&file, &[]).stderr).unwrap();
+    assert!(said.contains("attributes left out: color"), "{said}");
+}
