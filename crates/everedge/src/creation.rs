@@ -235,6 +235,10 @@ fn can_read_again(files: &[PathBuf]) -> bool {
 
 /// Returns each option in which two graphs differ, as the first has it.
 fn differences(found: &GraphOptions, expected: &GraphOptions) -> Vec<String> {
+    if found.layout != expected.layout {
+        // Their options are others, too.
+        return vec![format!("layout \"{}\", not \"{}\"", found.layout, expected.layout)];
+    }
     let mut differences = Vec::new();
     add_differences("", &found.to_json(), &expected.to_json(), &mut differences);
     differences

@@ -27,6 +27,13 @@ pub struct ExportReport {
     pub bytes: u64,
 }
 
+/// What a file holds.
+struct Written {
+    /// Vertices that have an edge.
+    vertices: u64,
+    edges: u64,
+}
+
 impl View {
     /// Writes all edges to `path`, with weights if there are some, in `format` or the one that the
     /// name's ending says, compressed if it ends in `.gz`, `.zst`, `.bz2` or `.xz`. Graphalytics'
@@ -39,7 +46,7 @@ impl View {
     /// `File` if the format cannot hold the graph; `Io` if the file cannot be written.
     pub fn export(&self, path: &Path, format: Option<Format>) -> Result<ExportReport> {
         let format = format_for(path, format)?;
-        let (edges, with_edges) = self.write_edges(OutputFile::create(path)?, format, path)?;
+        let (edges, written) = self.write_edges(OutputFile::create(path)?, format, path)?;
         let vertices = match format {
             Format::Graphalytics => {
                 let path = vertices_beside(path);
@@ -49,17 +56,17 @@ impl View {
         };
         let bytes = edges.put_in_place()?;
         vertices.map(OutputFile::put_in_place).transpose()?;
-        Ok(self.export_report(format, with_edges, bytes))
+        Ok(self.export_report(format, written, bytes))
     }
 
-    fn export_report(&self, format: Format, with_edges: u64, bytes: u64) -> ExportReport {
+    fn export_report(&self, format: Format, written: Written, bytes: u64) -> ExportReport {
         let vertices = self.vertex_count().into();
         let vertices_left_out = match format {
             // They declare their vertices.
             Format::Graphalytics | Format::Metis | Format::MatrixMarket => 0,
-            _ => vertices - with_edges,
+            _ => vertices - written.vertices,
         };
-        ExportReport { vertices, vertices_left_out, edges: self.edge_count(), bytes }
+        ExportReport { vertices, vertices_left_out, edges: written.edges, bytes }
     }
 
     /// Writes all edges to `out`, as [`Self::export`] writes a file.
@@ -68,28 +75,33 @@ impl View {
     /// As [`Self::export`].
     pub fn export_to(&self, out: impl Write + Send, format: Format) -> Result<ExportReport> {
         let name = Path::new("-");
-        let (out, with_edges) = self.write_edges(Counted { out, bytes: 0 }, format, name)?;
-        Ok(self.export_report(format, with_edges, out.bytes))
+        let (out, written) = self.write_edges(Counted { out, bytes: 0 }, format, name)?;
+        Ok(self.export_report(format, written, out.bytes))
     }
 
-    /// Writes all edges; returns what they were written to, and how many vertices have one.
+    /// Writes all edges; returns what they were written to, and what that was.
     fn write_edges<W: Write + Send>(
         &self,
         out: W,
         format: Format,
         path: &Path,
-    ) -> Result<(W, u64)> {
+    ) -> Result<(W, Written)> {
         let at = |error| output_error(path, error);
         let mut with_edges = Bitmap::new(self.row_count() as u32);
         let names = self.names();
         let row = |v| self.row_of(v).map(|row| row as u32);
         let mut writer = EdgeWriter::new(out, self.write_options(format)).map_err(at)?;
+        let (directed, mut edges) = (self.is_directed(), 0);
         self.for_each_arc(|u, v, weight| {
             [u, v].into_iter().filter_map(row).for_each(|row| with_edges.insert(row));
-            writer.write(id(&names, u), id(&names, v), weight)
+            let (src, dst) = (id(&names, u), id(&names, v));
+            // As the writer, which takes an undirected edge from its smaller end.
+            edges += u64::from(directed || src <= dst);
+            writer.write(src, dst, weight)
         })
         .map_err(at)?;
-        Ok((writer.finish().map_err(at)?, with_edges.count().into()))
+        let vertices = with_edges.count().into();
+        Ok((writer.finish().map_err(at)?, Written { vertices, edges }))
     }
 
     fn write_vertices<W: Write>(&self, out: W, path: &Path) -> Result<W> {
