@@ -7,8 +7,8 @@
 
 use crate::archive::is_tar;
 use crate::arrow::{CONTINUATION, FILE_MAGIC};
-use crate::columns::{GuessedColumn, Resolved};
 use crate::attributes;
+use crate::columns::{GuessedColumn, Resolved};
 use crate::csv::{self, Records};
 use crate::edge_list;
 use crate::error::{Fault, quote};

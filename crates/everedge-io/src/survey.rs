@@ -204,7 +204,7 @@ fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoic
     // Ids are no header, whatever stands beside them.
     let are_both = |is: fn(&str) -> bool| ends.iter().all(|&idx| is(&first[idx]));
     are_both(is_name)
-        && (must_be_numbers || {
+        && ((must_be_numbers && !rest.is_empty()) || {
             let ids_are_numbers = ends.iter().all(|&idx| columns[idx].is_numeric);
             let mut others = (0..columns.len()).filter(|idx| !ends.contains(idx));
             let mut is_above_numbers =

@@ -178,6 +178,8 @@ impl Graph {
         };
         for (number, source) in sources.files.iter().enumerate() {
             self.ingest_file(number, source, options, &mut taken).map_err(|error| {
+                let has_data = self.stats().is_ok_and(|stats| stats.vertices > 0);
+                let error = if has_data { error.for_fixed_ids() } else { error };
                 match taken.edges_acknowledged {
                     0 => error,
                     edges => Error::Partly { edges, source: Box::new(error) },

@@ -50,7 +50,7 @@ kernels! {
     TwoHop = "two-hop" [source];
     /// The number of edges on a shortest path from a source (breadth-first search).
     Bfs = "bfs" [source];
-    /// PageRank: how often a random walk is at each vertex; the ranks sum to 1.
+    /// PageRank: how often a random walk is at each vertex; the ranks sum to 1. Weights are not used.
     PageRank = "pagerank" [iterations, tolerance, damping];
     /// PageRank by passing on only what has changed, until it is within a tolerance of the limit.
     DeltaPageRank = "delta-pagerank" [tolerance, damping];

@@ -22,7 +22,8 @@ fn damage(home: &Home) -> Value {
             std::fs::write(&path, damaged).unwrap();
             let output = export(home, &["--salvage", "--json", "--quiet"]);
             let report: Option<Value> = serde_json::from_slice(&output.stdout).ok();
-            if let Some(report) = report.filter(|report| report["problems"] != Value::from([(); 0])) {
+            if let Some(report) = report.filter(|report| report["problems"] != Value::from([(); 0]))
+            {
                 assert_eq!(output.status.code(), Some(1));
                 return report;
             }

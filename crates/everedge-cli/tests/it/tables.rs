@@ -252,3 +252,17 @@ fn edge_lists_of_networkx_are_read() {
     let said = String::from_utf8(home.ingest(&file, &[]).stderr).unwrap();
     assert!(said.contains("attributes left out: color"), "{said}");
 }
+
+/// What a graph was made with cannot be changed by an option.
+#[test]
+fn advice_about_ids_is_for_the_graph_that_is_there() {
+    for (first, later, word) in [
+        ("1,2\n", "99999999999,1\n", "another graph, made with --ids integer"),
+        ("99999999999,1\n", "x,y\n", "another graph, made with --ids text"),
+        ("1,2\n", "x,y\n", "another graph, made with --ids text"),
+    ] {
+        let home = Home::new();
+        assert!(home.ingest(&home.file("a.csv", first), &[]).status.success());
+        assert_refused(&home.ingest(&home.file("b.csv", later), &[]), &["line 1", word]);
+    }
+}
