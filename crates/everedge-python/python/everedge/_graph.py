@@ -121,6 +121,9 @@ class Graph:
         }
         words = [(name, _word(value)) for name, value in given.items() if value is not None]
         self._chosen = _native.Chosen(words, ids)
+        of_medium = ("medium", "eadr", "log-size")
+        others = [(name, word) for name, word in words if name not in of_medium]
+        self._in_memory = _native.Chosen([*others, ("medium", "dram")], ids)
         if read_only:
             self._native = _native.Graph.open_read_only(self._path)
         elif medium != "dram" and _holds_something(self._path):
@@ -292,6 +295,9 @@ class Graph:
         Cost: the updates since the last one; nothing is copied.
         """
         with self._using() as native:
+            if self._is_unshaped and not native.stats()["vertices"]:
+                # A view of it would keep the directory from other data: this one is in memory.
+                native = _native.Graph.create(self._path, self._in_memory, native.id_kind(), False)
             return Snapshot(native.snapshot())
 
     def sync(self) -> None:
