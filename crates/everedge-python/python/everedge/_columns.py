@@ -76,7 +76,7 @@ def dense(column: Names, what: str) -> npt.NDArray[np.uint32]:
     Raises `InvalidInputError` for strings and for numbers above `MAX_VERTEX_ID`.
     """
     if isinstance(column, list):
-        message = "the graph's ids are dense integers, not strings; for them create another graph"
+        message = "the graph's ids are dense integers, not strings; create another with ids='text'"
         raise InvalidInputError(f"{what}: {message}")
     if column.size and column.max() > MAX_VERTEX_ID:
         rule = f"dense ids are at most {MAX_VERTEX_ID}; create another graph with ids='integer'"
@@ -88,7 +88,7 @@ def integers(column: Names, what: str) -> npt.NDArray[np.uint64]:
     """Return integers as names of an id map. Raises `InvalidInputError` for strings."""
     if isinstance(column, list):
         raise InvalidInputError(
-            f"{what}: the graph's ids are integers, not strings; for them create another graph"
+            f"{what}: the graph's ids are integers, not strings; create another with ids='text'"
         )
     return np.ascontiguousarray(column, np.uint64)
 
