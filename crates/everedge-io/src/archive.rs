@@ -33,19 +33,25 @@ pub fn is_tar(head: &[u8]) -> bool {
 }
 
 /// Returns whether a file without its directory is called as graphs are: it has the ending of a
-/// format, is not hidden, and is no readme.
+/// format, or is a part as Spark and Hadoop number them; it is not hidden, and is no readme.
 ///
 /// # Example
 /// ```
 /// use everedge_io::is_graph_name;
-/// assert!(is_graph_name("part-0.csv.gz"));
+/// assert!(is_graph_name("part-0.csv.gz") && is_graph_name("part-r-00000.gz"));
 /// assert!(!is_graph_name("README.txt") && !is_graph_name("_SUCCESS") && !is_graph_name("a.png"));
 /// ```
 pub fn is_graph_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let (_, plain) = Compression::of_name(&name);
-    let Some((stem, ending)) = plain.rsplit_once('.') else { return false };
+    let Some((stem, ending)) = plain.rsplit_once('.') else { return is_part(plain) };
     !name.starts_with(['.', '_']) && Format::from_ending(ending).is_some() && !TEXTS.contains(&stem)
+}
+
+/// Returns whether a name without endings is that of a part of a table: `part-00000`, `part-m-00007`.
+fn is_part(name: &str) -> bool {
+    let number = name.strip_prefix("part-").map(|rest| rest.trim_start_matches(['m', 'r', '-']));
+    number.is_some_and(|number| number.starts_with(|letter: char| letter.is_ascii_digit()))
 }
 
 /// Returns which files of an archive are graphs, by their names in it.

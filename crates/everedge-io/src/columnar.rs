@@ -20,8 +20,8 @@ use crate::columns::{GuessedColumn, resolve};
 use crate::error::Fault;
 use crate::ids::{IdColumn, ODD_IDS_HINT};
 use crate::read::Edges;
-use crate::rules::Rules;
-use crate::survey::Sample;
+use crate::rules::{Rules, null_weight, wrong_weight};
+use crate::survey::{Sample, is_null};
 use crate::{Column, Error, Format, Guess, InputChoices, Place, ReadOptions, Result};
 
 /// Where a table keeps sources, destinations and, if they are asked for, weights.
@@ -132,7 +132,7 @@ pub(crate) fn take_edges<C: IdColumn>(
     let is_whole = whole_rows(batch, wanted);
     let null = is_whole.iter().position(|is_whole| !is_whole);
     if let Some(row) = null.filter(|_| !rules.skip_nulls) {
-        return Err(row_error(row, Fault::null("an id or a weight is null")));
+        return Err(row_error(row, null_in(batch, wanted, row)));
     }
     let skipped = is_whole.iter().filter(|is_whole| !**is_whole).count();
     let kept = match null {
@@ -150,6 +150,16 @@ pub(crate) fn take_edges<C: IdColumn>(
     Ok(Edges { skipped: skipped as u64, ..edges })
 }
 
+/// Returns the fault of a row with a null: of its weight, if both ids are there.
+fn null_in(batch: &RecordBatch, wanted: &Wanted, row: usize) -> Fault {
+    let is_null =
+        |&idx: &usize| batch.column(idx).logical_nulls().is_some_and(|nulls| nulls.is_null(row));
+    match wanted.0.iter().take(2).any(is_null) {
+        true => Fault::null("an id is null"),
+        false => null_weight(),
+    }
+}
+
 /// Returns for each row whether it has no null where an id or a weight must be.
 fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
     let mut is_whole = vec![true; batch.num_rows()];
@@ -164,6 +174,12 @@ fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
             && let Some(weights) = floats(column)
         {
             is_whole.iter_mut().zip(weights).for_each(|(whole, weight)| *whole &= !weight.is_nan());
+        }
+        if place == 2
+            && let Some(weights) = texts_of(column)
+        {
+            let is_number = |text: &Option<String>| text.as_deref().is_some_and(|t| !is_null(t));
+            is_whole.iter_mut().zip(&weights).for_each(|(whole, text)| *whole &= is_number(text));
         }
     }
     is_whole
@@ -235,11 +251,44 @@ fn take_weights(array: &ArrayRef, rules: Rules) -> Result<Vec<f32>, Fault> {
             let numbers = array.values().iter().enumerate();
             numbers.map(|(row, &n)| rules.take_integer(n.into()).map_err(at_row(row))).collect()
         }
-        kind => {
-            let wrong_kind = || Fault::new(0, format!("a column of {kind} holds no weights"));
+        _ => {
+            if let Some(texts) = texts_of(array) {
+                return take_weight_texts(&texts, rules);
+            }
+            let wrong_kind = || wrong_weight(&first_of(array));
             let numbers = floats(array).ok_or_else(wrong_kind)?.into_iter().enumerate();
             numbers.map(|(row, number)| rules.take_float(number).map_err(at_row(row))).collect()
         }
+    }
+}
+
+/// Reads weights that are written as text.
+fn take_weight_texts(texts: &[Option<String>], rules: Rules) -> Result<Vec<f32>, Fault> {
+    let weight = |(row, text): (usize, &Option<String>)| {
+        let weight = rules.parse_weight(text.as_deref().unwrap_or_default().as_bytes());
+        weight.map_err(|fault| Fault { at: row, ..fault })
+    };
+    texts.iter().enumerate().map(weight).collect()
+}
+
+/// Returns the values of a column of text, also of one by dictionary; `None` for another type.
+fn texts_of(array: &ArrayRef) -> Option<Vec<Option<String>>> {
+    let array = without_dictionary(array).ok()?;
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    Some(match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().iter().map(owned).collect(),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().map(owned).collect(),
+        DataType::Utf8View => array.as_string_view().iter().map(owned).collect(),
+        _ => return None,
+    })
+}
+
+/// Shows the first value of a column that holds no numbers, and its type.
+fn first_of(array: &ArrayRef) -> String {
+    let kind = array.data_type();
+    match array.as_boolean_opt().filter(|values| !values.is_empty()) {
+        Some(values) => format!("{} in a column of {kind}", values.value(0)),
+        None => format!("a column of {kind}"),
     }
 }
 

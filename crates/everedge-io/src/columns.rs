@@ -1,10 +1,17 @@
 //! Which columns of a table hold sources, destinations and weights.
 //!
 //! Columns that the caller chose are fixed; the names of the others say where the rest is, in all
-//! formats alike, and where no name speaks the first columns that are left do.
+//! formats alike. Where no name speaks, the first columns that are left do; among many named ones none is
+//! guessed.
 
 use crate::error::{Fault, quote};
+use crate::names::{
+    are_pair, ends_in_id, find_pair, is_row_number, is_time, is_weight, is_weight_word,
+};
 use crate::{Column, InputChoices};
+
+/// The most columns of a table whose ends are guessed though no names say which they are.
+const GUESSED_COLUMNS_MAX: usize = 3;
 
 /// A column that a guess found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,114 +32,36 @@ pub(crate) struct Resolved {
     pub(crate) weight: Option<usize>,
 }
 
-/// Pairs of names that columns of sources and destinations usually have, in small letters and
-/// without marks.
-const PAIRS: [(&str, &str); 32] = [
-    ("src", "dst"),
-    ("src", "dest"),
-    ("source", "target"),
-    ("source", "destination"),
-    ("source", "dest"),
-    ("from", "to"),
-    ("u", "v"),
-    ("fromnode", "tonode"),
-    ("fromnodeid", "tonodeid"),
-    ("fromid", "toid"),
-    ("sourceid", "targetid"),
-    ("sourcenode", "targetnode"),
-    ("srcid", "dstid"),
-    ("startid", "endid"),
-    ("node1", "node2"),
-    ("nodeid1", "nodeid2"),
-    ("id1", "id2"),
-    ("user1", "user2"),
-    ("start", "end"),
-    ("origin", "destination"),
-    ("head", "tail"),
-    ("subject", "object"),
-    ("sender", "receiver"),
-    ("sender", "recipient"),
-    ("follower", "followee"),
-    ("follower", "following"),
-    ("parent", "child"),
-    ("citing", "cited"),
-    ("caller", "callee"),
-    ("user", "item"),
-    ("userid", "itemid"),
-    ("package", "dependency"),
-];
-
-/// Words that name a column of ids, alone or before `id` or `name`.
-const ID_WORDS: [&str; 28] = [
-    "node", "vertex", "user", "item", "product", "customer", "account", "person", "author",
-    "paper", "movie", "song", "artist", "page", "url", "package", "module", "name", "id", "key",
-    "entity", "friend", "buyer", "seller", "member", "group", "company", "city",
-];
-
-const TIME_WORDS: [&str; 10] = [
-    "time",
-    "timestamp",
-    "ts",
-    "date",
-    "datetime",
-    "unixtime",
-    "unixts",
-    "epoch",
-    "created",
-    "createdat",
-];
-
-const WEIGHT_WORDS: [&str; 5] = ["weight", "w", "length", "distance", "cost"];
-
-/// Returns a name in small letters without marks: `From_Node_ID` is `fromnodeid`.
-fn plain(name: &str) -> String {
-    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// Returns whether a name says that the column holds times.
-pub(crate) fn is_time(name: &str) -> bool {
-    TIME_WORDS.contains(&plain(name).as_str())
-}
-
-/// Returns whether a name says that the column holds the weights of edges.
-pub(crate) fn is_weight(name: &str) -> bool {
-    name.trim().eq_ignore_ascii_case("weight")
-}
-
-/// Returns whether a name is one that columns of ids have.
-pub(crate) fn is_id_word(name: &str) -> bool {
-    let name = plain(name);
-    let stems = [Some(name.as_str()), name.strip_suffix("id"), name.strip_suffix("name")];
-    let is_known = |stem: &str| {
-        ID_WORDS.contains(&stem) || PAIRS.iter().any(|(src, dst)| stem == *src || stem == *dst)
-    };
-    stems.into_iter().flatten().any(is_known)
-}
-
-/// Returns where a header names sources and destinations in a usual way.
-pub(crate) fn find_pair<'a>(
-    names: impl Iterator<Item = Option<&'a str>>,
-) -> Option<(usize, usize)> {
-    let names: Vec<String> = names.map(|name| plain(name.unwrap_or_default())).collect();
-    let find = |wanted: &str| names.iter().position(|name| name == wanted);
-    PAIRS.iter().find_map(|(src, dst)| find(src).zip(find(dst)))
-}
-
 /// Finds the columns that hold sources, destinations and weights.
 pub(crate) fn resolve(
     columns: &[GuessedColumn],
     choices: &InputChoices,
 ) -> Result<Resolved, Fault> {
+    let (resolved, are_named) = resolve_freely(columns, choices)?;
+    if !are_named {
+        refuse_guess(columns)?;
+    }
+    Ok(resolved)
+}
+
+/// Finds the columns that hold sources, destinations and weights, however many there are. Returns
+/// whether names say which are the ends.
+pub(crate) fn resolve_freely(
+    columns: &[GuessedColumn],
+    choices: &InputChoices,
+) -> Result<(Resolved, bool), Fault> {
     let find = |choice: &Option<Column>| choice.as_ref().map(|c| locate(c, columns)).transpose();
     let (src, dst) = (find(&choices.src)?, find(&choices.dst)?);
     let chosen_weight = find(&choices.weight)?;
-    let (src, dst) = find_ends(columns, src, dst, chosen_weight)?;
+    let ends = find_ends(columns, src, dst, chosen_weight);
+    let no_second = || Fault::new(0, "there is no second column for destinations");
+    let Ends { src, dst, are_named } = ends.ok_or_else(no_second)?;
     let weight = chosen_weight.or_else(|| find_weight(columns, src, dst));
     if src == dst || (chosen_weight.is_some() && (weight == Some(src) || weight == Some(dst))) {
         let what = "a column was chosen twice among sources, destinations and weights";
         return Err(Fault::new(0, what));
     }
-    Ok(Resolved { src, dst, weight })
+    Ok((Resolved { src, dst, weight }, are_named))
 }
 
 /// Returns where a chosen column stands.
@@ -150,58 +79,96 @@ pub(crate) fn locate(column: &Column, columns: &[GuessedColumn]) -> Result<usize
 }
 
 /// Finds the columns of both ends; those that were chosen stay.
+///
+/// Where no names say which they are, the first columns that may hold ids are taken.
 fn find_ends(
     columns: &[GuessedColumn],
     src: Option<usize>,
     dst: Option<usize>,
     weight: Option<usize>,
-) -> Result<(usize, usize), Fault> {
+) -> Option<Ends> {
     let is_free = |idx: &usize| Some(*idx) != weight && Some(*idx) != src && Some(*idx) != dst;
-    let name_of = |idx: usize| columns[idx].name.as_deref();
-    let is_plain_id = |idx: &usize| {
-        let name = name_of(*idx).unwrap_or_default();
-        let is_other = is_time(name) || WEIGHT_WORDS.contains(&plain(name).as_str());
-        columns[*idx].may_hold_ids && !is_other
-    };
-    let free_at = |place: usize| {
-        let of_ids: Vec<usize> = (0..columns.len()).filter(is_free).filter(is_plain_id).collect();
-        let any: Vec<usize> = (0..columns.len()).filter(is_free).collect();
-        of_ids.get(place).or_else(|| any.get(place)).copied()
-    };
-    let partner = |known: usize, of_src: bool| {
-        let known = plain(name_of(known).unwrap_or_default());
-        let is_partner = |idx: usize| {
-            let other = plain(name_of(idx).unwrap_or_default());
-            let pair = if of_src {
-                (known.as_str(), other.as_str())
-            } else {
-                (other.as_str(), known.as_str())
-            };
-            PAIRS.contains(&pair)
+    let name_of = |idx: usize| columns[idx].name.as_deref().unwrap_or_default();
+    let named = |(src, dst)| Ends { src, dst, are_named: true };
+    let first = |count: usize| first_free(columns, is_free, count);
+    let partner = |known: usize, is_src: bool| {
+        let is_partner = |idx: &usize| match is_src {
+            true => are_pair(name_of(known), name_of(*idx)),
+            false => are_pair(name_of(*idx), name_of(known)),
         };
-        (0..columns.len()).filter(is_free).find(|idx| is_partner(*idx)).or_else(|| free_at(0))
+        (0..columns.len()).filter(is_free).find(is_partner)
     };
-    let pair = || {
-        let names = (0..columns.len()).map(|idx| name_of(idx).filter(|_| is_free(&idx)));
-        find_pair(names).or_else(|| free_at(0).zip(free_at(1)))
+    let other = |known: usize, is_src: bool| {
+        let found = partner(known, is_src);
+        let other = found.or_else(|| first(1).first().copied())?;
+        let (src, dst) = if is_src { (known, other) } else { (other, known) };
+        Some(Ends { src, dst, are_named: found.is_some() })
     };
-    let ends = match (src, dst) {
-        (Some(src), Some(dst)) => Some((src, dst)),
-        (Some(src), None) => partner(src, true).map(|dst| (src, dst)),
-        (None, Some(dst)) => partner(dst, false).map(|src| (src, dst)),
-        (None, None) => pair(),
-    };
-    ends.ok_or_else(|| Fault::new(0, "there is no second column for destinations"))
+    match (src, dst) {
+        (Some(src), Some(dst)) => Some(named((src, dst))),
+        (Some(src), None) => other(src, true),
+        (None, Some(dst)) => other(dst, false),
+        (None, None) => {
+            let names = (0..columns.len()).map(|idx| is_free(&idx).then(|| name_of(idx)));
+            find_pair(names).map(named).or_else(|| match first(2)[..] {
+                [src, dst] => Some(Ends { src, dst, are_named: false }),
+                _ => None,
+            })
+        }
+    }
 }
 
-/// Returns the column that is likely to hold weights: one with a usual name, or else the first
-/// numeric column that holds neither ids nor times.
+/// The columns of both ends.
+struct Ends {
+    src: usize,
+    dst: usize,
+    /// Whether their names, or the caller, say that they are.
+    are_named: bool,
+}
+
+/// Returns the first `count` columns of those that may be ends: of such as probably hold ids, if
+/// there are so many.
+fn first_free(
+    columns: &[GuessedColumn],
+    is_free: impl Fn(&usize) -> bool,
+    count: usize,
+) -> Vec<usize> {
+    let holds_ids = |idx: &usize| {
+        let name = columns[*idx].name.as_deref();
+        let is_other = |name: &str| is_time(name) || is_weight_word(name) || is_row_number(name);
+        columns[*idx].may_hold_ids && !name.is_some_and(is_other)
+    };
+    let any = || (0..columns.len()).filter(&is_free);
+    let of_ids: Vec<usize> = any().filter(holds_ids).take(count).collect();
+    if of_ids.len() == count { of_ids } else { any().take(count).collect() }
+}
+
+/// Refuses to guess the ends among many named columns, none of which is called as ends are.
+fn refuse_guess(columns: &[GuessedColumn]) -> Result<(), Fault> {
+    let names: Vec<&str> = columns.iter().filter_map(|column| column.name.as_deref()).collect();
+    let is_value = |name: &&&str| is_time(name) || is_weight_word(name);
+    let values = names.iter().filter(is_value).count();
+    if names.len() - values <= GUESSED_COLUMNS_MAX {
+        return Ok(());
+    }
+    let what = format!("no names say which columns are the ends of edges: {}", names.join(", "));
+    Err(Fault::new(0, what.escape_debug().to_string()).hint("name them with --src and --dst"))
+}
+
+/// Returns the column that is likely to hold weights: one whose name declares them, also if it holds
+/// no numbers, which reading then says; or one with a usual name; or else the first numeric column
+/// whose name says neither ids nor times nor numbers of rows.
 fn find_weight(columns: &[GuessedColumn], src: usize, dst: usize) -> Option<usize> {
     let name_of = |idx: usize| columns[idx].name.as_deref().unwrap_or_default();
-    let numeric =
-        || (0..columns.len()).filter(|&idx| columns[idx].is_numeric && idx != src && idx != dst);
-    let is_named = |idx: &usize| WEIGHT_WORDS.contains(&plain(name_of(*idx)).as_str());
-    numeric().find(is_named).or_else(|| numeric().find(|idx| !is_time(name_of(*idx))))
+    let others = || (0..columns.len()).filter(|&idx| idx != src && idx != dst);
+    let numeric = || others().filter(|&idx| columns[idx].is_numeric);
+    let declared = others().find(|&idx| is_weight(name_of(idx)));
+    let named = || others().find(|&idx| is_weight_word(name_of(idx)));
+    let is_other = |idx: usize| {
+        let name = columns[idx].name.as_deref();
+        name.is_some_and(|name| is_time(name) || is_row_number(name) || ends_in_id(name))
+    };
+    declared.or_else(named).or_else(|| numeric().find(|&idx| !is_other(idx)))
 }
 
 #[cfg(test)]
@@ -245,15 +212,5 @@ mod tests {
         assert_eq!(found, Resolved { src: 1, dst: 2, weight: Some(3) });
         let chosen = InputChoices { weight: named("timestamp"), ..InputChoices::default() };
         assert_eq!(resolve(&columns, &chosen).unwrap().weight, Some(0));
-    }
-
-    #[test]
-    fn words_of_columns_are_known() {
-        for word in ["FromNodeId", "user_id", "item", "Vertex", "targetID", "City name"] {
-            assert!(is_id_word(word), "{word}");
-        }
-        for word in ["alice", "x", "Paris", "madrid", "7", "", "user3", "v12"] {
-            assert!(!is_id_word(word), "{word}");
-        }
     }
 }

@@ -20,11 +20,11 @@ use csv_core::{
 };
 
 use crate::blocks::cut_at_line;
-use crate::columns::{find_pair, is_id_word};
 use crate::edge_list::{COMMENTS, SURVEYED_ROWS};
-use crate::error::Fault;
+use crate::error::{Fault, quote};
 use crate::ids::IdColumn;
 use crate::lines::{check_slashes, lines_of};
+use crate::names::{find_pair, is_id_word};
 use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, is_null_word};
 use crate::survey::{Cell, Header, Row};
@@ -111,6 +111,10 @@ pub(crate) struct Table {
     src: usize,
     dst: usize,
     weight: Option<usize>,
+    /// How many columns the first record has; none may have more.
+    width: usize,
+    /// The header as it is written, if there is one: what repeats it is no edge.
+    header: Option<Vec<u8>>,
     rules: Rules,
 }
 
@@ -123,6 +127,8 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Table>, 
         src: header.place(&columns.src)?,
         dst: header.place(&columns.dst)?,
         weight: options.weighted.then(|| header.place(&columns.weight)).transpose()?,
+        width: start.rows.first().map_or(usize::MAX, Vec::len),
+        header: header.is_there.then(|| head[start.first..start.first_end].trim_ascii().to_owned()),
         rules: Rules::of(options),
     };
     let header_bytes = if header.is_there { start.first_end } else { start.first };
@@ -171,12 +177,29 @@ impl Table {
         edges: &mut Edges<C>,
     ) -> Result<(), Fault> {
         check_slashes(&record.text[record.start..], self.rules)?;
+        self.check_record(record)?;
         self.push_id(record, self.src, &mut edges.src)?;
         self.push_id(record, self.dst, &mut edges.dst)?;
         if let (Some(weights), Some(weight)) = (&mut edges.weights, self.weight) {
             weights.push(self.rules.parse_weight(record.field(weight)?)?);
         }
         Ok(())
+    }
+
+    /// Refuses a record with more columns than the first, and one that repeats the header.
+    fn check_record(&self, record: &Records) -> Result<(), Fault> {
+        let found = record.fields.len();
+        if found > self.width {
+            let what = format!("expected {} columns, found {found}", self.width);
+            return Err(Fault::new(0, what).hint("a field that holds the separator needs quotes"));
+        }
+        let text = &record.text[record.start..record.at];
+        match self.header.as_deref() {
+            Some(header) if text.starts_with(header) && text.trim_ascii_end() == header => {
+                Err(repeated_header(header))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn push_id<C: IdColumn>(
@@ -195,6 +218,15 @@ impl Table {
         self.rules.check_integer_id(field)?;
         ids.push_field(field).map_err(|fault| self.rules.explain_integer(field, fault))
     }
+}
+
+/// Returns the fault of a record that repeats the header.
+#[cold]
+pub(crate) fn repeated_header(header: &[u8]) -> Fault {
+    let what = format!("the header is repeated: {}", quote(header));
+    Fault::new(0, what).hint(
+        "give several files as several arguments, or take both rows as edges with --header no",
+    )
 }
 
 /// Reads records one by one.

@@ -53,6 +53,8 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         vertex_count: header.declared.vertices,
         weighted: options.weighted,
         picked: None,
+        has_attributes: false,
+        header: None,
         rules: Rules::of(options),
     };
     Ok(Opened { grammar, header_bytes: header.bytes, declared: header.declared })

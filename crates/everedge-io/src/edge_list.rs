@@ -4,7 +4,7 @@
 //! A record is a source, a destination and any number of numbers, the first of which is the
 //! weight of a weighted read; blanks separate them ([`crate::lines`]). Lines that start with `#`
 //! or `%` are comments. All records have as many columns as the first, so that adjacency lists,
-//! which look alike, are not taken for edges. The first record may be a header; if not, the last
+//! which look alike, are not taken for edges. A dict of attributes may stand in their place (`attributes.rs`). The first record may be a header; if not, the last
 //! comment before it may give the names: then the first record is an edge. Where columns are chosen, the others may hold anything.
 //!
 //! # Example
@@ -16,9 +16,10 @@
 //! is two edges, 30→1412 and 30→3352. A file in which `1 2 1082040961` gives the time of an edge
 //! reads alike unweighted.
 
-use crate::columns::find_pair;
+use crate::attributes;
 use crate::error::Fault;
 use crate::lines::{Lines, Picked, check_slashes, fields_of, lines_of};
+use crate::names::find_pair;
 use crate::read::{Declared, Opened};
 use crate::rules::Rules;
 use crate::survey::{Cell, Header, Row};
@@ -34,13 +35,15 @@ pub(crate) struct Start {
     /// The fields of the last comment before the first record.
     pub(crate) comment: Vec<String>,
     pub(crate) rows: Vec<Row>,
-    /// Where the line after the first record starts.
+    /// Where the first record starts.
+    pub(crate) first: usize,
+    /// Where the line after it starts.
     pub(crate) first_end: usize,
 }
 
 /// Reads the first lines of a text.
 pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
-    let mut start = Start { comment: Vec::new(), rows: Vec::new(), first_end: 0 };
+    let mut start = Start { comment: Vec::new(), rows: Vec::new(), first: 0, first_end: 0 };
     for (place, line) in lines_of(head) {
         let cell =
             |field| Cell { text: String::from_utf8_lossy(field).into_owned(), is_quoted: false };
@@ -50,9 +53,10 @@ pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
             Some(first) if COMMENTS.contains(first) => start.comment = comment_fields(line),
             Some(_) => {
                 if start.rows.is_empty() {
-                    start.first_end = place.end;
+                    (start.first, start.first_end) = (place.start, place.end);
                 }
-                start.rows.push(fields_of(line).map(cell).collect());
+                let ids = attributes::start_in(line).map_or(line, |start| &line[..start]);
+                start.rows.push(fields_of(ids).map(cell).collect());
             }
         }
         if start.rows.len() >= row_count {
@@ -83,8 +87,22 @@ fn comment_fields(line: &[u8]) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
+/// Refuses a text whose lines end with carriage returns alone: as blanks they would join lines.
+fn refuse_lone_returns(head: &[u8]) -> Result<(), Fault> {
+    for (place, line) in lines_of(head) {
+        let line = line.trim_ascii_end();
+        if let Some(at) = memchr::memchr(b'\r', line) {
+            let what = "a carriage return stands alone: it does not end a line here";
+            let hint = "make the line ends line feeds: tr '\\r' '\\n'";
+            return Err(Fault::new(place.start + at, what).hint(hint));
+        }
+    }
+    Ok(())
+}
+
 /// Finds the header and how many columns there are.
 pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fault> {
+    refuse_lone_returns(head)?;
     let rules = Rules::of(options);
     let start = start_of(head, SURVEYED_ROWS);
     if let Some(line) = lines_of(head).map(|(_, line)| line).find(|line| !line.is_empty()) {
@@ -99,6 +117,8 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
     });
     let picked = picked.transpose()?;
     let header_bytes = if header.is_there { start.first_end } else { 0 };
+    let header =
+        header.is_there.then(|| head[start.first..start.first_end].trim_ascii().to_owned());
     let width = start.rows.first().map_or(least, Vec::len);
     let columns = match picked {
         None => width.max(least),
@@ -111,6 +131,8 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         vertex_count: None,
         weighted: options.weighted,
         picked,
+        has_attributes: true,
+        header,
         rules,
     };
     Ok(Opened { grammar, header_bytes, declared: Declared::default() })

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use crate::ids::{ODD_IDS_HINT, TEXT_IDS_HINT};
+use crate::ids::{LARGE_IDS_HINT, ODD_IDS_HINT, TEXT_IDS_HINT};
 use crate::{Compression, Format};
 
 /// The result of this crate's functions.
@@ -71,6 +71,26 @@ impl Error {
     /// Returns whether the input would be read if its ids were text.
     pub fn is_about_text_ids(&self) -> bool {
         matches!(self, Error::Syntax { hint: Some(TEXT_IDS_HINT | ODD_IDS_HINT), .. })
+    }
+}
+
+impl Error {
+    /// Makes advice about the kind of ids advice for a graph that has one already.
+    #[must_use]
+    pub fn for_fixed_ids(mut self) -> Self {
+        if let Error::Syntax { hint: Some(hint), .. } = &mut self {
+            *hint = match *hint {
+                TEXT_IDS_HINT | ODD_IDS_HINT => {
+                    "the graph keeps integers: text needs another graph, made with --ids text"
+                }
+                LARGE_IDS_HINT => {
+                    "the graph keeps ids as they are: larger ones need another graph, made with \
+                     --ids integer"
+                }
+                other => other,
+            };
+        }
+        self
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fau
         vertex_count: None,
         weighted: options.weighted,
         picked: None,
+        has_attributes: false,
+        header: None,
         rules: Rules::of(options),
     };
     Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })

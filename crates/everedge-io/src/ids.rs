@@ -9,6 +9,9 @@ pub(crate) const TEXT_IDS_HINT: &str = "use --ids text for ids that are text";
 /// What to do about an integer that no id map takes.
 pub(crate) const ODD_IDS_HINT: &str = "use --ids text to read ids as text";
 
+/// What to do about an integer that is no dense id.
+pub(crate) const LARGE_IDS_HINT: &str = "use --ids integer for large ids";
+
 /// How the ids of a file are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdKind {
@@ -215,8 +218,7 @@ impl IdColumn for TextIds {
 /// Checks that `id` can be a vertex id as it is.
 fn dense(id: u64) -> Result<VertexId, Fault> {
     if id > u64::from(MAX_VERTEX_ID) {
-        return Err(Fault::new(0, format!("the id {id} is not below 2^31"))
-            .hint("use --ids integer for large ids"));
+        return Err(Fault::new(0, format!("the id {id} is not below 2^31")).hint(LARGE_IDS_HINT));
     }
     Ok(id as VertexId)
 }

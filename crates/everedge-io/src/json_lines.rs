@@ -22,7 +22,7 @@ use crate::error::{Fault, quote};
 use crate::ids::{IdColumn, ODD_IDS_HINT};
 use crate::lines::lines_of;
 use crate::read::{Declared, Edges, Grammar, Opened};
-use crate::rules::Rules;
+use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::Sample;
 use crate::{Column, Format, Guess, InputChoices, ReadOptions, Result};
 
@@ -146,8 +146,8 @@ impl Objects {
         let [src, dst, weight] = edge.map_err(|error| no_object(line, &error))?;
         self.push_id(&self.src, src, &mut edges.src)?;
         self.push_id(&self.dst, dst, &mut edges.dst)?;
-        if let (Some(weights), Some(key)) = (&mut edges.weights, &self.weight) {
-            weights.push(self.take_weight(key, weight)?);
+        if let Some(weights) = &mut edges.weights {
+            weights.push(self.take_weight(weight)?);
         }
         Ok(())
     }
@@ -168,12 +168,13 @@ impl Objects {
         }
     }
 
-    fn take_weight(&self, key: &str, weight: Scalar<'_>) -> Result<f32, Fault> {
+    fn take_weight(&self, weight: Scalar<'_>) -> Result<f32, Fault> {
         match weight {
             Scalar::Integer(weight) => self.rules.take_integer(weight),
             Scalar::Float(weight) => self.rules.take_float(weight),
             Scalar::Text(text) => self.rules.parse_weight(text.as_bytes()),
-            other => Err(other.refuse(key, "a number")),
+            Scalar::Null | Scalar::Missing => Err(null_weight()),
+            Scalar::Other(what) => Err(wrong_weight(what)),
         }
     }
 }

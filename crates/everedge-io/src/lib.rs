@@ -8,6 +8,7 @@
 
 mod archive;
 mod arrow;
+mod attributes;
 mod binary;
 mod blocks;
 mod columnar;
@@ -24,6 +25,7 @@ mod json_lines;
 mod lines;
 mod matrix_market;
 mod metis;
+mod names;
 mod options;
 mod parquet;
 mod probe;

@@ -12,7 +12,9 @@ use std::ops::{Range, RangeInclusive};
 
 use everedge_core::{MAX_VERTEX_ID, VertexId};
 
+use crate::attributes;
 use crate::blocks::cut_at_line;
+use crate::csv::repeated_header;
 use crate::error::{Fault, quote};
 use crate::ids::{IdColumn, first_field, is_separator, parse_integer, take_integer};
 use crate::read::{Edges, Grammar};
@@ -33,6 +35,10 @@ pub(crate) struct Lines {
     pub(crate) weighted: bool,
     /// Where ids and weights stand, if not in the first columns; the others may then hold anything.
     pub(crate) picked: Option<Picked>,
+    /// Whether attributes as NetworkX writes them may stand after the ids.
+    pub(crate) has_attributes: bool,
+    /// The header as it is written, if there is one: what repeats it is no edge.
+    pub(crate) header: Option<Vec<u8>>,
     pub(crate) rules: Rules,
 }
 
@@ -78,6 +84,12 @@ impl Lines {
         edges: &mut Edges<C>,
     ) -> Result<usize, Fault> {
         let before = edges.src.len();
+        if let Some(header) = &self.header
+            && block[at..].starts_with(header)
+            && block[at..line_end(block, at)].trim_ascii_end() == header.as_slice()
+        {
+            return Err(repeated_header(header).after(at));
+        }
         let parsed = match self.picked {
             None => self.parse_record(block, at, edges),
             Some(picked) => self.parse_picked(block, at, picked, edges),
@@ -179,6 +191,9 @@ impl Lines {
         mut at: usize,
         mut weights: Option<&mut Vec<f32>>,
     ) -> Result<usize, Fault> {
+        if block[at] == b'{' && self.has_attributes {
+            return self.parse_attributes(block, at, weights);
+        }
         let mut columns = 2;
         while block[at] != b'\n' {
             let field = first_field(&block[at..]);
@@ -195,6 +210,22 @@ impl Lines {
             return Err(self.wrong_columns(at, columns));
         }
         Ok(at + 1)
+    }
+
+    /// Reads the attributes of an edge, which start at `at`; keeps the weight if asked.
+    fn parse_attributes(
+        &self,
+        block: &[u8],
+        at: usize,
+        weights: Option<&mut Vec<f32>>,
+    ) -> Result<usize, Fault> {
+        let end = line_end(block, at);
+        let found = attributes::parse(&block[at..end]).map_err(|fault| fault.after(at))?;
+        if let Some(weights) = weights {
+            let weight = attributes::weight_of(&found, self.rules);
+            weights.push(weight.map_err(|fault| fault.after(at))?);
+        }
+        Ok(end)
     }
 
     #[cold]

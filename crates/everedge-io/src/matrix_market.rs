@@ -55,6 +55,8 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         vertex_count: Some(vertices),
         weighted: options.weighted,
         picked: None,
+        has_attributes: false,
+        header: None,
         rules: Rules::of(options),
     };
     let declared = Declared { vertices: Some(vertices), edges: Some(edges) };

@@ -7,11 +7,13 @@
 
 use crate::archive::is_tar;
 use crate::arrow::{CONTINUATION, FILE_MAGIC};
-use crate::columns::{GuessedColumn, Resolved, is_weight};
+use crate::attributes;
+use crate::columns::{GuessedColumn, Resolved};
 use crate::csv::{self, Records};
 use crate::edge_list;
 use crate::error::{Fault, quote};
 use crate::lines::{check_slashes, fields_of, lines_of};
+use crate::names::is_weight;
 use crate::rules::Rules;
 use crate::survey::{Row, Sample, Survey};
 use crate::{
@@ -51,6 +53,8 @@ pub struct Guess {
     pub directed: Option<bool>,
     /// Whether there are weights, if the format, its header or the name of a column says so.
     pub weighted: Option<bool>,
+    /// Attributes of edges that are not read.
+    pub attributes_left_out: Vec<String>,
 }
 
 impl Guess {
@@ -88,6 +92,7 @@ impl Guess {
             weight: None,
             directed: None,
             weighted: None,
+            attributes_left_out: Vec::new(),
         }
     }
 
@@ -286,6 +291,10 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
     let fields: Vec<&[u8]> = fields_of(line).collect();
     let is_table = is_table_ending(extension);
     let may_be_edge_list = !is_table && choices.delimiter.is_none();
+    let have_attributes = || lines.iter().all(|line| attributes::start_in(line).is_some());
+    if may_be_edge_list && !lines.is_empty() && have_attributes() {
+        return Ok(Format::EdgeList);
+    }
     if may_be_edge_list && edge_list::is_named_by_comment(head) {
         return Ok(Format::EdgeList);
     }
@@ -401,7 +410,8 @@ fn lines_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Gu
         Format::EdgeList => {
             check_start(text, choices)?;
             let start = edge_list::start_of(text, usize::MAX);
-            guess.with_survey(Survey::new(&start.rows, start.comment, choices)?)
+            let guess = guess.with_survey(Survey::new(&start.rows, start.comment, choices)?);
+            if choices.has_columns() { guess } else { with_attributes(guess, text) }
         }
         _ => {
             let rows = edge_list::start_of(text, usize::MAX).rows;
@@ -414,6 +424,30 @@ fn lines_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Gu
             Guess { ids, weighted, ..guess }
         }
     })
+}
+
+/// Adds what attributes after the ids say: weights, if the first edge has one.
+fn with_attributes(mut guess: Guess, text: &[u8]) -> Guess {
+    let attributes = |line| {
+        let start = attributes::start_in(line)?;
+        attributes::parse(&line[start..]).ok()
+    };
+    let mut lines = lines_of(text).filter_map(|(_, line)| attributes(line)).peekable();
+    let Some(first) = lines.peek() else { return guess };
+    guess.weighted = Some(first.iter().any(|(name, _)| name == attributes::WEIGHT));
+    let mut names: Vec<String> = lines.flatten().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let has_weights = names.iter().any(|name| name == attributes::WEIGHT);
+    names.retain(|name| name != attributes::WEIGHT);
+    guess.attributes_left_out = names;
+    guess.columns.truncate(2);
+    guess.weight = has_weights.then_some(2);
+    if has_weights {
+        let name = Some(attributes::WEIGHT.to_owned());
+        guess.columns.push(GuessedColumn { name, is_numeric: true, may_hold_ids: false });
+    }
+    guess
 }
 
 /// Returns the kind of ids of which one stands on each line.

@@ -70,12 +70,12 @@ impl Rules {
         }
         let field = field.trim_ascii();
         if field.is_empty() || is_null_word(field) {
-            return Err(Fault::null("the weight is null"));
+            return Err(null_weight());
         }
         let text = std::str::from_utf8(field).ok();
         let weight = text.and_then(|text| Some((text.parse::<f32>().ok()?, text)));
         let Some((weight, text)) = weight else {
-            return Err(Fault::new(0, format!("expected a number, found {}", quote(field))));
+            return Err(no_weight(field));
         };
         if !weight.is_finite() {
             return Err(not_finite(text));
@@ -90,7 +90,7 @@ impl Rules {
     pub(crate) fn take_float(self, number: f64) -> Result<f32, Fault> {
         let weight = number as f32;
         if number.is_nan() {
-            return Err(Fault::null("the weight is null"));
+            return Err(null_weight());
         }
         if !weight.is_finite() {
             return Err(not_finite(&number.to_string()));
@@ -112,6 +112,11 @@ impl Rules {
 }
 
 const NULL_HINT: &str = "--skip-nulls leaves such rows out";
+const NULL_WEIGHT_HINT: &str =
+    "--skip-nulls leaves such rows out, --unweighted the weights of a new graph";
+const WEIGHT_HINT: &str = "--unweighted leaves the weights of a new graph out";
+const DECIMAL_COMMA_HINT: &str = "a decimal comma is not read, write a point; --unweighted leaves \
+                                  the weights of a new graph out";
 const NULL_ID_HINT: &str = "--skip-nulls leaves such rows out, --ids text takes it as text";
 
 impl Fault {
@@ -185,6 +190,28 @@ fn not_finite(number: &str) -> Fault {
 fn not_exact(number: &str, weight: f32) -> Fault {
     Fault::new(0, format!("the weight {number} would be kept as {weight}, a 32-bit number"))
         .hint("--round-weights rounds weights, --unweighted leaves them out")
+}
+
+/// Returns the fault of a weight that is null.
+pub(crate) fn null_weight() -> Fault {
+    Fault { hint: Some(NULL_WEIGHT_HINT), ..Fault::null("the weight is null") }
+}
+
+/// Returns the fault of a weight that is no number.
+#[cold]
+fn no_weight(field: &[u8]) -> Fault {
+    let is_comma = field.iter().filter(|byte| **byte == b',').count() == 1;
+    let with_point: Vec<u8> =
+        field.iter().map(|byte| if *byte == b',' { b'.' } else { *byte }).collect();
+    let has_decimal_comma = is_comma && is_number(&with_point);
+    let hint = if has_decimal_comma { DECIMAL_COMMA_HINT } else { WEIGHT_HINT };
+    Fault::new(0, format!("expected a number as weight, found {}", quote(field))).hint(hint)
+}
+
+/// Returns the fault of a weight of a type that has no numbers, whose value is shown.
+#[cold]
+pub(crate) fn wrong_weight(what: &str) -> Fault {
+    Fault::new(0, format!("expected a number as weight, found {what}")).hint(WEIGHT_HINT)
 }
 
 /// Checks that a column that is not kept holds a number, or a null where one would stand.

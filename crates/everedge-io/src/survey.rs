@@ -6,8 +6,9 @@ use std::ops::Deref;
 
 use everedge_core::MAX_VERTEX_ID;
 
-use crate::columns::{GuessedColumn, Resolved, find_pair, is_id_word, locate, resolve};
+use crate::columns::{GuessedColumn, Resolved, locate, resolve, resolve_freely};
 use crate::error::{Fault, quote};
+use crate::names::{find_pair, is_id_word};
 use crate::rules::{is_null_word, is_number, is_written_number};
 use crate::{Column, IdChoice, IdKind, InputChoices};
 
@@ -69,8 +70,11 @@ impl Survey {
     ) -> Result<Self, Fault> {
         let Some(first) = rows.first() else { return Self::of_nothing(choices) };
         let header = Header::find(rows, comment, choices);
-        let records = &rows[usize::from(header.is_there)..];
-        let columns = survey_columns(&header.names, records, first.len());
+        let records: Vec<&Row> = match header.is_there {
+            true => below(first, &rows[1..]),
+            false => rows.iter().collect(),
+        };
+        let columns = survey_columns(&header.names, &records, first.len());
         let resolved = resolve(&columns, choices)?;
         let mut sample = Sample::default();
         for row in records {
@@ -133,7 +137,12 @@ impl Header {
     }
 }
 
-fn survey_columns(names: &[String], records: &[Row], width: usize) -> Vec<GuessedColumn> {
+/// Returns the records after a header, without those that repeat it: reading refuses them.
+fn below<'a>(header: &Row, records: &'a [Row]) -> Vec<&'a Row> {
+    records.iter().filter(|row| *row != header).collect()
+}
+
+fn survey_columns(names: &[String], records: &[&Row], width: usize) -> Vec<GuessedColumn> {
     let is_numeric = |idx: usize| {
         let fields = records.iter().filter_map(|row| row.get(idx));
         let mut fields = fields.filter(|field| !is_null(field)).peekable();
@@ -165,7 +174,8 @@ fn are_names(comment: &[String], width: usize, choices: &InputChoices) -> bool {
     comment.len() == width && (has_pair || has_chosen)
 }
 
-/// Returns whether a first record differs from those after it as names do from values.
+/// Returns whether a first record differs from those after it as names do from values; a record that
+/// repeats it as a whole says nothing.
 fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoices) -> bool {
     let names: Vec<String> = first.iter().map(|cell| cell.text.clone()).collect();
     let chosen = chosen_names(choices);
@@ -174,8 +184,11 @@ fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoic
         let are_all_in = |names: &[String]| chosen.iter().all(|name| names.contains(name));
         return !(comment.len() == first.len() && are_all_in(comment)) || are_all_in(&names);
     }
-    let columns = survey_columns(&names, rest, first.len());
-    let Ok(Resolved { src, dst, .. }) = resolve(&columns, choices) else { return false };
+    let rest = below(first, rest);
+    let columns = survey_columns(&names, &rest, first.len());
+    let Ok((Resolved { src, dst, .. }, _)) = resolve_freely(&columns, choices) else {
+        return false;
+    };
     let ends = [src, dst];
     let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
     let recurs = || ids().any(|id| ends.iter().any(|&idx| is_like(&first[idx], id)));
@@ -191,7 +204,7 @@ fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoic
     // Ids are no header, whatever stands beside them.
     let are_both = |is: fn(&str) -> bool| ends.iter().all(|&idx| is(&first[idx]));
     are_both(is_name)
-        && (must_be_numbers || {
+        && ((must_be_numbers && !rest.is_empty()) || {
             let ids_are_numbers = ends.iter().all(|&idx| columns[idx].is_numeric);
             let mut others = (0..columns.len()).filter(|idx| !ends.contains(idx));
             let mut is_above_numbers =
@@ -211,7 +224,8 @@ fn is_like(name: &Cell, id: &Cell) -> bool {
     is_same || (is_series && stem(id) > 0 && name[..stem(name)] == id[..stem(id)])
 }
 
-fn is_null(field: &str) -> bool {
+/// Returns whether a field is empty or a word for a null.
+pub(crate) fn is_null(field: &str) -> bool {
     field.is_empty() || is_null_word(field.as_bytes())
 }
 

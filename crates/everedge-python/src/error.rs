@@ -16,7 +16,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
     };
     let message = error.to_string();
     if matches!(cause, Error::Interrupted) {
-        return PyKeyboardInterrupt::new_err(message);
+        return with_edges(PyKeyboardInterrupt::new_err(message), edges);
     }
     Python::attach(|py| {
         let build = || {
@@ -30,6 +30,23 @@ pub(crate) fn exception(error: Error) -> PyErr {
         };
         build().unwrap_or_else(|error| error)
     })
+}
+
+/// Returns how many edges were acknowledged before an ingest ended early.
+pub(crate) fn edges_acknowledged(error: &Error) -> u64 {
+    match error {
+        Error::Partly { edges, .. } => *edges,
+        _ => 0,
+    }
+}
+
+/// Says in an exception how many edges were acknowledged, if it takes attributes.
+pub(crate) fn with_edges(exception: PyErr, edges: u64) -> PyErr {
+    Python::attach(|py| {
+        // One with slots only says nothing more.
+        let _ = exception.value(py).setattr("edges_acknowledged", edges);
+    });
+    exception
 }
 
 /// Returns the exception `class` of `everedge` with this message.

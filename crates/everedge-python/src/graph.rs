@@ -8,7 +8,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
-use crate::error::exception;
+use crate::error::{edges_acknowledged, exception, with_edges};
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest};
 use crate::report::report;
@@ -113,7 +113,8 @@ impl Graph {
             (Err(error), Some(raised)) if raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
                 Err(exception(error))
             }
-            (_, Some(raised)) => Err(raised),
+            (Err(error), Some(raised)) => Err(with_edges(raised, edges_acknowledged(&error))),
+            (Ok(_), Some(raised)) => Err(raised),
             (Err(error), None) => Err(exception(error)),
         }
     }

@@ -86,7 +86,7 @@ def test_wrong_ids_are_refused_and_nothing_changes(column: Any, message: str) ->
 
 def test_ids_of_another_kind_are_refused() -> None:
     graph = fresh(ids="dense")
-    with pytest.raises(InvalidInputError, match="create it with ids='map'"):
+    with pytest.raises(InvalidInputError, match="create another with ids='text'"):
         graph.add_edges(["a"], ["b"])
     with pytest.raises(InvalidInputError, match="row 0: 2147483648: dense ids are at most"):
         graph.add_edges([1 << 31], [0])

@@ -154,7 +154,7 @@ def test_ingest_reports_what_it_did(path: Path, tmp_path: Path) -> None:
         deleted = graph.ingest(file, delete=True)
         assert (deleted.edges_deleted, deleted.edges) == (10, 10)
     wanted = "edges_read edges_inserted edges_deleted deletes_ignored vertices edges seconds "
-    wanted += "edges_per_second peak_rss_bytes medium rows_skipped guessed"
+    wanted += "edges_per_second peak_rss_bytes medium rows_skipped skipped_files guessed"
     assert " ".join(dataclasses.asdict(report)) == wanted
 
 
@@ -401,3 +401,45 @@ def test_progress_names_the_path_that_gave_a_file(tmp_path: Path) -> None:
     graph = everedge.Graph("graph", medium="dram")
     graph.ingest(parts, progress=lambda progress: seen.append(progress.file))
     assert seen == [str(parts), str(parts)]
+
+
+def test_only_data_that_are_accepted_shape_a_new_graph(path: Path) -> None:
+    with everedge.Graph(path) as graph:
+        with pytest.raises(everedge.InvalidInputError):
+            graph.add_edges([1, 2], ["a", "b"])
+        graph.add_edges([], [])
+        graph.add_vertices([])
+        assert graph.delete_edges([1], [2]).ignored_deletions == 1
+        assert graph.stats().vertices == 0
+        assert graph.snapshot().num_vertices == 0
+        assert graph.verify().ok
+        graph.sync()
+        assert not path.exists()
+        graph.add_edges(["a"], ["b"])
+        assert "a" in graph.snapshot()
+    with everedge.Graph(path) as graph:
+        assert graph.stats().edges == 1
+
+
+def test_what_is_no_id_is_in_no_graph() -> None:
+    with everedge.Graph("example", medium="dram") as graph:
+        graph.add_edges([0, 1], [1, 2])
+        with graph.snapshot() as s:
+            assert 1 in s
+            assert 1.0 not in s
+            assert None not in s
+            assert 1.0 not in s.bfs(source=0)
+
+
+def test_an_interrupt_says_how_many_edges_are_acknowledged(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("".join(f"{v} {v + 1}\n" for v in range(10)))
+
+    def stop(_: everedge.Progress) -> None:
+        raise KeyboardInterrupt
+
+    with everedge.Graph(path) as graph:
+        with pytest.raises(KeyboardInterrupt) as raised:
+            graph.ingest(file, batch=2, progress=stop)
+        assert raised.value.edges_acknowledged == 2
+        assert graph.stats().edges == 2

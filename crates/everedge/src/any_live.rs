@@ -73,6 +73,20 @@ impl AnyLive {
         })
     }
 
+    /// Returns what is whole of the graph, and what is damaged.
+    pub(crate) fn salvage(&self) -> Result<(AnyView, Vec<String>)> {
+        Ok(match self {
+            Self::Adjacency(graph) => {
+                let (view, problems) = graph.salvage()?;
+                (AnyView::Adjacency(view), problems)
+            }
+            Self::Pma(graph) => {
+                let (view, problems) = graph.salvage()?;
+                (AnyView::Pma(view), problems)
+            }
+        })
+    }
+
     pub(crate) fn apply(&self, batch: &Batch) -> Result<()> {
         Ok(with_live!(self, graph => graph.apply(batch))?)
     }

@@ -1,11 +1,13 @@
 //! Chunks of edges become batches.
 
-use everedge_core::{Edge, VertexId};
+use std::path::PathBuf;
+
+use everedge_core::{Bitmap, Edge, VertexId};
 use everedge_io::{Chunk, Ids};
 use everedge_live::{Batch, Durability};
 
 use crate::input::Input;
-use crate::{Graph, IngestOptions, Result};
+use crate::{Error, Graph, IngestOptions, Result};
 
 /// Edges of one file that are held back before the first batch is acknowledged.
 const HELD_EDGES: usize = 1 << 22;
@@ -22,6 +24,10 @@ pub(crate) struct Batcher<'a> {
     is_both_ways: bool,
     /// Vertices to be made: those that a file lists, and the ends of self-loops that were left out.
     vertices: Vec<VertexId>,
+    /// The vertices of a file that lists them, for the edges that follow.
+    declared: Vec<VertexId>,
+    /// The only vertices that edges may name, and the file that lists them.
+    allowed: Option<(PathBuf, Bitmap)>,
     /// Deletions that were left out, since an end is no vertex.
     deletes_ignored: u64,
     edges: Vec<Edge>,
@@ -48,6 +54,8 @@ impl<'a> Batcher<'a> {
             batch,
             is_both_ways: graph.options().directed && input.guess.directed == Some(false),
             vertices: Vec::new(),
+            declared: Vec::new(),
+            allowed: None,
             deletes_ignored: 0,
             edges: Vec::new(),
             weights: graph.options().weighted.then(Vec::new),
@@ -60,13 +68,33 @@ impl<'a> Batcher<'a> {
     /// Takes vertices that a file lists, and makes those of a stream.
     pub(crate) fn take_vertices(&mut self, ids: Ids) -> Result<()> {
         if !self.options.delete {
-            self.vertices.extend(self.graph.vertices_of(ids)?);
+            let vertices = self.graph.vertices_of(ids)?;
+            self.declared.extend(&vertices);
+            self.vertices.extend(vertices);
         }
         self.is_held &= self.vertices.len() < HELD_EDGES;
         if !self.is_held {
             self.apply_first(0)?;
         }
         self.options.check_stop()
+    }
+
+    /// Refuses edges that name other vertices than those taken so far, which the file at `path` lists.
+    pub(crate) fn allow_only_declared(&mut self, path: PathBuf) {
+        let declared = std::mem::take(&mut self.declared);
+        let mut allowed = Bitmap::new(declared.iter().max().map_or(0, |largest| largest + 1));
+        declared.into_iter().for_each(|v| allowed.insert(v));
+        self.allowed = Some((path, allowed));
+    }
+
+    fn check_allowed(&self, (u, v): Edge) -> Result<()> {
+        let Some((path, allowed)) = &self.allowed else { return Ok(()) };
+        let Some(other) = [u, v].into_iter().find(|&end| !allowed.contains(end)) else {
+            return Ok(());
+        };
+        let [u, v, other] = [u, v, other].map(|end| self.graph.name_of(end));
+        let path = path.display();
+        Err(Error::invalid(format!("the edge {u} {v}: `{path}` does not list the vertex {other}")))
     }
 
     pub(crate) fn graph(&self) -> &'a Graph {
@@ -104,6 +132,7 @@ impl<'a> Batcher<'a> {
         let mut weights = chunk.weights.into_iter().flatten();
         for edge in src.into_iter().zip(dst) {
             let weight = weights.next();
+            self.check_allowed(edge)?;
             if self.options.drop_self_loops && edge.0 == edge.1 {
                 self.vertices.push(edge.0);
                 continue;

@@ -7,7 +7,7 @@ use everedge_io::{Format, Guess, IdChoice};
 use everedge_live::IdKind;
 use everedge_medium::Volume;
 
-use crate::files::{Sources, expand};
+use crate::files::{Source, Sources, expand};
 use crate::guessed::Guessed;
 use crate::input::{Inputs, STDIN};
 use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
@@ -52,7 +52,7 @@ impl Graph {
         match is_there(path)? {
             true => Self::open(path, choices.meter),
             false => {
-                let sources = expand(files)?;
+                let sources = expand(files, ingest)?;
                 Self::create_for(path, options, choices, &sources, ingest).map(|(graph, _)| graph)
             }
         }
@@ -70,7 +70,7 @@ impl Graph {
         ingest: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
-        let sources = expand(files)?;
+        let sources = expand(files, ingest)?;
         let Target { path, chosen, choices } = target;
         if is_there(path)? {
             let graph = Self::open(path, choices.meter)?;
@@ -120,6 +120,9 @@ impl Graph {
         let (mut inputs, mut guesses) = (Inputs::new(ingest), Vec::new());
         for source in &sources.files {
             guesses.push(inputs.guess(source)?);
+            if let Some(path) = &source.vertices {
+                guesses.push(inputs.guess(&Source::new(path.clone(), source.given))?);
+            }
         }
         let options = suggested(options, choices, &guesses, ingest);
         let guessed = Guessed::of_graph(&options, choices, ingest);
@@ -232,6 +235,10 @@ fn can_read_again(files: &[PathBuf]) -> bool {
 
 /// Returns each option in which two graphs differ, as the first has it.
 fn differences(found: &GraphOptions, expected: &GraphOptions) -> Vec<String> {
+    if found.layout != expected.layout {
+        // Their options are others, too.
+        return vec![format!("layout \"{}\", not \"{}\"", found.layout, expected.layout)];
+    }
     let mut differences = Vec::new();
     add_differences("", &found.to_json(), &expected.to_json(), &mut differences);
     differences

@@ -89,6 +89,14 @@ impl Error {
         self.is_damage().then(|| without_advice(self.to_string()))
     }
 
+    /// Makes advice about the kind of ids advice for a graph that has one already.
+    pub(crate) fn for_fixed_ids(self) -> Self {
+        match self {
+            Self::File { path, source } => Self::File { path, source: source.for_fixed_ids() },
+            other => other,
+        }
+    }
+
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::InvalidInput { what: what.into() }
     }

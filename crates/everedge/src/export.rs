@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use everedge_core::Bitmap;
 use everedge_io::Compression;
 use everedge_io::{EdgeWriter, Format, Generator, Id, IdKind, WriteOptions, write_vertices};
 use everedge_live::ExternalId;
@@ -18,10 +19,19 @@ const PIECE_EDGES: u64 = 1 << 20;
 pub struct ExportReport {
     /// Vertices of the view; a format of edges alone holds those that have one.
     pub vertices: u64,
+    /// Vertices that are not in the file, as they have no edge and the format holds only edges.
+    pub vertices_left_out: u64,
     /// Edges written; an undirected one counts once.
     pub edges: u64,
     /// Bytes of the file of edges.
     pub bytes: u64,
+}
+
+/// What a file holds.
+struct Written {
+    /// Vertices that have an edge.
+    vertices: u64,
+    edges: u64,
 }
 
 impl View {
@@ -36,7 +46,7 @@ impl View {
     /// `File` if the format cannot hold the graph; `Io` if the file cannot be written.
     pub fn export(&self, path: &Path, format: Option<Format>) -> Result<ExportReport> {
         let format = format_for(path, format)?;
-        let edges = self.write_edges(OutputFile::create(path)?, format, path)?;
+        let (edges, written) = self.write_edges(OutputFile::create(path)?, format, path)?;
         let vertices = match format {
             Format::Graphalytics => {
                 let path = vertices_beside(path);
@@ -46,8 +56,17 @@ impl View {
         };
         let bytes = edges.put_in_place()?;
         vertices.map(OutputFile::put_in_place).transpose()?;
+        Ok(self.export_report(format, written, bytes))
+    }
+
+    fn export_report(&self, format: Format, written: Written, bytes: u64) -> ExportReport {
         let vertices = self.vertex_count().into();
-        Ok(ExportReport { vertices, edges: self.edge_count(), bytes })
+        let vertices_left_out = match format {
+            // They declare their vertices.
+            Format::Graphalytics | Format::Metis | Format::MatrixMarket => 0,
+            _ => vertices - written.vertices,
+        };
+        ExportReport { vertices, vertices_left_out, edges: written.edges, bytes }
     }
 
     /// Writes all edges to `out`, as [`Self::export`] writes a file.
@@ -56,18 +75,33 @@ impl View {
     /// As [`Self::export`].
     pub fn export_to(&self, out: impl Write + Send, format: Format) -> Result<ExportReport> {
         let name = Path::new("-");
-        let out = self.write_edges(Counted { out, bytes: 0 }, format, name)?;
-        let vertices = self.vertex_count().into();
-        Ok(ExportReport { vertices, edges: self.edge_count(), bytes: out.bytes })
+        let (out, written) = self.write_edges(Counted { out, bytes: 0 }, format, name)?;
+        Ok(self.export_report(format, written, out.bytes))
     }
 
-    fn write_edges<W: Write + Send>(&self, out: W, format: Format, path: &Path) -> Result<W> {
+    /// Writes all edges; returns what they were written to, and what that was.
+    fn write_edges<W: Write + Send>(
+        &self,
+        out: W,
+        format: Format,
+        path: &Path,
+    ) -> Result<(W, Written)> {
         let at = |error| output_error(path, error);
+        let mut with_edges = Bitmap::new(self.row_count() as u32);
         let names = self.names();
+        let row = |v| self.row_of(v).map(|row| row as u32);
         let mut writer = EdgeWriter::new(out, self.write_options(format)).map_err(at)?;
-        self.for_each_arc(|u, v, weight| writer.write(id(&names, u), id(&names, v), weight))
-            .map_err(at)?;
-        writer.finish().map_err(at)
+        let (directed, mut edges) = (self.is_directed(), 0);
+        self.for_each_arc(|u, v, weight| {
+            [u, v].into_iter().filter_map(row).for_each(|row| with_edges.insert(row));
+            let (src, dst) = (id(&names, u), id(&names, v));
+            // As the writer, which takes an undirected edge from its smaller end.
+            edges += u64::from(directed || src <= dst);
+            writer.write(src, dst, weight)
+        })
+        .map_err(at)?;
+        let vertices = with_edges.count().into();
+        Ok((writer.finish().map_err(at)?, Written { vertices, edges }))
     }
 
     fn write_vertices<W: Write>(&self, out: W, path: &Path) -> Result<W> {
@@ -136,7 +170,7 @@ impl<W: Write> Write for Counted<W> {
 }
 
 /// The file of vertices that belongs to Graphalytics' file of edges.
-fn vertices_beside(path: &Path) -> PathBuf {
+pub(crate) fn vertices_beside(path: &Path) -> PathBuf {
     match compression_of(path) {
         (Compression::None, path) => path.with_extension("v"),
         (_, stem) => {

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use everedge_io::{Compression, graphs_of, is_graph_name};
+use everedge_io::{Compression, Format, graphs_of, is_graph_name};
+use serde::Serialize;
 
+use crate::export::vertices_beside;
 use crate::input::{STDIN, names_in};
-use crate::{Error, Result};
+use crate::output_file::compression_of;
+use crate::{Error, IngestOptions, Result};
 
 /// A file to take in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +16,8 @@ pub(crate) struct Source {
     pub path: PathBuf,
     /// The file in the archive at `path` that is meant, if it is one.
     pub member: Option<Member>,
+    /// The file of its vertices, if it is a Graphalytics file of edges that has one beside it.
+    pub vertices: Option<PathBuf>,
     /// Which path of the call gave it, from 0.
     pub given: usize,
 }
@@ -26,6 +31,11 @@ pub(crate) struct Member {
 }
 
 impl Source {
+    /// A file that stands for itself, and that a path of the call gave.
+    pub(crate) fn new(path: PathBuf, given: usize) -> Self {
+        Self { path, member: None, vertices: None, given }
+    }
+
     /// Returns the path as messages show it.
     pub(crate) fn shown(&self) -> PathBuf {
         match &self.member {
@@ -42,23 +52,65 @@ pub(crate) struct Sources {
     pub files: Vec<Source>,
     /// For each archive of which some files are not taken in, their names.
     pub not_taken: Vec<(PathBuf, Vec<String>)>,
+    /// Files of directories that are not taken in.
+    pub skipped: Vec<SkippedFile>,
+    /// Files of vertices that no path names, but that stand beside the edges that one names.
+    pub brought: Vec<PathBuf>,
+}
+
+impl Sources {
+    /// Joins each Graphalytics file of edges with the file of vertices beside it, if that is there.
+    fn join_vertices(&mut self) {
+        for source in self.files.iter_mut().filter(|source| source.member.is_none()) {
+            source.vertices = vertices_of_edges(&source.path);
+        }
+        let joined: Vec<PathBuf> =
+            self.files.iter().filter_map(|source| source.vertices.clone()).collect();
+        let is_named = |path: &PathBuf| self.files.iter().any(|source| source.path == *path);
+        self.brought = joined.iter().filter(|path| !is_named(path)).cloned().collect();
+        self.files.retain(|source| source.member.is_some() || !joined.contains(&source.path));
+    }
+}
+
+/// Returns the file of vertices beside a Graphalytics file of edges, if `path` is such a file and it
+/// is there.
+fn vertices_of_edges(path: &Path) -> Option<PathBuf> {
+    let (_, stem) = compression_of(path);
+    let ending = stem.extension()?.to_str()?;
+    let is_edges = Format::from_ending(ending) == Some(Format::Graphalytics);
+    let beside = vertices_beside(path);
+    (is_edges && beside.is_file()).then_some(beside)
+}
+
+/// A file of a directory that is not taken in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkippedFile {
+    /// The file.
+    pub file: PathBuf,
+    /// Why it is not taken in.
+    pub why: &'static str,
 }
 
 /// Returns the files that `paths` name, in their order: a directory stands for the files in and below
 /// it that are called as graphs are, a pattern such as `part-*.csv` for what it matches, both sorted by
-/// name; an archive for the files in it, in its order.
+/// name; an archive for the files in it, in its order. Insertions take the file of vertices beside a
+/// Graphalytics file of edges along.
 ///
 /// # Errors
 /// If a directory, a pattern or an archive gives no file, or cannot be read.
-pub(crate) fn expand(paths: &[PathBuf]) -> Result<Sources> {
+pub(crate) fn expand(paths: &[PathBuf], ingest: &IngestOptions) -> Result<Sources> {
     let mut sources = Sources::default();
     for (given, path) in paths.iter().enumerate() {
-        for path in expand_path(path)? {
+        for path in expand_path(path, &mut sources.skipped)? {
             match names_in(&path)? {
                 Some(names) => add_archive(&path, given, names, &mut sources)?,
-                None => sources.files.push(Source { path, member: None, given }),
+                None => sources.files.push(Source::new(path, given)),
             }
         }
+    }
+    let is_open = ingest.input.format.is_none_or(|format| format == Format::Graphalytics);
+    if is_open && !ingest.delete {
+        sources.join_vertices();
     }
     Ok(sources)
 }
@@ -79,7 +131,8 @@ fn add_archive(path: &Path, given: usize, names: Vec<String>, sources: &mut Sour
         match is_graph {
             true => {
                 let member = Some(Member { number, name });
-                sources.files.push(Source { path: path.to_owned(), member, given });
+                let source = Source::new(path.to_owned(), given);
+                sources.files.push(Source { member, ..source });
             }
             false => not_taken.push(name),
         }
@@ -98,23 +151,27 @@ pub(crate) fn first_of(names: &[String]) -> String {
 }
 
 /// Returns the files that a path stands for, archives among them.
-fn expand_path(path: &Path) -> Result<Vec<PathBuf>> {
+fn expand_path(path: &Path, skipped: &mut Vec<SkippedFile>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     if path.as_os_str() == STDIN {
         files.push(path.to_owned());
     } else if path.is_dir() {
-        add_directory(path, &mut files)?;
+        add_directory(path, &mut files, skipped)?;
     } else if path.exists() {
         files.push(path.to_owned());
     } else {
-        add_matches(path, &mut files)?;
+        add_matches(path, &mut files, skipped)?;
     }
     Ok(files)
 }
 
-fn add_directory(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+fn add_directory(
+    path: &Path,
+    files: &mut Vec<PathBuf>,
+    skipped: &mut Vec<SkippedFile>,
+) -> Result<()> {
     let count = files.len();
-    walk(path, files)?;
+    walk(path, files, skipped)?;
     if files.len() == count {
         let path = path.display();
         return Err(Error::invalid(format!(
@@ -124,7 +181,7 @@ fn add_directory(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn walk(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(path: &Path, files: &mut Vec<PathBuf>, skipped: &mut Vec<SkippedFile>) -> Result<()> {
     let entries = path.read_dir().map_err(|e| Error::io(path, "read", e))?;
     let mut paths = Vec::new();
     for entry in entries {
@@ -139,9 +196,11 @@ fn walk(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
             continue;
         }
         if path.is_dir() {
-            walk(&path, files)?;
+            walk(&path, files, skipped)?;
         } else if has_format(&name) {
             files.push(path);
+        } else {
+            skipped.push(SkippedFile { file: path, why: why_skipped(&name) });
         }
     }
     Ok(())
@@ -155,7 +214,22 @@ fn has_format(name: &str) -> bool {
     is_graph_name(name) || matches!(ending, "tar" | "tgz")
 }
 
-fn add_matches(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// Returns why a file of a directory is not taken in.
+fn why_skipped(name: &str) -> &'static str {
+    let lower = name.to_ascii_lowercase();
+    let (_, stem) = Compression::of_name(&lower);
+    let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match Format::from_ending(ending) {
+        Some(_) => "it is called as a text beside graphs is",
+        None => "its ending names no format",
+    }
+}
+
+fn add_matches(
+    path: &Path,
+    files: &mut Vec<PathBuf>,
+    skipped: &mut Vec<SkippedFile>,
+) -> Result<()> {
     let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
     let Some(pattern) = pattern else {
         // Opening it says what is wrong.
@@ -173,7 +247,7 @@ fn add_matches(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
             Error::io(&path, "read", error.into())
         })?;
         match found.is_dir() {
-            true => add_directory(&found, files)?,
+            true => add_directory(&found, files, skipped)?,
             false => files.push(found),
         }
     }

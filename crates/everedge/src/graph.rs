@@ -123,8 +123,12 @@ impl Graph {
         let (layout, volume) = Self::open_volume(path, access, meter)?;
         let graph = Self::new(AnyLive::open(volume, layout)?, start);
         if let Some(names) = &graph.names {
-            let bound = graph.live.snapshot()?.vertex_bound();
-            names.check_covers(bound)?;
+            // Damaged lists do not keep the others from use: who reads them learns of it.
+            let view = match graph.live.snapshot() {
+                Err(error) if error.is_damage() => graph.live.salvage()?.0,
+                view => view?,
+            };
+            names.check_covers(view.vertex_bound())?;
         }
         Ok(Self { open_time: start.elapsed(), ..graph })
     }
@@ -232,6 +236,11 @@ impl Graph {
         }
     }
 
+    /// Returns the name of a vertex: what its source called it.
+    pub(crate) fn name_of(&self, v: VertexId) -> ExternalId {
+        name_of(self.names.as_deref(), v)
+    }
+
     fn names_for(&self, what: &str) -> Result<&Names> {
         self.names.as_deref().ok_or_else(|| {
             Error::invalid(format!("the graph's ids are dense integers, not {what}"))
@@ -246,6 +255,19 @@ impl Graph {
         let start = Instant::now();
         let any = self.live.snapshot()?;
         Ok(View::new(any, self.names.clone(), self.open_time + start.elapsed()))
+    }
+
+    /// Returns a frozen view of what is whole of a damaged graph, and what is not: vertices whose
+    /// lists are damaged, and those up to 4,096 that share their checksums, have no out-edges in it.
+    /// Nothing is damaged if nothing is listed.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`], but for damaged lists.
+    pub fn salvage(&self) -> Result<(View, Vec<String>)> {
+        let start = Instant::now();
+        let (any, problems) = self.live.salvage()?;
+        let view = View::new(any, self.names.clone(), self.open_time + start.elapsed());
+        Ok((view, problems.into_iter().map(without_advice).collect()))
     }
 
     /// Makes all that was applied durable, whatever the graph's durability.
@@ -440,8 +462,7 @@ impl View {
 
     /// Returns the name of a vertex: what its source called it.
     pub fn name_of(&self, v: VertexId) -> ExternalId {
-        let name = self.names.as_ref().and_then(|names| names.name_of(v));
-        name.unwrap_or(ExternalId::Integer(v.into()))
+        name_of(self.names.as_deref(), v)
     }
 
     /// Returns the vertex with this name, if the view has it.
@@ -508,6 +529,10 @@ impl View {
         }
         Ok(())
     }
+}
+
+fn name_of(names: Option<&Names>, v: VertexId) -> ExternalId {
+    names.and_then(|names| names.name_of(v)).unwrap_or(ExternalId::Integer(v.into()))
 }
 
 fn find(names: Option<&Names>, name: &str) -> Option<VertexId> {

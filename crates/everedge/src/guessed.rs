@@ -29,6 +29,9 @@ pub struct Guessed {
     /// their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_taken: Vec<(PathBuf, Vec<String>)>,
+    /// Files of vertices that were not named, but stand beside edges and were taken in with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vertices_beside: Vec<PathBuf>,
     /// Files of which something else was guessed than of the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_files: Vec<(PathBuf, GuessedFile)>,
@@ -49,9 +52,16 @@ pub struct GuessedFile {
     /// What separates the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<char>,
+    /// Attributes of edges that were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attributes_left_out: Vec<String>,
     /// Where weights may be that were left out, because the graph keeps none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights_left_out: Option<ColumnName>,
+    /// Where weights may be that were not looked at, because a deletion takes the newest edge of a
+    /// pair, whatever its weight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights_of_deletions_ignored: Option<ColumnName>,
 }
 
 /// Which columns were guessed to hold what.
@@ -133,11 +143,13 @@ impl Guessed {
         parts.extend(self.directed.map(|is| either(is, "directed", "undirected")));
         parts.extend(self.weighted.map(|is| either(is, "weighted", "unweighted")));
         let mut words = parts.join(", ");
-        if let Some(column) = &self.first.weights_left_out {
-            let _ = write!(words, "; column {column} left out, --weighted keeps it as weights");
-        }
+        words.push_str(&self.first.about_left_out());
         for (path, file) in &self.other_files {
-            let _ = write!(words, "; `{}`: {}", path.display(), file.parts().join(", "));
+            let parts = file.parts().join(", ");
+            let _ = write!(words, "; `{}`: {parts}{}", path.display(), file.about_left_out());
+        }
+        for path in &self.vertices_beside {
+            let _ = write!(words, "; vertices from `{}`, beside the edges", path.display());
         }
         for (path, names) in &self.not_taken {
             let _ = write!(words, "; not taken from `{}`: {}", path.display(), first_of(names));
@@ -172,8 +184,34 @@ impl GuessedFile {
                 .delimiter
                 .filter(|_| choices.delimiter.is_none() && guess.format == Format::Csv)
                 .map(char::from),
+            attributes_left_out: guess.attributes_left_out.clone(),
             weights_left_out: (may_have_weights && !graph.weighted && !ingest.delete)
                 .then(|| name(guess.weight.unwrap_or(2))),
+            weights_of_deletions_ignored: (may_have_weights && graph.weighted && ingest.delete)
+                .then(|| name(guess.weight.unwrap_or(2))),
+        }
+    }
+
+    /// Says what does not count, as the end of a sentence.
+    fn about_left_out(&self) -> String {
+        let mut words = match self.attributes_left_out.as_slice() {
+            [] => String::new(),
+            names => format!("; attributes left out: {}", first_of(names)),
+        };
+        words.push_str(&self.about_weights());
+        words
+    }
+
+    fn about_weights(&self) -> String {
+        match (&self.weights_left_out, &self.weights_of_deletions_ignored) {
+            (Some(column), _) => {
+                format!("; column {column} left out, --weighted keeps it as weights of a new graph")
+            }
+            (_, Some(column)) => format!(
+                "; column {column} not looked at: a deletion takes the newest edge of a pair, \
+                 whatever its weight"
+            ),
+            _ => String::new(),
         }
     }
 

@@ -17,7 +17,7 @@ use everedge_live::{Batch, Changes, IdKind};
 use serde::Serialize;
 
 use crate::batcher::Batcher;
-use crate::files::{Source, Sources, expand};
+use crate::files::{SkippedFile, Source, Sources, expand};
 use crate::guessed::Guessed;
 use crate::input::{Content, Input, Inputs};
 use crate::run::peak_rss_bytes;
@@ -120,6 +120,8 @@ pub struct IngestReport {
     pub medium: Option<MediumReport>,
     /// Rows that were left out because they hold a null.
     pub rows_skipped: u64,
+    /// Files of directories that were not taken in, and why.
+    pub skipped_files: Vec<SkippedFile>,
     /// What was not said about the files and a new graph, and how it was decided.
     pub guessed: Guessed,
 }
@@ -139,7 +141,8 @@ pub struct MediumReport {
 
 impl Graph {
     /// Takes files in, one after the other: a directory or an archive stands for its files, a pattern
-    /// for what it matches, `-` for standard input. `progress` is called after each batch and ends the ingest
+    /// for what it matches, `-` for standard input. A Graphalytics file of edges brings the file of
+    /// vertices beside it along, and may name no others. `progress` is called after each batch and ends the ingest
     /// when it returns false.
     ///
     /// # Errors
@@ -151,7 +154,7 @@ impl Graph {
         options: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
-        self.ingest_sources(&expand(files)?, options, progress)
+        self.ingest_sources(&expand(files, options)?, options, progress)
     }
 
     pub(crate) fn ingest_sources(
@@ -163,6 +166,7 @@ impl Graph {
         let before = self.changes()?;
         let start = Instant::now();
         let not_taken = sources.not_taken.clone();
+        let vertices_beside = sources.brought.clone();
         let mut taken = Taken {
             progress,
             inputs: Inputs::new(options),
@@ -170,10 +174,12 @@ impl Graph {
             edges_acknowledged: 0,
             deletes_ignored: 0,
             rows_skipped: 0,
-            guessed: Guessed { not_taken, ..Guessed::default() },
+            guessed: Guessed { not_taken, vertices_beside, ..Guessed::default() },
         };
         for (number, source) in sources.files.iter().enumerate() {
             self.ingest_file(number, source, options, &mut taken).map_err(|error| {
+                let has_data = self.stats().is_ok_and(|stats| stats.vertices > 0);
+                let error = if has_data { error.for_fixed_ids() } else { error };
                 match taken.edges_acknowledged {
                     0 => error,
                     edges => Error::Partly { edges, source: Box::new(error) },
@@ -184,7 +190,8 @@ impl Graph {
         let Taken { edges_read, deletes_ignored, rows_skipped, guessed, .. } = taken;
         let report = self.report(before, edges_read, seconds)?;
         let deletes_ignored = report.deletes_ignored + deletes_ignored;
-        Ok(IngestReport { deletes_ignored, rows_skipped, guessed, ..report })
+        let skipped_files = sources.skipped.clone();
+        Ok(IngestReport { deletes_ignored, rows_skipped, skipped_files, guessed, ..report })
     }
 
     fn report(&self, before: Changes, edges_read: u64, seconds: f64) -> Result<IngestReport> {
@@ -208,6 +215,7 @@ impl Graph {
             peak_rss_bytes: peak_rss_bytes(),
             medium,
             rows_skipped: 0,
+            skipped_files: Vec::new(),
             guessed: Guessed::default(),
         })
     }
@@ -225,6 +233,8 @@ impl Graph {
             IdKind::Text => IdChoice::Text,
         };
         let choices = InputChoices { ids, ..options.input.clone() };
+        let beside = source.vertices.clone().map(|path| Source::new(path, source.given));
+        let beside = beside.map(|source| taken.inputs.open(&source, &choices)).transpose()?;
         let input = taken.inputs.open(source, &choices)?;
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
         taken.guessed.add_file(&input.path, &input.guess, options, self.options());
@@ -237,6 +247,11 @@ impl Graph {
             if (taken.progress)(progress) { Ok(()) } else { Err(Error::Interrupted) }
         };
         let mut batcher = Batcher::new(self, &input, options, &mut acknowledge);
+        if let Some(vertices) = beside {
+            let path = vertices.path.clone();
+            read_into(&mut batcher, vertices, options)?;
+            batcher.allow_only_declared(path);
+        }
         let summary = read_into(&mut batcher, input, options)?;
         taken.deletes_ignored += batcher.finish()?;
         // A stream ends early too when the signal that ends the ingest has ended its writer.

@@ -50,7 +50,7 @@ kernels! {
     TwoHop = "two-hop" [source];
     /// The number of edges on a shortest path from a source (breadth-first search).
     Bfs = "bfs" [source];
-    /// PageRank: how often a random walk is at each vertex; the ranks sum to 1.
+    /// PageRank: how often a random walk is at each vertex; the ranks sum to 1. Weights are not used.
     PageRank = "pagerank" [iterations, tolerance, damping];
     /// PageRank by passing on only what has changed, until it is within a tolerance of the limit.
     DeltaPageRank = "delta-pagerank" [tolerance, damping];
@@ -252,13 +252,17 @@ parameters! {
     seed: u64 = "S";
     /// What scores are: `pairs` of ends of shortest paths, each counted once; the part of all pairs
     /// as `networkx` has it; or a part of the largest as `gap`. pairs unless given; samples are
-    /// scaled up to all vertices.
+    /// scaled up to all vertices. Parallel edges are different paths here, in NetworkX's multigraphs
+    /// one.
     convention: Convention = "NAME";
 }
 
 impl Parameters {
-    /// Refuses what `kernel` does not have.
+    /// Refuses what `kernel` does not have, and a sample of nothing.
     pub(crate) fn check(&self, kernel: Kernel) -> Result<()> {
+        if self.samples == Some(0) {
+            return Err(Error::invalid("samples=0: it must be 1 or more"));
+        }
         match self.given().find(|name| !kernel.parameters().contains(name)) {
             None => Ok(()),
             Some(name) => Err(Error::invalid(match kernel.parameters() {

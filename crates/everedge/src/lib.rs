@@ -39,6 +39,7 @@ mod word;
 pub use creation::{Choices, Target};
 pub use error::{Error, KernelError, Result};
 pub use export::{ExportReport, write_generated};
+pub use files::SkippedFile;
 pub use graph::{Compaction, Graph, Stats, Verification, View};
 pub use guessed::{ColumnName, Guessed, GuessedColumns, GuessedFile};
 pub use ingest::{IngestOptions, IngestReport, MediumReport, Progress};

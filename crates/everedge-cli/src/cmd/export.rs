@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 use everedge::{ExportReport, Format, Graph};
+use serde::Serialize;
 
 use super::FormatChoice;
 use crate::output::{Output, bytes, count};
@@ -18,7 +20,8 @@ const STDOUT: &str = "-";
 /// .e (Graphalytics, with its .v beside it), .bin or .parquet; with .gz, .zst, .bz2 or .xz after it,
 /// the file is compressed. `-` is standard output, and an edge list unless --format says otherwise.
 /// A file appears when it is whole: an error leaves what was there. An edge list of text ids starts
-/// with the comment `# src dst`, which says that its first line is an edge.
+/// with the comment `# src dst`, which says that its first line is an edge. --json prints `vertices`,
+/// `vertices_left_out` (those without an edge, where the format has only edges), `edges` and `bytes`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.
@@ -30,25 +33,63 @@ pub(crate) struct Args {
     /// The format, whatever the file is called.
     #[arg(long, default_value = "auto", value_name = "FORMAT")]
     format: FormatChoice,
+
+    /// Write what is whole of a damaged graph: edges from vertices whose lists are damaged, and from up
+    /// to 4,096 beside each, are lost. What is lost is listed on standard error and in `problems` of
+    /// --json; exits 1 if something is.
+    #[arg(long)]
+    salvage: bool,
+}
+
+/// What was written, and of a damaged graph what was lost.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    export: ExportReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problems: Option<Vec<String>>,
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let view = Graph::open_read_only(&args.graph)?.snapshot()?;
-    if args.file.as_os_str() == STDOUT {
-        let format = args.format.0.unwrap_or(Format::EdgeList);
-        view.export_to(std::io::stdout(), format)?;
-        return Ok(ExitCode::SUCCESS);
+    let is_stdout = args.file.as_os_str() == STDOUT;
+    if is_stdout && output.json {
+        let words = "`export GRAPH -` and `--json` both want standard output for themselves; write \
+                     the edges to a file\n";
+        return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
     }
-    let report = view.export(&args.file, args.format.0)?;
-    output.print(&report, |report| in_words(report, args))?;
-    Ok(ExitCode::SUCCESS)
+    let graph = Graph::open_read_only(&args.graph)?;
+    let (view, problems) = match args.salvage {
+        true => graph.salvage().map(|(view, problems)| (view, Some(problems)))?,
+        false => (graph.snapshot()?, None),
+    };
+    let problems_found = problems.clone().unwrap_or_default();
+    if is_stdout {
+        let format = args.format.0.unwrap_or(Format::EdgeList);
+        let export = view.export_to(std::io::stdout(), format)?;
+        left_out(&export).into_iter().for_each(|words| output.say_aside(words));
+    } else {
+        let report = Report { export: view.export(&args.file, args.format.0)?, problems };
+        output.print(&report, |report| in_words(&report.export, args))?;
+    }
+    problems_found.iter().for_each(|problem| output.say_aside(format!("lost: {problem}")));
+    Ok(if problems_found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn in_words(report: &ExportReport, args: &Args) -> String {
-    format!(
+    let mut words = format!(
         "{} edges written to {} ({})",
         count(report.edges),
         args.file.display(),
         bytes(report.bytes)
-    )
+    );
+    words.extend(left_out(report).map(|more| format!("\n{more}")));
+    words
+}
+
+/// Says how many vertices are not in the file; nothing if all are.
+fn left_out(report: &ExportReport) -> Option<String> {
+    let vertices = report.vertices_left_out;
+    (vertices > 0).then(|| {
+        format!("{} vertices without an edge are not in it: .e keeps them", count(vertices))
+    })
 }

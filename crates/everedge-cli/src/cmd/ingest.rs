@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::{
     Choices, Chosen, Column, Graph, IdChoice, IngestOptions, IngestReport, InputChoices, Progress,
-    Target, delimiter,
+    SkippedFile, Target, delimiter,
 };
 use indicatif::ProgressBar;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -84,7 +84,7 @@ pub(crate) struct Args {
     drop_self_loops: bool,
 
     /// Edges of a batch: what is acknowledged and becomes visible together.
-    #[arg(long, default_value_t = 1 << 16, value_name = "N")]
+    #[arg(long, default_value_t = 1 << 16, value_name = "N", value_parser = positive)]
     batch: usize,
 
     /// The longest time that an edge of a pipe waits for its batch to fill.
@@ -148,6 +148,14 @@ struct InputArgs {
     round_weights: bool,
 }
 
+/// Reads a number from 1 on.
+fn positive(word: &str) -> std::result::Result<usize, String> {
+    match word.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("give a whole number from 1 on".to_owned()),
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Header {
     Auto,
@@ -168,13 +176,30 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     };
     stop_on_signals(&ingest.stop)?;
     let mut report = take_in(&target, args, &ingest, output)?;
-    if let Some(words) = report.guessed.in_words().filter(|_| !output.quiet) {
+    if !output.quiet {
         // Nobody reads what standard error does not take.
-        let _ = writeln!(std::io::stderr(), "guessed: {words}");
+        if let Some(words) = report.guessed.in_words() {
+            let _ = writeln!(std::io::stderr(), "guessed: {words}");
+        }
+        if let Some(words) = skipped_in_words(&report) {
+            let _ = writeln!(std::io::stderr(), "{words}");
+        }
     }
     report.peak_rss_bytes = everedge::peak_rss_bytes();
     output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says which files of directories were not taken in, and why; nothing if all were.
+fn skipped_in_words(report: &IngestReport) -> Option<String> {
+    const FILES_SHOWN: usize = 5;
+    let files = &report.skipped_files;
+    let say = |skipped: &SkippedFile| format!("`{}` ({})", skipped.file.display(), skipped.why);
+    let shown: Vec<String> = files.iter().take(FILES_SHOWN).map(say).collect();
+    let more = files.len().saturating_sub(FILES_SHOWN);
+    let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
+    (!files.is_empty())
+        .then(|| format!("skipped: {}{more}; name a file itself to take it in", shown.join(", ")))
 }
 
 /// Lets Ctrl-C end the ingest between two batches; the second one ends the process.

@@ -9,39 +9,39 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct Home(TempDir);
+pub(crate) struct Home(TempDir);
 
 impl Home {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         std::fs::write(self.at(name), bytes).unwrap();
         self.at(name)
     }
 
-    fn graph(&self) -> PathBuf {
+    pub(crate) fn graph(&self) -> PathBuf {
         self.at("graph")
     }
 
-    fn ingest(&self, file: &Path, flags: &[&str]) -> std::process::Output {
+    pub(crate) fn ingest(&self, file: &Path, flags: &[&str]) -> std::process::Output {
         let mut command = everedge();
         command.arg("ingest").arg(self.graph()).arg(file).args(flags);
         command.output().unwrap()
     }
 }
 
-fn everedge() -> Command {
+pub(crate) fn everedge() -> Command {
     Command::new(env!("CARGO_BIN_EXE_everedge"))
 }
 
 /// Returns the edges of a graph as `src dst weight`, sorted.
-fn edges_of(graph: &Path) -> Vec<String> {
+pub(crate) fn edges_of(graph: &Path) -> Vec<String> {
     let output = everedge().arg("export").arg(graph).arg("-").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{error}");
@@ -53,12 +53,12 @@ fn edges_of(graph: &Path) -> Vec<String> {
     lines
 }
 
-fn stats(graph: &Path) -> Value {
+pub(crate) fn stats(graph: &Path) -> Value {
     let output = everedge().args(["stats", "--json"]).arg(graph).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn assert_refused(output: &std::process::Output, words: &[&str]) {
+pub(crate) fn assert_refused(output: &std::process::Output, words: &[&str]) {
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert_eq!(error.lines().count(), 1, "not one line: {error}");
@@ -389,7 +389,7 @@ impl Stream {
 }
 
 #[test]
-fn edges_of_a_pipe_are_acknowledged_while_it_is_open() {
+pub(crate) fn edges_of_a_pipe_are_acknowledged_while_it_is_open() {
     let home = Home::new();
     let mut stream = Stream::start(&home.graph(), &["--flush-every", "0.2"]);
     let start = Instant::now();

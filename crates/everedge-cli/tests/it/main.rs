@@ -11,3 +11,5 @@ mod kill;
 mod kill_writers;
 mod output;
 mod reference;
+mod salvage;
+mod tables;

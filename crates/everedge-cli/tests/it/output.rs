@@ -312,3 +312,25 @@ fn verify_reports_all_damage_as_its_answer() {
         }
     }
 }
+
+/// Both would be all of standard output.
+#[test]
+fn an_export_to_standard_output_and_json_exclude_each_other() {
+    let home = Home::new("1 2\n");
+    let output = home.run(&["export", "graph", "-", "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text_of(&output.stderr).contains("standard output"), "{}", text_of(&output.stderr));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_short() {
+    let home = Home::new("1 2\n");
+    let output = home.run(&["ingest", "graph", "edges.txt", "--batch", "0"]);
+    assert_eq!(output.status.code(), Some(2));
+    let output = home.run(&["ingest", "graph", "edges.txt", "--layout", "pma"]);
+    let said = text_of(&output.stderr);
+    assert!(said.contains("layout \"adjacency\", not \"pma\"") && said.len() < 250, "{said}");
+    let output = home.run(&["run", "bc", "graph", "--samples", "0"]);
+    assert!(text_of(&output.stderr).contains("samples=0: it must be 1 or more"));
+}

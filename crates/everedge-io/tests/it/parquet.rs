@@ -2,7 +2,10 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, UInt64Array};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
+    UInt64Array,
+};
 use everedge_io::{
     Column, Columns, Error, Format, IdKind, InputChoices, Place, ReadOptions, probe_parquet,
     read_parquet,
@@ -121,7 +124,7 @@ fn hostile_columns_are_refused_where_they_are() {
         (infinite.clone(), ok(), 1, "neither integers nor text"),
         (ok(), null, 2, "null"),
         (ok(), infinite, 2, "not a finite"),
-        (ok(), texts, 1, "holds no weights"),
+        (ok(), texts, 2, "found \"x\""),
     ] {
         let bytes = table(vec![("src", src), ("dst", ok()), ("weight", weight)]);
         match read(&bytes, &weighted(Format::Parquet)) {
@@ -153,5 +156,38 @@ fn damaged_files_are_errors() {
         // Parquet checks few of its bytes: a changed one may give other ids, but never a panic.
         let _ =
             (read(&damaged, &options), probe_parquet(file_of(&damaged), &InputChoices::default()));
+    }
+}
+
+/// Numbers that a column of text holds are weights; what holds none is refused with its first row.
+#[test]
+fn a_column_called_weight_is_read_or_refused() {
+    let texts =
+        |texts: &[Option<&str>]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
+    let truths: ArrayRef = Arc::new(BooleanArray::from(vec![true, false]));
+    let nulls: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN, f64::NAN]));
+    for (weights, expected) in [
+        (texts(&[Some("1.5"), Some("2")]), Ok(vec![1.5, 2.0])),
+        (texts(&[Some("1.5"), Some("1,5")]), Err((Place::Row(2), "decimal comma"))),
+        (texts(&[Some("1.5"), None]), Err((Place::Row(2), "--unweighted"))),
+        (texts(&[Some("unknown"), None]), Err((Place::Row(2), "weight is null"))),
+        (truths, Err((Place::Row(1), "true in a column of Boolean"))),
+        (nulls, Err((Place::Row(1), "the weight is null"))),
+    ] {
+        let bytes = table(vec![
+            ("source", integers(&[1, 2])),
+            ("target", integers(&[7, 8])),
+            ("weight", weights),
+        ]);
+        let guess = probe_parquet(file_of(&bytes), &InputChoices::default()).unwrap();
+        assert_eq!((guess.weight, guess.weighted), (Some(2), Some(true)));
+        match (read(&bytes, &ReadOptions { weighted: true, ..guess.options() }), expected) {
+            (Ok(graph), Ok(weights)) => assert_eq!(graph.weights, weights),
+            (Err(Error::Syntax { place, what, hint }), Err((row, word))) => {
+                let text = format!("{what}; {}", hint.unwrap_or_default());
+                assert!(place == row && text.contains(word), "{place}{text}");
+            }
+            (found, expected) => panic!("{found:?}, not {expected:?}"),
+        }
     }
 }

@@ -76,10 +76,10 @@ def dense(column: Names, what: str) -> npt.NDArray[np.uint32]:
     Raises `InvalidInputError` for strings and for numbers above `MAX_VERTEX_ID`.
     """
     if isinstance(column, list):
-        message = "the graph's ids are dense integers, not strings; create it with ids='map'"
+        message = "the graph's ids are dense integers, not strings; create another with ids='text'"
         raise InvalidInputError(f"{what}: {message}")
     if column.size and column.max() > MAX_VERTEX_ID:
-        rule = f"dense ids are at most {MAX_VERTEX_ID}; create the graph with ids='map'"
+        rule = f"dense ids are at most {MAX_VERTEX_ID}; create another graph with ids='integer'"
         _refuse(column > MAX_VERTEX_ID, column, what, rule)
     return np.ascontiguousarray(column, np.uint32)
 
@@ -87,7 +87,9 @@ def dense(column: Names, what: str) -> npt.NDArray[np.uint32]:
 def integers(column: Names, what: str) -> npt.NDArray[np.uint64]:
     """Return integers as names of an id map. Raises `InvalidInputError` for strings."""
     if isinstance(column, list):
-        raise InvalidInputError(f"{what}: the graph's ids are integers, not strings")
+        raise InvalidInputError(
+            f"{what}: the graph's ids are integers, not strings; create another with ids='text'"
+        )
     return np.ascontiguousarray(column, np.uint64)
 
 
@@ -96,7 +98,7 @@ def texts(column: Names, what: str) -> list[str]:
     if isinstance(column, list):
         return column
     if column.size:
-        raise InvalidInputError(f"{what}: the graph's ids are strings, not integers")
+        raise InvalidInputError(f"{what}: the graph's ids are strings, not integers: give str(id)")
     return []
 
 
@@ -135,9 +137,14 @@ def check_lengths(src: Names, dst: Names) -> None:
         )
 
 
+def is_id(name: object) -> bool:
+    """Return whether something can be the id of a vertex: an integer or a string."""
+    return isinstance(name, int | str | np.integer) and not isinstance(name, bool)
+
+
 def word(name: Id) -> str:
     """Return an id as the text by which graphs find it."""
-    if isinstance(name, bool) or not isinstance(name, int | str | np.integer):
+    if not is_id(name):
         raise InvalidInputError(f"{name!r} is no id: ids are integers or strings")
     return str(name)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Literal, NoReturn, TypeAlias
 
@@ -41,8 +42,8 @@ class Graph:
     """A live, durable graph: a directory, open for writing or for reading.
 
     Opens the graph at `path`, or creates it if nothing or an empty directory is there. A new graph
-    is written by the first call that needs it, because its first data say what its ids are (dense
-    integers if that call has none). Options are fixed at creation: for a graph that exists, one
+    is written by the first call that puts data into it, because they say what its ids are: a call
+    that fails, or has none, leaves nothing. Options are fixed at creation: for a graph that exists, one
     that is given must agree.
 
     - `layout`: how neighbors are kept: `adjacency`, or `pma`: one array with gaps, read like a CSR.
@@ -101,6 +102,10 @@ class Graph:
         self._lock = threading.Lock()
         self._is_closed = False
         self._native: _native.Graph | None = None
+        self._is_unshaped = False
+        """Whether it was created here and no data may have reached it."""
+        self._calls = 0
+        """Calls that use the native graph now."""
         self._ids: IdChoice = ids
         self._meter = meter
         given = {
@@ -116,6 +121,9 @@ class Graph:
         }
         words = [(name, _word(value)) for name, value in given.items() if value is not None]
         self._chosen = _native.Chosen(words, ids)
+        of_medium = ("medium", "eadr", "log-size")
+        others = [(name, word) for name, word in words if name not in of_medium]
+        self._in_memory = _native.Chosen([*others, ("medium", "dram")], ids)
         if read_only:
             self._native = _native.Graph.open_read_only(self._path)
         elif medium != "dram" and _holds_something(self._path):
@@ -201,19 +209,13 @@ class Graph:
             "dst": dst,
             "weight": weight,
         }
-        is_new = self._native is None
-        native = self._open(first_file=(paths[0], options))
-        if weight is not None and not delete and not native.is_weighted():
-            raise InvalidInputError("weight: the graph has no weights: leave it out")
-        shown = is_watched() if progress is None else progress
-        try:
+        with self._using(first_file=(paths[0], options)) as native:
+            if weight is not None and not delete and not native.is_weighted():
+                raise InvalidInputError("weight: the graph has no weights: leave it out")
+            shown = is_watched() if progress is None else progress
             with Bar() as bar:
                 tell = bar.show_ingest if shown is True else shown or None
                 report = native.ingest(paths, options, _told(tell, paths))
-        except BaseException:
-            if is_new:
-                self._remove_if_empty(native)
-            raise
         medium = report["medium"] and MediumReport(**report["medium"])
         return IngestReport(**{**report, "medium": medium})
 
@@ -236,15 +238,15 @@ class Graph:
         """
         ends = _columns.names(src, "src"), _columns.names(dst, "dst")
         _columns.check_lengths(*ends)
-        native = self._open(ends)
-        is_weighted = native.is_weighted()
-        if (weight is not None) != is_weighted:
-            what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
-            raise InvalidInputError(f"weight: the graph {what}")
-        weights = None if weight is None else _columns.weights(weight, len(ends[0]), round_weights)
-        u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
-        are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
-        native.add_edges(u, v, weights, is_private=are_new and weights is None)
+        with self._using(ends) as native:
+            is_weighted = native.is_weighted()
+            if (weight is not None) != is_weighted:
+                what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
+                raise InvalidInputError(f"weight: the graph {what}")
+            weights = None if weight is None else _columns.weights(weight, len(ends[0]), round_weights)
+            u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
+            are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
+            native.add_edges(u, v, weights, is_private=are_new and weights is None)
 
     def delete_edges(self, src: Ids, dst: Ids) -> Changes:
         """Delete the newest occurrence of each edge as one batch; return what that changed.
@@ -261,12 +263,12 @@ class Graph:
         """
         ends = _columns.names(src, "src"), _columns.names(dst, "dst")
         _columns.check_lengths(*ends)
-        native = self._open(ends)
-        u, v = _known_vertices(native, ends[0], "src"), _known_vertices(native, ends[1], "dst")
-        is_known = (u >= 0) & (v >= 0)
-        pairs = u[is_known].astype(np.uint32), v[is_known].astype(np.uint32)
-        inserted, deleted, ignored = native.delete_edges(*pairs)
-        return Changes(inserted, deleted, ignored + int((~is_known).sum()))
+        with self._using(ends) as native:
+            u, v = _known_vertices(native, ends[0], "src"), _known_vertices(native, ends[1], "dst")
+            is_known = (u >= 0) & (v >= 0)
+            pairs = u[is_known].astype(np.uint32), v[is_known].astype(np.uint32)
+            inserted, deleted, ignored = native.delete_edges(*pairs)
+            return Changes(inserted, deleted, ignored + int((~is_known).sum()))
 
     def add_vertices(self, ids: Ids) -> None:
         """Make vertices, as one batch; those that are there already stay as they are.
@@ -274,8 +276,8 @@ class Graph:
         Raises `InvalidInputError` with the row, `NoSpaceError`.
         """
         column = _columns.names(ids, "ids")
-        native = self._open((column,))
-        native.add_vertices(_vertices(native, column, "ids"))
+        with self._using((column,)) as native:
+            native.add_vertices(_vertices(native, column, "ids"))
 
     def delete_vertex(self, vertex: Id) -> Changes:
         """Delete a vertex and its edges both ways, as one batch; return what that changed.
@@ -283,39 +285,48 @@ class Graph:
         What is not a vertex changes nothing. Cost: its edges; all edges without in-neighbors.
         """
         column = _columns.names(vertex, "vertex")
-        native = self._open((column,))
-        [found] = _known_vertices(native, column, "vertex").tolist()
-        return Changes(*native.delete_vertex(found)) if found >= 0 else Changes(0, 0, 0)
+        with self._using((column,)) as native:
+            [found] = _known_vertices(native, column, "vertex").tolist()
+            return Changes(*native.delete_vertex(found)) if found >= 0 else Changes(0, 0, 0)
 
     def snapshot(self) -> Snapshot:
         """Return a frozen view of all batches acknowledged so far.
 
         Cost: the updates since the last one; nothing is copied.
         """
-        return Snapshot(self._open().snapshot())
+        with self._using() as native:
+            if self._is_unshaped and not native.stats()["vertices"]:
+                # A view of it would keep the directory from other data: this one is in memory.
+                native = _native.Graph.create(self._path, self._in_memory, native.id_kind(), False)
+            return Snapshot(native.snapshot())
 
     def sync(self) -> None:
         """Make all that was applied durable, whatever the durability."""
-        self._open().sync()
+        with self._using() as native:
+            native.sync()
 
     def stats(self) -> Stats:
         """Return what the graph is and how large it is."""
-        return Stats(**self._open().stats())
+        with self._using() as native:
+            return Stats(**native.stats())
 
     def compact(self) -> Compaction:
         """Rewrite what has changed without what was deleted, sorted, to be read faster.
 
         Snapshots stay as they are. Cost: what changed is read and written once.
         """
-        return Compaction(**self._open().compact())
+        with self._using() as native:
+            return Compaction(**native.compact())
 
     def verify(self) -> Verification:
         """Check all that can be checked without the graph's history. Cost: reads all of it."""
-        return Verification(**self._open().verify())
+        with self._using() as native:
+            return Verification(**native.verify())
 
     def recovery(self) -> Recovery:
         """Return what opening the graph found."""
-        return Recovery(*self._open().recovery())
+        with self._using() as native:
+            return Recovery(*native.recovery())
 
     def close(self) -> None:
         """Close the graph; a second time does nothing. Snapshots stay usable.
@@ -360,6 +371,19 @@ class Graph:
     def _view(self) -> Snapshot:
         return self.snapshot()
 
+    @contextmanager
+    def _using(
+        self,
+        columns: tuple[Names, ...] = (),
+        first_file: tuple[str, _native.IngestOptions] | None = None,
+    ) -> Iterator[_native.Graph]:
+        """Lend the native graph to a call; make a new graph new again that the call left empty."""
+        native = self._open(columns, first_file)
+        try:
+            yield native
+        finally:
+            self._leave(native)
+
     def _open(
         self,
         columns: tuple[Names, ...] = (),
@@ -382,16 +406,27 @@ class Graph:
                     self._native = _native.Graph.create(*new, ids, self._meter)
                 else:
                     self._native = _native.Graph.create_for(*new, self._meter, *first_file)
+                self._is_unshaped = True
+            self._calls += 1
             return self._native
 
     def _is_inherited(self) -> bool:
         """Return whether this process is a forked child of the one that made this object."""
         return os.getpid() != self._process
 
-    def _remove_if_empty(self, native: _native.Graph) -> None:
-        """Make a graph new again that no data have reached, so that other data can shape it."""
+    def _leave(self, native: _native.Graph) -> None:
+        """End a call; if no data have reached a new graph, let other data shape it."""
+        if self._is_inherited():
+            return
         with self._lock:
-            if native is self._native and not native.stats()["vertices"]:
+            self._calls -= 1
+            if self._calls or not self._is_unshaped or self._is_closed:
+                return
+            try:
+                self._is_unshaped = not native.stats()["vertices"]
+            except EveredgeError:
+                return
+            if self._is_unshaped:
                 native.close()
                 if os.path.isdir(self._path):
                     _native.Graph.remove(self._path)

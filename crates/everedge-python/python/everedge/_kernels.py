@@ -9,7 +9,7 @@ terminal or a notebook a line shows how far they are.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,8 @@ def pagerank(
     """Return the PageRank of each vertex; the ranks sum to 1.
 
     Ends after `iterations`, or when an iteration changes all ranks by less than `tolerance` in
-    sum; the one that is not given does not end it. With neither: 20 iterations at most.
+    sum; the one that is not given does not end it. With neither: 20 iterations at most. Weights are
+    not used; parallel edges count one by one.
 
     Cost: each iteration reads every edge once.
 
@@ -54,7 +55,9 @@ def pagerank(
 def bfs(
     graph: Graph | Snapshot, source: Id | None = None, *, threads: int = 0
 ) -> Values[np.int32]:
-    """Return the steps from `source` to each vertex along edges; `UNREACHED` (-1) if there are none.
+    """Return how many edges a shortest path from `source` to each vertex has.
+
+    It is 0 for the source itself and `UNREACHED` (-1) where there is no path. Weights are not used.
 
     Raises `InvalidInputError` if the source is not a vertex. Cost: every edge at most once each way.
 
@@ -199,14 +202,19 @@ def bc(
     *,
     samples: int | None = None,
     seed: int | None = None,
-    convention: str | None = None,
+    convention: Literal["pairs", "networkx", "gap"] | None = None,
     threads: int = 0,
 ) -> Values[np.float64]:
     """Return the betweenness of each vertex: how many shortest paths go through it.
 
     Of several shortest paths between two vertices each counts its part (Brandes). Paths begin at
     every vertex, or at `source`, or at `samples` vertices that `seed` draws among those with
-    out-edges.
+    out-edges. Weights are not used. Parallel edges are different paths; in NetworkX's multigraphs
+    they are one.
+
+    `convention` says what a score is: `pairs` (default), how many pairs of other vertices, each
+    counted once; `networkx`, the part of all pairs, as NetworkX without `normalized=False`; `gap`, in
+    proportion to the largest.
 
     Cost: for each vertex that paths begin at, the edges that it reaches, twice.
 

@@ -46,6 +46,8 @@ class IngestReport:
     """What the medium did, if that is counted."""
     rows_skipped: int = 0
     """Rows that were left out because they hold a null."""
+    skipped_files: list[dict[str, str]] | None = None
+    """Files of directories that were not taken in: `file` and `why`."""
     guessed: dict[str, Any] | None = None
     """What was not told, such as format, columns and direction, and how it was decided."""
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _kernels
-from everedge._columns import Id, word
+from everedge._columns import Id, is_id, word
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
 from everedge._reports import RunReport
@@ -174,7 +174,7 @@ class Snapshot:
         self._native.close()
 
     def __contains__(self, vertex: Id) -> bool:
-        return self._native.find(word(vertex)) is not None
+        return is_id(vertex) and self._native.find(word(vertex)) is not None
 
     def __enter__(self) -> Snapshot:
         return self

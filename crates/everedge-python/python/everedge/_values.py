@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from everedge._columns import Id, word
+from everedge._columns import Id, is_id, word
 from everedge._reports import RunReport
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Values(Generic[Scalar]):
         return self.values[row]
 
     def __contains__(self, name: Id) -> bool:
-        return self._vertices.row(name) is not None
+        return is_id(name) and self._vertices.row(name) is not None
 
     def __len__(self) -> int:
         return len(self.ids)
