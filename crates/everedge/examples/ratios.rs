@@ -42,18 +42,18 @@ const fn limit(layout: Layout, work: &'static str, baseline: &'static str, most:
 }
 
 const LIMITS: [Limit; 12] = [
-    limit(Layout::Adjacency, "bfs", "bfs-csr", 1.5),
-    limit(Layout::Adjacency, "pagerank", "pagerank-csr", 1.5),
+    limit(Layout::Adjacency, "bfs", "bfs-csr", 1.2),
+    limit(Layout::Adjacency, "pagerank", "pagerank-csr", 1.2),
     limit(Layout::Adjacency, "wcc", "wcc-csr", 1.5),
-    limit(Layout::Adjacency, "triangles", "triangles-csr", 1.5),
-    limit(Layout::Adjacency, "ingest", "csr", 10.0),
-    limit(Layout::Adjacency, "open", "csr", 10.0),
-    limit(Layout::Pma, "bfs", "bfs-csr", 1.5),
-    limit(Layout::Pma, "pagerank", "pagerank-csr", 1.5),
-    limit(Layout::Pma, "wcc", "wcc-csr", 1.5),
-    limit(Layout::Pma, "triangles", "triangles-csr", 1.5),
-    limit(Layout::Pma, "ingest", "csr", 10.0),
-    limit(Layout::Pma, "open", "csr", 10.0),
+    limit(Layout::Adjacency, "triangles", "triangles-csr", 1.2),
+    limit(Layout::Adjacency, "ingest", "csr", 3.1),
+    limit(Layout::Adjacency, "open", "csr", 0.45),
+    limit(Layout::Pma, "bfs", "bfs-csr", 1.15),
+    limit(Layout::Pma, "pagerank", "pagerank-csr", 1.05),
+    limit(Layout::Pma, "wcc", "wcc-csr", 1.25),
+    limit(Layout::Pma, "triangles", "triangles-csr", 1.2),
+    limit(Layout::Pma, "ingest", "csr", 3.4),
+    limit(Layout::Pma, "open", "csr", 0.7),
 ];
 
 fn main() -> ExitCode {
@@ -116,6 +116,7 @@ fn count(folder: &Path, layout: Layout, work: &str) -> Result<u64> {
     command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
     command.arg(env::current_exe()?).arg(folder).args([&layout.to_string(), work]);
     let outcome = command.output().map_err(|error| format!("cannot start valgrind: {error}"))?;
+    fs::remove_dir_all(folder)?;
     let said = String::from_utf8_lossy(&outcome.stderr);
     let refs =
         said.lines().find_map(|line| line.split_once("I   refs:").or(line.split_once("I refs:")));
