@@ -80,7 +80,10 @@ fn hostile_records_are_refused_where_they_are() {
     let headless =
         ReadOptions { columns: named("1", "2", "w"), header: Some(false), ..dense.clone() };
     assert_refused(b"1,2\n", &headless, Place::Line(1), "only where there is a header");
-    let error = read(b"a,b\n", &dense).unwrap_err();
+    // A lone row may be a header or an edge: who asked for integers learns of the way out.
+    assert_refused(b"a,b\n", &dense, Place::Line(1), "use --ids text");
+    let headed = ReadOptions { header: Some(true), ..dense };
+    let error = read(b"a,b\n", &headed).unwrap_err();
     assert!(matches!(error, Error::NoEdges), "{error}");
 }
 
