@@ -150,6 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file that a person made")]
     fn edges_come_from_the_file_that_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let input = directory.path().join("edges.bin");
