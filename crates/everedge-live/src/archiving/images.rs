@@ -694,7 +694,7 @@ mod tests {
     #[test]
     fn an_older_log_is_refused_that_an_image_is_ahead_of() {
         let (mut words, head_words) = image(300);
-        let (volume, images, recorder) = full(&[3..20]);
+        let (volume, images, recorder) = full(&[3..10, 12..20]);
         images.store(5, (17, 2), (&mut words, head_words), Vec::new()).unwrap();
         recorder.stop_failing();
         drop(images);
