@@ -12,13 +12,17 @@ use crate::live::LiveGraph;
 use crate::options::{GraphOptions, Layout};
 
 /// How long a loop may take that has not stopped for good.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(40);
+/// Threads of the pool: one waits for a piece that another does, and takes a piece from a third.
+const THREADS: usize = 8;
 /// Pieces of the loop.
-const PIECES: u32 = 300;
+const PIECES: u32 = 200;
+/// Edges of a piece.
+const EDGES: u32 = 16_384;
 /// Vertices between those of one piece and those of the next: they are in other shards.
 const STEP: u32 = 5000;
 
-/// Inserts and looks in each piece of a loop on two threads.
+/// Inserts and looks in each piece of a loop.
 fn check(layout: Layout, phases: Phases) {
     let medium = MediumKind::Dram;
     let mut options = GraphOptions { layout, medium, ..GraphOptions::default() };
@@ -26,16 +30,16 @@ fn check(layout: Layout, phases: Phases) {
     let directory = tempfile::tempdir().expect("a directory");
     let volume = Volume::create(&directory.path().join("g"), options.volume(false));
     let graph = LiveGraph::create(volume.expect("a volume"), &options).expect("a graph");
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().expect("threads");
     pool.install(|| {
         (0..PIECES).into_par_iter().with_max_len(1).for_each(|piece| {
-            let edges: Vec<_> = (0..64).map(|i| (i * STEP, piece)).collect();
+            let edges: Vec<_> = (0..EDGES).map(|i| (i % 64 * STEP, piece)).collect();
             graph.insert(&edges, None).expect("room");
             let found = graph.snapshot().expect("a view").edge_count();
-            assert!(found >= 64, "{layout} {phases}: {found} edges");
+            assert!(found >= u64::from(EDGES), "{layout} {phases}: {found} edges");
         });
     });
-    let all = u64::from(PIECES) * 64;
+    let all = u64::from(PIECES * EDGES);
     assert_eq!(graph.snapshot().expect("a view").edge_count(), all, "{layout} {phases}");
 }
 
