@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use everedge_core::GraphView;
-use everedge_live::{
-    DELETION, Error, Result, SHARD_SPAN, Verification, verify_mirror, verify_neighbors,
-};
+use everedge_live::{DELETION, Error, Result, SHARD_SPAN, Verification, verify_view};
 use everedge_medium::Region;
 
 use super::AdjacencyGraph;
@@ -24,15 +21,16 @@ impl AdjacencyGraph {
     /// Cost: every block is read three times; 16 bytes a vertex of memory.
     ///
     /// # Errors
-    /// If the log's tail cannot be archived.
+    /// If the log's tail cannot be archived, or memory is lacking.
     pub fn verify(&self) -> Result<Verification> {
         let core = &self.live.core;
         let mut report = Verification::default();
         let mut archive = core.settled()?;
-        archive.lacking().iter().for_each(|(_, error)| report.damage(error));
+        for (_, error) in archive.lacking() {
+            report.check_read(Err(error))?;
+        }
         for shard in &mut archive.shards {
-            let read = core.layout.read_shared(shard);
-            report.check(read.is_ok(), || read.err().map_or_else(String::new, |e| e.to_string()));
+            report.check_read(core.layout.read_shared(shard))?;
         }
         let shards = archive.shards.clone();
         drop(archive);
@@ -40,11 +38,7 @@ impl AdjacencyGraph {
         read.for_each(|shard| verify_shard(&core.layout, shard, &mut report));
         drop(shards);
         if report.problems.is_empty() {
-            let snapshot = self.snapshot()?;
-            verify_neighbors(&snapshot, &mut report);
-            if snapshot.has_in_neighbors() {
-                verify_mirror(&snapshot, &mut report);
-            }
+            verify_view(&self.snapshot()?, &mut report);
         }
         Ok(report)
     }
@@ -75,12 +69,7 @@ fn verify_shard(layout: &Adjacency, shard: &Arc<Shard>, report: &mut Verificatio
         ("self-loops", found.loops, shard.loop_count),
         ("tombstones", found.tombstones, shard.tombstone_count),
     ];
-    for (what, found, expected) in counts {
-        report.check(found == expected, || {
-            let first = shard.first_vertex;
-            format!("shard of vertex {first}: {found} {what}, {expected} expected")
-        });
-    }
+    report.check_counts(shard.first_vertex, &counts);
 }
 
 /// What a shard has, as scans count it.

@@ -21,7 +21,7 @@ pub use options::{
 };
 pub use recovery::Recovery;
 pub use space::{Extents, FILE_BYTES_MAX, OpenReserve, Room, Space, UNIT_BYTES};
-pub use verification::{Verification, verify_mirror, verify_neighbors};
+pub use verification::{Verification, verify_view};
 
 /// The manifest of a live graph.
 pub type Manifest<L> = everedge_medium::Manifest<GraphOptions<L>>;

@@ -3,6 +3,8 @@
 use everedge_core::{GraphView, VertexId};
 use rustc_hash::FxHashMap;
 
+use crate::{Error, Result};
+
 /// So many problems are named.
 const PROBLEMS_MAX: usize = 1000;
 
@@ -33,9 +35,26 @@ impl Verification {
         self.problems.push(format!("{} problems more", self.unnamed));
     }
 
-    /// Notes what was found damaged.
-    pub fn damage(&mut self, error: &crate::Error) {
-        self.check(false, || error.to_string());
+    /// Notes the outcome of reading a piece.
+    ///
+    /// # Errors
+    /// A lack of memory, which says nothing of the piece.
+    pub fn check_read(&mut self, read: Result<()>) -> Result<()> {
+        match read {
+            Err(error @ Error::NoSpace { .. }) => return Err(error),
+            Err(error) => self.check(false, || error.to_string()),
+            Ok(()) => self.check(true, String::new),
+        }
+        Ok(())
+    }
+
+    /// Notes what a shard counts, each as what, found and expected.
+    pub fn check_counts(&mut self, first_vertex: VertexId, counts: &[(&str, u64, u64)]) {
+        for &(what, found, expected) in counts {
+            self.check(found == expected, || {
+                format!("shard of vertex {first_vertex}: {found} {what}, {expected} expected")
+            });
+        }
     }
 
     /// Returns how many problems there are.
@@ -44,8 +63,16 @@ impl Verification {
     }
 }
 
+/// Notes whether neighbors are vertices and each edge stands at both of its ends.
+pub fn verify_view(view: &impl GraphView, report: &mut Verification) {
+    verify_neighbors(view, report);
+    if view.has_in_neighbors() {
+        verify_mirror(view, report);
+    }
+}
+
 /// Every neighbor must be a vertex, and a vertex must be whoever has neighbors.
-pub fn verify_neighbors(view: &impl GraphView, report: &mut Verification) {
+fn verify_neighbors(view: &impl GraphView, report: &mut Verification) {
     for u in view.vertex_ranges().into_iter().flatten() {
         let mut degree = 0;
         let mut check = |v| {
@@ -64,7 +91,7 @@ pub fn verify_neighbors(view: &impl GraphView, report: &mut Verification) {
 
 /// Every edge must stand as often among the in-neighbors of its destination as among the
 /// out-neighbors of its source: compared by a sum of hashes for each vertex.
-pub fn verify_mirror(view: &impl GraphView, report: &mut Verification) {
+fn verify_mirror(view: &impl GraphView, report: &mut Verification) {
     let mut sums: FxHashMap<VertexId, (i64, u64)> = FxHashMap::default();
     let ids = || view.vertex_ranges().into_iter().flatten();
     for u in ids() {

@@ -56,7 +56,7 @@ impl BackingFile {
         allocated.map_err(|e| {
             let error = space_error(&self.path, self.fd.as_fd(), "allocate", e, len);
             // What was allocated before the error; a tail that stays is unused space.
-            let _ = rustix::fs::ftruncate(&self.fd, range.start);
+            let _ = rustix::io::retry_on_intr(|| rustix::fs::ftruncate(&self.fd, range.start));
             error
         })
     }
@@ -90,7 +90,8 @@ impl BackingFile {
     /// Cuts the file to `len` bytes, or makes it longer without taking space.
     pub(super) fn truncate(&self, len: u64) -> Result<()> {
         check_limit(&self.path, self.len()?, len)?;
-        rustix::fs::ftruncate(&self.fd, len).map_err(|e| Error::io(&self.path, "truncate", e))
+        rustix::io::retry_on_intr(|| rustix::fs::ftruncate(&self.fd, len))
+            .map_err(|e| Error::io(&self.path, "truncate", e))
     }
 
     /// Reads from `offset` on until `buffer` is full or the file ends; returns how much.

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use everedge_core::GraphView;
-
 use super::PmaGraph;
 use super::array::Array;
 use super::shard::Shard;
-use everedge_live::Result;
-use everedge_live::{DELETION, Verification, verify_mirror, verify_neighbors};
+use everedge_live::{DELETION, Result, Verification, verify_view};
 
 impl PmaGraph {
     /// Checks the sums of all sections against their lists, degrees against scans, counts, that
@@ -18,14 +15,18 @@ impl PmaGraph {
     /// Cost: every array is read three times; 16 bytes a vertex of memory.
     ///
     /// # Errors
-    /// If the log's tail cannot be archived.
+    /// If the log's tail cannot be archived, or memory is lacking.
     pub fn verify(&self) -> Result<Verification> {
         let mut report = Verification::default();
         let mut archive = self.live.core.settled()?;
-        archive.lacking().iter().for_each(|(_, error)| report.damage(error));
+        for (_, error) in archive.lacking() {
+            report.check_read(Err(error))?;
+        }
         for shard in archive.shards.iter_mut().filter(|shard| !shard.is_checked()) {
             let arrays = Arc::make_mut(shard).arrays.iter_mut().flatten();
-            arrays.flat_map(Array::find_damage).for_each(|error| report.damage(&error));
+            for error in arrays.flat_map(Array::find_damage) {
+                report.check_read(Err(error))?;
+            }
         }
         let shards = archive.shards.clone();
         drop(archive);
@@ -34,11 +35,7 @@ impl PmaGraph {
         }
         drop(shards);
         if report.problems.is_empty() {
-            let snapshot = self.snapshot()?;
-            verify_neighbors(&snapshot, &mut report);
-            if snapshot.has_in_neighbors() {
-                verify_mirror(&snapshot, &mut report);
-            }
+            verify_view(&self.snapshot()?, &mut report);
         }
         Ok(report)
     }
@@ -64,11 +61,7 @@ fn verify_shard(shard: &Shard, report: &mut Verification) {
         ("neighbors", array.map_or(0, degrees), shard.degree_sum),
         ("self-loops", array.map_or(0, loops), shard.loop_count),
     ];
-    for (what, found, expected) in counts {
-        report.check(found == expected, || {
-            format!("shard of vertex {first}: {found} {what}, {expected} expected")
-        });
-    }
+    report.check_counts(shard.first_vertex, &counts);
 }
 
 fn verify_array(first: u32, side: usize, array: &Array, report: &mut Verification) {

@@ -102,7 +102,10 @@ fn heading(common: &Common, rows: &[Row]) -> String {
         Some("uniform") => "Uniform",
         _ => "Kronecker",
     };
-    let mut words = vec![format!("{kind} {scale}, degree {}", common.degree)];
+    let mut words = vec![match first("input").and_then(Value::as_str) {
+        Some(file) => format!("The edges of {file}"),
+        None => format!("{kind} {scale}, degree {}", common.degree),
+    }];
     words.push(match common.trials {
         1 => "one trial".to_owned(),
         trials => format!("medians of {trials} trials"),

@@ -217,8 +217,9 @@ fn take_in(
     args: &Args,
     ingest: &IngestOptions,
     output: Output,
-) -> everedge::Result<IngestReport> {
+) -> Result<IngestReport> {
     let mut shown: Option<(usize, ProgressBar)> = None;
+    let mut printed = Ok(());
     let mut show = |progress: Progress| {
         if shown.as_ref().is_none_or(|(file, _)| *file != progress.file) {
             let name = match &args.files[..] {
@@ -231,14 +232,20 @@ fn take_in(
             bar.set_position(progress.bytes_read);
             bar.set_prefix(format!("{} edges", count(progress.edges)));
         }
+        if args.acknowledge {
+            printed = writeln!(std::io::stdout(), "{}", progress.edges);
+        }
         // Nobody learns of further batches when standard output is gone: stop then.
-        !args.acknowledge || writeln!(std::io::stdout(), "{}", progress.edges).is_ok()
+        printed.is_ok()
     };
     let report = Graph::ingest_into(target, &args.files, ingest, &mut show);
     if let Some((_, bar)) = shown {
         bar.finish_and_clear();
     }
-    report
+    match printed {
+        Ok(()) => Ok(report?),
+        Err(e) => report.with_context(|| format!("standard output takes no more lines ({e})")),
+    }
 }
 
 /// Returns what was chosen of a new graph's options.
