@@ -32,6 +32,8 @@ impl Pma {
             };
             match self.move_array(archive, (number, side), Why::Room) {
                 Err(Error::NoSpace { .. }) => return Ok(()),
+                // Whoever asks for what is damaged is told: it stays where it is.
+                Err(Error::Corruption { .. }) => {}
                 moved => moved?,
             }
             match space.room().longest > free.longest {

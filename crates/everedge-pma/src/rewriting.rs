@@ -72,8 +72,9 @@ fn rewrite_all(
             return outcome;
         }
         match core.layout.rewrite(&mut archive, rewriting, is_due) {
-            // What is damaged stays as it is.
-            Err(error @ (Error::NoSpace { .. } | Error::Corruption { .. })) => outcome = Err(error),
+            Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
+            // What is damaged stays as it is, and what lacks room is tried again.
+            Err(error @ Error::Corruption { .. }) => outcome = outcome.and(Err(error)),
             done => done?,
         }
     }
@@ -90,10 +91,11 @@ impl Pma {
         rewriting: &mut Rewriting,
         is_due: &(impl Fn(&Array) -> bool + Sync),
     ) -> Result<()> {
+        let group = group(&archive.shards, rewriting.next_shard, is_due);
+        // First of all: whoever goes on after an error comes to the end.
+        rewriting.next_shard = group.end;
         self.provide_place(archive)?;
         let context = self.context_after(archive.next_sequence);
-        let group = group(&archive.shards, rewriting.next_shard, is_due);
-        rewriting.next_shard = group.end;
         let is_of_due = |shard: &Arc<Shard>| shard.arrays.iter().flatten().any(is_due);
         let numbers: Vec<usize> =
             group.clone().filter(|&number| is_of_due(&archive.shards[number])).collect();
@@ -112,12 +114,18 @@ impl Pma {
             rewriting.done.freed_bytes += of_shard.freed_bytes;
             rewriting.done.written_bytes += of_shard.written_bytes;
         }
-        match outcomes.into_iter().try_for_each(|outcome| outcome.1) {
-            Err(Error::NoSpace { .. }) => {
-                self.rewrite_in_turn(archive, &numbers, rewriting, is_due)
+        let (mut lacks_room, mut damage) = (false, Ok(()));
+        for (_, rewritten) in outcomes {
+            match rewritten {
+                Err(Error::NoSpace { .. }) => lacks_room = true,
+                Err(error @ Error::Corruption { .. }) => damage = Err(error),
+                rewritten => rewritten?,
             }
-            outcome => outcome,
         }
+        if lacks_room {
+            self.rewrite_in_turn(archive, &numbers, rewriting, is_due)?;
+        }
+        damage
     }
 
     /// Writes arrays of some shards anew, one after the other: where there is a place for one only.
@@ -128,6 +136,7 @@ impl Pma {
         rewriting: &mut Rewriting,
         is_due: &impl Fn(&Array) -> bool,
     ) -> Result<()> {
+        let mut damage = Ok(());
         for (&number, side) in
             numbers.iter().flat_map(|number| (0..SIDES).map(move |side| (number, side)))
         {
@@ -137,13 +146,20 @@ impl Pma {
             if archive.shards[number].arrays[side].as_ref().is_some_and(is_due) {
                 self.provide_place(archive)?;
                 let before = units(archive);
-                self.move_array(archive, (number, side), rewriting.why)?;
+                match self.move_array(archive, (number, side), rewriting.why) {
+                    Err(error @ Error::Corruption { .. }) => {
+                        damage = Err(error);
+                        continue;
+                    }
+                    moved => moved?,
+                }
                 rewriting.done.runs += 1;
                 rewriting.done.freed_bytes += UNIT_BYTES * before;
                 rewriting.done.written_bytes += UNIT_BYTES * units(archive);
             }
         }
-        drain(self)
+        drain(self)?;
+        damage
     }
 
     /// Writes arrays onto the medium that are in memory.
@@ -183,6 +199,8 @@ impl Pma {
         why: Why,
     ) -> Result<()> {
         let context = self.context_after(archive.next_sequence);
+        // What is damaged does not change.
+        archive.own(self, number)?;
         archive.note_changed(number);
         let Shard { arrays, vertices, .. } = archive.own(self, number)?;
         let vertices: &[u64] = if side == 0 { vertices } else { &[] };

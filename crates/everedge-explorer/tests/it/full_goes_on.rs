@@ -9,6 +9,7 @@ use everedge_core::{Edge, VertexId};
 use everedge_live::{Batch, Durability, Error, Phases, Result};
 use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::{PmaOptions, Rebalancing};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -303,4 +304,56 @@ fn the_room_of_a_hub_that_is_gone_is_given_to_others() {
     let more = fill(&graph, fitted as u32);
     println!("{fitted} batches fitted, and {more} after the graph was opened again");
     assert!(fitted > 4 * more, "{fitted} batches, and {more} after the graph was opened again");
+}
+
+/// Flips a bit wherever `words` stand in a file.
+fn damage(file: &Path, words: [VertexId; 2]) {
+    let wanted: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let bytes = std::fs::read(file).expect("read");
+    let file = std::fs::OpenOptions::new().write(true).open(file).expect("writable");
+    let places = bytes.windows(wanted.len()).enumerate().filter(|(_, found)| *found == wanted);
+    let count = places.map(|(at, found)| file.write_all_at(&[found[0] ^ 4], at as u64)).count();
+    assert!(count > 0, "no list has {words:?}");
+}
+
+/// Where free ranges are to be joined, the array that would leave the longest one may be damaged.
+#[test]
+fn who_makes_room_passes_over_damaged_arrays() {
+    const SHARD: u32 = 4096;
+    const MARK: [VertexId; 2] = [4_190_001, 4_190_003];
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let path = home.path().join("g");
+    let mut options = options(Layout::Pma, MediumKind::File);
+    options.in_neighbors = false;
+    let graph = create(&path, &options);
+    let is_whole = |shard: u32| shard.is_multiple_of(3);
+    let damaged = (0..VERTEX_BOUND as u32 / SHARD).filter(|&shard| !is_whole(shard));
+    let marks = damaged.flat_map(|shard| MARK.map(|mark| (shard * SHARD + 7, mark + shard * 8)));
+    graph.insert(&marks.clone().collect::<Vec<Edge>>(), None).expect("room");
+    let mut filled = Filled { random: Random(7), has_hub: false, edges: Vec::new(), deleted: 0 };
+    filled.fill(&graph, "new");
+    graph.close().expect("closed");
+    for (mark, other) in marks.clone().zip(marks.skip(1)).step_by(2) {
+        damage(&path.join("arrays"), [mark.1, other.1]);
+    }
+    let graph = open(&path, &options);
+    let are_whole = |edge: &Edge| is_whole(edge.0 / SHARD) && is_whole(edge.1 / SHARD);
+    let deleted: Vec<Edge> = filled.edges.into_iter().filter(are_whole).collect();
+    let (ended, end) = std::sync::mpsc::channel();
+    let cleaning = std::thread::spawn(move || {
+        for batch in deleted[..deleted.len() / 2].chunks(DELETED_EDGES) {
+            let batch = Batch::deletions(batch.iter().copied(), false).expect("a batch");
+            graph.apply(&batch).expect("a deletion");
+        }
+        let compacted = graph.compact();
+        ended.send(()).expect("who waits");
+        compacted
+    });
+    end.recv_timeout(30 * PATIENCE).expect("deletions and compaction come to an end");
+    let compacted = cleaning.join().expect("no panic");
+    assert!(matches!(compacted, Err(Error::Corruption { .. })), "{compacted:?}");
 }
