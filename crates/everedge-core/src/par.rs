@@ -6,6 +6,9 @@
 //! A loop of one piece runs on the calling thread, and so does every loop where the system gives no
 //! threads.
 //!
+//! The same threads archive what is written to a graph. So a piece reads snapshots that it was given,
+//! and calls no graph: it could wait for an archiving loop that waits for its thread.
+//!
 //! Loops *at home* run each piece on a thread that is bound to the NUMA node where the lists of the
 //! piece lie: the threads of a node take its pieces, and none else. Without [`Homes`], or started
 //! by a thread of a pool, they are the loops of the same name. With homes every thread of the pool
