@@ -40,12 +40,12 @@ impl Batch {
         weights: Option<&[f32]>,
     ) -> Result<Self> {
         let mut batch = Self::new(weights.is_some());
-        batch.updates.reserve_exact(2 * edges.len());
         let mut largest = 0;
-        for (src, dst) in edges {
-            batch.updates.extend_from_slice(&[src, dst]);
+        let words = edges.map(|(src, dst)| {
             largest = largest.max(src).max(dst);
-        }
+            [src, dst]
+        });
+        batch.updates = words.collect::<Vec<_>>().into_flattened();
         if largest > MAX_VERTEX_ID {
             return Err(first_bad_edge(&batch.updates));
         }

@@ -283,6 +283,27 @@ impl HeldWords {
         let start = NonNull::from(owner.map().words(offset, count)).cast();
         Self { start, count, _owner: owner }
     }
+
+    /// Copies the words from number `first` on until `to` is full, two at a time. Panics if they end
+    /// beyond the last.
+    #[inline]
+    pub fn copy(&self, first: usize, to: &mut [u32]) {
+        let words = &self[first..first + to.len()];
+        // SAFETY: two aligned words are a double word: of either, all bits are values (M2).
+        let (start, pairs, _) = unsafe { words.align_to::<AtomicU64>() };
+        let (to_start, to_rest) = to.split_at_mut(start.len());
+        let (to_pairs, to_end) = to_rest.as_chunks_mut::<2>();
+        for (to, word) in to_start.iter_mut().zip(start) {
+            *to = word.load(Ordering::Relaxed);
+        }
+        for (to, pair) in to_pairs.iter_mut().zip(pairs) {
+            let pair = pair.load(Ordering::Relaxed).to_le();
+            *to = [pair as u32, (pair >> 32) as u32];
+        }
+        if let (Some(to), Some(word)) = (to_end.first_mut(), words.last()) {
+            *to = word.load(Ordering::Relaxed);
+        }
+    }
 }
 
 impl std::ops::Deref for HeldWords {

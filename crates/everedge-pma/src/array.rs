@@ -105,6 +105,14 @@ impl Section {
             }
         }
     }
+
+    /// Adds words to the sum that come after `len` words of a list.
+    #[inline]
+    pub(super) fn add_words(&mut self, local: usize, len: u32, words: &[u32]) {
+        for (place, &word) in (len..).zip(words) {
+            self.sum = self.sum.wrapping_add(mix(local, place, word));
+        }
+    }
 }
 
 /// The lists of one direction.
@@ -199,6 +207,14 @@ impl Array {
         let sections = self.shape.section_of(locals.start)..=self.shape.section_of(last);
         let is_plain = |section: &Section| section.log_count == 0 && section.tombstones == 0;
         self.sections.get(sections).is_some_and(|sections| sections.iter().all(is_plain))
+    }
+
+    /// Whether the lists of a section that is [plain](Self::is_plain) follow each other without gaps.
+    pub(super) fn is_packed(&self, locals: &Range<usize>) -> bool {
+        let rows = &self.rows[locals.clone()];
+        rows.windows(2).fold(true, |is_packed, pair| {
+            is_packed & (pair[0].start + pair[0].len == pair[1].start)
+        })
     }
 
     /// Returns the words of a list that is [plain](Self::is_plain).

@@ -3,6 +3,7 @@
 //! Source: DGAP §3.1.1 (resizing). The old array stays as it was; what makes the new one current is
 //! the table (`table.rs`).
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::array::{Array, Section, newest_first, sum_of};
 use super::extent::Extent;
-use super::header::{Place, mix};
+use super::header::Place;
 use super::mechanisms::{Counters, Why};
 use super::shape::{Shape, spread};
 use super::shard::{Additions, Context};
@@ -115,10 +116,18 @@ impl<'a> Plan<'a> {
         Shape::new(options, entry_words, self.section_count, (self.words(), percent))
     }
 
+    /// Whether it is expected that the next round, too, is so large that it writes the array anew. Lists
+    /// then follow each other without gaps, which come after the last of a section: what the next round
+    /// adds nothing to is copied in one piece. A first small round goes to edge logs, and a rebalance
+    /// shares the gaps out.
+    fn is_packed(&self, context: &Context) -> bool {
+        let is_large = || self.old.is_none_or(|old| old.is_round_large(context, self.additions));
+        context.is_bulk && self.additions.len() > 0 && is_large()
+    }
+
     /// Returns to what percent an array with gaps is filled.
     fn percent(&self, context: &Context) -> u32 {
-        let is_large = || self.old.is_none_or(|old| old.is_round_large(context, self.additions));
-        match self.additions.len() == 0 || context.is_bulk && is_large() {
+        match self.additions.len() == 0 || self.is_packed(context) {
             // Nothing is added any more, or a round that is as large, which writes it anew.
             true => context.options.fill_percent.midpoint(context.options.array_percent),
             false => context.options.fill_percent,
@@ -182,8 +191,13 @@ impl<'a> Plan<'a> {
         let Placed { extent, shape, turn } = self.place(context, fill)?;
         context.counters.count_array(why, self.words());
         let mut rows = Vec::with_capacity(self.lens.len() + 1);
-        let starts = spread(&self.lens, 0..shape.capacity, shape.entry_words);
-        rows.extend(starts.zip(&self.lens).map(|(start, &len)| Place { start, len }));
+        match self.is_packed(context) {
+            true => pack(&self.lens, &shape, &mut rows),
+            false => {
+                let starts = spread(&self.lens, 0..shape.capacity, shape.entry_words);
+                rows.extend(starts.zip(&self.lens).map(|(start, &len)| Place { start, len }));
+            }
+        }
         rows.push(Place { start: shape.capacity, len: 0 });
         if let Some(medium) = context.rows {
             medium.reserve(index);
@@ -202,11 +216,11 @@ impl<'a> Plan<'a> {
         };
         array.extent.write_head(index, &shape);
         let mut runs = additions.runs().peekable();
-        let mut buffer = Vec::new();
+        let mut filler = Filler { context, old, cleaned: &self.cleaned, buffer: Vec::new() };
         for number in 0..section_count {
             let end = shape.locals(number..number + 1).end;
             let added = std::iter::from_fn(|| runs.next_if(|run| run.0 < end));
-            array.fill_section(context, (number, &mut buffer), old, added, &self.cleaned);
+            filler.fill(&mut array, number, added);
             array.write_header(context.moment, number, 1, vertices);
             array.extent.clear_header(&shape, number, 1 - usize::from(array.sections[number].slot));
         }
@@ -221,68 +235,130 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl Array {
+/// Fills sections of a new array.
+struct Filler<'a> {
+    context: &'a Context<'a>,
+    old: Option<&'a Array>,
+    /// The words of lists that are not just appended to.
+    cleaned: &'a FxHashMap<usize, Vec<u32>>,
+    /// The words of a section.
+    buffer: Vec<u32>,
+}
+
+impl Filler<'_> {
     /// Stores the lists of a section, of which there are rows, and the gaps between them.
-    fn fill_section<'a>(
+    fn fill<'u>(
         &mut self,
-        context: &Context,
-        (number, buffer): (usize, &mut Vec<u32>),
-        old: Option<&Array>,
-        added: impl Iterator<Item = (usize, &'a [Update])>,
-        cleaned: &FxHashMap<usize, Vec<u32>>,
+        array: &mut Array,
+        number: usize,
+        added: impl Iterator<Item = (usize, &'u [Update])>,
     ) {
-        let mut added = added.peekable();
-        let locals = self.shape.locals(number..number + 1);
-        let base = self.rows[locals.start].start;
-        let len = (self.rows[locals.end].start - base) as usize;
-        buffer.clear();
-        buffer.resize(len + COPY_WORDS, 0);
-        let before = old.and_then(|old| old.sections.get(number));
-        let mut section = match before {
+        let locals = array.shape.locals(number..number + 1);
+        let base = array.rows[locals.start].start;
+        let len = (array.rows[locals.end].start - base) as usize;
+        self.buffer.clear();
+        self.buffer.resize(len + COPY_WORDS, 0);
+        let mut section = match self.old.and_then(|old| old.sections.get(number)) {
             Some(&Section { sum, crc, epoch, anchored, sequence, loops, .. }) => {
                 Section { sum, crc, epoch, anchored, sequence, loops, ..Section::default() }
             }
             None => Section::default(),
         };
-        section.sequence = section.sequence.max(context.end_sequence);
-        let first_vertex = self.first_vertex();
-        let plain = old.filter(|old| cleaned.is_empty() && old.is_plain(locals.clone()));
+        section.sequence = section.sequence.max(self.context.end_sequence);
+        let is_plain = |old: &&Array| self.cleaned.is_empty() && old.is_plain(locals.clone());
+        match self.old.filter(is_plain) {
+            Some(old) if array.is_packed(&locals) && old.is_packed(&locals) => {
+                self.copy_packed(old, locals, added, &mut section);
+            }
+            plain => self.copy_lists(array, (locals, plain), added, &mut section),
+        }
+        // Lists with deletions are cleaned.
+        section.tombstones = 0;
+        let start = array.shape.words_range(base..base).start;
+        array.extent.stream(Site::Array, start, &self.buffer[..len]);
+        array.sections[number] = section;
+    }
+
+    /// Copies lists that follow each other, in pieces that end where something is added.
+    fn copy_packed<'u>(
+        &mut self,
+        old: &Array,
+        locals: Range<usize>,
+        added: impl Iterator<Item = (usize, &'u [Update])>,
+        section: &mut Section,
+    ) {
+        let end_of = |local: usize| (old.rows[local].start + old.rows[local].len) as usize;
+        let first_vertex = old.first_vertex();
+        let (mut from, mut to) = (old.rows[locals.start].start as usize, 0);
+        for (local, updates) in added {
+            let end = end_of(local);
+            let new_at = to + end - from;
+            old.lists.copy(from, &mut self.buffer[to..new_at]);
+            (from, to) = (end, new_at + updates.len() * self.context.entry_words);
+            let new = &mut self.buffer[new_at..to];
+            section.count(first_vertex + local as u32, updates);
+            self.context.write_entries(updates, new);
+            section.add_words(local, old.rows[local].len, new);
+        }
+        let copied = end_of(locals.end - 1) - from;
+        old.lists.copy(from, &mut self.buffer[to..to + copied]);
+        section.used = (to + copied) as u32;
+    }
+
+    /// Copies lists one by one; those of the array that is `plain` are nothing but their words.
+    fn copy_lists<'u>(
+        &mut self,
+        array: &Array,
+        (locals, plain): (Range<usize>, Option<&Array>),
+        added: impl Iterator<Item = (usize, &'u [Update])>,
+        section: &mut Section,
+    ) {
+        let mut added = added.peekable();
+        let base = array.rows[locals.start].start;
+        let first_vertex = array.first_vertex();
         let mut is_cleaned = false;
         for local in locals.clone() {
-            let Place { start, len } = self.rows[local];
+            let Place { start, len } = array.rows[local];
             section.used += len;
-            let to = &mut buffer[(start - base) as usize..];
+            let to = &mut self.buffer[(start - base) as usize..];
             let updates = added.next_if(|run| run.0 == local).map_or(&[][..], |run| run.1);
             section.count(first_vertex + local as u32, updates);
-            let (old_len, len) = match plain {
-                Some(old) => (copy_plain(old, local, to), len as usize),
+            let len = len as usize;
+            let old_len = match plain {
+                Some(old) => copy_plain(old, local, to),
                 None => {
-                    let len = len as usize;
-                    if let Some(words) = cleaned.get(&local) {
+                    if let Some(words) = self.cleaned.get(&local) {
                         to[..len].copy_from_slice(words);
                         is_cleaned = true;
                         continue;
                     }
-                    (old.map_or(0, |old| old.copy_list(local, &mut to[..len])), len)
+                    self.old.map_or(0, |old| old.copy_list(local, &mut to[..len]))
                 }
             };
             let new = &mut to[old_len..len];
-            context.write_entries(updates, new);
-            for (place, &word) in (old_len as u32..).zip(&*new) {
-                section.sum = section.sum.wrapping_add(mix(local, place, word));
-            }
+            self.context.write_entries(updates, new);
+            section.add_words(local, old_len as u32, new);
         }
-        section.tombstones = 0;
         if is_cleaned {
             section.sum = locals.fold(0, |sum, local| {
-                let Place { start, len } = self.rows[local];
-                let words = &buffer[(start - base) as usize..][..len as usize];
+                let Place { start, len } = array.rows[local];
+                let words = &self.buffer[(start - base) as usize..][..len as usize];
                 sum_of(sum, local, words.iter().copied())
             });
         }
-        let start = self.shape.words_range(base..base).start;
-        self.extent.stream(Site::Array, start, &buffer[..len]);
-        self.sections[number] = section;
+    }
+}
+
+/// Puts lists one after the other, a section's gaps behind its last list.
+fn pack(lens: &[u32], shape: &Shape, rows: &mut Vec<Place>) {
+    let of_sections = lens.chunks(shape.section_vertices as usize);
+    let sums: Vec<u32> = of_sections.clone().map(|lens| lens.iter().sum()).collect();
+    let starts = spread(&sums, 0..shape.capacity, shape.entry_words);
+    for (lens, mut start) in of_sections.zip(starts) {
+        for &len in lens {
+            rows.push(Place { start, len });
+            start += len;
+        }
     }
 }
 

@@ -65,7 +65,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
 pub use self::anchor::{Checkpoint, RING_OFFSET};
 use self::line::Lines;
-use self::record::{HEADER_WORDS, Header, LINE_WORDS, encode_body, encode_commit, record_bytes};
+use self::record::{HEADER_WORDS, Header, LINE_WORDS, encode_commit, encode_weights, record_bytes};
 pub use self::record::{LINE_BYTES, Record};
 pub use self::room::Lists;
 use self::room::kept_for_deletions;
@@ -424,8 +424,9 @@ impl EdgeLog {
     /// `NoSpace` if the ring could still grow but the medium is full; nothing has changed then.
     pub fn append(&self, batch: &Batch, is_alone: bool) -> Result<Appended> {
         debug_assert_eq!(batch.is_weighted(), self.weighted);
-        let body = encode_body(batch);
-        let body_crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&body));
+        let body = [batch.updates(), &encode_weights(batch)];
+        let crc_of = |crc, words: &&[u32]| crc32c::crc32c_append(crc, bytemuck::cast_slice(words));
+        let body_crc = body.iter().fold(self.salt, crc_of);
         let Some(reserved) = self.reserve(batch, is_alone)? else { return Ok(Appended::Full) };
         let Reserved { record, header, anchor, head, untaken } = reserved;
         let position = record.start();
@@ -433,8 +434,12 @@ impl EdgeLog {
         let header = header.encode(self.salt, position);
         let commit = encode_commit(body_crc, &header, record.end_sequence());
         self.store(&anchor, position, &header);
-        self.store(&anchor, record.position, &body);
-        self.store(&anchor, record.position + 4 * body.len() as u64, &commit);
+        let mut end = record.position;
+        for words in body {
+            self.store(&anchor, end, words);
+            end += 4 * words.len() as u64;
+        }
+        self.store(&anchor, end, &commit);
         storing.is_stored = true;
         Ok(Appended::At { position: head, untaken })
     }

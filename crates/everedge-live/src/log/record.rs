@@ -100,15 +100,14 @@ impl Record {
     }
 }
 
-/// Returns updates and weights as they lie in a record, up to where its end begins.
-pub(super) fn encode_body(batch: &Batch) -> Vec<u32> {
+/// Returns what lies between the updates of a batch and the end of its record: weights, then zeros.
+pub(super) fn encode_weights(batch: &Batch) -> Vec<u32> {
     let bytes = record_bytes(batch.len() as u64, batch.is_weighted());
-    let len = (bytes / 4) as usize - HEADER_WORDS - COMMIT_WORDS;
-    let mut body = Vec::with_capacity(len);
-    body.extend_from_slice(batch.updates());
-    body.extend(batch.weights().iter().map(|weight| weight.to_bits()));
-    body.resize(len, 0);
-    body
+    let len = (bytes / 4) as usize - HEADER_WORDS - batch.updates().len() - COMMIT_WORDS;
+    let mut words = Vec::with_capacity(len);
+    words.extend(batch.weights().iter().map(|weight| weight.to_bits()));
+    words.resize(len, 0);
+    words
 }
 
 /// What stands before the updates of a batch.
