@@ -389,7 +389,7 @@ impl Stream {
 }
 
 #[test]
-pub(crate) fn edges_of_a_pipe_are_acknowledged_while_it_is_open() {
+fn edges_of_a_pipe_are_acknowledged_while_it_is_open() {
     let home = Home::new();
     let mut stream = Stream::start(&home.graph(), &["--flush-every", "0.2"]);
     let start = Instant::now();
