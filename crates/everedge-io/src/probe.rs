@@ -195,7 +195,7 @@ fn two_records(head: &[u8], is_dimacs: bool) -> Option<usize> {
         if is_comment && !is_open {
             continue;
         }
-        is_open ^= has_open_quote(text);
+        is_open = ends_in_quotes(text, is_open);
         count += u32::from(!is_open);
         if count == 2 {
             return Some(place.end);
@@ -204,10 +204,24 @@ fn two_records(head: &[u8], is_dimacs: bool) -> Option<usize> {
     None
 }
 
-/// Returns whether a field in quotes starts on a line of a table, or ends on it, that is not whole on it.
-fn has_open_quote(line: &[u8]) -> bool {
-    let is_odd = memchr::memchr_iter(b'"', line).count() % 2 == 1;
-    is_odd && !line.starts_with(b"{")
+/// Returns whether a line of a table ends within a field in quotes; `is_open` says whether it starts
+/// within one. A quote starts such a field only where a field starts.
+fn ends_in_quotes(line: &[u8], mut is_open: bool) -> bool {
+    if line.starts_with(b"{") && !is_open {
+        return false;
+    }
+    // A doubled quote inside closes the field and opens it again.
+    let mut closed_at = None;
+    for at in memchr::memchr_iter(b'"', line) {
+        let starts_field = at == 0 || DELIMITERS.contains(&line[at - 1]);
+        if is_open {
+            closed_at = Some(at);
+            is_open = false;
+        } else {
+            is_open = starts_field || (at > 0 && closed_at == Some(at - 1));
+        }
+    }
+    is_open
 }
 
 /// Refuses what is compressed in a way that `decompress` does not know, or twice.
