@@ -440,20 +440,22 @@ fn lines_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Gu
     })
 }
 
-/// Adds what attributes after the ids say: weights, if the first edge has one.
+/// Adds what attributes after the ids say: weights, if any edge has one.
 fn with_attributes(mut guess: Guess, text: &[u8]) -> Guess {
     let attributes = |line| {
         let start = attributes::start_in(line)?;
         attributes::parse(&line[start..]).ok()
     };
     let mut lines = lines_of(text).filter_map(|(_, line)| attributes(line)).peekable();
-    let Some(first) = lines.peek() else { return guess };
-    guess.weighted = Some(first.iter().any(|(name, _)| name == attributes::WEIGHT));
+    if lines.peek().is_none() {
+        return guess;
+    }
     let mut names: Vec<String> = lines.flatten().map(|(name, _)| name).collect();
     names.sort_unstable();
     names.dedup();
     let has_weights = names.iter().any(|name| name == attributes::WEIGHT);
     names.retain(|name| name != attributes::WEIGHT);
+    guess.weighted = Some(has_weights);
     guess.attributes_left_out = names;
     guess.columns.truncate(2);
     guess.weight = has_weights.then_some(2);

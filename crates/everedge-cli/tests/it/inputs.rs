@@ -145,6 +145,9 @@ const CASES: &[(&str, &str, &[&str], Outcome)] = &[
     ("a.csv", "src,dst,timestamp\n1,2,64\n", &["--weighted"], Err("--weight")),
     ("a.csv", "src,dst,timestamp\n1,2,64\n", &["--weight", "timestamp"], Ok(&["1 2 64"])),
     ("a.txt", "1 2\n", &["--weighted"], Err("--weight")),
+    ("a.txt", "1 2 {}\n2 3 {'weight': 5.0}\n", &[], Err("line 1: the weight is null")),
+    ("a.txt", "1 2 {}\n2 3 {'weight': 5.0}\n", &["--skip-nulls"], Ok(&["2 3 5"])),
+    ("a.txt", "1 2 {}\n2 3 {'weight': 5.0}\n", &["--unweighted"], Ok(&["1 2", "2 3"])),
 ];
 
 #[test]
