@@ -168,6 +168,12 @@ impl<R: Read> Archive<R> {
         }
     }
 
+    /// Starts the file of the header that was read.
+    fn enter(&mut self, size: u64) {
+        self.left = size;
+        self.padding = (BLOCK_BYTES as u64 - size % BLOCK_BYTES as u64) % BLOCK_BYTES as u64;
+    }
+
     /// Reads the name that the current file is, if it is one.
     fn read_meta(&mut self) -> Result<()> {
         let Some((kind, mut bytes)) = self.meta.take() else { return Ok(()) };
@@ -191,13 +197,13 @@ impl<R: Read> Archive<R> {
                 b"size" => self.long_size = Some(text(value).parse().map_err(|_| no_length())?),
                 _ => {}
             }
+            self.is_sparse |= attribute.key_bytes().starts_with(b"GNU.sparse.");
         }
         Ok(())
     }
 
     /// Reads over what is left of the current file and its last block.
     fn skip(&mut self) -> Result<()> {
-            self.is_sparse |= attribute.key_bytes().starts_with(b"GNU.sparse.");
         let mut buffer = [0; 1 << 13];
         while self.left + self.padding > 0 {
             let wanted =
@@ -258,12 +264,6 @@ fn parse_header(block: &[u8]) -> Result<Header> {
     Ok(header)
 }
 
-fn damaged(what: &str) -> Error {
-    let what = format!("this is no whole tar archive: {what}");
-    Error::Syntax { place: Place::Whole, what, hint: Some("is the file complete?") }
-}
-
-/// The one graph of an archive that comes through a pipe, which cannot be looked through before it is
 fn no_length() -> Error {
     damaged("a length is no number")
 }
@@ -274,6 +274,12 @@ fn sparse(name: &str) -> Error {
     Error::Syntax { place: Place::Whole, what, hint }
 }
 
+fn damaged(what: &str) -> Error {
+    let what = format!("this is no whole tar archive: {what}");
+    Error::Syntax { place: Place::Whole, what, hint: Some("is the file complete?") }
+}
+
+/// The one graph of an archive that comes through a pipe, which cannot be looked through before it is
 /// read.
 ///
 /// # Errors
@@ -335,12 +341,24 @@ const NAME_THE_FILE: &str = "from a pipe one is read: write the archive to a fil
 
 /// Lists the first of those names that are chosen, if there are some.
 fn list(names: &[String], are_chosen: &[bool]) -> Option<String> {
-    const NAMES_SHOWN: usize = 5;
     let chosen = names.iter().zip(are_chosen).filter(|(_, is)| **is).map(|(name, _)| name.as_str());
     let chosen: Vec<&str> = chosen.collect();
-    let shown = &chosen[..chosen.len().min(NAMES_SHOWN)];
-    let more = if chosen.len() > NAMES_SHOWN { ", …" } else { "" };
-    (!chosen.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
+    (!chosen.is_empty()).then(|| first_of(&chosen))
+}
+
+/// Lists the first of some names, and says how many more there are.
+///
+/// # Example
+/// ```
+/// assert_eq!(everedge_io::first_of(&["a", "b", "c", "d", "e", "f"]), "a, b, c, d, e and 1 more");
+/// ```
+pub fn first_of<T: AsRef<str>>(names: &[T]) -> String {
+    const NAMES_SHOWN: usize = 5;
+    let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(AsRef::as_ref).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 impl<R: Read> Read for OnlyGraph<R> {

@@ -132,7 +132,7 @@ impl Guess {
 pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
     let format = match choices.format {
         Some(format) => format,
-        None => format_of(&extension(name), head, choices)?,
+        None => format_of(&ending_of(name), head, choices)?,
     };
     if format != Format::Binary {
         refuse_archives(head)?;
@@ -168,7 +168,7 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
 /// ```
 pub fn decisive_len(name: &str, head: &[u8], choices: &InputChoices) -> Option<usize> {
     const PAIR_BYTES: usize = 8;
-    let format = choices.format.or_else(|| Format::from_ending(&extension(name)));
+    let format = choices.format.or_else(|| Format::from_ending(&ending_of(name)));
     let looks_like_arrow = head.starts_with(FILE_MAGIC) || head.starts_with(&CONTINUATION);
     let is_enough = match format {
         Some(Format::Binary) => head.len() >= PAIR_BYTES,
@@ -256,8 +256,8 @@ fn check_choices(format: Format, choices: &InputChoices) -> Result<()> {
     Err(Error::Unsupported { format, what })
 }
 
-/// Returns the extension of a name in lower case, that of a compression taken off.
-fn extension(name: &str) -> String {
+/// Returns the ending of a name in lower case, that of a compression taken off.
+pub fn ending_of(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let (_, stem) = Compression::of_name(&name);
     stem.rsplit_once('.').map_or("", |(_, extension)| extension).to_owned()

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::{
     Choices, Chosen, Column, Graph, IdChoice, IngestOptions, IngestReport, InputChoices, Progress,
-    SkippedFile, Target, delimiter,
+    SkippedFile, Target, delimiter, first_of,
 };
 use indicatif::ProgressBar;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -192,14 +192,10 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
 
 /// Says which files of directories were not taken in, and why; nothing if all were.
 fn skipped_in_words(report: &IngestReport) -> Option<String> {
-    const FILES_SHOWN: usize = 5;
-    let files = &report.skipped_files;
     let say = |skipped: &SkippedFile| format!("`{}` ({})", skipped.file.display(), skipped.why);
-    let shown: Vec<String> = files.iter().take(FILES_SHOWN).map(say).collect();
-    let more = files.len().saturating_sub(FILES_SHOWN);
-    let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
+    let files: Vec<String> = report.skipped_files.iter().map(say).collect();
     (!files.is_empty())
-        .then(|| format!("skipped: {}{more}; name a file itself to take it in", shown.join(", ")))
+        .then(|| format!("skipped: {}; name a file itself to take it in", first_of(&files)))
 }
 
 /// Lets Ctrl-C end the ingest between two batches; the second one ends the process.
