@@ -25,8 +25,9 @@ use crate::output::{Output, bytes, count, seconds};
 /// Creates GRAPH if there is none. Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market,
 /// DIMACS, METIS, Graphalytics .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain,
 /// .gz, .zst, .bz2 or .xz, told apart by name and content. A directory or a .tar stands for the files
-/// in it, `-` for standard input. What was guessed, and what of an archive was not taken, is said on
-/// standard error.
+/// in it whose names end as those of a format do, and for parts such as part-00000; an .e brings the .v
+/// beside it along; `-` stands for standard input. What was guessed, and which files of a directory or an
+/// archive were not taken, is said on standard error.
 ///
 /// A mistake in a file of up to 4 million edges leaves the graph as it was. Of a pipe, the first two
 /// records decide how it is read; then batches are acknowledged as they come, and Ctrl-C keeps them.
