@@ -74,8 +74,11 @@ pub struct Verification {
     pub ok: bool,
     /// How many statements were checked.
     pub checks: u64,
-    /// What is wrong: what, where, expected and found.
+    /// What is wrong: what, where, expected and found. After a thousand of them, the last says how many
+    /// more there are.
     pub problems: Vec<String>,
+    /// How many things are wrong.
+    pub problem_count: u64,
 }
 
 impl Verification {
@@ -85,7 +88,9 @@ impl Verification {
     /// The error, if it is another.
     pub fn of_damage(error: Error) -> Result<Self> {
         match error.damage() {
-            Some(problem) => Ok(Self { ok: false, checks: 1, problems: vec![problem] }),
+            Some(problem) => {
+                Ok(Self { ok: false, checks: 1, problems: vec![problem], problem_count: 1 })
+            }
             None => Err(error),
         }
     }
@@ -357,10 +362,11 @@ impl Graph {
             Ok(found) => {
                 let (ok, checks) = (found.problems.is_empty(), found.checks);
                 let problems = found.problems.into_iter().map(without_advice).collect();
-                Ok(Verification { ok, checks, problems })
+                Ok(Verification { ok, checks, problems, problem_count })
             }
             Err(error) => Verification::of_damage(error),
         }
+                let problem_count = found.problem_count();
     }
 
     /// Returns what was fixed at creation.
