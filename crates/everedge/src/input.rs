@@ -195,7 +195,10 @@ impl Opened {
                     Err(error) => return Err(at(error)),
                 }
             };
-            rest = Box::new(graph);
+            // It may be compressed, and what decompresses it must not be interrupted by pauses.
+            let graph = Patient { input: graph, stop: Arc::clone(&ingest.stop) };
+            let stream = Stream::start(name.clone(), move || Ok(graph), ingest.pause());
+            rest = Box::new(stream.map_err(|e| at(e.into()))?);
             (head, pauses) = read_head(&mut rest, &ingest.stop, |head| decides(&name, head))
                 .map_err(|e| at(e.into()))?;
         }
@@ -514,6 +517,24 @@ struct Counted {
 }
 
 impl Read for Counted {
+/// An input that pauses, read without its pauses until the ingest is to end.
+struct Patient<R> {
+    input: R,
+    stop: Arc<AtomicBool>,
+}
+
+impl<R: Read> Read for Patient<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.input.read(buffer) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::WouldBlock && !self.stop.load(Relaxed) => {}
+                other => return other,
+            }
+        }
+    }
+}
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(buffer)?;
         self.bytes_read.fetch_add(count as u64, Relaxed);
