@@ -7,9 +7,9 @@ use everedge_io::{Format, Guess, IdChoice};
 use everedge_live::IdKind;
 use everedge_medium::{MediumKind, Volume};
 
-use crate::files::{Source, Sources, expand};
+use crate::files::{Sources, expand};
 use crate::guessed::Guessed;
-use crate::input::{Inputs, STDIN};
+use crate::input::{Inputs, STDIN, of_vertices};
 use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
 
 /// What the caller of [`Graph::open_or_create`] leaves to the first files, and what not.
@@ -114,9 +114,9 @@ impl Graph {
         }
         let (mut inputs, mut guesses) = (Inputs::new(ingest), Vec::new());
         for source in &sources.files {
-            guesses.push(inputs.guess(source)?);
-            if let Some(path) = &source.vertices {
-                guesses.push(inputs.guess(&Source::new(path.clone(), source.given))?);
+            guesses.push(inputs.guess(source, &ingest.input)?);
+            if let Some(vertices) = source.beside() {
+                guesses.push(inputs.guess(&vertices, &of_vertices(&ingest.input))?);
             }
         }
         let options = suggested(options, choices, &guesses, ingest);

@@ -36,6 +36,11 @@ impl Source {
         Self { path, member: None, vertices: None, given }
     }
 
+    /// Returns the file of its vertices, if it has one beside it.
+    pub(crate) fn beside(&self) -> Option<Self> {
+        self.vertices.clone().map(|path| Self::new(path, self.given))
+    }
+
     /// Returns the path as messages show it.
     pub(crate) fn shown(&self) -> PathBuf {
         match &self.member {

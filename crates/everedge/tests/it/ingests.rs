@@ -121,6 +121,10 @@ fn what_a_failed_call_has_read_of_a_pipe_is_not_lost() {
         Graph::ingest_into(&target(&below), std::slice::from_ref(&pipe), &right, &mut |_| true)
             .is_err()
     );
+    // A graph that keeps weights takes no columns without.
+    let keeps_weights = in_memory(GraphOptions { weighted: true, ..GraphOptions::default() });
+    let error = take(&keeps_weights, &pipe, &right);
+    assert!(matches!(error, Err(Error::InvalidInput { .. })), "{error:?}");
     let text = InputChoices { ids: IdChoice::Text, ..InputChoices::default() };
     let text = IngestOptions { input: text, ..IngestOptions::default() };
     let report = Graph::ingest_into(&target(&path), &[pipe], &text, &mut |_| true).unwrap();
