@@ -102,6 +102,10 @@ pub struct Archive<R> {
     padding: u64,
     /// A name that stands before the header to which it belongs.
     long_name: Option<String>,
+    /// A length that stands there, which counts in place of the header's own.
+    long_size: Option<u64>,
+    /// Whether something there says that the file is sparse.
+    is_sparse: bool,
     /// The name being read, if the current file is one.
     meta: Option<(EntryType, Vec<u8>)>,
     at_end: bool,
@@ -116,6 +120,8 @@ impl<R: Read> Archive<R> {
             left: 0,
             padding: 0,
             long_name: None,
+            long_size: None,
+            is_sparse: false,
             meta: None,
             at_end: false,
         }
@@ -124,7 +130,8 @@ impl<R: Read> Archive<R> {
     /// Goes to the next ordinary file; returns its name, none at the end.
     ///
     /// # Errors
-    /// [`Error::Syntax`] if the archive is damaged; [`Error::Io`].
+    /// [`Error::Syntax`] if the archive is damaged, or the file is sparse: what its holes are is not read;
+    /// [`Error::Io`].
     #[expect(clippy::should_implement_trait, reason = "it is read between two calls")]
     pub fn next(&mut self) -> Result<Option<String>> {
         loop {
@@ -138,23 +145,33 @@ impl<R: Read> Archive<R> {
             }
             let header = parse_header(&self.header)?;
             self.header.clear();
-            self.left = header.entry_size().map_err(|_| damaged("a length is no number"))?;
-            self.padding = self.left.next_multiple_of(BLOCK_BYTES as u64) - self.left;
-            match header.entry_type() {
-                kind @ (EntryType::GNULongName | EntryType::XHeader) => {
-                    if self.left > NAME_BYTES_MAX {
-                        return Err(damaged("a name is too long"));
-                    }
-                    self.meta = Some((kind, Vec::new()));
+            let kind = header.entry_type();
+            if matches!(kind, EntryType::GNULongName | EntryType::XHeader) {
+                self.enter(header.entry_size().map_err(|_| no_length())?);
+                if self.left > NAME_BYTES_MAX {
+                    return Err(damaged("a name is too long"));
                 }
-                EntryType::Regular | EntryType::Continuous => {
-                    let own = || String::from_utf8_lossy(&header.path_bytes()).into_owned();
-                    return Ok(Some(self.long_name.take().unwrap_or_else(own)));
-                }
-                // Its name is its own.
-                _ => self.long_name = None,
+                self.meta = Some((kind, Vec::new()));
+                continue;
+            }
+            // What stood before it is about this file and no other.
+            let (name, size) = (self.long_name.take(), self.long_size.take());
+            let is_sparse = std::mem::take(&mut self.is_sparse) || kind == EntryType::GNUSparse;
+            let own = || String::from_utf8_lossy(&header.path_bytes()).into_owned();
+            if is_sparse {
+                return Err(sparse(&name.unwrap_or_else(own)));
+            }
+            self.enter(size.map_or_else(|| header.entry_size().map_err(|_| no_length()), Ok)?);
+            if matches!(kind, EntryType::Regular | EntryType::Continuous) {
+                return Ok(Some(name.unwrap_or_else(own)));
             }
         }
+    }
+
+    /// Starts the file of the header that was read.
+    fn enter(&mut self, size: u64) {
+        self.left = size;
+        self.padding = (BLOCK_BYTES as u64 - size % BLOCK_BYTES as u64) % BLOCK_BYTES as u64;
     }
 
     /// Reads the name that the current file is, if it is one.
@@ -172,9 +189,15 @@ impl<R: Read> Archive<R> {
         }
         for attribute in PaxExtensions::new(&bytes) {
             let attribute = attribute.map_err(|_| damaged("an attribute is no line"))?;
-            if attribute.key_bytes() == b"path" {
-                self.long_name = Some(text(attribute.value_bytes()));
+            let value = attribute.value_bytes();
+            match attribute.key_bytes() {
+                // Of a sparse file the path is that of a part.
+                b"path" if !self.is_sparse => self.long_name = Some(text(value)),
+                b"GNU.sparse.name" => self.long_name = Some(text(value)),
+                b"size" => self.long_size = Some(text(value).parse().map_err(|_| no_length())?),
+                _ => {}
             }
+            self.is_sparse |= attribute.key_bytes().starts_with(b"GNU.sparse.");
         }
         Ok(())
     }
@@ -239,6 +262,16 @@ fn parse_header(block: &[u8]) -> Result<Header> {
         return Err(damaged("the checksum of a header is wrong"));
     }
     Ok(header)
+}
+
+fn no_length() -> Error {
+    damaged("a length is no number")
+}
+
+fn sparse(name: &str) -> Error {
+    let what = format!("{name} in this archive is stored as a sparse file, which is not read");
+    let hint = Some("write the archive without --sparse, or extract it");
+    Error::Syntax { place: Place::Whole, what, hint }
 }
 
 fn damaged(what: &str) -> Error {
@@ -308,12 +341,24 @@ const NAME_THE_FILE: &str = "from a pipe one is read: write the archive to a fil
 
 /// Lists the first of those names that are chosen, if there are some.
 fn list(names: &[String], are_chosen: &[bool]) -> Option<String> {
-    const NAMES_SHOWN: usize = 5;
     let chosen = names.iter().zip(are_chosen).filter(|(_, is)| **is).map(|(name, _)| name.as_str());
     let chosen: Vec<&str> = chosen.collect();
-    let shown = &chosen[..chosen.len().min(NAMES_SHOWN)];
-    let more = if chosen.len() > NAMES_SHOWN { ", …" } else { "" };
-    (!chosen.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
+    (!chosen.is_empty()).then(|| first_of(&chosen))
+}
+
+/// Lists the first of some names, and says how many more there are.
+///
+/// # Example
+/// ```
+/// assert_eq!(everedge_io::first_of(&["a", "b", "c", "d", "e", "f"]), "a, b, c, d, e and 1 more");
+/// ```
+pub fn first_of<T: AsRef<str>>(names: &[T]) -> String {
+    const NAMES_SHOWN: usize = 5;
+    let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(AsRef::as_ref).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 impl<R: Read> Read for OnlyGraph<R> {

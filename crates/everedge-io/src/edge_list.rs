@@ -18,7 +18,7 @@
 
 use crate::attributes;
 use crate::error::Fault;
-use crate::lines::{Lines, Picked, check_slashes, fields_of, lines_of};
+use crate::lines::{Lines, Picked, check_returns, check_slashes, fields_of, lines_of};
 use crate::names::find_pair;
 use crate::read::{Declared, Opened};
 use crate::rules::Rules;
@@ -90,12 +90,7 @@ fn comment_fields(line: &[u8]) -> Vec<String> {
 /// Refuses a text whose lines end with carriage returns alone: as blanks they would join lines.
 fn refuse_lone_returns(head: &[u8]) -> Result<(), Fault> {
     for (place, line) in lines_of(head) {
-        let line = line.trim_ascii_end();
-        if let Some(at) = memchr::memchr(b'\r', line) {
-            let what = "a carriage return stands alone: it does not end a line here";
-            let hint = "make the line ends line feeds: tr '\\r' '\\n'";
-            return Err(Fault::new(place.start + at, what).hint(hint));
-        }
+        check_returns(line).map_err(|fault| fault.after(place.start))?;
     }
     Ok(())
 }

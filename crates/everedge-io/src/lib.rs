@@ -34,7 +34,7 @@ mod rules;
 mod survey;
 mod write;
 
-pub use archive::{Archive, OnlyGraph, graphs_of, is_graph_name, is_tar};
+pub use archive::{Archive, OnlyGraph, first_of, graphs_of, is_graph_name, is_tar};
 pub use arrow::probe_arrow;
 pub use columns::GuessedColumn;
 pub use compression::{Compress, Compression, Decompress, compress, decompress, decompress_file};
@@ -44,7 +44,7 @@ pub use graphalytics::{read_vertices, write_vertices};
 pub use ids::{IdKind, Ids, TextIds};
 pub use options::{Column, Columns, Format, IdChoice, InputChoices, ReadOptions, delimiter};
 pub use parquet::{probe_parquet, read_parquet};
-pub use probe::{Guess, HEAD_BYTES, decisive_len, probe};
+pub use probe::{Guess, HEAD_BYTES, decisive_len, ending_of, probe};
 pub use read::{Chunk, ReadSummary, read_edges};
 pub use rules::{exact_integer_weights, exact_weights};
 pub use survey::is_dense;

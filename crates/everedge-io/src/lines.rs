@@ -65,7 +65,7 @@ impl Grammar for Lines {
             at = skip_blanks(block, at);
             at = match block[at] {
                 b'\n' => at + 1,
-                first if self.comments.contains(&first) => line_end(block, at),
+                first if self.comments.contains(&first) => skip_comment(block, at)?,
                 b'/' => self.parse_slash(block, at, &mut edges)?,
                 _ => self.parse_or_skip(block, at, &mut edges)?,
             };
@@ -136,7 +136,7 @@ impl Lines {
             at = skip_blanks(block, at + field.len());
         }
         if !self.columns.contains(&columns) {
-            return Err(self.wrong_columns(at, columns));
+            return Err(self.wrong_columns(block, at, columns));
         }
         Ok(at + 1)
     }
@@ -207,7 +207,7 @@ impl Lines {
             at = skip_blanks(block, at + field.len());
         }
         if !self.columns.contains(&columns) {
-            return Err(self.wrong_columns(at, columns));
+            return Err(self.wrong_columns(block, at, columns));
         }
         Ok(at + 1)
     }
@@ -228,10 +228,14 @@ impl Lines {
         Ok(end)
     }
 
+    /// Says what is wrong with the columns of the line that ends at `at`.
     #[cold]
-    fn wrong_columns(&self, at: usize, columns: usize) -> Fault {
+    fn wrong_columns(&self, block: &[u8], at: usize, columns: usize) -> Fault {
         let (least, most) = (*self.columns.start(), *self.columns.end());
-        if columns > most {
+        let start = memchr::memrchr(b'\n', &block[..at]).map_or(0, |end| end + 1);
+        if let Err(fault) = check_returns(&block[start..at]) {
+            fault.after(start)
+        } else if columns > most {
             Fault::new(at, format!("expected {most} columns, found {columns}"))
         } else if self.weighted {
             Fault::new(at, "there is no weight").hint("the graph keeps one for each edge")
@@ -258,6 +262,22 @@ pub(crate) fn check_slashes(line: &[u8], rules: Rules) -> Result<(), Fault> {
     let what =
         format!("the line starts with // as a comment does: {}", quote(line.trim_ascii_end()));
     Err(Fault::new(0, what).hint("start comments with #, or take it for ids with --ids text"))
+}
+
+/// Refuses a line with a carriage return that does not end it: as a blank it would join two lines.
+pub(crate) fn check_returns(line: &[u8]) -> Result<(), Fault> {
+    memchr::memchr(b'\r', line.trim_ascii_end()).map_or(Ok(()), |at| {
+        let what = "a carriage return stands alone: it does not end a line here";
+        let hint = "make the line ends line feeds: tr '\\r' '\\n'";
+        Err(Fault::new(at, what).hint(hint))
+    })
+}
+
+/// Skips a comment, which must be one line; returns where the next one starts.
+fn skip_comment(block: &[u8], at: usize) -> Result<usize, Fault> {
+    let end = line_end(block, at);
+    check_returns(&block[at..end]).map_err(|fault| fault.after(at))?;
+    Ok(end)
 }
 
 /// Skips the first field, which must be `prefix`, and the blanks after it.

@@ -132,7 +132,7 @@ impl Guess {
 pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
     let format = match choices.format {
         Some(format) => format,
-        None => format_of(&extension(name), head, choices)?,
+        None => format_of(&ending_of(name), head, choices)?,
     };
     if format != Format::Binary {
         refuse_archives(head)?;
@@ -168,7 +168,7 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
 /// ```
 pub fn decisive_len(name: &str, head: &[u8], choices: &InputChoices) -> Option<usize> {
     const PAIR_BYTES: usize = 8;
-    let format = choices.format.or_else(|| Format::from_ending(&extension(name)));
+    let format = choices.format.or_else(|| Format::from_ending(&ending_of(name)));
     let looks_like_arrow = head.starts_with(FILE_MAGIC) || head.starts_with(&CONTINUATION);
     let is_enough = match format {
         Some(Format::Binary) => head.len() >= PAIR_BYTES,
@@ -195,7 +195,7 @@ fn two_records(head: &[u8], is_dimacs: bool) -> Option<usize> {
         if is_comment && !is_open {
             continue;
         }
-        is_open ^= has_open_quote(text);
+        is_open = ends_in_quotes(text, is_open);
         count += u32::from(!is_open);
         if count == 2 {
             return Some(place.end);
@@ -204,10 +204,24 @@ fn two_records(head: &[u8], is_dimacs: bool) -> Option<usize> {
     None
 }
 
-/// Returns whether a field in quotes starts on a line of a table, or ends on it, that is not whole on it.
-fn has_open_quote(line: &[u8]) -> bool {
-    let is_odd = memchr::memchr_iter(b'"', line).count() % 2 == 1;
-    is_odd && !line.starts_with(b"{")
+/// Returns whether a line of a table ends within a field in quotes; `is_open` says whether it starts
+/// within one. A quote starts such a field only where a field starts.
+fn ends_in_quotes(line: &[u8], mut is_open: bool) -> bool {
+    if line.starts_with(b"{") && !is_open {
+        return false;
+    }
+    // A doubled quote inside closes the field and opens it again.
+    let mut closed_at = None;
+    for at in memchr::memchr_iter(b'"', line) {
+        let starts_field = at == 0 || DELIMITERS.contains(&line[at - 1]);
+        if is_open {
+            closed_at = Some(at);
+            is_open = false;
+        } else {
+            is_open = starts_field || (at > 0 && closed_at == Some(at - 1));
+        }
+    }
+    is_open
 }
 
 /// Refuses what is compressed in a way that `decompress` does not know, or twice.
@@ -242,8 +256,8 @@ fn check_choices(format: Format, choices: &InputChoices) -> Result<()> {
     Err(Error::Unsupported { format, what })
 }
 
-/// Returns the extension of a name in lower case, that of a compression taken off.
-fn extension(name: &str) -> String {
+/// Returns the ending of a name in lower case, that of a compression taken off.
+pub fn ending_of(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let (_, stem) = Compression::of_name(&name);
     stem.rsplit_once('.').map_or("", |(_, extension)| extension).to_owned()
@@ -426,20 +440,22 @@ fn lines_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Gu
     })
 }
 
-/// Adds what attributes after the ids say: weights, if the first edge has one.
+/// Adds what attributes after the ids say: weights, if any edge has one.
 fn with_attributes(mut guess: Guess, text: &[u8]) -> Guess {
     let attributes = |line| {
         let start = attributes::start_in(line)?;
         attributes::parse(&line[start..]).ok()
     };
     let mut lines = lines_of(text).filter_map(|(_, line)| attributes(line)).peekable();
-    let Some(first) = lines.peek() else { return guess };
-    guess.weighted = Some(first.iter().any(|(name, _)| name == attributes::WEIGHT));
+    if lines.peek().is_none() {
+        return guess;
+    }
     let mut names: Vec<String> = lines.flatten().map(|(name, _)| name).collect();
     names.sort_unstable();
     names.dedup();
     let has_weights = names.iter().any(|name| name == attributes::WEIGHT);
     names.retain(|name| name != attributes::WEIGHT);
+    guess.weighted = Some(has_weights);
     guess.attributes_left_out = names;
     guess.columns.truncate(2);
     guess.weight = has_weights.then_some(2);

@@ -32,7 +32,8 @@ impl Verification {
         }
         self.problems.truncate(PROBLEMS_MAX);
         self.unnamed += 1;
-        self.problems.push(format!("{} problems more", self.unnamed));
+        let word = if self.unnamed == 1 { "problem" } else { "problems" };
+        self.problems.push(format!("{} more {word}", self.unnamed));
     }
 
     /// Notes the outcome of reading a piece.
@@ -116,4 +117,72 @@ fn verify_mirror(view: &impl GraphView, report: &mut Verification) {
 
 fn mix(v: VertexId) -> u64 {
     (u64::from(v) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vertex 0 with a neighbor that is no vertex.
+    struct Dangling;
+
+    impl GraphView for Dangling {
+        fn vertex_bound(&self) -> u32 {
+            2
+        }
+
+        fn vertex_count(&self) -> u32 {
+            1
+        }
+
+        fn is_vertex(&self, v: VertexId) -> bool {
+            v == 0
+        }
+
+        fn edge_count(&self) -> u64 {
+            1
+        }
+
+        fn is_directed(&self) -> bool {
+            true
+        }
+
+        fn out_degree(&self, v: VertexId) -> u32 {
+            u32::from(v == 0)
+        }
+
+        fn in_degree(&self, v: VertexId) -> u32 {
+            u32::from(v == 1)
+        }
+
+        fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+            (v == 0).then_some(1).into_iter()
+        }
+
+        fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+            (v == 1).then_some(0).into_iter()
+        }
+    }
+
+    #[test]
+    fn ends_that_are_no_vertices_are_problems() {
+        let mut report = Verification::default();
+        verify_view(&Dangling, &mut report);
+        assert_eq!(
+            report.problems,
+            ["vertex 0 has neighbor 1, no vertex", "id 1 has 1 neighbors and is no vertex"]
+        );
+    }
+
+    #[test]
+    fn problems_beyond_a_thousand_are_counted() {
+        let mut report = Verification::default();
+        for number in 0..1001 {
+            report.check(false, || number.to_string());
+        }
+        assert_eq!(report.problems.last().unwrap(), "1 more problem");
+        report.check(false, String::new);
+        assert_eq!(report.problems.last().unwrap(), "2 more problems");
+        assert_eq!((report.problems.len(), report.problem_count()), (1001, 1002));
+    }
 }

@@ -63,9 +63,16 @@ impl Graph {
         let create = |_: Tell<'_>| {
             everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest)
         };
+        let had_directory = path.exists();
         let (graph, raised) = ingest_until_signal(py, &ingest.stop, None, create);
-        raised.map_or(Ok(()), Err)?;
-        graph.map(Self::from).map_err(exception)
+        match (graph, raised) {
+            (graph, None) => graph.map(Self::from).map_err(exception),
+            (graph, Some(raised)) => {
+                // What raised counts more than what is wrong with a graph that nobody gets.
+                let _ = py.detach(|| graph.and_then(|graph| graph.close_new(&path, had_directory)));
+                Err(raised)
+            }
+        }
     }
 
     /// Refuses what was chosen if the graph was made otherwise.
@@ -83,12 +90,6 @@ impl Graph {
     #[staticmethod]
     fn open_read_only(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| everedge::Graph::open_read_only(&path)).map(Self::from).map_err(exception)
-    }
-
-    /// Removes a graph that nobody has open.
-    #[staticmethod]
-    fn remove(py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| everedge::Graph::remove(&path)).map_err(exception)
     }
 
     /// Takes files in; calls `progress(path, bytes_read, bytes_total, edges)` after each batch, with the
@@ -114,7 +115,7 @@ impl Graph {
                 Err(exception(error))
             }
             (Err(error), Some(raised)) => Err(with_edges(raised, edges_acknowledged(&error))),
-            (Ok(_), Some(raised)) => Err(raised),
+            (Ok(done), Some(raised)) => Err(with_edges(raised, done.edges_read)),
             (Err(error), None) => Err(exception(error)),
         }
     }
@@ -267,6 +268,13 @@ impl Graph {
         let found = graph.recovery();
         let seconds = graph.open_time().as_secs_f64();
         Ok((found.replayed_batches, found.replayed_updates, seconds))
+    }
+
+    /// Closes a graph that was created at `path`, and removes it if it holds nothing; puts an empty
+    /// directory in its place if there was one.
+    fn close_new(&self, py: Python<'_>, path: PathBuf, had_directory: bool) -> PyResult<()> {
+        let Some(graph) = self.handle.take()? else { return Ok(()) };
+        py.detach(|| graph.close_new(&path, had_directory)).map_err(exception)
     }
 
     /// Closes the graph; a second time does nothing.

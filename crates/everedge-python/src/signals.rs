@@ -35,7 +35,11 @@ pub(crate) fn ingest_until_signal<R: Send>(
             loop {
                 let called = match tellings.recv_timeout(SIGNALS_EVERY) {
                     Ok(now) => {
-                        let called = Python::attach(|py| notify(py, progress, now));
+                        // After an exception nobody wants to hear of more.
+                        let called = match raised {
+                            None => Python::attach(|py| notify(py, progress, now)),
+                            Some(_) => Ok(()),
+                        };
                         // Nobody waits for it when the ingest has ended.
                         let _ = answer.send(called.is_ok() && raised.is_none());
                         called

@@ -443,3 +443,126 @@ def test_an_interrupt_says_how_many_edges_are_acknowledged(path: Path, tmp_path:
             graph.ingest(file, batch=2, progress=stop)
         assert raised.value.edges_acknowledged == 2
         assert graph.stats().edges == 2
+
+
+def test_a_graph_in_memory_leaves_what_its_path_names(path: Path) -> None:
+    with everedge.Graph(path) as on_disk:
+        on_disk.add_edges([0], [1])
+    (path.parent / "notes").mkdir()
+    for name in (path, path.parent / "notes", path.parent):
+        with everedge.Graph(name, medium="dram") as graph:
+            assert graph.stats().vertices == 0
+            graph.add_vertices([])
+            assert graph.verify().ok
+    with everedge.Graph(path) as on_disk:
+        assert on_disk.stats().edges == 1
+    assert (path.parent / "notes").is_dir()
+
+
+def test_an_empty_directory_stays_one(path: Path, tmp_path: Path) -> None:
+    path.mkdir()
+    empty = tmp_path / "empty.v"
+    empty.write_text("")
+    with everedge.Graph(path) as graph:
+        assert graph.stats().vertices == 0
+        graph.ingest(empty)
+        assert list(path.iterdir()) == []
+        graph.add_edges([0], [1])
+    with everedge.Graph(path) as graph:
+        assert graph.stats().edges == 1
+
+
+class _Interrupt:
+    """A signal whose handler lets the work go on for a while before it raises."""
+
+    def __init__(self, pipe: Path, then: str) -> None:
+        self.then = then
+        self.has_run = False
+        self.out: int | None = os.open(pipe, os.O_RDWR)
+        self.old = signal.signal(signal.SIGINT, self.handle)
+
+    def write(self, text: str) -> None:
+        assert self.out is not None
+        os.write(self.out, text.encode())
+
+    def start(self, seconds: float) -> None:
+        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def handle(self, *_: object) -> None:
+        self.write(self.then)
+        if not self.then:
+            self.end()
+        time.sleep(1.5)
+        self.has_run = True
+        raise KeyboardInterrupt
+
+    def end(self) -> None:
+        if self.out is not None:
+            os.close(self.out)
+        self.out = None
+        signal.signal(signal.SIGINT, self.old)
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+@pytest.mark.parametrize("had_directory", [False, True])
+def test_an_interrupt_at_the_end_of_a_creation_leaves_nothing(
+    path: Path, pipe: Path, had_directory: bool
+) -> None:
+    if had_directory:
+        path.mkdir()
+    graph = everedge.Graph(path)
+    interrupt = _Interrupt(pipe, "a b\nb c\n")
+    try:
+        interrupt.start(0.3)
+        with pytest.raises(KeyboardInterrupt):
+            graph.ingest(pipe)
+    finally:
+        interrupt.end()
+    assert interrupt.has_run
+    assert path.exists() == had_directory
+    assert not had_directory or list(path.iterdir()) == []
+    graph.add_edges([0], [1])
+    graph.close()
+
+
+def test_an_interrupt_at_the_end_of_an_ingest_says_what_is_acknowledged(
+    path: Path, pipe: Path
+) -> None:
+    with everedge.Graph(path) as graph:
+        graph.add_edges([0], [1])
+        interrupt = _Interrupt(pipe, "")
+        try:
+            interrupt.write("1 2\n2 3\n")
+            interrupt.start(2)
+            with pytest.raises(KeyboardInterrupt) as raised:
+                graph.ingest(pipe)
+        finally:
+            interrupt.end()
+        assert interrupt.has_run
+        assert raised.value.edges_acknowledged == 2
+        assert graph.stats().edges == 3
+
+
+def test_progress_is_silent_after_an_exception(path: Path, pipe: Path) -> None:
+    with everedge.Graph(path) as graph:
+        graph.add_edges([0], [1])
+        interrupt = _Interrupt(pipe, "3 4\n4 5\n")
+        late: list[everedge.Progress] = []
+
+        def progress(now: everedge.Progress) -> None:
+            if interrupt.has_run:
+                late.append(now)
+
+        try:
+            interrupt.write("1 2\n2 3\n")
+            interrupt.start(2)
+            with pytest.raises(KeyboardInterrupt):
+                graph.ingest(pipe, progress=progress)
+        finally:
+            interrupt.end()
+        assert interrupt.has_run and late == []

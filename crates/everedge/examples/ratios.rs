@@ -116,12 +116,13 @@ fn count(folder: &Path, layout: Layout, work: &str) -> Result<u64> {
     command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
     command.arg(env::current_exe()?).arg(folder).args([&layout.to_string(), work]);
     let outcome = command.output().map_err(|error| format!("cannot start valgrind: {error}"))?;
-    fs::remove_dir_all(folder)?;
+    let removed = fs::remove_dir_all(folder);
     let said = String::from_utf8_lossy(&outcome.stderr);
     let refs =
         said.lines().find_map(|line| line.split_once("I   refs:").or(line.split_once("I refs:")));
     match refs {
         Some((_, digits)) if outcome.status.success() => {
+            removed?;
             Ok(digits.chars().filter(char::is_ascii_digit).collect::<String>().parse()?)
         }
         _ => Err(format!("{layout} {work} under valgrind: {}\n{said}", outcome.status).into()),

@@ -97,10 +97,6 @@ impl<'a> Batcher<'a> {
         Err(Error::invalid(format!("the edge {u} {v}: `{path}` does not list the vertex {other}")))
     }
 
-    pub(crate) fn graph(&self) -> &'a Graph {
-        self.graph
-    }
-
     /// Takes the next edges, and acknowledges batches that are full or have waited long enough.
     pub(crate) fn take(&mut self, chunk: Chunk) -> Result<()> {
         let is_pause = chunk.is_pause;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use everedge_io::{Format, Guess, IdChoice};
 use everedge_live::IdKind;
-use everedge_medium::Volume;
+use everedge_medium::{MediumKind, Volume};
 
-use crate::files::{Source, Sources, expand};
+use crate::files::{Sources, expand};
 use crate::guessed::Guessed;
-use crate::input::{Inputs, STDIN};
+use crate::input::{Inputs, STDIN, of_vertices};
 use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
 
 /// What the caller of [`Graph::open_or_create`] leaves to the first files, and what not.
@@ -84,14 +84,9 @@ impl Graph {
         let (graph, guessed) = Self::create_for(path, &options, *choices, &sources, ingest)?;
         let is_integer = graph.options().ids == IdKind::Integer;
         let outcome = graph.ingest_sources(&sources, ingest, progress);
-        let is_empty = graph.stats().is_ok_and(|stats| stats.vertices == 0);
-        let outcome = graph.close_with(outcome);
-        if is_empty && path.exists() {
-            Self::remove(path)?;
-            if had_directory {
-                std::fs::create_dir_all(path).map_err(|e| Error::io(path, "create", e))?;
-            }
-        }
+        let is_empty = graph.is_empty();
+        let ended = graph.close_new(path, had_directory);
+        let outcome = outcome.and_then(|report| ended.map(|()| report));
         let is_mapped = ingest.input.ids == IdChoice::Mapped && is_integer && is_empty;
         if is_mapped && outcome.as_ref().is_err_and(is_about_text_ids) && can_read_again(files) {
             // The first ids were integers, a later one is not: text holds both.
@@ -119,14 +114,36 @@ impl Graph {
         }
         let (mut inputs, mut guesses) = (Inputs::new(ingest), Vec::new());
         for source in &sources.files {
-            guesses.push(inputs.guess(source)?);
-            if let Some(path) = &source.vertices {
-                guesses.push(inputs.guess(&Source::new(path.clone(), source.given))?);
+            guesses.push(inputs.guess(source, &ingest.input)?);
+            if let Some(vertices) = source.beside() {
+                guesses.push(inputs.guess(&vertices, &of_vertices(&ingest.input))?);
             }
         }
         let options = suggested(options, choices, &guesses, ingest);
         let guessed = Guessed::of_graph(&options, choices, ingest);
         Ok((Self::create(path, &options, choices.meter)?, guessed))
+    }
+
+    /// Closes a graph that was created at `path`, and removes it if it holds nothing; `had_directory`
+    /// says that an empty directory was there before, and is to be there again. A graph in memory has
+    /// nothing at its path.
+    ///
+    /// # Errors
+    /// As [`Self::close`] and [`Self::remove`].
+    pub fn close_new(self, path: &Path, had_directory: bool) -> Result<()> {
+        let is_left = self.is_empty() && self.options().medium != MediumKind::Dram;
+        let closed = self.close();
+        if is_left && path.exists() {
+            Self::remove(path)?;
+            if had_directory {
+                std::fs::create_dir_all(path).map_err(|e| Error::io(path, "create", e))?;
+            }
+        }
+        closed
+    }
+
+    fn is_empty(&self) -> bool {
+        self.stats().is_ok_and(|stats| stats.vertices == 0)
     }
 
     /// Closes the graph after a call on it, whose error counts more than that of closing.

@@ -45,7 +45,7 @@ impl View {
     /// # Errors
     /// `File` if the format cannot hold the graph; `Io` if the file cannot be written.
     pub fn export(&self, path: &Path, format: Option<Format>) -> Result<ExportReport> {
-        let format = format_for(path, format)?;
+        let format = format_for(path, format, ", or give --format")?;
         let (edges, written) = self.write_edges(OutputFile::create(path)?, format, path)?;
         let vertices = match format {
             Format::Graphalytics => {
@@ -55,28 +55,36 @@ impl View {
             _ => None,
         };
         let bytes = edges.put_in_place()?;
+        let has_vertices = vertices.is_some();
         vertices.map(OutputFile::put_in_place).transpose()?;
-        Ok(self.export_report(format, written, bytes))
+        Ok(self.export_report(format, written, bytes, has_vertices))
     }
 
-    fn export_report(&self, format: Format, written: Written, bytes: u64) -> ExportReport {
+    /// Reports what was written; `has_vertices` says that a file of all vertices was, too.
+    fn export_report(
+        &self,
+        format: Format,
+        written: Written,
+        bytes: u64,
+        has_vertices: bool,
+    ) -> ExportReport {
         let vertices = self.vertex_count().into();
-        let vertices_left_out = match format {
-            // They declare their vertices.
-            Format::Graphalytics | Format::Metis | Format::MatrixMarket => 0,
-            _ => vertices - written.vertices,
+        let are_declared = matches!(format, Format::Metis | Format::MatrixMarket);
+        let vertices_left_out = match has_vertices || are_declared {
+            true => 0,
+            false => u64::saturating_sub(vertices, written.vertices),
         };
         ExportReport { vertices, vertices_left_out, edges: written.edges, bytes }
     }
 
-    /// Writes all edges to `out`, as [`Self::export`] writes a file.
+    /// Writes all edges to `out`, as [`Self::export`] writes a file of edges.
     ///
     /// # Errors
     /// As [`Self::export`].
     pub fn export_to(&self, out: impl Write + Send, format: Format) -> Result<ExportReport> {
         let name = Path::new("-");
         let (out, written) = self.write_edges(Counted { out, bytes: 0 }, format, name)?;
-        Ok(self.export_report(format, written, out.bytes))
+        Ok(self.export_report(format, written, out.bytes, false))
     }
 
     /// Writes all edges; returns what they were written to, and what that was.
@@ -106,10 +114,7 @@ impl View {
 
     fn write_vertices<W: Write>(&self, out: W, path: &Path) -> Result<W> {
         let names = self.names();
-        let mut out = BufWriter::new(out);
-        let vertices = self.vertices().into_iter().map(|v| id(&names, v));
-        write_vertices(&mut out, vertices).map_err(|e| output_error(path, e))?;
-        out.into_inner().map_err(|e| Error::io(path, "write", e.into_error()))
+        write_ids(out, path, self.vertices().into_iter().map(|v| id(&names, v)))
     }
 
     /// Returns the names of all ids, if the ids have names.
@@ -142,6 +147,17 @@ fn id(names: &Option<Vec<ExternalId>>, v: u32) -> Id<'_> {
         Some(ExternalId::Integer(id)) => Id::Number(*id),
         None => Id::Number(v.into()),
     }
+}
+
+/// Writes a file of vertices; returns what it was written to.
+fn write_ids<'a, W: Write>(
+    out: W,
+    path: &Path,
+    vertices: impl Iterator<Item = Id<'a>>,
+) -> Result<W> {
+    let mut out = BufWriter::new(out);
+    write_vertices(&mut out, vertices).map_err(|e| output_error(path, e))?;
+    out.into_inner().map_err(|e| Error::io(path, "write", e.into_error()))
 }
 
 fn output_error(path: &Path, error: everedge_io::Error) -> Error {
@@ -180,14 +196,15 @@ pub(crate) fn vertices_beside(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns the format in which to write a file: `format`, or the one that the name's ending says.
-fn format_for(path: &Path, format: Option<Format>) -> Result<Format> {
+/// Returns the format in which to write a file: `format`, or the one that the name's ending says;
+/// `other_way` is what else the caller can do if it says none.
+fn format_for(path: &Path, format: Option<Format>, other_way: &str) -> Result<Format> {
     let (compression, stem) = compression_of(path);
     let ending = stem.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let shown = path.display();
     let format = format.or_else(|| Format::from_ending(ending)).ok_or_else(|| {
-        let what = format!("`{shown}`: its ending names no format: name it .txt, .csv or .parquet");
-        Error::invalid(what)
+        let what = "its ending names no format: name it .txt, .csv or .parquet";
+        Error::invalid(format!("`{shown}`: {what}{other_way}"))
     })?;
     if format == Format::Parquet && compression != Compression::None {
         let what = "Parquet compresses what it holds itself; leave the ending out";
@@ -197,7 +214,8 @@ fn format_for(path: &Path, format: Option<Format>) -> Result<Format> {
 }
 
 /// Writes a generated graph to `path`, in the format and compressed as its name says; `progress` is
-/// called with the number of edges written so far. Returns the bytes of the file.
+/// called with the number of edges written so far. Graphalytics' `.e` gets its `.v` beside it. Returns the
+/// bytes of the file of edges.
 ///
 /// The file is written aside and gets its name when it is whole. Ids are written from 1 in formats that
 /// count from 1.
@@ -211,7 +229,7 @@ pub fn write_generated(
     weighted: bool,
     mut progress: impl FnMut(u64),
 ) -> Result<u64> {
-    let format = format_for(path, None)?;
+    let format = format_for(path, None, "")?;
     let at = |error| output_error(path, error);
     let edge_count = generator.edge_count();
     let options = WriteOptions {
@@ -233,7 +251,16 @@ pub fn write_generated(
         }
         progress(range.end);
     }
-    writer.finish().map_err(at)?.put_in_place()
+    let edges = writer.finish().map_err(at)?;
+    let vertices = (format == Format::Graphalytics).then(|| {
+        let path = vertices_beside(path);
+        let ids = (0..u64::from(generator.vertex_bound())).map(Id::Number);
+        write_ids(OutputFile::create(&path)?, &path, ids)
+    });
+    let vertices = vertices.transpose()?;
+    let bytes = edges.put_in_place()?;
+    vertices.map(OutputFile::put_in_place).transpose()?;
+    Ok(bytes)
 }
 
 fn counts_from_1(format: Format) -> bool {

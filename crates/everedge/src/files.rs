@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use everedge_io::{Compression, Format, graphs_of, is_graph_name};
+use everedge_io::{Format, ending_of, first_of, graphs_of, is_graph_name};
 use serde::Serialize;
 
 use crate::export::vertices_beside;
@@ -34,6 +34,11 @@ impl Source {
     /// A file that stands for itself, and that a path of the call gave.
     pub(crate) fn new(path: PathBuf, given: usize) -> Self {
         Self { path, member: None, vertices: None, given }
+    }
+
+    /// Returns the file of its vertices, if it has one beside it.
+    pub(crate) fn beside(&self) -> Option<Self> {
+        self.vertices.clone().map(|path| Self::new(path, self.given))
     }
 
     /// Returns the path as messages show it.
@@ -143,13 +148,6 @@ fn add_archive(path: &Path, given: usize, names: Vec<String>, sources: &mut Sour
     Ok(())
 }
 
-/// Lists the first of some names.
-pub(crate) fn first_of(names: &[String]) -> String {
-    const NAMES_SHOWN: usize = 5;
-    let more = if names.len() > NAMES_SHOWN { ", …" } else { "" };
-    format!("{}{more}", names[..names.len().min(NAMES_SHOWN)].join(", "))
-}
-
 /// Returns the files that a path stands for, archives among them.
 fn expand_path(path: &Path, skipped: &mut Vec<SkippedFile>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
@@ -208,18 +206,12 @@ fn walk(path: &Path, files: &mut Vec<PathBuf>, skipped: &mut Vec<SkippedFile>) -
 
 /// Returns whether a name is that of a graph or of an archive of them.
 fn has_format(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let (_, stem) = Compression::of_name(&lower);
-    let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
-    is_graph_name(name) || matches!(ending, "tar" | "tgz")
+    is_graph_name(name) || matches!(ending_of(name).as_str(), "tar" | "tgz")
 }
 
 /// Returns why a file of a directory is not taken in.
 fn why_skipped(name: &str) -> &'static str {
-    let lower = name.to_ascii_lowercase();
-    let (_, stem) = Compression::of_name(&lower);
-    let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
-    match Format::from_ending(ending) {
+    match Format::from_ending(&ending_of(name)) {
         Some(_) => "it is called as a text beside graphs is",
         None => "its ending names no format",
     }

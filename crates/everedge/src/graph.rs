@@ -74,8 +74,11 @@ pub struct Verification {
     pub ok: bool,
     /// How many statements were checked.
     pub checks: u64,
-    /// What is wrong: what, where, expected and found.
+    /// What is wrong: what, where, expected and found. After a thousand of them, the last says how many
+    /// more there are.
     pub problems: Vec<String>,
+    /// How many things are wrong.
+    pub problem_count: u64,
 }
 
 impl Verification {
@@ -85,7 +88,9 @@ impl Verification {
     /// The error, if it is another.
     pub fn of_damage(error: Error) -> Result<Self> {
         match error.damage() {
-            Some(problem) => Ok(Self { ok: false, checks: 1, problems: vec![problem] }),
+            Some(problem) => {
+                Ok(Self { ok: false, checks: 1, problems: vec![problem], problem_count: 1 })
+            }
             None => Err(error),
         }
     }
@@ -259,14 +264,19 @@ impl Graph {
 
     /// Returns a frozen view of what is whole of a damaged graph, and what is not: vertices whose
     /// lists are damaged, and those up to 4,096 that share their checksums, have no out-edges in it.
-    /// Nothing is damaged if nothing is listed.
+    /// An undirected edge is lost only if the lists of both ends are: [`View::edges`],
+    /// [`View::for_each_arc`] and exports show it from both ends otherwise. Nothing is damaged if nothing
+    /// is listed.
     ///
     /// # Errors
     /// As [`Self::snapshot`], but for damaged lists.
     pub fn salvage(&self) -> Result<(View, Vec<String>)> {
         let start = Instant::now();
         let (any, problems) = self.live.salvage()?;
-        let view = View::new(any, self.names.clone(), self.open_time + start.elapsed());
+        let mut view = View::new(any, self.names.clone(), self.open_time + start.elapsed());
+        if !problems.is_empty() && !view.is_directed() {
+            view.from_other_ends = view.arcs_of_lost_lists();
+        }
         Ok((view, problems.into_iter().map(without_advice).collect()))
     }
 
@@ -356,8 +366,9 @@ impl Graph {
         match self.live.verify() {
             Ok(found) => {
                 let (ok, checks) = (found.problems.is_empty(), found.checks);
+                let problem_count = found.problem_count();
                 let problems = found.problems.into_iter().map(without_advice).collect();
-                Ok(Verification { ok, checks, problems })
+                Ok(Verification { ok, checks, problems, problem_count })
             }
             Err(error) => Verification::of_damage(error),
         }
@@ -393,11 +404,15 @@ pub struct View {
     pub(crate) open_time: Duration,
     /// The places of the vertices once they were asked for, if ids lie far apart.
     pub(crate) numbering: OnceLock<Option<Numbering>>,
+    /// In a salvaged view of undirected edges those of vertices whose lists are lost, as the lists of
+    /// their other ends have them: `(src, dst, weight)` in ascending order of `src`.
+    from_other_ends: Vec<(VertexId, VertexId, f32)>,
 }
 
 impl View {
     fn new(any: AnyView, names: Option<Arc<Names>>, open_time: Duration) -> Self {
-        Self { any, names, open_time, numbering: OnceLock::new() }
+        let (numbering, from_other_ends) = (OnceLock::new(), Vec::new());
+        Self { any, names, open_time, numbering, from_other_ends }
     }
 
     /// Returns a number above every vertex id.
@@ -412,7 +427,15 @@ impl View {
 
     /// Returns the number of edges; an undirected one counts once.
     pub fn edge_count(&self) -> u64 {
-        self.any.edge_count()
+        if self.from_other_ends.is_empty() {
+            return self.any.edge_count();
+        }
+        let mut count = 0;
+        let Ok(()) = self.for_each_arc(|u, v, _| {
+            count += u64::from(u <= v);
+            Ok::<(), Infallible>(())
+        });
+        count
     }
 
     /// Returns whether edges have a direction.
@@ -494,7 +517,9 @@ impl View {
                 self.vertex_count()
             )));
         }
-        Ok(View::new(self.copy(true), self.names.clone(), self.open_time))
+        let from_other_ends = self.from_other_ends.clone();
+        let copy = View::new(self.copy(true), self.names.clone(), self.open_time);
+        Ok(View { from_other_ends, ..copy })
     }
 
     /// Returns the sources, destinations and weights of all edges in ascending order of sources;
@@ -522,12 +547,30 @@ impl View {
         &self,
         mut f: impl FnMut(VertexId, VertexId, f32) -> Result<(), E>,
     ) -> Result<(), E> {
+        let mut others = self.from_other_ends.iter().copied().peekable();
         for u in self.any.vertex_ranges().into_iter().flatten() {
+            while let Some((src, dst, weight)) = others.next_if(|&(src, ..)| src <= u) {
+                f(src, dst, weight)?;
+            }
             for (v, weight) in self.any.out_edges(u) {
                 f(u, v, weight)?;
             }
         }
-        Ok(())
+        others.try_for_each(|(src, dst, weight)| f(src, dst, weight))
+    }
+
+    /// Returns the edges of vertices without a list that the lists of others name: in a whole graph
+    /// there are none, as an undirected edge stands in the lists of both ends.
+    fn arcs_of_lost_lists(&self) -> Vec<(VertexId, VertexId, f32)> {
+        let mut arcs = Vec::new();
+        let Ok(()) = self.for_each_arc(|u, v, weight| {
+            if self.any.out_degree(v) == 0 {
+                arcs.push((v, u, weight));
+            }
+            Ok::<(), Infallible>(())
+        });
+        arcs.sort_by_key(|&(src, ..)| src);
+        arcs
     }
 }
 

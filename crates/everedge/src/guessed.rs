@@ -4,8 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::GraphOptions;
-use crate::files::first_of;
-use everedge_io::{Column, Format, Guess};
+use everedge_io::{Column, Format, Guess, first_of};
 use serde::Serialize;
 
 use crate::{Choices, IngestOptions};

@@ -5,13 +5,13 @@
 //! batches are acknowledged as they come, and an error says how many edges are in. A stream is
 //! acknowledged from its first batch on: when it is full, or when a second has passed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use everedge_core::VertexId;
-use everedge_io::{Chunk, Format, IdChoice, Ids, InputChoices, ReadOptions, ReadSummary};
+use everedge_io::{Chunk, Format, Guess, IdChoice, Ids, InputChoices, ReadOptions, ReadSummary};
 use everedge_io::{read_edges, read_parquet, read_vertices};
 use everedge_live::{Batch, Changes, IdKind};
 use serde::Serialize;
@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::batcher::Batcher;
 use crate::files::{SkippedFile, Source, Sources, expand};
 use crate::guessed::Guessed;
-use crate::input::{Content, Input, Inputs};
+use crate::input::{Content, Input, Inputs, of_vertices};
 use crate::run::peak_rss_bytes;
 use crate::{Error, Graph, Result};
 
@@ -233,9 +233,13 @@ impl Graph {
             IdKind::Text => IdChoice::Text,
         };
         let choices = InputChoices { ids, ..options.input.clone() };
-        let beside = source.vertices.clone().map(|path| Source::new(path, source.given));
-        let beside = beside.map(|source| taken.inputs.open(&source, &choices)).transpose()?;
-        let input = taken.inputs.open(source, &choices)?;
+        let read_options = |path: &Path, guess: &Guess| read_options(self, path, guess, options);
+        let mut open = |source: &Source, choices: &InputChoices| {
+            taken.inputs.open(source, choices, read_options)
+        };
+        let beside = source.beside().map(|source| open(&source, &of_vertices(&choices)));
+        let beside = beside.transpose()?;
+        let input = open(source, &choices)?;
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
         taken.guessed.add_file(&input.path, &input.guess, options, self.options());
         let mut acknowledge = |edges| {
@@ -249,10 +253,10 @@ impl Graph {
         let mut batcher = Batcher::new(self, &input, options, &mut acknowledge);
         if let Some(vertices) = beside {
             let path = vertices.path.clone();
-            read_into(&mut batcher, vertices, options)?;
+            read_into(&mut batcher, vertices)?;
             batcher.allow_only_declared(path);
         }
-        let summary = read_into(&mut batcher, input, options)?;
+        let summary = read_into(&mut batcher, input)?;
         taken.deletes_ignored += batcher.finish()?;
         // A stream ends early too when the signal that ends the ingest has ended its writer.
         options.check_stop()?;
@@ -321,13 +325,8 @@ struct Taken<'a> {
     guessed: Guessed,
 }
 
-fn read_into(
-    batcher: &mut Batcher<'_>,
-    input: Input,
-    options: &IngestOptions,
-) -> Result<ReadSummary> {
-    let graph = batcher.graph();
-    let read_options = read_options(graph, &input, options)?;
+fn read_into(batcher: &mut Batcher<'_>, input: Input) -> Result<ReadSummary> {
+    let read_options = input.options;
     let at = |error: Sink| match error {
         Sink::Read(error) => Error::file(&input.path, error),
         Sink::Graph(error) => error,
@@ -344,11 +343,19 @@ fn read_into(
     summary.map_err(at)
 }
 
-fn read_options(graph: &Graph, input: &Input, options: &IngestOptions) -> Result<ReadOptions> {
+/// Returns how to read a file for a graph.
+///
+/// # Errors
+/// `InvalidInput` if the graph keeps weights, and the file has none.
+fn read_options(
+    graph: &Graph,
+    path: &Path,
+    guess: &Guess,
+    options: &IngestOptions,
+) -> Result<ReadOptions> {
     let weighted = graph.options().weighted && !options.delete;
-    let guess = &input.guess;
     if weighted && guess.format.has_columns() && guess.weight.is_none() {
-        let path = input.path.display();
+        let path = path.display();
         return Err(Error::invalid(format!(
             "`{path}`: the graph keeps weights, and no column holds them; name it with --weight"
         )));

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use everedge_io::{Archive, Format, Guess, HEAD_BYTES, OnlyGraph, decisive_len, decompress_file};
-use everedge_io::{InputChoices, is_tar, probe, probe_arrow, probe_parquet};
+use everedge_io::{InputChoices, ReadOptions, is_tar, probe, probe_arrow, probe_parquet};
 
 use crate::files::Source;
 use crate::ingest::IngestOptions;
@@ -39,6 +39,8 @@ pub(crate) struct Input {
     /// What messages call it.
     pub path: PathBuf,
     pub guess: Guess,
+    /// How it is to be read.
+    pub options: ReadOptions,
     /// Bytes of the file, if that is known.
     pub len: Option<u64>,
     /// Bytes of the file read so far.
@@ -69,15 +71,25 @@ impl<'a> Inputs<'a> {
         Self { ingest, archive: None }
     }
 
-    /// Opens a source. A stream pauses when nothing comes.
+    /// Opens a source; `read_options` says how what was guessed is to be read. A stream pauses when
+    /// nothing comes. After an error it can be opened again.
     ///
     /// # Errors
-    /// If it cannot be read, is a directory, or has none of the known formats; `Interrupted` if the
-    /// ingest is to end before that is known.
-    pub(crate) fn open(&mut self, source: &Source, choices: &InputChoices) -> Result<Input> {
+    /// If it cannot be read, is a directory, or has none of the known formats; the error of `read_options`;
+    /// `Interrupted` if the ingest is to end before that is known.
+    pub(crate) fn open(
+        &mut self,
+        source: &Source,
+        choices: &InputChoices,
+        read_options: impl FnOnce(&Path, &Guess) -> Result<ReadOptions>,
+    ) -> Result<Input> {
         let opened = self.start(source, choices)?;
-        match opened.guess(choices) {
-            Ok((guess, parquet)) => Ok(opened.into_input(guess, parquet)),
+        let guessed = opened.guess(choices).and_then(|(guess, parquet)| {
+            let options = read_options(&opened.path, &guess)?;
+            Ok((guess, options, parquet))
+        });
+        match guessed {
+            Ok((guess, options, parquet)) => Ok(opened.into_input(guess, options, parquet)),
             Err(error) => {
                 opened.park();
                 Err(error)
@@ -89,9 +101,9 @@ impl<'a> Inputs<'a> {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub(crate) fn guess(&mut self, source: &Source) -> Result<Guess> {
-        let opened = self.start(source, &self.ingest.input)?;
-        let guess = opened.guess(&self.ingest.input);
+    pub(crate) fn guess(&mut self, source: &Source, choices: &InputChoices) -> Result<Guess> {
+        let opened = self.start(source, choices)?;
+        let guess = opened.guess(choices);
         opened.park();
         Ok(guess?.0)
     }
@@ -195,7 +207,10 @@ impl Opened {
                     Err(error) => return Err(at(error)),
                 }
             };
-            rest = Box::new(graph);
+            // It may be compressed, and what decompresses it must not be interrupted by pauses.
+            let graph = Patient { input: graph, stop: Arc::clone(&ingest.stop) };
+            let stream = Stream::start(name.clone(), move || Ok(graph), ingest.pause());
+            rest = Box::new(stream.map_err(|e| at(e.into()))?);
             (head, pauses) = read_head(&mut rest, &ingest.stop, |head| decides(&name, head))
                 .map_err(|e| at(e.into()))?;
         }
@@ -228,11 +243,12 @@ impl Opened {
         }
     }
 
-    fn into_input(self, guess: Guess, parquet: Option<File>) -> Input {
+    fn into_input(self, guess: Guess, options: ReadOptions, parquet: Option<File>) -> Input {
         let start = Cursor::new(self.head).chain(Pause(self.pauses));
         Input {
             path: self.path,
             guess,
+            options,
             len: self.len,
             bytes_read: self.bytes_read,
             is_stream: self.kind == Kind::Stream,
@@ -249,6 +265,12 @@ impl Opened {
             PARKED.lock().unwrap_or_else(PoisonError::into_inner).push(self);
         }
     }
+}
+
+/// Returns what choices about edges say about the vertices beside them: what their ids are.
+pub(crate) fn of_vertices(choices: &InputChoices) -> InputChoices {
+    let format = Some(Format::GraphalyticsVertices);
+    InputChoices { format, ids: choices.ids, ..InputChoices::default() }
 }
 
 /// Returns whether the name or the caller says that the bytes are pairs of integers, which may look
@@ -491,6 +513,24 @@ impl Read for Stream {
                 Err(io::ErrorKind::WouldBlock.into())
             }
             Err(RecvTimeoutError::Disconnected) => Ok(0),
+        }
+    }
+}
+
+/// An input that pauses, read without its pauses until the ingest is to end.
+struct Patient<R> {
+    input: R,
+    stop: Arc<AtomicBool>,
+}
+
+impl<R: Read> Read for Patient<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.input.read(buffer) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::WouldBlock && !self.stop.load(Relaxed) => {}
+                other => return other,
+            }
         }
     }
 }

@@ -55,7 +55,7 @@ pub use everedge_core::watch::Watch;
 pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
 };
-pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, delimiter};
+pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, delimiter, first_of};
 pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{

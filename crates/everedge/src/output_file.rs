@@ -46,7 +46,7 @@ impl OutputFile {
     /// Makes what was written durable and gives the file its name. Returns its length.
     ///
     /// # Errors
-    /// `Io` if the last of it cannot be written, or the file not be named.
+    /// `Io` if the last of it cannot be written, the file not be named, or its name not be made durable.
     pub fn put_in_place(self) -> Result<u64> {
         let Self { path, aside, out } = self;
         let at = |error| Error::io(&path, "write", error);
@@ -55,6 +55,7 @@ impl OutputFile {
         if let Some(aside) = aside {
             file.sync_all().map_err(at)?;
             aside.persist(&path).map_err(|e| Error::io(&path, "create", e.error))?;
+            sync_directory(directory_of(&path)).map_err(at)?;
         }
         Ok(bytes)
     }
@@ -72,12 +73,22 @@ impl Write for OutputFile {
 
 /// Makes a file in the directory of `path` that goes away if it gets no name.
 fn file_beside(path: &Path) -> io::Result<(File, TempPath)> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let aside = tempfile::Builder::new()
         .prefix(".everedge-")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory.unwrap_or(Path::new(".")))?;
+        .tempfile_in(directory_of(path))?;
     Ok(aside.into_parts())
+}
+
+fn directory_of(path: &Path) -> &Path {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    directory.unwrap_or(Path::new("."))
+}
+
+/// Makes the names in a directory durable.
+#[expect(clippy::disallowed_methods, reason = "a directory, to be synced")]
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
 }
 
 /// A file, and how much was written to it.

@@ -204,6 +204,11 @@ impl Configuration {
     pub(crate) fn row(&self) -> Result<Row> {
         let mut row = figures::row(self)?;
         row.shift_remove("options");
+        if self.input.is_some() {
+            // No graph was generated.
+            row.shift_remove("graph");
+            row.shift_remove("scale");
+        }
         let values = graph_options().map(|option| (option.key(), option.get(&self.options)));
         row.extend(values);
         Ok(row)
@@ -244,6 +249,15 @@ mod tests {
         assert_eq!(shown, [(16, 1), (16, 2), (32, 1), (32, 2), (64, 1), (64, 2)]);
         assert!(all.iter().all(|one| one.row().unwrap()["merging"] == "never"));
         assert!(all.iter().all(|one| one.medium == Medium::Dram));
+    }
+
+    #[test]
+    fn edges_of_a_file_are_of_no_generated_graph() {
+        let rows = |words| read(words).unwrap().remove(0).row().unwrap();
+        let is_generated = |row: &Row| row.contains_key("graph") && row.contains_key("scale");
+        assert!(is_generated(&rows(&["--scale", "18"])));
+        let row = rows(&["--input", "edges.bin"]);
+        assert!(row["input"] == "edges.bin" && !is_generated(&row));
     }
 
     #[test]

@@ -89,7 +89,9 @@ fn in_words(report: &ExportReport, args: &Args) -> String {
 /// Says how many vertices are not in the file; nothing if all are.
 fn left_out(report: &ExportReport) -> Option<String> {
     let vertices = report.vertices_left_out;
+    let words =
+        if vertices == 1 { "vertex without an edge is" } else { "vertices without an edge are" };
     (vertices > 0).then(|| {
-        format!("{} vertices without an edge are not in it: .e keeps them", count(vertices))
+        format!("{} {words} not in it: a file that ends in .e keeps them", count(vertices))
     })
 }

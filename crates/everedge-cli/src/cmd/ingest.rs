@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::{
     Choices, Chosen, Column, Graph, IdChoice, IngestOptions, IngestReport, InputChoices, Progress,
-    SkippedFile, Target, delimiter,
+    SkippedFile, Target, delimiter, first_of,
 };
 use indicatif::ProgressBar;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -25,8 +25,9 @@ use crate::output::{Output, bytes, count, seconds};
 /// Creates GRAPH if there is none. Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market,
 /// DIMACS, METIS, Graphalytics .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain,
 /// .gz, .zst, .bz2 or .xz, told apart by name and content. A directory or a .tar stands for the files
-/// in it, `-` for standard input. What was guessed, and what of an archive was not taken, is said on
-/// standard error.
+/// in it whose names end as those of a format do, and for parts such as part-00000; an .e brings the .v
+/// beside it along; `-` stands for standard input. What was guessed, and which files of a directory or an
+/// archive were not taken, is said on standard error.
 ///
 /// A mistake in a file of up to 4 million edges leaves the graph as it was. Of a pipe, the first two
 /// records decide how it is read; then batches are acknowledged as they come, and Ctrl-C keeps them.
@@ -192,14 +193,10 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
 
 /// Says which files of directories were not taken in, and why; nothing if all were.
 fn skipped_in_words(report: &IngestReport) -> Option<String> {
-    const FILES_SHOWN: usize = 5;
-    let files = &report.skipped_files;
     let say = |skipped: &SkippedFile| format!("`{}` ({})", skipped.file.display(), skipped.why);
-    let shown: Vec<String> = files.iter().take(FILES_SHOWN).map(say).collect();
-    let more = files.len().saturating_sub(FILES_SHOWN);
-    let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
+    let files: Vec<String> = report.skipped_files.iter().map(say).collect();
     (!files.is_empty())
-        .then(|| format!("skipped: {}{more}; name a file itself to take it in", shown.join(", ")))
+        .then(|| format!("skipped: {}; name a file itself to take it in", first_of(&files)))
 }
 
 /// Lets Ctrl-C end the ingest between two batches; the second one ends the process.

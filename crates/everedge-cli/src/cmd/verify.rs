@@ -27,6 +27,9 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
 fn in_words(found: &Verification) -> String {
     match found.problems.as_slice() {
         [] => format!("sound: {} checks", count(found.checks)),
-        problems => format!("{} problems:\n{}", problems.len(), problems.join("\n")),
+        problems => {
+            let word = if found.problem_count == 1 { "problem" } else { "problems" };
+            format!("{} {word}:\n{}", count(found.problem_count), problems.join("\n"))
+        }
     }
 }

@@ -145,6 +145,9 @@ const CASES: &[(&str, &str, &[&str], Outcome)] = &[
     ("a.csv", "src,dst,timestamp\n1,2,64\n", &["--weighted"], Err("--weight")),
     ("a.csv", "src,dst,timestamp\n1,2,64\n", &["--weight", "timestamp"], Ok(&["1 2 64"])),
     ("a.txt", "1 2\n", &["--weighted"], Err("--weight")),
+    ("a.txt", "1 2 {}\n2 3 {'weight': 5.0}\n", &[], Err("line 1: the weight is null")),
+    ("a.txt", "1 2 {}\n2 3 {'weight': 5.0}\n", &["--skip-nulls"], Ok(&["2 3 5"])),
+    ("a.txt", "1 2 {}\n2 3 {'weight': 5.0}\n", &["--unweighted"], Ok(&["1 2", "2 3"])),
 ];
 
 #[test]
@@ -241,13 +244,14 @@ fn several_files_directories_patterns_and_archives_are_one_ingest() {
 }
 
 /// Returns a tar archive of these files.
-fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+fn archive<T: AsRef<[u8]>>(files: &[(&str, T)]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
-    for (name, text) in files {
+    for (name, bytes) in files {
+        let bytes = bytes.as_ref();
         let mut header = tar::Header::new_ustar();
-        header.set_size(text.len() as u64);
+        header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
-        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+        archive.append_data(&mut header, name, bytes).unwrap();
     }
     archive.into_inner().unwrap()
 }
@@ -298,6 +302,30 @@ fn a_pipe_gives_one_graph_of_an_archive() {
             None => assert_eq!(edges_of(&home.graph()), ["1 2", "3 4"]),
             Some(words) => assert_refused(&output, &words),
         }
+    }
+}
+
+/// A file in an archive may be compressed, and a pipe may pause anywhere in it.
+#[test]
+fn a_compressed_file_of_an_archive_comes_through_a_pipe() {
+    let lines: String = (0..2000).map(|i| format!("{i},{}\n", i * i)).collect();
+    for name in ["p0.csv.gz", "p0.csv.zst", "p0.csv.bz2", "p0.csv.xz"] {
+        let home = Home::new();
+        let mut member = everedge::OutputFile::create(&home.at(name)).unwrap();
+        member.write_all(lines.as_bytes()).unwrap();
+        member.put_in_place().unwrap();
+        let bytes = archive(&[(name, std::fs::read(home.at(name)).unwrap())]);
+        let mut stream = Stream::start(&home.graph(), &["--flush-every", "0.1"]);
+        // Within the mark of the compression, and within what is compressed.
+        for piece in [&bytes[..514], &bytes[514..1000], &bytes[1000..]] {
+            stream.input.as_mut().unwrap().write_all(piece).unwrap();
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        drop(stream.input.take());
+        let output = stream.child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{name}: {said}");
+        assert_eq!(edges_of(&home.graph()).len(), 2000, "{name}");
     }
 }
 
@@ -389,7 +417,7 @@ impl Stream {
 }
 
 #[test]
-pub(crate) fn edges_of_a_pipe_are_acknowledged_while_it_is_open() {
+fn edges_of_a_pipe_are_acknowledged_while_it_is_open() {
     let home = Home::new();
     let mut stream = Stream::start(&home.graph(), &["--flush-every", "0.2"]);
     let start = Instant::now();

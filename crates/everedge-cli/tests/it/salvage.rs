@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::inputs::{Home, everedge};
+use crate::inputs::{Home, everedge, stats};
 
 const VERTICES: u32 = 3 * 4096;
 
@@ -57,5 +57,36 @@ fn what_is_whole_is_exported_and_what_is_lost_is_listed() {
         assert_eq!(text.lines().count() as u64, edges);
         // Without the word for it nothing is left out.
         assert_eq!(export(&home, &[]).status.code(), Some(1));
+    }
+}
+
+/// Each edge has its ends in two shards, of which one is damaged at most: the list of the other has it.
+#[test]
+fn an_undirected_edge_is_salvaged_from_either_end() {
+    for layout in ["adjacency", "pma"] {
+        let home = Home::new();
+        let ids = 1..VERTICES - 4096;
+        let edges: String = ids.clone().map(|v| format!("{v} {}\n", v + 4096)).collect();
+        let file = home.file("edges.txt", edges);
+        assert!(home.ingest(&file, &["--layout", layout, "--undirected"]).status.success());
+        let mut compact = everedge();
+        assert!(compact.arg("compact").arg(home.graph()).output().unwrap().status.success());
+        let expected = ids.len();
+
+        let report = damage(&home);
+        assert_eq!(report["edges"], expected, "{layout}: {report}");
+        for format in ["edge-list", "matrix-market", "metis"] {
+            let name = home.at("out.txt");
+            let output = export(&home, &["--salvage", "--json", "--quiet", "--format", format]);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(1), "{layout} {format}: {said}");
+            let back = home.at(&format!("{format}-back"));
+            let mut ingest = everedge();
+            ingest.arg("ingest").arg(&back).arg(&name).args(["--format", format, "--undirected"]);
+            let output = ingest.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{layout} {format}: {said}");
+            assert_eq!(stats(&back)["edges"], expected, "{layout} {format}");
+        }
     }
 }

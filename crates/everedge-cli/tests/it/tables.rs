@@ -174,7 +174,7 @@ fn edges_bring_the_vertices_beside_them() {
     let out = home.at("out.csv");
     let export = everedge().arg("export").arg(home.graph()).arg(&out).output().unwrap();
     let said = String::from_utf8_lossy(&export.stdout).into_owned();
-    assert!(said.contains("1 vertices without an edge are not in it"), "{said}");
+    assert!(said.contains("1 vertex without an edge is not in it"), "{said}");
     let out = home.at("out.e");
     let export = everedge().arg("export").arg(home.graph()).arg(&out).arg("--json").output();
     let report: serde_json::Value = serde_json::from_slice(&export.unwrap().stdout).unwrap();

@@ -320,7 +320,7 @@ fn a_full_disk_with_no_room_for_the_process_id_is_opened() {
         drop(create(directory.path(), kind));
         let options = VolumeOptions::new(kind);
         let filler = directory.path().join("filler");
-        // What a copy of the files or an earlier version may have left.
+        // What a copy of the files may have left.
         for is_emptied in [false, true] {
             if is_emptied {
                 let lock = std::fs::OpenOptions::new().write(true).open(path.join("lock"));

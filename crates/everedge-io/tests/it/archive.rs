@@ -127,3 +127,53 @@ fn an_archive_goes_on_after_pauses() {
     assert_eq!(found, ["other".to_owned(), long, "z".to_owned()]);
     assert_eq!(text, "y".repeat(3000).as_bytes());
 }
+
+/// Returns an archive of a file after attributes of its own; its header says that it is `len` long.
+fn with_attributes(attributes: &[(&str, &[u8])], len: u64, text: &[u8]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append_pax_extensions(attributes.iter().copied()).unwrap();
+    let mut header = tar::Header::new_ustar();
+    header.set_path("a.csv").unwrap();
+    header.set_mode(0o644);
+    header.set_size(len);
+    header.set_cksum();
+    builder.append(&header, text).unwrap();
+    let mut other = tar::Header::new_ustar();
+    other.set_size(4);
+    other.set_mode(0o644);
+    builder.append_data(&mut other, "b.csv", &b"3,4\n"[..]).unwrap();
+    builder.into_inner().unwrap()
+}
+
+#[test]
+fn an_attribute_says_how_long_a_file_is() {
+    let bytes = with_attributes(&[("size", b"8")], 0, b"1,2\n2,3\n");
+    let (mut files, mut found) = (Archive::new(&bytes[..]), Vec::new());
+    while let Some(name) = files.next().unwrap() {
+        let mut text = String::new();
+        files.read_to_string(&mut text).unwrap();
+        found.push((name, text));
+    }
+    let expected = [("a.csv", "1,2\n2,3\n"), ("b.csv", "3,4\n")];
+    assert_eq!(found, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    let bytes = with_attributes(&[("size", b"8x")], 0, b"1,2\n2,3\n");
+    let error = Archive::new(&bytes[..]).next().unwrap_err().to_string();
+    assert!(error.contains("a length is no number"), "{error}");
+}
+
+/// What is left out of a sparse file would be read wrongly.
+#[test]
+fn sparse_files_are_refused_by_name() {
+    let attributes: [(&str, &[u8]); 2] =
+        [("GNU.sparse.major", b"1"), ("GNU.sparse.name", b"d/a.csv")];
+    let of_pax = with_attributes(&attributes, 4, b"1,2\n");
+    let mut of_gnu = archive(&[("d/a.csv", "1,2\n")]);
+    of_gnu[156] = b'S';
+    let sum: u32 = of_gnu[..512].iter().map(|&byte| u32::from(byte)).sum();
+    let of_sum: u32 = of_gnu[148..156].iter().map(|&byte| u32::from(byte)).sum();
+    of_gnu[148..156].copy_from_slice(format!("{:06o}\0 ", sum - of_sum + 8 * 32).as_bytes());
+    for bytes in [of_pax, of_gnu] {
+        let error = Archive::new(&bytes[..]).next().unwrap_err().to_string();
+        assert!(error.contains("d/a.csv") && error.contains("sparse"), "{error}");
+    }
+}

@@ -199,3 +199,19 @@ fn whole_lines_before_a_pause_are_handed_on() {
     .unwrap();
     assert_eq!(seen, [(2, true), (0, true), (2, true), (1, false)]);
 }
+
+/// Carriage returns alone end no lines, wherever they stand.
+#[test]
+fn a_late_carriage_return_joins_no_lines() {
+    let head = "1 2\n".repeat(1 << 20);
+    for late in ["1 2\r3 4\n", "# by hand\r1 2\n"] {
+        let text = format!("{head}{late}");
+        let place = Place::Line((1 << 20) + 1);
+        assert_refused(text.as_bytes(), &options(IdKind::Dense), place, "carriage return");
+    }
+    let text = format!("{head}1 2\r\n# by hand\r\n\r\n");
+    assert_eq!(
+        read(text.as_bytes(), &options(IdKind::Dense)).unwrap().numbers().len(),
+        (1 << 20) + 1
+    );
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Literal, NoReturn, TypeAlias
 
@@ -104,6 +104,8 @@ class Graph:
         self._native: _native.Graph | None = None
         self._is_unshaped = False
         """Whether it was created here and no data may have reached it."""
+        self._had_directory = False
+        """Whether an empty directory was there before it was created."""
         self._calls = 0
         """Calls that use the native graph now."""
         self._ids: IdChoice = ids
@@ -381,8 +383,12 @@ class Graph:
         native = self._open(columns, first_file)
         try:
             yield native
-        finally:
-            self._leave(native)
+        except BaseException:
+            # What went wrong first is what the caller learns.
+            with suppress(EveredgeError):
+                self._leave(native)
+            raise
+        self._leave(native)
 
     def _open(
         self,
@@ -401,6 +407,7 @@ class Graph:
                 raise ClosedError("the graph is closed")
             if self._native is None:
                 new = self._path, self._chosen
+                self._had_directory = os.path.isdir(self._path)
                 if first_file is None:
                     ids = _columns.kind(columns, self._ids)
                     self._native = _native.Graph.create(*new, ids, self._meter)
@@ -427,10 +434,8 @@ class Graph:
             except EveredgeError:
                 return
             if self._is_unshaped:
-                native.close()
-                if os.path.isdir(self._path):
-                    _native.Graph.remove(self._path)
                 self._native = None
+                native.close_new(self._path, self._had_directory)
 
 
 def _vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.uint32]:

@@ -129,7 +129,9 @@ class Verification:
     checks: int
     """How many statements were checked."""
     problems: list[str]
-    """What is wrong: what, where, expected and found."""
+    """What is wrong: what, where, expected and found; after a thousand, how many more there are."""
+    problem_count: int
+    """How many things are wrong."""
 
 
 @dataclass(frozen=True)

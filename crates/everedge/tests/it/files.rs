@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use everedge::{
-    Generator, Graph, GraphOptions, IngestOptions, MediumKind, OutputFile, write_generated,
+    Batch, Format, Generator, Graph, GraphOptions, IngestOptions, MediumKind, OutputFile,
+    write_generated,
 };
 
 #[test]
@@ -73,4 +74,38 @@ fn a_generated_file_is_what_its_name_says() {
         assert!(!path.exists(), "{name}");
     }
     assert!(write_generated(&place.path().join("w.bin"), &generator, true, |_| ()).is_err());
+}
+
+/// Vertices of another graph beside the edges would be taken for those of this one.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files")]
+fn generated_edges_of_graphalytics_bring_their_vertices() {
+    let place = tempfile::tempdir().unwrap();
+    let generator = Generator::kron(6, 4, 1).unwrap();
+    for (edges, vertices) in [("a.e", "a.v"), ("b.e.gz", "b.v.gz")] {
+        std::fs::write(place.path().join(vertices), "1\n").unwrap();
+        let path = place.path().join(edges);
+        write_generated(&path, &generator, false, |_| ()).unwrap();
+        let options = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+        let graph = Graph::create("generated".as_ref(), &options, false).unwrap();
+        let report = graph.ingest(&[path], &IngestOptions::default(), &mut |_| true).unwrap();
+        assert_eq!((report.edges, report.vertices), (generator.edge_count(), 64), "{edges}");
+    }
+}
+
+/// Without a file of vertices beside it, Graphalytics' edges hold those that have one.
+#[test]
+fn a_stream_of_edges_says_which_vertices_it_leaves_out() {
+    let options = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+    let graph = Graph::create("streamed".as_ref(), &options, false).unwrap();
+    let mut batch = Batch::insertions([(1, 2)].into_iter(), None).unwrap();
+    batch.add_vertex(7).unwrap();
+    graph.apply(&batch).unwrap();
+    let view = graph.snapshot().unwrap();
+    for (format, left_out) in
+        [(Format::EdgeList, 1), (Format::Graphalytics, 1), (Format::MatrixMarket, 0)]
+    {
+        let report = view.export_to(std::io::sink(), format).unwrap();
+        assert_eq!((report.vertices, report.vertices_left_out), (3, left_out), "{format}");
+    }
 }

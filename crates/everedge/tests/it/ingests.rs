@@ -121,6 +121,10 @@ fn what_a_failed_call_has_read_of_a_pipe_is_not_lost() {
         Graph::ingest_into(&target(&below), std::slice::from_ref(&pipe), &right, &mut |_| true)
             .is_err()
     );
+    // A graph that keeps weights takes no columns without.
+    let keeps_weights = in_memory(GraphOptions { weighted: true, ..GraphOptions::default() });
+    let error = take(&keeps_weights, &pipe, &right);
+    assert!(matches!(error, Err(Error::InvalidInput { .. })), "{error:?}");
     let text = InputChoices { ids: IdChoice::Text, ..InputChoices::default() };
     let text = IngestOptions { input: text, ..IngestOptions::default() };
     let report = Graph::ingest_into(&target(&path), &[pipe], &text, &mut |_| true).unwrap();
@@ -143,4 +147,40 @@ fn a_file_of_pairs_is_never_compressed() {
         assert_eq!(take(&graph, &pairs, &IngestOptions::default()).unwrap().edges, 1, "{first}");
         assert_eq!(graph.snapshot().unwrap().edges().0, [first]);
     }
+}
+
+/// The vertices beside the edges have a format of their own.
+#[test]
+fn vertices_beside_edges_are_vertices_whatever_was_chosen_of_the_edges() {
+    let home = tempfile::tempdir().unwrap();
+    file(&home, "q.v", "1\n2\n30\n");
+    let edges = file(&home, "q.e", "1 2\n");
+    let input =
+        InputChoices { format: Some(everedge::Format::Graphalytics), ..InputChoices::default() };
+    let ingest = IngestOptions { input, ..IngestOptions::default() };
+    let graph = in_memory(GraphOptions::default());
+    let report = take(&graph, &edges, &ingest).unwrap();
+    assert_eq!((report.edges, report.vertices), (1, 3));
+    let target = Target {
+        path: &home.path().join("graph"),
+        chosen: &Chosen::default(),
+        choices: Choices::default(),
+    };
+    let report = Graph::ingest_into(&target, &[edges], &ingest, &mut |_| true).unwrap();
+    assert_eq!((report.edges, report.vertices), (1, 3));
+}
+
+/// A graph in memory has no directory: its path is a name.
+#[test]
+fn a_graph_in_memory_that_stays_empty_leaves_what_its_path_names() {
+    let home = tempfile::tempdir().unwrap();
+    let bad = file(&home, "bad.txt", "1 2\n3\n");
+    let path = home.path().join("graph");
+    std::fs::create_dir(&path).unwrap();
+    let mut chosen = Chosen::default();
+    chosen.choose("medium", "dram").unwrap();
+    let target = Target { path: &path, chosen: &chosen, choices: Choices::default() };
+    let error = Graph::ingest_into(&target, &[bad], &IngestOptions::default(), &mut |_| true);
+    assert!(matches!(error, Err(Error::File { .. })), "{error:?}");
+    assert!(path.is_dir());
 }
