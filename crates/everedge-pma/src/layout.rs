@@ -107,7 +107,7 @@ impl Pma {
             counters: &self.counters,
             moment: self.moment(),
             replaying: round.is_replaying,
-            is_bulk: !round.is_replaying && options.durability != Durability::Edge,
+            is_bulk: options.durability != Durability::Edge,
             start_sequence: round.first_sequence,
             end_sequence: round.end_sequence,
             weights: round.weights,

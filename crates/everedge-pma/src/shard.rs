@@ -45,7 +45,7 @@ pub(super) struct Context<'a> {
     /// Whether updates may be older than the arrays: after a crash.
     pub replaying: bool,
     /// Whether updates come in batches, in rounds of which each is as large as the one before, and
-    /// not one by one, or from the log at opening.
+    /// not one by one.
     pub is_bulk: bool,
     /// The first update of the round: all before it are in all lists.
     pub start_sequence: u64,

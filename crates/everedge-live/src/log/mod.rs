@@ -578,13 +578,15 @@ impl EdgeLog {
     /// deletion.
     #[inline]
     pub fn for_each_update(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(u32, u32)) {
-        let mut see = |pair: &[AtomicU32]| f(pair[0].load(Relaxed), pair[1].load(Relaxed));
-        match record.is_of_lines {
-            true => self.for_each_line(record, range, |line| see(&line[HEADER_WORDS..])),
-            false => {
-                for part in self.updates(record, range.start, range.end) {
-                    part.chunks_exact(2).for_each(&mut see);
-                }
+        let Range { start, end } = range;
+        // One loop for both, so that the compiler puts `f` into it.
+        let (parts, stride, at) = match record.is_of_lines {
+            true => (self.lines(record, range), LINE_WORDS, HEADER_WORDS),
+            false => (self.updates(record, start, end), 2, 0),
+        };
+        for words in parts {
+            for update in words.chunks_exact(stride) {
+                f(update[at].load(Relaxed), update[at + 1].load(Relaxed));
             }
         }
     }
@@ -593,7 +595,9 @@ impl EdgeLog {
     pub fn for_each_weight(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(u32)) {
         match record.is_of_lines {
             true => {
-                self.for_each_line(record, range, |line| f(line[HEADER_WORDS + 2].load(Relaxed)))
+                let lines = self.lines(record, range).into_iter();
+                let lines = lines.flat_map(|words| words.chunks_exact(LINE_WORDS));
+                lines.for_each(|line| f(line[HEADER_WORDS + 2].load(Relaxed)));
             }
             false => {
                 let parts = self.weights(record, range.start, range.end);
@@ -602,11 +606,10 @@ impl EdgeLog {
         }
     }
 
-    fn for_each_line(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(&[AtomicU32])) {
+    /// Returns the lines of a record of lines, in one or two parts.
+    fn lines(&self, record: &Record, range: Range<u32>) -> [&[AtomicU32]; 2] {
         let at = |line: u32| record.start() + LINE_BYTES * u64::from(line);
-        for part in self.words(at(range.start), at(range.end)) {
-            part.chunks_exact(LINE_WORDS).for_each(&mut f);
-        }
+        self.words(at(range.start), at(range.end))
     }
 
     /// Returns the weights of the updates `start..end` of `record`, in one or two parts.
