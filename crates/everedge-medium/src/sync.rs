@@ -30,18 +30,23 @@ impl Health {
         error
     }
 
-    /// Returns the error of every change since the first failed sync, and in a forked child.
-    pub(super) fn poisoned(&self) -> Option<Error> {
-        if process::current() != self.process {
-            return Some(Error::Forked);
-        }
-        self.first_failure.get().map(|first| Error::Poisoned { first: first.clone() })
-    }
-
     /// Refuses a change after a failed sync, and in a forked child.
     #[inline]
     pub(super) fn check(&self) -> Result<()> {
-        self.poisoned().map_or(Ok(()), Err)
+        match process::current() == self.process && self.first_failure.get().is_none() {
+            true => Ok(()),
+            false => Err(self.refusal()),
+        }
+    }
+
+    #[cold]
+    fn refusal(&self) -> Error {
+        match self.first_failure.get() {
+            Some(first) if process::current() == self.process => {
+                Error::Poisoned { first: first.clone() }
+            }
+            _ => Error::Forked,
+        }
     }
 }
 

@@ -462,10 +462,14 @@ impl Volume {
         self.shared.access
     }
 
-    /// Returns the error of every change and fence, if they all fail: since a sync has failed, or
-    /// because this process was forked from the one that opened the volume.
-    pub fn poisoned(&self) -> Option<Error> {
-        self.shared.health.poisoned()
+    /// Refuses what changes and fences would be refused for: a sync has failed, or this process was
+    /// forked from the one that opened the volume.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] or [`Error::Forked`].
+    #[inline]
+    pub fn check_health(&self) -> Result<()> {
+        self.shared.check_health()
     }
 
     /// Returns what was counted so far, if the options asked for it.

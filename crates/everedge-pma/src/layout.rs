@@ -193,11 +193,13 @@ impl Layout for Pma {
         self.room.lists()
     }
 
+    #[inline]
     fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         self.room.check_length(updates)?;
         self.room.expect(updates, vertex_bound)
     }
 
+    #[inline]
     fn make_room(&self) -> Result<()> {
         self.room.make_room()?;
         self.rows.as_ref().map_or(Ok(()), Rows::make_room)

@@ -272,6 +272,7 @@ impl Room {
     ///
     /// # Errors
     /// `NoSpace` if the medium has none; `InvalidInput` if the lists of an array are too long.
+    #[inline]
     pub(super) fn make_room(&self) -> Result<()> {
         if self.is_long.load(Relaxed) {
             let what = format!(
@@ -297,6 +298,7 @@ impl Room {
     ///
     /// # Errors
     /// `InvalidInput` if they are.
+    #[inline]
     pub(super) fn check_length(&self, updates: &[u32]) -> Result<()> {
         let most = self.words_max.load(Relaxed) / BATCH_SHARE.1 * BATCH_SHARE.0;
         // Of undirected edges both ends may be in one array.
@@ -331,6 +333,7 @@ impl Room {
     ///
     /// # Errors
     /// `NoSpace` if the medium has no room for them.
+    #[inline]
     pub(super) fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         if vertex_bound <= self.named_bound.load(Relaxed) {
             return Ok(());

@@ -150,7 +150,7 @@ fn a_forked_child_reads_and_does_not_write() {
         let before = std::fs::read(region.path()).expect("bytes");
         let is_refused = || {
             let errors = [
-                volume.poisoned(),
+                volume.check_health().err(),
                 insert(2).err(),
                 region.fence(Site::Block).err(),
                 region.drain(Site::Block).err(),

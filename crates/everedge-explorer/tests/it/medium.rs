@@ -363,7 +363,7 @@ fn a_failed_sync_poisons_for_ever() {
         region.flush(Site::Block, 0..4);
         assert!(matches!(region.fence(Site::Block), Err(Error::Io { .. })), "{kind}");
         assert!(recorder.has_failed());
-        let first = volume.poisoned().expect("poisoned").to_string();
+        let first = volume.check_health().expect_err("poisoned").to_string();
         assert!(first.contains("Input/output error"), "{first}");
         assert!(matches!(region.fence(Site::Block), Err(Error::Poisoned { .. })));
         assert!(matches!(region.drain(Site::Block), Err(Error::Poisoned { .. })));

@@ -110,7 +110,7 @@ impl<L: Layout> Core<L> {
         }
         self.refuse_if_failed()?;
         self.look_at(&[src, dst])?;
-        log.begin_writing()?;
+        log.begin_generation()?;
         if src & DELETION == 0 {
             self.make_room()?;
         }
@@ -172,34 +172,48 @@ impl<L: Layout> Core<L> {
 
     /// Before an insertion is logged: makes sure that it will find room. What the log holds may need
     /// less of it than was to be kept for that.
+    #[inline]
     fn make_room(&self) -> Result<()> {
-        match self.layout.make_room() {
-            Err(Error::NoSpace { .. }) if self.log.used_bytes() > 0 => {
-                let mut archive = self.settled()?;
-                self.save_all(&mut archive)?;
-                self.layout.after_rounds(&mut archive, Taken::default());
-                drop(archive);
-                self.layout.make_room()
-            }
-            outcome => outcome,
+        self.layout.make_room().or_else(|error| self.make_room_by_saving(error))
+    }
+
+    #[cold]
+    fn make_room_by_saving(&self, error: Error) -> Result<()> {
+        if !matches!(error, Error::NoSpace { .. }) || self.log.used_bytes() == 0 {
+            return Err(error);
         }
+        let mut archive = self.settled()?;
+        self.save_all(&mut archive)?;
+        self.layout.after_rounds(&mut archive, Taken::default());
+        drop(archive);
+        self.layout.make_room()
     }
 
     /// Before something is logged: makes sure that the shards that it names can be saved, a deletion's
     /// too. Without room it ends what is logged, and gives unused ends of files back.
+    #[inline]
     fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
-        match self.layout.expect(updates, vertex_bound) {
-            Err(Error::NoSpace { .. }) => {
-                let mut archive = self.settled()?;
-                match self.save_all(&mut archive) {
-                    Ok(()) | Err(Error::NoSpace { .. }) => self.layout.shrink()?,
-                    Err(error) => return Err(error),
-                }
-                drop(archive);
-                self.layout.expect(updates, vertex_bound)
-            }
-            outcome => outcome,
+        self.layout
+            .expect(updates, vertex_bound)
+            .or_else(|error| self.expect_after_saving(error, (updates, vertex_bound)))
+    }
+
+    #[cold]
+    fn expect_after_saving(
+        &self,
+        error: Error,
+        (updates, vertex_bound): (&[u32], u32),
+    ) -> Result<()> {
+        if !matches!(error, Error::NoSpace { .. }) {
+            return Err(error);
         }
+        let mut archive = self.settled()?;
+        match self.save_all(&mut archive) {
+            Ok(()) | Err(Error::NoSpace { .. }) => self.layout.shrink()?,
+            Err(error) => return Err(error),
+        }
+        drop(archive);
+        self.layout.expect(updates, vertex_bound)
     }
 
     /// After a batch was not logged: nothing is kept for it.
@@ -556,10 +570,9 @@ impl<L: Layout> Core<L> {
     ///
     /// # Errors
     /// `Poisoned` with the text of the first failure.
+    #[inline]
     pub fn refuse_if_failed(&self) -> Result<()> {
-        if let Some(error) = self.volume.poisoned() {
-            return Err(error);
-        }
+        self.volume.check_health()?;
         match self.failure.get() {
             Some(first) => Err(Error::Poisoned { first: first.clone() }),
             None => Ok(()),
@@ -572,8 +585,8 @@ impl<L: Layout> Core<L> {
     /// # Errors
     /// `Forked` if this process was forked from the one that opened the graph.
     pub(super) fn refuse_if_forked(&self) -> Result<()> {
-        match self.volume.poisoned() {
-            Some(error @ Error::Forked) => Err(error),
+        match self.volume.check_health() {
+            Err(error @ Error::Forked) => Err(error),
             _ => Ok(()),
         }
     }

@@ -368,6 +368,15 @@ impl EdgeLog {
     /// Those of a fence, and of every change since a failed sync or in a forked child.
     pub fn begin_writing(&self) -> Result<()> {
         self.region.check_health()?;
+        self.begin_generation()
+    }
+
+    /// As [`begin_writing`](Self::begin_writing), for a caller that knows that no sync has failed.
+    ///
+    /// # Errors
+    /// Those of a fence.
+    #[inline]
+    pub fn begin_generation(&self) -> Result<()> {
         if self.is_writing.load(Ordering::Acquire) {
             return Ok(());
         }

@@ -322,7 +322,7 @@ impl Run<'_> {
         let found = store.state();
         let possible = self.possible.borrow();
         assert!(possible.contains(&found), "after a failure {found:?}, expected {possible:?}");
-        if store.graph.volume().poisoned().is_some() {
+        if store.graph.volume().check_health().is_err() {
             let error =
                 store.graph.apply(&batch_of(&[Update::AddVertex(0)], self.options().weighted));
             assert!(matches!(error, Err(Error::Poisoned { .. })), "{error:?}");
