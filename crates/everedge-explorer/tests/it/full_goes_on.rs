@@ -311,8 +311,13 @@ fn damage(file: &Path, words: [VertexId; 2]) {
     let wanted: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let bytes = std::fs::read(file).expect("read");
     let file = std::fs::OpenOptions::new().write(true).open(file).expect("writable");
-    let places = bytes.windows(wanted.len()).enumerate().filter(|(_, found)| *found == wanted);
-    let count = places.map(|(at, found)| file.write_all_at(&[found[0] ^ 4], at as u64)).count();
+    let mut count = 0;
+    for (at, found) in bytes.windows(wanted.len()).enumerate() {
+        if found == wanted {
+            file.write_all_at(&[found[0] ^ 4], at as u64).expect("written");
+            count += 1;
+        }
+    }
     assert!(count > 0, "no list has {words:?}");
 }
 
