@@ -67,7 +67,11 @@ pub(super) fn complete(
     let mut count = 0;
     for (mut undo, interrupted) in logs.interrupted() {
         let Interrupted { job, step, start, words } = interrupted;
-        let Some((extent, shape)) = find(&job) else { continue };
+        let Some((extent, shape)) = find(&job) else {
+            // Another array may come to lie there, to which it must not be done.
+            undo.end(&job)?;
+            continue;
+        };
         let end = start.checked_add(words.len() as u32).filter(|&end| end <= shape.capacity);
         let is_inside = job.first < job.end && job.end <= shape.section_count;
         if end.is_none() || !is_inside {
