@@ -297,8 +297,9 @@ impl HeldWords {
             *to = word.load(Ordering::Relaxed);
         }
         for (to, pair) in to_pairs.iter_mut().zip(pairs) {
-            let pair = pair.load(Ordering::Relaxed).to_le();
-            *to = [pair as u32, (pair >> 32) as u32];
+            let bytes = pair.load(Ordering::Relaxed).to_ne_bytes();
+            let (words, _) = bytes.as_chunks();
+            *to = [u32::from_ne_bytes(words[0]), u32::from_ne_bytes(words[1])];
         }
         if let (Some(to), Some(word)) = (to_end.first_mut(), words.last()) {
             *to = word.load(Ordering::Relaxed);
@@ -410,4 +411,27 @@ pub(super) fn store_fence() {
     }
     #[cfg(not(target_arch = "x86_64"))]
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MediumKind, VolumeOptions};
+    use crate::Volume;
+
+    #[test]
+    fn words_are_copied_from_any_to_any() {
+        let dram = VolumeOptions::new(MediumKind::Dram);
+        let volume = Volume::create("m".as_ref(), dram).unwrap();
+        let region = volume.create_region("words", 64).unwrap();
+        let words: Vec<u32> = (1..=16).collect();
+        region.store_words(0, &words);
+        for (offset, first, len) in
+            (0..2).flat_map(|o| (0..7).flat_map(move |f| (0..8).map(move |l| (o, f, l))))
+        {
+            let held = region.hold(4 * offset as u64, 15);
+            let mut copy = vec![0; len];
+            held.copy(first, &mut copy);
+            assert_eq!(copy, words[offset + first..][..len], "{len} words from {offset} + {first}");
+        }
+    }
 }

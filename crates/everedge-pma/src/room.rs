@@ -291,8 +291,8 @@ impl Room {
         Ok(())
     }
 
-    /// Before updates are logged that insert something: refuses those that are too many for one array, as
-    /// which they could not be archived.
+    /// Before updates are logged: refuses those that are too many for one array, as which they could not
+    /// be archived.
     ///
     /// Cost: none, but for a batch of more than a hundred million updates.
     ///

@@ -225,9 +225,9 @@ impl Images {
     }
 
     /// Opens the images in `region` that count: those up to `epoch`, of which there are `count`, whose
-    /// checks add up to `sum`. None has updates from `log_end` on. They can be read now; when all units are known that are in use, theirs
-    /// among them, comes [`adopt_space`](Self::adopt_space), and then each is to be
-    /// [kept](Self::keep).
+    /// checks add up to `sum`. None has updates from `log_end` on. They can be read now; when all units
+    /// are known that are in use, theirs among them, comes [`adopt_space`](Self::adopt_space), and then
+    /// each is to be [kept](Self::keep).
     ///
     /// # Errors
     /// `Corruption` if some are missing or damaged.
