@@ -277,7 +277,8 @@ impl Space {
         self.region.len() / UNIT_BYTES
     }
 
-    /// Grows the file to at least `needed` units, and ahead of them by as many as fit.
+    /// Grows the file to at least `needed` units, and ahead of them by as many as fit; half of what is left
+    /// stays for other files, the log among them.
     ///
     /// Where a medium is nearly full a step that does not fit is halved, and the next one is no larger:
     /// so each takes half of what is left, where tries of the same length would fill the medium, fail
@@ -291,7 +292,9 @@ impl Space {
             return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
         }
         let ahead = (self.total() / 4).clamp(GROWTH_UNITS.start, GROWTH_UNITS.end);
-        let mut ahead = ahead.min(state.ahead_max);
+        let rest = (self.region.free_bytes() / UNIT_BYTES)
+            .saturating_sub(needed.saturating_sub(self.total()));
+        let mut ahead = ahead.min(state.ahead_max).min(rest / 2);
         loop {
             let wanted_bytes = (needed_bytes + ahead * UNIT_BYTES).min(FILE_BYTES_MAX);
             match self.region.grow(wanted_bytes) {
