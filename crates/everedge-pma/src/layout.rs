@@ -316,7 +316,10 @@ impl Layout for Pma {
         if has_spilled(archive) {
             // The medium may have room again.
             let _tried = self.room.space().make_room();
-            self.bring_back(archive)?;
+            let brought = self.bring_back(archive);
+            // Insertions need no room any more for what has found some.
+            self.survey(archive, 0);
+            brought?;
         }
         Ok(())
     }

@@ -55,6 +55,7 @@ pub(super) fn compact(core: &Core<Pma>) -> Result<Compaction> {
         }
     }
     core.flush_all()?;
+    core.layout.survey(&core.archive(), 0);
     Ok(total.done)
 }
 
