@@ -186,8 +186,9 @@ impl Space {
     /// # Errors
     /// `NoSpace` if the medium is full; what is there is left free all the same.
     pub fn keep_reserve(&self, reserve: Room, logged: u64) -> Result<()> {
-        let is_plenty = self.region.free_bytes() > PLENTY * logged * UNIT_BYTES;
         let mut state = self.state.lock();
+        let missing = self.total_for(&state, 0, reserve).saturating_sub(self.total());
+        let is_plenty = self.region.free_bytes() > (missing + PLENTY * logged) * UNIT_BYTES;
         (state.reserve, state.logged) = (reserve, if is_plenty { 0 } else { logged });
         let needed = state.needed();
         match self.room_in(&state).has(needed) || self.is_full.load(Relaxed) {
@@ -209,6 +210,11 @@ impl Space {
         let mut state = self.state.lock();
         state.margin = self.total() / FULL_SHARE;
         self.is_full.store(true, Relaxed);
+    }
+
+    /// Returns how many bytes are left free for whoever opens the reserve.
+    pub fn reserve_bytes(&self) -> u64 {
+        self.state.lock().reserve.units * UNIT_BYTES
     }
 
     /// Leaves so much free from now on; less, if less is free now.
@@ -408,7 +414,8 @@ impl Space {
 
     /// Grows the file to `needed` units for somebody who misses some.
     fn grow_for(&self, state: &mut State, missing: Room, needed: u64) -> Result<()> {
-        let grown = match self.is_full.load(Relaxed) {
+        // Who has opened the reserve needs what there is: another file may have given some back.
+        let grown = match self.is_full.load(Relaxed) && !state.is_reserve_open {
             true => {
                 let path = self.region.path().to_owned();
                 let needed_bytes = missing.units.max(missing.longest) * UNIT_BYTES;
@@ -463,8 +470,17 @@ impl Space {
     /// # Errors
     /// If the medium fails.
     pub fn shrink(&self) -> Result<()> {
+        let reserve = self.state.lock().reserve;
+        self.shrink_leaving(reserve)
+    }
+
+    /// Gives the medium back what is past the last unit that was ever used, if `rest` stays free.
+    ///
+    /// # Errors
+    /// As [`Self::shrink`].
+    pub fn shrink_leaving(&self, rest: Room) -> Result<()> {
         let mut state = self.state.lock();
-        let kept_bytes = self.total_for(&state, 0, state.reserve).max(1) * UNIT_BYTES;
+        let kept_bytes = self.total_for(&state, 0, rest).max(1) * UNIT_BYTES;
         let kept_bytes = kept_bytes.next_multiple_of(4096);
         if kept_bytes >= self.region.len() {
             return Ok(());

@@ -397,11 +397,7 @@ impl Layout for Pma {
     }
 
     fn shrink(&self) -> Result<()> {
-        match self.room.is_full() {
-            // What is kept for deletions and compaction may be somebody else's when it is needed.
-            true => Ok(()),
-            false => self.arrays().shrink(self.room.space().used_bytes().next_multiple_of(4096)),
-        }
+        self.room.shrink()
     }
 }
 

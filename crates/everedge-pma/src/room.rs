@@ -40,14 +40,21 @@ const BATCH_SHARE: (u64, u64) = (3, 4);
 const PLACES: u64 = 2;
 /// What an array of all vertices of a shard and of no edge takes.
 const EMPTY_ARRAY_UNITS: u64 = (96 << 10) / UNIT_BYTES;
-/// An array that is written anew without gaps may take this share more.
+/// An array that is written anew without gaps may take this share more,
 const GROWTH_SHARE: u64 = 8;
+/// or so many times its share of what is logged.
+const GROWTH_TIMES: u64 = 2;
+/// The share of an array that is the only one.
+const SHARE_MAX: u64 = 256;
 /// The largest batch, until one was seen.
 const BATCH_UPDATES: u64 = 1 << 10;
 /// Edge logs take up to a quarter of what they belong to,
 const LOG_PERCENT: u64 = 125;
 /// or as much as that, where single edges are stored there first.
 const DIRECT_LOG_PERCENT: u64 = 200;
+
+/// A medium is nearly full that has less than so many times what insertions need.
+const PLENTY: u64 = 4;
 
 /// Entries of two lists, with as many gaps, and the new place of an array beside the old one take so
 /// much of the medium for each byte of the log.
@@ -82,8 +89,10 @@ pub(super) struct Room {
     named: Mutex<Named>,
     /// All shards of vertices below this one were named.
     named_bound: AtomicU32,
-    /// Bytes that are kept for the arrays of those that have none yet.
-    expected_bytes: Arc<AtomicU64>,
+    /// Units that are kept for the arrays of those that have none yet.
+    expected_units: AtomicU64,
+    /// Bytes that the log leaves to arrays: those that are needed when it is empty.
+    kept_bytes: Arc<AtomicU64>,
 }
 
 /// The shards that updates have named.
@@ -100,6 +109,8 @@ struct Needs {
     units: u64,
     /// In one range.
     longest: u64,
+    /// Of those of all arrays those of the largest, in 256ths.
+    largest_share: u64,
     /// The largest batch that was seen.
     batch_updates: u64,
     /// Units more, where some array has too few gaps for a batch: those that a round writes anew.
@@ -120,6 +131,7 @@ impl Room {
         let needs = Needs {
             units,
             longest: EMPTY_ARRAY_UNITS,
+            largest_share: SHARE_MAX,
             batch_updates: BATCH_UPDATES,
             without_gaps: 0,
         };
@@ -140,7 +152,8 @@ impl Room {
             list_count: options.list_count() as u64,
             named: Mutex::default(),
             named_bound: AtomicU32::new(0),
-            expected_bytes: Arc::default(),
+            expected_units: AtomicU64::new(0),
+            kept_bytes: Arc::default(),
         }
     }
 
@@ -159,7 +172,7 @@ impl Room {
         Lists {
             spaces: vec![self.space.clone()],
             bytes_per_logged: BYTES_PER_LOGGED,
-            kept_bytes: self.expected_bytes.clone(),
+            kept_bytes: self.kept_bytes.clone(),
         }
     }
 
@@ -187,9 +200,11 @@ impl Room {
     /// `NoSpace` if the medium has no more.
     pub(super) fn take(&self, units: u64, kept: Option<Free>) -> Result<Extent> {
         let taken = match kept {
-            Some(kept) => self.space.take_leaving(units, kept)?,
-            None => self.space.take_units(units, units)?,
+            Some(kept) => self.space.take_leaving(units, kept),
+            None => self.space.take_units(units, units),
         };
+        // What it is written as next takes less, or another file may have given room back.
+        let taken = taken.inspect_err(|_| self.space.forget_missing())?;
         let region = self.space.region().clone();
         Ok(Extent::at(region, self.salt, taken, Some(self.space.clone())))
     }
@@ -232,34 +247,73 @@ impl Room {
             gaps = gaps.min(u64::from(array.shape.capacity).saturating_sub(array.used()));
             spilled += if array.is_in_memory() { units } else { 0 };
         }
-        let longest = PLACES * (largest + largest / GROWTH_SHARE + EMPTY_ARRAY_UNITS);
         let mut needs = self.needs.lock();
         needs.batch_updates = needs.batch_updates.max(batch);
-        needs.longest = longest;
-        needs.units = longest + spilled + self.units_of(needs.batch_updates);
+        needs.largest_share = (SHARE_MAX * largest).checked_div(total).unwrap_or(SHARE_MAX);
+        let growth = self.growth(&needs, needs.batch_updates).max(largest / GROWTH_SHARE);
+        needs.longest = PLACES * (largest + growth + EMPTY_ARRAY_UNITS);
+        needs.units = needs.longest + spilled + self.units_of(needs.batch_updates);
         let has_gaps = gaps >= needs.batch_updates * self.update_bytes / 4;
         needs.without_gaps = if has_gaps { 0 } else { total / 4 };
+        drop(needs);
+        self.note_kept();
         self.is_long.store(words > self.words_max.load(Relaxed), Relaxed);
+    }
+
+    /// Notes what the log leaves to arrays.
+    fn note_kept(&self) {
+        let units = self.needs.lock().units + self.expected_units();
+        self.kept_bytes.store(units * UNIT_BYTES, Relaxed);
+    }
+
+    /// Gives the medium back what no array lies in, but for what is needed where the medium is nearly full.
+    ///
+    /// # Errors
+    /// If the medium fails.
+    pub(super) fn shrink(&self) -> Result<()> {
+        if self.is_full() {
+            // What is kept for deletions and compaction may be somebody else's when it is needed.
+            return Ok(());
+        }
+        let (region, kept_bytes) = (self.space.region(), self.kept_bytes.load(Relaxed));
+        let unused_bytes = region.len() - self.space.used_bytes();
+        let is_short = region.free_bytes().saturating_add(unused_bytes) < PLENTY * kept_bytes;
+        let longest = self.needs.lock().longest;
+        self.space.shrink_leaving(match is_short {
+            true => Free { units: kept_bytes / UNIT_BYTES, longest },
+            false => Free::default(),
+        })
     }
 
     fn units_of(&self, updates: u64) -> u64 {
         (updates * self.update_bytes).div_ceil(UNIT_BYTES)
     }
 
+    /// Returns the units that updates add to the largest array, if they go where earlier ones went.
+    fn growth(&self, needs: &Needs, updates: u64) -> u64 {
+        let share = (GROWTH_TIMES * needs.largest_share).min(SHARE_MAX);
+        self.units_of(updates) * share / SHARE_MAX
+    }
+
     /// After a round: reserves what batches need until `backlog` updates more are archived, or says
     /// that so many may not wait.
     pub(super) fn provide(&self, backlog: u64) {
-        let Needs { units, longest, without_gaps, .. } = *self.needs.lock();
-        let units = units + without_gaps + self.expected_units();
+        let needs = *self.needs.lock();
+        let longest = needs.longest;
+        let units = needs.units + needs.without_gaps + self.expected_units();
         let is_there = self.space.reserve(units + self.units_of(backlog), longest).is_ok();
         let room = self.space.room();
-        let free = room.units.saturating_sub(units);
         self.is_full.store(room.units < units || room.longest < longest, Relaxed);
         self.is_due.store(self.is_full(), Relaxed);
+        // What waits may be for the largest array, which then needs a larger place, and another.
+        let growable = room.longest.max(self.space.region().free_bytes() / UNIT_BYTES);
+        let of_units = |units: u64| units.saturating_mul(UNIT_BYTES) / self.update_bytes / 2;
+        let of_largest = of_units(growable.saturating_sub(longest) / PLACES);
         let updates_max = match is_there {
-            true => u64::MAX,
-            false => (free * UNIT_BYTES / self.update_bytes / 2).max(1),
+            true => of_largest,
+            false => of_largest.min(of_units(room.units.saturating_sub(units))),
         };
+        let updates_max = updates_max.max(1);
         self.updates_max.store(updates_max, Relaxed);
     }
 
@@ -323,7 +377,7 @@ impl Room {
     }
 
     fn expected_units(&self) -> u64 {
-        self.expected_bytes.load(Relaxed) / UNIT_BYTES
+        self.expected_units.load(Relaxed)
     }
 
     /// Before updates are logged, whose ids are below `vertex_bound`: reserves arrays for the shards that
@@ -381,7 +435,8 @@ impl Room {
 
     fn note_named(&self, named: &Named) {
         let units = named.expected.len() as u64 * self.list_count * EMPTY_ARRAY_UNITS;
-        self.expected_bytes.store(units * UNIT_BYTES, Relaxed);
+        self.expected_units.store(units, Relaxed);
+        self.note_kept();
         let bound = (named.shards.count_from_first() * SHARD_SPAN).min(u32::MAX as usize);
         self.named_bound.store(bound as u32, Relaxed);
     }

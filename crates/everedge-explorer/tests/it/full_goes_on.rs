@@ -204,6 +204,62 @@ fn a_full_pma_takes_deletions_and_compaction() {
     check_layout(Layout::Pma);
 }
 
+/// Fills a medium of so many MiB with edges between few vertices, which are all in one shard, deletes
+/// some, and compacts, each after the graph was opened again.
+fn fill_one_shard(home: &Path, options: &GraphOptions, medium_mib: u32, deleted: usize) {
+    let Some(_mounted) = SmallFileSystem::mount(home, medium_mib) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let path = home.join("g");
+    let when =
+        format!("{} {} on {medium_mib} MiB, {deleted} deleted", options.layout, options.medium);
+    let (mut random, mut edges) = (Random(medium_mib.into()), Vec::new());
+    let graph = create(&path, options);
+    loop {
+        let mut end = || random.below(300) as VertexId;
+        let batch: Vec<Edge> = (0..1 << 16).map(|_| (end(), end())).collect();
+        match graph.insert(&batch, None) {
+            Ok(()) => edges.extend(batch),
+            Err(Error::NoSpace { .. }) => break,
+            Err(error) => panic!("{when}: {error}"),
+        }
+    }
+    graph.close().expect("closed");
+    // Each edge lies at both of its ends.
+    let bytes = 8 * edges.len() as u64;
+    println!("{when}: {} edges", edges.len());
+    assert!(8 * bytes > u64::from(medium_mib) << 20, "{when}: {} edges", edges.len());
+    let graph = open(&path, options);
+    for batch in edges[..deleted].chunks(1 << 16) {
+        let batch = Batch::deletions(batch.iter().copied(), false).expect("a batch");
+        graph.apply(&batch).unwrap_or_else(|error| panic!("{when}: {error}"));
+    }
+    graph.close().expect("closed");
+    let graph = open(&path, options);
+    graph.compact().unwrap_or_else(|error| panic!("{when}: {error}"));
+    let count = graph.snapshot().expect("a view").edge_count();
+    assert_eq!(count, (edges.len() - deleted) as u64, "{when}");
+    assert!(graph.verify().expect("a verification").problems.is_empty(), "{when}");
+}
+
+/// Where all lists are of one shard, what must be free to write it anew is as much as the graph.
+#[test]
+fn a_medium_that_one_shard_fills_takes_deletions_and_compaction() {
+    let home = tempfile::tempdir().expect("a directory");
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        for medium in [MediumKind::Pmem { emulated: true }, MediumKind::File] {
+            let options =
+                GraphOptions { layout, medium, directed: false, ..GraphOptions::default() };
+            for medium_mib in [14, 17, 20, 27] {
+                for deleted in [30_000, 300_000] {
+                    fill_one_shard(home.path(), &options, medium_mib, deleted);
+                }
+            }
+        }
+    }
+}
+
 /// Makes a file that takes all the room that is left.
 fn take_all_room(path: &Path) {
     let mut file = std::fs::File::create(path).expect("a file");

@@ -72,7 +72,8 @@ impl EdgeLog {
         let Some(lists) = self.lists.get().filter(|_| held > 0) else { return Ok(()) };
         let free_units: u64 = lists.spaces.iter().map(|space| space.room().units).sum();
         let available_bytes = self.region.free_bytes().saturating_add(free_units * UNIT_BYTES);
-        let kept_bytes = lists.kept_bytes.load(Relaxed);
+        let reserve_bytes: u64 = lists.spaces.iter().map(|space| space.reserve_bytes()).sum();
+        let kept_bytes = reserve_bytes + lists.kept_bytes.load(Relaxed);
         let needed_bytes = kept_bytes + growth + held * lists.bytes_per_logged;
         match needed_bytes <= available_bytes {
             true => Ok(()),
