@@ -118,8 +118,19 @@ fn assert_shown<'a>(
 pub(crate) struct Model {
     options: GraphOptions,
     vertices: BTreeSet<VertexId>,
-    /// In the order of insertion.
-    edges: Vec<(VertexId, VertexId, f32)>,
+    /// Edges by their ends, parallel ones in the order of insertion.
+    edges: BTreeMap<(VertexId, VertexId), Vec<Inserted>>,
+    edge_count: u64,
+    /// Edges that were ever inserted.
+    inserted_count: u64,
+}
+
+/// An edge as it was inserted.
+#[derive(Clone, Copy, Debug)]
+struct Inserted {
+    number: u64,
+    ends: (VertexId, VertexId),
+    weight: f32,
 }
 
 /// An update of the model.
@@ -132,7 +143,13 @@ pub(crate) enum Update {
 
 impl Model {
     pub(crate) fn new(options: &GraphOptions) -> Self {
-        Self { options: options.clone(), vertices: BTreeSet::new(), edges: Vec::new() }
+        Self {
+            options: options.clone(),
+            vertices: BTreeSet::new(),
+            edges: BTreeMap::new(),
+            edge_count: 0,
+            inserted_count: 0,
+        }
     }
 
     /// Returns a model that shows `picture`. The order of parallel edges is made up, so only
@@ -142,7 +159,7 @@ impl Model {
         for (&u, (out, _)) in &picture.vertices {
             model.vertices.insert(u);
             let own = out.iter().filter(|(v, _)| options.directed || u <= *v);
-            model.edges.extend(own.map(|&(v, bits)| (u, v, f32::from_bits(bits))));
+            own.for_each(|&(v, bits)| model.insert(u, v, f32::from_bits(bits)));
         }
         model
     }
@@ -162,9 +179,8 @@ impl Model {
 
     fn is_determined(&self, update: Update) -> bool {
         let Update::Delete(u, v) = update else { return true };
-        let mut parallel = self.edges.iter().filter(|&&edge| self.connects(edge, u, v));
-        let first = parallel.next();
-        parallel.all(|edge| first.is_some_and(|first| first.2 == edge.2))
+        let parallel = self.edges.get(&self.key(u, v)).map_or(&[][..], Vec::as_slice);
+        parallel.iter().all(|edge| edge.weight == parallel[0].weight)
     }
 
     pub(crate) fn apply(&mut self, updates: &[Update]) {
@@ -183,20 +199,29 @@ impl Model {
 
     pub(crate) fn delete_vertex(&mut self, v: VertexId) {
         self.vertices.remove(&v);
-        self.edges.retain(|&(from, to, _)| from != v && to != v);
+        self.edges.retain(|&(from, to), _| from != v && to != v);
+        self.edge_count = self.edges.values().map(|parallel| parallel.len() as u64).sum();
     }
 
     /// Returns whether there was such an edge.
     pub(crate) fn delete(&mut self, u: VertexId, v: VertexId) -> bool {
-        let newest = self.edges.iter().rposition(|&edge| self.connects(edge, u, v));
-        newest.map(|index| self.edges.remove(index)).is_some()
+        let key = self.key(u, v);
+        let Some(parallel) = self.edges.get_mut(&key) else { return false };
+        parallel.pop();
+        if parallel.is_empty() {
+            self.edges.remove(&key);
+        }
+        self.edge_count -= 1;
+        true
     }
 
     /// Returns for each vertex its out- and in-neighbors with their weights, oldest first.
     pub(crate) fn lists_in_order(&self) -> BTreeMap<VertexId, [Vec<(VertexId, f32)>; 2]> {
         let mut lists: BTreeMap<_, [Vec<_>; 2]> =
             self.vertices.iter().map(|&v| (v, Default::default())).collect();
-        for &(u, v, weight) in &self.edges {
+        let mut edges: Vec<Inserted> = self.edges.values().flatten().copied().collect();
+        edges.sort_unstable_by_key(|edge| edge.number);
+        for Inserted { ends: (u, v), weight, .. } in edges {
             let weight = if self.options.weighted { weight } else { 1.0 };
             let mut join = |a: VertexId, b: VertexId, list: usize| {
                 lists.get_mut(&a).expect("an edge's end is a vertex")[list].push((b, weight));
@@ -217,12 +242,12 @@ impl Model {
 
     pub(crate) fn picture(&self) -> Picture {
         let weight_of = |weight: f32| if self.options.weighted { weight } else { 1.0 };
-        let mut picture = Picture { edge_count: self.edges.len() as u64, ..Picture::default() };
+        let mut picture = Picture { edge_count: self.edge_count, ..Picture::default() };
         for &v in &self.vertices {
             picture.vertices.insert(v, Default::default());
         }
         let has_in = !self.options.directed || self.options.in_neighbors;
-        for &(u, v, weight) in &self.edges {
+        for &Inserted { ends: (u, v), weight, .. } in self.edges.values().flatten() {
             let bits = weight_of(weight).to_bits();
             let mut join = |a: VertexId, b: VertexId, is_out: bool| {
                 let lists = picture.vertices.get_mut(&a).expect("an edge's end is a vertex");
@@ -249,17 +274,21 @@ impl Model {
 
     fn insert(&mut self, u: VertexId, v: VertexId, weight: f32) {
         self.vertices.extend([u, v]);
+        let parallel = self.edges.entry(self.key(u, v)).or_default();
         if self.options.simple
-            && let Some(index) = self.edges.iter().position(|&edge| self.connects(edge, u, v))
+            && let Some(edge) = parallel.first_mut()
         {
-            self.edges[index].2 = weight;
+            edge.weight = weight;
             return;
         }
-        self.edges.push((u, v, weight));
+        parallel.push(Inserted { number: self.inserted_count, ends: (u, v), weight });
+        self.edge_count += 1;
+        self.inserted_count += 1;
     }
 
-    fn connects(&self, (from, to, _): (VertexId, VertexId, f32), u: VertexId, v: VertexId) -> bool {
-        (from, to) == (u, v) || (!self.options.directed && (to, from) == (u, v))
+    /// Returns by what an edge is found; an undirected one by its ends in either order.
+    fn key(&self, u: VertexId, v: VertexId) -> (VertexId, VertexId) {
+        if self.options.directed { (u, v) } else { (u.min(v), u.max(v)) }
     }
 }
 
