@@ -30,7 +30,7 @@ const LOG_BYTES: u64 = 1 << 20;
 /// Deletions of a whole batch take so many bytes of the log.
 const DELETION_BYTES: u64 = 8 * BATCH_EDGES as u64;
 /// How often the graph is filled and deleted from.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 fn options(layout: Layout, medium: MediumKind) -> GraphOptions {

@@ -83,8 +83,8 @@ pub(super) const HARMLESS: &[Harmless] = &[
         "a file that is longer than it has to be is used again",
     ),
     harmless(
-        ADJACENCY,
-        ["without resize", "src/space.rs", "shrink: "],
+        None,
+        ["without resize", "src/space.rs", "shrink_leaving: "],
         "a file that is longer than it has to be is used again",
     ),
     rare(
@@ -215,11 +215,6 @@ pub(super) const HARMLESS: &[Harmless] = &[
         PMA,
         ["without check Array", "src/extent.rs", "read_head: "],
         "what a head says is held against the table, the options and the headers of sections too",
-    ),
-    harmless(
-        PMA,
-        ["without resize", "src/layout.rs", "shrink: "],
-        "a file that is longer than it has to be is used again",
     ),
     rare(
         ADJACENCY,
