@@ -56,6 +56,7 @@ pub(super) fn compact(core: &Core<Pma>) -> Result<Compaction> {
     }
     core.flush_all()?;
     core.layout.survey(&core.archive(), 0);
+    core.layout.room.provide(0);
     Ok(total.done)
 }
 
@@ -137,7 +138,7 @@ impl Pma {
         rewriting: &mut Rewriting,
         is_due: &impl Fn(&Array) -> bool,
     ) -> Result<()> {
-        let mut damage = Ok(());
+        let (mut lack, mut damage) = (Ok(()), Ok(()));
         for (&number, side) in
             numbers.iter().flat_map(|number| (0..SIDES).map(move |side| (number, side)))
         {
@@ -152,6 +153,10 @@ impl Pma {
                         damage = Err(error);
                         continue;
                     }
+                    Err(error @ Error::NoSpace { .. }) => {
+                        lack = Err(error);
+                        continue;
+                    }
                     moved => moved?,
                 }
                 rewriting.done.runs += 1;
@@ -160,7 +165,7 @@ impl Pma {
             }
         }
         drain(self)?;
-        damage
+        lack.and(damage)
     }
 
     /// Writes arrays onto the medium that are in memory.
