@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::export::vertices_beside;
 use crate::input::{STDIN, names_in};
 use crate::output_file::compression_of;
-use crate::{Error, IngestOptions, Result};
+use crate::{Error, IngestOptions, Result, path_text};
 
 /// A file to take in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +90,8 @@ fn vertices_of_edges(path: &Path) -> Option<PathBuf> {
 /// A file of a directory that is not taken in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedFile {
-    /// The file.
+    /// The file, which serializes as text: what is not UTF-8 in its name becomes U+FFFD.
+    #[serde(serialize_with = "path_text::path")]
     pub file: PathBuf,
     /// Why it is not taken in.
     pub why: &'static str,
