@@ -40,6 +40,27 @@ fn directories_and_patterns_give_their_files() {
     }
 }
 
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files")]
+fn a_link_back_up_is_not_followed() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    std::fs::create_dir_all(at("a/b")).unwrap();
+    std::fs::create_dir_all(at("c")).unwrap();
+    std::fs::write(at("a/b/edges.csv"), "1,2\n").unwrap();
+    std::os::unix::fs::symlink("../..", at("a/b/up")).unwrap();
+    std::os::unix::fs::symlink(".", at("a/self")).unwrap();
+    // A link to another directory is followed, as before.
+    std::os::unix::fs::symlink("../a/b", at("c/other")).unwrap();
+    let options = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+    let graph = Graph::create("links".as_ref(), &options, false).unwrap();
+    let paths = [home.path().to_owned()];
+    let report = graph.ingest(&paths, &IngestOptions::default(), &mut |_| true).unwrap();
+    let skipped: Vec<PathBuf> = report.skipped_files.into_iter().map(|s| s.file).collect();
+    assert_eq!(skipped, ["a/b/up", "a/self", "c/other/up"].map(at));
+    assert_eq!(report.edges_read, 2);
+}
+
 /// A file's name may be any bytes; the report of what was taken in must not fail for it.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test makes its files")]
