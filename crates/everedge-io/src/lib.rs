@@ -8,6 +8,7 @@
 
 mod archive;
 mod arrow;
+mod arrow_lengths;
 mod attributes;
 mod binary;
 mod blocks;

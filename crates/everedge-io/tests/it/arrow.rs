@@ -113,6 +113,23 @@ fn decimals_of_more_digits_than_their_type_are_read_in_full() {
     }
 }
 
+/// The decoder takes as much memory as a buffer says that it needs.
+#[test]
+fn a_compressed_buffer_cannot_ask_for_any_memory() {
+    for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let ends = numbers(&[7; 1000]);
+        let batches = [batch(vec![("src", ends.clone()), ("dst", ends)])];
+        let mut bytes = file(&batches, Some(compression));
+        let length = 8000_i64.to_le_bytes();
+        let at = bytes.windows(8).position(|bytes| bytes == length).unwrap();
+        bytes[at..at + 8].copy_from_slice(&(1_i64 << 60).to_le_bytes());
+        let words = "longer than it can be";
+        assert_refused(&bytes, &ReadOptions::new(Format::Arrow), Place::Whole, words);
+        let probed = probe_arrow(&bytes[..], &InputChoices::default());
+        assert!(probed.unwrap_err().to_string().contains(words));
+    }
+}
+
 /// Nulls take no bytes, so a short file can hold any number of them.
 #[test]
 fn columns_of_nulls_alone_are_no_ids() {
