@@ -575,8 +575,10 @@ impl Read for Counted {
 mod tests {
     use super::*;
 
+    type Step = fn(&mut [u8]) -> io::Result<usize>;
+
     /// Runs these steps, one a call, and then ends.
-    struct Steps(Vec<fn(&mut [u8]) -> io::Result<usize>>);
+    struct Steps(Vec<Step>);
 
     impl Read for Steps {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -584,7 +586,7 @@ mod tests {
         }
     }
 
-    fn start(steps: Vec<fn(&mut [u8]) -> io::Result<usize>>, pause: Duration) -> Stream {
+    fn start(steps: Vec<Step>, pause: Duration) -> Stream {
         Stream::start("steps".to_owned(), || Ok(Steps(steps)), pause).unwrap()
     }
 
