@@ -1,5 +1,7 @@
 //! What a run ran on, and when: the lines that let somebody repeat it.
 
+use std::ffi::OsString;
+
 use jiff::Timestamp;
 
 use crate::output::bytes;
@@ -19,7 +21,7 @@ pub struct RunInfo {
 
 /// Describes this run.
 pub fn run_info() -> RunInfo {
-    let words: Vec<String> = std::env::args().skip(1).map(quoted).collect();
+    let words: Vec<String> = std::env::args_os().skip(1).map(quoted).collect();
     RunInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: machine(),
@@ -28,8 +30,9 @@ pub fn run_info() -> RunInfo {
     }
 }
 
-/// A word as a shell takes it.
-fn quoted(word: String) -> String {
+/// A word as a shell takes it; what is not UTF-8 in it is shown as U+FFFD.
+fn quoted(word: OsString) -> String {
+    let word = word.to_string_lossy().into_owned();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word;
@@ -62,12 +65,15 @@ fn value_in(path: &str, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use super::*;
 
     #[test]
     fn words_survive_a_shell() {
-        assert_eq!(quoted("--output=x/y".to_owned()), "--output=x/y");
-        assert_eq!(quoted("it's".to_owned()), r"'it'\''s'");
-        assert_eq!(quoted(String::new()), "''");
+        assert_eq!(quoted("--output=x/y".into()), "--output=x/y");
+        assert_eq!(quoted("it's".into()), r"'it'\''s'");
+        assert_eq!(quoted(OsString::new()), "''");
+        assert_eq!(quoted(OsString::from_vec(b"caf\xe9".to_vec())), "'caf\u{fffd}'");
     }
 }

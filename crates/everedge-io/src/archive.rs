@@ -147,7 +147,7 @@ impl<R: Read> Archive<R> {
             self.header.clear();
             let kind = header.entry_type();
             if matches!(kind, EntryType::GNULongName | EntryType::XHeader) {
-                self.enter(header.entry_size().map_err(|_| no_length())?);
+                self.enter(header.entry_size().map_err(|_| no_length())?)?;
                 if self.left > NAME_BYTES_MAX {
                     return Err(damaged("a name is too long"));
                 }
@@ -161,7 +161,7 @@ impl<R: Read> Archive<R> {
             if is_sparse {
                 return Err(sparse(&name.unwrap_or_else(own)));
             }
-            self.enter(size.map_or_else(|| header.entry_size().map_err(|_| no_length()), Ok)?);
+            self.enter(size.map_or_else(|| header.entry_size().map_err(|_| no_length()), Ok)?)?;
             if matches!(kind, EntryType::Regular | EntryType::Continuous) {
                 return Ok(Some(name.unwrap_or_else(own)));
             }
@@ -169,9 +169,11 @@ impl<R: Read> Archive<R> {
     }
 
     /// Starts the file of the header that was read.
-    fn enter(&mut self, size: u64) {
-        self.left = size;
-        self.padding = (BLOCK_BYTES as u64 - size % BLOCK_BYTES as u64) % BLOCK_BYTES as u64;
+    fn enter(&mut self, size: u64) -> Result<()> {
+        let end = size.checked_next_multiple_of(BLOCK_BYTES as u64);
+        let end = end.ok_or_else(|| damaged("a length is too large"))?;
+        (self.left, self.padding) = (size, end - size);
+        Ok(())
     }
 
     /// Reads the name that the current file is, if it is one.

@@ -23,6 +23,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 use everedge_core::par;
 
+use crate::arrow_lengths::Lengths;
 use crate::columnar::{self, Wanted, catch};
 use crate::ids::IdColumn;
 use crate::read::{Declared, Edges, Sink, check_counts};
@@ -121,6 +122,8 @@ impl Step {
 struct Batches<R> {
     input: R,
     decoder: StreamDecoder,
+    /// What checks the lengths that compressed buffers declare before they are decoded.
+    lengths: Lengths,
     /// Bytes read.
     bytes: u64,
     /// What was read and not yet decoded.
@@ -137,6 +140,7 @@ impl<R: Read> Batches<R> {
         Self {
             input,
             decoder: StreamDecoder::new(),
+            lengths: Lengths::new(),
             bytes: 0,
             piece: Buffer::from(&[0_u8; 0]),
             decoded: VecDeque::new(),
@@ -228,6 +232,10 @@ impl<R: Read> Batches<R> {
             let words = self.piece[FILE_MAGIC.len()..].chunks_exact(FILE_MAGIC.len());
             let padding = words.take_while(|word| word.iter().all(|byte| *byte == 0)).count();
             self.piece.advance((1 + padding) * FILE_MAGIC.len());
+        }
+        if !self.lengths.look(&self.piece) {
+            let what = "a compressed buffer says that it is longer than it can be";
+            return Err(damaged(what.to_owned()));
         }
         Ok(is_there)
     }

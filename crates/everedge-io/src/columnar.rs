@@ -3,6 +3,7 @@
 //! Ids may be integers of any width or strings, also by dictionary; weights any numbers. What a
 //! column's type says is kept: strings are text ids unless the graph's are integers.
 
+use std::fmt::Display;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -129,6 +130,13 @@ pub(crate) fn take_edges<C: IdColumn>(
     if wanted.0.iter().any(|&idx| idx >= batch.num_columns()) {
         return Err(row_error(0, Fault::new(0, "a column is missing")));
     }
+    // A column without values, as of nulls, may declare any number of rows: ids have values.
+    for &idx in wanted.0.iter().take(2) {
+        let kind = value_type(batch.column(idx).data_type());
+        if !kind.is_integer() && !is_text(kind) {
+            return Err(row_error(0, wrong_kind(kind)));
+        }
+    }
     let is_whole = whole_rows(batch, wanted);
     let null = is_whole.iter().position(|is_whole| !is_whole);
     if let Some(row) = null.filter(|_| !rules.skip_nulls) {
@@ -200,8 +208,7 @@ fn take_columns<C: IdColumn>(
 fn take_ids<C: IdColumn>(array: &ArrayRef, rules: Rules) -> Result<C, Fault> {
     let mut ids = C::default();
     let kind = value_type(array.data_type());
-    let wrong_kind = || Fault::new(0, format!("a column of {kind} is neither integers nor text"));
-    let array = &without_dictionary(array).map_err(|_| wrong_kind())?;
+    let array = &without_dictionary(array).map_err(|_| wrong_kind(kind))?;
     downcast_integer_array! {
         array => {
             for (row, &id) in array.values().iter().enumerate() {
@@ -211,9 +218,13 @@ fn take_ids<C: IdColumn>(array: &ArrayRef, rules: Rules) -> Result<C, Fault> {
         DataType::Utf8 => push_texts(array.as_string::<i32>().iter(), &mut ids, rules)?,
         DataType::LargeUtf8 => push_texts(array.as_string::<i64>().iter(), &mut ids, rules)?,
         DataType::Utf8View => push_texts(array.as_string_view().iter(), &mut ids, rules)?,
-        _ => return Err(wrong_kind()),
+        _ => return Err(wrong_kind(kind)),
     }
     Ok(ids)
+}
+
+fn wrong_kind(kind: &DataType) -> Fault {
+    Fault::new(0, format!("a column of {kind} is neither integers nor text"))
 }
 
 fn push_integer<C: IdColumn>(id: i128, ids: &mut C) -> Result<(), Fault> {
@@ -310,11 +321,13 @@ fn widened<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &ArrayRef) -> Vec<f6
     array.as_primitive::<T>().values().iter().map(|&number| number.into()).collect()
 }
 
-/// Reads decimals as they are written, which rounds once.
-fn in_binary<T: DecimalType>(array: &ArrayRef) -> Vec<f64> {
+/// Reads decimals from all of their digits, which rounds once. A damaged file may hold more digits
+/// than the type says, which Arrow's own text of them leaves out.
+fn in_binary<T: DecimalType<Native: Display>>(array: &ArrayRef) -> Vec<f64> {
     let decimals = array.as_primitive::<T>();
-    let number = |row| decimals.value_as_string(row).parse().unwrap_or(f64::NAN);
-    (0..decimals.len()).map(number).collect()
+    let exponent = -i32::from(decimals.scale());
+    let number = |digits: &T::Native| format!("{digits}e{exponent}").parse().unwrap_or(f64::NAN);
+    decimals.values().iter().map(number).collect()
 }
 
 pub(crate) fn syntax(place: Place, what: impl Into<String>) -> Error {
@@ -327,7 +340,7 @@ pub(crate) fn catch<T, E>(
     damaged: impl Fn(String) -> Error,
 ) -> Result<T>
 where
-    E: std::fmt::Display,
+    E: Display,
 {
     match panic::catch_unwind(AssertUnwindSafe(decoder)) {
         Ok(result) => result.map_err(|error| damaged(error.to_string())),

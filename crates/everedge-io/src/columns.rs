@@ -57,11 +57,17 @@ pub(crate) fn resolve_freely(
     let no_second = || Fault::new(0, "there is no second column for destinations");
     let Ends { src, dst, are_named } = ends.ok_or_else(no_second)?;
     let weight = chosen_weight.or_else(|| find_weight(columns, src, dst));
-    if src == dst || (chosen_weight.is_some() && (weight == Some(src) || weight == Some(dst))) {
+    check_distinct(src, dst, chosen_weight)?;
+    Ok((Resolved { src, dst, weight }, are_named))
+}
+
+/// Refuses a column that was chosen for two things.
+pub(crate) fn check_distinct(src: usize, dst: usize, weight: Option<usize>) -> Result<(), Fault> {
+    if src == dst || weight == Some(src) || weight == Some(dst) {
         let what = "a column was chosen twice among sources, destinations and weights";
         return Err(Fault::new(0, what));
     }
-    Ok((Resolved { src, dst, weight }, are_named))
+    Ok(())
 }
 
 /// Returns where a chosen column stands.

@@ -1,7 +1,8 @@
 //! Compressed input, recognised by its first bytes, and output, as a file's name says.
 //!
-//! gzip (RFC 1952, any number of members), Zstandard (RFC 8878, any number of frames, windows
-//! up to 2^31 bytes as `zstd --ultra --long=31` writes them), bzip2 and xz (any number of streams).
+//! gzip (RFC 1952, any number of members), Zstandard (RFC 8878, any number of frames), bzip2 and xz
+//! (any number of streams). A window of Zstandard or a dictionary of xz takes at most 512 MiB, as
+//! `zstd --ultra --long=29` and eight times what `xz -9` asks for: a short file could ask for 4 GiB.
 
 use std::fmt;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
@@ -12,10 +13,13 @@ use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
-use crate::Error;
+use crate::xz_dictionaries::Dictionaries;
+use crate::{Error, Place};
 
-/// The largest window that a Zstandard frame may ask for, as a power of two.
-const ZSTD_WINDOW_LOG_MAX: u32 = 31;
+/// The largest window or dictionary that data may ask for, as a power of two.
+const WINDOW_LOG_MAX: u32 = 29;
+/// What Zstandard says of a larger window.
+const ZSTD_TOO_LARGE: &str = "requires too much memory";
 
 /// The third byte is the only method there is.
 const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
@@ -105,8 +109,8 @@ impl fmt::Display for Compression {
 /// comes for now.
 ///
 /// # Errors
-/// If reading fails. Reading from the result fails with [`Error::Truncated`] or
-/// [`Error::Damaged`] inside the `io::Error`, from where `Error::from` takes it out.
+/// If reading fails. Reading from the result fails with [`Error::Truncated`],
+/// [`Error::Damaged`], or [`Error::Syntax`] where the data asks for a window of over 512 MiB, inside the `io::Error`, from where `Error::from` takes it out.
 ///
 /// # Example
 /// ```
@@ -143,13 +147,15 @@ fn decompress_as<R: Read>(
     input: R,
 ) -> io::Result<Decompress<R>> {
     let input = Cursor::new(head).chain(input);
-    let whole = BufReader::with_capacity(1 << 16, Counted { input, bytes: 0, has_failed: false });
+    let dictionaries = (compression == Compression::Xz).then(Dictionaries::new);
+    let counted = Counted { input, bytes: 0, has_failed: false, dictionaries, asked: 0 };
+    let whole = BufReader::with_capacity(1 << 16, counted);
     let decoder = match compression {
         Compression::None => Decoder::Plain(whole),
         Compression::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(whole))),
         Compression::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(whole)?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+            decoder.window_log_max(WINDOW_LOG_MAX)?;
             Decoder::Zstd(decoder)
         }
         Compression::Bzip2 => Decoder::Bzip2(Box::new(MultiBzDecoder::new(whole))),
@@ -202,6 +208,9 @@ impl<R: Read> Decompress<R> {
         let offset = whole.get_ref().bytes - whole.buffer().len() as u64;
         match error.kind() {
             _ if whole.get_ref().has_failed => error,
+            kind if error.to_string().contains(ZSTD_TOO_LARGE) => {
+                io::Error::new(kind, too_large(compression))
+            }
             kind @ io::ErrorKind::UnexpectedEof => {
                 io::Error::new(kind, Error::Truncated { compression, offset })
             }
@@ -323,18 +332,41 @@ impl<W: Write> Write for Compress<W> {
     }
 }
 
+/// Returns the error of data that ask for more memory than is given.
+fn too_large(compression: Compression) -> Error {
+    let mib_max = (1_u64 << WINDOW_LOG_MAX) >> 20;
+    let what = format!(
+        "the {compression} data asks for more memory than the {mib_max} MiB that are given to it"
+    );
+    let hint = Some("compress it again with a smaller window or dictionary");
+    Error::Syntax { place: Place::Whole, what, hint }
+}
+
 /// Counts the bytes that were read, and tells errors of the input from those of its contents.
 struct Counted<R> {
     input: R,
     bytes: u64,
     has_failed: bool,
+    /// What finds the dictionaries of xz.
+    dictionaries: Option<Dictionaries>,
+    /// The largest of them.
+    asked: u64,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let result = self.input.read(buffer);
         self.has_failed = result.is_err();
-        self.bytes += result.as_ref().map_or(0, |bytes| *bytes as u64);
-        result
+        let count = result?;
+        self.bytes += count as u64;
+        if let Some(dictionaries) = &mut self.dictionaries {
+            self.asked = self.asked.max(dictionaries.look(&buffer[..count]));
+            if self.asked > 1 << WINDOW_LOG_MAX {
+                self.has_failed = true;
+                let error = too_large(Compression::Xz);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            }
+        }
+        Ok(count)
     }
 }

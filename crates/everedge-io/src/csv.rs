@@ -307,8 +307,8 @@ impl<'a> Records<'a> {
 
     fn field(&self, idx: usize) -> Result<&[u8], Fault> {
         let Some(field) = self.fields.get(idx) else {
-            let what =
-                format!("there is no column {}: the record has {}", idx + 1, self.fields.len());
+            let (column, found) = (idx as u128 + 1, self.fields.len());
+            let what = format!("there is no column {column}: the record has {found}");
             return Err(Fault::new(0, what));
         };
         Ok(&self.bytes[field.start..field.end])

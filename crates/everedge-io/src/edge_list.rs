@@ -23,7 +23,7 @@ use crate::names::find_pair;
 use crate::read::{Declared, Opened};
 use crate::rules::Rules;
 use crate::survey::{Cell, Header, Row};
-use crate::{Columns, InputChoices, ReadOptions};
+use crate::{Column, Columns, InputChoices, ReadOptions};
 
 /// Bytes that start a comment.
 pub(crate) const COMMENTS: [u8; 2] = *b"#%";
@@ -117,7 +117,13 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
     let width = start.rows.first().map_or(least, Vec::len);
     let columns = match picked {
         None => width.max(least),
-        Some(Picked { src, dst, weight }) => width.max(1 + src.max(dst).max(weight.unwrap_or(0))),
+        Some(Picked { src, dst, weight }) => {
+            let last = src.max(dst).max(weight.unwrap_or(0));
+            let count = last.checked_add(1).ok_or_else(|| {
+                Fault::new(0, format!("there is no column {}", Column::Index(last)))
+            })?;
+            width.max(count)
+        }
     };
     let grammar = Lines {
         comments: &COMMENTS,

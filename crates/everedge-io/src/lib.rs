@@ -8,6 +8,7 @@
 
 mod archive;
 mod arrow;
+mod arrow_lengths;
 mod attributes;
 mod binary;
 mod blocks;
@@ -33,6 +34,7 @@ mod read;
 mod rules;
 mod survey;
 mod write;
+mod xz_dictionaries;
 
 pub use archive::{Archive, OnlyGraph, first_of, graphs_of, is_graph_name, is_tar};
 pub use arrow::probe_arrow;

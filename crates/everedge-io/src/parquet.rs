@@ -44,6 +44,8 @@ use crate::{
 
 /// How many rows are read, or written, at once.
 const BATCH_ROWS: usize = 1 << 16;
+/// Bytes of text after which rows are written: a column of it holds less than 2 GiB.
+const BATCH_BYTES: usize = 1 << 26;
 
 /// Guesses how to read a Parquet file, from its schema and first rows.
 ///
@@ -165,6 +167,8 @@ pub(crate) struct TableWriter<W: Write + Send> {
     src: IdBuffer,
     dst: IdBuffer,
     weights: Option<Vec<f32>>,
+    /// Bytes of the text that waits in `src` and `dst`.
+    text_bytes: usize,
 }
 
 impl<W: Write + Send> TableWriter<W> {
@@ -182,14 +186,17 @@ impl<W: Write + Send> TableWriter<W> {
         let schema = Arc::new(Schema::new(fields));
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties));
         let writer = writer.map_err(write_error)?;
-        Ok(Self { schema, writer, src, dst, weights: options.weighted.then(Vec::new) })
+        let weights = options.weighted.then(Vec::new);
+        Ok(Self { schema, writer, src, dst, weights, text_bytes: 0 })
     }
 
     pub(crate) fn write(&mut self, src: Id<'_>, dst: Id<'_>, weight: f32) -> Result<()> {
+        self.text_bytes += text_bytes(src) + text_bytes(dst);
         self.src.push(src);
         self.dst.push(dst);
         self.weights.iter_mut().for_each(|weights| weights.push(weight));
-        if self.src.len() == BATCH_ROWS { self.write_batch() } else { Ok(()) }
+        let is_full = self.src.len() == BATCH_ROWS || self.text_bytes >= BATCH_BYTES;
+        if is_full { self.write_batch() } else { Ok(()) }
     }
 
     pub(crate) fn finish(mut self) -> Result<W> {
@@ -198,6 +205,7 @@ impl<W: Write + Send> TableWriter<W> {
     }
 
     fn write_batch(&mut self) -> Result<()> {
+        self.text_bytes = 0;
         let mut columns = vec![self.src.take(), self.dst.take()];
         if let Some(weights) = &mut self.weights {
             columns.push(Arc::new(Float32Array::from(std::mem::take(weights))));
@@ -205,6 +213,13 @@ impl<W: Write + Send> TableWriter<W> {
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)
             .map_err(|error| write_error(error.into()))?;
         self.writer.write(&batch).map_err(write_error)
+    }
+}
+
+fn text_bytes(id: Id<'_>) -> usize {
+    match id {
+        Id::Number(_) => 0,
+        Id::Text(text) => text.len(),
     }
 }
 
@@ -266,5 +281,30 @@ impl IdBuffer {
             IdBuffer::Sparse(ids) => Arc::new(UInt64Array::from(std::mem::take(ids))),
             IdBuffer::Text(ids) => Arc::new(StringArray::from(std::mem::take(ids))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_do_not_wait_for_many_rows() {
+        let options = WriteOptions {
+            format: Format::Parquet,
+            ids: IdKind::Text,
+            directed: true,
+            weighted: false,
+            vertex_bound: 1,
+            edge_count: 1500,
+            id_shift: 0,
+        };
+        let mut writer = TableWriter::new(std::io::sink(), &options).unwrap();
+        let name = "n".repeat(1 << 16);
+        for _ in 0..1500 {
+            writer.write(Id::Text(&name), Id::Text("m"), 1.0).unwrap();
+            assert!(writer.src.len() < BATCH_BYTES / name.len());
+        }
+        writer.finish().unwrap();
     }
 }

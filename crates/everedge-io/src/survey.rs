@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use everedge_core::MAX_VERTEX_ID;
 
-use crate::columns::{GuessedColumn, Resolved, locate, resolve, resolve_freely};
+use crate::columns::{GuessedColumn, Resolved, check_distinct, locate, resolve, resolve_freely};
 use crate::error::{Fault, quote};
 use crate::names::{find_pair, is_id_word};
 use crate::rules::{is_null_word, is_number, is_written_number};
@@ -86,15 +86,30 @@ impl Survey {
         Ok(Self { has_header: header.is_there, columns, resolved, ids })
     }
 
-    /// A table without a record: only columns by number can be there.
+    /// A table without a record: only columns by number can be there. What was not chosen is in the
+    /// first columns that are left.
     fn of_nothing(choices: &InputChoices) -> Result<Self, Fault> {
-        let index = |column: &Option<Column>, usual| match column {
-            None => Ok(usual),
-            Some(Column::Index(idx)) => Ok(*idx),
-            Some(column) => locate(column, &[]),
+        let index = |column: &Option<Column>| match column {
+            None => Ok(None),
+            Some(Column::Index(idx)) => Ok(Some(*idx)),
+            Some(column) => locate(column, &[]).map(Some),
         };
-        let (src, dst) = (index(&choices.src, 0)?, index(&choices.dst, 1)?);
-        let resolved = Resolved { src, dst, weight: Some(index(&choices.weight, 2)?) };
+        let (src, dst) = (index(&choices.src)?, index(&choices.dst)?);
+        let weight = index(&choices.weight)?;
+        let chosen = [src, dst, weight];
+        let mut next = 0;
+        let mut first_free = || {
+            while chosen.contains(&Some(next)) {
+                next += 1;
+            }
+            next += 1;
+            next - 1
+        };
+        let src = src.unwrap_or_else(&mut first_free);
+        let dst = dst.unwrap_or_else(&mut first_free);
+        check_distinct(src, dst, weight)?;
+        let weight = weight.unwrap_or_else(&mut first_free);
+        let resolved = Resolved { src, dst, weight: Some(weight) };
         let ids = Sample::default().ids(choices.ids);
         Ok(Self { has_header: false, columns: Vec::new(), resolved, ids })
     }

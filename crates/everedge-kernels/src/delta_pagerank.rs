@@ -46,7 +46,8 @@ const KERNEL: &str = "delta-pagerank";
 pub struct DeltaPageRankConfig {
     /// The part of its rank that a vertex passes on along its edges, from 0 to below 1.
     pub damping: f64,
-    /// How far ranks may be from the limit, all differences added up; above 0.
+    /// How far ranks may be from the limit, all differences added up; above 0, and not so small that
+    /// the share of a vertex is no normal `f64`: residuals of a few bits never become smaller.
     pub tolerance: f64,
 }
 
@@ -57,13 +58,16 @@ impl Default for DeltaPageRankConfig {
 }
 
 impl DeltaPageRankConfig {
-    fn check(&self) -> Result<()> {
+    fn check(&self, vertex_count: u32) -> Result<()> {
         let fail = |name, value, expected| Err(Error::BadParameter { name, value, expected });
         if !(0.0..1.0).contains(&self.damping) {
             return fail("damping", self.damping, "from 0 to below 1");
         }
-        if self.tolerance.is_nan() || self.tolerance <= 0.0 {
-            return fail("tolerance", self.tolerance, "above 0");
+        let threshold = self.threshold(vertex_count);
+        if threshold.is_nan() || threshold < f64::MIN_POSITIVE {
+            let expected = "above 0, and at least 2.3e-308 when divided by the number of vertices \
+                            and multiplied by 1 - damping";
+            return fail("tolerance", self.tolerance, expected);
         }
         Ok(())
     }
@@ -204,8 +208,8 @@ impl<V: GraphView> ListVisitor for Pull<'_, V> {
 /// Ranks the vertices of `view`.
 ///
 /// # Errors
-/// [`BadParameter`](Error::BadParameter) if the damping is not from 0 to below 1 or the tolerance not
-/// above 0.
+/// [`BadParameter`](Error::BadParameter) if the damping is not from 0 to below 1, or the tolerance not
+/// above 0 or so small that the kernel would not end.
 ///
 /// # Example
 /// ```
@@ -222,7 +226,7 @@ pub fn delta_pagerank(
     view: &impl GraphView,
     config: &DeltaPageRankConfig,
 ) -> Result<DeltaPageRank> {
-    config.check()?;
+    config.check(view.vertex_count())?;
     let zeros = || Floats::zeros(view.vertex_bound() as usize);
     let (vertex_count, damping) = (f64::from(view.vertex_count()), config.damping);
     let mut state = State {
@@ -296,7 +300,7 @@ fn check_ranks(
     config: &DeltaPageRankConfig,
     result: &DeltaPageRank,
 ) -> Result<()> {
-    config.check()?;
+    config.check(view.vertex_count())?;
     let (rank, bound) = (&result.rank, view.vertex_bound());
     require(KERNEL, rank.len() == bound as usize, || {
         format!("{} ranks for {bound} ids", rank.len())

@@ -64,7 +64,7 @@ impl Graph {
             everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest)
         };
         let had_directory = path.exists();
-        let (graph, raised) = ingest_until_signal(py, &ingest.stop, None, create);
+        let (graph, raised) = ingest_until_signal(py, &ingest.stop, None, create)?;
         match (graph, raised) {
             (graph, None) => graph.map(Self::from).map_err(exception),
             (graph, Some(raised)) => {
@@ -107,7 +107,7 @@ impl Graph {
         let options = options.options().map_err(exception)?;
         graph.check_chosen(&everedge::Chosen::default(), options.input.ids).map_err(exception)?;
         let ingest = |tell: Tell<'_>| graph.ingest(&files, &options, tell);
-        let (outcome, raised) = ingest_until_signal(py, &options.stop, progress.as_ref(), ingest);
+        let (outcome, raised) = ingest_until_signal(py, &options.stop, progress.as_ref(), ingest)?;
         match (outcome, raised) {
             (Ok(done), None) => report(py, &done),
             // The facade's message says how much is in; Python's own would be empty.

@@ -6,9 +6,15 @@ use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::error::raised;
+
 /// Returns a report as dictionaries, lists, numbers, texts, `bool` and `None`.
+///
+/// # Errors
+/// `EveredgeError` if the report holds what JSON cannot.
 pub(crate) fn report<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
-    let value = serde_json::to_value(report).expect("reports have text keys");
+    let value = serde_json::to_value(report)
+        .map_err(|error| raised("EveredgeError", &format!("the report is no JSON: {error}")))?;
     object(py, &value)
 }
 

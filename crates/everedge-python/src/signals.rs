@@ -18,19 +18,22 @@ pub(crate) type Tell<'a> = &'a mut (dyn FnMut(Progress) -> bool + Send);
 /// `progress` with what the ingest tells. The first exception of one of them sets `stop` and ends it.
 ///
 /// Returns the outcome and that exception.
+///
+/// # Errors
+/// `OSError` if the system refuses the thread.
 pub(crate) fn ingest_until_signal<R: Send>(
     py: Python<'_>,
     stop: &AtomicBool,
     progress: Option<&Py<PyAny>>,
     ingest: impl FnOnce(Tell<'_>) -> R + Send,
-) -> (R, Option<PyErr>) {
-    let watch = || {
+) -> PyResult<(R, Option<PyErr>)> {
+    let watch = || -> PyResult<_> {
         thread::scope(|scope| {
             let (told, tellings) = mpsc::channel();
             let (answer, answers) = mpsc::channel();
-            let worker = scope.spawn(move || {
+            let worker = thread::Builder::new().spawn_scoped(scope, move || {
                 ingest(&mut move |now| told.send(now).is_ok() && answers.recv() == Ok(true))
-            });
+            })?;
             let mut raised = None;
             loop {
                 let called = match tellings.recv_timeout(SIGNALS_EVERY) {
@@ -53,7 +56,7 @@ pub(crate) fn ingest_until_signal<R: Send>(
                 }
             }
             let outcome = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (outcome, raised)
+            Ok((outcome, raised))
         })
     };
     py.detach(watch)

@@ -180,6 +180,9 @@ impl View {
 
 /// Runs `work` on a thread of its own while this one runs the handlers of signals and tells how far
 /// it is; cancels it and returns the exception if one of them raises it.
+///
+/// # Errors
+/// That exception; the error of `work`; `OSError` if the system refuses the thread.
 fn until_signal<R: Send>(
     watch: &Watch,
     tell: Option<&Py<PyAny>>,
@@ -187,10 +190,10 @@ fn until_signal<R: Send>(
 ) -> PyResult<R> {
     thread::scope(|scope| {
         let (done, ended) = mpsc::channel::<()>();
-        let worker = scope.spawn(move || {
+        let worker = thread::Builder::new().spawn_scoped(scope, move || {
             let _ended_when_dropped = done;
             work()
-        });
+        })?;
         let mut raised = Ok(());
         while raised.is_ok() && ended.recv_timeout(SIGNALS_EVERY) == Err(RecvTimeoutError::Timeout)
         {

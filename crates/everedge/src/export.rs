@@ -83,7 +83,9 @@ impl View {
     /// As [`Self::export`].
     pub fn export_to(&self, out: impl Write + Send, format: Format) -> Result<ExportReport> {
         let name = Path::new("-");
-        let (out, written) = self.write_edges(Counted { out, bytes: 0 }, format, name)?;
+        let (mut out, written) = self.write_edges(Counted { out, bytes: 0 }, format, name)?;
+        // Standard output keeps what no line end follows, and drops the error of writing it.
+        out.flush().map_err(|error| Error::io(name, "write", error))?;
         Ok(self.export_report(format, written, out.bytes, false))
     }
 

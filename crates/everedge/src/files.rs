@@ -1,5 +1,6 @@
 //! Which files a call means: files, directories, patterns and archives.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use everedge_io::{Format, ending_of, first_of, graphs_of, is_graph_name};
@@ -8,7 +9,7 @@ use serde::Serialize;
 use crate::export::vertices_beside;
 use crate::input::{STDIN, names_in};
 use crate::output_file::compression_of;
-use crate::{Error, IngestOptions, Result};
+use crate::{Error, IngestOptions, Result, path_text};
 
 /// A file to take in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,14 +91,15 @@ fn vertices_of_edges(path: &Path) -> Option<PathBuf> {
 /// A file of a directory that is not taken in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedFile {
-    /// The file.
+    /// The file, which serializes as text: what is not UTF-8 in its name becomes U+FFFD.
+    #[serde(serialize_with = "path_text::path")]
     pub file: PathBuf,
     /// Why it is not taken in.
     pub why: &'static str,
 }
 
 /// Returns the files that `paths` name, in their order: a directory stands for the files in and below
-/// it that are called as graphs are, a pattern such as `part-*.csv` for what it matches, both sorted by
+/// it that are called as graphs are, but for links that lead back up; a pattern such as `part-*.csv` for what it matches, both sorted by
 /// name; an archive for the files in it, in its order. Insertions take the file of vertices beside a
 /// Graphalytics file of edges along.
 ///
@@ -169,7 +171,7 @@ fn add_directory(
     skipped: &mut Vec<SkippedFile>,
 ) -> Result<()> {
     let count = files.len();
-    walk(path, files, skipped)?;
+    walk(path, &mut Vec::new(), files, skipped)?;
     if files.len() == count {
         let path = path.display();
         return Err(Error::invalid(format!(
@@ -179,7 +181,21 @@ fn add_directory(
     Ok(())
 }
 
-fn walk(path: &Path, files: &mut Vec<PathBuf>, skipped: &mut Vec<SkippedFile>) -> Result<()> {
+/// Adds the files in and below a directory; `above` are the directories on the way to it.
+fn walk(
+    path: &Path,
+    above: &mut Vec<(u64, u64)>,
+    files: &mut Vec<PathBuf>,
+    skipped: &mut Vec<SkippedFile>,
+) -> Result<()> {
+    let found = path.metadata().map_err(|e| Error::io(path, "examine", e))?;
+    let identity = (found.dev(), found.ino());
+    if above.contains(&identity) {
+        let why = "it links to a directory that it lies in";
+        skipped.push(SkippedFile { file: path.to_owned(), why });
+        return Ok(());
+    }
+    above.push(identity);
     let entries = path.read_dir().map_err(|e| Error::io(path, "read", e))?;
     let mut paths = Vec::new();
     for entry in entries {
@@ -194,13 +210,14 @@ fn walk(path: &Path, files: &mut Vec<PathBuf>, skipped: &mut Vec<SkippedFile>) -
             continue;
         }
         if path.is_dir() {
-            walk(&path, files, skipped)?;
+            walk(&path, above, files, skipped)?;
         } else if has_format(&name) {
             files.push(path);
         } else {
             skipped.push(SkippedFile { file: path, why: why_skipped(&name) });
         }
     }
+    above.pop();
     Ok(())
 }
 

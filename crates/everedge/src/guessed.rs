@@ -7,7 +7,7 @@ use crate::GraphOptions;
 use everedge_io::{Column, Format, Guess, first_of};
 use serde::Serialize;
 
-use crate::{Choices, IngestOptions};
+use crate::{Choices, IngestOptions, path_text};
 
 /// What was not said and how it was decided; what was said is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -26,13 +26,13 @@ pub struct Guessed {
     pub weighted: Option<bool>,
     /// For each archive of which some files were not taken in, as they are not called as graphs are,
     /// their names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "path_text::pairs")]
     pub not_taken: Vec<(PathBuf, Vec<String>)>,
     /// Files of vertices that were not named, but stand beside edges and were taken in with them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "path_text::paths")]
     pub vertices_beside: Vec<PathBuf>,
     /// Files of which something else was guessed than of the first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "path_text::pairs")]
     pub other_files: Vec<(PathBuf, GuessedFile)>,
 }
 

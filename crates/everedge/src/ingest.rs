@@ -25,6 +25,8 @@ use crate::{Error, Graph, Result};
 
 /// The shortest time between two pauses of a stream.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
+/// The longest time: a clock cannot count to any moment. It hands on what came, and nothing more.
+const PAUSE_MAX: Duration = Duration::from_secs(60 * 60 * 24);
 
 /// Declared vertices of a batch.
 const DECLARED_BATCH: usize = 1 << 16;
@@ -68,7 +70,7 @@ impl Default for IngestOptions {
 impl IngestOptions {
     /// How long a stream goes on without a pause. What came before a pause is parsed by the next.
     pub(crate) fn pause(&self) -> Duration {
-        (self.flush_every / 2).max(PAUSE_MIN)
+        (self.flush_every / 2).clamp(PAUSE_MIN, PAUSE_MAX)
     }
 
     /// Returns an error if the ingest is to end.

@@ -459,6 +459,8 @@ fn open_parquet(path: &Path, kind: Kind, choices: &InputChoices) -> Result<(Gues
 struct Stream {
     pieces: Receiver<io::Result<Vec<u8>>>,
     piece: Cursor<Vec<u8>>,
+    /// Whether the thread has reached the end, which it says with an empty piece.
+    at_end: bool,
     pause: Duration,
     /// When the next pause is due.
     pause_at: Option<Instant>,
@@ -483,7 +485,10 @@ impl Stream {
             };
             let mut buffer = vec![0; PIECE_BYTES];
             loop {
-                let piece = bytes.read(&mut buffer).map(|count| buffer[..count].to_vec());
+                let piece = match bytes.read(&mut buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    piece => piece.map(|count| buffer[..count].to_vec()),
+                };
                 let is_last = piece.as_ref().map_or(true, Vec::is_empty);
                 if sender.send(piece).is_err() || is_last {
                     return;
@@ -491,7 +496,8 @@ impl Stream {
             }
         };
         thread::Builder::new().name("everedge-input".to_owned()).spawn(read_all)?;
-        Ok(Self { pieces, piece: Cursor::default(), pause, pause_at: None })
+        let piece = Cursor::default();
+        Ok(Self { pieces, piece, at_end: false, pause, pause_at: None })
     }
 }
 
@@ -506,13 +512,17 @@ impl Read for Stream {
         match self.pieces.recv_timeout(pause_at.saturating_duration_since(now)) {
             Ok(piece) => {
                 self.piece = Cursor::new(piece?);
+                self.at_end = self.piece.get_ref().is_empty();
                 self.piece.read(buffer)
             }
             Err(RecvTimeoutError::Timeout) => {
                 self.pause_at = None;
                 Err(io::ErrorKind::WouldBlock.into())
             }
-            Err(RecvTimeoutError::Disconnected) => Ok(0),
+            Err(RecvTimeoutError::Disconnected) if self.at_end => Ok(0),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(io::Error::other("the thread that reads it has ended before its end"))
+            }
         }
     }
 }
@@ -558,5 +568,56 @@ impl Read for Counted {
         let count = self.source.read(buffer)?;
         self.bytes_read.fetch_add(count as u64, Relaxed);
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Step = fn(&mut [u8]) -> io::Result<usize>;
+
+    /// Runs these steps, one a call, and then ends.
+    struct Steps(Vec<Step>);
+
+    impl Read for Steps {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() { Ok(0) } else { self.0.remove(0)(buffer) }
+        }
+    }
+
+    fn start(steps: Vec<Step>, pause: Duration) -> Stream {
+        Stream::start("steps".to_owned(), || Ok(Steps(steps)), pause).unwrap()
+    }
+
+    fn text(buffer: &mut [u8]) -> io::Result<usize> {
+        buffer[..4].copy_from_slice(b"1 2\n");
+        Ok(4)
+    }
+
+    #[test]
+    fn an_interrupted_read_is_no_end() {
+        let interrupted = |_: &mut [u8]| Err(io::ErrorKind::Interrupted.into());
+        let mut whole = String::new();
+        let mut stream = start(vec![text, interrupted, text], Duration::from_secs(60));
+        stream.read_to_string(&mut whole).unwrap();
+        assert_eq!(whole, "1 2\n1 2\n");
+        // The end stays the end.
+        assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_reader_that_dies_is_an_error() {
+        let dies = |_: &mut [u8]| panic!("a decoder met damage");
+        let mut stream = start(vec![text, text, dies], Duration::from_secs(60));
+        let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("ended before its end"), "{error}");
+    }
+
+    #[test]
+    fn the_longest_wait_of_all_is_counted() {
+        let options = IngestOptions { flush_every: Duration::MAX, ..IngestOptions::default() };
+        let mut stream = start(vec![text], options.pause());
+        assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 4);
     }
 }

@@ -31,6 +31,7 @@ mod kernel;
 mod option_table;
 mod options;
 mod output_file;
+mod path_text;
 mod rows;
 mod run;
 mod values;

@@ -1,7 +1,9 @@
 //! Files that are written whole or not at all.
 
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -111,7 +113,10 @@ impl Write for Counted {
 
 /// Returns how a file is compressed, by its name, and its path without that ending.
 pub(crate) fn compression_of(path: &Path) -> (Compression, PathBuf) {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let (compression, stem) = Compression::of_name(name);
-    (compression, path.with_file_name(stem))
+    let name = path.file_name().unwrap_or_default();
+    // What is not UTF-8 in it stands before the ending.
+    let text = name.to_string_lossy();
+    let (compression, stem) = Compression::of_name(&text);
+    let stem = &name.as_bytes()[..name.len() - (text.len() - stem.len())];
+    (compression, path.with_file_name(OsStr::from_bytes(stem)))
 }

@@ -102,7 +102,7 @@ impl Task {
     /// Returns the edges of the graph: generated, or those of its file.
     ///
     /// # Errors
-    /// If there is no such graph, or the file cannot be read.
+    /// If there is no such graph, or the file cannot be read or holds no edge.
     pub(crate) fn edges(&self) -> Result<Vec<Edge>> {
         let Configuration { input, graph, scale, .. } = &self.configuration;
         let Some(path) = input else {
@@ -112,6 +112,7 @@ impl Task {
         let bytes =
             std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let (pairs, rest) = bytes.as_chunks::<8>();
+        ensure!(!bytes.is_empty(), "{} holds no edge", path.display());
         ensure!(rest.is_empty(), "{} has no whole number of pairs of 4 bytes", path.display());
         let id = |bytes: &[u8]| VertexId::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         Ok(pairs.iter().map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect())
@@ -159,8 +160,10 @@ mod tests {
         let task = Task { work: Work::Mixed, degree: 16, seed: 0, graph, configuration };
         std::fs::write(&input, [1, 0, 0, 0, 2, 1, 0, 0]).unwrap();
         assert_eq!(task.edges().unwrap(), [(1, 258)]);
-        std::fs::write(&input, [1, 0, 0, 0, 2]).unwrap();
-        assert!(task.edges().unwrap_err().to_string().contains("edges.bin"));
+        for bytes in [&[1, 0, 0, 0, 2][..], &[]] {
+            std::fs::write(&input, bytes).unwrap();
+            assert!(task.edges().unwrap_err().to_string().contains("edges.bin"));
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use everedge::{Edge, Generator, Graph, Mechanisms, MeterReading};
 use serde::Serialize;
 
@@ -217,7 +217,7 @@ pub(crate) struct Times {
 /// Inserts edges in batches, which so many writers take in turn, and waits until they are archived.
 ///
 /// # Errors
-/// If the medium fails, or the graph has another number of edges then.
+/// If the medium fails, the system refuses a thread, or the graph has another number of edges then.
 pub(crate) fn take(
     graph: &Graph,
     edges: &[Edge],
@@ -242,7 +242,13 @@ pub(crate) fn take(
     };
     let start = Instant::now();
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..writers).map(|_| scope.spawn(write)).collect();
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, write);
+        let others = (1..writers).map(start).collect::<std::io::Result<Vec<_>>>();
+        let others = others.with_context(|| {
+            // Those that have started find nothing left.
+            next.fetch_max(edges.len(), Relaxed);
+            format!("cannot start {writers} writers")
+        })?;
         let own = write();
         let join = |other: ScopedJoinHandle<'_, _>| other.join().expect("writers do not panic");
         others.into_iter().map(join).fold(own, Result::and)

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use everedge::{Edge, Graph, GraphOptions, Kernel, MediumKind, RunOptions, Values, View, median};
 use serde::Serialize;
 
@@ -114,16 +114,17 @@ pub(crate) fn measure(task: &Task) -> Result<Row> {
     drop(view);
 
     let is_over = AtomicBool::new(false);
-    let (beside, queries) = std::thread::scope(|scope| {
-        let writer = scope.spawn(|| {
+    let (beside, queries) = std::thread::scope(|scope| -> Result<_> {
+        let writer = std::thread::Builder::new().spawn_scoped(scope, || {
             let start = Instant::now();
             let inserted = insert(&graph, &edges[before..], configuration.batch);
             is_over.store(true, Relaxed);
             inserted.map(|()| start.elapsed().as_secs_f64())
         });
+        let writer = writer.context("cannot start the writer")?;
         let queries = ask(&graph, threads, &is_over);
-        (writer.join().expect("the writer does not panic"), queries)
-    });
+        Ok((writer.join().expect("the writer does not panic"), queries))
+    })?;
     let (beside, queries) = (beside?, queries?);
     let of = |figure: fn(&Query) -> f64| queries.iter().map(figure).collect::<Vec<f64>>();
     let snapshots = of(|query| query.snapshot_seconds);

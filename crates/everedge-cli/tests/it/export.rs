@@ -49,6 +49,25 @@ fn an_exported_graph_comes_back() {
     }
 }
 
+/// A full device takes no byte of a binary file, whose few bytes are held back until the end.
+#[test]
+fn an_export_to_a_full_device_fails() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("edges.txt");
+    std::fs::write(&file, "1 2\n").unwrap();
+    let graph = home.path().join("graph");
+    everedge(&["ingest".as_ref(), &graph, &file]).assert().success();
+    for format in ["binary", "edge-list"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut export = std::process::Command::new(env!("CARGO_BIN_EXE_everedge"));
+        export.arg("export").arg(&graph).args(["-", "--format", format]).stdout(full);
+        let output = export.output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{format}: {error}");
+        assert!(error.contains("No space left"), "{format}: {error}");
+    }
+}
+
 /// Ids that look like names of columns, like nulls or like another format.
 #[test]
 fn odd_names_come_back() {

@@ -156,9 +156,13 @@ fn an_attribute_says_how_long_a_file_is() {
     }
     let expected = [("a.csv", "1,2\n2,3\n"), ("b.csv", "3,4\n")];
     assert_eq!(found, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
-    let bytes = with_attributes(&[("size", b"8x")], 0, b"1,2\n2,3\n");
-    let error = Archive::new(&bytes[..]).next().unwrap_err().to_string();
-    assert!(error.contains("a length is no number"), "{error}");
+    for (size, words) in
+        [(&b"8x"[..], "a length is no number"), (b"18446744073709551615", "a length is too large")]
+    {
+        let bytes = with_attributes(&[("size", size)], 0, b"1,2\n2,3\n");
+        let error = Archive::new(&bytes[..]).next().unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }
 
 /// What is left out of a sparse file would be read wrongly.

@@ -3,11 +3,12 @@ use std::sync::Arc;
 use arrow_array::types::{ArrowDictionaryKeyType, ArrowPrimitiveType, Float16Type, Int32Type};
 use arrow_array::{
     Array, ArrayRef, Decimal128Array, DictionaryArray, Float16Array, Float32Array, Float64Array,
-    Int8Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch, StringArray, StringViewArray,
-    UInt8Array, UInt16Array, UInt32Array,
+    Int8Array, Int32Array, Int64Array, NullArray, PrimitiveArray, RecordBatch, StringArray,
+    StringViewArray, UInt8Array, UInt16Array, UInt32Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::DataType;
 use everedge_io::{Column, Error, Format, IdKind, InputChoices, Place, ReadOptions, probe_arrow};
 
 use crate::support::{assert_refused, read, weighted};
@@ -94,6 +95,49 @@ fn integers_of_every_width_are_ids_and_weights() {
         assert_eq!(guess.ids, IdKind::Dense);
         let graph = read(&bytes, &weighted(Format::Arrow)).unwrap();
         assert_eq!((graph.numbers(), graph.weights), (vec![(3, 5), (1, 6)], vec![3.0, 1.0]));
+    }
+}
+
+/// Data that do not keep to their type: Arrow's own checks take them.
+#[test]
+fn decimals_of_more_digits_than_their_type_are_read_in_full() {
+    for (digits, precision, scale, expected) in
+        [(123_456, 3, 0, 123_456.0), (1_234_567, 1, 5, 12.345_67), (-5, 9, -2, -500.0)]
+    {
+        let kind = DataType::Decimal128(precision, scale);
+        let weight: ArrayRef = Arc::new(Decimal128Array::from(vec![digits]).with_data_type(kind));
+        let bytes =
+            stream(&[batch(vec![("src", numbers(&[1])), ("dst", numbers(&[2])), ("w", weight)])]);
+        let options = ReadOptions { round_weights: true, ..weighted(Format::Arrow) };
+        assert_eq!(read(&bytes, &options).unwrap().weights, [expected as f32]);
+    }
+}
+
+/// The decoder takes as much memory as a buffer says that it needs.
+#[test]
+fn a_compressed_buffer_cannot_ask_for_any_memory() {
+    for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let ends = numbers(&[7; 1000]);
+        let batches = [batch(vec![("src", ends.clone()), ("dst", ends)])];
+        let mut bytes = file(&batches, Some(compression));
+        let length = 8000_i64.to_le_bytes();
+        let at = bytes.windows(8).position(|bytes| bytes == length).unwrap();
+        bytes[at..at + 8].copy_from_slice(&(1_i64 << 60).to_le_bytes());
+        let words = "longer than it can be";
+        assert_refused(&bytes, &ReadOptions::new(Format::Arrow), Place::Whole, words);
+        let probed = probe_arrow(&bytes[..], &InputChoices::default());
+        assert!(probed.unwrap_err().to_string().contains(words));
+    }
+}
+
+/// Nulls take no bytes, so a short file can hold any number of them.
+#[test]
+fn columns_of_nulls_alone_are_no_ids() {
+    let nulls = || -> ArrayRef { Arc::new(NullArray::new(1 << 60)) };
+    let bytes = stream(&[batch(vec![("src", nulls()), ("dst", nulls())])]);
+    for skip_nulls in [false, true] {
+        let options = ReadOptions { skip_nulls, ..ReadOptions::new(Format::Arrow) };
+        assert_refused(&bytes, &options, Place::Row(1), "neither integers nor text");
     }
 }
 

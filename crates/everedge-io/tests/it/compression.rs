@@ -55,6 +55,22 @@ fn a_zstd_window_may_be_large() {
 }
 
 #[test]
+fn memory_that_short_data_asks_for_has_a_bound() {
+    // A frame with a window of 2^log bytes and one empty block.
+    let frame = |log: u8| [&b"\x28\xb5\x2f\xfd\0"[..], &[(log - 10) << 3, 1, 0, 0]].concat();
+    assert_eq!(read(&frame(29)).unwrap(), b"");
+    let mut large = xz(b"0 1\n");
+    // The number of the filter, the length of its properties, and those: 4 GiB.
+    let at = large.windows(2).position(|bytes| bytes == [0x21, 1]).unwrap();
+    large[at + 2] = 40;
+    let second = [xz(b"0 1\n"), large.clone()].concat();
+    for (data, compression) in [(frame(30), "Zstandard"), (large, "xz"), (second, "xz")] {
+        let error = read(&data).unwrap_err().to_string();
+        assert!(error.contains("512 MiB") && error.contains(compression), "{error}");
+    }
+}
+
+#[test]
 fn data_that_is_cut_off_says_at_which_byte() {
     for (compression, whole) in [
         (Compression::Gzip, gzip(&text())),
@@ -82,7 +98,8 @@ fn damaged_data_is_an_error() {
     let error = read(&data).unwrap_err();
     assert!(matches!(error, Error::Damaged { compression: Compression::Gzip, .. }), "{error}");
     let mut data = zstd(&text());
-    data[5..13].fill(0xff);
+    // Past the byte that says how large the window is.
+    data[6..14].fill(0xff);
     let error = read(&data).unwrap_err();
     assert!(matches!(error, Error::Damaged { compression: Compression::Zstd, .. }), "{error}");
 }

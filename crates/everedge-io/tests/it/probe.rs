@@ -1,5 +1,5 @@
-use everedge_io::{Column, Error, Format, Guess, IdChoice, IdKind, InputChoices};
-use everedge_io::{decisive_len, probe};
+use everedge_io::{Column, Error, Format, Guess, IdChoice, IdKind, InputChoices, ReadOptions};
+use everedge_io::{decisive_len, probe, read_edges};
 
 fn guess(name: &str, head: &str) -> Guess {
     probe(name, head.as_bytes(), &InputChoices::default()).unwrap()
@@ -219,6 +219,41 @@ fn what_cannot_be_a_graph_is_refused() {
             }
             other => panic!("{name}: {other:?}"),
         }
+    }
+}
+
+/// A head of comments alone shows no columns; what was chosen must fit all the same.
+#[test]
+fn chosen_columns_are_distinct_before_the_first_record_too() {
+    let comments = "# by hand\n".repeat(10);
+    for name in ["x.txt", "x.csv"] {
+        let guess = |src: Option<usize>, dst: Option<usize>, weight: Option<usize>| {
+            let [src, dst, weight] = [src, dst, weight].map(|idx| idx.map(Column::Index));
+            let choices = InputChoices { src, dst, weight, ..InputChoices::default() };
+            probe(name, comments.as_bytes(), &choices)
+        };
+        let columns = |src, dst, weight| {
+            let guess = guess(src, dst, weight).unwrap();
+            (guess.src, guess.dst, guess.weight)
+        };
+        assert_eq!(columns(None, None, None), (0, 1, Some(2)));
+        assert_eq!(columns(Some(1), None, None), (1, 0, Some(2)));
+        assert_eq!(columns(None, Some(2), None), (0, 2, Some(1)));
+        assert_eq!(columns(None, None, Some(0)), (1, 2, Some(0)));
+        for (src, dst, weight) in [(0, 0, None), (0, 1, Some(1)), (0, 1, Some(0))] {
+            let error = guess(Some(src), Some(dst), weight).unwrap_err();
+            assert!(error.to_string().contains("chosen twice"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_column_past_all_others_is_refused() {
+    for (format, text) in [(Format::EdgeList, "1 2\n"), (Format::Csv, "1,2\n")] {
+        let mut options = ReadOptions::new(format);
+        options.columns.dst = Column::Index(usize::MAX);
+        let read = read_edges(text.as_bytes(), &options, |_| Ok::<(), Error>(()));
+        assert!(read.unwrap_err().to_string().contains("there is no column"));
     }
 }
 

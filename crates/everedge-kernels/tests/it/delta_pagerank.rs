@@ -44,10 +44,15 @@ fn refuses_parameters_out_of_range() {
         DeltaPageRankConfig { damping: f64::NAN, ..right },
         DeltaPageRankConfig { tolerance: 0.0, ..right },
         DeltaPageRankConfig { tolerance: f64::NAN, ..right },
+        // Residuals of so few bits would never become smaller.
+        DeltaPageRankConfig { tolerance: 1e-323, ..right },
+        DeltaPageRankConfig { tolerance: 1e-307, damping: 0.999 },
     ] {
         let refused = delta_pagerank(&g, &config);
         assert!(matches!(refused, Err(Error::BadParameter { .. })), "{config:?}");
     }
+    let least = DeltaPageRankConfig { tolerance: 1e-300, ..right };
+    assert!(delta_pagerank(&g, &least).is_ok());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Which files a call takes.
 
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use everedge::{
@@ -37,6 +38,53 @@ fn directories_and_patterns_give_their_files() {
     for path in [at("*.tsv"), at("day=2/_tmp")] {
         assert!(taken(&[path]).is_err());
     }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files")]
+fn a_link_back_up_is_not_followed() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    std::fs::create_dir_all(at("a/b")).unwrap();
+    std::fs::create_dir_all(at("c")).unwrap();
+    std::fs::write(at("a/b/edges.csv"), "1,2\n").unwrap();
+    std::os::unix::fs::symlink("../..", at("a/b/up")).unwrap();
+    std::os::unix::fs::symlink(".", at("a/self")).unwrap();
+    // A link to another directory is followed, as before.
+    std::os::unix::fs::symlink("../a/b", at("c/other")).unwrap();
+    let options = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+    let graph = Graph::create("links".as_ref(), &options, false).unwrap();
+    let paths = [home.path().to_owned()];
+    let report = graph.ingest(&paths, &IngestOptions::default(), &mut |_| true).unwrap();
+    let skipped: Vec<PathBuf> = report.skipped_files.into_iter().map(|s| s.file).collect();
+    assert_eq!(skipped, ["a/b/up", "a/self", "c/other/up"].map(at));
+    assert_eq!(report.edges_read, 2);
+}
+
+/// A file's name may be any bytes; the report of what was taken in must not fail for it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files")]
+fn names_that_are_no_text_are_reported_all_the_same() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &[u8]| home.path().join(std::ffi::OsStr::from_bytes(name));
+    for (name, text) in [
+        (&b"a.csv"[..], "1,2\n"),
+        (b"b\xe9.tsv", "1\t2\n"),
+        (b"caf\xe9.md", "none\n"),
+        (b"g\xe9.e", "1 2\n"),
+        (b"g\xe9.v", "1\n2\n"),
+    ] {
+        std::fs::write(at(name), text).unwrap();
+    }
+    let options = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+    let graph = Graph::create("names".as_ref(), &options, false).unwrap();
+    let taken = |path: PathBuf| {
+        let report = graph.ingest(&[path], &IngestOptions::default(), &mut |_| true).unwrap();
+        serde_json::to_string(&report).unwrap()
+    };
+    let report = taken(home.path().to_owned());
+    assert!(report.contains("caf\u{fffd}.md") && report.contains("b\u{fffd}.tsv"), "{report}");
+    assert!(taken(at(b"g\xe9.e")).contains("g\u{fffd}.v"));
 }
 
 #[test]
