@@ -271,18 +271,7 @@ fn read_space(reader: &mut Reader, space: &mut ShardSpace) -> Result<Vec<Range<u
         let count = reader.u32()? as usize;
         *leftovers = reader.take(count)?.iter().map(|word| word.load(Relaxed)).collect();
     }
-    let units = reader.ranges()?;
-    // What the next blocks are cut from is the shard's own.
-    let is_own = |part: &Range<u64>| {
-        part.is_empty()
-            || units.iter().any(|units| units.start <= part.start && part.end <= units.end)
-    };
-    let unit_of = |place: &u32| u64::from(place / UNIT_LINES);
-    let mut rests = space.leftovers.iter().flatten().map(unit_of);
-    let is_sound = is_own(&space.extent)
-        && space.spare.iter().all(is_own)
-        && rests.all(|unit| is_own(&(unit..unit + 1)));
-    if is_sound { Ok(units) } else { Err(reader.damaged()) }
+    reader.ranges()
 }
 
 impl Unread {
@@ -334,7 +323,7 @@ fn read_list(reader: &mut Reader, entry_words: usize, list: &mut List) -> Result
             continue;
         }
         let buffered = usize::from(entry.buffered);
-        let is_possible = buffered == 0 && entry.class == 0
+        let is_possible = buffered == 0
             || (1..=CLASS_MAX).contains(&entry.class) && buffered <= buffers::words_of(entry.class);
         if !is_possible {
             return Err(reader.damaged());

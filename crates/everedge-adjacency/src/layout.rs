@@ -597,8 +597,6 @@ fn compact_each(
     group: Range<usize>,
     done: &mut Compaction,
 ) -> Result<()> {
-    // What the group missed need not be there for each of it alone.
-    core.layout.sub_graphs.spaces().for_each(|space| space.forget_missing());
     let mut outcome = Ok(());
     for number in group {
         match core.layout.compact_alone(core, archive, number, done) {

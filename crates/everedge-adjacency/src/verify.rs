@@ -173,7 +173,7 @@ impl Shard {
     ) -> Result<()> {
         let vertex = self.first_vertex + local as u32;
         let (mut place, mut newest) = (list.entry(local).head, u64::MAX);
-        let mut left = self.block_count.min(region.len() / LINE_BYTES);
+        let mut left = self.block_count;
         while place != NO_BLOCK {
             let found = is_inside(region, place).then(|| block::read(region, salt, place));
             // A chain that is longer than all blocks together goes in a circle.

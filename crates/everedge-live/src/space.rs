@@ -146,10 +146,7 @@ impl Space {
         used.sort_unstable_by_key(|range| range.start);
         let (region, mut next, mut free) = (&self.region, first, FreeUnits::default());
         for range in used.iter() {
-            if range.start < next
-                || range.end < range.start
-                || range.end * UNIT_BYTES > region.len()
-            {
+            if range.start < next || range.end * UNIT_BYTES > region.len() {
                 return Err(Error::Corruption {
                     path: region.path().to_owned(),
                     offset: range.start * UNIT_BYTES,
@@ -296,7 +293,7 @@ impl Space {
         let needed_bytes = needed * UNIT_BYTES;
         if needed_bytes > FILE_BYTES_MAX {
             let path = self.region.path().to_owned();
-            let available_bytes = FILE_BYTES_MAX.saturating_sub(self.region.len());
+            let available_bytes = FILE_BYTES_MAX - self.region.len();
             let lack = everedge_medium::Lack::Disk;
             return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
         }
@@ -412,11 +409,7 @@ impl Space {
         let end = self.total().min(state.next + POPULATE_UNITS);
         let untouched = std::mem::replace(&mut state.populated, end)..end;
         drop(state);
-        let bytes = untouched.start * UNIT_BYTES..untouched.end * UNIT_BYTES;
-        self.region.populate(bytes).inspect_err(|_| {
-            let mut state = self.state.lock();
-            state.populated = state.populated.min(untouched.start);
-        })
+        self.region.populate(untouched.start * UNIT_BYTES..untouched.end * UNIT_BYTES)
     }
 
     /// Grows the file to `needed` units for somebody who misses some.

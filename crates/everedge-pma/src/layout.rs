@@ -41,9 +41,6 @@ const WORN_SHARE: u64 = 8;
 /// Fewer tombstones are not worth it.
 const TOMBSTONES_MIN: u64 = 1024;
 
-/// So many groups may find no room before a clean-up ends.
-const REFUSALS_MAX: u32 = 4;
-
 /// Where logging goes on meanwhile, updates wait for no more than so many,
 const ROUND_UPDATES: u64 = 1 << 22;
 /// or than this share of all edges: two rounds may be left for replay by a crash.
@@ -199,9 +196,7 @@ impl Layout for Pma {
     #[inline]
     fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         self.room.check_length(updates)?;
-        self.room.expect(updates, vertex_bound, |shard| {
-            (0..SIDES).try_for_each(|side| self.table.reserve(SIDES * shard + side))
-        })
+        self.room.expect(updates, vertex_bound)
     }
 
     #[inline]
@@ -375,17 +370,11 @@ impl Layout for Pma {
         if core.refuse_if_failed().is_err() {
             return false;
         }
-        let (mut rewriting, mut refusals) = (Rewriting::new(Why::Compaction), 0);
+        let mut rewriting = Rewriting::new(Why::Compaction);
         loop {
             match core.layout.rewrite(&mut archive, &mut rewriting, &is_worn) {
                 // Whoever asks for what is damaged is told; there may be more behind it.
                 Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
-                // So, too, behind what finds no room; but others wait meanwhile.
-                Err(Error::NoSpace { .. })
-                    if rewriting.next_shard < archive.shards.len() && refusals < REFUSALS_MAX =>
-                {
-                    refusals += 1;
-                }
                 rewritten => {
                     let _failed = rewritten.inspect_err(|error| core.fail_unless_full(error));
                     return rewriting.done.runs > 0;

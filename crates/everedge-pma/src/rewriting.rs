@@ -56,7 +56,6 @@ pub(super) fn compact(core: &Core<Pma>) -> Result<Compaction> {
     }
     core.flush_all()?;
     core.layout.survey(&core.archive(), 0);
-    core.layout.room.provide(0);
     Ok(total.done)
 }
 
@@ -138,7 +137,7 @@ impl Pma {
         rewriting: &mut Rewriting,
         is_due: &impl Fn(&Array) -> bool,
     ) -> Result<()> {
-        let (mut lack, mut damage) = (Ok(()), Ok(()));
+        let mut damage = Ok(());
         for (&number, side) in
             numbers.iter().flat_map(|number| (0..SIDES).map(move |side| (number, side)))
         {
@@ -153,10 +152,6 @@ impl Pma {
                         damage = Err(error);
                         continue;
                     }
-                    Err(error @ Error::NoSpace { .. }) => {
-                        lack = Err(error);
-                        continue;
-                    }
                     moved => moved?,
                 }
                 rewriting.done.runs += 1;
@@ -165,7 +160,7 @@ impl Pma {
             }
         }
         drain(self)?;
-        lack.and(damage)
+        damage
     }
 
     /// Writes arrays onto the medium that are in memory.

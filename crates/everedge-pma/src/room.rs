@@ -26,10 +26,8 @@ use rustc_hash::FxHashSet;
 use super::array::Array;
 use super::extent::Extent;
 use super::options::{GraphOptions, LogFirst};
-use super::shape::{CAPACITY_MAX, Shape};
-use everedge_live::{
-    DELETION, Error, Lists, Result, Room as Free, SHARD_SPAN, ShardSet, Space, UNIT_BYTES, VERTEX,
-};
+use super::shape::CAPACITY_MAX;
+use everedge_live::{Error, Lists, Result, Room as Free, SHARD_SPAN, ShardSet, Space, UNIT_BYTES};
 use everedge_medium::Region;
 
 /// Lists of an array may have so many words before insertions are refused: the rest is for what is
@@ -40,6 +38,8 @@ const BATCH_SHARE: (u64, u64) = (3, 4);
 /// An array that grows leaves a place that is too short for the next. Another one beside that place is
 /// moved then, so that both make a longer one (`joining.rs`): that takes a place too.
 const PLACES: u64 = 2;
+/// What an array of all vertices of a shard and of no edge takes.
+const EMPTY_ARRAY_UNITS: u64 = (96 << 10) / UNIT_BYTES;
 /// An array that is written anew without gaps may take this share more,
 const GROWTH_SHARE: u64 = 8;
 /// or so many times its share of what is logged.
@@ -66,8 +66,6 @@ pub(super) struct Room {
     salt: u32,
     /// Bytes that an update adds to all its lists.
     update_bytes: u64,
-    /// What an array of all vertices of a shard and of no edge takes.
-    empty_units: u64,
     /// Words of an entry.
     entry_words: u64,
     directed: bool,
@@ -129,13 +127,10 @@ impl Room {
             LogFirst::No => DIRECT_LOG_PERCENT,
         };
         let update_bytes = (list_bytes * percent).div_ceil(100);
-        let (tuning, entry_words) = (&options.tuning, options.entry_words());
-        let section_count = SHARD_SPAN / tuning.section_vertices as usize;
-        let empty_units = Shape::new(tuning, entry_words, section_count, (0, 100)).units();
-        let units = empty_units + (BATCH_UPDATES * update_bytes).div_ceil(UNIT_BYTES);
+        let units = EMPTY_ARRAY_UNITS + (BATCH_UPDATES * update_bytes).div_ceil(UNIT_BYTES);
         let needs = Needs {
             units,
-            longest: empty_units,
+            longest: EMPTY_ARRAY_UNITS,
             largest_share: SHARE_MAX,
             batch_updates: BATCH_UPDATES,
             without_gaps: 0,
@@ -144,7 +139,6 @@ impl Room {
             space,
             salt,
             update_bytes,
-            empty_units,
             entry_words: options.entry_words() as u64,
             directed: options.directed,
             turn: Mutex::default(),
@@ -244,30 +238,23 @@ impl Room {
     /// Finds out what the next insertion needs, of which a batch has `batch` updates.
     pub(super) fn survey<'a>(&self, arrays: impl Iterator<Item = &'a Array>, batch: u64) {
         let (mut largest, mut spilled, mut words) = (0, 0, 0);
-        let (mut total, mut gaps) = (0, Vec::new());
+        let (mut total, mut gaps) = (0, u64::MAX);
         for array in arrays {
             let units = array.shape.units();
             largest = largest.max(units);
             words = words.max(u64::from(array.shape.capacity));
             total += units;
-            gaps.push((units, u64::from(array.shape.capacity).saturating_sub(array.used())));
+            gaps = gaps.min(u64::from(array.shape.capacity).saturating_sub(array.used()));
             spilled += if array.is_in_memory() { units } else { 0 };
         }
         let mut needs = self.needs.lock();
-        // A large one may come again, and again less likely.
-        let before = needs.batch_updates - if batch > 0 { needs.batch_updates / 8 } else { 0 };
-        needs.batch_updates = batch.max(before).max(BATCH_UPDATES);
+        needs.batch_updates = needs.batch_updates.max(batch);
         needs.largest_share = (SHARE_MAX * largest).checked_div(total).unwrap_or(SHARE_MAX);
         let growth = self.growth(&needs, needs.batch_updates).max(largest / GROWTH_SHARE);
-        needs.longest = PLACES * (largest + growth + self.empty_units);
+        needs.longest = PLACES * (largest + growth + EMPTY_ARRAY_UNITS);
         needs.units = needs.longest + spilled + self.units_of(needs.batch_updates);
-        // An array that lacks gaps for its share of a batch is written anew by the next round.
-        let batch_words = GROWTH_TIMES * needs.batch_updates * self.update_bytes / 4;
-        let lacks = |&&(units, gaps): &&(u64, u64)| {
-            u128::from(gaps) * u128::from(total) < u128::from(batch_words) * u128::from(units)
-        };
-        let without: u64 = gaps.iter().filter(lacks).map(|(units, _)| units).sum();
-        needs.without_gaps = without.min(total / 4);
+        let has_gaps = gaps >= needs.batch_updates * self.update_bytes / 4;
+        needs.without_gaps = if has_gaps { 0 } else { total / 4 };
         drop(needs);
         self.note_kept();
         self.is_long.store(words > self.words_max.load(Relaxed), Relaxed);
@@ -292,7 +279,6 @@ impl Room {
         let unused_bytes = region.len() - self.space.used_bytes();
         let is_short = region.free_bytes().saturating_add(unused_bytes) < PLENTY * kept_bytes;
         let longest = self.needs.lock().longest;
-        self.is_due.store(true, Relaxed);
         self.space.shrink_leaving(match is_short {
             true => Free { units: kept_bytes / UNIT_BYTES, longest },
             false => Free::default(),
@@ -315,9 +301,7 @@ impl Room {
         let needs = *self.needs.lock();
         let longest = needs.longest;
         let units = needs.units + needs.without_gaps + self.expected_units();
-        let reserved = self.space.reserve(units + self.units_of(backlog), longest);
-        // Less may do for what is written next.
-        let is_there = reserved.inspect_err(|_| self.space.forget_missing()).is_ok();
+        let is_there = self.space.reserve(units + self.units_of(backlog), longest).is_ok();
         let room = self.space.room();
         self.is_full.store(room.units < units || room.longest < longest, Relaxed);
         self.is_due.store(self.is_full(), Relaxed);
@@ -329,8 +313,7 @@ impl Room {
             true => of_largest,
             false => of_largest.min(of_units(room.units.saturating_sub(units))),
         };
-        // For one batch there is room in any case, unless insertions are refused.
-        let updates_max = updates_max.max(needs.batch_updates);
+        let updates_max = updates_max.max(1);
         self.updates_max.store(updates_max, Relaxed);
     }
 
@@ -353,19 +336,13 @@ impl Room {
             );
             return Err(Error::invalid(what));
         }
-        match self.is_due.load(Relaxed) {
-            true => self.make_room_now(),
-            false => Ok(()),
+        if self.is_due.load(Relaxed) {
+            let reserved = self.reserve(self.expected_units());
+            self.is_full.store(reserved.is_err(), Relaxed);
+            reserved?;
+            self.is_due.store(false, Relaxed);
         }
-    }
-
-    #[cold]
-    fn make_room_now(&self) -> Result<()> {
-        // Before it is looked: a round may find meanwhile that it has to be looked again.
-        self.is_due.store(false, Relaxed);
-        let reserved = self.reserve(self.expected_units());
-        self.is_full.store(reserved.is_err(), Relaxed);
-        reserved.inspect_err(|_| self.is_due.store(true, Relaxed))
+        Ok(())
     }
 
     /// Before updates are logged: refuses those that are too many for one array, as which they could not
@@ -411,24 +388,17 @@ impl Room {
     /// # Errors
     /// `NoSpace` if the medium has no room for them.
     #[inline]
-    pub(super) fn expect(
-        &self,
-        updates: &[u32],
-        vertex_bound: u32,
-        make_words: impl Fn(usize) -> Result<()>,
-    ) -> Result<()> {
+    pub(super) fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         if vertex_bound <= self.named_bound.load(Relaxed) {
             return Ok(());
         }
         let mut named = self.named.lock();
-        let new: Vec<usize> = made_by(updates).filter(|&shard| named.shards.add(shard)).collect();
+        let new: Vec<usize> = shards_of(updates).filter(|&shard| named.shards.add(shard)).collect();
         if new.is_empty() {
             return Ok(());
         }
         let count = (named.expected.len() + new.len()) as u64;
-        let reserved = self.reserve(count * self.list_count * self.empty_units);
-        let made = reserved.and_then(|()| new.iter().try_for_each(|&shard| make_words(shard)));
-        if let Err(error) = made {
+        if let Err(error) = self.reserve(count * self.list_count * EMPTY_ARRAY_UNITS) {
             new.into_iter().for_each(|shard| named.shards.remove(shard));
             self.space.forget_missing();
             return Err(error);
@@ -445,7 +415,7 @@ impl Room {
         if named.expected.is_empty() {
             return;
         }
-        for shard in made_by(updates) {
+        for shard in shards_of(updates) {
             if named.expected.remove(&shard) {
                 named.shards.remove(shard);
             }
@@ -464,7 +434,7 @@ impl Room {
     }
 
     fn note_named(&self, named: &Named) {
-        let units = named.expected.len() as u64 * self.list_count * self.empty_units;
+        let units = named.expected.len() as u64 * self.list_count * EMPTY_ARRAY_UNITS;
         self.expected_units.store(units, Relaxed);
         self.note_kept();
         let bound = (named.shards.count_from_first() * SHARD_SPAN).min(u32::MAX as usize);
@@ -476,15 +446,6 @@ impl Room {
     pub(super) fn limit_words(&self, words_max: u64) {
         self.words_max.store(words_max, Relaxed);
     }
-}
-
-/// Returns the shards that get arrays by updates, some of them often: deletions make none, and the second
-/// word of an update of a vertex is a mark.
-fn made_by(updates: &[u32]) -> impl Iterator<Item = usize> {
-    let pairs = updates.as_chunks::<2>().0.iter();
-    let insertions = pairs.filter(|[src, _]| src & DELETION == 0);
-    let ends = insertions.flat_map(|&[src, dst]| if dst == VERTEX { [src; 2] } else { [src, dst] });
-    ends.map(|id| id as usize / SHARD_SPAN)
 }
 
 /// Returns the shards that updates name, some of them often.

@@ -117,8 +117,7 @@ impl<L: Layout> Archive<L> {
             }
         })?;
         if !self.is_replaying {
-            let counts =
-                records.iter().map(|record| u64::from(record.count) / record.batch_count().max(1));
+            let counts = records.iter().map(|record| u64::from(record.count));
             let largest_batch = counts.max().unwrap_or(0);
             let (updates, logged_bytes) = (self.next_sequence - first, log.used_bytes());
             layout.after_rounds(self, Taken { updates, largest_batch, logged_bytes });

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use everedge_core::par::{self, Alone};
@@ -20,8 +19,6 @@ use everedge_medium::{Access, Volume};
 
 /// A writer waits for archiving when so many thresholds are behind.
 const BACKLOG_MAX: u64 = 2;
-/// So often the log may find no room for a batch, beside others that go on, before that is refused.
-const REFUSALS_MAX: u32 = 3;
 
 /// Where each edge is a batch, which takes a line of the log, at most so many are archived at a
 /// time: more would cost less each, but who asks for a view waits for as many.
@@ -46,8 +43,6 @@ pub struct Core<L: Layout> {
     archive: Mutex<Archive<L>>,
     /// What nobody has looked at since opening.
     unseen: Unseen,
-    /// The end of the log when room was last made beside an empty one.
-    made_room_at: AtomicU64,
     /// Why archiving failed; from then on there are no writes.
     failure: OnceLock<String>,
 }
@@ -63,8 +58,8 @@ impl<L: Layout> Core<L> {
     ) -> Self {
         log.leave_room_for(layout.lists());
         let (unseen, failure) = (Unseen::default(), OnceLock::new());
-        let (archive, made_room_at) = (Mutex::new(archive), AtomicU64::new(u64::MAX));
-        let core = Self { volume, manifest, layout, log, archive, unseen, made_room_at, failure };
+        let archive = Mutex::new(archive);
+        let core = Self { volume, manifest, layout, log, archive, unseen, failure };
         core.note_read(&core.archive.lock());
         core
     }
@@ -184,12 +179,7 @@ impl<L: Layout> Core<L> {
 
     #[cold]
     fn make_room_by_saving(&self, error: Error) -> Result<()> {
-        if !matches!(error, Error::NoSpace { .. }) {
-            return Err(error);
-        }
-        // What was saved or written anew since then may need less; nothing else does.
-        let now = self.log.next_sequence();
-        if self.log.used_bytes() == 0 && self.made_room_at.swap(now, Relaxed) == now {
+        if !matches!(error, Error::NoSpace { .. }) || self.log.used_bytes() == 0 {
             return Err(error);
         }
         let mut archive = self.settled()?;
@@ -265,7 +255,7 @@ impl<L: Layout> Core<L> {
         // The ring begins anew only while it is empty.
         let alone = (needed > log.capacity() && !is_alone).then(|| log.keep_others_out());
         let is_alone = is_alone || alone.is_some();
-        let (mut is_ring_fresh, mut refusals) = (false, 0);
+        let mut is_ring_fresh = false;
         loop {
             let full = match log.append(batch, is_alone) {
                 Ok(Appended::At { position, untaken }) => return Ok((position, untaken)),
@@ -273,7 +263,6 @@ impl<L: Layout> Core<L> {
                 Err(error @ Error::NoSpace { .. }) => Some(error),
                 Err(error) => return Err(error),
             };
-            refusals += u32::from(full.is_some());
             let was_empty = log.used_bytes() == 0;
             self.refuse_if_failed()?;
             let mut archive = self.settled()?;
@@ -288,12 +277,7 @@ impl<L: Layout> Core<L> {
             match full {
                 None if needed > log.capacity() => drop(log.restart_ring(2 * needed)?),
                 None => {}
-                Some(error) if was_empty && is_ring_fresh || refusals > REFUSALS_MAX => {
-                    // A ring that became larger for it leaves more for deletions.
-                    let log_bytes = self.layout.options().log_bytes;
-                    let _restarted = log.capacity() > log_bytes && log.restart_ring(log_bytes)?;
-                    return Err(error);
-                }
+                Some(error) if was_empty && is_ring_fresh => return Err(error),
                 Some(_) => {
                     is_ring_fresh = log.restart_ring(log.capacity().max(needed))?;
                 }
@@ -527,7 +511,6 @@ impl<L: Layout> Core<L> {
     /// Saves some shards. The fewer at a time, the less room they need: what each replaces is free
     /// for the next; one alone is saved with the least that the layout can do with.
     fn save_in_parts(&self, archive: &mut Archive<L>, mut numbers: &[usize]) -> Result<()> {
-        self.made_room_at.store(u64::MAX, Relaxed);
         let mut part_len = numbers.len();
         loop {
             let (part, rest) = numbers.split_at(part_len.min(numbers.len()));
@@ -539,11 +522,7 @@ impl<L: Layout> Core<L> {
                     part_len = part.len().div_ceil(2);
                     continue;
                 }
-                (outcome, _) => {
-                    outcome?;
-                    // What these have freed may be room for more of the next.
-                    part_len *= 2;
-                }
+                (outcome, _) => outcome?,
             }
             if rest.is_empty() {
                 return Ok(());

@@ -289,10 +289,6 @@ impl Images {
                 current: Some((index, Held { check, _extents: vec![] })),
                 next: None,
             };
-            if named.shard > MAX_VERTEX_ID as usize / SHARD_SPAN {
-                let (expected, found) = ("of shards".into(), format!("shard {}", named.shard));
-                return Err(damaged(&directory, offset, "rows", expected, found));
-            }
             state.named.add(named.shard);
             if state.rows.insert(named.shard, row).is_some() {
                 let found = format!("two of shard {}", named.shard);
@@ -624,9 +620,6 @@ fn find_parts(
     images: &Region,
     named: &Named,
 ) -> std::result::Result<Vec<(Range<u64>, usize)>, String> {
-    if 4 * named.words as u64 > images.len() {
-        return Err(format!("a file of {} bytes", images.len()));
-    }
     let (mut parts, mut found, mut unit) = (Vec::with_capacity(1), 0, named.unit);
     while found < named.words {
         if (unit + 1) * UNIT_BYTES > images.len() {

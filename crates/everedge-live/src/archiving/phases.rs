@@ -62,8 +62,7 @@ impl<L: Layout> Archiver<L> {
         let is_alone = phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread();
         match (is_alone, is_due) {
             (true, true) => self.core.archive_if_due(),
-            // Who archives for itself needs no notice until there is enough.
-            (true, false) => self.is_noticed.store(true, Relaxed),
+            (true, false) => {}
             (false, true) => self.calls.call(|| self.core.is_far_behind()),
             (false, false) if self.is_noticed.swap(true, Relaxed) => {}
             (false, false) => self.calls.notice(),

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::record::LINE_BYTES;
 use super::{join, split};
 use crate::{Error, Result};
 use everedge_medium::{Region, Site};
@@ -19,8 +18,6 @@ const ANCHOR_MAGIC: u32 = u32::from_le_bytes(*b"ELOG");
 const ANCHOR_VERSION: u32 = 2;
 /// Positions stay below this.
 const POSITION_MAX: u64 = 1 << 62;
-/// Blocks keep sequence numbers in 48 bits.
-const SEQUENCE_MAX: u64 = 1 << 48;
 
 /// What a layout leaves with the log's tail: the state that is durable without the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,10 +149,6 @@ impl Anchor {
             && slot == anchor.counter % 2
             && anchor.base <= anchor.tail
             && anchor.tail < POSITION_MAX
-            && [anchor.base, anchor.tail]
-                .iter()
-                .all(|position| position.is_multiple_of(LINE_BYTES))
-            && anchor.tail_sequence < SEQUENCE_MAX
             && anchor.allocated <= anchor.capacity;
         (valid && plausible).then_some(anchor)
     }

@@ -50,7 +50,7 @@ impl Record {
     }
 
     /// Returns how many batches it is.
-    pub fn batch_count(&self) -> u64 {
+    pub(super) fn batch_count(&self) -> u64 {
         if self.is_of_lines { self.count.into() } else { 1 }
     }
 
