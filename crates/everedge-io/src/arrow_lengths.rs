@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use arrow_ipc::{CompressionType, MessageHeader, root_as_message};
 
 use crate::arrow::CONTINUATION;
+use crate::parts::Parts;
 
 /// Bytes of a length.
 const LENGTH_BYTES: usize = 8;
@@ -29,12 +30,7 @@ const ZSTD_RATIO_MAX: u64 = 1 << 15;
 #[derive(Debug)]
 pub(crate) struct Lengths {
     part: Part,
-    /// Bytes to pass over before that part.
-    skip: u64,
-    /// What is there of the part.
-    bytes: Vec<u8>,
-    /// How many bytes it has.
-    wanted: usize,
+    parts: Parts,
     body: Body,
 }
 
@@ -67,29 +63,18 @@ struct Body {
 impl Lengths {
     /// Starts before the first message.
     pub(crate) fn new() -> Self {
-        let body = Body::default();
-        Self { part: Part::Mark, skip: 0, bytes: Vec::new(), wanted: CONTINUATION.len(), body }
+        let parts = Parts::new(CONTINUATION.len());
+        Self { part: Part::Mark, parts, body: Body::default() }
     }
 
     /// Looks at the next bytes of the stream; returns whether the buffers in them can become as long
     /// as they say.
     pub(crate) fn look(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() && !matches!(self.part, Part::Lost) {
-            let missing = (self.wanted - self.bytes.len()) as u64;
-            let count = bytes.len() as u64;
-            let count = count.min(if self.skip > 0 { self.skip } else { missing });
-            let (next, rest) = bytes.split_at(count as usize);
-            bytes = rest;
-            if self.skip > 0 {
-                self.skip -= count;
-                continue;
-            }
-            self.bytes.extend_from_slice(next);
-            if self.bytes.len() == self.wanted {
-                let part = std::mem::take(&mut self.bytes);
-                if !self.take(&part) {
-                    return false;
-                }
+            if let (_, Some(part)) = self.parts.take(&mut bytes)
+                && !self.take(&part)
+            {
+                return false;
             }
         }
         true
@@ -136,7 +121,8 @@ impl Lengths {
     }
 
     fn expect(&mut self, part: Part, wanted: usize, skip: u64) {
-        (self.part, self.wanted, self.skip) = (part, wanted, skip);
+        self.part = part;
+        self.parts.expect(wanted, skip);
     }
 }
 

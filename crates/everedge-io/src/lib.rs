@@ -29,6 +29,7 @@ mod metis;
 mod names;
 mod options;
 mod parquet;
+mod parts;
 mod probe;
 mod read;
 mod rules;

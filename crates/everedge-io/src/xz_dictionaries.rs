@@ -11,6 +11,8 @@
 //! ```
 //! What does not fit this picture is left to the decoder, which says what is wrong.
 
+use crate::parts::Parts;
+
 /// The number of the filter LZMA2.
 const LZMA2: u64 = 0x21;
 const STREAM_HEADER_BYTES: usize = 12;
@@ -21,12 +23,7 @@ const INDEX_CHECK_BYTES: u64 = 4;
 #[derive(Debug)]
 pub(crate) struct Dictionaries {
     part: Part,
-    /// Bytes to pass over before that part.
-    skip: u64,
-    /// What is there of the part.
-    bytes: Vec<u8>,
-    /// How many bytes it has.
-    wanted: usize,
+    parts: Parts,
     /// Bytes since the chunks of the block, or the index, started.
     at: u64,
     /// Bytes of the check after each block.
@@ -62,14 +59,8 @@ enum Part {
 impl Dictionaries {
     /// Starts before the first stream.
     pub(crate) fn new() -> Self {
-        Self {
-            part: Part::StreamHeader,
-            skip: 0,
-            bytes: Vec::new(),
-            wanted: STREAM_HEADER_BYTES,
-            at: 0,
-            check_bytes: 0,
-        }
+        let parts = Parts::new(STREAM_HEADER_BYTES);
+        Self { part: Part::StreamHeader, parts, at: 0, check_bytes: 0 }
     }
 
     /// Looks at the next bytes of the file; returns the largest dictionary that a block which starts in
@@ -77,19 +68,9 @@ impl Dictionaries {
     pub(crate) fn look(&mut self, mut bytes: &[u8]) -> u64 {
         let mut largest = 0;
         while !bytes.is_empty() && !matches!(self.part, Part::Lost) {
-            let missing = (self.wanted - self.bytes.len()) as u64;
-            let count = bytes.len() as u64;
-            let count = count.min(if self.skip > 0 { self.skip } else { missing });
-            let (next, rest) = bytes.split_at(count as usize);
-            bytes = rest;
+            let (count, part) = self.parts.take(&mut bytes);
             self.at += count;
-            if self.skip > 0 {
-                self.skip -= count;
-                continue;
-            }
-            self.bytes.extend_from_slice(next);
-            if self.bytes.len() == self.wanted {
-                let part = std::mem::take(&mut self.bytes);
+            if let Some(part) = part {
                 largest = largest.max(self.take(&part));
             }
         }
@@ -133,7 +114,7 @@ impl Dictionaries {
             (Part::Padding, 0) => self.expect(Part::Padding, 1, 0),
             (Part::Padding, first) => {
                 self.expect(Part::StreamHeader, STREAM_HEADER_BYTES, 0);
-                self.bytes.push(first);
+                self.parts.put_back(first);
             }
             (Part::Chunk, _) | (Part::Lost, _) => self.part = Part::Lost,
         }
@@ -161,7 +142,8 @@ impl Dictionaries {
     }
 
     fn expect(&mut self, part: Part, wanted: usize, skip: u64) {
-        (self.part, self.wanted, self.skip) = (part, wanted, skip);
+        self.part = part;
+        self.parts.expect(wanted, skip);
     }
 
     /// Returns how many zeros fill the current part up.
