@@ -474,7 +474,7 @@ impl Space {
         self.shrink_leaving(reserve)
     }
 
-    /// Gives the medium back what is past the last unit that was ever used, if `rest` stays free.
+    /// Gives the medium back what is past the last unit that was ever used, so far that `rest` stays free.
     ///
     /// # Errors
     /// As [`Self::shrink`].

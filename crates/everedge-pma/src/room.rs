@@ -42,7 +42,7 @@ const PLACES: u64 = 2;
 const EMPTY_ARRAY_UNITS: u64 = (96 << 10) / UNIT_BYTES;
 /// An array that is written anew without gaps may take this share more,
 const GROWTH_SHARE: u64 = 8;
-/// or so many times its share of what is logged.
+/// or so many times its share of a batch.
 const GROWTH_TIMES: u64 = 2;
 /// The share of an array that is the only one.
 const SHARE_MAX: u64 = 256;
@@ -109,7 +109,7 @@ struct Needs {
     units: u64,
     /// In one range.
     longest: u64,
-    /// Of those of all arrays those of the largest, in 256ths.
+    /// What the largest array takes of what all take, in 256ths.
     largest_share: u64,
     /// The largest batch that was seen.
     batch_updates: u64,

@@ -35,7 +35,7 @@ pub struct Lists {
     pub spaces: Vec<Arc<Space>>,
     /// Bytes of them that a byte of the log may need.
     pub bytes_per_logged: u64,
-    /// Bytes that are kept for something else.
+    /// Bytes of them that are kept beside what the log needs.
     pub kept_bytes: Arc<AtomicU64>,
 }
 
