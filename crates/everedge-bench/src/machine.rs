@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use jiff::Timestamp;
+use chrono::Utc;
 
 use crate::output::bytes;
 
@@ -25,7 +25,7 @@ pub fn run_info() -> RunInfo {
     RunInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: machine(),
-        date: Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        date: Utc::now().format("%Y-%m-%d %H:%M UTC").to_string(),
         command: format!("everedge {}", words.join(" ")),
     }
 }

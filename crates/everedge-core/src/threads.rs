@@ -52,7 +52,7 @@ impl Process {
     }
 
     /// Returns the pool of this process, if it could be made.
-    fn pool() -> Option<Arc<ThreadPool>> {
+    fn pool() -> Option<&'static Arc<ThreadPool>> {
         let id = process::id();
         let mut place = &FIRST;
         loop {
@@ -62,7 +62,7 @@ impl Process {
                 continue;
             };
             if process.id == id {
-                return process.pool.clone();
+                return process.pool.as_ref();
             }
             place = &process.child;
         }
@@ -133,13 +133,15 @@ pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
 }
 
 /// Returns how many threads a parallel loop started here would use.
+///
+/// Cost: two words of the thread. A writer asks for each edge.
 pub fn thread_count() -> usize {
-    match Workers::current() {
-        Workers::Caller => 1,
-        Workers::Around => rayon::current_num_threads(),
-        // Asked from outside: to go into the pool for it would wait for a thread that is free.
-        Workers::Pool(pool) => pool.current_num_threads(),
+    if rayon::current_thread_index().is_some() {
+        return if ALONE.get() > 0 { 1 } else { rayon::current_num_threads() };
     }
+    // Asked from outside: to go into the pool for it would wait for a thread that is free.
+    let count = |pool: &Arc<ThreadPool>| pool.current_num_threads();
+    THREADS.with_borrow(|Threads(pool)| pool.as_ref().or_else(|| Process::pool()).map_or(1, count))
 }
 
 /// Who does the work of a loop that is started here.
@@ -158,7 +160,7 @@ impl Workers {
         if rayon::current_thread_index().is_some() {
             return if ALONE.get() > 0 { Self::Caller } else { Self::Around };
         }
-        match Threads::current().0.or_else(Process::pool) {
+        match Threads::current().0.or_else(|| Process::pool().cloned()) {
             Some(pool) => Self::Pool(pool),
             None => Self::Caller,
         }

@@ -23,7 +23,7 @@ mod timeline;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 use everedge::{Format, Graph, GraphOptions, IdKind, IngestOptions, InputChoices, VertexId, View};
@@ -255,8 +255,8 @@ impl Demo {
     }
 
     fn pull_the_plug(&self, edges: Vec<(&str, &str)>) -> Result<Vec<CrashRound>> {
-        let now = jiff::Timestamp::now().as_nanosecond();
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(now as u64);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(now.as_nanos() as u64);
         let plug = Plug { graph: self.place.plug(), file: self.place.data(), edges };
         let mut rounds = Vec::new();
         while rounds.len() < KILLS {

@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::record::{
-    COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, Record, record_bytes,
+    Aligned, COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, Record,
+    record_bytes,
 };
 use super::window::{Frame, Line, OwnLine, Window};
 use super::{Appended, EdgeLog, State, kept_for_deletions, ring_ranges, split};
@@ -103,11 +104,11 @@ impl EdgeLog {
         words[HEADER_WORDS..HEADER_WORDS + 3].copy_from_slice(&update);
         // As `encode_commit`, in one go.
         let [e0, e1] = split(sequence + 1);
-        let mut covered = [e0; LINE_WORDS - 2];
-        covered[..BODY_WORDS].copy_from_slice(&words[HEADER_WORDS..LINE_WORDS - COMMIT_WORDS]);
-        covered[BODY_WORDS..BODY_WORDS + HEADER_WORDS].copy_from_slice(&header);
-        covered[LINE_WORDS - 3] = e1;
-        let crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&covered));
+        let mut covered = Aligned([e0; LINE_WORDS - 2]);
+        covered.0[..BODY_WORDS].copy_from_slice(&words[HEADER_WORDS..LINE_WORDS - COMMIT_WORDS]);
+        covered.0[BODY_WORDS..BODY_WORDS + HEADER_WORDS].copy_from_slice(&header);
+        covered.0[LINE_WORDS - 3] = e1;
+        let crc = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&covered.0));
         words[LINE_WORDS - COMMIT_WORDS..].copy_from_slice(&[COMMIT_MAGIC, crc, e0, e1]);
         words
     }

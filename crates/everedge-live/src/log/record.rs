@@ -110,6 +110,11 @@ pub(super) fn encode_weights(batch: &Batch) -> Vec<u32> {
     words
 }
 
+/// Words that a checksum goes over eight bytes at a time: where they begin elsewhere, it goes byte by byte
+/// to the next such place.
+#[repr(align(8))]
+pub(super) struct Aligned<const WORDS: usize>(pub(super) [u32; WORDS]);
+
 /// What stands before the updates of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
@@ -131,8 +136,8 @@ impl Header {
         let [p0, p1] = split(position);
         // The check stands for magic and position: of a batch that says what is a header elsewhere,
         // nothing is one here.
-        let covered = [p0, p1, mark, generation, count, s0, s1, d0, d1];
-        let check = crc32c::crc32c_append(salt, bytemuck::cast_slice(&covered));
+        let covered = Aligned([p0, p1, mark, generation, count, s0, s1, d0, d1]);
+        let check = crc32c::crc32c_append(salt, bytemuck::cast_slice(&covered.0));
         [check, mark, generation, count, s0, s1, d0, d1]
     }
 
