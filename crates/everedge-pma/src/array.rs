@@ -229,6 +229,15 @@ impl Array {
         self.rows[local..].iter().map(|row| self.words_of(*row))
     }
 
+    /// Returns how many words lie from the first of so many [plain](Self::is_plain) lists to the last.
+    #[inline]
+    pub(super) fn words_between(&self, local: usize, count: usize) -> usize {
+        let rows = &self.rows[local..local + count];
+        let words =
+            |(first, last): (&Place, &Place)| (last.start + last.len).saturating_sub(first.start);
+        rows.first().zip(rows.last()).map_or(0, words) as usize
+    }
+
     #[inline]
     fn words_of(&self, row: Place) -> &[AtomicU32] {
         &self.lists[row.start as usize..][..row.len as usize]

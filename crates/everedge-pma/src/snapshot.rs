@@ -24,6 +24,9 @@ use everedge_live::{Archive, SHARD_SPAN, Totals, frozen_view};
 /// How many lists after one that is read the next one is loaded into the cache.
 const READ_AHEAD: usize = 8;
 
+/// Lists that have so many words on average lie in a cache line with the next.
+const SHORT_WORDS: usize = 8;
+
 /// A frozen view of a live graph in the `pma` layout.
 pub struct PmaSnapshot {
     shards: Vec<Arc<Shard>>,
@@ -191,8 +194,10 @@ impl Snapshot {
         let neighbor = |word: &AtomicU32| word.load(Relaxed);
         let first = local(range.start);
         let is_plain = !self.totals.weighted && array.is_plain(first..first + range.len());
-        // The loops that most visitors are in: nothing else is to stand in them.
-        if is_plain && V::STOPS_EARLY {
+        // The loops that most visitors are in: nothing else is to stand in them. Of short lists the
+        // processor loads the next itself.
+        let has_short = || array.words_between(first, range.len()) <= SHORT_WORDS * range.len();
+        if is_plain && V::STOPS_EARLY && !has_short() {
             for (v, ahead) in Wanted::of(range, visitor).iter(READ_AHEAD) {
                 ahead.into_iter().for_each(|ahead| array.prefetch(local(ahead)));
                 visitor.visit(v, array.plain_list(local(v)).iter().map(neighbor));
