@@ -196,7 +196,10 @@ impl Layout for Pma {
     #[inline]
     fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         self.room.check_length(updates)?;
-        self.room.expect(updates, vertex_bound)
+        self.room.expect(updates, vertex_bound, |shard| {
+            let words = SIDES * shard..SIDES * shard + self.options.list_count();
+            words.into_iter().try_for_each(|index| self.table.reserve(index))
+        })
     }
 
     #[inline]

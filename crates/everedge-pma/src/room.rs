@@ -27,7 +27,9 @@ use super::array::Array;
 use super::extent::Extent;
 use super::options::{GraphOptions, LogFirst};
 use super::shape::CAPACITY_MAX;
-use everedge_live::{Error, Lists, Result, Room as Free, SHARD_SPAN, ShardSet, Space, UNIT_BYTES};
+use everedge_live::{
+    DELETION, Error, Lists, Result, Room as Free, SHARD_SPAN, ShardSet, Space, UNIT_BYTES, VERTEX,
+};
 use everedge_medium::Region;
 
 /// Lists of an array may have so many words before insertions are refused: the rest is for what is
@@ -381,24 +383,31 @@ impl Room {
     }
 
     /// Before updates are logged, whose ids are below `vertex_bound`: reserves arrays for the shards that
-    /// are named for the first time.
+    /// are named for the first time, and has `make_words` make their words in the table.
     ///
     /// Cost: all ids are looked at if some shard below the bound was not named yet.
     ///
     /// # Errors
-    /// `NoSpace` if the medium has no room for them.
+    /// `NoSpace` if the medium has no room for them; those of `make_words`.
     #[inline]
-    pub(super) fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
+    pub(super) fn expect(
+        &self,
+        updates: &[u32],
+        vertex_bound: u32,
+        make_words: impl Fn(usize) -> Result<()>,
+    ) -> Result<()> {
         if vertex_bound <= self.named_bound.load(Relaxed) {
             return Ok(());
         }
         let mut named = self.named.lock();
-        let new: Vec<usize> = shards_of(updates).filter(|&shard| named.shards.add(shard)).collect();
+        let new: Vec<usize> = made_by(updates).filter(|&shard| named.shards.add(shard)).collect();
         if new.is_empty() {
             return Ok(());
         }
         let count = (named.expected.len() + new.len()) as u64;
-        if let Err(error) = self.reserve(count * self.list_count * EMPTY_ARRAY_UNITS) {
+        let reserved = self.reserve(count * self.list_count * EMPTY_ARRAY_UNITS);
+        let made = reserved.and_then(|()| new.iter().try_for_each(|&shard| make_words(shard)));
+        if let Err(error) = made {
             new.into_iter().for_each(|shard| named.shards.remove(shard));
             self.space.forget_missing();
             return Err(error);
@@ -415,7 +424,7 @@ impl Room {
         if named.expected.is_empty() {
             return;
         }
-        for shard in shards_of(updates) {
+        for shard in made_by(updates) {
             if named.expected.remove(&shard) {
                 named.shards.remove(shard);
             }
@@ -446,6 +455,16 @@ impl Room {
     pub(super) fn limit_words(&self, words_max: u64) {
         self.words_max.store(words_max, Relaxed);
     }
+}
+
+/// Returns the shards that updates may make arrays for, some of them often. Deletions make none: they
+/// count only in lists that are there, or that an insertion before them makes.
+fn made_by(updates: &[u32]) -> impl Iterator<Item = usize> {
+    let pairs = updates.as_chunks::<2>().0.iter();
+    let insertions = pairs.filter(|[src, _]| src & DELETION == 0);
+    // The second word of an update of a vertex is a mark.
+    let ends = insertions.flat_map(|&[src, dst]| if dst == VERTEX { [src; 2] } else { [src, dst] });
+    ends.map(|id| id as usize / SHARD_SPAN)
 }
 
 /// Returns the shards that updates name, some of them often.

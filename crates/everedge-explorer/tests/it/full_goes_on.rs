@@ -266,7 +266,8 @@ fn take_all_room(path: &Path) {
     while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
 }
 
-/// The file of rows has one for each of 63 shards, and no room for another.
+/// The file of rows has one for each of 63 shards, and no room for another; nor has the table of arrays
+/// room for those of shards that lie farther.
 #[test]
 fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
     const SHARD: u32 = 4096;
@@ -279,8 +280,8 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
     for (layout, medium) in [Layout::Adjacency, Layout::Pma].into_iter().flat_map(|layout| {
         [MediumKind::Pmem { emulated: true }, MediumKind::File].map(|m| (layout, m))
     }) {
-        for names_by_deletion in [false, true] {
-            let when = format!("{layout} {medium}, by a deletion: {names_by_deletion}");
+        for (names_by_deletion, new_shard) in [(false, 63), (true, 63), (false, 256), (true, 256)] {
+            let when = format!("{layout} {medium}, {new_shard} by a deletion: {names_by_deletion}");
             let graph = create(&path, &options(layout, medium));
             let edges: Vec<Edge> =
                 (0..63 * 2000).map(|i| (i % 63 * SHARD + i / 63 % 50, i % 4001)).collect();
@@ -290,7 +291,7 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
             // Places of what was deleted are free inside of the file.
             graph.compact().expect("room");
             take_all_room(&filler);
-            let new = [(63 * SHARD, 63 * SHARD + 1)];
+            let new = [(new_shard * SHARD, new_shard * SHARD + 1)];
             let named = match names_by_deletion {
                 false => graph.insert(&new, None),
                 true => graph.delete(new.into_iter()).map(drop),
@@ -315,6 +316,32 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
             drop(graph);
             std::fs::remove_dir_all(&path).expect("removed");
         }
+    }
+}
+
+/// Nothing is kept for vertices that only deletions have named.
+#[test]
+fn deletions_that_find_nothing_take_no_room() {
+    const SHARD: u32 = 4096;
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let path = home.path().join("g");
+        let graph = create(&path, &options(layout, MediumKind::File));
+        for shard in 0..100 {
+            let absent = [(shard * SHARD, shard * SHARD + 1)];
+            graph.delete(absent.into_iter()).expect("nothing is deleted");
+        }
+        let mut random = Random(5);
+        for number in 0..60 {
+            let batch = edges(&mut random, false);
+            graph.insert(&batch, None).unwrap_or_else(|e| panic!("{layout}, batch {number}: {e}"));
+        }
+        graph.close().expect("closed");
+        std::fs::remove_dir_all(&path).expect("removed");
     }
 }
 
