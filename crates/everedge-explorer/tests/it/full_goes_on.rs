@@ -11,6 +11,7 @@ use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::{PmaOptions, Rebalancing};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::live::LiveGraph;
@@ -32,6 +33,8 @@ const DELETION_BYTES: u64 = 8 * BATCH_EDGES as u64;
 /// How often the graph is filled and deleted from.
 const ROUNDS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A full graph refuses so many insertions, one after the other.
+const REFUSALS: u32 = 5;
 
 fn options(layout: Layout, medium: MediumKind) -> GraphOptions {
     GraphOptions {
@@ -84,16 +87,20 @@ struct Filled {
 }
 
 impl Filled {
-    /// Inserts until that is refused, which must not take long.
+    /// Inserts until that is refused again and again, which must not take long.
     fn fill(&mut self, graph: &LiveGraph, when: &str) {
-        loop {
+        let mut refused = 0;
+        while refused < REFUSALS {
             let edges = edges(&mut self.random, self.has_hub);
             let start = Instant::now();
             match graph.insert(&edges, None) {
-                Ok(()) => self.edges.extend(edges),
+                Ok(()) => {
+                    self.edges.extend(edges);
+                    refused = 0;
+                }
                 Err(Error::NoSpace { needed_bytes: 1.., .. }) => {
                     assert!(start.elapsed() < PATIENCE, "{when}: {:?}", start.elapsed());
-                    return;
+                    refused += 1;
                 }
                 Err(error) => panic!("{when}: {error}"),
             }
@@ -316,6 +323,49 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
             drop(graph);
             std::fs::remove_dir_all(&path).expect("removed");
         }
+    }
+}
+
+/// Who is refused may not wait until nobody else writes.
+#[test]
+fn insertions_are_refused_beside_deletions_that_go_on() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let path = home.path().join("g");
+        let graph = create(&path, &options(layout, MediumKind::File));
+        let mut filled =
+            Filled { random: Random(3), has_hub: false, edges: Vec::new(), deleted: 0 };
+        filled.fill(&graph, "new");
+        let is_refused = AtomicBool::new(false);
+        let refuse = |random: &mut Random| {
+            for _ in 0..20 {
+                let start = Instant::now();
+                let inserted = graph.insert(&edges(random, false), None);
+                let is_clear = matches!(inserted, Ok(()) | Err(Error::NoSpace { .. }));
+                assert!(is_clear, "{layout}: {inserted:?}");
+                assert!(start.elapsed() < 10 * PATIENCE, "{layout}: {:?}", start.elapsed());
+            }
+        };
+        std::thread::scope(|scope| {
+            let refusing = scope.spawn(|| {
+                refuse(&mut Random(4));
+                is_refused.store(true, Relaxed);
+            });
+            for batch in filled.edges.chunks(10) {
+                if is_refused.load(Relaxed) || refusing.is_finished() {
+                    break;
+                }
+                let batch = Batch::deletions(batch.iter().copied(), false).expect("a batch");
+                graph.apply(&batch).unwrap_or_else(|error| panic!("{layout}: {error}"));
+            }
+        });
+        assert!(is_refused.into_inner(), "{layout}");
+        graph.close().expect("closed");
+        std::fs::remove_dir_all(&path).expect("removed");
     }
 }
 

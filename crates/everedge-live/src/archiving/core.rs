@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use everedge_core::par::{self, Alone};
@@ -43,6 +44,8 @@ pub struct Core<L: Layout> {
     archive: Mutex<Archive<L>>,
     /// What nobody has looked at since opening.
     unseen: Unseen,
+    /// The end of the log when saving last made no room.
+    full_at: AtomicU64,
     /// Why archiving failed; from then on there are no writes.
     failure: OnceLock<String>,
 }
@@ -58,8 +61,8 @@ impl<L: Layout> Core<L> {
     ) -> Self {
         log.leave_room_for(layout.lists());
         let (unseen, failure) = (Unseen::default(), OnceLock::new());
-        let archive = Mutex::new(archive);
-        let core = Self { volume, manifest, layout, log, archive, unseen, failure };
+        let (archive, full_at) = (Mutex::new(archive), AtomicU64::new(u64::MAX));
+        let core = Self { volume, manifest, layout, log, archive, unseen, full_at, failure };
         core.note_read(&core.archive.lock());
         core
     }
@@ -179,14 +182,23 @@ impl<L: Layout> Core<L> {
 
     #[cold]
     fn make_room_by_saving(&self, error: Error) -> Result<()> {
-        if !matches!(error, Error::NoSpace { .. }) || self.log.used_bytes() == 0 {
+        // Where it made no room it makes none as long as nothing else is logged.
+        let end = self.log.next_sequence();
+        let is_in_vain = self.log.used_bytes() == 0 || self.full_at.load(Relaxed) == end;
+        if !matches!(error, Error::NoSpace { .. }) || is_in_vain {
             return Err(error);
         }
         let mut archive = self.settled()?;
-        self.save_all(&mut archive)?;
-        self.layout.after_rounds(&mut archive, Taken::default());
+        let saved = self.save_all(&mut archive);
+        if saved.is_ok() {
+            self.layout.after_rounds(&mut archive, Taken::default());
+        }
         drop(archive);
-        self.layout.make_room()
+        let made = saved.and_then(|()| self.layout.make_room());
+        if let Err(Error::NoSpace { .. }) = made {
+            self.full_at.store(end, Relaxed);
+        }
+        made
     }
 
     /// Before something is logged: makes sure that the shards that it names can be saved, a deletion's
@@ -252,17 +264,19 @@ impl<L: Layout> Core<L> {
     fn append(&self, batch: &Batch, is_alone: bool) -> Result<(u64, u64)> {
         let log = &self.log;
         let needed = log.bytes_for(batch);
-        // The ring begins anew only while it is empty.
-        let alone = (needed > log.capacity() && !is_alone).then(|| log.keep_others_out());
-        let is_alone = is_alone || alone.is_some();
+        let mut alone = (needed > log.capacity() && !is_alone).then(|| log.keep_others_out());
         let mut is_ring_fresh = false;
         loop {
-            let full = match log.append(batch, is_alone) {
+            let full = match log.append(batch, is_alone || alone.is_some()) {
                 Ok(Appended::At { position, untaken }) => return Ok((position, untaken)),
                 Ok(Appended::Full) => None,
                 Err(error @ Error::NoSpace { .. }) => Some(error),
                 Err(error) => return Err(error),
             };
+            // From now on the ring is as empty as it is left here: others could fill it again each time.
+            if !is_alone && alone.is_none() {
+                alone = Some(log.keep_others_out());
+            }
             let was_empty = log.used_bytes() == 0;
             self.refuse_if_failed()?;
             let mut archive = self.settled()?;
@@ -277,7 +291,12 @@ impl<L: Layout> Core<L> {
             match full {
                 None if needed > log.capacity() => drop(log.restart_ring(2 * needed)?),
                 None => {}
-                Some(error) if was_empty && is_ring_fresh => return Err(error),
+                Some(error) if was_empty && is_ring_fresh => {
+                    // A ring that became larger for it would keep more free.
+                    let log_bytes = self.layout.options().log_bytes;
+                    let _restarted = log.capacity() > log_bytes && log.restart_ring(log_bytes)?;
+                    return Err(error);
+                }
                 Some(_) => {
                     is_ring_fresh = log.restart_ring(log.capacity().max(needed))?;
                 }
