@@ -359,7 +359,7 @@ impl Layout for Pma {
         Checkpoint { layout: [count, sum, epoch.into()] }
     }
 
-    fn saved(&self, epoch: u32) {
+    fn saved(&self, epoch: u32, _logged_bytes: u64) {
         self.epoch.store(epoch, Relaxed);
     }
 
