@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use everedge_core::par::{self, Alone};
@@ -15,6 +14,7 @@ use super::layout::{Layout, Taken};
 use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog, LINE_BYTES};
 use crate::options::{Durability, GraphOptions};
+use crate::space::UNIT_BYTES;
 use crate::{Error, Manifest, Result};
 use everedge_medium::{Access, Volume};
 
@@ -44,8 +44,8 @@ pub struct Core<L: Layout> {
     archive: Mutex<Archive<L>>,
     /// What nobody has looked at since opening.
     unseen: Unseen,
-    /// The end of the log when saving last made no room.
-    full_at: AtomicU64,
+    /// The end of the log, and the free bytes, when saving last made no room.
+    full_at: Mutex<Option<(u64, u64)>>,
     /// Why archiving failed; from then on there are no writes.
     failure: OnceLock<String>,
 }
@@ -61,7 +61,7 @@ impl<L: Layout> Core<L> {
     ) -> Self {
         log.leave_room_for(layout.lists());
         let (unseen, failure) = (Unseen::default(), OnceLock::new());
-        let (archive, full_at) = (Mutex::new(archive), AtomicU64::new(u64::MAX));
+        let (archive, full_at) = (Mutex::new(archive), Mutex::default());
         let core = Self { volume, manifest, layout, log, archive, unseen, full_at, failure };
         core.note_read(&core.archive.lock());
         core
@@ -182,9 +182,10 @@ impl<L: Layout> Core<L> {
 
     #[cold]
     fn make_room_by_saving(&self, error: Error) -> Result<()> {
-        // Where it made no room it makes none as long as nothing else is logged.
+        // Where it made no room it makes none until something else is logged or becomes free.
         let end = self.log.next_sequence();
-        let is_in_vain = self.log.used_bytes() == 0 || self.full_at.load(Relaxed) == end;
+        let is_in_vain =
+            self.log.used_bytes() == 0 || *self.full_at.lock() == Some((end, self.free_bytes()));
         if !matches!(error, Error::NoSpace { .. }) || is_in_vain {
             return Err(error);
         }
@@ -196,9 +197,17 @@ impl<L: Layout> Core<L> {
         drop(archive);
         let made = saved.and_then(|()| self.layout.make_room());
         if let Err(Error::NoSpace { .. }) = made {
-            self.full_at.store(end, Relaxed);
+            *self.full_at.lock() = Some((end, self.free_bytes()));
         }
         made
+    }
+
+    /// Returns how many bytes lists may still take: in their files and of the medium.
+    fn free_bytes(&self) -> u64 {
+        let spaces = self.layout.lists().spaces;
+        let units: u64 = spaces.iter().map(|space| space.room().units).sum();
+        let of_medium = spaces.iter().map(|space| space.region().free_bytes()).min();
+        of_medium.unwrap_or(0).saturating_add(UNIT_BYTES * units)
     }
 
     /// Before something is logged: makes sure that the shards that it names can be saved, a deletion's
