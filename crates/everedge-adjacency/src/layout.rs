@@ -167,8 +167,8 @@ impl Adjacency {
 
     /// Leaves free what the largest shard may need, and what the log says that no image does yet.
     fn keep_reserve(&self, logged_bytes: u64) -> Result<()> {
-        let more = logged_bytes * 2 / UNIT_BYTES;
-        let keep = |space: &Arc<Space>| space.keep_reserve(self.reserve(), more);
+        let logged = logged_units(logged_bytes);
+        let keep = |space: &Arc<Space>| space.keep_reserve(self.reserve(), logged);
         // A full one does not end the others' reserve.
         let kept: Vec<Result<()>> = self.sub_graphs.spaces().map(keep).collect();
         kept.into_iter().collect()
@@ -261,6 +261,11 @@ impl Adjacency {
             false => core.save(archive, &changed),
         }
     }
+}
+
+/// Returns the units of lists that so many bytes of the log may need.
+fn logged_units(logged_bytes: u64) -> u64 {
+    logged_bytes * 2 / UNIT_BYTES
 }
 
 /// Returns what a change has that is of no round, after all updates before `sequence`.
@@ -455,10 +460,11 @@ impl Layout for Adjacency {
         Checkpoint { layout: [count, sum, epoch.into()] }
     }
 
-    fn saved(&self, _epoch: u32) {
+    fn saved(&self, _epoch: u32, logged_bytes: u64) {
         self.images.iter().for_each(Images::adopt_next);
         // The largest shard may have been written anew, and be smaller now.
-        self.sub_graphs.spaces().for_each(|space| space.lower_reserve(self.reserve()));
+        let (reserve, logged) = (self.reserve(), logged_units(logged_bytes));
+        self.sub_graphs.spaces().for_each(|space| space.lower_reserve(reserve, logged));
     }
 
     fn is_flush_due(&self, archive: &Archive<Self>) -> bool {
@@ -590,7 +596,7 @@ fn compact_all(
 }
 
 /// Compacts the shards of a group that cannot be compacted together one after the other. What is damaged
-/// stays as it is.
+/// or finds no room stays as it is.
 fn compact_each(
     core: &Core<Adjacency>,
     archive: &mut Archive<Adjacency>,
@@ -600,7 +606,7 @@ fn compact_each(
     let mut outcome = Ok(());
     for number in group {
         match core.layout.compact_alone(core, archive, number, done) {
-            Err(error @ Error::Corruption { .. }) => outcome = Err(error),
+            Err(error @ (Error::NoSpace { .. } | Error::Corruption { .. })) => outcome = Err(error),
             compacted => compacted?,
         }
     }

@@ -222,9 +222,10 @@ impl Space {
         self.state.lock().reserve = reserve;
     }
 
-    /// Leaves no more free from now on than `reserve`.
-    pub fn lower_reserve(&self, reserve: Room) {
+    /// Leaves no more free from now on than `reserve`, nor than `logged` units for what is logged.
+    pub fn lower_reserve(&self, reserve: Room, logged: u64) {
         let mut state = self.state.lock();
+        state.logged = state.logged.min(logged);
         state.reserve.units = state.reserve.units.min(reserve.units);
         state.reserve.longest = state.reserve.longest.min(reserve.longest);
     }

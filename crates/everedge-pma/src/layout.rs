@@ -41,6 +41,9 @@ const WORN_SHARE: u64 = 8;
 /// Fewer tombstones are not worth it.
 const TOMBSTONES_MIN: u64 = 1024;
 
+/// So many groups may find no room before the archiving thread leaves the others for later.
+const REFUSALS_MAX: u32 = 4;
+
 /// Where logging goes on meanwhile, updates wait for no more than so many,
 const ROUND_UPDATES: u64 = 1 << 22;
 /// or than this share of all edges: two rounds may be left for replay by a crash.
@@ -153,11 +156,12 @@ impl Pma {
 
     /// Finds out what room the next batch needs, if none has more updates than `batch`.
     pub(super) fn survey(&self, archive: &Archive<Self>, batch: u64) {
-        let has_array =
-            |(_, shard): &(usize, &Arc<Shard>)| shard.arrays.iter().any(Option::is_some);
-        let made = archive.shards.iter().enumerate().filter(has_array);
-        self.room.note_made(made.map(|(number, _)| number));
-        self.room.survey(arrays(&archive.shards), batch);
+        let made = |shard: &Arc<Shard>| shard.arrays.iter().flatten().count();
+        let shards = archive.shards.iter().enumerate();
+        self.room.note_made(shards.filter(|(_, shard)| made(shard) > 0).map(|(number, _)| number));
+        let is_half = |shard: &&Arc<Shard>| (1..self.options.list_count()).contains(&made(shard));
+        let half_count = archive.shards.iter().filter(is_half).count();
+        self.room.survey(arrays(&archive.shards), half_count as u64, batch);
     }
 }
 
@@ -196,7 +200,10 @@ impl Layout for Pma {
     #[inline]
     fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
         self.room.check_length(updates)?;
-        self.room.expect(updates, vertex_bound)
+        self.room.expect(updates, vertex_bound, |shard| {
+            let words = SIDES * shard..SIDES * shard + self.options.list_count();
+            words.into_iter().try_for_each(|index| self.table.reserve(index))
+        })
     }
 
     #[inline]
@@ -356,7 +363,7 @@ impl Layout for Pma {
         Checkpoint { layout: [count, sum, epoch.into()] }
     }
 
-    fn saved(&self, epoch: u32) {
+    fn saved(&self, epoch: u32, _logged_bytes: u64) {
         self.epoch.store(epoch, Relaxed);
     }
 
@@ -370,11 +377,17 @@ impl Layout for Pma {
         if core.refuse_if_failed().is_err() {
             return false;
         }
-        let mut rewriting = Rewriting::new(Why::Compaction);
+        let (mut rewriting, mut refusals) = (Rewriting::new(Why::Compaction), 0);
         loop {
             match core.layout.rewrite(&mut archive, &mut rewriting, &is_worn) {
                 // Whoever asks for what is damaged is told; there may be more behind it.
                 Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
+                // So there may be behind what finds no room.
+                Err(Error::NoSpace { .. })
+                    if rewriting.next_shard < archive.shards.len() && refusals < REFUSALS_MAX =>
+                {
+                    refusals += 1;
+                }
                 rewritten => {
                     let _failed = rewritten.inspect_err(|error| core.fail_unless_full(error));
                     return rewriting.done.runs > 0;

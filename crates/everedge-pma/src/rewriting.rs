@@ -56,6 +56,7 @@ pub(super) fn compact(core: &Core<Pma>) -> Result<Compaction> {
     }
     core.flush_all()?;
     core.layout.survey(&core.archive(), 0);
+    core.layout.room.provide(0);
     Ok(total.done)
 }
 
@@ -137,7 +138,7 @@ impl Pma {
         rewriting: &mut Rewriting,
         is_due: &impl Fn(&Array) -> bool,
     ) -> Result<()> {
-        let mut damage = Ok(());
+        let (mut lack, mut damage) = (Ok(()), Ok(()));
         for (&number, side) in
             numbers.iter().flat_map(|number| (0..SIDES).map(move |side| (number, side)))
         {
@@ -152,6 +153,10 @@ impl Pma {
                         damage = Err(error);
                         continue;
                     }
+                    Err(error @ Error::NoSpace { .. }) => {
+                        lack = Err(error);
+                        continue;
+                    }
                     moved => moved?,
                 }
                 rewriting.done.runs += 1;
@@ -160,24 +165,29 @@ impl Pma {
             }
         }
         drain(self)?;
-        damage
+        lack.and(damage)
     }
 
     /// Writes arrays onto the medium that are in memory.
     ///
     /// # Errors
-    /// `NoSpace` if there is no room for one.
+    /// `NoSpace` if there is no room for some: the others are there.
     pub(super) fn bring_back(&self, archive: &mut Archive<Self>) -> Result<()> {
         let is_spilled = |array: &Option<Array>| array.as_ref().is_some_and(Array::is_in_memory);
+        let mut lack = Ok(());
         for number in 0..archive.shards.len() {
             for side in 0..SIDES {
                 if is_spilled(&archive.shards[number].arrays[side]) {
                     self.provide_place(archive)?;
-                    self.move_array(archive, (number, side), Why::Room)?;
+                    match self.move_array(archive, (number, side), Why::Room) {
+                        Err(error @ Error::NoSpace { .. }) => lack = Err(error),
+                        moved => moved?,
+                    }
                 }
             }
         }
-        drain(self)
+        drain(self)?;
+        lack
     }
 
     /// Makes sure that there is a place for one array, if that is possible.

@@ -26,8 +26,10 @@ use rustc_hash::FxHashSet;
 use super::array::Array;
 use super::extent::Extent;
 use super::options::{GraphOptions, LogFirst};
-use super::shape::CAPACITY_MAX;
-use everedge_live::{Error, Lists, Result, Room as Free, SHARD_SPAN, ShardSet, Space, UNIT_BYTES};
+use super::shape::{CAPACITY_MAX, Shape};
+use everedge_live::{
+    DELETION, Error, Lists, Result, Room as Free, SHARD_SPAN, ShardSet, Space, UNIT_BYTES, VERTEX,
+};
 use everedge_medium::Region;
 
 /// Lists of an array may have so many words before insertions are refused: the rest is for what is
@@ -38,8 +40,6 @@ const BATCH_SHARE: (u64, u64) = (3, 4);
 /// An array that grows leaves a place that is too short for the next. Another one beside that place is
 /// moved then, so that both make a longer one (`joining.rs`): that takes a place too.
 const PLACES: u64 = 2;
-/// What an array of all vertices of a shard and of no edge takes.
-const EMPTY_ARRAY_UNITS: u64 = (96 << 10) / UNIT_BYTES;
 /// An array that is written anew without gaps may take this share more,
 const GROWTH_SHARE: u64 = 8;
 /// or so many times its share of a batch.
@@ -66,6 +66,8 @@ pub(super) struct Room {
     salt: u32,
     /// Bytes that an update adds to all its lists.
     update_bytes: u64,
+    /// What an array of all vertices of a shard and of no edge takes.
+    empty_units: u64,
     /// Words of an entry.
     entry_words: u64,
     directed: bool,
@@ -111,7 +113,7 @@ struct Needs {
     longest: u64,
     /// What the largest array takes of what all take, in 256ths.
     largest_share: u64,
-    /// The largest batch that was seen.
+    /// The largest batch that was seen of late.
     batch_updates: u64,
     /// Units more, where some array has too few gaps for a batch: those that a round writes anew.
     without_gaps: u64,
@@ -127,10 +129,13 @@ impl Room {
             LogFirst::No => DIRECT_LOG_PERCENT,
         };
         let update_bytes = (list_bytes * percent).div_ceil(100);
-        let units = EMPTY_ARRAY_UNITS + (BATCH_UPDATES * update_bytes).div_ceil(UNIT_BYTES);
+        let (tuning, entry_words) = (&options.tuning, options.entry_words());
+        let section_count = SHARD_SPAN / tuning.section_vertices as usize;
+        let empty_units = Shape::new(tuning, entry_words, section_count, (0, 100)).units();
+        let units = empty_units + (BATCH_UPDATES * update_bytes).div_ceil(UNIT_BYTES);
         let needs = Needs {
             units,
-            longest: EMPTY_ARRAY_UNITS,
+            longest: empty_units,
             largest_share: SHARE_MAX,
             batch_updates: BATCH_UPDATES,
             without_gaps: 0,
@@ -139,7 +144,8 @@ impl Room {
             space,
             salt,
             update_bytes,
-            entry_words: options.entry_words() as u64,
+            empty_units,
+            entry_words: entry_words as u64,
             directed: options.directed,
             turn: Mutex::default(),
             memory: Mutex::default(),
@@ -235,26 +241,41 @@ impl Room {
         Ok(Extent::in_memory(space, self.salt, taken))
     }
 
-    /// Finds out what the next insertion needs, of which a batch has `batch` updates.
-    pub(super) fn survey<'a>(&self, arrays: impl Iterator<Item = &'a Array>, batch: u64) {
+    /// Finds out what the next insertion needs, of which a batch has `batch` updates, where so many shards
+    /// have one array of two.
+    pub(super) fn survey<'a>(
+        &self,
+        arrays: impl Iterator<Item = &'a Array>,
+        half_count: u64,
+        batch: u64,
+    ) {
         let (mut largest, mut spilled, mut words) = (0, 0, 0);
-        let (mut total, mut gaps) = (0, u64::MAX);
+        let (mut total, mut gaps) = (0, Vec::new());
         for array in arrays {
             let units = array.shape.units();
             largest = largest.max(units);
             words = words.max(u64::from(array.shape.capacity));
             total += units;
-            gaps = gaps.min(u64::from(array.shape.capacity).saturating_sub(array.used()));
+            gaps.push((units, u64::from(array.shape.capacity).saturating_sub(array.used())));
             spilled += if array.is_in_memory() { units } else { 0 };
         }
         let mut needs = self.needs.lock();
-        needs.batch_updates = needs.batch_updates.max(batch);
+        // The longer ago a large one was, the less likely the next is as large.
+        let before = needs.batch_updates - if batch > 0 { needs.batch_updates / 8 } else { 0 };
+        needs.batch_updates = batch.max(before).max(BATCH_UPDATES);
         needs.largest_share = (SHARE_MAX * largest).checked_div(total).unwrap_or(SHARE_MAX);
         let growth = self.growth(&needs, needs.batch_updates).max(largest / GROWTH_SHARE);
-        needs.longest = PLACES * (largest + growth + EMPTY_ARRAY_UNITS);
-        needs.units = needs.longest + spilled + self.units_of(needs.batch_updates);
-        let has_gaps = gaps >= needs.batch_updates * self.update_bytes / 4;
-        needs.without_gaps = if has_gaps { 0 } else { total / 4 };
+        needs.longest = PLACES * (largest + growth + self.empty_units);
+        // An update makes one array more at most.
+        let others = half_count.min(needs.batch_updates) * self.empty_units;
+        needs.units = needs.longest + spilled + others + self.units_of(needs.batch_updates);
+        // An array that lacks gaps for its share of a batch is written anew by the next round.
+        let batch_words = GROWTH_TIMES * needs.batch_updates * self.update_bytes / 4;
+        let lacks_gaps = |&(units, gaps): &(u64, u64)| {
+            u128::from(gaps) * u128::from(total) < u128::from(batch_words) * u128::from(units)
+        };
+        let without: u64 = gaps.into_iter().filter(lacks_gaps).map(|(units, _)| units).sum();
+        needs.without_gaps = without.min(total / 4);
         drop(needs);
         self.note_kept();
         self.is_long.store(words > self.words_max.load(Relaxed), Relaxed);
@@ -279,6 +300,7 @@ impl Room {
         let unused_bytes = region.len() - self.space.used_bytes();
         let is_short = region.free_bytes().saturating_add(unused_bytes) < PLENTY * kept_bytes;
         let longest = self.needs.lock().longest;
+        self.is_due.store(true, Relaxed);
         self.space.shrink_leaving(match is_short {
             true => Free { units: kept_bytes / UNIT_BYTES, longest },
             false => Free::default(),
@@ -301,7 +323,9 @@ impl Room {
         let needs = *self.needs.lock();
         let longest = needs.longest;
         let units = needs.units + needs.without_gaps + self.expected_units();
-        let is_there = self.space.reserve(units + self.units_of(backlog), longest).is_ok();
+        let reserved = self.space.reserve(units + self.units_of(backlog), longest);
+        // Who takes less may find it.
+        let is_there = reserved.inspect_err(|_| self.space.forget_missing()).is_ok();
         let room = self.space.room();
         self.is_full.store(room.units < units || room.longest < longest, Relaxed);
         self.is_due.store(self.is_full(), Relaxed);
@@ -313,7 +337,8 @@ impl Room {
             true => of_largest,
             false => of_largest.min(of_units(room.units.saturating_sub(units))),
         };
-        let updates_max = updates_max.max(1);
+        // There is room for a batch, or insertions are refused.
+        let updates_max = updates_max.max(needs.batch_updates);
         self.updates_max.store(updates_max, Relaxed);
     }
 
@@ -336,13 +361,19 @@ impl Room {
             );
             return Err(Error::invalid(what));
         }
-        if self.is_due.load(Relaxed) {
-            let reserved = self.reserve(self.expected_units());
-            self.is_full.store(reserved.is_err(), Relaxed);
-            reserved?;
-            self.is_due.store(false, Relaxed);
+        match self.is_due.load(Relaxed) {
+            true => self.make_room_now(),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn make_room_now(&self) -> Result<()> {
+        // First: a round may say meanwhile that it is due again.
+        self.is_due.store(false, Relaxed);
+        let reserved = self.reserve(self.expected_units());
+        self.is_full.store(reserved.is_err(), Relaxed);
+        reserved.inspect_err(|_| self.is_due.store(true, Relaxed))
     }
 
     /// Before updates are logged: refuses those that are too many for one array, as which they could not
@@ -381,24 +412,31 @@ impl Room {
     }
 
     /// Before updates are logged, whose ids are below `vertex_bound`: reserves arrays for the shards that
-    /// are named for the first time.
+    /// are named for the first time, and has `make_words` make their words in the table.
     ///
     /// Cost: all ids are looked at if some shard below the bound was not named yet.
     ///
     /// # Errors
-    /// `NoSpace` if the medium has no room for them.
+    /// `NoSpace` if the medium has no room for them; those of `make_words`.
     #[inline]
-    pub(super) fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {
+    pub(super) fn expect(
+        &self,
+        updates: &[u32],
+        vertex_bound: u32,
+        make_words: impl Fn(usize) -> Result<()>,
+    ) -> Result<()> {
         if vertex_bound <= self.named_bound.load(Relaxed) {
             return Ok(());
         }
         let mut named = self.named.lock();
-        let new: Vec<usize> = shards_of(updates).filter(|&shard| named.shards.add(shard)).collect();
+        let new: Vec<usize> = made_by(updates).filter(|&shard| named.shards.add(shard)).collect();
         if new.is_empty() {
             return Ok(());
         }
         let count = (named.expected.len() + new.len()) as u64;
-        if let Err(error) = self.reserve(count * self.list_count * EMPTY_ARRAY_UNITS) {
+        let reserved = self.reserve(count * self.list_count * self.empty_units);
+        let made = reserved.and_then(|()| new.iter().try_for_each(|&shard| make_words(shard)));
+        if let Err(error) = made {
             new.into_iter().for_each(|shard| named.shards.remove(shard));
             self.space.forget_missing();
             return Err(error);
@@ -415,7 +453,7 @@ impl Room {
         if named.expected.is_empty() {
             return;
         }
-        for shard in shards_of(updates) {
+        for shard in made_by(updates) {
             if named.expected.remove(&shard) {
                 named.shards.remove(shard);
             }
@@ -434,7 +472,7 @@ impl Room {
     }
 
     fn note_named(&self, named: &Named) {
-        let units = named.expected.len() as u64 * self.list_count * EMPTY_ARRAY_UNITS;
+        let units = named.expected.len() as u64 * self.list_count * self.empty_units;
         self.expected_units.store(units, Relaxed);
         self.note_kept();
         let bound = (named.shards.count_from_first() * SHARD_SPAN).min(u32::MAX as usize);
@@ -446,6 +484,16 @@ impl Room {
     pub(super) fn limit_words(&self, words_max: u64) {
         self.words_max.store(words_max, Relaxed);
     }
+}
+
+/// Returns the shards that updates may make arrays for, some of them often. Deletions make none: they
+/// count only in lists that are there, or that an insertion before them makes.
+fn made_by(updates: &[u32]) -> impl Iterator<Item = usize> {
+    let pairs = updates.as_chunks::<2>().0.iter();
+    let insertions = pairs.filter(|[src, _]| src & DELETION == 0);
+    // The second word of an update of a vertex is a mark.
+    let ends = insertions.flat_map(|&[src, dst]| if dst == VERTEX { [src; 2] } else { [src, dst] });
+    ends.map(|id| id as usize / SHARD_SPAN)
 }
 
 /// Returns the shards that updates name, some of them often.
@@ -470,6 +518,90 @@ fn longest_part(updates: &[u32], directed: bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use everedge_medium::{MediumKind, Recorder, Volume};
+
+    const ENOSPC: i32 = 28;
+
+    fn empty_room() -> (Room, Recorder) {
+        let (volume, recorder) = Volume::recorded(MediumKind::File, false);
+        let region = volume.create_region("arrays", 0).unwrap();
+        let space = Arc::new(Space::new(region, 0, Vec::new()));
+        (Room::new(&GraphOptions::default(), space, 1), recorder)
+    }
+
+    #[test]
+    fn only_what_makes_arrays_reserves_them() {
+        let (room, _recorder) = empty_room();
+        let made = AtomicU32::new(0);
+        let expect = |updates: &[u32]| {
+            let make_words = |_| {
+                made.fetch_add(1, Relaxed);
+                Ok(())
+            };
+            room.expect(updates, MAX_VERTEX_ID, make_words).unwrap();
+            (made.load(Relaxed), room.expected_units() / room.empty_units / room.list_count)
+        };
+        let far = 5 * SHARD_SPAN as u32;
+        assert_eq!(expect(&[far | DELETION, far + 1]), (0, 0));
+        assert_eq!(expect(&[far | DELETION, VERTEX]), (0, 0));
+        assert_eq!(expect(&[far, VERTEX]), (1, 1));
+        assert_eq!(expect(&[far, 0]), (2, 2));
+    }
+
+    #[test]
+    fn words_that_cannot_be_made_leave_nothing_reserved() {
+        let (room, _recorder) = empty_room();
+        let error = || Error::invalid("no word");
+        assert!(room.expect(&[0, 1], 2, |_| Err(error())).is_err());
+        assert_eq!(room.expected_units(), 0);
+        room.expect(&[0, 1], 2, |_| Ok(())).unwrap();
+        assert!(room.expected_units() > 0);
+    }
+
+    #[test]
+    fn a_large_batch_is_prepared_for_only_a_while() {
+        let (room, _recorder) = empty_room();
+        let updates = |batch| {
+            room.survey(std::iter::empty(), 0, batch);
+            room.needs.lock().batch_updates
+        };
+        assert_eq!(updates(1 << 20), 1 << 20);
+        assert_eq!(updates(0), 1 << 20, "nothing was logged");
+        assert!((1 << 19..1 << 20).contains(&updates(1)));
+        (0..100).for_each(|_| assert!(updates(1) >= BATCH_UPDATES));
+        assert_eq!(updates(1), BATCH_UPDATES);
+    }
+
+    #[test]
+    fn a_batch_may_wait_where_there_is_room_for_one_only() {
+        let (room, recorder) = empty_room();
+        room.survey(std::iter::empty(), 0, 0);
+        room.provide(0);
+        let free_units = || room.space.room().units;
+        let _taken = room.take(free_units() - room.needs.lock().units, None).unwrap();
+        recorder.fail_nth(0, ENOSPC, true);
+        room.provide(1 << 30);
+        assert!(!room.is_full());
+        assert!(room.updates_max() >= BATCH_UPDATES);
+        let _rest = room.take(free_units(), None).unwrap();
+        room.provide(0);
+        assert!(room.is_full());
+        assert!(matches!(room.make_room(), Err(Error::NoSpace { .. })));
+        recorder.fail_nth(u64::MAX, ENOSPC, false);
+        room.make_room().unwrap();
+        assert!(!room.is_full());
+    }
+
+    #[test]
+    fn shards_with_one_array_of_two_may_get_the_other() {
+        let (room, _recorder) = empty_room();
+        let units = |half_count| {
+            room.survey(std::iter::empty(), half_count, 1);
+            room.needs.lock().units
+        };
+        assert_eq!(units(10) - units(0), 10 * room.empty_units);
+        assert_eq!(units(1 << 40) - units(0), BATCH_UPDATES * room.empty_units);
+    }
 
     #[test]
     fn the_longest_part_of_a_batch_is_counted_by_array() {

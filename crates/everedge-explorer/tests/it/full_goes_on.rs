@@ -11,6 +11,7 @@ use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::{PmaOptions, Rebalancing};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::live::LiveGraph;
@@ -32,6 +33,8 @@ const DELETION_BYTES: u64 = 8 * BATCH_EDGES as u64;
 /// How often the graph is filled and deleted from.
 const ROUNDS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A full graph refuses so many insertions, one after the other.
+const REFUSALS: usize = 5;
 
 fn options(layout: Layout, medium: MediumKind) -> GraphOptions {
     GraphOptions {
@@ -84,20 +87,23 @@ struct Filled {
 }
 
 impl Filled {
-    /// Inserts until that is refused, which must not take long.
+    /// Inserts until that is refused again and again, most times in less than a second.
     fn fill(&mut self, graph: &LiveGraph, when: &str) {
-        loop {
+        let mut refused = Vec::new();
+        while refused.len() < REFUSALS {
             let edges = edges(&mut self.random, self.has_hub);
             let start = Instant::now();
             match graph.insert(&edges, None) {
-                Ok(()) => self.edges.extend(edges),
-                Err(Error::NoSpace { needed_bytes: 1.., .. }) => {
-                    assert!(start.elapsed() < PATIENCE, "{when}: {:?}", start.elapsed());
-                    return;
+                Ok(()) => {
+                    self.edges.extend(edges);
+                    refused.clear();
                 }
+                Err(Error::NoSpace { needed_bytes: 1.., .. }) => refused.push(start.elapsed()),
                 Err(error) => panic!("{when}: {error}"),
             }
         }
+        refused.sort_unstable();
+        assert!(refused[REFUSALS / 2] < PATIENCE, "{when}: {refused:?}");
     }
 
     /// Deletes the oldest batch, in pieces: the log keeps room for a few.
@@ -266,7 +272,8 @@ fn take_all_room(path: &Path) {
     while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
 }
 
-/// The file of rows has one for each of 63 shards, and no room for another.
+/// The file of rows has one for each of 63 shards, and no room for another; nor has the table of arrays
+/// room for those of shards that lie farther.
 #[test]
 fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
     const SHARD: u32 = 4096;
@@ -279,8 +286,8 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
     for (layout, medium) in [Layout::Adjacency, Layout::Pma].into_iter().flat_map(|layout| {
         [MediumKind::Pmem { emulated: true }, MediumKind::File].map(|m| (layout, m))
     }) {
-        for names_by_deletion in [false, true] {
-            let when = format!("{layout} {medium}, by a deletion: {names_by_deletion}");
+        for (names_by_deletion, new_shard) in [(false, 63), (true, 63), (false, 256), (true, 256)] {
+            let when = format!("{layout} {medium}, {new_shard} by a deletion: {names_by_deletion}");
             let graph = create(&path, &options(layout, medium));
             let edges: Vec<Edge> =
                 (0..63 * 2000).map(|i| (i % 63 * SHARD + i / 63 % 50, i % 4001)).collect();
@@ -290,7 +297,7 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
             // Places of what was deleted are free inside of the file.
             graph.compact().expect("room");
             take_all_room(&filler);
-            let new = [(63 * SHARD, 63 * SHARD + 1)];
+            let new = [(new_shard * SHARD, new_shard * SHARD + 1)];
             let named = match names_by_deletion {
                 false => graph.insert(&new, None),
                 true => graph.delete(new.into_iter()).map(drop),
@@ -315,6 +322,75 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
             drop(graph);
             std::fs::remove_dir_all(&path).expect("removed");
         }
+    }
+}
+
+/// Who is refused may not wait until nobody else writes.
+#[test]
+fn insertions_are_refused_beside_deletions_that_go_on() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let path = home.path().join("g");
+        let graph = create(&path, &options(layout, MediumKind::File));
+        let mut filled =
+            Filled { random: Random(3), has_hub: false, edges: Vec::new(), deleted: 0 };
+        filled.fill(&graph, "new");
+        let is_refused = AtomicBool::new(false);
+        let refuse = |random: &mut Random| {
+            for _ in 0..20 {
+                let start = Instant::now();
+                let inserted = graph.insert(&edges(random, false), None);
+                let is_clear = matches!(inserted, Ok(()) | Err(Error::NoSpace { .. }));
+                assert!(is_clear, "{layout}: {inserted:?}");
+                assert!(start.elapsed() < 10 * PATIENCE, "{layout}: {:?}", start.elapsed());
+            }
+        };
+        std::thread::scope(|scope| {
+            let refusing = scope.spawn(|| {
+                refuse(&mut Random(4));
+                is_refused.store(true, Relaxed);
+            });
+            for batch in filled.edges.chunks(10) {
+                if is_refused.load(Relaxed) || refusing.is_finished() {
+                    break;
+                }
+                let batch = Batch::deletions(batch.iter().copied(), false).expect("a batch");
+                graph.apply(&batch).unwrap_or_else(|error| panic!("{layout}: {error}"));
+            }
+        });
+        assert!(is_refused.into_inner(), "{layout}");
+        graph.close().expect("closed");
+        std::fs::remove_dir_all(&path).expect("removed");
+    }
+}
+
+/// Nothing is kept for vertices that only deletions have named.
+#[test]
+fn deletions_that_find_nothing_take_no_room() {
+    const SHARD: u32 = 4096;
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let path = home.path().join("g");
+        let graph = create(&path, &options(layout, MediumKind::File));
+        for shard in 0..100 {
+            let absent = [(shard * SHARD, shard * SHARD + 1)];
+            graph.delete(absent.into_iter()).expect("nothing is deleted");
+        }
+        let mut random = Random(5);
+        for number in 0..60 {
+            let batch = edges(&mut random, false);
+            graph.insert(&batch, None).unwrap_or_else(|e| panic!("{layout}, batch {number}: {e}"));
+        }
+        graph.close().expect("closed");
+        std::fs::remove_dir_all(&path).expect("removed");
     }
 }
 

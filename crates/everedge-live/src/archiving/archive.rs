@@ -117,8 +117,7 @@ impl<L: Layout> Archive<L> {
             }
         })?;
         if !self.is_replaying {
-            let counts = records.iter().map(|record| u64::from(record.count));
-            let largest_batch = counts.max().unwrap_or(0);
+            let largest_batch = EdgeLog::largest_batch(&records);
             let (updates, logged_bytes) = (self.next_sequence - first, log.used_bytes());
             layout.after_rounds(self, Taken { updates, largest_batch, logged_bytes });
         }
@@ -304,7 +303,7 @@ impl<L: Layout> Archive<L> {
         let mut chosen: Vec<_> = shards.filter(|(number, _)| is_chosen[*number]).collect();
         layout.save(&mut chosen, sequence, epoch)?;
         log.free_before(tail, layout.checkpoint(self, epoch))?;
-        layout.saved(epoch);
+        layout.saved(epoch, log.used_bytes());
         self.epoch = epoch;
         numbers.iter().for_each(|&number| self.unsaved[number] = SAVED);
         Ok(())

@@ -14,6 +14,7 @@ use super::layout::{Layout, Taken};
 use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog, LINE_BYTES};
 use crate::options::{Durability, GraphOptions};
+use crate::space::UNIT_BYTES;
 use crate::{Error, Manifest, Result};
 use everedge_medium::{Access, Volume};
 
@@ -43,6 +44,8 @@ pub struct Core<L: Layout> {
     archive: Mutex<Archive<L>>,
     /// What nobody has looked at since opening.
     unseen: Unseen,
+    /// The end of the log, and the free bytes, when saving last made no room.
+    full_at: Mutex<Option<(u64, u64)>>,
     /// Why archiving failed; from then on there are no writes.
     failure: OnceLock<String>,
 }
@@ -58,8 +61,8 @@ impl<L: Layout> Core<L> {
     ) -> Self {
         log.leave_room_for(layout.lists());
         let (unseen, failure) = (Unseen::default(), OnceLock::new());
-        let archive = Mutex::new(archive);
-        let core = Self { volume, manifest, layout, log, archive, unseen, failure };
+        let (archive, full_at) = (Mutex::new(archive), Mutex::default());
+        let core = Self { volume, manifest, layout, log, archive, unseen, full_at, failure };
         core.note_read(&core.archive.lock());
         core
     }
@@ -179,14 +182,32 @@ impl<L: Layout> Core<L> {
 
     #[cold]
     fn make_room_by_saving(&self, error: Error) -> Result<()> {
-        if !matches!(error, Error::NoSpace { .. }) || self.log.used_bytes() == 0 {
+        // Where it made no room it makes none until something else is logged or becomes free.
+        let end = self.log.next_sequence();
+        let is_in_vain =
+            self.log.used_bytes() == 0 || *self.full_at.lock() == Some((end, self.free_bytes()));
+        if !matches!(error, Error::NoSpace { .. }) || is_in_vain {
             return Err(error);
         }
         let mut archive = self.settled()?;
-        self.save_all(&mut archive)?;
-        self.layout.after_rounds(&mut archive, Taken::default());
+        let saved = self.save_all(&mut archive);
+        if saved.is_ok() {
+            self.layout.after_rounds(&mut archive, Taken::default());
+        }
         drop(archive);
-        self.layout.make_room()
+        let made = saved.and_then(|()| self.layout.make_room());
+        if let Err(Error::NoSpace { .. }) = made {
+            *self.full_at.lock() = Some((end, self.free_bytes()));
+        }
+        made
+    }
+
+    /// Returns how many bytes lists may still take: in their files and of the medium.
+    fn free_bytes(&self) -> u64 {
+        let spaces = self.layout.lists().spaces;
+        let units: u64 = spaces.iter().map(|space| space.room().units).sum();
+        let of_medium = spaces.iter().map(|space| space.region().free_bytes()).min();
+        of_medium.unwrap_or(0).saturating_add(UNIT_BYTES * units)
     }
 
     /// Before something is logged: makes sure that the shards that it names can be saved, a deletion's
@@ -252,17 +273,19 @@ impl<L: Layout> Core<L> {
     fn append(&self, batch: &Batch, is_alone: bool) -> Result<(u64, u64)> {
         let log = &self.log;
         let needed = log.bytes_for(batch);
-        // The ring begins anew only while it is empty.
-        let alone = (needed > log.capacity() && !is_alone).then(|| log.keep_others_out());
-        let is_alone = is_alone || alone.is_some();
+        let mut alone = (needed > log.capacity() && !is_alone).then(|| log.keep_others_out());
         let mut is_ring_fresh = false;
         loop {
-            let full = match log.append(batch, is_alone) {
+            let full = match log.append(batch, is_alone || alone.is_some()) {
                 Ok(Appended::At { position, untaken }) => return Ok((position, untaken)),
                 Ok(Appended::Full) => None,
                 Err(error @ Error::NoSpace { .. }) => Some(error),
                 Err(error) => return Err(error),
             };
+            // From now on the ring is as empty as it is left here: others could fill it again each time.
+            if !is_alone && alone.is_none() {
+                alone = Some(log.keep_others_out());
+            }
             let was_empty = log.used_bytes() == 0;
             self.refuse_if_failed()?;
             let mut archive = self.settled()?;
@@ -277,7 +300,12 @@ impl<L: Layout> Core<L> {
             match full {
                 None if needed > log.capacity() => drop(log.restart_ring(2 * needed)?),
                 None => {}
-                Some(error) if was_empty && is_ring_fresh => return Err(error),
+                Some(error) if was_empty && is_ring_fresh => {
+                    // A ring that became larger for it would keep more free.
+                    let log_bytes = self.layout.options().log_bytes;
+                    let _restarted = log.capacity() > log_bytes && log.restart_ring(log_bytes)?;
+                    return Err(error);
+                }
                 Some(_) => {
                     is_ring_fresh = log.restart_ring(log.capacity().max(needed))?;
                 }

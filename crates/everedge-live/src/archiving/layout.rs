@@ -273,8 +273,8 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// Returns what the anchor of the checkpoint number `epoch` is to say of what was saved.
     fn checkpoint(&self, archive: &Archive<Self>, epoch: u32) -> Checkpoint;
 
-    /// After that anchor was written.
-    fn saved(&self, epoch: u32);
+    /// After that anchor was written, with which the log still holds so many bytes.
+    fn saved(&self, epoch: u32, logged_bytes: u64);
 
     /// Whether so much memory waits to be moved to the medium that it is time to.
     fn is_flush_due(&self, _archive: &Archive<Self>) -> bool {

@@ -44,12 +44,15 @@ pub(super) struct Archiver<L: Layout> {
     /// Whether notice was given since the thread last looked.
     is_noticed: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Whether the system refused it.
+    is_refused: AtomicBool,
 }
 
 impl<L: Layout> Archiver<L> {
     pub(super) fn new(core: Arc<Core<L>>) -> Self {
         let (calls, is_noticed) = (Arc::default(), Arc::default());
-        Self { core, calls, is_noticed, thread: Mutex::default() }
+        let (thread, is_refused) = (Mutex::default(), AtomicBool::new(false));
+        Self { core, calls, is_noticed, thread, is_refused }
     }
 
     /// After something was logged: has it archived if there is enough, and put in order when writers
@@ -59,7 +62,8 @@ impl<L: Layout> Archiver<L> {
             return;
         }
         let phases = self.core.layout.pace().phases;
-        let is_alone = phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread();
+        let is_alone =
+            phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread(is_due);
         match (is_alone, is_due) {
             (true, true) => self.core.archive_if_due(),
             (true, false) => {}
@@ -69,10 +73,11 @@ impl<L: Layout> Archiver<L> {
         }
     }
 
-    /// Returns whether the thread runs, starting it if it does not.
-    fn has_thread(&self) -> bool {
+    /// Returns whether the thread runs, starting it if it does not; one that was refused is asked for
+    /// again only when there is enough to archive.
+    fn has_thread(&self, is_due: bool) -> bool {
         let mut thread = self.thread.lock();
-        if thread.is_none() {
+        if thread.is_none() && (is_due || !self.is_refused.load(Relaxed)) {
             let (core, calls, threads) =
                 (self.core.clone(), self.calls.clone(), Threads::current());
             let is_noticed = self.is_noticed.clone();
@@ -87,6 +92,7 @@ impl<L: Layout> Archiver<L> {
             };
             // Where the system refuses a thread, writers archive themselves.
             *thread = thread::Builder::new().name("everedge archive".into()).spawn(work).ok();
+            self.is_refused.store(thread.is_none(), Relaxed);
         }
         thread.is_some()
     }

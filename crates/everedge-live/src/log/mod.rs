@@ -338,6 +338,12 @@ impl EdgeLog {
         (batches, updates)
     }
 
+    /// Returns how many updates the largest batch of some records has.
+    pub fn largest_batch(records: &[Record]) -> u64 {
+        let updates = |record: &Record| if record.is_of_lines { 1 } else { record.count.into() };
+        records.iter().map(updates).max().unwrap_or(0)
+    }
+
     /// Returns the sequence number of the next update.
     pub fn next_sequence(&self) -> u64 {
         self.lock().next_sequence
