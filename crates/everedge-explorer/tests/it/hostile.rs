@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use everedge_core::{Direction, ListVisitor, VertexId, WeightedView};
 use everedge_live::{Error, Result};
-use everedge_medium::{Image, Plant, Volume};
+use everedge_medium::{Image, MANIFEST, Plant, Volume};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::adjacency_crash::PMEM;
@@ -36,8 +36,8 @@ const FILES: [&str; 9] =
     ["log", "names", "shards", "blocks", "blocks.1", "arrays", "table", "undo", "rows"];
 /// Memory that a graph of a few thousand bytes may take.
 const MEMORY_BYTES: u64 = 256 << 20;
-/// A change that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A change that takes longer hangs, also where others keep the processors busy.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// So many ids are looked at at either end of a graph with more.
 const IDS: u32 = 1 << 14;
 const STRIDE: &str = "EVEREDGE_HOSTILE_STRIDE";
@@ -51,12 +51,13 @@ struct Victim {
     image: Image,
 }
 
-/// What is put in the place of a word or two.
+/// What is put in the place of something.
 #[derive(Clone, Debug)]
-struct Change {
-    file: &'static str,
-    offset: u64,
-    words: Vec<u32>,
+enum Change {
+    /// Of a word or two of a file.
+    Words { file: &'static str, offset: u64, words: Vec<u32> },
+    /// Of the manifest, in which one line is another.
+    Manifest { line: String, text: String },
 }
 
 /// Returns graphs of every layout, with all that opening reads: closed ones, those of a process that
@@ -77,6 +78,15 @@ fn victims() -> Vec<Victim> {
     let rebalanced = shapes(PMEM, false).into_iter().step_by(4).map(Live::pma);
     victims.extend(rebalanced.filter_map(|live| Victim::in_a_rebalance(&live)));
     victims
+}
+
+impl Change {
+    fn name(&self) -> String {
+        match self {
+            Self::Words { file, offset, words } => format!("{file} at {offset:#x}: {words:x?}"),
+            Self::Manifest { line, .. } => format!("manifest: {line}"),
+        }
+    }
 }
 
 impl Victim {
@@ -126,8 +136,21 @@ impl Victim {
             for at in 0..used.min(count) {
                 let offset = 4 * at as u64;
                 for words in values(&words, at, used) {
-                    visit(Change { file, offset, words });
+                    visit(Change::Words { file, offset, words });
                 }
+            }
+        }
+        let manifest = volume.read(MANIFEST, 1 << 20).expect("a manifest");
+        let manifest = String::from_utf8(manifest).expect("text");
+        let (_, text) = manifest.split_once('\n').expect("a checksum and more");
+        for (at, line) in text.lines().enumerate() {
+            for line in other_lines(line) {
+                let mut lines: Vec<&str> = text.lines().collect();
+                lines[at] = &line;
+                let text = lines.join("\n") + "\n";
+                let checksum = crc32c::crc32c(text.as_bytes());
+                let text = format!("checksum = \"crc32c:{checksum:08x}\"\n{text}");
+                visit(Change::Manifest { line: line.clone(), text });
             }
         }
     }
@@ -135,9 +158,15 @@ impl Victim {
     /// Lives with a change as a user does.
     fn attempt(&self, number: u64, change: &Change) {
         let (volume, recorder) = Volume::from_image(&self.image).expect("memory");
-        let region = volume.open_region(change.file).expect("a file");
-        region.store_words(change.offset, &change.words);
-        drop(region);
+        match change {
+            Change::Words { file, offset, words } => {
+                let region = volume.open_region(file).expect("a file");
+                region.store_words(*offset, words);
+            }
+            Change::Manifest { text, .. } => {
+                volume.publish(MANIFEST, text.as_bytes()).expect("a manifest");
+            }
+        }
         recorder.plant(Plant::SkipChecksums);
         limit_memory();
         let is_compacted_first = number % 2 == 1;
@@ -212,6 +241,55 @@ fn named<T>(outcome: Result<T>) -> Result<T> {
         assert!(is_clear, "{error:?}");
     }
     outcome
+}
+
+/// Returns what is put in the place of a line of a manifest.
+fn other_lines(line: &str) -> Vec<String> {
+    let Some((key, value)) = line.split_once(" = ") else { return vec![String::new()] };
+    let values = [
+        "0",
+        "1",
+        "2",
+        "3",
+        "-1",
+        "64",
+        "100",
+        "65536",
+        "2147483648",
+        "4294967295",
+        "4294967296",
+        "1125899906842624",
+        "9223372036854775807",
+        "true",
+        "false",
+        "\"\"",
+        "\"x\"",
+        "1.5",
+        "[]",
+        "\"dense\"",
+        "\"text\"",
+        "\"integer\"",
+        "\"pma\"",
+        "\"adjacency\"",
+        "\"dram\"",
+        "\"file\"",
+        "\"edge\"",
+        "\"none\"",
+        "\"always\"",
+        "\"never\"",
+        "\"no\"",
+        "\"yes\"",
+        "\"aside\"",
+        "\"in_place\"",
+        "\"transaction\"",
+        "\"medium\"",
+        "\"memory\"",
+        "\"vertices\"",
+        "\"directions\"",
+        "\"naive\"",
+    ];
+    let others = values.into_iter().filter(|other| *other != value);
+    others.map(|other| format!("{key} = {other}")).chain([String::new()]).collect()
 }
 
 /// Returns what is put in the place of the word at `at`, and of the one after it.
@@ -347,14 +425,14 @@ fn try_changes(first: u64, stride: u64) {
     let start = Instant::now();
     end_if_it_hangs(start);
     let victims = victims();
-    let mut tried = 0;
+    let (mut tried, is_only) = (0, number_of(ONLY).is_some());
     for_each_change(&victims, stride, |number, victim, change| {
-        if number < first || stride == u64::MAX && number > first {
+        if number < first || is_only && number > first {
             return;
         }
         SINCE_MS.store(start.elapsed().as_millis() as u64, Relaxed);
         AT.store(number, Relaxed);
-        println!("AT {number} {} {change:x?}", victim.name);
+        println!("AT {number} {} {}", victim.name, change.name());
         victim.attempt(number, &change);
         tried += 1;
         let took_ms = start.elapsed().as_millis() as u64 - SINCE_MS.load(Relaxed);
