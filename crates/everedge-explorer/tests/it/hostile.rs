@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 use everedge_core::{Direction, ListVisitor, VertexId, WeightedView};
 use everedge_live::{Error, Result};
 use everedge_medium::{Image, MANIFEST, Plant, Volume};
-use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::adjacency_crash::PMEM;
 use crate::adjacency_crash::subject::{Live, Store, shapes};
@@ -34,8 +33,10 @@ use crate::options::Layout;
 /// All files of words that a graph may have.
 const FILES: [&str; 9] =
     ["log", "names", "shards", "blocks", "blocks.1", "arrays", "table", "undo", "rows"];
-/// Memory that a graph of a few thousand bytes may take.
-const MEMORY_BYTES: u64 = 256 << 20;
+/// What a graph of a few thousand bytes may ask for at once: it may have the largest of all ids,
+const ALLOCATION_BYTES: usize = 128 << 20;
+/// and what the process may have.
+const MEMORY_BYTES: u64 = 2 << 30;
 /// A change that takes longer hangs, also where others keep the processors busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// So many ids are looked at at either end of a graph with more.
@@ -168,12 +169,10 @@ impl Victim {
             }
         }
         recorder.plant(Plant::SkipChecksums);
-        limit_memory();
         let is_compacted_first = number % 2 == 1;
         let _ = catch_unwind(AssertUnwindSafe(|| self.read(&volume)));
         let _ = catch_unwind(AssertUnwindSafe(|| self.write(&volume, is_compacted_first)));
         let _ = catch_unwind(AssertUnwindSafe(|| self.read(&volume)));
-        unlimit_memory();
     }
 
     /// Looks at all that is there.
@@ -385,20 +384,59 @@ pub(crate) fn walk(view: &impl WeightedView) -> bool {
     is_sound
 }
 
-/// From here on no more than [`MEMORY_BYTES`] beside what there is.
-fn limit_memory() {
+/// Memory as the system gives it, of which a change may ask for [`ALLOCATION_BYTES`] at once. Address space
+/// is no measure: a region reserves far more than it has.
+#[expect(unsafe_code, reason = "allocators are")]
+mod allocator {
+    use std::alloc::{GlobalAlloc, Layout, System};
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    struct Limited;
+
+    #[global_allocator]
+    static ALLOCATOR: Limited = Limited;
+
+    /// More bytes than this at once there are not.
+    pub(super) static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+    // SAFETY: either the system's allocator does it, or nothing is allocated.
+    unsafe impl GlobalAlloc for Limited {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            match layout.size() <= LIMIT.load(Relaxed) {
+                // SAFETY: as the caller promises.
+                true => unsafe { System.alloc(layout) },
+                false => std::ptr::null_mut(),
+            }
+        }
+
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            match layout.size() <= LIMIT.load(Relaxed) {
+                // SAFETY: as the caller promises.
+                true => unsafe { System.alloc_zeroed(layout) },
+                false => std::ptr::null_mut(),
+            }
+        }
+
+        unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+            match size <= LIMIT.load(Relaxed) {
+                // SAFETY: as the caller promises.
+                true => unsafe { System.realloc(start, layout, size) },
+                false => std::ptr::null_mut(),
+            }
+        }
+
+        unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+            // SAFETY: as the caller promises.
+            unsafe { System.dealloc(start, layout) };
+        }
+    }
+}
+
+/// Returns the bytes of memory that this process has.
+fn resident_bytes() -> u64 {
     let pages = fs::read_to_string("/proc/self/statm").expect("what this process takes");
-    let pages = pages.split(' ').next().and_then(|pages| pages.parse::<u64>().ok());
-    set_limit(Some(4096 * pages.expect("pages") + MEMORY_BYTES));
-}
-
-fn unlimit_memory() {
-    set_limit(None);
-}
-
-fn set_limit(bytes: Option<u64>) {
-    let limit = Rlimit { current: bytes, maximum: None };
-    setrlimit(Resource::As, limit).expect("a limit that is not the last");
+    let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    4096 * pages.expect("pages")
 }
 
 /// Calls `visit` with each `stride`th change of all graphs, by number.
@@ -425,6 +463,7 @@ fn try_changes(first: u64, stride: u64) {
     let start = Instant::now();
     end_if_it_hangs(start);
     let victims = victims();
+    allocator::LIMIT.store(ALLOCATION_BYTES, Relaxed);
     let (mut tried, is_only) = (0, number_of(ONLY).is_some());
     for_each_change(&victims, stride, |number, victim, change| {
         if number < first || is_only && number > first {
@@ -436,7 +475,7 @@ fn try_changes(first: u64, stride: u64) {
         victim.attempt(number, &change);
         tried += 1;
         let took_ms = start.elapsed().as_millis() as u64 - SINCE_MS.load(Relaxed);
-        if took_ms > 2000 {
+        if took_ms > 20_000 {
             println!("SLOW {took_ms} ms");
         }
         AT.store(u64::MAX, Relaxed);
@@ -447,7 +486,6 @@ fn try_changes(first: u64, stride: u64) {
 /// Whoever panics says where.
 fn say_panics() {
     std::panic::set_hook(Box::new(|info| {
-        unlimit_memory();
         let trace = std::backtrace::Backtrace::force_capture().to_string();
         let is_ours = |line: &&str| line.contains("crates/everedge-") && !line.contains("map.rs");
         let places = trace.lines().map(str::trim).filter(is_ours).take(6);
@@ -467,6 +505,10 @@ fn end_if_it_hangs(start: Instant) {
                 start.elapsed().saturating_sub(Duration::from_millis(SINCE_MS.load(Relaxed)));
             if AT.load(Relaxed) != u64::MAX && took > PATIENCE {
                 println!("HANG");
+                std::process::abort();
+            }
+            if resident_bytes() > MEMORY_BYTES {
+                println!("HUGE");
                 std::process::abort();
             }
         }
@@ -508,7 +550,7 @@ impl Findings {
                     format!("{} {place}", layout.unwrap_or_default()),
                     format!("{what} at {at}"),
                 );
-            } else if line.starts_with("SLOW") || line.starts_with("HANG") {
+            } else if ["SLOW", "HANG", "HUGE"].iter().any(|what| line.starts_with(what)) {
                 self.note(format!("{} {}", &line[..4], at), at.clone());
             }
             is_done |= line.starts_with("DONE");
@@ -537,7 +579,9 @@ fn hostile_words_are_refused_or_another_graph() {
     const KILLED_MAX: usize = 100;
     let stride = number_of(STRIDE).unwrap_or(997);
     if let Some(first) = number_of(CHILD) {
-        return try_changes(first, stride);
+        // On one thread all comes in the same order each time, and nobody waits for another.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+        return pool.install(|| try_changes(first, stride));
     }
     let mut findings = Findings::default();
     match number_of(ONLY) {
