@@ -300,7 +300,7 @@ fn values(words: &[u32], at: usize, used: usize) -> Vec<Vec<u32>> {
     values.extend([was.wrapping_mul(2), was.wrapping_add(64), was.wrapping_add(4096), was << 8]);
     values.extend([other, was ^ 1 << 20]);
     let mut values: Vec<Vec<u32>> = values.into_iter().map(|value| vec![value]).collect();
-    if at % 2 == 0 && at + 1 < words.len() {
+    if at.is_multiple_of(2) && at + 1 < words.len() {
         let pairs = [[u32::MAX; 2], [0; 2], [u32::MAX, u32::MAX >> 1], [0, 1 << 16]];
         values.extend(pairs.map(|pair| pair.to_vec()));
     }
@@ -445,7 +445,7 @@ fn for_each_change(victims: &[Victim], stride: u64, mut visit: impl FnMut(u64, &
     for victim in victims {
         victim.for_each_change(|change| {
             // Every graph and every word gets another value in its turn.
-            if number % stride == 0 {
+            if number.is_multiple_of(stride) {
                 visit(number, victim, change);
             }
             number += 1;
@@ -577,7 +577,7 @@ fn number_of(variable: &str) -> Option<u64> {
 #[test]
 fn hostile_words_are_refused_or_another_graph() {
     const KILLED_MAX: usize = 100;
-    let stride = number_of(STRIDE).unwrap_or(997);
+    let stride = number_of(STRIDE).unwrap_or(1499);
     if let Some(first) = number_of(CHILD) {
         // On one thread all comes in the same order each time, and nobody waits for another.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
