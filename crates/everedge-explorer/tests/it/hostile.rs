@@ -441,7 +441,7 @@ fn resident_bytes() -> u64 {
 
 /// Calls `visit` with each `stride`th change of all graphs, by number.
 fn for_each_change(victims: &[Victim], stride: u64, mut visit: impl FnMut(u64, &Victim, Change)) {
-    let mut number = 0;
+    let mut number: u64 = 0;
     for victim in victims {
         victim.for_each_change(|change| {
             // Every graph and every word gets another value in its turn.
