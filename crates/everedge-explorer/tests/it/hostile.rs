@@ -236,6 +236,8 @@ fn named<T>(outcome: Result<T>) -> Result<T> {
                 | Error::InvalidInput { .. }
                 | Error::NoSpace { .. }
                 | Error::Poisoned { .. }
+                // A manifest that tells of an id map, of which there is no file.
+                | Error::Io { .. }
         );
         assert!(is_clear, "{error:?}");
     }
