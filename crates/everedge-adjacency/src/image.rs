@@ -22,7 +22,7 @@ use everedge_live::{
 };
 
 use super::block::{ENTRY_WORDS_MAX, NO_BLOCK, UNIT_LINES};
-use super::buffers::{self, CLASS_MAX};
+use super::buffers::{self, CLASS_MAX, Plan};
 use super::layout::Adjacency;
 use super::list::{List, Span, Spill};
 use super::run::SPAN;
@@ -35,6 +35,10 @@ const VERSION: u32 = 4;
 const SPANS: usize = SHARD_SPAN / SPAN;
 /// Words of a bit for each vertex.
 const BIT_WORDS: usize = SHARD_SPAN / 32;
+/// No file holds so much of anything.
+const COUNT_MAX: u64 = 1 << 40;
+/// More neighbors than this of one vertex would leave no room for those of a replay.
+const DEGREE_MAX: u32 = u32::MAX - (1 << 28);
 /// How many vertices after one that is copied the next buffer is loaded into the cache.
 const READ_AHEAD: usize = 16;
 /// In a row, beside its flags: the list is what follows, and nothing else.
@@ -198,11 +202,21 @@ impl Head {
             vertices: (0..BITMAP_WORDS).map(|_| reader.u64()).collect::<Result<_>>()?,
             ..Shard::default()
         };
+        let Shard { degree_sum, loop_count, tombstone_count, block_count, .. } = shard;
+        let counts = [degree_sum, loop_count, tombstone_count, block_count];
+        let vertex_count: u32 = shard.vertices.iter().map(|bits| bits.count_ones()).sum();
+        if counts.iter().any(|count| *count > COUNT_MAX) || vertex_count != shard.vertex_count {
+            return Err(reader.damaged());
+        }
         let (mut spans, mut runs) = (vec![Vec::with_capacity(SPANS); list_count], Vec::new());
         for (list, span) in
             (0..list_count).flat_map(|list| (0..SPANS).map(move |span| (list, span)))
         {
             let [run, is_pure, units] = reader.array()?;
+            let is_one = run != NO_BLOCK && run % UNIT_LINES == 0 && units > 0 && is_pure <= 1;
+            if !is_one && [run, is_pure, units] != [NO_BLOCK, 0, 0] {
+                return Err(reader.damaged());
+            }
             spans[list].push(Span { run, is_pure: is_pure == 1, extents: None });
             if units > 0 {
                 shard.run_units += u64::from(units);
@@ -271,7 +285,13 @@ fn read_space(reader: &mut Reader, space: &mut ShardSpace) -> Result<Vec<Range<u
         let count = reader.u32()? as usize;
         *leftovers = reader.take(count)?.iter().map(|word| word.load(Relaxed)).collect();
     }
-    reader.ranges()
+    let units = reader.ranges()?;
+    // That what is free is the shard's own is looked at with its lists.
+    let count: u64 = units.iter().map(|units| units.end - units.start).sum();
+    match space.unit_count <= count && space.extent.end - space.extent.start <= count {
+        true => Ok(units),
+        false => Err(reader.damaged()),
+    }
 }
 
 impl Unread {
@@ -289,18 +309,22 @@ impl Unread {
         let words = images.read_body(image)?;
         let mut reader = Reader { words: &words, path: adjacency.images_path(), image };
         let (partition, tables, pool) = adjacency.memory();
-        let entry_words = adjacency.options.entry_words();
+        let rows = (adjacency.options.entry_words(), &adjacency.plan);
         let read = |(number, spans): (usize, &Vec<Span>)| {
             let sub_graph = partition.sub_graph(image.shard, number);
             let mut list = List::new(sub_graph, spans.clone(), tables, pool)?;
-            read_list(&mut reader, entry_words, &mut list)?;
+            read_list(&mut reader, rows, &mut list)?;
             Ok(list)
         };
         spans.iter().enumerate().map(read).collect()
     }
 }
 
-fn read_list(reader: &mut Reader, entry_words: usize, list: &mut List) -> Result<()> {
+fn read_list(
+    reader: &mut Reader,
+    (entry_words, plan): (usize, &Plan),
+    list: &mut List,
+) -> Result<()> {
     let bits: [u32; BIT_WORDS] = reader.array()?;
     let mut sequence = None;
     for local in (0..SHARD_SPAN).filter(|local| bits[local / 32] >> (local % 32) & 1 == 1) {
@@ -323,8 +347,16 @@ fn read_list(reader: &mut Reader, entry_words: usize, list: &mut List) -> Result
             continue;
         }
         let buffered = usize::from(entry.buffered);
-        let is_possible = buffered == 0
-            || (1..=CLASS_MAX).contains(&entry.class) && buffered <= buffers::words_of(entry.class);
+        // One that is full would have become a block.
+        let is_possible = match buffered {
+            0 => entry.class == 0,
+            _ => {
+                (1..=CLASS_MAX).contains(&entry.class)
+                    && buffered.is_multiple_of(entry_words)
+                    && buffered <= plan.capacity(entry.class)
+                    && !plan.is_full(entry.class, buffered, entry_words)
+            }
+        };
         if !is_possible {
             return Err(reader.damaged());
         }
@@ -337,6 +369,9 @@ fn read_list(reader: &mut Reader, entry_words: usize, list: &mut List) -> Result
         let spilled: usize = spills.iter().map(|spill| spill.words.len()).sum();
         let all = [NO_BLOCK, ((buffered + spilled) / entry_words) as u32];
         [entry.head, entry.degree] = placed.unwrap_or(all);
+        if entry.degree > DEGREE_MAX {
+            return Err(reader.damaged());
+        }
         list.restore(local, entry, buffer)?;
         if !spills.is_empty() {
             list.spill(local, spills);
@@ -355,7 +390,7 @@ fn read_spills(
     loop {
         let len = reader.u32()?;
         if len & HAS_SAME_SEQUENCE == 0 {
-            *sequence = Some(reader.u64()?);
+            *sequence = Some(reader.u64()?).filter(|sequence| *sequence < reader.image.sequence);
         }
         let sequence = sequence.ok_or_else(|| reader.damaged())?;
         let word_count = (len & !(HAS_MORE | HAS_SAME_SEQUENCE)) as usize;
@@ -417,6 +452,10 @@ impl<'a> Reader<'a> {
         let count = self.u32()? as usize;
         let words = self.take(2 * count)?;
         let range = |pair: &[AtomicU32]| pair[0].load(Relaxed).into()..pair[1].load(Relaxed).into();
-        Ok(words.chunks_exact(2).map(range).collect())
+        let ranges: Vec<Range<u64>> = words.chunks_exact(2).map(range).collect();
+        match ranges.iter().all(|range| range.start <= range.end) {
+            true => Ok(ranges),
+            false => Err(self.damaged()),
+        }
     }
 }

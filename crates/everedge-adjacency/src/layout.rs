@@ -118,6 +118,7 @@ impl Adjacency {
     fn check(&self, shard: &Shard) -> Result<()> {
         if !shard.is_checked.load(Relaxed) {
             shard.check_pieces(&self.places, self.salt)?;
+            shard.neighbor_bound.store(shard.check_lists(self)?, Relaxed);
             shard.is_checked.store(true, Relaxed);
         }
         Ok(())
@@ -336,7 +337,7 @@ impl Layout for Adjacency {
         let mut emptied = Shard::default();
         emptied.materialize(number, self.options.list_count(), self.memory())?;
         emptied.vertices.clone_from(&shard.vertices);
-        emptied.vertex_count = shard.vertex_count;
+        (emptied.vertex_count, emptied.ended_bound) = (shard.vertex_count, shard.ended_bound);
         Ok(emptied)
     }
 
@@ -385,6 +386,16 @@ impl Layout for Adjacency {
 
     fn totals(shard: &Shard) -> ShardTotals {
         shard.totals()
+    }
+
+    fn neighbor_bound(shard: &Shard) -> u32 {
+        shard.neighbor_bound.load(Relaxed)
+    }
+
+    fn find_neighbor_bound(&self, shard: &Shard) -> u32 {
+        let bound = shard.find_neighbor_bound(self);
+        shard.neighbor_bound.store(bound, Relaxed);
+        bound
     }
 
     fn save(

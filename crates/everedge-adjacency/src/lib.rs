@@ -35,6 +35,7 @@
 mod block;
 mod buffers;
 mod chain;
+mod check;
 mod compact;
 mod due;
 mod image;

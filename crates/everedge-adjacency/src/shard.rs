@@ -66,6 +66,10 @@ pub(crate) struct Shard {
     pub unread: Option<Unread>,
     /// Whether what its lists point to was looked at since the graph was opened.
     pub is_checked: AtomicBool,
+    /// The id after the largest that its lists named then.
+    pub neighbor_bound: AtomicU32,
+    /// The id after the largest that has ended since the graph was opened: no view's bound is below it.
+    pub ended_bound: VertexId,
     pub lists: Vec<List>,
     pub vertices: Vec<u64>,
     pub vertex_count: u32,
@@ -125,6 +129,7 @@ impl Shard {
             spaces: self.spaces.clone(),
             unread: self.unread.clone(),
             is_checked: AtomicBool::new(self.is_checked.load(Relaxed)),
+            neighbor_bound: AtomicU32::new(self.neighbor_bound.load(Relaxed)),
             ..*self
         })
     }
@@ -178,14 +183,16 @@ impl Shard {
         }
     }
 
-    /// Returns the id after the shard's last vertex, or 0 if it has none.
+    /// Returns the id after the shard's last vertex, or 0 if it has none. What has ended counts until the
+    /// graph is opened anew.
     fn vertex_bound(&self) -> u32 {
-        match self.vertices.iter().rposition(|&word| word != 0) {
+        let last = self.vertices.iter().rposition(|&word| word != 0);
+        self.ended_bound.max(match last {
             Some(index) => {
                 self.first_vertex + index as u32 * 64 + 64 - self.vertices[index].leading_zeros()
             }
             None => 0,
-        }
+        })
     }
 
     /// Applies a part of a round to one list. A list past the last keeps no neighbors, only that
@@ -320,7 +327,10 @@ impl Shard {
         let (word, bit) = (&mut self.vertices[local / 64], 1 << (local % 64));
         match (*word & bit != 0, is_vertex) {
             (false, true) => self.vertex_count += 1,
-            (true, false) => self.vertex_count -= 1,
+            (true, false) => {
+                self.vertex_count -= 1;
+                self.ended_bound = self.ended_bound.max(self.first_vertex + local as u32 + 1);
+            }
             _ => return,
         }
         *word ^= bit;

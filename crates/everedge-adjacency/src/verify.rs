@@ -1,6 +1,7 @@
 //! Checks of what shards point to on the medium: once after opening, and all of it on demand.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_live::{DELETION, Error, Result, SHARD_SPAN, Verification, verify_view};
 use everedge_medium::Region;
@@ -38,7 +39,10 @@ impl AdjacencyGraph {
         read.for_each(|shard| verify_shard(&core.layout, shard, &mut report));
         drop(shards);
         if report.problems.is_empty() {
-            verify_view(&self.snapshot()?, &mut report);
+            match self.snapshot() {
+                Ok(view) => verify_view(&view, &mut report),
+                Err(error) => report.check_read(Err(error))?,
+            }
         }
         Ok(report)
     }
@@ -56,6 +60,11 @@ fn verify_shard(layout: &Adjacency, shard: &Arc<Shard>, report: &mut Verificatio
     // Lists with damaged pieces cannot be read.
     if pieces.is_err() || report.problem_count() > problems_before {
         return;
+    }
+    if !shard.is_checked.load(Relaxed)
+        && let Err(error) = shard.check_lists(layout)
+    {
+        return report.check(false, || error.to_string());
     }
     let mut found = Counts { blocks: block_count, ..Counts::default() };
     found.vertices = shard.vertices.iter().map(|word| u64::from(word.count_ones())).sum();
@@ -145,6 +154,8 @@ impl Shard {
         salt: u32,
         mut f: impl FnMut(Result<Piece>) -> Result<()>,
     ) -> Result<()> {
+        // Chains that are longer than all blocks together go in a circle, or meet.
+        let mut left = self.block_count;
         for (number, list) in self.lists.iter().enumerate() {
             let region = list.blocks(places);
             let firsts = (self.first_vertex..).step_by(SPAN);
@@ -158,7 +169,8 @@ impl Shard {
                 f(header.map(|_| Piece::Run).ok_or_else(|| damaged(region, span.run, what())))?;
             }
             for local in 0..SHARD_SPAN {
-                self.for_each_block((number, list), (region, salt), local, &mut f)?;
+                let blocks = (number, list, &mut left);
+                self.for_each_block(blocks, (region, salt), local, &mut f)?;
             }
         }
         Ok(())
@@ -166,28 +178,26 @@ impl Shard {
 
     fn for_each_block(
         &self,
-        (number, list): (usize, &List),
+        (number, list, left): (usize, &List, &mut u64),
         (region, salt): (&Region, u32),
         local: usize,
         f: &mut impl FnMut(Result<Piece>) -> Result<()>,
     ) -> Result<()> {
         let vertex = self.first_vertex + local as u32;
         let (mut place, mut newest) = (list.entry(local).head, u64::MAX);
-        let mut left = self.block_count;
         while place != NO_BLOCK {
             let found = is_inside(region, place).then(|| block::read(region, salt, place));
-            // A chain that is longer than all blocks together goes in a circle.
             let found = found.flatten().filter(|(header, _)| {
                 (header.vertex, header.list) == (vertex, number)
                     && header.sequence <= newest
-                    && left > 0
+                    && *left > 0
             });
             let Some((header, _)) = found else {
                 let what = format!("the block of vertex {vertex}, list {number}");
                 return f(Err(damaged(region, place, what)));
             };
             f(Ok(Piece::Block))?;
-            (place, newest, left) = (header.previous, header.sequence, left - 1);
+            (place, newest, *left) = (header.previous, header.sequence, *left - 1);
         }
         Ok(())
     }

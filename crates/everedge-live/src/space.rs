@@ -146,7 +146,8 @@ impl Space {
         used.sort_unstable_by_key(|range| range.start);
         let (region, mut next, mut free) = (&self.region, first, FreeUnits::default());
         for range in used.iter() {
-            if range.start < next || range.end * UNIT_BYTES > region.len() {
+            let is_inside = range.start <= range.end && range.end <= region.len() / UNIT_BYTES;
+            if range.start < next || !is_inside {
                 return Err(Error::Corruption {
                     path: region.path().to_owned(),
                     offset: range.start * UNIT_BYTES,

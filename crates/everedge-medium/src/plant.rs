@@ -117,6 +117,8 @@ pub enum Plant {
     SkipChecksum(Site),
     /// None is: what the site wrote is never read back.
     FailChecksum(Site),
+    /// Every checksum is found to match, as if whoever changed the files had computed them.
+    SkipChecksums,
     /// The call does nothing. A check finds that all is well; a change of names or lengths is made,
     /// but not synced.
     Drop(Call),
@@ -144,6 +146,7 @@ impl Plant {
     pub(super) fn outcome_of(self, check: &Call) -> Option<bool> {
         match self {
             Plant::SkipChecksum(site) if check.site == Some(site) => Some(true),
+            Plant::SkipChecksums => Some(true),
             Plant::FailChecksum(site) if check.site == Some(site) => Some(false),
             Plant::Drop(dropped) if dropped == *check => Some(true),
             _ => None,

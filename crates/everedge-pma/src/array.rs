@@ -133,6 +133,8 @@ pub(super) struct Array {
     /// Whether its lists were looked at since opening. Until then there are no marks in rows, and no
     /// places in edge logs.
     pub is_checked: bool,
+    /// The id after the largest that lists named then.
+    pub neighbor_bound: u32,
 }
 
 /// A list as readers see it.

@@ -213,6 +213,7 @@ impl<'a> Plan<'a> {
             sections: vec![Section::default(); section_count],
             worn: FxHashMap::default(),
             is_checked: true,
+            neighbor_bound: old.map_or(0, |old| old.neighbor_bound),
         };
         array.extent.write_head(index, &shape);
         let mut runs = additions.runs().peekable();

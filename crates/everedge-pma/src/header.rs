@@ -12,6 +12,9 @@ use super::shape::{HEADER_WORDS, SECTION_VERTICES_MAX};
 /// Words of the longest header.
 const HEADER_WORDS_MAX: usize = HEADER_WORDS + 2 * SECTION_VERTICES_MAX;
 
+/// Stamps stay below this.
+const STAMP_MAX: u32 = u32::MAX - 1;
+
 /// Where a list lies in the words of its array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
@@ -85,7 +88,9 @@ impl Header {
         matches: impl Fn(u32, u32) -> bool,
     ) -> Option<Self> {
         let join = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 32;
-        let is_whole = words[1] > 0 && matches(words[0], checksum(salt, &words[1..]));
+        // Of the largest stamp nobody would come after.
+        let is_stamp = words[1] > 0 && words[1] < STAMP_MAX;
+        let is_whole = is_stamp && matches(words[0], checksum(salt, &words[1..]));
         let place = |pair: &[u32]| Place { start: pair[0], len: pair[1] };
         is_whole.then(|| Self {
             stamp: words[1],

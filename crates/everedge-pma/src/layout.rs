@@ -237,7 +237,7 @@ impl Layout for Pma {
         let mut emptied = Shard::default();
         emptied.materialize(number);
         emptied.vertices.clone_from(&shard.vertices);
-        emptied.vertex_count = shard.vertex_count;
+        (emptied.vertex_count, emptied.ended_bound) = (shard.vertex_count, shard.ended_bound);
         Ok(emptied)
     }
 
@@ -316,6 +316,14 @@ impl Layout for Pma {
 
     fn totals(shard: &Shard) -> ShardTotals {
         shard.totals()
+    }
+
+    fn neighbor_bound(shard: &Shard) -> u32 {
+        shard.neighbor_bound()
+    }
+
+    fn find_neighbor_bound(&self, shard: &Shard) -> u32 {
+        shard.find_neighbor_bound()
     }
 
     /// An anchor tells of the headers of all arrays, so all have to be on the medium.

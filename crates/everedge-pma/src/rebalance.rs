@@ -119,10 +119,12 @@ impl Window {
     fn check(&self, extent: &Extent, shape: &Shape, job: &Job) -> Result<()> {
         let mut next = self.words.start;
         let mut used = 0;
-        let is_wanted = u64::from(job.wanted_by) < shape.vertex_count() as u64;
+        let is_whole = |len: u32| len.is_multiple_of(shape.entry_words);
+        let is_wanted =
+            u64::from(job.wanted_by) < shape.vertex_count() as u64 && is_whole(job.wanted);
         for (header, _) in &self.headers {
             let is_ordered = header.places.iter().all(|place| {
-                let is_next = place.start >= next;
+                let is_next = place.start >= next && is_whole(place.start | place.len);
                 next = place.start.saturating_add(place.len);
                 is_next
             });

@@ -13,7 +13,7 @@ use super::extent::Extent;
 use super::header::{Header, Place, mix};
 use super::rebalance::{damaged, newest};
 use super::shape::Shape;
-use everedge_live::{DELETION, Error, Result};
+use everedge_live::{DELETION, Error, Result, are_weights, live_bound};
 use everedge_medium::Site;
 
 /// An array as it was found.
@@ -37,7 +37,10 @@ impl Array {
         for number in 0..shape.section_count as usize {
             let (header, slot, crc) = newest(&extent, &shape, number)?;
             vertices.push(header.vertices);
-            if header.log_count > shape.log_entries {
+            let own_bits = u64::MAX >> (64 - shape.section_vertices);
+            let has_bits =
+                if index.is_multiple_of(2) { header.vertices & !own_bits } else { header.vertices };
+            if header.log_count > shape.log_entries || has_bits != 0 {
                 let offset = shape.header_offset(number, slot);
                 return Err(damaged(&extent, offset, "a section's header", "its size"));
             }
@@ -62,15 +65,28 @@ impl Array {
         rows.push(Place { start: shape.capacity, len: 0 });
         let mut next = 0;
         for place in &rows {
-            if place.start < next || place.len > shape.capacity || place.start > shape.capacity {
+            let is_whole = (place.start | place.len).is_multiple_of(shape.entry_words);
+            let is_inside = place.len <= shape.capacity && place.start <= shape.capacity;
+            if place.start < next || !is_inside || !is_whole {
                 let what = "the headers of an array's sections";
                 return Err(damaged(&extent, 0, what, "lists in their order"));
             }
             next = place.start + place.len;
         }
         let (lists, worn) = (extent.hold_lists(&shape), FxHashMap::default());
-        let (kept, is_checked) = (None, false);
-        let array = Self { extent, lists, kept, shape, index, rows, sections, worn, is_checked };
+        let (kept, is_checked, neighbor_bound) = (None, false, 0);
+        let array = Self {
+            extent,
+            lists,
+            kept,
+            shape,
+            index,
+            rows,
+            sections,
+            worn,
+            is_checked,
+            neighbor_bound,
+        };
         Ok(Restored { array, vertices, direct })
     }
 
@@ -118,7 +134,7 @@ impl Array {
     /// says.
     fn look_at(&self, number: usize) -> Result<Looked> {
         let locals = self.shape.locals(number..number + 1);
-        let mut found = Found::default();
+        let mut found = Found { sum: 0, tombstones: 0, loops: 0, bound: 0, has_weights: true };
         let mut with_tombstones = Vec::new();
         for local in locals.clone() {
             if self.count_list(local, &mut found) {
@@ -137,7 +153,32 @@ impl Array {
             let what = format!("the lists of the vertices from {from} to {to}");
             return Err(damaged(&self.extent, offset, &what, "their sum"));
         }
-        Ok(Looked { heads, with_tombstones })
+        let neighbor_bound = match with_tombstones[..] {
+            [] => Some(found.bound),
+            _ => locals.clone().try_fold(0, |bound, local| {
+                let of_list = live_bound(self.unmarked_neighbors(number, local))?;
+                Some(of_list.max(bound))
+            }),
+        };
+        match neighbor_bound.filter(|_| found.has_weights) {
+            Some(neighbor_bound) => Ok(Looked { heads, with_tombstones, neighbor_bound }),
+            None => {
+                let first = self.first_vertex() as usize + locals.start;
+                let what = format!("the lists of the vertices from {first} on");
+                Err(damaged(&self.extent, 0, &what, "tombstones of edges, and weights"))
+            }
+        }
+    }
+
+    /// Returns the neighbors of a list with its tombstones, oldest first, while rows have no marks.
+    fn unmarked_neighbors(&self, number: usize, local: usize) -> impl Iterator<Item = u32> {
+        let Self { extent, shape, .. } = self;
+        let Place { start, len } = self.rows[local];
+        let words = extent.words(shape.words_range(start..start + len));
+        let logged = extent.log(shape, number, usize::from(self.sections[number].log_count));
+        let logged = logged.filter(move |entry| entry.local() == local);
+        let in_list = words.iter().step_by(shape.entry_words as usize);
+        in_list.chain(logged.map(|entry| &entry.words()[0])).map(|word| word.load(Relaxed))
     }
 
     /// Counts the words of a list. Returns whether there are tombstones.
@@ -153,6 +194,9 @@ impl Array {
             if place & (self.shape.entry_words - 1) == 0 {
                 found.tombstones += u32::from(word & DELETION != 0);
                 found.loops += loops_in(word, vertex);
+                found.bound = found.bound.max((word & !DELETION) + 1);
+            } else {
+                found.has_weights &= f32::from_bits(word).is_finite();
             }
         }
         found.tombstones > before
@@ -189,6 +233,8 @@ impl Array {
             *logged = Logged { head: place, count: logged.count + 1 };
             let neighbor = entry.words()[0].load(Relaxed);
             found.loops += loops_in(neighbor, self.first_vertex() + local as u32);
+            found.bound = found.bound.max((neighbor & !DELETION) + 1);
+            found.has_weights &= are_weights(entry.words()[1..].iter().map(|w| w.load(Relaxed)));
             if neighbor & DELETION != 0 {
                 found.tombstones += 1;
                 with_tombstones.push(local);
@@ -198,7 +244,9 @@ impl Array {
     }
 
     /// Takes over what was found out of a section that is whole.
-    fn adopt_looked(&mut self, number: usize, Looked { heads, with_tombstones }: Looked) {
+    fn adopt_looked(&mut self, number: usize, looked: Looked) {
+        let Looked { heads, with_tombstones, neighbor_bound } = looked;
+        self.neighbor_bound = self.neighbor_bound.max(neighbor_bound);
         let locals = self.shape.locals(number..number + 1);
         for (row, logged) in self.rows[locals].iter_mut().zip(&heads) {
             row.start |= if logged.count > 0 { IS_LOGGED } else { 0 };
@@ -214,11 +262,14 @@ impl Array {
 }
 
 /// What the words of a section's lists add up to.
-#[derive(Default)]
 struct Found {
     sum: u64,
     tombstones: u32,
     loops: i64,
+    /// The id after the largest, also of what a tombstone takes away.
+    bound: u32,
+    /// Whether all weights are some.
+    has_weights: bool,
 }
 
 /// What memory keeps of a section whose lists are whole.
@@ -226,6 +277,8 @@ struct Looked {
     heads: Vec<Logged>,
     /// By local vertex of the array.
     with_tombstones: Vec<usize>,
+    /// The id after the largest that the lists name.
+    neighbor_bound: u32,
 }
 
 /// Returns the words of a section's lists, those in the edge log included.

@@ -148,6 +148,8 @@ pub(super) struct Shard {
     pub outcome: Outcome,
     /// All updates before this one are in its lists since it was opened.
     pub opened_sequence: u64,
+    /// The id after the largest that has ended since the graph was opened: no view's bound is below it.
+    pub ended_bound: VertexId,
 }
 
 impl Shard {
@@ -180,12 +182,29 @@ impl Shard {
         }
     }
 
-    /// Returns the id after the shard's last vertex, or 0 if it has none.
+    /// Returns the id after the shard's last vertex, or 0 if it has none. What has ended counts until the
+    /// graph is opened anew.
     fn vertex_bound(&self) -> u32 {
-        match self.bound() {
+        self.ended_bound.max(match self.bound() {
             0 => 0,
             bound => self.first_vertex + bound as u32,
-        }
+        })
+    }
+
+    /// Returns the id after the largest that lists named when they were looked at after opening.
+    pub(super) fn neighbor_bound(&self) -> u32 {
+        self.arrays.iter().flatten().map(|array| array.neighbor_bound).max().unwrap_or(0)
+    }
+
+    /// Returns the id after the largest that lists name.
+    pub(super) fn find_neighbor_bound(&self) -> u32 {
+        let live = |array: &Array, local| {
+            let live = array.live_entries(local).into_iter();
+            live.map(|(neighbor, _)| neighbor.saturating_add(1)).max().unwrap_or(0)
+        };
+        let of_array =
+            |array: &Array| (0..array.vertex_count()).map(|local| live(array, local)).max();
+        self.arrays.iter().flatten().filter_map(of_array).max().unwrap_or(0)
     }
 
     /// Takes the vertices that the arrays' headers name, as found at recovery.
@@ -288,7 +307,10 @@ impl Shard {
         let bit = 1 << (local % 64);
         match is_vertex {
             true => self.vertices[local / 64] |= bit,
-            false => self.vertices[local / 64] &= !bit,
+            false => {
+                self.vertices[local / 64] &= !bit;
+                self.ended_bound = self.ended_bound.max(self.first_vertex + local as u32 + 1);
+            }
         }
         self.settle_vertices(context, &before)
     }

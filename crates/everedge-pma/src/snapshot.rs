@@ -178,7 +178,7 @@ impl GraphView for Snapshot {
             // Vertices after the last that has neighbors on this side have no row.
             let rows_end = shard.first_vertex + array.map_or(0, |a| a.vertex_count() as u32);
             let cut = rows_end.clamp(part.start, part.end);
-            if let Some(array) = array {
+            if let Some(array) = array.filter(|_| cut > part.start) {
                 self.visit_array(array, part.start..cut, visitor);
             }
             for (v, _) in Wanted::of(cut..part.end, visitor).iter(0) {

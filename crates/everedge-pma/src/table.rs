@@ -11,7 +11,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::extent::Extent;
-use everedge_live::{Error, Result};
+use everedge_core::MAX_VERTEX_ID;
+use everedge_live::{Error, Result, SHARD_SPAN, SIDES};
 use everedge_medium::{Region, Site};
 
 /// Bits of a word that check the others.
@@ -23,6 +24,9 @@ const PAGE_BYTES: u64 = 4096;
 const PAGE_ARRAYS: usize = PAGE_BYTES as usize / 8 - 1;
 /// What a page's first word has in the place of a unit.
 const PAGE_MARK: u64 = (1 << (64 - CHECK_BITS)) - 1;
+
+/// The last array that vertices can need.
+const ARRAY_MAX: usize = MAX_VERTEX_ID as usize / SHARD_SPAN * SIDES + SIDES - 1;
 
 /// The table of one graph.
 pub(super) struct Table {
@@ -94,6 +98,7 @@ impl Table {
         match self.region.load_u64(offset) {
             0 => Ok(None),
             _ if !self.has_page(offset / PAGE_BYTES) => Ok(None),
+            _ if index > ARRAY_MAX => Err(offset),
             word if self.is_valid(offset, word) => Ok(Some(word >> CHECK_BITS)),
             _ => Err(offset),
         }

@@ -179,7 +179,8 @@ impl UndoLogs {
         let offset = self.offset(number, half);
         let head = header::copy(self.region.words(offset, HEAD_WORDS));
         let len = head[13] as usize;
-        if head[1] != MAGIC || len > self.capacity_words() {
+        // After the largest serial no other would come.
+        if head[1] != MAGIC || head[2] == u32::MAX || len > self.capacity_words() {
             return None;
         }
         let words = header::copy(self.region.words(offset + 4 * HEAD_WORDS as u64, len));

@@ -35,7 +35,10 @@ impl PmaGraph {
         }
         drop(shards);
         if report.problems.is_empty() {
-            verify_view(&self.snapshot()?, &mut report);
+            match self.snapshot() {
+                Ok(view) => verify_view(&view, &mut report),
+                Err(error) => report.check_read(Err(error))?,
+            }
         }
         Ok(report)
     }

@@ -204,6 +204,11 @@ impl View {
         with_view!(self, view => Picture::of(view, options))
     }
 
+    /// Reads all of it, and holds it to what kernels rely on. Returns whether it hangs together.
+    pub(crate) fn walk(&self) -> bool {
+        with_view!(self, view => crate::hostile::walk(view))
+    }
+
     pub(crate) fn edge_count(&self) -> u64 {
         with_view!(self, view => view.edge_count())
     }

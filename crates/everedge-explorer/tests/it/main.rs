@@ -13,6 +13,7 @@ mod forked;
 mod full;
 mod full_goes_on;
 mod going_on;
+mod hostile;
 mod limits;
 mod live;
 mod log_crash;

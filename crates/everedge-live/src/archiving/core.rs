@@ -11,6 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::archive::Archive;
 use super::damage::Unseen;
 use super::layout::{Layout, Taken};
+use super::shard::SHARD_SPAN;
 use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog, LINE_BYTES};
 use crate::options::{Durability, GraphOptions};
@@ -169,8 +170,33 @@ impl<L: Layout> Core<L> {
     pub fn view(&self, archive: &mut Archive<L>) -> Result<L::Snapshot> {
         archive.lacking.refuse()?;
         let snapshot = self.layout.snapshot(archive)?;
-        self.unseen.note_all_seen();
+        match self.find_strangers(archive).pop() {
+            Some((_, error)) => return Err(error),
+            None => self.unseen.note_all_seen(),
+        }
         Ok(snapshot)
+    }
+
+    /// Returns the shards whose lists name ids that are beyond all vertices: whoever reads a view relies
+    /// on its bound. All were looked at.
+    fn find_strangers(&self, archive: &Archive<L>) -> Vec<(usize, Error)> {
+        let bound = archive.shards.iter().map(|shard| L::totals(shard).vertex_bound).max();
+        let bound = bound.unwrap_or(0);
+        let named = archive.shards.iter().enumerate();
+        let named = named.filter(|(_, shard)| L::neighbor_bound(shard) > bound);
+        let named = named.map(|(number, shard)| (number, self.layout.find_neighbor_bound(shard)));
+        let damaged = |(number, named): (usize, u32)| {
+            let (first, last) = (number * SHARD_SPAN, (number + 1) * SHARD_SPAN - 1);
+            let error = Error::Corruption {
+                path: self.layout.lists().spaces[0].region().path().to_owned(),
+                offset: 0,
+                what: format!("the lists of the vertices from {first} to {last}"),
+                expected: format!("neighbors below {bound}"),
+                found: format!("neighbor {}", named - 1),
+            };
+            (number, error)
+        };
+        named.filter(|(_, named)| *named > bound).map(damaged).collect()
     }
 
     /// Before an insertion is logged: makes sure that it will find room. What the log holds may need
@@ -421,6 +447,7 @@ impl<L: Layout> Core<L> {
                 Err(error) => return Err(error),
             }
         }
+        damage.extend(self.find_strangers(archive));
         damage.extend(archive.lacking());
         let empty = |&number: &usize| {
             let emptied = self.layout.emptied(number, &archive.shards[number])?;

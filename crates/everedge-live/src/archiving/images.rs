@@ -289,6 +289,12 @@ impl Images {
                 current: Some((index, Held { check, _extents: vec![] })),
                 next: None,
             };
+            if named.shard > MAX_VERTEX_ID as usize / SHARD_SPAN || named.sequence > log_end {
+                let expected = format!("a shard of vertices, with updates before {log_end}");
+                let Named { shard, sequence, .. } = named;
+                let found = format!("shard {shard}, with those before {sequence}");
+                return Err(damaged(&directory, offset, "a row", expected, found));
+            }
             state.named.add(named.shard);
             if state.rows.insert(named.shard, row).is_some() {
                 let found = format!("two of shard {}", named.shard);
@@ -620,6 +626,10 @@ fn find_parts(
     images: &Region,
     named: &Named,
 ) -> std::result::Result<Vec<(Range<u64>, usize)>, String> {
+    // So a chain of parts that goes in a circle ends.
+    if 4 * named.words as u64 > images.len() {
+        return Err(format!("a file of {} bytes", images.len()));
+    }
     let (mut parts, mut found, mut unit) = (Vec::with_capacity(1), 0, named.unit);
     while found < named.words {
         if (unit + 1) * UNIT_BYTES > images.len() {

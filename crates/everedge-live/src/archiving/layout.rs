@@ -236,6 +236,13 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// Returns what a shard adds to the totals of a view.
     fn totals(shard: &Self::Shard) -> ShardTotals;
 
+    /// Returns the id after the largest that lists name, as they were when they were looked at after
+    /// opening. What came later names vertices.
+    fn neighbor_bound(shard: &Self::Shard) -> u32;
+
+    /// Returns the same of the lists as they are.
+    fn find_neighbor_bound(&self, shard: &Self::Shard) -> u32;
+
     /// Before some shards are saved: brings onto the medium what has to be there.
     ///
     /// # Errors

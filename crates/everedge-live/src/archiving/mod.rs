@@ -22,6 +22,7 @@ mod frozen;
 mod images;
 mod layout;
 mod live;
+mod neighbors;
 mod phases;
 mod round;
 mod shard;
@@ -35,6 +36,7 @@ pub use self::frozen::{ShardTotals, Totals};
 pub use self::images::{FoundImage, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS, image_units};
 pub use self::layout::{Layout, Pace, Parts, RoundContext, Taken};
 pub use self::live::{Live, LiveView};
+pub use self::neighbors::{are_weights, live_bound};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{join, split};
+use super::record::LINE_BYTES;
+use super::{SEQUENCE_MAX, join, split};
 use crate::{Error, Result};
 use everedge_medium::{Region, Site};
 
@@ -16,7 +17,7 @@ const ANCHOR_STRIDE: u64 = 4096;
 const ANCHOR_WORDS: usize = 24;
 const ANCHOR_MAGIC: u32 = u32::from_le_bytes(*b"ELOG");
 const ANCHOR_VERSION: u32 = 2;
-/// Positions stay below this.
+/// Positions, and the counter of anchors, stay below this.
 const POSITION_MAX: u64 = 1 << 62;
 
 /// What a layout leaves with the log's tail: the state that is durable without the log.
@@ -24,6 +25,13 @@ const POSITION_MAX: u64 = 1 << 62;
 pub struct Checkpoint {
     /// The layout's own numbers, to be found again at recovery.
     pub layout: [u64; 3],
+}
+
+impl Checkpoint {
+    /// Returns its number, which every layout has as the last of its own.
+    fn number(&self) -> u64 {
+        self.layout[2]
+    }
 }
 
 /// The durable pointers of the log.
@@ -147,8 +155,13 @@ impl Anchor {
         let plausible = CAPACITY_BYTES.contains(&anchor.capacity)
             && anchor.capacity.is_multiple_of(64)
             && slot == anchor.counter % 2
+            && anchor.counter < POSITION_MAX
+            && anchor.generation < u32::MAX
             && anchor.base <= anchor.tail
             && anchor.tail < POSITION_MAX
+            && [anchor.base, anchor.tail].iter().all(|at| at.is_multiple_of(LINE_BYTES))
+            && anchor.tail_sequence < SEQUENCE_MAX
+            && anchor.checkpoint.number() < u32::MAX.into()
             && anchor.allocated <= anchor.capacity;
         (valid && plausible).then_some(anchor)
     }

@@ -75,6 +75,9 @@ use crate::batch::Batch;
 use crate::{Error, Result};
 use everedge_medium::{Region, Site};
 
+/// Sequence numbers stay below this: blocks keep 48 bits of them.
+const SEQUENCE_MAX: u64 = 1 << 48;
+
 /// The file that the log lies in.
 pub const LOG: &str = "log";
 

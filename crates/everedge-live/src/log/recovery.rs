@@ -3,14 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 
-use everedge_core::par;
+use everedge_core::{MAX_VERTEX_ID, par};
 
 use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
 use super::record::{
     COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, encode_commit, may_be_header,
     record_bytes,
 };
-use super::{Boundary, EdgeLog, Record, State, crc_of_shared};
+use super::{Boundary, EdgeLog, Record, SEQUENCE_MAX, State, crc_of_shared};
+use crate::batch::VERTEX;
 use crate::{Error, Result};
 use everedge_medium::Site;
 
@@ -34,6 +35,14 @@ impl EdgeLog {
             for found in records {
                 self.refuse_later(&anchor, &state, &found.header)?;
                 let header = found.header;
+                if !found.is_possible || found.end_sequence() > SEQUENCE_MAX {
+                    return Err(self.damage(
+                        self.offset(&anchor, found.position),
+                        format!("log record of update {}", header.sequence),
+                        "ids, weights and a number that updates can have".into(),
+                        "others".into(),
+                    ));
+                }
                 if header.sequence != state.next_sequence || header.generation < generation {
                     break 'records;
                 }
@@ -67,7 +76,7 @@ impl EdgeLog {
             let found =
                 found.filter(|found| found.header.sequence == next && found.end <= end.position);
             let Some(found) = found else {
-                let offset = RING_OFFSET + (position - anchor.base) % anchor.capacity;
+                let offset = self.offset(anchor, position);
                 let what = format!("log record of update {next}");
                 let found = "one that has changed since it was read".into();
                 return Err(self.damage(offset, what, "its header".into(), found));
@@ -89,7 +98,12 @@ impl EdgeLog {
         let readable_bytes = AtomicI64::new(4 * ring_bytes as i64);
         let mut position = state.head;
         for range in ring_ranges(anchor, state.head, anchor.tail + anchor.capacity) {
-            let end = range.end.min(RING_OFFSET + ring_bytes).max(range.start);
+            // An anchor may lie about what the ring has.
+            let end = range.end.min(RING_OFFSET + ring_bytes);
+            if end <= range.start {
+                position += range.end - range.start;
+                continue;
+            }
             let words = self.region.words(range.start, ((end - range.start) / 4) as usize);
             let parts = words.len().div_ceil(LOOKED_AT_WORDS);
             let outcomes = par::map_ranges(parts as u32, 1, |part| {
@@ -123,7 +137,7 @@ impl EdgeLog {
         let Some(bytes) = self.framed_bytes(anchor, position) else { return Ok(()) };
         if readable_bytes.fetch_sub(bytes as i64, Relaxed) < bytes as i64 {
             return Err(self.damage(
-                RING_OFFSET + (position - anchor.base) % anchor.capacity,
+                self.offset(anchor, position),
                 "log records".into(),
                 "records that do not overlap".into(),
                 "overlapping ones".into(),
@@ -144,12 +158,17 @@ impl EdgeLog {
             return Err(self.damage(0, "the log's newest anchor".into(), expected, found));
         }
         if later.durable_sequence > next {
-            let offset = RING_OFFSET + (state.head - anchor.base) % anchor.capacity;
+            let offset = self.offset(anchor, state.head);
             let what = format!("log record of update {next}, which was durable");
             let found = format!("damage before the whole record of update {}", later.sequence);
             return Err(self.damage(offset, what, "a whole record".into(), found));
         }
         Ok(())
+    }
+
+    /// Returns where a position lies in the file.
+    fn offset(&self, anchor: &Anchor, position: u64) -> u64 {
+        RING_OFFSET + (position - anchor.base) % anchor.capacity
     }
 
     pub(super) fn damage(
@@ -177,7 +196,7 @@ impl EdgeLog {
         let header = Header::decode_if(words, (self.salt, position), matches)?;
         header.sequence.checked_add(header.count.into())?;
         let end = position + record_bytes(u64::from(header.count), self.weighted);
-        Some(FoundRecord { position, header, end })
+        Some(FoundRecord { position, header, end, is_possible: true })
     }
 
     /// Returns the first words and the last words of what may be a record.
@@ -230,7 +249,26 @@ impl EdgeLog {
         let same_frame =
             (commit[0], commit[2], commit[3]) == (expected[0], expected[2], expected[3]);
         (same_frame && self.region.matches(Site::LogRecord, commit[1], expected[1]))
-            .then_some(found)
+            .then(|| FoundRecord { is_possible: self.is_possible(anchor, &found), ..found })
+    }
+
+    /// Whether a whole record, which somebody may have made up, has only ids and weights that batches
+    /// have.
+    fn is_possible(&self, anchor: &Anchor, record: &FoundRecord) -> bool {
+        let Header { count, has_vertex_updates, .. } = record.header;
+        let updates = record.position + 4 * HEADER_WORDS as u64;
+        let weights = updates + 8 * u64::from(count);
+        let end = weights + if self.weighted { 4 * u64::from(count) } else { 0 };
+        let is_update = |update: &[AtomicU32]| {
+            let dst = update[1].load(Relaxed);
+            dst <= MAX_VERTEX_ID || has_vertex_updates && dst == VERTEX
+        };
+        let is_weight = |word: &AtomicU32| f32::from_bits(word.load(Relaxed)).is_finite();
+        // Lines are whole double words, so that no update lies on the seam.
+        let mut updates = self.words_in(anchor, updates, weights).into_iter();
+        let mut weights = self.words_in(anchor, weights, end).into_iter();
+        updates.all(|words| words.chunks_exact(2).all(is_update))
+            && weights.all(|words| words.iter().all(is_weight))
     }
 
     fn read_array<const N: usize>(
@@ -268,6 +306,8 @@ struct FoundRecord {
     position: u64,
     header: Header,
     end: u64,
+    /// Whether its updates are such as batches have.
+    is_possible: bool,
 }
 
 impl FoundRecord {

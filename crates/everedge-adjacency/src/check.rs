@@ -1,0 +1,248 @@
+//! What lists must be like that an image describes: looked at once after opening, so that nobody has to
+//! who reads or changes them.
+//!
+//! Checksums do not say it: whoever can compute them writes what he likes.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_live::{DELETION, Error, Result, SHARD_SPAN, are_weights, live_bound};
+
+use super::block::{self, NO_BLOCK, UNIT_LINES};
+use super::layout::Adjacency;
+use super::list::List;
+use super::run::SPAN;
+use super::shard::Shard;
+use super::space::ShardSpace;
+use super::table::Entry;
+
+/// What the lists of a shard add up to.
+#[derive(Default)]
+struct Found {
+    blocks: u64,
+    degree_sum: u64,
+    loops: i64,
+    tombstones: u64,
+    /// The id after the largest that lists name.
+    neighbor_bound: u32,
+}
+
+/// What a list adds up to.
+#[derive(Default)]
+struct Listed {
+    entries: u64,
+    tombstones: u64,
+    loops: i64,
+    /// The largest word of a neighbor.
+    largest: u32,
+    is_whole: bool,
+}
+
+impl Shard {
+    /// Looks at what the words of its lists say, whose pieces are whole. Returns the id after the largest
+    /// that they name.
+    ///
+    /// # Errors
+    /// `Corruption` if no updates can have led to it.
+    pub(crate) fn check_lists(&self, adjacency: &Adjacency) -> Result<u32> {
+        let partition = adjacency.sub_graphs.partition;
+        let mut lines: Vec<Lines> = self.spaces.iter().map(Lines::of).collect();
+        let mut found = Found::default();
+        for (number, list) in self.lists.iter().enumerate() {
+            let lines = &mut lines[partition.slot(number)];
+            self.check_list(adjacency, (number, list), lines, &mut found)?;
+        }
+        for (space, lines) in self.spaces.iter().zip(&mut lines) {
+            if !lines.take_free(space) {
+                return Err(self.damaged(adjacency, 0, "free lines of its units", "used ones"));
+            }
+        }
+        let Shard { block_count, degree_sum, loop_count, tombstone_count, .. } = *self;
+        let counted = [block_count, degree_sum, loop_count, tombstone_count];
+        let loops = u64::try_from(found.loops).unwrap_or(u64::MAX);
+        let counts = [found.blocks, found.degree_sum, loops, found.tombstones];
+        match counted == counts {
+            true => Ok(found.neighbor_bound),
+            false => {
+                let expected = format!("{counted:?} blocks, neighbors, self-loops and tombstones");
+                Err(self.damaged(adjacency, 0, &expected, &format!("{counts:?}")))
+            }
+        }
+    }
+
+    fn check_list(
+        &self,
+        adjacency: &Adjacency,
+        (number, list): (usize, &List),
+        lines: &mut Lines,
+        found: &mut Found,
+    ) -> Result<()> {
+        let entry_words = adjacency.options.entry_words();
+        for local in 0..SHARD_SPAN {
+            let (entry, span) = (list.entry(local), &list.spans[local / SPAN]);
+            if entry == Entry::default() && span.run == NO_BLOCK {
+                continue;
+            }
+            let listed = self.look_at(adjacency, list, local, lines, found);
+            let degree = listed.entries.checked_sub(2 * listed.tombstones);
+            let bound = match listed.tombstones {
+                0 => Some(if listed.entries > 0 { listed.largest + 1 } else { 0 }),
+                _ if entry.has_tombstones => {
+                    let mut words = Vec::new();
+                    list.gather(&adjacency.places, local, &mut words);
+                    live_bound(words.into_iter().step_by(entry_words))
+                }
+                _ => None,
+            };
+            let is_pure = !span.is_pure || !list.is_changed(local) && listed.tombstones == 0;
+            let (true, true, Some(bound), Some(degree)) = (listed.is_whole, is_pure, bound, degree)
+            else {
+                return Err(self.damaged(
+                    adjacency,
+                    local,
+                    "a list of neighbors",
+                    "something else",
+                ));
+            };
+            if degree != u64::from(entry.degree) {
+                let expected = format!("{} neighbors, as its row says", entry.degree);
+                return Err(self.damaged(adjacency, local, &expected, &degree.to_string()));
+            }
+            found.neighbor_bound = found.neighbor_bound.max(bound);
+            found.tombstones += listed.tombstones;
+            if number == 0 {
+                found.degree_sum += degree;
+                found.loops += listed.loops;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a list up, and takes the lines of its blocks.
+    fn look_at(
+        &self,
+        adjacency: &Adjacency,
+        list: &List,
+        local: usize,
+        lines: &mut Lines,
+        found: &mut Found,
+    ) -> Listed {
+        let (places, entry_words) = (&adjacency.places, adjacency.options.entry_words());
+        let mut listed = Listed { is_whole: true, ..Listed::default() };
+        let vertex = self.first_vertex + local as u32;
+        let mut add = |words: &[AtomicU32]| listed.add(words, entry_words, vertex);
+        add(list.buffered(&places.buffers, local));
+        list.spilled(local).iter().for_each(|spill| add(&spill.words));
+        add(list.base(places, local));
+        let (region, mut place) = (list.blocks(places), list.entry(local).head);
+        let mut are_own = true;
+        while place != NO_BLOCK {
+            let (entries, previous) = block::entries(region, place);
+            add(entries);
+            found.blocks += 1;
+            are_own &= lines.take(place, block::lines_for(entries.len()));
+            place = previous;
+        }
+        listed.is_whole &= are_own;
+        listed
+    }
+
+    fn damaged(&self, adjacency: &Adjacency, local: usize, expected: &str, found: &str) -> Error {
+        let first = self.first_vertex as usize;
+        Error::Corruption {
+            path: adjacency.images_path().to_owned(),
+            offset: 0,
+            what: match local {
+                0 => format!("the lists of the vertices from {first} on"),
+                _ => format!("the list of vertex {}", first + local),
+            },
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// Looks once more for the id after the largest that lists name.
+    pub(crate) fn find_neighbor_bound(&self, adjacency: &Adjacency) -> u32 {
+        let (places, entry_words) = (&adjacency.places, adjacency.options.entry_words());
+        let live = |list: &List, local| {
+            let live = list.live(places, local, entry_words).into_iter();
+            live.map(|(neighbor, _)| neighbor.saturating_add(1)).max().unwrap_or(0)
+        };
+        let of_list =
+            |list: &List| (0..SHARD_SPAN).map(|local| live(list, local)).max().unwrap_or(0);
+        self.lists.iter().map(of_list).max().unwrap_or(0)
+    }
+}
+
+impl Listed {
+    fn add(&mut self, words: &[AtomicU32], entry_words: usize, vertex: u32) {
+        self.is_whole &= words.len().is_multiple_of(entry_words);
+        self.entries += (words.len() / entry_words) as u64;
+        for word in words.iter().step_by(entry_words) {
+            let word = word.load(Relaxed);
+            self.tombstones += u64::from(word >> 31);
+            self.largest = self.largest.max(word & !DELETION);
+            self.loops += i64::from(word == vertex) - i64::from(word == vertex | DELETION);
+        }
+        if entry_words > 1 {
+            let weights = words.iter().skip(1).step_by(2).map(|word| word.load(Relaxed));
+            self.is_whole &= are_weights(weights);
+        }
+    }
+}
+
+/// The lines of a shard's units, and whether something lies there.
+struct Lines {
+    /// Ascending.
+    ranges: Vec<Range<u64>>,
+    /// By range, where its bits begin.
+    firsts: Vec<u64>,
+    bits: Vec<u64>,
+}
+
+impl Lines {
+    fn of(space: &ShardSpace) -> Self {
+        let units = space.extents.as_ref().map_or(Vec::new(), |extents| extents.units());
+        let lines = |unit: u64| unit * u64::from(UNIT_LINES);
+        let mut ranges: Vec<Range<u64>> =
+            units.into_iter().map(|units| lines(units.start)..lines(units.end)).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut count = 0;
+        let first = |range: &Range<u64>| {
+            count += range.end - range.start;
+            count - (range.end - range.start)
+        };
+        let firsts = ranges.iter().map(first).collect();
+        Self { ranges, firsts, bits: vec![0; count.div_ceil(64) as usize] }
+    }
+
+    /// Takes some lines. Returns whether they are the shard's, and nothing else lies there.
+    fn take(&mut self, place: u32, count: u32) -> bool {
+        let lines = u64::from(place)..u64::from(place) + u64::from(count);
+        let index = self.ranges.partition_point(|range| range.end <= lines.start);
+        let range = self.ranges.get(index).filter(|range| range.start <= lines.start);
+        let Some(range) = range.filter(|range| lines.end <= range.end) else {
+            return false;
+        };
+        let first = self.firsts[index] + lines.start - range.start;
+        (first..first + u64::from(count)).all(|line| {
+            let (word, bit) = (&mut self.bits[line as usize / 64], 1 << (line % 64));
+            let is_free = *word & bit == 0;
+            *word |= bit;
+            is_free
+        })
+    }
+
+    /// Takes the lines that are free for the next blocks. Returns whether they are.
+    fn take_free(&mut self, space: &ShardSpace) -> bool {
+        let ranges = [&space.extent].into_iter().chain(&space.spare);
+        let mut units = ranges.flat_map(|range| range.clone());
+        let mut left_over = (1..)
+            .zip(&space.leftovers)
+            .flat_map(|(count, places)| places.iter().map(move |&place| (place, count)));
+        // Inside one unit, as blocks of so many lines are.
+        let is_inside = |(place, count): (u32, u32)| place % UNIT_LINES + count <= UNIT_LINES;
+        units.all(|unit| self.take(unit as u32 * UNIT_LINES, UNIT_LINES))
+            && left_over.all(|left| is_inside(left) && self.take(left.0, left.1))
+    }
+}
