@@ -158,7 +158,7 @@ pub(super) const HARMLESS: &[Harmless] = &[
     ),
     rare(
         PMA,
-        ["too late fence Undo", "src/undo.rs", "begin: self.write(Site::Undo"],
+        ["", "src/undo.rs", "begin: self.write(Site::Undo"],
         "seen only where a crash comes between the two fences after a kill; ten times as many images show it",
     ),
     rare(
