@@ -134,7 +134,7 @@ pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
 
 /// Returns how many threads a parallel loop started here would use.
 ///
-/// Cost: two words of the thread. A writer asks for each edge.
+/// Cost: two words of the thread, and outside of [`with_threads`] a system call.
 pub fn thread_count() -> usize {
     if rayon::current_thread_index().is_some() {
         return if ALONE.get() > 0 { 1 } else { rayon::current_num_threads() };

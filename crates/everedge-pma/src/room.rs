@@ -16,7 +16,7 @@
 //! - O1: after something found no room, or before anything was looked at since opening, no insertion
 //!   is logged until [`Room::make_room`] was successful.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
 use everedge_core::MAX_VERTEX_ID;
@@ -60,6 +60,13 @@ const PLENTY: u64 = 4;
 /// much of the medium for each byte of the log.
 const BYTES_PER_LOGGED: u64 = 4;
 
+/// What insertions need has been looked after.
+const DONE: u8 = 0;
+/// It is to be, before an insertion is logged.
+const DUE: u8 = 1;
+/// Somebody does.
+const UNDER_WAY: u8 = 2;
+
 /// The room for the arrays of one graph.
 pub(super) struct Room {
     space: Arc<Space>,
@@ -77,7 +84,9 @@ pub(super) struct Room {
     memory: Mutex<Weak<Space>>,
     needs: Mutex<Needs>,
     /// Whether `needs` have to be looked after before an insertion is logged.
-    is_due: AtomicBool,
+    look: AtomicU8,
+    /// Held by whoever looks.
+    looking: Mutex<()>,
     /// Whether the medium did not have what is needed.
     is_full: AtomicBool,
     /// Whether the lists of an array are as long as they may be.
@@ -150,7 +159,8 @@ impl Room {
             turn: Mutex::default(),
             memory: Mutex::default(),
             needs: Mutex::new(needs),
-            is_due: AtomicBool::new(true),
+            look: AtomicU8::new(DUE),
+            looking: Mutex::default(),
             is_full: AtomicBool::new(false),
             is_long: AtomicBool::new(false),
             words_max: AtomicU64::new(WORDS_MAX),
@@ -226,7 +236,7 @@ impl Room {
     /// `NoSpace` if there is no memory.
     pub(super) fn take_memory(&self, units: u64) -> Result<Extent> {
         self.is_full.store(true, Relaxed);
-        self.is_due.store(true, Relaxed);
+        self.look.store(DUE, Relaxed);
         let mut memory = self.memory.lock();
         let space = match memory.upgrade() {
             Some(space) => space,
@@ -300,7 +310,7 @@ impl Room {
         let unused_bytes = region.len() - self.space.used_bytes();
         let is_short = region.free_bytes().saturating_add(unused_bytes) < PLENTY * kept_bytes;
         let longest = self.needs.lock().longest;
-        self.is_due.store(true, Relaxed);
+        self.look.store(DUE, Relaxed);
         self.space.shrink_leaving(match is_short {
             true => Free { units: kept_bytes / UNIT_BYTES, longest },
             false => Free::default(),
@@ -328,7 +338,7 @@ impl Room {
         let is_there = reserved.inspect_err(|_| self.space.forget_missing()).is_ok();
         let room = self.space.room();
         self.is_full.store(room.units < units || room.longest < longest, Relaxed);
-        self.is_due.store(self.is_full(), Relaxed);
+        self.look.store(if self.is_full() { DUE } else { DONE }, Relaxed);
         // What waits may be for the largest array, which then needs a larger place, and another.
         let growable = room.longest.max(self.space.region().free_bytes() / UNIT_BYTES);
         let of_units = |units: u64| units.saturating_mul(UNIT_BYTES) / self.update_bytes / 2;
@@ -361,19 +371,28 @@ impl Room {
             );
             return Err(Error::invalid(what));
         }
-        match self.is_due.load(Relaxed) {
-            true => self.make_room_now(),
-            false => Ok(()),
+        match self.look.load(Relaxed) {
+            DONE => Ok(()),
+            _ => self.make_room_now(),
         }
     }
 
     #[cold]
     fn make_room_now(&self) -> Result<()> {
-        // First: a round may say meanwhile that it is due again.
-        self.is_due.store(false, Relaxed);
-        let reserved = self.reserve(self.expected_units());
-        self.is_full.store(reserved.is_err(), Relaxed);
-        reserved.inspect_err(|_| self.is_due.store(true, Relaxed))
+        // Who comes meanwhile waits for what is found.
+        let _looking = self.looking.lock();
+        while self.look.load(Relaxed) != DONE {
+            self.look.store(UNDER_WAY, Relaxed);
+            if let Err(error) = self.reserve(self.expected_units()) {
+                self.is_full.store(true, Relaxed);
+                self.look.store(DUE, Relaxed);
+                return Err(error);
+            }
+            // A round may have said meanwhile that it is due again.
+            let done = self.look.compare_exchange(UNDER_WAY, DONE, Relaxed, Relaxed);
+            self.is_full.fetch_and(done.is_err(), Relaxed);
+        }
+        Ok(())
     }
 
     /// Before updates are logged: refuses those that are too many for one array, as which they could not

@@ -259,3 +259,23 @@ fn what_is_whole_is_salvaged() {
         }
     }
 }
+
+/// The vertex is in the log, for a shard that is damaged; the other end of its edge is not.
+#[test]
+fn a_list_that_names_what_a_damaged_shard_lacks_is_salvaged() {
+    for victim in victims() {
+        let what = victim.options.layout;
+        let (known, new) = (marked(0), first(SHARDS) - 1);
+        let graph = victim.open(Access::Write).unwrap();
+        assert!(graph.snapshot().unwrap().vertex_bound() <= new);
+        graph.insert(&[(known, new)], victim.options.weighted.then_some(&[1.0][..])).unwrap();
+        drop(graph);
+        let whole = victim.open(Access::Read).unwrap().snapshot().unwrap().out_neighbors(known);
+        drop(victim.damage(SHARDS - 1));
+        let graph = victim.open(Access::Read).unwrap();
+        let (view, problems) = graph.salvage().unwrap();
+        assert_eq!(problems.len(), 1, "{what}: {problems:?}");
+        assert!(whole.contains(&new), "{what}");
+        assert_eq!(view.out_neighbors(known), whole, "{what}");
+    }
+}

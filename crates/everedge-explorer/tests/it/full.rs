@@ -75,7 +75,8 @@ fn delete(graph: &LiveGraph, model: &mut Model, random: &mut Random) -> Result<(
 /// time.
 fn delete_vertex(graph: &LiveGraph, model: &mut Model, v: VertexId) {
     match graph.delete_vertex(v) {
-        Err(Error::NoSpace { .. }) => {
+        Err(Error::NoSpace { needed_bytes, available_bytes, .. }) => {
+            assert!(needed_bytes > available_bytes, "{needed_bytes} of {available_bytes}");
             let [leaving, entering] = model.lists_in_order().remove(&v).unwrap_or_default();
             let leaving = leaving.iter().map(|&(to, _)| Update::Delete(v, to));
             let entering = entering.iter().map(|&(from, _)| Update::Delete(from, v));

@@ -298,8 +298,8 @@ impl<L: Layout> Core<L> {
 
     fn append(&self, batch: &Batch, is_alone: bool) -> Result<(u64, u64)> {
         let log = &self.log;
-        let needed = log.bytes_for(batch);
-        let mut alone = (needed > log.capacity() && !is_alone).then(|| log.keep_others_out());
+        let is_too_large = log.bytes_for(batch) > log.capacity();
+        let mut alone = (is_too_large && !is_alone).then(|| log.keep_others_out());
         let mut is_ring_fresh = false;
         loop {
             let full = match log.append(batch, is_alone || alone.is_some()) {
@@ -308,11 +308,13 @@ impl<L: Layout> Core<L> {
                 Err(error @ Error::NoSpace { .. }) => Some(error),
                 Err(error) => return Err(error),
             };
-            // From now on the ring is as empty as it is left here: others could fill it again each time.
             if !is_alone && alone.is_none() {
+                // From now on the ring is as it is left here: others could fill it again each time. One of
+                // them may just have made room.
                 alone = Some(log.keep_others_out());
+                continue;
             }
-            let was_empty = log.used_bytes() == 0;
+            let (needed, was_empty) = (log.bytes_for(batch), log.used_bytes() == 0);
             self.refuse_if_failed()?;
             let mut archive = self.settled()?;
             let saved = self.save_all(&mut archive);
@@ -447,8 +449,12 @@ impl<L: Layout> Core<L> {
                 Err(error) => return Err(error),
             }
         }
-        damage.extend(self.find_strangers(archive));
-        damage.extend(archive.lacking());
+        let mut lacking = archive.lacking().into_iter().peekable();
+        // What lacks updates may lack the vertices that others name.
+        if lacking.peek().is_none() {
+            damage.extend(self.find_strangers(archive));
+        }
+        damage.extend(lacking);
         let empty = |&number: &usize| {
             let emptied = self.layout.emptied(number, &archive.shards[number])?;
             Ok((number, Arc::new(emptied)))
