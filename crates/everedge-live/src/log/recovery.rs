@@ -265,8 +265,8 @@ impl EdgeLog {
         };
         let is_weight = |word: &AtomicU32| f32::from_bits(word.load(Relaxed)).is_finite();
         // Lines are whole double words, so that no update lies on the seam.
-        let mut updates = self.words_in(anchor, updates, weights).into_iter();
-        let mut weights = self.words_in(anchor, weights, end).into_iter();
+        let mut updates = self.words_in(anchor, updates, weights);
+        let mut weights = self.words_in(anchor, weights, end);
         updates.all(|words| words.chunks_exact(2).all(is_update))
             && weights.all(|words| words.iter().all(is_weight))
     }
@@ -283,7 +283,7 @@ impl EdgeLog {
         }
         let mut words = [0; N];
         let parts = self.words_in(anchor, position, end);
-        for (word, shared) in words.iter_mut().zip(parts.into_iter().flatten()) {
+        for (word, shared) in words.iter_mut().zip(parts.flatten()) {
             *word = shared.load(Relaxed);
         }
         Some(words)
@@ -294,10 +294,16 @@ impl EdgeLog {
         ring_ranges(anchor, from, to).all(|range| range.end <= self.region.len())
     }
 
-    fn words_in(&self, anchor: &Anchor, from: u64, to: u64) -> Vec<&[AtomicU32]> {
+    /// Returns the words of `from..to`, in two pieces if the ring's end lies between. Any line of the
+    /// ring may look like a record: nothing is allocated.
+    fn words_in(
+        &self,
+        anchor: &Anchor,
+        from: u64,
+        to: u64,
+    ) -> impl Iterator<Item = &[AtomicU32]> {
         ring_ranges(anchor, from, to)
             .map(|range| self.region.words(range.start, ((range.end - range.start) / 4) as usize))
-            .collect()
     }
 }
 
