@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, IS_LOGGED, IS_WORN, Logged, Section};
+use super::array::{Array, Bound, IS_LOGGED, IS_WORN, Logged, Section};
 use super::direct::{DirectEntry, find_direct};
 use super::extent::Extent;
 use super::header::{Header, Place, mix};
@@ -88,7 +88,7 @@ impl Array {
             next = place.start + place.len;
         }
         let (lists, worn) = (extent.hold_lists(&shape), FxHashMap::default());
-        let (kept, is_checked, neighbor_bound) = (None, false, 0);
+        let (kept, is_checked, neighbor_bound) = (None, false, Bound::default());
         let array = Self {
             extent,
             lists,
@@ -272,7 +272,7 @@ impl Array {
     /// Takes over what was found out of a section that is whole.
     fn adopt_looked(&mut self, number: usize, looked: Looked) {
         let Looked { heads, with_tombstones, neighbor_bound } = looked;
-        self.neighbor_bound = self.neighbor_bound.max(neighbor_bound);
+        self.neighbor_bound.set(self.neighbor_bound.get().max(neighbor_bound));
         let locals = self.shape.locals(number..number + 1);
         for (row, logged) in self.rows[locals].iter_mut().zip(&heads) {
             row.start |= if logged.count > 0 { IS_LOGGED } else { 0 };
