@@ -35,7 +35,10 @@ struct Listed {
     loops: i64,
     /// The largest word of a neighbor.
     largest: u32,
+    /// Whether its entries have all their words, and finite weights.
     is_whole: bool,
+    /// Whether its blocks lie where the shard has room, and nothing else does.
+    has_own_blocks: bool,
 }
 
 impl Shard {
@@ -54,7 +57,7 @@ impl Shard {
         }
         for (space, lines) in self.spaces.iter().zip(&mut lines) {
             if !lines.take_free(space) {
-                return Err(self.damaged(adjacency, 0, "free lines of its units", "used ones"));
+                return Err(self.damaged(adjacency, "free lines of its units", "others"));
             }
         }
         let Shard { block_count, degree_sum, loop_count, tombstone_count, .. } = *self;
@@ -65,7 +68,7 @@ impl Shard {
             true => Ok(found.neighbor_bound),
             false => {
                 let expected = format!("{counted:?} blocks, neighbors, self-loops and tombstones");
-                Err(self.damaged(adjacency, 0, &expected, &format!("{counts:?}")))
+                Err(self.damaged(adjacency, &expected, &format!("{counts:?}")))
             }
         }
     }
@@ -84,29 +87,32 @@ impl Shard {
                 continue;
             }
             let listed = self.look_at(adjacency, list, local, lines, found);
-            let degree = listed.entries.checked_sub(2 * listed.tombstones);
-            let bound = match listed.tombstones {
-                0 => Some(if listed.entries > 0 { listed.largest + 1 } else { 0 }),
-                _ if entry.has_tombstones => {
-                    let mut words = Vec::new();
-                    list.gather(&adjacency.places, local, &mut words);
-                    live_bound(words.into_iter().step_by(entry_words))
-                }
-                _ => None,
-            };
             let is_pure = !span.is_pure || !list.is_changed(local) && listed.tombstones == 0;
-            let (true, true, Some(bound), Some(degree)) = (listed.is_whole, is_pure, bound, degree)
-            else {
-                return Err(self.damaged(
-                    adjacency,
-                    local,
-                    "a list of neighbors",
-                    "something else",
-                ));
+            let wrong = if !listed.has_own_blocks {
+                Some(("blocks in its shard's units, one a place", "others"))
+            } else if !listed.is_whole {
+                Some(("whole entries, with finite weights", "others"))
+            } else if listed.tombstones > 0 && !entry.has_tombstones {
+                Some(("no tombstones, as its row says", "some"))
+            } else if !is_pure {
+                Some(("neighbors in its run only and no tombstones, as its span says", "others"))
+            } else {
+                None
             };
+            if let Some((expected, found)) = wrong {
+                return Err(self.damaged_list(adjacency, local, expected, found));
+            }
+            let Some(bound) = listed.bound(|| list.pieces(&adjacency.places, local), entry_words)
+            else {
+                let (expected, found) =
+                    ("an edge before each tombstone", "a tombstone without one");
+                return Err(self.damaged_list(adjacency, local, expected, found));
+            };
+            // Each tombstone has its edge.
+            let degree = listed.entries - 2 * listed.tombstones;
             if degree != u64::from(entry.degree) {
                 let expected = format!("{} neighbors, as its row says", entry.degree);
-                return Err(self.damaged(adjacency, local, &expected, &degree.to_string()));
+                return Err(self.damaged_list(adjacency, local, &expected, &degree.to_string()));
             }
             found.neighbor_bound = found.neighbor_bound.max(bound);
             found.tombstones += listed.tombstones;
@@ -135,30 +141,33 @@ impl Shard {
         list.spilled(local).iter().for_each(|spill| add(&spill.words));
         add(list.base(places, local));
         let (region, mut place) = (list.blocks(places), list.entry(local).head);
-        let mut are_own = true;
+        let mut has_own_blocks = true;
         while place != NO_BLOCK {
             let (entries, previous) = block::entries(region, place);
             add(entries);
             found.blocks += 1;
-            are_own &= lines.take(place, block::lines_for(entries.len()));
+            has_own_blocks &= lines.take(place.into(), block::lines_for(entries.len()));
             place = previous;
         }
-        listed.is_whole &= are_own;
+        listed.has_own_blocks = has_own_blocks;
         listed
     }
 
-    fn damaged(&self, adjacency: &Adjacency, local: usize, expected: &str, found: &str) -> Error {
-        let first = self.first_vertex as usize;
-        Error::Corruption {
-            path: adjacency.images_path().to_owned(),
-            offset: 0,
-            what: match local {
-                0 => format!("the lists of the vertices from {first} on"),
-                _ => format!("the list of vertex {}", first + local),
-            },
-            expected: expected.into(),
-            found: found.into(),
-        }
+    fn damaged(&self, adjacency: &Adjacency, expected: &str, found: &str) -> Error {
+        let (first, last) = (self.first_vertex, self.first_vertex + SHARD_SPAN as u32 - 1);
+        let what = format!("the lists of the vertices from {first} to {last}");
+        damaged(adjacency, what, expected, found)
+    }
+
+    fn damaged_list(
+        &self,
+        adjacency: &Adjacency,
+        local: usize,
+        expected: &str,
+        found: &str,
+    ) -> Error {
+        let vertex = self.first_vertex as usize + local;
+        damaged(adjacency, format!("the list of vertex {vertex}"), expected, found)
     }
 
     /// Looks once more for the id after the largest that lists name.
@@ -174,7 +183,31 @@ impl Shard {
     }
 }
 
+fn damaged(adjacency: &Adjacency, what: String, expected: &str, found: &str) -> Error {
+    Error::Corruption {
+        path: adjacency.images_path().to_owned(),
+        offset: 0,
+        what,
+        expected: expected.into(),
+        found: found.into(),
+    }
+}
+
 impl Listed {
+    /// Returns the id after the largest neighbor, of a list with these pieces, newest first; none if a
+    /// tombstone has no edge to take away. Only a list with tombstones is read once more.
+    fn bound<'a, P: Iterator<Item = &'a [AtomicU32]>>(
+        &self,
+        pieces: impl FnOnce() -> P,
+        entry_words: usize,
+    ) -> Option<u32> {
+        if self.tombstones == 0 {
+            return Some(if self.entries > 0 { self.largest + 1 } else { 0 });
+        }
+        let newest_first = pieces().flat_map(|words| words.iter().step_by(entry_words).rev());
+        live_bound(newest_first.map(|word| word.load(Relaxed)))
+    }
+
     fn add(&mut self, words: &[AtomicU32], entry_words: usize, vertex: u32) {
         self.is_whole &= words.len().is_multiple_of(entry_words);
         self.entries += (words.len() / entry_words) as u64;
@@ -217,8 +250,8 @@ impl Lines {
     }
 
     /// Takes some lines. Returns whether they are the shard's, and nothing else lies there.
-    fn take(&mut self, place: u32, count: u32) -> bool {
-        let lines = u64::from(place)..u64::from(place) + u64::from(count);
+    fn take(&mut self, place: u64, count: u32) -> bool {
+        let lines = place..place.saturating_add(count.into());
         let index = self.ranges.partition_point(|range| range.end <= lines.start);
         let range = self.ranges.get(index).filter(|range| range.start <= lines.start);
         let Some(range) = range.filter(|range| lines.end <= range.end) else {
@@ -242,7 +275,8 @@ impl Lines {
             .flat_map(|(count, places)| places.iter().map(move |&place| (place, count)));
         // Inside one unit, as blocks of so many lines are.
         let is_inside = |(place, count): (u32, u32)| place % UNIT_LINES + count <= UNIT_LINES;
-        units.all(|unit| self.take(unit as u32 * UNIT_LINES, UNIT_LINES))
-            && left_over.all(|left| is_inside(left) && self.take(left.0, left.1))
+        // A made-up range may begin beyond all places.
+        units.all(|unit| self.take(unit.saturating_mul(UNIT_LINES.into()), UNIT_LINES))
+            && left_over.all(|left| is_inside(left) && self.take(left.0.into(), left.1))
     }
 }

@@ -133,8 +133,28 @@ pub(super) struct Array {
     /// Whether its lists were looked at since opening. Until then there are no marks in rows, and no
     /// places in edge logs.
     pub is_checked: bool,
-    /// The id after the largest that lists named then.
-    pub neighbor_bound: u32,
+    /// The id after the largest that lists named then, or when they were last looked at for it.
+    pub neighbor_bound: Bound,
+}
+
+/// The id after the largest neighbor, which whoever shares an array may find out anew.
+#[derive(Debug, Default)]
+pub(super) struct Bound(AtomicU32);
+
+impl Bound {
+    pub(super) fn get(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+
+    pub(super) fn set(&self, bound: u32) {
+        self.0.store(bound, Relaxed);
+    }
+}
+
+impl Clone for Bound {
+    fn clone(&self) -> Self {
+        Self(AtomicU32::new(self.get()))
+    }
 }
 
 /// A list as readers see it.

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::MutexGuard;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, Section, newest_first, sum_of};
+use super::array::{Array, Bound, Section, newest_first, sum_of};
 use super::extent::Extent;
 use super::header::Place;
 use super::mechanisms::{Counters, Why};
@@ -213,7 +213,7 @@ impl<'a> Plan<'a> {
             sections: vec![Section::default(); section_count],
             worn: FxHashMap::default(),
             is_checked: true,
-            neighbor_bound: old.map_or(0, |old| old.neighbor_bound),
+            neighbor_bound: old.map_or(Bound::default(), |old| old.neighbor_bound.clone()),
         };
         array.extent.write_head(index, &shape);
         let mut runs = additions.runs().peekable();

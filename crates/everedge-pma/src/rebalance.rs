@@ -252,12 +252,22 @@ pub(super) fn newest(
 
 /// Returns the error that says what is not as it should be.
 pub(super) fn damaged(extent: &Extent, offset: u64, what: &str, expected: &str) -> Error {
+    mismatch(extent, (offset, what), expected, "something else")
+}
+
+/// As [`damaged`]; also says what was found.
+pub(super) fn mismatch(
+    extent: &Extent,
+    (offset, what): (u64, &str),
+    expected: &str,
+    found: &str,
+) -> Error {
     Error::Corruption {
         path: extent.region.path().to_owned(),
         offset: extent.offset() + offset,
         what: what.into(),
         expected: expected.into(),
-        found: "something else".into(),
+        found: found.into(),
     }
 }
 

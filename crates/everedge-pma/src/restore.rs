@@ -1,17 +1,19 @@
 //! Reading an array at opening: its headers. Its lists are looked at before the first change or view:
 //! all that headers say of them is checked, and what memory keeps is made.
 
+use std::iter::successors;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, IS_LOGGED, IS_WORN, Logged, Section};
+use super::array::{Array, Bound, IS_LOGGED, IS_WORN, Logged, Section};
 use super::direct::{DirectEntry, find_direct};
 use super::extent::Extent;
 use super::header::{Header, Place, mix};
-use super::rebalance::{damaged, newest};
+use super::rebalance::{damaged, mismatch, newest};
 use super::shape::Shape;
 use everedge_live::{DELETION, Error, Result, are_weights, live_bound};
 use everedge_medium::Site;
@@ -42,7 +44,19 @@ impl Array {
                 if index.is_multiple_of(2) { header.vertices & !own_bits } else { header.vertices };
             if header.log_count > shape.log_entries || has_bits != 0 {
                 let offset = shape.header_offset(number, slot);
-                return Err(damaged(&extent, offset, "a section's header", "its size"));
+                let (expected, found) = match has_bits {
+                    0 => {
+                        let expected = format!("at most {} log entries", shape.log_entries);
+                        (expected, header.log_count.to_string())
+                    }
+                    _ if index.is_multiple_of(2) => {
+                        let expected = format!("bits of {} vertices", shape.section_vertices);
+                        (expected, "bits of others".into())
+                    }
+                    _ => ("no bits of vertices in an array of in-neighbors".into(), "some".into()),
+                };
+                let what = (offset, "a section's header");
+                return Err(mismatch(&extent, what, &expected, &found));
             }
             find_direct(&extent, &shape, (number, crc), &header, &mut direct);
             sections.push(Section {
@@ -74,7 +88,7 @@ impl Array {
             next = place.start + place.len;
         }
         let (lists, worn) = (extent.hold_lists(&shape), FxHashMap::default());
-        let (kept, is_checked, neighbor_bound) = (None, false, 0);
+        let (kept, is_checked, neighbor_bound) = (None, false, Bound::default());
         let array = Self {
             extent,
             lists,
@@ -134,59 +148,70 @@ impl Array {
     /// says.
     fn look_at(&self, number: usize) -> Result<Looked> {
         let locals = self.shape.locals(number..number + 1);
-        let mut found = Found { sum: 0, tombstones: 0, loops: 0, bound: 0, has_weights: true };
-        let mut with_tombstones = Vec::new();
-        for local in locals.clone() {
-            if self.count_list(local, &mut found) {
-                with_tombstones.push(local);
-            }
-        }
-        let heads = self.count_log(number, &mut found, &mut with_tombstones)?;
+        let mut found = Found { sum: 0, tombstones: 0, loops: 0, has_weights: true };
+        let mut of_lists: Vec<_> =
+            locals.clone().map(|local| self.count_list(local, &mut found)).collect();
+        let heads = self.count_log(number, &mut found, &mut of_lists)?;
         let section = &self.sections[number];
         let is_counted =
             found.tombstones == section.tombstones && found.loops == i64::from(section.loops);
         if !self.extent.region.matches(Site::ListSum, section.sum, found.sum) || !is_counted {
             let start = self.rows[locals.start].start;
             let offset = self.shape.words_range(start..start).start;
-            let first = self.first_vertex() as usize;
-            let (from, to) = (first + locals.start, first + locals.end - 1);
-            let what = format!("the lists of the vertices from {from} to {to}");
-            return Err(damaged(&self.extent, offset, &what, "their sum"));
+            return Err(damaged(&self.extent, offset, &self.lists_of(&locals), "their sum"));
         }
-        let neighbor_bound = match with_tombstones[..] {
-            [] => Some(found.bound),
-            _ => locals.clone().try_fold(0, |bound, local| {
-                let of_list = live_bound(self.unmarked_neighbors(number, local))?;
-                Some(of_list.max(bound))
-            }),
-        };
-        match neighbor_bound.filter(|_| found.has_weights) {
-            Some(neighbor_bound) => Ok(Looked { heads, with_tombstones, neighbor_bound }),
-            None => {
-                let first = self.first_vertex() as usize + locals.start;
-                let what = format!("the lists of the vertices from {first} on");
-                Err(damaged(&self.extent, 0, &what, "tombstones of edges, and weights"))
+        if !found.has_weights {
+            let what = self.lists_of(&locals);
+            return Err(mismatch(&self.extent, (0, &what), "finite weights", "others"));
+        }
+        let (mut neighbor_bound, mut with_tombstones) = (0, Vec::new());
+        for (local, (of_list, logged)) in locals.zip(of_lists.iter().zip(&heads)) {
+            let mut bound = of_list.bound;
+            if of_list.has_tombstones {
+                with_tombstones.push(local);
+                let live = live_bound(self.unmarked_neighbors((number, local), *logged));
+                bound = live.ok_or_else(|| {
+                    let what =
+                        format!("the list of vertex {}", self.first_vertex() as usize + local);
+                    let (expected, found) = ("an edge before each tombstone", "none before one");
+                    mismatch(&self.extent, (0, &what), expected, found)
+                })?;
             }
+            neighbor_bound = neighbor_bound.max(bound);
         }
+        Ok(Looked { heads, with_tombstones, neighbor_bound })
     }
 
-    /// Returns the neighbors of a list with its tombstones, oldest first, while rows have no marks.
-    fn unmarked_neighbors(&self, number: usize, local: usize) -> impl Iterator<Item = u32> {
+    fn lists_of(&self, locals: &Range<usize>) -> String {
+        let first = self.first_vertex() as usize;
+        let (from, to) = (first + locals.start, first + locals.end - 1);
+        format!("the lists of the vertices from {from} to {to}")
+    }
+
+    /// Returns the neighbors of a list with its tombstones, newest first, while rows have no marks.
+    fn unmarked_neighbors(
+        &self,
+        (number, local): (usize, usize),
+        logged: Logged,
+    ) -> impl Iterator<Item = u32> {
         let Self { extent, shape, .. } = self;
         let Place { start, len } = self.rows[local];
         let words = extent.words(shape.words_range(start..start + len));
-        let logged = extent.log(shape, number, usize::from(self.sections[number].log_count));
-        let logged = logged.filter(move |entry| entry.local() == local);
-        let in_list = words.iter().step_by(shape.entry_words as usize);
-        in_list.chain(logged.map(|entry| &entry.words()[0])).map(|word| word.load(Relaxed))
+        let entry = move |place: u16| {
+            let index = usize::from(place).checked_sub(1)?;
+            Some(extent.log_entry(shape, number, index))
+        };
+        let in_log = successors(entry(logged.head), move |newer| entry(newer.previous()));
+        let in_list = words.iter().step_by(shape.entry_words as usize).rev();
+        in_log.map(|entry| &entry.words()[0]).chain(in_list).map(|word| word.load(Relaxed))
     }
 
-    /// Counts the words of a list. Returns whether there are tombstones.
-    fn count_list(&self, local: usize, found: &mut Found) -> bool {
+    /// Counts the words of a list.
+    fn count_list(&self, local: usize, found: &mut Found) -> FoundList {
         let Place { start, len } = self.rows[local];
         let words = self.extent.words(self.shape.words_range(start..start + len));
         let vertex = self.first_vertex() + local as u32;
-        let before = found.tombstones;
+        let (before, mut bound) = (found.tombstones, 0);
         for (place, word) in (0..).zip(words) {
             let word = word.load(Relaxed);
             found.sum = found.sum.wrapping_add(mix(local, place, word));
@@ -194,12 +219,12 @@ impl Array {
             if place & (self.shape.entry_words - 1) == 0 {
                 found.tombstones += u32::from(word & DELETION != 0);
                 found.loops += loops_in(word, vertex);
-                found.bound = found.bound.max((word & !DELETION) + 1);
+                bound = bound.max((word & !DELETION) + 1);
             } else {
                 found.has_weights &= f32::from_bits(word).is_finite();
             }
         }
-        found.tombstones > before
+        FoundList { bound, has_tombstones: found.tombstones > before }
     }
 
     /// Counts the entries of a section's edge log. Returns where its lists are in it.
@@ -207,7 +232,7 @@ impl Array {
         &self,
         number: usize,
         found: &mut Found,
-        with_tombstones: &mut Vec<usize>,
+        of_lists: &mut [FoundList],
     ) -> Result<Vec<Logged>> {
         let Self { extent, shape, .. } = self;
         let locals = shape.locals(number..number + 1);
@@ -233,11 +258,12 @@ impl Array {
             *logged = Logged { head: place, count: logged.count + 1 };
             let neighbor = entry.words()[0].load(Relaxed);
             found.loops += loops_in(neighbor, self.first_vertex() + local as u32);
-            found.bound = found.bound.max((neighbor & !DELETION) + 1);
+            let of_list = &mut of_lists[local - locals.start];
+            of_list.bound = of_list.bound.max((neighbor & !DELETION) + 1);
             found.has_weights &= are_weights(entry.words()[1..].iter().map(|w| w.load(Relaxed)));
             if neighbor & DELETION != 0 {
                 found.tombstones += 1;
-                with_tombstones.push(local);
+                of_list.has_tombstones = true;
             }
         }
         Ok(heads)
@@ -246,7 +272,7 @@ impl Array {
     /// Takes over what was found out of a section that is whole.
     fn adopt_looked(&mut self, number: usize, looked: Looked) {
         let Looked { heads, with_tombstones, neighbor_bound } = looked;
-        self.neighbor_bound = self.neighbor_bound.max(neighbor_bound);
+        self.neighbor_bound.set(self.neighbor_bound.get().max(neighbor_bound));
         let locals = self.shape.locals(number..number + 1);
         for (row, logged) in self.rows[locals].iter_mut().zip(&heads) {
             row.start |= if logged.count > 0 { IS_LOGGED } else { 0 };
@@ -266,10 +292,15 @@ struct Found {
     sum: u64,
     tombstones: u32,
     loops: i64,
+    /// Whether all weights are finite.
+    has_weights: bool,
+}
+
+/// What the words of one list come to.
+struct FoundList {
     /// The id after the largest, also of what a tombstone takes away.
     bound: u32,
-    /// Whether all weights are some.
-    has_weights: bool,
+    has_tombstones: bool,
 }
 
 /// What memory keeps of a section whose lists are whole.

@@ -193,18 +193,20 @@ impl Shard {
 
     /// Returns the id after the largest that lists named when they were looked at after opening.
     pub(super) fn neighbor_bound(&self) -> u32 {
-        self.arrays.iter().flatten().map(|array| array.neighbor_bound).max().unwrap_or(0)
+        self.arrays.iter().flatten().map(|array| array.neighbor_bound.get()).max().unwrap_or(0)
     }
 
-    /// Returns the id after the largest that lists name.
+    /// Looks once more for the id after the largest that lists name, and keeps it for the next view.
     pub(super) fn find_neighbor_bound(&self) -> u32 {
         let live = |array: &Array, local| {
             let live = array.live_entries(local).into_iter();
             live.map(|(neighbor, _)| neighbor.saturating_add(1)).max().unwrap_or(0)
         };
-        let of_array =
-            |array: &Array| (0..array.vertex_count()).map(|local| live(array, local)).max();
-        self.arrays.iter().flatten().filter_map(of_array).max().unwrap_or(0)
+        for array in self.arrays.iter().flatten() {
+            let of_lists = (0..array.vertex_count()).map(|local| live(array, local));
+            array.neighbor_bound.set(of_lists.max().unwrap_or(0));
+        }
+        self.neighbor_bound()
     }
 
     /// Takes the vertices that the arrays' headers name, as found at recovery.

@@ -307,10 +307,12 @@ impl Images {
             let found = format!("{} with the sum {:x}", state.count, state.sum);
             return Err(damaged(&directory, ROW_BYTES, "rows of shards", expected, found));
         }
+        // Those of all images together: a chain of parts that goes in a circle ends.
+        let mut unit_count = region.len() / UNIT_BYTES;
         // Not before: an older slot in the place of a damaged one names what may be another's by now.
         let find = |(check, named): (u32, Named)| {
             let offset = named.unit * UNIT_BYTES;
-            let parts = find_parts(&region, &named).map_err(|found| {
+            let parts = find_parts(&region, &named, &mut unit_count).map_err(|found| {
                 let what = format!("the image of shard {}", named.shard);
                 damaged(&region, offset, &what, format!("{} words", named.words), found)
             })?;
@@ -621,15 +623,13 @@ impl FoundImage {
     }
 }
 
-/// Returns the parts of an image, or what is wrong with them.
+/// Returns the parts of an image, or what is wrong with them. Its units are taken from `units_left`:
+/// those that no image before it has.
 fn find_parts(
     images: &Region,
     named: &Named,
+    units_left: &mut u64,
 ) -> std::result::Result<Vec<(Range<u64>, usize)>, String> {
-    // So a chain of parts that goes in a circle ends.
-    if 4 * named.words as u64 > images.len() {
-        return Err(format!("a file of {} bytes", images.len()));
-    }
     let (mut parts, mut found, mut unit) = (Vec::with_capacity(1), 0, named.unit);
     while found < named.words {
         if (unit + 1) * UNIT_BYTES > images.len() {
@@ -640,6 +640,8 @@ fn find_parts(
         if count == 0 || units.end * UNIT_BYTES > images.len() {
             return Err(format!("{count} words in a part"));
         }
+        let left = units_left.checked_sub(units.end - units.start);
+        *units_left = left.ok_or("more units in images than in the file")?;
         found += count as usize;
         parts.push((units, count as usize));
         unit = next.into();
@@ -734,6 +736,18 @@ mod tests {
             assert!(numbers(&images.read_head(image).unwrap()).into_iter().eq(1..=40));
             assert!(numbers(&images.read_body(image).unwrap()).into_iter().eq(41..=300));
         }
+    }
+
+    #[test]
+    fn parts_in_a_circle_take_no_more_units_than_the_file_has() {
+        let (mut words, head_words) = image(300);
+        let (volume, images, recorder) = full(&[3..5, 10..12, 20..22]);
+        images.store(5, (17, 1), (&mut words, head_words), Vec::new()).unwrap();
+        let totals = images.totals();
+        recorder.stop_failing();
+        volume.open_region("blocks").unwrap().store_words(3 * UNIT_BYTES, &[1, 3]);
+        let error = open(&volume, totals).map(drop).unwrap_err().to_string();
+        assert!(error.contains("more units in images than in the file"), "{error}");
     }
 
     #[test]

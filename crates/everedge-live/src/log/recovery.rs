@@ -36,12 +36,7 @@ impl EdgeLog {
                 self.refuse_later(&anchor, &state, &found.header)?;
                 let header = found.header;
                 if !found.is_possible || found.end_sequence() > SEQUENCE_MAX {
-                    return Err(self.damage(
-                        self.offset(&anchor, found.position),
-                        format!("log record of update {}", header.sequence),
-                        "ids, weights and a number that updates can have".into(),
-                        "others".into(),
-                    ));
+                    return Err(self.impossible(&anchor, &found));
                 }
                 if header.sequence != state.next_sequence || header.generation < generation {
                     break 'records;
@@ -147,6 +142,22 @@ impl EdgeLog {
             Some(later) => self.refuse_later(anchor, state, &later.header),
             None => Ok(()),
         }
+    }
+
+    /// Returns what is wrong with a whole record that no writer leaves.
+    fn impossible(&self, anchor: &Anchor, record: &FoundRecord) -> Error {
+        let (expected, found) = match record.is_possible {
+            true => {
+                let found = format!("updates up to number {}", record.end_sequence() - 1);
+                (format!("numbers of updates below {SEQUENCE_MAX}"), found)
+            }
+            false => {
+                let expected = format!("ids up to {MAX_VERTEX_ID} and finite weights");
+                (expected, "another id or weight".into())
+            }
+        };
+        let what = format!("log record of update {}", record.header.sequence);
+        self.damage(self.offset(anchor, record.position), what, expected, found)
     }
 
     /// Refuses a whole record that proves that there was more than was found.
@@ -265,8 +276,8 @@ impl EdgeLog {
         };
         let is_weight = |word: &AtomicU32| f32::from_bits(word.load(Relaxed)).is_finite();
         // Lines are whole double words, so that no update lies on the seam.
-        let mut updates = self.words_in(anchor, updates, weights).into_iter();
-        let mut weights = self.words_in(anchor, weights, end).into_iter();
+        let mut updates = self.words_in(anchor, updates, weights);
+        let mut weights = self.words_in(anchor, weights, end);
         updates.all(|words| words.chunks_exact(2).all(is_update))
             && weights.all(|words| words.iter().all(is_weight))
     }
@@ -283,7 +294,7 @@ impl EdgeLog {
         }
         let mut words = [0; N];
         let parts = self.words_in(anchor, position, end);
-        for (word, shared) in words.iter_mut().zip(parts.into_iter().flatten()) {
+        for (word, shared) in words.iter_mut().zip(parts.flatten()) {
             *word = shared.load(Relaxed);
         }
         Some(words)
@@ -294,10 +305,11 @@ impl EdgeLog {
         ring_ranges(anchor, from, to).all(|range| range.end <= self.region.len())
     }
 
-    fn words_in(&self, anchor: &Anchor, from: u64, to: u64) -> Vec<&[AtomicU32]> {
+    /// Returns the words of `from..to`, in two pieces if the ring's end lies between. Any line of the
+    /// ring may look like a record: nothing is allocated.
+    fn words_in(&self, anchor: &Anchor, from: u64, to: u64) -> impl Iterator<Item = &[AtomicU32]> {
         ring_ranges(anchor, from, to)
             .map(|range| self.region.words(range.start, ((range.end - range.start) / 4) as usize))
-            .collect()
     }
 }
 
