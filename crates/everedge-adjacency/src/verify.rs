@@ -154,8 +154,10 @@ impl Shard {
         salt: u32,
         mut f: impl FnMut(Result<Piece>) -> Result<()>,
     ) -> Result<()> {
-        // Chains that are longer than all blocks together go in a circle, or meet.
-        let mut left = self.block_count;
+        // Chains that are longer than all blocks together go in a circle, or meet. An image may count more
+        // blocks than its files have lines.
+        let lines = |list: &List| list.blocks(places).len() / LINE_BYTES;
+        let mut left = self.block_count.min(self.lists.iter().map(lines).sum());
         for (number, list) in self.lists.iter().enumerate() {
             let region = list.blocks(places);
             let firsts = (self.first_vertex..).step_by(SPAN);

@@ -119,6 +119,8 @@ pub enum Plant {
     FailChecksum(Site),
     /// Every checksum is found to match, as if whoever changed the files had computed them.
     SkipChecksums,
+    /// The same of all sites but one: there a checksum also says what is too old to count.
+    SkipChecksumsBut(Site),
     /// The call does nothing. A check finds that all is well; a change of names or lengths is made,
     /// but not synced.
     Drop(Call),
@@ -147,6 +149,7 @@ impl Plant {
         match self {
             Plant::SkipChecksum(site) if check.site == Some(site) => Some(true),
             Plant::SkipChecksums => Some(true),
+            Plant::SkipChecksumsBut(site) if check.site != Some(site) => Some(true),
             Plant::FailChecksum(site) if check.site == Some(site) => Some(false),
             Plant::Drop(dropped) if dropped == *check => Some(true),
             _ => None,
