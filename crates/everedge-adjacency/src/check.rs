@@ -208,19 +208,41 @@ impl Listed {
         live_bound(newest_first.map(|word| word.load(Relaxed)))
     }
 
+    #[inline]
     fn add(&mut self, words: &[AtomicU32], entry_words: usize, vertex: u32) {
-        self.is_whole &= words.len().is_multiple_of(entry_words);
-        self.entries += (words.len() / entry_words) as u64;
-        for word in words.iter().step_by(entry_words) {
+        match entry_words {
+            1 => self.add_neighbors(words.iter(), vertex),
+            _ => self.add_weighted(words, vertex),
+        }
+    }
+
+    fn add_weighted(&mut self, words: &[AtomicU32], vertex: u32) {
+        let (entries, rest) = words.as_chunks::<2>();
+        self.is_whole &= rest.is_empty();
+        self.add_neighbors(entries.iter().map(|[neighbor, _]| neighbor), vertex);
+        self.is_whole &= are_weights(entries.iter().map(|[_, weight]| weight.load(Relaxed)));
+    }
+
+    #[inline(always)]
+    fn add_neighbors<'a>(
+        &mut self,
+        words: impl ExactSizeIterator<Item = &'a AtomicU32>,
+        vertex: u32,
+    ) {
+        self.entries += words.len() as u64;
+        // In variables of its own, the loop keeps them in registers.
+        let (mut tombstones, mut largest, mut loops) = (0, 0, 0);
+        for word in words {
             let word = word.load(Relaxed);
-            self.tombstones += u64::from(word >> 31);
-            self.largest = self.largest.max(word & !DELETION);
-            self.loops += i64::from(word == vertex) - i64::from(word == vertex | DELETION);
+            tombstones += u64::from(word >> 31);
+            largest = largest.max(word & !DELETION);
+            if word & !DELETION == vertex {
+                loops += if word == vertex { 1 } else { -1 };
+            }
         }
-        if entry_words > 1 {
-            let weights = words.iter().skip(1).step_by(2).map(|word| word.load(Relaxed));
-            self.is_whole &= are_weights(weights);
-        }
+        self.tombstones += tombstones;
+        self.largest = self.largest.max(largest);
+        self.loops += loops;
     }
 }
 

@@ -23,6 +23,7 @@ use super::extent::{Extent, LogEntry};
 use super::header::{self, Place, mix};
 use super::mechanisms::{Counters, Why};
 use super::rebalance::{self, newest};
+use super::restore::Bound;
 use super::shape::{DIRECT_WORDS, Shape};
 use super::shard::{Additions, Context};
 use super::undo::Job;
@@ -135,26 +136,6 @@ pub(super) struct Array {
     pub is_checked: bool,
     /// The id after the largest that lists named then, or when they were last looked at for it.
     pub neighbor_bound: Bound,
-}
-
-/// The id after the largest neighbor, which whoever shares an array may find out anew.
-#[derive(Debug, Default)]
-pub(super) struct Bound(AtomicU32);
-
-impl Bound {
-    pub(super) fn get(&self) -> u32 {
-        self.0.load(Relaxed)
-    }
-
-    pub(super) fn set(&self, bound: u32) {
-        self.0.store(bound, Relaxed);
-    }
-}
-
-impl Clone for Bound {
-    fn clone(&self) -> Self {
-        Self(AtomicU32::new(self.get()))
-    }
 }
 
 /// A list as readers see it.

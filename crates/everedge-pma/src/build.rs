@@ -10,10 +10,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::MutexGuard;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, Bound, Section, newest_first, sum_of};
+use super::array::{Array, Section, newest_first, sum_of};
 use super::extent::Extent;
 use super::header::Place;
 use super::mechanisms::{Counters, Why};
+use super::restore::Bound;
 use super::shape::{Shape, spread};
 use super::shard::{Additions, Context};
 use super::worn::LiveReader;

@@ -4,12 +4,12 @@
 use std::iter::successors;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, Bound, IS_LOGGED, IS_WORN, Logged, Section};
+use super::array::{Array, IS_LOGGED, IS_WORN, Logged, Section};
 use super::direct::{DirectEntry, find_direct};
 use super::extent::Extent;
 use super::header::{Header, Place, mix};
@@ -17,6 +17,26 @@ use super::rebalance::{damaged, mismatch, newest};
 use super::shape::Shape;
 use everedge_live::{DELETION, Error, Result, are_weights, live_bound};
 use everedge_medium::Site;
+
+/// The id after the largest neighbor, which whoever shares an array may find out anew.
+#[derive(Debug, Default)]
+pub(super) struct Bound(AtomicU32);
+
+impl Bound {
+    pub(super) fn get(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+
+    pub(super) fn set(&self, bound: u32) {
+        self.0.store(bound, Relaxed);
+    }
+}
+
+impl Clone for Bound {
+    fn clone(&self) -> Self {
+        Self(AtomicU32::new(self.get()))
+    }
+}
 
 /// An array as it was found.
 pub(super) struct Restored {
@@ -211,20 +231,26 @@ impl Array {
         let Place { start, len } = self.rows[local];
         let words = self.extent.words(self.shape.words_range(start..start + len));
         let vertex = self.first_vertex() + local as u32;
-        let (before, mut bound) = (found.tombstones, 0);
+        let is_weighted = self.shape.entry_words == 2;
+        // In variables of its own, the loop keeps them in registers.
+        let (mut sum, mut tombstones, mut loops, mut bound) = (0_u64, 0, 0, 0);
         for (place, word) in (0..).zip(words) {
             let word = word.load(Relaxed);
-            found.sum = found.sum.wrapping_add(mix(local, place, word));
-            // Where there are weights, every other word is one.
-            if place & (self.shape.entry_words - 1) == 0 {
-                found.tombstones += u32::from(word & DELETION != 0);
-                found.loops += loops_in(word, vertex);
-                bound = bound.max((word & !DELETION) + 1);
-            } else {
+            sum = sum.wrapping_add(mix(local, place, word));
+            if is_weighted && place & 1 == 1 {
                 found.has_weights &= f32::from_bits(word).is_finite();
+                continue;
+            }
+            tombstones += word >> 31;
+            bound = bound.max((word & !DELETION) + 1);
+            if word & !DELETION == vertex {
+                loops += loops_in(word, vertex);
             }
         }
-        FoundList { bound, has_tombstones: found.tombstones > before }
+        found.sum = found.sum.wrapping_add(sum);
+        found.tombstones += tombstones;
+        found.loops += loops;
+        FoundList { bound, has_tombstones: tombstones > 0 }
     }
 
     /// Counts the entries of a section's edge log. Returns where its lists are in it.

@@ -47,13 +47,13 @@ const LIMITS: [Limit; 12] = [
     limit(Layout::Adjacency, "wcc", "wcc-csr", 1.5),
     limit(Layout::Adjacency, "triangles", "triangles-csr", 1.2),
     limit(Layout::Adjacency, "ingest", "csr", 2.4),
-    limit(Layout::Adjacency, "open", "csr", 0.97),
+    limit(Layout::Adjacency, "open", "csr", 0.78),
     limit(Layout::Pma, "bfs", "bfs-csr", 1.15),
     limit(Layout::Pma, "pagerank", "pagerank-csr", 1.05),
     limit(Layout::Pma, "wcc", "wcc-csr", 1.25),
     limit(Layout::Pma, "triangles", "triangles-csr", 1.2),
     limit(Layout::Pma, "ingest", "csr", 2.6),
-    limit(Layout::Pma, "open", "csr", 0.86),
+    limit(Layout::Pma, "open", "csr", 0.79),
 ];
 
 fn main() -> ExitCode {

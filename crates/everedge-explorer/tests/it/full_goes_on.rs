@@ -327,9 +327,8 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
     }
 }
 
-/// Who is refused may not wait until nobody else writes.
-#[test]
-fn insertions_are_refused_beside_deletions_that_go_on() {
+/// Tries something with a graph of each layout, alone on a small medium.
+fn for_each_layout(attempt: impl Fn(Layout, &LiveGraph)) {
     let home = tempfile::tempdir().expect("a directory");
     let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
         println!("not run: mounting a small tmpfs needs more rights");
@@ -338,9 +337,19 @@ fn insertions_are_refused_beside_deletions_that_go_on() {
     for layout in [Layout::Adjacency, Layout::Pma] {
         let path = home.path().join("g");
         let graph = create(&path, &options(layout, MediumKind::File));
+        attempt(layout, &graph);
+        graph.close().expect("closed");
+        std::fs::remove_dir_all(&path).expect("removed");
+    }
+}
+
+/// Who is refused may not wait until nobody else writes.
+#[test]
+fn insertions_are_refused_beside_deletions_that_go_on() {
+    for_each_layout(|layout, graph| {
         let mut filled =
             Filled { random: Random(3), has_hub: false, edges: Vec::new(), deleted: 0 };
-        filled.fill(&graph, "new");
+        filled.fill(graph, "new");
         let is_refused = AtomicBool::new(false);
         let refuse = |random: &mut Random| {
             for _ in 0..20 {
@@ -365,23 +374,14 @@ fn insertions_are_refused_beside_deletions_that_go_on() {
             }
         });
         assert!(is_refused.into_inner(), "{layout}");
-        graph.close().expect("closed");
-        std::fs::remove_dir_all(&path).expect("removed");
-    }
+    });
 }
 
 /// Nothing is kept for vertices that only deletions have named.
 #[test]
 fn deletions_that_find_nothing_take_no_room() {
     const SHARD: u32 = 4096;
-    let home = tempfile::tempdir().expect("a directory");
-    let Some(_mounted) = SmallFileSystem::mount(home.path(), MEDIUM_MIB) else {
-        println!("not run: mounting a small tmpfs needs more rights");
-        return;
-    };
-    for layout in [Layout::Adjacency, Layout::Pma] {
-        let path = home.path().join("g");
-        let graph = create(&path, &options(layout, MediumKind::File));
+    for_each_layout(|layout, graph| {
         for shard in 0..100 {
             let absent = [(shard * SHARD, shard * SHARD + 1)];
             graph.delete(absent.into_iter()).expect("nothing is deleted");
@@ -391,9 +391,7 @@ fn deletions_that_find_nothing_take_no_room() {
             let batch = edges(&mut random, false);
             graph.insert(&batch, None).unwrap_or_else(|e| panic!("{layout}, batch {number}: {e}"));
         }
-        graph.close().expect("closed");
-        std::fs::remove_dir_all(&path).expect("removed");
-    }
+    });
 }
 
 /// What a hub needed to be written anew is not kept free when the hub is gone.
