@@ -360,7 +360,8 @@ impl<S: EdgeStep> ListVisitor for Pull<'_, S> {
         self.step.wants(v)
     }
 
-    #[inline]
+    // Always: a call a list would cost more than the first edge, which most pulls end at.
+    #[inline(always)]
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
         let mut reached = false;
         for u in neighbors {

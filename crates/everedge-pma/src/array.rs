@@ -148,6 +148,46 @@ pub(super) struct ListRef<'a> {
     pub is_worn: bool,
 }
 
+/// Lists that are their words only: what a loop over many of them finds in registers.
+#[derive(Clone, Copy)]
+pub(super) struct PlainLists<'a> {
+    rows: &'a [Place],
+    words: &'a [AtomicU32],
+}
+
+impl<'a> PlainLists<'a> {
+    #[inline]
+    pub(super) fn list(self, local: usize) -> &'a [AtomicU32] {
+        self.at(self.rows[local])
+    }
+
+    /// Returns all from `local` on.
+    #[inline]
+    pub(super) fn from(self, local: usize) -> impl Iterator<Item = &'a [AtomicU32]> {
+        self.rows[local..].iter().map(move |row| self.at(*row))
+    }
+
+    #[inline]
+    fn at(self, row: Place) -> &'a [AtomicU32] {
+        &self.words[row.start as usize..][..row.len as usize]
+    }
+
+    /// Starts loading a list into the cache.
+    #[inline]
+    pub(super) fn prefetch(self, local: usize) {
+        prefetch(&self.words[self.rows[local].start as usize..]);
+    }
+
+    /// Returns how many words lie from the first of so many lists to the last.
+    #[inline]
+    pub(super) fn words_between(self, local: usize, count: usize) -> usize {
+        let rows = &self.rows[local..local + count];
+        let words =
+            |(first, last): (&Place, &Place)| (last.start + last.len).saturating_sub(first.start);
+        rows.first().zip(rows.last()).map_or(0, words) as usize
+    }
+}
+
 impl Array {
     /// Returns the extent that the medium has of it.
     pub(super) fn durable_extent(&self) -> Option<&Arc<Extent>> {
@@ -220,30 +260,10 @@ impl Array {
         })
     }
 
-    /// Returns the words of a list that is [plain](Self::is_plain).
+    /// Returns its lists, of which the caller reads those only that are [plain](Self::is_plain).
     #[inline]
-    pub(super) fn plain_list(&self, local: usize) -> &[AtomicU32] {
-        self.words_of(self.rows[local])
-    }
-
-    /// Returns those of all lists from `local` on.
-    #[inline]
-    pub(super) fn plain_lists(&self, local: usize) -> impl Iterator<Item = &[AtomicU32]> {
-        self.rows[local..].iter().map(|row| self.words_of(*row))
-    }
-
-    /// Returns how many words lie from the first of so many [plain](Self::is_plain) lists to the last.
-    #[inline]
-    pub(super) fn words_between(&self, local: usize, count: usize) -> usize {
-        let rows = &self.rows[local..local + count];
-        let words =
-            |(first, last): (&Place, &Place)| (last.start + last.len).saturating_sub(first.start);
-        rows.first().zip(rows.last()).map_or(0, words) as usize
-    }
-
-    #[inline]
-    fn words_of(&self, row: Place) -> &[AtomicU32] {
-        &self.lists[row.start as usize..][..row.len as usize]
+    pub(super) fn plain_lists(&self) -> PlainLists<'_> {
+        PlainLists { rows: &self.rows, words: &self.lists }
     }
 
     #[inline(always)]

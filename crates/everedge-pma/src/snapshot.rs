@@ -194,18 +194,19 @@ impl Snapshot {
         let neighbor = |word: &AtomicU32| word.load(Relaxed);
         let first = local(range.start);
         let is_plain = !self.totals.weighted && array.is_plain(first..first + range.len());
-        // The loops that most visitors are in: nothing else is to stand in them. Of short lists the
-        // processor loads the next itself.
-        let has_short = || array.words_between(first, range.len()) <= SHORT_WORDS * range.len();
-        if is_plain && V::STOPS_EARLY && !has_short() {
-            for (v, ahead) in Wanted::of(range, visitor).iter(READ_AHEAD) {
-                ahead.into_iter().for_each(|ahead| array.prefetch(local(ahead)));
-                visitor.visit(v, array.plain_list(local(v)).iter().map(neighbor));
-            }
-            return;
-        }
         if is_plain {
-            for (v, words) in range.zip(array.plain_lists(first)) {
+            let lists = array.plain_lists();
+            // The loops that most visitors are in: nothing else is to stand in them. Of short lists
+            // the processor loads the next itself.
+            if V::STOPS_EARLY && lists.words_between(first, range.len()) > SHORT_WORDS * range.len()
+            {
+                for (v, ahead) in Wanted::of(range, visitor).iter(READ_AHEAD) {
+                    ahead.into_iter().for_each(|ahead| lists.prefetch(local(ahead)));
+                    visitor.visit(v, lists.list(local(v)).iter().map(neighbor));
+                }
+                return;
+            }
+            for (v, words) in range.zip(lists.from(first)) {
                 if visitor.wants(v) {
                     visitor.visit(v, words.iter().map(neighbor));
                 }
