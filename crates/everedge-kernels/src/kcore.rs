@@ -227,11 +227,12 @@ impl<V: GraphView> ListVisitor for Count<'_, V> {
     #[inline]
     fn visit(&mut self, v: VertexId, outgoing: impl Iterator<Item = VertexId>) {
         let listed = outgoing.chain(incoming(self.view, v));
-        let count = self.neighbors.of(v, listed, |_| true).len() as u32;
-        if u64::from(count) == listed_degree(self.view, v) {
+        let mut entries = 0;
+        let count = self.neighbors.of(v, listed.inspect(|_| entries += 1), |_| true).len();
+        if count == entries {
             self.simple.insert(v);
         }
-        *self.degrees[(v - self.first) as usize].get_mut() = count;
+        *self.degrees[(v - self.first) as usize].get_mut() = count as u32;
     }
 }
 

@@ -23,8 +23,8 @@
 //!
 //! # Cost
 //! Every list of the view is read once, and the part that is kept is sorted. 4 bytes for each edge
-//! and at most 8 for its row. 8 bytes for each id ([`Order`]); while it is made, 4 for each degree
-//! up to the largest.
+//! and at most 8 for its row. 8 bytes for each id and 4 for each degree up to the largest
+//! ([`Order`]).
 
 use std::ops::Range;
 
@@ -53,6 +53,8 @@ const CUT_MIN: usize = 24;
 pub(crate) struct Order {
     /// The vertex of each rank.
     vertex: Vec<VertexId>,
+    /// `[largest degree + 1]`: the rank after the last of each degree or a larger one.
+    ends: Vec<Rank>,
     /// `[vertex_bound]`: the rank of each of them, and anything for other ids.
     rank: Vec<Rank>,
 }
@@ -65,10 +67,14 @@ impl Order {
         let maxima = par::map_chunks_mut(&mut degree, ID_GRAIN, |first, degrees| {
             let first = first as VertexId;
             let range = first..first + degrees.len() as VertexId;
-            view.for_each_degree(Direction::Out, range, |v, out_degree| {
-                let in_degree = if view.is_directed() { view.in_degree(v) } else { 0 };
-                degrees[(v - first) as usize] = out_degree.saturating_add(in_degree);
-            });
+            let mut add = |v: VertexId, count| {
+                let degree = &mut degrees[(v - first) as usize];
+                *degree = degree.saturating_add(count);
+            };
+            view.for_each_degree(Direction::Out, range.clone(), &mut add);
+            if view.is_directed() {
+                view.for_each_degree(Direction::In, range, add);
+            }
             degrees.iter().copied().max().unwrap_or(0)
         });
         let degree_max = maxima.into_iter().max().unwrap_or(0);
@@ -88,12 +94,13 @@ impl Order {
             vertex[*rank as usize] = v;
             *next += 1;
         }
-        Self { vertex, rank }
+        next[0] = rank_bound;
+        Self { vertex, ends: next, rank }
     }
 
-    /// Returns the vertex of rank `u`.
-    pub(crate) fn vertex(&self, u: Rank) -> VertexId {
-        self.vertex[u as usize]
+    /// Returns how many entries the lists of rank `u` have; `u32::MAX` if there are more.
+    fn degree(&self, u: Rank) -> u32 {
+        self.ends.partition_point(|end| *end > u).saturating_sub(1) as u32
     }
 
     /// Returns how many vertices have neighbors; a self-loop makes a vertex its own.
@@ -194,11 +201,11 @@ impl Piece {
 impl Oriented {
     /// Keeps the neighbors of each vertex, over edges either way.
     pub(crate) fn new(view: &impl GraphView, order: &Order) -> Self {
-        Self::from_lists(view, order, |u, list| {
+        Self::from_lists(order, |u, degree_max, list| {
             let v = order.vertex[u as usize];
-            keep_smaller(order, u, view.out_neighbors(v), view.out_degree(v), list);
+            keep_smaller(order, u, view.out_neighbors(v), degree_max, list);
             if view.is_directed() {
-                keep_smaller(order, u, view.in_neighbors(v), view.in_degree(v), list);
+                keep_smaller(order, u, view.in_neighbors(v), degree_max, list);
             }
             list.sort_unstable();
             list.dedup();
@@ -207,40 +214,33 @@ impl Oriented {
 
     /// Keeps the neighbors of each vertex that edges lead to and from.
     pub(crate) fn mutual(view: &impl GraphView, order: &Order) -> Self {
-        Self::from_lists(view, order, |u, list| {
+        Self::from_lists(order, |u, degree_max, list| {
             let v = order.vertex[u as usize];
             let mut sources = Vec::new();
-            keep_smaller(order, u, view.in_neighbors(v), view.in_degree(v), &mut sources);
+            keep_smaller(order, u, view.in_neighbors(v), degree_max, &mut sources);
             sources.sort_unstable();
-            keep_smaller(order, u, view.out_neighbors(v), view.out_degree(v), list);
+            keep_smaller(order, u, view.out_neighbors(v), degree_max, list);
             list.retain(|w| sources.binary_search(w).is_ok());
             list.sort_unstable();
             list.dedup();
         })
     }
 
-    /// Keeps what `fill(u, list)` puts into the empty `list`: smaller ranks than `u`, ascending.
-    fn from_lists(
-        view: &impl GraphView,
-        order: &Order,
-        fill: impl Fn(Rank, &mut Vec<Rank>) + Sync + Send,
-    ) -> Self {
-        // Of the ranks that lie together those of hubs are read by several threads.
-        let is_long = |ranks: &Range<Rank>| {
-            let entries = ranks.clone().map(|u| listed_degree(view, order.vertex(u)));
-            entries.sum::<u64>() > PIECE_ENTRIES
-        };
+    /// Keeps what `fill(u, degree_max, list)` puts into the empty `list`: smaller ranks than `u`,
+    /// ascending. The lists of `u` have `degree_max` entries at most.
+    fn from_lists(order: &Order, fill: impl Fn(Rank, u32, &mut Vec<Rank>) + Sync + Send) -> Self {
         let pieces = par::map_ranges(order.rank_bound(), GRAIN, |ranks| {
-            if is_long(&ranks) {
-                let first = ranks.start;
+            let (first, degree_max) = (ranks.start, order.degree(ranks.start));
+            // Of the ranks that lie together those of hubs are read by several threads.
+            if u64::from(degree_max) * ranks.len() as u64 > PIECE_ENTRIES {
                 let lists = par::map_ranges(ranks.len() as u32, 1, |range| {
-                    let mut list = Vec::new();
-                    fill(first + range.start, &mut list);
+                    let (u, mut list) = (first + range.start, Vec::new());
+                    fill(u, order.degree(u), &mut list);
                     list
                 });
                 return Piece::new(ranks, |u, list| list.clone_from(&lists[(u - first) as usize]));
             }
-            Piece::new(ranks, &fill)
+            Piece::new(ranks, |u, list| fill(u, degree_max, list))
         });
         Self { pieces }
     }
@@ -384,23 +384,29 @@ pub(crate) fn listed_degree(view: &impl GraphView, v: VertexId) -> u64 {
     u64::from(view.out_degree(v)) + u64::from(in_degree)
 }
 
-/// Adds the ranks of `neighbors`, of which there are `degree`, that are smaller than `u` to `list`.
+/// Adds the ranks of some neighbors of `u` that are smaller to `list`. There are `degree_max` at most,
+/// or any number if that is the largest.
 fn keep_smaller(
     order: &Order,
     u: Rank,
     neighbors: impl Iterator<Item = VertexId>,
-    degree: u32,
+    degree_max: u32,
     list: &mut Vec<Rank>,
 ) {
-    let mut len = list.len();
-    list.resize(len + degree as usize, 0);
+    let before = list.len();
+    if degree_max == u32::MAX {
+        list.extend(neighbors.map(|v| order.rank[v as usize]).filter(|rank| *rank < u));
+        return;
+    }
+    list.resize(before + degree_max as usize, 0);
+    let (places, mut count) = (&mut list[before..], 0);
     // Each is written, and written over unless it is smaller: a branch would be foreseen badly.
     for v in neighbors {
         let rank = order.rank[v as usize];
-        list[len] = rank;
-        len += usize::from(rank < u);
+        places[count] = rank;
+        count += usize::from(rank < u);
     }
-    list.truncate(len);
+    list.truncate(before + count);
 }
 
 /// Returns whether `v` is in `row`.
