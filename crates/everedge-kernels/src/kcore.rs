@@ -182,9 +182,9 @@ impl<'v, V: GraphView> Peeling<'v, V> {
             }
         };
         if self.simple.contains(u) {
-            listed(self.view, u).for_each(lower);
+            for_each_listed(self.view, u, lower);
         } else {
-            let left = neighbors.of(u, listed(self.view, u), |v| self.degree(v) > k);
+            let left = neighbors.of(self.view, u, |v| self.degree(v) > k);
             left.iter().for_each(|&v| lower(v));
         }
     }
@@ -226,9 +226,12 @@ impl<V: GraphView> ListVisitor for Count<'_, V> {
 
     #[inline]
     fn visit(&mut self, v: VertexId, outgoing: impl Iterator<Item = VertexId>) {
-        let listed = outgoing.chain(incoming(self.view, v));
-        let mut entries = 0;
-        let count = self.neighbors.of(v, listed.inspect(|_| entries += 1), |_| true).len();
+        self.neighbors.begin();
+        let mut entries = self.neighbors.add(v, outgoing, |_| true);
+        if self.view.is_directed() {
+            entries += self.neighbors.add(v, self.view.in_neighbors(v), |_| true);
+        }
+        let count = self.neighbors.end().len();
         if count == entries {
             self.simple.insert(v);
         }
@@ -242,21 +245,18 @@ fn listed_degree(view: &impl GraphView, v: VertexId) -> u64 {
     u64::from(view.out_degree(v)) + u64::from(incoming)
 }
 
-/// Returns the entries of the lists of `v`, of both directions.
+/// Calls `f` with the entries of the lists of `v`, of both directions.
 #[inline]
-fn listed(view: &impl GraphView, v: VertexId) -> impl Iterator<Item = VertexId> {
-    view.out_neighbors(v).chain(incoming(view, v))
-}
-
-/// Returns the in-neighbors of `v`, if they are not its out-neighbors.
-#[inline]
-fn incoming(view: &impl GraphView, v: VertexId) -> impl Iterator<Item = VertexId> {
-    view.is_directed().then(|| view.in_neighbors(v)).into_iter().flatten()
+fn for_each_listed(view: &impl GraphView, v: VertexId, mut f: impl FnMut(VertexId)) {
+    view.out_neighbors(v).for_each(&mut f);
+    if view.is_directed() {
+        view.in_neighbors(v).for_each(f);
+    }
 }
 
 /// Finds each neighbor of a vertex once.
 struct Neighbors {
-    /// Empty between calls.
+    /// Empty after [`end`](Self::end).
     met: Bitmap,
     list: Vec<VertexId>,
 }
@@ -266,23 +266,53 @@ impl Neighbors {
         Self { met: Bitmap::new(bound), list: Vec::new() }
     }
 
-    /// Returns those `listed` for which `counts`, each once, without `v`.
+    /// Returns the neighbors of `v` for which `counts`, each once, without `v`.
     #[inline]
     fn of(
+        &mut self,
+        view: &impl GraphView,
+        v: VertexId,
+        counts: impl Fn(VertexId) -> bool,
+    ) -> &[VertexId] {
+        self.begin();
+        self.add(v, view.out_neighbors(v), &counts);
+        if view.is_directed() {
+            self.add(v, view.in_neighbors(v), counts);
+        }
+        self.end()
+    }
+
+    /// Forgets what was added before.
+    #[inline]
+    fn begin(&mut self) {
+        self.list.clear();
+    }
+
+    /// Adds those `listed` for which `counts`, unless they are there or `v`. Returns how many are
+    /// listed.
+    #[inline]
+    fn add(
         &mut self,
         v: VertexId,
         listed: impl Iterator<Item = VertexId>,
         counts: impl Fn(VertexId) -> bool,
-    ) -> &[VertexId] {
-        self.list.clear();
-        let words = self.met.words_mut();
+    ) -> usize {
+        let (words, mut entries) = (self.met.words_mut(), 0);
         listed.for_each(|u| {
+            entries += 1;
             let (word, bit) = (&mut words[u as usize / 64], 1 << (u % 64));
             if *word & bit == 0 && u != v && counts(u) {
                 *word |= bit;
                 self.list.push(u);
             }
         });
+        entries
+    }
+
+    /// Returns what was added since [`begin`](Self::begin).
+    #[inline]
+    fn end(&mut self) -> &[VertexId] {
+        let words = self.met.words_mut();
         self.list.iter().for_each(|&u| words[u as usize / 64] = 0);
         &self.list
     }
@@ -415,8 +445,7 @@ impl<'v, V: GraphView> Check<'v, V> {
     fn new(kernel: &'static str, view: &'v V) -> Self {
         let bound = view.vertex_bound();
         let mut neighbors = Neighbors::new(bound);
-        let degree =
-            (0..bound).map(|v| neighbors.of(v, listed(view, v), |_| true).len() as u32).collect();
+        let degree = (0..bound).map(|v| neighbors.of(view, v, |_| true).len() as u32).collect();
         Self { kernel, view, neighbors, degree, taken: Bitmap::new(bound) }
     }
 
@@ -424,8 +453,7 @@ impl<'v, V: GraphView> Check<'v, V> {
     /// says.
     fn inside(&mut self, level: &[u32]) -> Result<()> {
         for (v, &k) in (0..).zip(level) {
-            let inside =
-                self.neighbors.of(v, listed(self.view, v), |u| level[u as usize] >= k).len();
+            let inside = self.neighbors.of(self.view, v, |u| level[u as usize] >= k).len();
             require(self.kernel, inside >= k as usize, || {
                 format!("{v} has {inside} neighbors in the {k}-core")
             })?;
@@ -441,7 +469,7 @@ impl<'v, V: GraphView> Check<'v, V> {
         while let Some(u) = stack.pop() {
             watch::check();
             self.taken.insert(u);
-            for &v in self.neighbors.of(u, listed(self.view, u), |v| !self.taken.contains(v)) {
+            for &v in self.neighbors.of(self.view, u, |v| !self.taken.contains(v)) {
                 self.degree[v as usize] -= 1;
                 if self.degree[v as usize] == k {
                     stack.push(v);
