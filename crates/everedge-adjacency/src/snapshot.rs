@@ -263,7 +263,7 @@ impl Snapshot {
         &self.buffers[entry.buffer as usize * STEP_WORDS..][..entry.buffered.into()]
     }
 
-    #[inline]
+    #[inline(always)]
     fn edges(&self, v: VertexId, list: usize) -> WeightedNeighbors<'_> {
         WeightedNeighbors(self.neighbors(v, list))
     }
@@ -404,10 +404,12 @@ impl GraphView for Snapshot {
 }
 
 impl WeightedView for Snapshot {
+    #[inline(always)]
     fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         self.edges(v, 0)
     }
 
+    #[inline(always)]
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         self.edges(v, self.totals.list_of(Direction::In))
     }
@@ -487,14 +489,29 @@ impl Iterator for WeightedNeighbors<'_> {
 
     #[inline]
     fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
+        match self.0.words.as_one_piece() {
+            // As in `Neighbors`.
+            Some(words) if self.0.weighted && self.0.live.is_none() => {
+                let (pairs, _) = words.as_chunks::<2>();
+                pairs.iter().fold(init, |folded, [neighbor, weight]| {
+                    f(folded, (neighbor.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
+                })
+            }
+            _ => self.fold_pieces(init, f),
+        }
+    }
+}
+
+impl WeightedNeighbors<'_> {
+    #[inline(never)]
+    fn fold_pieces<B>(self, init: B, mut f: impl FnMut(B, (VertexId, f32)) -> B) -> B {
         let Neighbors { words, weighted, live } = self.0;
         match (weighted, live) {
             (_, Some(live)) => live.fold(init, f),
             (false, None) => words.fold(init, |folded, neighbor| f(folded, (neighbor, 1.0))),
-            (true, None) => {
-                let edge = |(neighbor, weight)| (neighbor, f32::from_bits(weight));
-                words.fold_pairs(init, |folded, pair| f(folded, edge(pair)))
-            }
+            (true, None) => words.fold_pairs(init, |folded, (neighbor, weight)| {
+                f(folded, (neighbor, f32::from_bits(weight)))
+            }),
         }
     }
 }

@@ -265,10 +265,12 @@ struct Parts {
 }
 
 impl WeightedView for Snapshot {
+    #[inline(always)]
     fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         PmaWeightedNeighbors(self.neighbors(v, 0))
     }
 
+    #[inline(always)]
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         PmaWeightedNeighbors(self.neighbors(v, self.totals.list_of(Direction::In)))
     }
