@@ -401,11 +401,11 @@ fn keep_smaller(
     list.resize(before + degree_max as usize, 0);
     let (places, mut count) = (&mut list[before..], 0);
     // Each is written, and written over unless it is smaller: a branch would be foreseen badly.
-    for v in neighbors {
+    neighbors.for_each(|v| {
         let rank = order.rank[v as usize];
         places[count] = rank;
         count += usize::from(rank < u);
-    }
+    });
     list.truncate(before + count);
 }
 
