@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::VertexId;
+use crate::{VertexId, par};
 
 /// Bits in a word.
 const WORD_BITS: u32 = u64::BITS;
+/// Words in a piece of work.
+const GRAIN: usize = 1 << 8;
 
 /// A set of ids below a bound; one bit an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,19 @@ impl Bitmap {
     /// Returns the empty set of ids below `bound`.
     pub fn new(bound: u32) -> Self {
         Self { words: vec![0; bound.div_ceil(WORD_BITS) as usize], bound }
+    }
+
+    /// Returns the set of the ids below `bound` for which `holds`, which is asked in parallel.
+    pub fn from_fn(bound: u32, holds: impl Fn(VertexId) -> bool + Sync + Send) -> Self {
+        let mut bitmap = Self::new(bound);
+        par::map_chunks_mut(&mut bitmap.words, GRAIN, |first, words| {
+            for (i, word) in (first as u32..).zip(words) {
+                let first = i * WORD_BITS;
+                let ids = first..first.saturating_add(WORD_BITS).min(bound);
+                *word = ids.fold(0, |word, v| word | u64::from(holds(v)) << (v % WORD_BITS));
+            }
+        });
+        bitmap
     }
 
     /// Returns the bound: every id is below it.

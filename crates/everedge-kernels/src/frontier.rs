@@ -334,6 +334,25 @@ pub(crate) fn vertices(view: &impl GraphView) -> Vec<VertexId> {
     vertices.concat()
 }
 
+/// The vertices of a view, for a kernel that asks for each id again and again.
+pub(crate) struct VertexSet {
+    /// None if every id is one.
+    bits: Option<Bitmap>,
+}
+
+impl VertexSet {
+    pub(crate) fn of(view: &impl GraphView) -> Self {
+        let bound = view.vertex_bound();
+        let has_others = view.vertex_count() < bound;
+        Self { bits: has_others.then(|| Bitmap::from_fn(bound, |v| view.is_vertex(v))) }
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, v: VertexId) -> bool {
+        self.bits.as_ref().is_none_or(|bits| bits.contains(v))
+    }
+}
+
 /// Returns those of `list` for which `holds`, in the same order.
 pub(crate) fn filter(
     list: &[VertexId],

@@ -20,11 +20,13 @@
 //!
 //! # Cost
 //! Each iteration reads every in-edge once, in order, and one quotient for it, at random.
-//! 12 bytes for each id: the result and the quotients; 16 with wide quotients.
+//! 12 bytes for each id: the result and the quotients; 16 with wide quotients. A bit more where some
+//! ids are no vertices.
 
 use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 
 use crate::error::require;
+use crate::frontier::VertexSet;
 use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result};
 
@@ -143,12 +145,15 @@ pub fn pagerank(view: &impl GraphView, config: &PageRankConfig) -> Result<PageRa
 fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig) -> PageRank {
     let initial = 1.0 / f64::from(view.vertex_count());
     let bound = view.vertex_bound() as usize;
-    let rank = par::collect(bound, |v| if view.is_vertex(v as VertexId) { initial } else { 0.0 });
+    let vertices = VertexSet::of(view);
+    let is_vertex = |v| vertices.contains(v as VertexId);
+    let rank = par::collect(bound, |v| if is_vertex(v) { initial } else { 0.0 });
     let mut result = PageRank { rank, iterations: 0, change: f64::INFINITY };
     let mut quotient = par::collect(bound, |_| Q::default());
     let degrees = out_degrees(view);
     while result.iterations < config.iterations_max && result.change >= config.tolerance {
-        result.change = iterate(view, &degrees, config.damping, &mut result.rank, &mut quotient);
+        let (rank, quotient) = (&mut result.rank, &mut quotient);
+        result.change = iterate(view, &vertices, &degrees, config.damping, rank, quotient);
         result.iterations += 1;
         watch::note(result.iterations.into(), config.iterations_max.into());
     }
@@ -158,6 +163,7 @@ fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig) -> PageRank
 /// Does one iteration on `rank`, with `quotient` as scratch space; returns the sum of all changes.
 fn iterate<Q: Quotient>(
     view: &impl GraphView,
+    vertices: &VertexSet,
     degrees: &[u32],
     damping: f64,
     rank: &mut [f64],
@@ -165,13 +171,11 @@ fn iterate<Q: Quotient>(
 ) -> f64 {
     let dangling = divide(degrees, rank, quotient);
     let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
-    let has_all_ids = view.vertex_count() == view.vertex_bound();
     let quotient = &*quotient;
     let home_of = |first| view.home(first as VertexId, Direction::In);
     let pull_ranks = |first, ranks: &mut [f64]| {
         let range = first as VertexId..(first + ranks.len()) as VertexId;
-        let mut pull =
-            Pull { view, quotient, has_all_ids, shared, damping, first, ranks, change: 0.0 };
+        let mut pull = Pull { vertices, quotient, shared, damping, first, ranks, change: 0.0 };
         view.visit_neighbors(Direction::In, range, &mut pull);
         pull.change
     };
@@ -180,11 +184,9 @@ fn iterate<Q: Quotient>(
 }
 
 /// Gives vertices their new rank.
-struct Pull<'a, V, Q> {
-    view: &'a V,
+struct Pull<'a, Q> {
+    vertices: &'a VertexSet,
     quotient: &'a [Q],
-    /// Whether every id is a vertex.
-    has_all_ids: bool,
     /// What every vertex gets.
     shared: f64,
     damping: f64,
@@ -195,12 +197,12 @@ struct Pull<'a, V, Q> {
     change: f64,
 }
 
-impl<V: GraphView, Q: Quotient> ListVisitor for Pull<'_, V, Q> {
+impl<Q: Quotient> ListVisitor for Pull<'_, Q> {
     const STOPS_EARLY: bool = false;
 
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
-        self.has_all_ids || self.view.is_vertex(v)
+        self.vertices.contains(v)
     }
 
     #[inline]
@@ -268,7 +270,8 @@ fn verify<Q: Quotient>(view: &impl GraphView, damping: f64, result: &PageRank) -
     let rank = &result.rank;
     check_ranks::<Q>(view, damping, rank)?;
     let mut quotient = vec![Q::default(); rank.len()];
-    let change = iterate(view, &out_degrees(view), damping, &mut rank.clone(), &mut quotient);
+    let (vertices, degrees) = (VertexSet::of(view), out_degrees(view));
+    let change = iterate(view, &vertices, &degrees, damping, &mut rank.clone(), &mut quotient);
     check_change(change, damping * result.change + Q::ROUNDING)
 }
 
@@ -330,7 +333,8 @@ fn check_ranks<Q: Quotient>(view: &impl GraphView, damping: f64, rank: &[f64]) -
 /// Returns by how much one more iteration changes `rank`, all changes added up.
 pub(crate) fn change_of_one_more(view: &impl GraphView, damping: f64, rank: &[f64]) -> f64 {
     let mut quotient = vec![0.0_f64; rank.len()];
-    iterate(view, &out_degrees(view), damping, &mut rank.to_vec(), &mut quotient)
+    let (vertices, degrees) = (VertexSet::of(view), out_degrees(view));
+    iterate(view, &vertices, &degrees, damping, &mut rank.to_vec(), &mut quotient)
 }
 
 /// Returns by how much one more iteration changes the `rank` of some vertices, at least.

@@ -90,7 +90,7 @@ impl Csr {
         let has_edge = |v| {
             outgoing.degree(v) > 0 || incoming.as_ref().is_some_and(|lists| lists.degree(v) > 0)
         };
-        let mut vertices = bitmap_where(bound, has_edge);
+        let mut vertices = Bitmap::from_fn(bound, has_edge);
         options.declared.iter().for_each(|&v| vertices.insert(v));
         let vertex_count = vertices.count();
         Self { outgoing, incoming, vertices, vertex_count, edge_count: edges.len() as u64 }
@@ -154,7 +154,7 @@ impl Csr {
             }
             false => outgoing.reversed(),
         });
-        let vertices = bitmap_where(bound, |v| view.is_vertex(old(v)));
+        let vertices = Bitmap::from_fn(bound, |v| view.is_vertex(old(v)));
         let vertex_count = vertices.count();
         Self { outgoing, incoming, vertices, vertex_count, edge_count: view.edge_count() }
     }
@@ -318,18 +318,6 @@ fn vertex_bound(edges: &[Edge], declared: &[VertexId]) -> u32 {
         assert!(id <= MAX_VERTEX_ID, "vertex id {id} is above {MAX_VERTEX_ID}");
         id + 1
     })
-}
-
-/// The ids below `bound` for which `holds`.
-fn bitmap_where(bound: u32, holds: impl Fn(VertexId) -> bool + Sync + Send) -> Bitmap {
-    let mut bitmap = Bitmap::new(bound);
-    par::map_chunks_mut(bitmap.words_mut(), VERTEX_GRAIN / 64, |first, words| {
-        for (i, word) in (first as u32..).zip(words) {
-            let ids = i * 64..(i * 64).saturating_add(64).min(bound);
-            *word = ids.fold(0, |word, v| word | u64::from(holds(v)) << (v % 64));
-        }
-    });
-    bitmap
 }
 
 #[cfg(test)]
