@@ -229,7 +229,7 @@ fn put(path: &Path, bytes: &[u8]) {
 fn stride() -> usize {
     match std::env::var("EVEREDGE_DAMAGE_STRIDE") {
         Ok(text) => text.parse().expect("EVEREDGE_DAMAGE_STRIDE is a number"),
-        Err(_) => 19,
+        Err(_) => 37,
     }
 }
 

@@ -145,7 +145,7 @@ fn a_power_loss_after_a_kill() {
         let all = pma_shapes(kind, false).into_iter();
         let ablated = ablated_shapes(kind, false).into_iter().step_by(4);
         let direct = direct_shapes(kind, false).into_iter().step_by(2);
-        let images = kill_all(all.chain(ablated).chain(direct).collect(), None, 20);
+        let images = kill_all(all.chain(ablated).chain(direct).collect(), None, 80);
         let images = images.unwrap_or_else(|failure| panic!("{failure}"));
         println!("pma killed {kind}: images={images} violations=0");
     }

@@ -64,7 +64,7 @@ fn crash_twice(kind: MediumKind, plant: Option<Plant>, starts_max: usize) -> Che
 #[test]
 fn a_second_crash_after_a_power_loss() {
     for kind in [PMEM, MediumKind::File] {
-        let images = crash_twice(kind, None, 4).unwrap_or_else(|failure| panic!("{failure}"));
+        let images = crash_twice(kind, None, 8).unwrap_or_else(|failure| panic!("{failure}"));
         println!("adjacency twice {kind}: images={images} violations=0");
     }
 }
