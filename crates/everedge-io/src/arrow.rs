@@ -33,6 +33,8 @@ use crate::{Chunk, Error, Format, Guess, InputChoices, Place, ReadOptions, ReadS
 pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
 /// How a message of a stream starts.
 pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
+/// No message of a schema with two columns is shorter.
+const SCHEMA_BYTES_MIN: u32 = 64;
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 1 << 18;
 /// Bytes that are read before a pause counts: a file's mark and the zeros after it.
@@ -232,6 +234,15 @@ impl<R: Read> Batches<R> {
             let words = self.piece[FILE_MAGIC.len()..].chunks_exact(FILE_MAGIC.len());
             let padding = words.take_while(|word| word.iter().all(|byte| *byte == 0)).count();
             self.piece.advance((1 + padding) * FILE_MAGIC.len());
+            // Where a message's length should be, there is then where its first table lies.
+            let word = self.piece.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+            if word.is_some_and(|word| word < SCHEMA_BYTES_MIN) {
+                return Err(Error::Syntax {
+                    place: Place::Whole,
+                    what: "the schema of this Arrow file stands at its end only".to_owned(),
+                    hint: Some("write it as a stream, in Polars with `write_ipc_stream`"),
+                });
+            }
         }
         if !self.lengths.look(&self.piece) {
             let what = "a compressed buffer says that it is longer than it can be";

@@ -461,6 +461,7 @@ fn read_lock(lock: &OwnedFd) -> String {
 /// Returns the process that left its id, if it still runs; readers leave none.
 fn holder(lock: &OwnedFd) -> String {
     match read_lock(lock).parse::<u32>().ok() {
+        Some(pid) if pid == std::process::id() => "this process".into(),
         Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!("process {pid}"),
         _ => "another process".into(),
     }

@@ -75,7 +75,7 @@ pub enum Error {
     },
 
     /// Another handle holds the graph's lock.
-    #[error("graph is in use by {holder}: `{}`; close it there first", path.display())]
+    #[error("graph is in use by {holder}: `{}`; close it first", path.display())]
     InUse {
         /// The graph's directory.
         path: PathBuf,

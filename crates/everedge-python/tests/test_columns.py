@@ -74,6 +74,7 @@ def test_strings_of_every_kind_are_taken(column: Any) -> None:
         ([0, 1 << 64], "src, row 1: 18446744073709551616: ids are from 0"),
         (np.zeros((2, 2), int), "not an array of shape"),
         ([0], "1 sources and 2 destinations"),
+        (np.ma.array([0, 7], mask=[False, True]), "src, row 1: a missing value"),
     ],
 )
 def test_wrong_ids_are_refused_and_nothing_changes(column: Any, message: str) -> None:
@@ -82,6 +83,18 @@ def test_wrong_ids_are_refused_and_nothing_changes(column: Any, message: str) ->
     with pytest.raises(InvalidInputError, match=message):
         graph.add_edges(column, [1, 2])
     assert graph.snapshot().num_edges == 1
+
+
+def test_lists_of_64_bit_ids_are_ids() -> None:
+    graph = fresh()
+    graph.add_edges([(1 << 63) + 1, 5], ((1 << 64) - 1, 2))
+    assert sorted(graph.snapshot().vertices.tolist()) == [2, 5, (1 << 63) + 1, (1 << 64) - 1]
+
+
+def test_masked_weights_are_refused() -> None:
+    graph = fresh(weighted=True)
+    with pytest.raises(InvalidInputError, match="weight, row 0: a missing value"):
+        graph.add_edges([0, 1], [1, 2], np.ma.array([1.0, 2.0], mask=[True, False]))
 
 
 def test_ids_of_another_kind_are_refused() -> None:

@@ -95,7 +95,7 @@ def test_what_is_not_a_graph_is_refused(tmp_path: Path) -> None:
 def test_one_writer_or_many_readers(path: Path) -> None:
     with everedge.Graph(path) as graph:
         graph.add_edges([0], [1])
-        with pytest.raises(everedge.InUseError, match="in use by process"):
+        with pytest.raises(everedge.InUseError, match="in use by this process"):
             everedge.Graph(path)
     first, second = everedge.Graph(path, read_only=True), everedge.Graph(path, read_only=True)
     assert first.snapshot().num_edges == second.snapshot().num_edges == 1

@@ -246,7 +246,8 @@ parameters! {
     delta: f64 = "X";
     /// Which core to return instead of coreness.
     k: u32 = "K";
-    /// How many vertices to draw as sources; for bc all unless given, for radii 64.
+    /// How many vertices to draw as sources; for bc all unless given, and some may be drawn more than
+    /// once; for radii 64.
     samples: u32 = "N";
     /// Which vertices are drawn: the same seed draws the same ones.
     seed: u64 = "S";
@@ -262,6 +263,9 @@ impl Parameters {
     pub(crate) fn check(&self, kernel: Kernel) -> Result<()> {
         if self.samples == Some(0) {
             return Err(Error::invalid("samples=0: it must be 1 or more"));
+        }
+        if kernel == Kernel::PageRank && self.tolerance == Some(0.0) && self.iterations.is_none() {
+            return Err(Error::invalid("tolerance=0: it must be above 0, or iterations be given"));
         }
         match self.given().find(|name| !kernel.parameters().contains(name)) {
             None => Ok(()),

@@ -333,4 +333,6 @@ fn what_cannot_be_is_refused_in_short() {
     assert!(said.contains("layout \"adjacency\", not \"pma\"") && said.len() < 250, "{said}");
     let output = home.run(&["run", "bc", "graph", "--samples", "0"]);
     assert!(text_of(&output.stderr).contains("samples=0: it must be 1 or more"));
+    let output = home.run(&["run", "pagerank", "graph", "--tolerance", "0"]);
+    assert!(text_of(&output.stderr).contains("tolerance=0: it must be above 0"));
 }

@@ -224,6 +224,18 @@ fn damaged_data_are_errors() {
     assert!(matches!(error, Error::Syntax { place: Place::Whole, .. }), "{error}");
 }
 
+#[test]
+fn a_file_whose_schema_has_no_message_is_refused_with_the_way_out() {
+    let columns = vec![("src", numbers(&[1, 2])), ("dst", numbers(&[2, 3]))];
+    let mut bytes = file(&[batch(columns)], None);
+    let start = bytes.windows(4).position(|word| word == [0xff; 4]).unwrap();
+    bytes.drain(start..start + 8);
+    let error = read(&bytes, &ReadOptions::new(Format::Arrow)).unwrap_err();
+    assert!(error.to_string().contains("at its end only"), "{error}");
+    let Error::Syntax { hint: Some(hint), .. } = error else { panic!("{error}") };
+    assert!(hint.contains("write_ipc_stream"), "{hint}");
+}
+
 /// Gives its pieces one by one and pauses after each.
 struct Pausing(Vec<Vec<u8>>, bool);
 

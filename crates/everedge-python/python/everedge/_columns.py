@@ -41,6 +41,9 @@ def names(column: Ids, what: str) -> Names:
     array = _array(column, what)
     if array.size == 0:
         return np.empty(0, np.uint32)
+    if array.dtype.kind == "f" and isinstance(column, list | tuple) and not _has_floats(column):
+        # NumPy has made floats of integers of 64 bits.
+        array = np.asarray(column, object)
     if array.dtype.kind in "OUT":
         return _from_objects(array.tolist(), what)
     if array.dtype.kind not in "iu":
@@ -156,6 +159,9 @@ def _array(column: Any, what: str) -> npt.NDArray[Any]:
         column = pyarrow.chunked_array(column)
     elif isinstance(column, Iterable) and not hasattr(column, "__array__"):
         column = [column] if isinstance(column, str) else list(column)
+    if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):
+        row = int(np.ma.getmaskarray(column).ravel().argmax())
+        raise InvalidInputError(f"{what}, row {row}: a missing value")
     array = np.asarray(column)
     if array.dtype.kind == "U" and isinstance(column, list):
         # NumPy has made strings of the numbers beside them.
@@ -163,6 +169,10 @@ def _array(column: Any, what: str) -> npt.NDArray[Any]:
     if array.ndim > 1:
         raise InvalidInputError(f"{what}: give one column, not an array of shape {array.shape}")
     return np.atleast_1d(array)
+
+
+def _has_floats(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, float | np.floating) for value in values)
 
 
 def _from_objects(values: list[Any], what: str) -> Names:

@@ -209,7 +209,7 @@ def bc(
 
     Of several shortest paths between two vertices each counts its part (Brandes). Paths begin at
     every vertex, or at `source`, or at `samples` vertices that `seed` draws among those with
-    out-edges. Weights are not used. Parallel edges are different paths; in NetworkX's multigraphs
+    out-edges, some more than once. Weights are not used. Parallel edges are different paths; in NetworkX's multigraphs
     they are one.
 
     `convention` says what a score is: `pairs` (default), how many pairs of other vertices, each
