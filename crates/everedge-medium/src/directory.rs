@@ -84,7 +84,12 @@ impl Directory {
         }
         let fd = open_directory(path)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
-        let lock = open_file(&fd, path, LOCK_NAME, flags)?;
+        let lock = open_file(&fd, path, LOCK_NAME, flags).map_err(|e| match e {
+            Error::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists => {
+                Error::InUse { path: path.to_owned(), holder: "another process".into() }
+            }
+            e => e,
+        })?;
         take_lock(&lock, path, Access::Write)?;
         refuse_other_lock(&fd, path, &lock)?;
         open_file(&fd, path, UNFINISHED, flags)?;
@@ -382,24 +387,34 @@ fn refuse_other_lock(directory: &OwnedFd, path: &Path, lock: &OwnedFd) -> Result
 /// that is not empty.
 fn clear(path: &Path) -> Result<()> {
     let fd = open_directory(path)?;
+    let not_empty = || {
+        Error::invalid(format!("`{}` exists and is not empty; name a new graph", path.display()))
+    };
+    let found = names(&fd, path)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    if !are_unfinished(&found) {
+        return Err(not_empty());
+    }
+    let lock = open_file(&fd, path, LOCK_NAME, OFlags::RDWR)?;
+    let is_left = take_lock(&lock, path, Access::Write)?;
+    refuse_other_lock(&fd, path, &lock)?;
+    // Meanwhile another process may have made its graph, or have cleared the directory.
     let names = names(&fd, path)?;
-    if names.is_empty() {
-        return Ok(());
+    if !are_unfinished(&names) {
+        write_lock(&lock, if is_left { LEFT } else { CLOSED });
+        return Err(not_empty());
     }
-    if are_unfinished(&names) {
-        let lock = open_file(&fd, path, LOCK_NAME, OFlags::RDWR)?;
-        take_lock(&lock, path, Access::Write)?;
-        // The mark goes last: a crash leaves what can be cleared again, or an empty directory.
-        let last = [LOCK_NAME, UNFINISHED];
-        let others = names.iter().map(String::as_str).filter(|name| !last.contains(name));
-        let is_there = |name: &&str| names.iter().any(|found| found == name);
-        for name in others.chain(last.into_iter().filter(is_there)) {
-            rustix::fs::unlinkat(&fd, name, AtFlags::empty())
-                .map_err(|e| Error::io(&path.join(name), "remove", e))?;
-        }
-        return Ok(());
+    // The mark goes last: a crash leaves what can be cleared again, or an empty directory.
+    let last = [LOCK_NAME, UNFINISHED];
+    let others = names.iter().map(String::as_str).filter(|name| !last.contains(name));
+    let is_there = |name: &&str| names.iter().any(|found| found == name);
+    for name in others.chain(last.into_iter().filter(is_there)) {
+        rustix::fs::unlinkat(&fd, name, AtFlags::empty())
+            .map_err(|e| Error::io(&path.join(name), "remove", e))?;
     }
-    Err(Error::invalid(format!("`{}` exists and is not empty; name a new graph", path.display())))
+    Ok(())
 }
 
 fn sync_parent(path: &Path) -> Result<()> {
