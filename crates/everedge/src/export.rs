@@ -122,7 +122,7 @@ impl View {
     /// Returns the names of all ids, if the ids have names.
     fn names(&self) -> Option<Vec<ExternalId>> {
         (self.id_kind() != crate::IdKind::Dense)
-            .then(|| (0..self.vertex_bound()).map(|v| self.name_of(v)).collect())
+            .then(|| (0..self.name_bound()).map(|v| self.name_of(v)).collect())
     }
 
     fn write_options(&self, format: Format) -> WriteOptions {
@@ -144,7 +144,7 @@ impl View {
 }
 
 fn id(names: &Option<Vec<ExternalId>>, v: u32) -> Id<'_> {
-    match names.as_deref().map(|names| &names[v as usize]) {
+    match names.as_deref().and_then(|names| names.get(v as usize)) {
         Some(ExternalId::Text(text)) => Id::Text(text),
         Some(ExternalId::Integer(id)) => Id::Number(*id),
         None => Id::Number(v.into()),

@@ -488,6 +488,13 @@ impl View {
         name_of(self.names.as_deref(), v)
     }
 
+    /// Returns a bound above all vertices and all that have a name: what is whole of a damaged graph may
+    /// lead to vertices that are not.
+    pub(crate) fn name_bound(&self) -> u32 {
+        let named = self.names.as_deref().map_or(0, Names::len);
+        named.max(self.any.vertex_bound())
+    }
+
     /// Returns the vertex with this name, if the view has it.
     pub fn find(&self, name: &str) -> Option<VertexId> {
         let v = find(self.names.as_deref(), name)?;

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use everedge_io::{Compress, Compression, compress};
+use everedge_medium::MANIFEST;
 use tempfile::TempPath;
 
 use crate::{Error, Result};
@@ -28,12 +29,17 @@ impl OutputFile {
     /// Starts a file that [`put_in_place`](Self::put_in_place) will call `path`.
     ///
     /// # Errors
-    /// `Io` if it cannot be made.
+    /// `Invalid` if it lies in the directory of a graph, whose files it could replace; `Io` if it cannot
+    /// be made.
     pub fn create(path: &Path) -> Result<Self> {
         let at = |error| Error::io(path, "create", error);
         let compression = compression_of(path).0;
         // A link goes on pointing to the file.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if is_in_graph(&path) {
+            let path = path.display();
+            return Err(Error::invalid(format!("`{path}` lies in a graph; name a file elsewhere")));
+        }
         let (file, aside) = match path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             true => (File::options().write(true).open(&path).map_err(at)?, None),
             false => {
@@ -80,6 +86,11 @@ fn file_beside(path: &Path) -> io::Result<(File, TempPath)> {
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory_of(path))?;
     Ok(aside.into_parts())
+}
+
+fn is_in_graph(path: &Path) -> bool {
+    let directory = directory_of(path);
+    [MANIFEST, "lock"].iter().all(|name| directory.join(name).exists())
 }
 
 fn directory_of(path: &Path) -> &Path {

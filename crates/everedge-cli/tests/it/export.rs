@@ -49,6 +49,25 @@ fn an_exported_graph_comes_back() {
     }
 }
 
+/// Files of a graph are not written over, nor is anything put beside them.
+#[test]
+fn an_export_into_a_graph_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("edges.txt");
+    std::fs::write(&file, "1 2\n").unwrap();
+    let graph = home.path().join("graph");
+    everedge(&["ingest".as_ref(), &graph, &file]).assert().success();
+    for name in ["log", "manifest.toml", "edges.txt"] {
+        let mut export = std::process::Command::new(env!("CARGO_BIN_EXE_everedge"));
+        export.arg("export").arg(&graph).arg(graph.join(name)).args(["--format", "edge-list"]);
+        let output = export.output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {error}");
+        assert!(error.contains("lies in a graph"), "{name}: {error}");
+    }
+    everedge(&["verify".as_ref(), &graph]).assert().success();
+}
+
 /// A full device takes no byte of a binary file, whose few bytes are held back until the end.
 #[test]
 fn an_export_to_a_full_device_fails() {
