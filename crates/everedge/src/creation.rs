@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use everedge_io::{Format, Guess, IdChoice};
 use everedge_live::IdKind;
-use everedge_medium::{MediumKind, Volume};
+use everedge_medium::{MANIFEST, MediumKind, Volume};
 
 use crate::files::{Sources, expand};
 use crate::guessed::Guessed;
@@ -184,11 +184,11 @@ fn is_there(path: &Path) -> Result<bool> {
     if !path.exists() || is_empty() || Volume::is_unfinished(path) {
         return Ok(false);
     }
-    if Graph::is_unborn(path) {
+    if Graph::has_lost_manifest(path) {
         let path = path.display();
         return Err(Error::invalid(format!(
-            "the creation of the graph `{path}` was interrupted before it held anything; \
-             remove the directory and try again"
+            "`{path}` holds a graph without its `{MANIFEST}`; put that back from a copy: nothing \
+             else says what the other files are"
         )));
     }
     Ok(true)

@@ -158,8 +158,9 @@ impl Graph {
         Ok(volume.remove_all(AnyLive::files(layout))?)
     }
 
-    /// Returns whether a directory holds what a creation leaves that was interrupted.
-    pub(crate) fn is_unborn(path: &Path) -> bool {
+    /// Returns whether a directory holds the files of a graph but no manifest; what a creation leaves
+    /// that was interrupted has a mark, and is not asked for.
+    pub(crate) fn has_lost_manifest(path: &Path) -> bool {
         let is_ours = |name: &str| name == "lock" || AnyLive::is_file(name);
         let mut names = Vec::new();
         for entry in path.read_dir().into_iter().flatten().flatten() {

@@ -68,6 +68,21 @@ fn an_export_into_a_graph_is_refused() {
     everedge(&["verify".as_ref(), &graph]).assert().success();
 }
 
+/// Who has lost the manifest is not told to remove the rest.
+#[test]
+fn a_graph_without_its_manifest_is_not_taken_for_an_unfinished_one() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("edges.txt");
+    std::fs::write(&file, "1 2\n").unwrap();
+    let graph = home.path().join("graph");
+    everedge(&["ingest".as_ref(), &graph, &file]).assert().success();
+    std::fs::remove_file(graph.join("manifest.toml")).unwrap();
+    let outcome = everedge(&["ingest".as_ref(), &graph, &file]).assert().failure();
+    let error = String::from_utf8_lossy(&outcome.get_output().stderr).into_owned();
+    assert!(error.contains("without its `manifest.toml`"), "{error}");
+    assert!(graph.join("log").exists());
+}
+
 /// A full device takes no byte of a binary file, whose few bytes are held back until the end.
 #[test]
 fn an_export_to_a_full_device_fails() {

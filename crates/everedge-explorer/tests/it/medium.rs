@@ -158,7 +158,7 @@ fn a_second_handle_is_refused_with_the_holder() {
         for access in [Access::Read, Access::Write] {
             let refused = Volume::open(&path, options, access).err().expect("in use").to_string();
             let holder = "graph is in use by this process";
-            assert!(refused.starts_with(&holder), "{refused}");
+            assert!(refused.starts_with(holder), "{refused}");
         }
         drop(region);
         let reader = Volume::open(&path, options, Access::Read).expect("opens");
