@@ -29,7 +29,7 @@ impl OutputFile {
     /// Starts a file that [`put_in_place`](Self::put_in_place) will call `path`.
     ///
     /// # Errors
-    /// `Invalid` if it lies in the directory of a graph, whose files it could replace; `Io` if it cannot
+    /// `InvalidInput` if it lies in the directory of a graph, whose files it could replace; `Io` if it cannot
     /// be made.
     pub fn create(path: &Path) -> Result<Self> {
         let at = |error| Error::io(path, "create", error);

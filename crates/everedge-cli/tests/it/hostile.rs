@@ -128,18 +128,6 @@ fn a_directory_of_another_program_is_no_graph() {
 }
 
 #[test]
-fn an_interrupted_creation_says_what_to_do() {
-    let home = Home::new();
-    let unborn = home.directory.path().join("unborn");
-    std::fs::create_dir(&unborn).unwrap();
-    std::fs::write(unborn.join("lock"), b"").unwrap();
-    std::fs::write(unborn.join("log"), b"").unwrap();
-    let file = home.file("edges.txt", b"1 2\n");
-    let mut ingest = everedge();
-    assert_one_line(ingest.arg("ingest").arg(&unborn).arg(file), &["unborn", "interrupted"]);
-}
-
-#[test]
 fn a_second_process_is_told_who_holds_the_graph() {
     let home = Home::new();
     let holder = everedge::Graph::open(&home.graph(), false).unwrap();
