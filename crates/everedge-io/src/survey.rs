@@ -1,7 +1,6 @@
 //! What the first records of a text table say: whether they start with a header, what its columns
 //! are, and what its ids look like.
 
-use std::collections::HashSet;
 use std::ops::Deref;
 
 use everedge_core::MAX_VERTEX_ID;
@@ -259,7 +258,8 @@ fn is_text(field: &str) -> bool {
 /// What the ids seen so far look like.
 #[derive(Default)]
 pub(crate) struct Sample {
-    ids_seen: HashSet<u64>,
+    /// As they came: few tables ask how many distinct ones there are.
+    ids_seen: Vec<u64>,
     id_max: u64,
     has_text: bool,
     /// A number that only text keeps as it is written: below 0, too large, or not whole.
@@ -283,7 +283,7 @@ impl Sample {
     }
 
     pub(crate) fn add_number(&mut self, id: u64) {
-        self.ids_seen.insert(id);
+        self.ids_seen.push(id);
         self.id_max = self.id_max.max(id);
     }
 
@@ -292,8 +292,16 @@ impl Sample {
         self.has_text = true;
     }
 
+    fn count_distinct(&self) -> u64 {
+        let mut ids = self.ids_seen.clone();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.len() as u64
+    }
+
     pub(crate) fn ids(&self, choice: IdChoice) -> IdKind {
-        let is_sparse = !is_dense(self.id_max, self.ids_seen.len() as u64);
+        let is_sparse =
+            !is_dense(self.id_max, 0) && !is_dense(self.id_max, self.count_distinct());
         match choice {
             IdChoice::Dense => IdKind::Dense,
             IdChoice::Integer => IdKind::Sparse,
