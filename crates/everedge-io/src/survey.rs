@@ -300,8 +300,7 @@ impl Sample {
     }
 
     pub(crate) fn ids(&self, choice: IdChoice) -> IdKind {
-        let is_sparse =
-            !is_dense(self.id_max, 0) && !is_dense(self.id_max, self.count_distinct());
+        let is_sparse = !is_dense(self.id_max, 0) && !is_dense(self.id_max, self.count_distinct());
         match choice {
             IdChoice::Dense => IdKind::Dense,
             IdChoice::Integer => IdKind::Sparse,
