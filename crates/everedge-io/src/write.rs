@@ -56,7 +56,7 @@ pub struct WriteOptions {
 /// };
 /// let mut writer = EdgeWriter::new(Vec::new(), options)?;
 /// writer.write(Id::Number(3), Id::Number(7), 0.5)?;
-/// assert_eq!(writer.finish()?, b"3 7 0.5\n");
+/// assert_eq!(writer.finish()?, b"# src dst weight\n3 7 0.5\n");
 /// # Ok::<(), everedge_io::Error>(())
 /// ```
 pub struct EdgeWriter<W: Write + Send> {
@@ -170,7 +170,8 @@ fn write_header(out: &mut impl Write, options: &WriteOptions) -> Result<()> {
             let delimiter = char::from(delimiter(options.format)).to_string();
             writeln!(out, "{}", names.join(&delimiter))?;
         }
-        Format::EdgeList if options.ids == IdKind::Text => {
+        // Without it a third column is no weight, and what looks like a number no text.
+        Format::EdgeList if options.weighted || options.ids == IdKind::Text => {
             writeln!(out, "{}", edge_list::naming_comment(options.weighted))?;
         }
         Format::MatrixMarket => {
