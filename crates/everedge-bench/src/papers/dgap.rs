@@ -16,7 +16,7 @@ use crate::harness::{Configuration, Plan, Work};
 /// Bytes of the log for an edge that is safe by itself, and of all of it at most. It is made whole
 /// with the graph: its page faults are none of an insertion's.
 const EDGE_LOG_BYTES: u64 = 64;
-const LOG_BYTES_MAX: u64 = 256 << 20;
+const LOG_BYTES_MAX: u64 = 1 << 30;
 /// Bytes set aside for an edge in the arrays.
 const EDGE_BYTES: u64 = 10;
 /// Updates of a round where edge logs and rebalances are measured.
