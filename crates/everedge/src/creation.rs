@@ -209,8 +209,11 @@ fn suggested(
         options.directed &= !is_undirected;
     }
     if !choices.weighted_fixed {
-        let all_declare = of_edges().all(|guess| guess.weighted == Some(true));
-        options.weighted |= all_declare && of_edges().next().is_some();
+        // An empty file says nothing.
+        let is_empty = |guess: &Guess| guess.format.has_columns() && guess.columns.is_empty();
+        let mut declared = of_edges().filter(|guess| !is_empty(guess)).peekable();
+        options.weighted |=
+            declared.peek().is_some() && declared.all(|guess| guess.weighted == Some(true));
         options.weighted |= ingest.input.weight.is_some();
     }
     options.ids = match guesses.iter().map(|guess| breadth(guess.ids)).max() {

@@ -88,7 +88,7 @@ fn vertices_of_edges(path: &Path) -> Option<PathBuf> {
     (is_edges && beside.is_file()).then_some(beside)
 }
 
-/// A file of a directory that is not taken in.
+/// A file of a directory that is not taken in, or one of several that has no edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedFile {
     /// The file, which serializes as text: what is not UTF-8 in its name becomes U+FFFD.
@@ -96,6 +96,11 @@ pub struct SkippedFile {
     pub file: PathBuf,
     /// Why it is not taken in.
     pub why: &'static str,
+}
+
+impl SkippedFile {
+    /// Why one of several files is not taken in that has no edges.
+    pub const NO_EDGES: &'static str = "there are no edges in it";
 }
 
 /// Returns the files that `paths` name, in their order: a directory stands for the files in and below

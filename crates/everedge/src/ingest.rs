@@ -122,7 +122,7 @@ pub struct IngestReport {
     pub medium: Option<MediumReport>,
     /// Rows that were left out because they hold a null.
     pub rows_skipped: u64,
-    /// Files of directories that were not taken in, and why.
+    /// Files of directories that were not taken in, and those of several without edges, and why.
     pub skipped_files: Vec<SkippedFile>,
     /// What was not said about the files and a new graph, and how it was decided.
     pub guessed: Guessed,
@@ -143,7 +143,7 @@ pub struct MediumReport {
 
 impl Graph {
     /// Takes files in, one after the other: a directory or an archive stands for its files, a pattern
-    /// for what it matches, `-` for standard input. A Graphalytics file of edges brings the file of
+    /// for what it matches, `-` for standard input. Of several files, some may have no edges. A Graphalytics file of edges brings the file of
     /// vertices beside it along, and may name no others. `progress` is called after each batch and ends the ingest
     /// when it returns false.
     ///
@@ -165,7 +165,7 @@ impl Graph {
         options: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
-        let before = self.changes()?;
+        let (before, source_count) = (self.changes()?, sources.files.len());
         let start = Instant::now();
         let not_taken = sources.not_taken.clone();
         let vertices_beside = sources.brought.clone();
@@ -176,10 +176,22 @@ impl Graph {
             edges_acknowledged: 0,
             deletes_ignored: 0,
             rows_skipped: 0,
+            empty_count: 0,
             guessed: Guessed { not_taken, vertices_beside, ..Guessed::default() },
         };
+        let mut skipped_files = sources.skipped.clone();
         for (number, source) in sources.files.iter().enumerate() {
-            self.ingest_file(number, source, options, &mut taken).map_err(|error| {
+            let outcome = match self.ingest_file(number, source, options, &mut taken) {
+                // Whoever writes a table in parts leaves some of them empty.
+                Err(error) if error.is_of_no_edges() && taken.empty_count + 1 < source_count => {
+                    taken.empty_count += 1;
+                    let (file, why) = (source.path.clone(), SkippedFile::NO_EDGES);
+                    skipped_files.push(SkippedFile { file, why });
+                    continue;
+                }
+                outcome => outcome,
+            };
+            outcome.map_err(|error| {
                 let has_data = self.stats().is_ok_and(|stats| stats.vertices > 0);
                 let error = if has_data { error.for_fixed_ids() } else { error };
                 match taken.edges_acknowledged {
@@ -192,7 +204,6 @@ impl Graph {
         let Taken { edges_read, deletes_ignored, rows_skipped, guessed, .. } = taken;
         let report = self.report(before, edges_read, seconds)?;
         let deletes_ignored = report.deletes_ignored + deletes_ignored;
-        let skipped_files = sources.skipped.clone();
         Ok(IngestReport { deletes_ignored, rows_skipped, skipped_files, guessed, ..report })
     }
 
@@ -324,6 +335,8 @@ struct Taken<'a> {
     /// Deletions that were left out, since no edge can have such ends.
     deletes_ignored: u64,
     rows_skipped: u64,
+    /// Files without edges.
+    empty_count: usize,
     guessed: Guessed,
 }
 

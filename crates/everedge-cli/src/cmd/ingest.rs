@@ -191,12 +191,16 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says which files of directories were not taken in, and why; nothing if all were.
+/// Says which files were not taken in, and why; nothing if all were.
 fn skipped_in_words(report: &IngestReport) -> Option<String> {
     let say = |skipped: &SkippedFile| format!("`{}` ({})", skipped.file.display(), skipped.why);
     let files: Vec<String> = report.skipped_files.iter().map(say).collect();
-    (!files.is_empty())
-        .then(|| format!("skipped: {}; name a file itself to take it in", first_of(&files)))
+    let is_of_kind = |skipped: &SkippedFile| skipped.why != SkippedFile::NO_EDGES;
+    let advice = match report.skipped_files.iter().any(is_of_kind) {
+        true => "; name a file itself to take it in",
+        false => "",
+    };
+    (!files.is_empty()).then(|| format!("skipped: {}{advice}", first_of(&files)))
 }
 
 /// Lets Ctrl-C end the ingest between two batches; the second one ends the process.

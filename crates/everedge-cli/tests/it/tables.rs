@@ -125,6 +125,29 @@ fn a_directory_says_what_it_skips() {
     assert_eq!(edges_of(&home.graph()), ["1 2", "3 4", "5 6"]);
 }
 
+/// Whoever writes a table in parts leaves some of them empty.
+#[test]
+fn parts_without_edges_are_skipped_unless_all_are() {
+    let parts =
+        [("0.csv", "src,dst,weight\n"), ("1.csv", "src,dst,weight\n1,2,5\n"), ("2.csv", "")];
+    let home = Home::new();
+    std::fs::create_dir_all(home.at("parts")).unwrap();
+    for (name, text) in parts {
+        home.file(&format!("parts/part-{name}"), text);
+    }
+    let output = home.ingest(&home.at("parts"), &["--json"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("part-0.csv") && said.contains("no edges in it"), "{said}");
+    assert!(!said.contains("name a file itself"), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["skipped_files"].as_array().unwrap().len(), 2);
+    assert_eq!(edges_of(&home.graph()), ["1 2 5"]);
+    std::fs::remove_file(home.at("parts/part-1.csv")).unwrap();
+    let output = home.ingest(&home.at("parts"), &[]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("no edges in it"), "{said}");
+}
+
 /// A deletion takes the newest edge of a pair.
 #[test]
 fn weights_of_deletions_are_said_not_to_count() {
