@@ -107,6 +107,10 @@ impl AnyLive {
         Ok(with_live!(self, graph => graph.sync())?)
     }
 
+    pub(crate) fn put_in_order(&self) {
+        with_live!(self, graph => graph.put_in_order());
+    }
+
     pub(crate) fn close(self) -> Result<()> {
         Ok(with_live!(self, graph => graph.close())?)
     }

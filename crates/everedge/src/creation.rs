@@ -58,7 +58,8 @@ impl Graph {
         }
     }
 
-    /// Opens or creates a graph, takes files in and closes it. A new graph that the files leave
+    /// Opens or creates a graph, takes files in, puts its lists in order as a pause of the writers does,
+    /// and closes it: whoever opens it to read comes before the first pause. A new graph that the files leave
     /// empty, for an error or because they hold nothing, is removed again.
     ///
     /// # Errors
@@ -76,7 +77,8 @@ impl Graph {
             let graph = Self::open(path, choices.meter)?;
             let outcome = graph
                 .check_chosen(chosen, ingest.input.ids)
-                .and_then(|()| graph.ingest_sources(&sources, ingest, progress));
+                .and_then(|()| graph.ingest_sources(&sources, ingest, progress))
+                .inspect(|_| graph.put_in_order());
             return graph.close_with(outcome);
         }
         let had_directory = path.exists();
@@ -84,6 +86,7 @@ impl Graph {
         let (graph, guessed) = Self::create_for(path, &options, *choices, &sources, ingest)?;
         let is_integer = graph.options().ids == IdKind::Integer;
         let outcome = graph.ingest_sources(&sources, ingest, progress);
+        let outcome = outcome.inspect(|_| graph.put_in_order());
         let is_empty = graph.is_empty();
         let ended = graph.close_new(path, had_directory);
         let outcome = outcome.and_then(|report| ended.map(|()| report));

@@ -289,6 +289,11 @@ impl Graph {
         self.live.sync()
     }
 
+    /// Puts lists that were changed in order, as a pause of the writers does by itself.
+    pub(crate) fn put_in_order(&self) {
+        self.live.put_in_order();
+    }
+
     /// Closes the graph: empties the log and gives unused space back.
     ///
     /// # Errors

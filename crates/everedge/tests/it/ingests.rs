@@ -134,6 +134,21 @@ fn what_a_failed_call_has_read_of_a_pipe_is_not_lost() {
     assert_eq!(graph.options().ids, IdKind::Text);
 }
 
+/// Whoever opens the graph to read comes before the first pause of a writer.
+#[test]
+fn lists_are_in_order_when_files_are_taken_in() {
+    let home = tempfile::tempdir().unwrap();
+    let edge = |i: u64| format!("{} {}\n", i * 7919 % 1009, i * 104_729 % 997);
+    let edges = file(&home, "edges.txt", (0..100_000).map(edge).collect::<String>());
+    let path = home.path().join("graph");
+    let target = Target { path: &path, chosen: &Chosen::default(), choices: Choices::default() };
+    let ingest = IngestOptions { batch: 5000, ..IngestOptions::default() };
+    Graph::ingest_into(&target, &[edges], &ingest, &mut |_| true).unwrap();
+    let graph = Graph::open(&path, false).unwrap();
+    assert_eq!(graph.compact().unwrap().runs, 0);
+    graph.close().unwrap();
+}
+
 /// Pairs of integers may start as a compressed file does.
 #[test]
 fn a_file_of_pairs_is_never_compressed() {
