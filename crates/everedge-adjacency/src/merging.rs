@@ -158,7 +158,7 @@ mod tests {
         insert(&graph, (0..40_000).map(|e| (e % 4000, e % 3999)));
         let is_due = || graph.live.core.settled().unwrap().shards[0].is_out_of_order();
         assert!(is_due());
-        graph.put_in_order();
+        graph.put_in_order(|| false);
         assert!(!is_due() && graph.live.core.archive().shards[0].run_units > 0);
         let mut batches = 0;
         while !is_due() {
@@ -168,7 +168,7 @@ mod tests {
         // Two words each of 40,000 and what came, and of at most 8,000 rows, in eight parts.
         let written = 4 * 2 * 40_000 + ROW_BYTES as u32 * 8000;
         assert!(8 * 4 * 2 * 100 * batches >= written, "{batches} batches");
-        graph.put_in_order();
+        graph.put_in_order(|| false);
         assert!(!is_due());
     }
 

@@ -22,6 +22,7 @@ use super::build::Fill;
 use super::extent::{Extent, LogEntry};
 use super::header::{self, Place, mix};
 use super::mechanisms::{Counters, Why};
+use super::plain_lists::PlainLists;
 use super::rebalance::{self, newest};
 use super::restore::Bound;
 use super::shape::{DIRECT_WORDS, Shape};
@@ -148,46 +149,6 @@ pub(super) struct ListRef<'a> {
     pub is_worn: bool,
 }
 
-/// Lists that are their words only: what a loop over many of them finds in registers.
-#[derive(Clone, Copy)]
-pub(super) struct PlainLists<'a> {
-    rows: &'a [Place],
-    words: &'a [AtomicU32],
-}
-
-impl<'a> PlainLists<'a> {
-    #[inline]
-    pub(super) fn list(self, local: usize) -> &'a [AtomicU32] {
-        self.at(self.rows[local])
-    }
-
-    /// Returns all from `local` on.
-    #[inline]
-    pub(super) fn from(self, local: usize) -> impl Iterator<Item = &'a [AtomicU32]> {
-        self.rows[local..].iter().map(move |row| self.at(*row))
-    }
-
-    #[inline]
-    fn at(self, row: Place) -> &'a [AtomicU32] {
-        &self.words[row.start as usize..][..row.len as usize]
-    }
-
-    /// Starts loading a list into the cache.
-    #[inline]
-    pub(super) fn prefetch(self, local: usize) {
-        prefetch(&self.words[self.rows[local].start as usize..]);
-    }
-
-    /// Returns how many words lie from the first of so many lists to the last.
-    #[inline]
-    pub(super) fn words_between(self, local: usize, count: usize) -> usize {
-        let rows = &self.rows[local..local + count];
-        let words =
-            |(first, last): (&Place, &Place)| (last.start + last.len).saturating_sub(first.start);
-        rows.first().zip(rows.last()).map_or(0, words) as usize
-    }
-}
-
 impl Array {
     /// Returns the extent that the medium has of it.
     pub(super) fn durable_extent(&self) -> Option<&Arc<Extent>> {
@@ -263,7 +224,7 @@ impl Array {
     /// Returns its lists, of which the caller reads those only that are [plain](Self::is_plain).
     #[inline]
     pub(super) fn plain_lists(&self) -> PlainLists<'_> {
-        PlainLists { rows: &self.rows, words: &self.lists }
+        PlainLists::new(&self.rows, &self.lists)
     }
 
     #[inline(always)]

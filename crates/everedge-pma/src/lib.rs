@@ -39,6 +39,7 @@ mod joining;
 mod layout;
 mod mechanisms;
 mod options;
+mod plain_lists;
 mod rebalance;
 mod recovery;
 mod restore;

@@ -107,8 +107,8 @@ impl AnyLive {
         Ok(with_live!(self, graph => graph.sync())?)
     }
 
-    pub(crate) fn put_in_order(&self) {
-        with_live!(self, graph => graph.put_in_order());
+    pub(crate) fn put_in_order(&self, is_ended: impl Fn() -> bool) {
+        with_live!(self, graph => graph.put_in_order(is_ended));
     }
 
     pub(crate) fn close(self) -> Result<()> {

@@ -78,7 +78,7 @@ impl Graph {
             let outcome = graph
                 .check_chosen(chosen, ingest.input.ids)
                 .and_then(|()| graph.ingest_sources(&sources, ingest, progress))
-                .inspect(|_| graph.put_in_order());
+                .inspect(|_| graph.put_in_order(|| ingest.check_stop().is_err()));
             return graph.close_with(outcome);
         }
         let had_directory = path.exists();
@@ -86,7 +86,7 @@ impl Graph {
         let (graph, guessed) = Self::create_for(path, &options, *choices, &sources, ingest)?;
         let is_integer = graph.options().ids == IdKind::Integer;
         let outcome = graph.ingest_sources(&sources, ingest, progress);
-        let outcome = outcome.inspect(|_| graph.put_in_order());
+        let outcome = outcome.inspect(|_| graph.put_in_order(|| ingest.check_stop().is_err()));
         let is_empty = graph.is_empty();
         let ended = graph.close_new(path, had_directory);
         let outcome = outcome.and_then(|report| ended.map(|()| report));

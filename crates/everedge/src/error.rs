@@ -105,11 +105,6 @@ impl Error {
         Self::Io { path: path.to_owned(), operation, source }
     }
 
-    /// Whether a file has no edges.
-    pub(crate) fn is_of_no_edges(&self) -> bool {
-        matches!(self, Self::File { source: everedge_io::Error::NoEdges, .. })
-    }
-
     pub(crate) fn file(path: &Path, source: everedge_io::Error) -> Self {
         match source {
             everedge_io::Error::Io(source) => Self::io(path, "read", source),

@@ -289,9 +289,9 @@ impl Graph {
         self.live.sync()
     }
 
-    /// Puts lists that were changed in order, as a pause of the writers does by itself.
-    pub(crate) fn put_in_order(&self) {
-        self.live.put_in_order();
+    /// Puts lists that were changed in order, as a pause of the writers does by itself, until `is_ended`.
+    pub(crate) fn put_in_order(&self, is_ended: impl Fn() -> bool) {
+        self.live.put_in_order(is_ended);
     }
 
     /// Closes the graph: empties the log and gives unused space back.

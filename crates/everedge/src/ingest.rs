@@ -165,7 +165,7 @@ impl Graph {
         options: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
-        let (before, source_count) = (self.changes()?, sources.files.len());
+        let before = self.changes()?;
         let start = Instant::now();
         let not_taken = sources.not_taken.clone();
         let vertices_beside = sources.brought.clone();
@@ -176,17 +176,17 @@ impl Graph {
             edges_acknowledged: 0,
             deletes_ignored: 0,
             rows_skipped: 0,
-            empty_count: 0,
             guessed: Guessed { not_taken, vertices_beside, ..Guessed::default() },
         };
-        let mut skipped_files = sources.skipped.clone();
+        let (mut skipped_files, mut empty_count) = (sources.skipped.clone(), 0);
         for (number, source) in sources.files.iter().enumerate() {
             let outcome = match self.ingest_file(number, source, options, &mut taken) {
-                // Whoever writes a table in parts leaves some of them empty.
-                Err(error) if error.is_of_no_edges() && taken.empty_count + 1 < source_count => {
-                    taken.empty_count += 1;
-                    let (file, why) = (source.path.clone(), SkippedFile::NO_EDGES);
-                    skipped_files.push(SkippedFile { file, why });
+                // Whoever writes a table in parts leaves some of them empty, but not all.
+                Err(Error::File { path: file, source: everedge_io::Error::NoEdges })
+                    if empty_count + 1 < sources.files.len() =>
+                {
+                    empty_count += 1;
+                    skipped_files.push(SkippedFile { file, why: SkippedFile::NO_EDGES });
                     continue;
                 }
                 outcome => outcome,
@@ -335,8 +335,6 @@ struct Taken<'a> {
     /// Deletions that were left out, since no edge can have such ends.
     deletes_ignored: u64,
     rows_skipped: u64,
-    /// Files without edges.
-    empty_count: usize,
     guessed: Guessed,
 }
 

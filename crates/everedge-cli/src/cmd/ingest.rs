@@ -195,8 +195,8 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
 fn skipped_in_words(report: &IngestReport) -> Option<String> {
     let say = |skipped: &SkippedFile| format!("`{}` ({})", skipped.file.display(), skipped.why);
     let files: Vec<String> = report.skipped_files.iter().map(say).collect();
-    let is_of_kind = |skipped: &SkippedFile| skipped.why != SkippedFile::NO_EDGES;
-    let advice = match report.skipped_files.iter().any(is_of_kind) {
+    let has_edges = |skipped: &SkippedFile| skipped.why != SkippedFile::NO_EDGES;
+    let advice = match report.skipped_files.iter().any(has_edges) {
         true => "; name a file itself to take it in",
         false => "",
     };

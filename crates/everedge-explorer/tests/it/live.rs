@@ -147,8 +147,8 @@ impl LiveGraph {
     /// Puts lists in order, as a pause of the writers does.
     pub(crate) fn put_in_order(&self) {
         match self {
-            Self::Adjacency(graph) => graph.put_in_order(),
-            Self::Pma(graph) => graph.put_in_order(),
+            Self::Adjacency(graph) => graph.put_in_order(|| false),
+            Self::Pma(graph) => graph.put_in_order(|| false),
         }
     }
 

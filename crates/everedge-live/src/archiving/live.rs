@@ -175,10 +175,10 @@ impl<L: Layout> Live<L> {
         Ok((snapshot, damage.into_iter().map(problem).collect()))
     }
 
-    /// Puts all lists in order, as a pause of the writers does.
-    pub fn put_in_order(&self) {
+    /// Puts all lists in order, as a pause of the writers does, until somebody writes or `is_ended`.
+    pub fn put_in_order(&self, is_ended: impl Fn() -> bool) {
         let mut written = self.core.log.next_sequence();
-        self.core.put_in_order(&mut written, || false);
+        self.core.put_in_order(&mut written, is_ended);
     }
 
     /// Makes all that was committed durable.
@@ -309,8 +309,9 @@ macro_rules! live_graph {
             /// are read nearly as fast as a CSR then. What fails is tried again by a later pause.
             ///
             /// Cost: lists are written anew of which an eighth was changed. Others go on.
-            pub fn put_in_order(&self) {
-                self.live.put_in_order();
+            /// It ends early, between two steps, when somebody writes or `is_ended`.
+            pub fn put_in_order(&self, is_ended: impl Fn() -> bool) {
+                self.live.put_in_order(is_ended);
             }
 
             /// Makes all that was applied durable, whatever the graph's durability.
