@@ -79,7 +79,7 @@ impl Snapshot {
         let options = &layout.options;
         let shards = archive.shards.clone();
         Self {
-            totals: Totals::of(options, archive.next_sequence, shards.iter().map(|s| s.totals())),
+            totals: archive.totals(options),
             pure_runs: [0, 1].map(|list| pure_runs(&shards, list)),
             loose: [0, 1].map(|list| match list < options.list_count() {
                 true => loose(&shards, list),

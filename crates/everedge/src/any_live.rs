@@ -2,7 +2,7 @@
 
 use everedge_adjacency::AdjacencyGraph;
 use everedge_core::{Edge, VertexId};
-use everedge_live::{Batch, Changes, Compaction, Manifest, Names, Recovery, Verification};
+use everedge_live::{Batch, Changes, Compaction, Manifest, Names, Recovery, Totals, Verification};
 use everedge_medium::{Kind, Volume};
 use everedge_pma::{Mechanisms, PmaGraph};
 
@@ -71,6 +71,10 @@ impl AnyLive {
             Self::Adjacency(graph) => AnyView::Adjacency(graph.snapshot()?),
             Self::Pma(graph) => AnyView::Pma(graph.snapshot()?),
         })
+    }
+
+    pub(crate) fn totals(&self) -> Result<Totals> {
+        Ok(with_live!(self, graph => graph.totals())?)
     }
 
     /// Returns what is whole of the graph, and what is damaged.

@@ -146,7 +146,7 @@ impl Graph {
     }
 
     fn is_empty(&self) -> bool {
-        self.stats().is_ok_and(|stats| stats.vertices == 0)
+        self.totals().is_ok_and(|totals| totals.vertex_count == 0)
     }
 
     /// Closes the graph after a call on it, whose error counts more than that of closing.

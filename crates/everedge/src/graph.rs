@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
-use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery};
+use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery, Totals};
 use everedge_medium::{Access, MANIFEST, Manifest, MeterReading, Volume, VolumeOptions};
 use everedge_pma::Mechanisms;
 use serde::Serialize;
@@ -129,11 +129,11 @@ impl Graph {
         let graph = Self::new(AnyLive::open(volume, layout)?, start);
         if let Some(names) = &graph.names {
             // Damaged lists do not keep the others from use: who reads them learns of it.
-            let view = match graph.live.snapshot() {
-                Err(error) if error.is_damage() => graph.live.salvage()?.0,
-                view => view?,
+            let bound = match graph.live.totals() {
+                Err(error) if error.is_damage() => graph.live.salvage()?.0.vertex_bound(),
+                totals => totals?.vertex_bound,
             };
-            names.check_covers(view.vertex_bound())?;
+            names.check_covers(bound)?;
         }
         Ok(Self { open_time: start.elapsed(), ..graph })
     }
@@ -289,6 +289,11 @@ impl Graph {
         self.live.sync()
     }
 
+    /// Returns what is known of the graph as a whole, without reading lists.
+    pub(crate) fn totals(&self) -> Result<Totals> {
+        self.live.totals()
+    }
+
     /// Puts lists that were changed in order, as a pause of the writers does by itself, until `is_ended`.
     pub(crate) fn put_in_order(&self, is_ended: impl Fn() -> bool) {
         self.live.put_in_order(is_ended);
@@ -312,10 +317,12 @@ impl Graph {
 
     /// Returns what the graph is and how large it is.
     ///
+    /// Cost: what was logged is archived; lists are not read, so that damage in them is not found.
+    ///
     /// # Errors
-    /// As [`Self::snapshot`], or if the directory cannot be read.
+    /// As [`Self::sync`], if what is logged cannot be archived, or if the directory cannot be read.
     pub fn stats(&self) -> Result<Stats> {
-        let view = self.live.snapshot()?;
+        let totals = self.totals()?;
         let options = self.options();
         Ok(Stats {
             kind: "graph",
@@ -324,8 +331,8 @@ impl Graph {
             directed: options.directed,
             weighted: options.weighted,
             simple: options.simple,
-            vertices: view.vertex_count().into(),
-            edges: view.edge_count(),
+            vertices: totals.vertex_count.into(),
+            edges: totals.edge_count,
             disk_bytes: self.live.volume().disk_bytes()?,
             versions: 0,
         })

@@ -192,7 +192,7 @@ impl Graph {
                 outcome => outcome,
             };
             outcome.map_err(|error| {
-                let has_data = self.stats().is_ok_and(|stats| stats.vertices > 0);
+                let has_data = self.totals().is_ok_and(|totals| totals.vertex_count > 0);
                 let error = if has_data { error.for_fixed_ids() } else { error };
                 match taken.edges_acknowledged {
                     0 => error,
@@ -209,7 +209,7 @@ impl Graph {
 
     fn report(&self, before: Changes, edges_read: u64, seconds: f64) -> Result<IngestReport> {
         let changes = self.changes()? - before;
-        let stats = self.stats()?;
+        let totals = self.totals()?;
         let medium = self.meter().map(|reading| MediumReport {
             stored_bytes: reading.stored_bytes,
             media_read_bytes: reading.media_read_bytes,
@@ -221,8 +221,8 @@ impl Graph {
             edges_inserted: changes.inserted,
             edges_deleted: changes.deleted,
             deletes_ignored: changes.ignored_deletions,
-            vertices: stats.vertices,
-            edges: stats.edges,
+            vertices: totals.vertex_count.into(),
+            edges: totals.edge_count,
             seconds,
             edges_per_second: edges_read as f64 / seconds.max(1e-9),
             peak_rss_bytes: peak_rss_bytes(),

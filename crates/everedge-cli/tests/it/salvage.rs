@@ -57,6 +57,8 @@ fn what_is_whole_is_exported_and_what_is_lost_is_listed() {
         assert_eq!(text.lines().count() as u64, edges);
         // Without the word for it nothing is left out.
         assert_eq!(export(&home, &[]).status.code(), Some(1));
+        // What the graph is does not depend on its lists.
+        assert_eq!(stats(&home.graph())["edges"], VERTICES);
     }
 }
 

@@ -14,12 +14,13 @@ use everedge_core::par::{self, PerThread};
 use super::damage::Lacking;
 use super::deal::deal;
 use super::divide::{SIDES, Scattered, Scratch, Sorter};
+use super::frozen::Totals;
 use super::layout::{Layout, Parts, RoundContext, Taken};
 use super::round::{Round, Step, for_each_step, pairs};
 use super::shard::{Outcome, SHARD_SPAN};
 use crate::batch::DELETION;
 use crate::log::{EdgeLog, Record};
-use crate::{Error, Result};
+use crate::{Error, GraphOptions, Result};
 
 /// A shard is saved.
 const SAVED: u64 = u64::MAX;
@@ -240,6 +241,11 @@ impl<L: Layout> Archive<L> {
             total.ignored += of_shard.ignored;
         }
         total
+    }
+
+    /// Returns what all shards hold together.
+    pub fn totals(&self, options: &GraphOptions<impl Sized>) -> Totals {
+        Totals::of(options, self.next_sequence, self.shards.iter().map(|shard| L::totals(shard)))
     }
 
     /// Returns the sum of degrees in all first lists.

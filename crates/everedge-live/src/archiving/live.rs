@@ -5,6 +5,7 @@ use std::sync::Arc;
 use everedge_core::{Edge, GraphView, MAX_VERTEX_ID, VertexId};
 
 use super::core::Core;
+use super::frozen::Totals;
 use super::layout::Layout;
 use super::phases::Archiver;
 use super::shard::SHARD_SPAN;
@@ -175,6 +176,16 @@ impl<L: Layout> Live<L> {
         Ok((snapshot, damage.into_iter().map(problem).collect()))
     }
 
+    /// Returns what is known of all acknowledged batches together, without reading lists.
+    ///
+    /// # Errors
+    /// If they cannot be archived, or some stay in the log because lists are damaged.
+    pub fn totals(&self) -> Result<Totals> {
+        let archive = self.core.settled()?;
+        archive.lacking.refuse()?;
+        Ok(archive.totals(&self.core.manifest.options))
+    }
+
     /// Puts all lists in order, as a pause of the writers does, until somebody writes or `is_ended`.
     pub fn put_in_order(&self, is_ended: impl Fn() -> bool) {
         let mut written = self.core.log.next_sequence();
@@ -303,6 +314,14 @@ macro_rules! live_graph {
             /// If the log's tail cannot be archived, or what says where lists lie is damaged.
             pub fn salvage(&self) -> $crate::Result<($snapshot, Vec<String>)> {
                 self.live.salvage()
+            }
+
+            /// Returns what is known of all acknowledged batches together, without reading lists.
+            ///
+            /// # Errors
+            /// If the log's tail cannot be archived, or stays in the log because lists are damaged.
+            pub fn totals(&self) -> $crate::Result<$crate::Totals> {
+                self.live.totals()
             }
 
             /// Puts lists that were changed in order, as a pause of the writers does by itself: they
