@@ -177,6 +177,13 @@ impl<'a> Run<'a> {
         prefetch(&self.0[ENDS_START + index - 1..]);
     }
 
+    /// Starts loading the first entries of the vertex number `index` into the cache.
+    #[inline]
+    pub(crate) fn prefetch_entries(self, index: usize) {
+        let start = if index == 0 { 0 } else { self.0[ENDS_START + index - 1].load(Relaxed) };
+        prefetch(self.0.get(ENTRIES_START + start as usize..).unwrap_or_default());
+    }
+
     #[inline]
     fn bounds(self, index: usize) -> Range<usize> {
         // The word before the first end is one of bits.

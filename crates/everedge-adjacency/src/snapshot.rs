@@ -242,6 +242,22 @@ impl Snapshot {
         }
     }
 
+    // Not within its caller, which is short where lists are in order.
+    #[inline(never)]
+    fn load_row_ahead(&self, v: VertexId, list: usize) {
+        if let Some(loose) = self.loose(v, list) {
+            self.rows.prefetch(loose.table, local(v));
+        }
+    }
+
+    // As above.
+    #[inline(never)]
+    fn load_list_ahead(&self, v: VertexId, list: usize) {
+        if let Some(loose) = self.loose(v, list) {
+            self.warm(loose, &self.rows.table(loose.table)[local(v)], 1);
+        }
+    }
+
     /// Starts loading the beginning of a list into the cache: its newest block and so many lines of
     /// its buffer.
     #[inline(always)]
@@ -366,17 +382,15 @@ impl GraphView for Snapshot {
         let list = self.totals.list_of(direction);
         // Where a list lies is known only once its entry, or the end of the one before, is there.
         if let Some(&v) = vertices.get(2 * READ_AHEAD) {
-            if let Some(run) = self.pure_run(v, list) {
-                self.run(run).prefetch_bounds(v as usize % SPAN);
-            } else if let Some(loose) = self.loose(v, list) {
-                self.rows.prefetch(loose.table, local(v));
+            match self.pure_run(v, list) {
+                Some(run) => self.run(run).prefetch_bounds(v as usize % SPAN),
+                None => self.load_row_ahead(v, list),
             }
         }
         if let Some(&v) = vertices.get(READ_AHEAD) {
-            if let Some(run) = self.pure_run(v, list) {
-                prefetch(self.run(run).entries(v as usize % SPAN));
-            } else if let Some(loose) = self.loose(v, list) {
-                self.warm(loose, &self.rows.table(loose.table)[local(v)], 1);
+            match self.pure_run(v, list) {
+                Some(run) => self.run(run).prefetch_entries(v as usize % SPAN),
+                None => self.load_list_ahead(v, list),
             }
         }
     }

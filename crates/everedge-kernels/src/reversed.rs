@@ -29,18 +29,23 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
         self.0.is_directed()
     }
 
+    #[inline]
     fn out_degree(&self, v: VertexId) -> u32 {
         self.0.in_degree(v)
     }
 
+    #[inline]
     fn in_degree(&self, v: VertexId) -> u32 {
         self.0.out_degree(v)
     }
 
+    // Always: as that of the view, which its caller takes apart at once.
+    #[inline(always)]
     fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.0.in_neighbors(v)
     }
 
+    #[inline(always)]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.0.out_neighbors(v)
     }
@@ -62,6 +67,7 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
         self.0.for_each_degree(direction.reversed(), range, f);
     }
 
+    #[inline]
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         self.0.load_ahead(direction.reversed(), vertices);
     }
