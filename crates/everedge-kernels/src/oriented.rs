@@ -386,6 +386,8 @@ pub(crate) fn listed_degree(view: &impl GraphView, v: VertexId) -> u64 {
 
 /// Adds the ranks of some neighbors of `u` that are smaller to `list`. There are `degree_max` at most,
 /// or any number if that is the largest.
+// Always: an iterator of a view is taken apart, if it need not pass through memory.
+#[inline(always)]
 fn keep_smaller(
     order: &Order,
     u: Rank,
