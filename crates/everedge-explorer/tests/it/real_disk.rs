@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::options::{GraphOptions, Layout};
-use everedge_live::LOG;
+use everedge_live::{Durability, Error, LOG};
 use everedge_medium::{Access, MediumKind, Site, Volume};
 
 use crate::disk::{Disk, count};
@@ -140,9 +140,12 @@ fn acknowledged(output: BufReader<ChildStdout>, first: u64) -> u64 {
 }
 
 fn create(path: &Path, layout: Layout) -> LiveGraph {
-    let options = options(layout);
+    create_with(path, &options(layout))
+}
+
+fn create_with(path: &Path, options: &GraphOptions) -> LiveGraph {
     let volume = Volume::create(path, options.volume(false)).expect("a volume");
-    LiveGraph::create(volume, &options).expect("a graph")
+    LiveGraph::create(volume, options).expect("a graph")
 }
 
 /// One round: write-back fails, space returns, the graph is opened, written and killed, and what is
@@ -151,25 +154,37 @@ fn write_back_fails(layout: Layout, round: u32) -> Result<bool, String> {
     let mut disk = Disk::new(48).expect("as before");
     let path = disk.path().join("graph");
     let mut random = Random(u64::from(round) << 8);
-    let graph = create(&path, layout);
+    // Every other round takes edge by edge, each safe on return.
+    let durability = [Durability::Batch, Durability::Edge][round as usize % 2];
+    let graph = create_with(&path, &GraphOptions { durability, ..options(layout) });
     let mut next = 0;
-    let mut insert = |graph: &LiveGraph, count: u64| {
-        let inserted = graph.insert(&edges(next, count).collect::<Vec<_>>(), None);
-        next += if inserted.is_ok() { count } else { 0 };
-        inserted.map(|()| next)
+    let mut insert = |count: u64| {
+        if durability == Durability::Batch {
+            graph.insert(&edges(next, count).collect::<Vec<_>>(), None)?;
+            next += count;
+            return Ok(());
+        }
+        edges(next, count).try_for_each(|edge| {
+            graph.insert_edge(edge, None)?;
+            next += 1;
+            Ok::<_, Error>(())
+        })
     };
     for _ in 0..1 + random.below(4) {
-        insert(&graph, 1 + random.below(150)).expect("room");
+        insert(1 + random.below(150)).expect("room");
     }
     disk.fill().expect("a full disk");
     // Places of the ring that the device has not had yet; it may take some.
-    let has_failed = (0..64).any(|_| insert(&graph, 1000).is_err());
+    let has_failed = (0..64).any(|_| insert(1000).is_err());
     // A process that is killed, as far as the medium knows.
     drop(graph);
     disk.make_space().expect("space");
 
     let graph = open(&path, layout)?;
     let found = whole_prefix(&graph)?;
+    if found < next {
+        return Err(format!("{found} of {next} acknowledged edges are there"));
+    }
     drop(graph);
     let (mut child, output) = start(&path, layout, found);
     std::thread::sleep(Duration::from_millis(20 + random.below(60)));
