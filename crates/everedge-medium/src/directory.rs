@@ -109,7 +109,7 @@ impl Directory {
         };
         let lock = open_file(&fd, path, LOCK_NAME, flags).map_err(|e| match e {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                not_a_graph(path, "it holds no lock file")
+                not_a_graph(path, lacks_lock(&fd))
             }
             e => e,
         })?;
@@ -479,6 +479,15 @@ fn holder(lock: &OwnedFd) -> String {
         Some(pid) if pid == std::process::id() => "this process".into(),
         Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!("process {pid}"),
         _ => "another process".into(),
+    }
+}
+
+/// Says what a directory without a lock is. Whoever had the graph open when its lock was removed still
+/// writes: it is not made anew without being asked for.
+fn lacks_lock(directory: &OwnedFd) -> &'static str {
+    match rustix::fs::statat(directory, MANIFEST, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => "its file `lock` is missing; if no process has it open, make an empty one",
+        Err(_) => "it holds no file `lock`",
     }
 }
 

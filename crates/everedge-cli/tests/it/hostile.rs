@@ -116,6 +116,17 @@ fn cut_and_damaged_compression_is_named() {
 }
 
 #[test]
+fn a_graph_without_its_lock_says_how_it_is_one_again() {
+    let home = Home::new();
+    let lock = home.graph().join("lock");
+    std::fs::remove_file(&lock).unwrap();
+    let missing = ["`lock` is missing", "make an empty one"];
+    assert_one_line(everedge().arg("stats").arg(home.graph()), &missing);
+    std::fs::write(&lock, "").unwrap();
+    assert!(stats(&home.graph()).contains("\"edges\":3"));
+}
+
+#[test]
 fn a_directory_of_another_program_is_no_graph() {
     let home = Home::new();
     let other = home.directory.path().join("other");
