@@ -70,9 +70,8 @@ pub(super) fn io_threshold(directory: BorrowedFd<'_>, granularity: u32) -> Resul
 
 /// Applies the rule to what random and sequential reads bring with a number of threads.
 fn threshold(measure: impl Fn(u32) -> Result<[f64; 2]>) -> Result<u32> {
-    let is_enough = |concurrency| {
-        measure(concurrency).map(|[random, sequential]| 2.0 * random >= sequential)
-    };
+    let is_enough =
+        |concurrency| measure(concurrency).map(|[random, sequential]| 2.0 * random >= sequential);
     if !is_enough(CONCURRENCY_MAX)? {
         return Ok(IO_THRESHOLD_MAX);
     }
