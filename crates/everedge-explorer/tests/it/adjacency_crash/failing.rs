@@ -3,14 +3,18 @@
 use super::subject::{Live, shapes};
 use super::{PMEM, exploration};
 use crate::explorer::{IMAGES_DEFAULT, images_max};
+use everedge_live::Durability;
 use everedge_medium::MediumKind;
 
+const FILE: MediumKind = MediumKind::File;
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
-/// One shape of so many is run for each failure, another for each; of fewer where more images are asked for.
-const SHAPE_SHARE: usize = 37;
-const SHAPE_SHARE_AT_LENGTH: usize = 2;
+/// At length one shape of so many is run for each failure, another for each.
+const SHAPE_SHARE: usize = 2;
+/// What is safe on return is looked at more closely than what is not.
+const DURABILITIES: [Durability; 4] =
+    [Durability::Batch, Durability::Edge, Durability::None, Durability::Batch];
 
 #[test]
 fn every_failing_call_leaves_a_prefix() {
@@ -27,22 +31,33 @@ fn is_at_length() -> bool {
 }
 
 fn check_calls_that_fail(errno: i32) {
-    let share = if is_at_length() { SHAPE_SHARE_AT_LENGTH } else { SHAPE_SHARE };
-    let (mut call_count, mut turn) = (0, errno as usize);
-    for forever in [false, true] {
-        for kind in [PMEM, MediumKind::File] {
-            // Naive compaction takes space in which archiving then has to grow the file: if that
-            // fails for another reason than a full medium, nothing is shown any more.
-            let naive = shapes(kind, false).into_iter().map(Live::naive);
-            let naive = naive.filter(|_| errno == ENOSPC);
-            let pma = shapes(kind, false).into_iter().map(Live::pma);
-            let all = shapes(kind, false).into_iter().chain(pma).chain(naive);
-            for live in all.skip(turn % share).step_by(share) {
-                println!("{} with error {errno}, for ever: {forever}", live.name());
-                call_count +=
-                    exploration(&live, None, 0).check_failing_calls(turn as u64, errno, forever);
-            }
-            turn += 3;
+    let mut call_count = 0;
+    let mut check = |live: &Live, seed: u64, forever: bool| {
+        println!("{} seed {seed} with error {errno}, for ever: {forever}", live.name());
+        call_count += exploration(live, None, 0).check_failing_calls(seed, errno, forever);
+    };
+    let failures = [(false, PMEM), (false, FILE), (true, PMEM), (true, FILE)];
+    for (turn, (forever, kind)) in failures.into_iter().enumerate() {
+        let adjacency = shapes(kind, false);
+        let pma = shapes(kind, false).into_iter().map(Live::pma);
+        // Naive compaction takes space in which archiving then has to grow the file: if that
+        // fails for another reason than a full medium, nothing is shown any more.
+        let naive = shapes(kind, false).into_iter().map(Live::naive);
+        let naive: Vec<_> = naive.filter(|_| errno == ENOSPC).collect();
+        if is_at_length() {
+            let all = adjacency.into_iter().chain(pma).chain(naive);
+            let some = all.skip(turn % SHAPE_SHARE).step_by(SHAPE_SHARE);
+            some.for_each(|live| check(&live, turn as u64, forever));
+            continue;
+        }
+        // Each layout meets each failure and each durability, with other options each time.
+        let at = (errno as usize + 5 * turn) % adjacency.len();
+        let pma: Vec<_> = pma.collect();
+        let (of_adjacency, of_pma) = (DURABILITIES[turn], DURABILITIES[3 - turn]);
+        check(&adjacency[at], adjacency[at].seed_of(of_adjacency), forever);
+        check(&pma[at], pma[at].seed_of(of_pma), forever);
+        if let Some(naive) = naive.get(at).filter(|_| turn == 0) {
+            check(naive, naive.seed_of(Durability::Batch), forever);
         }
     }
     println!("failing calls={call_count} violations=0");

@@ -210,6 +210,12 @@ impl Live {
         )
     }
 
+    /// Returns the first seed with this durability.
+    pub(crate) fn seed_of(&self, durability: Durability) -> u64 {
+        let has_it = |seed: &u64| self.options_of(*seed).durability == durability;
+        (0..3).find(has_it).expect("each of three has one of three")
+    }
+
     fn options_of(&self, seed: u64) -> GraphOptions {
         let turn = self.number + seed;
         let durabilities = [Durability::Batch, Durability::None, Durability::Edge];
