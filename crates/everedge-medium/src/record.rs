@@ -82,6 +82,17 @@ impl Recorder {
             Some(Failure { calls_left: n, errno, forever, has_come: false });
     }
 
+    /// Makes the `n`th call from now on that a [`Plant`] could break (from 0) panic, as an error of
+    /// ours on the way would.
+    pub fn panic_at_nth(&self, n: u64) {
+        lock(&self.trace.state).calls_to_panic = Some(n);
+    }
+
+    /// Returns whether the call that was to panic has come.
+    pub fn has_panicked(&self) -> bool {
+        lock(&self.trace.state).calls_to_panic.is_none()
+    }
+
     /// Lets all calls go well again.
     pub fn stop_failing(&self) {
         lock(&self.trace.state).failure = None;
@@ -259,6 +270,8 @@ struct TraceState {
     delayed: Option<(ThreadId, Event)>,
     calls: Option<BTreeMap<Call, u64>>,
     failure: Option<Failure>,
+    /// How many calls go well before one panics.
+    calls_to_panic: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -283,6 +296,11 @@ impl TraceState {
     fn note(&mut self, call: &Call) {
         if let Some(calls) = &mut self.calls {
             *calls.entry(*call).or_default() += 1;
+        }
+        match self.calls_to_panic.take() {
+            Some(0) => panic!("{call:?} was to panic"),
+            Some(left) => self.calls_to_panic = Some(left - 1),
+            None => {}
         }
     }
 
@@ -325,6 +343,7 @@ impl Trace {
             delayed: None,
             calls: None,
             failure: None,
+            calls_to_panic: None,
         };
         Trace { state: Mutex::new(state) }
     }

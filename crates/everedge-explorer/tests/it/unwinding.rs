@@ -1,9 +1,12 @@
-//! Work that is cancelled around a call on a live graph takes nothing of the graph along.
+//! Work that is cancelled, or panics, in a call on a live graph takes nothing of the graph along.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use everedge_core::watch::Watch;
-use everedge_live::Phases;
-use everedge_medium::{Access, Volume};
+use everedge_live::{Phases, Result};
+use everedge_medium::{Access, MediumKind, Recorder, Volume};
 
+use crate::adjacency_crash::PMEM;
 use crate::live::LiveGraph;
 use crate::options::{GraphOptions, Layout};
 
@@ -44,5 +47,144 @@ fn a_cancelled_snapshot_loses_nothing() {
         for phases in [Phases::Overlapped, Phases::InTurn] {
             check(layout, phases);
         }
+    }
+}
+
+/// Edges of a batch; the threshold is below, so that each batch is archived by its writer.
+const BATCH: u32 = 40;
+
+/// A graph of batches of the edges `n -> n / 7`: no two have the same `n`.
+struct Counted {
+    graph: LiveGraph,
+    /// Whether each batch was acknowledged.
+    batches: Vec<bool>,
+}
+
+impl Counted {
+    fn insert(&mut self) -> Result<()> {
+        let first = self.batches.len() as u32 * BATCH;
+        self.batches.push(false);
+        let edges: Vec<_> = (first..first + BATCH).map(|n| (n, n / 7)).collect();
+        self.graph.insert(&edges, None)?;
+        *self.batches.last_mut().expect("a batch") = true;
+        Ok(())
+    }
+
+    /// Panics unless a view has each batch whole or not at all, and all that were acknowledged.
+    fn check(&self, graph: &LiveGraph) -> Result<()> {
+        let view = graph.snapshot()?;
+        let has = |n: u32| n < view.vertex_bound() && view.out_neighbors(n) == [n / 7];
+        for (batch, acknowledged) in (0..).zip(&self.batches) {
+            let found = (batch * BATCH..(batch + 1) * BATCH).filter(|&n| has(n)).count() as u32;
+            assert!(
+                found == BATCH || found == 0 && !acknowledged,
+                "batch {batch} has {found} edges; acknowledged: {acknowledged}"
+            );
+        }
+        Ok(())
+    }
+
+    /// Does everything in which lists are written. Returns the first error; a panic passes.
+    fn work(&mut self) -> Result<()> {
+        for _ in 0..3 {
+            self.insert()?;
+        }
+        self.check(&self.graph)?;
+        self.graph.flush_all()?;
+        self.insert()?;
+        self.graph.compact()?;
+        self.insert()?;
+        self.check(&self.graph)
+    }
+}
+
+/// Lets one call of a history panic. Returns whether it came to that.
+fn panic_in_call(options: &GraphOptions, n: u64) -> bool {
+    let (volume, recorder) = Volume::recorded(options.medium, false);
+    let graph = LiveGraph::create(volume.clone(), options).expect("a graph");
+    let mut counted = Counted { graph, batches: Vec::new() };
+    recorder.panic_at_nth(n);
+    let outcome = catch_unwind(AssertUnwindSafe(|| counted.work()));
+    if !recorder.has_panicked() {
+        outcome.expect("no panic").expect("room");
+        return false;
+    }
+    check_after_panic(options, &volume, &recorder, counted);
+    true
+}
+
+/// The handle shows what is there, or nothing any more, and a new one shows all that is acknowledged.
+fn check_after_panic(
+    options: &GraphOptions,
+    volume: &Volume,
+    recorder: &Recorder,
+    mut counted: Counted,
+) {
+    // Each may be refused, but none may lie: what goes on is acknowledged, and then counts.
+    let _refused = counted.check(&counted.graph);
+    let _refused = counted.insert();
+    let _refused = counted.check(&counted.graph);
+    let Counted { graph, .. } = &counted;
+    let _refused = graph.flush_all();
+    let again = recorder.open_again(volume).expect("a volume");
+    let reopened = LiveGraph::open(again, options.layout).expect("a graph");
+    counted.check(&reopened).expect("a view");
+    let verified = reopened.verify().expect("a verification");
+    assert!(verified.problems.is_empty(), "{:?}", verified.problems);
+}
+
+/// Returns graphs of both layouts on both media, whose writers archive each batch.
+fn small_graphs() -> Vec<GraphOptions> {
+    let mut all = Vec::new();
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        for medium in [PMEM, MediumKind::File] {
+            let options = options(layout, Phases::InTurn);
+            let mut options = GraphOptions { medium, log_bytes: 4096, ..options };
+            options.adjacency.archive_threshold = u64::from(BATCH) - 1;
+            options.pma.archive_threshold = u64::from(BATCH) - 1;
+            all.push(options);
+        }
+    }
+    all
+}
+
+#[test]
+fn a_panic_in_any_call_loses_nothing() {
+    for options in small_graphs() {
+        let calls = (0..).take_while(|&n| panic_in_call(&options, n)).count();
+        println!("{} {}: panics={calls} violations=0", options.layout, options.medium);
+        assert!(calls > 0, "no call panics");
+    }
+}
+
+#[test]
+fn calls_that_are_cancelled_lose_nothing() {
+    for options in small_graphs() {
+        let (volume, recorder) = Volume::recorded(options.medium, false);
+        let graph = LiveGraph::create(volume.clone(), &options).expect("a graph");
+        let mut counted = Counted { graph, batches: Vec::new() };
+        let watch = Watch::new();
+        watch.cancel();
+        for _ in 0..3 {
+            let _cancelled = watch.run(|| counted.insert());
+            counted.check(&counted.graph).expect("a view");
+            let _cancelled = watch.run(|| counted.graph.flush_all());
+            counted.insert().expect("room");
+            let _cancelled = watch.run(|| counted.graph.compact());
+            counted.insert().expect("room");
+            let _cancelled = watch.run(|| counted.graph.snapshot().map(drop));
+            counted.check(&counted.graph).expect("a view");
+        }
+        // A view of a graph that was just opened looks at its lists.
+        let again = recorder.open_again(&volume).expect("a volume");
+        let reopened = LiveGraph::open(again, options.layout).expect("a graph");
+        let _cancelled = watch.run(|| reopened.snapshot().map(drop));
+        counted.check(&reopened).expect("a view");
+        let _cancelled = watch.run(|| reopened.close());
+        let again = recorder.open_again(&volume).expect("a volume");
+        let reopened = LiveGraph::open(again, options.layout).expect("a graph");
+        counted.check(&reopened).expect("a view");
+        let verified = reopened.verify().expect("a verification");
+        assert!(verified.problems.is_empty(), "{:?}", verified.problems);
     }
 }

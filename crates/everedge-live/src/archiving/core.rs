@@ -511,8 +511,7 @@ impl<L: Layout> Core<L> {
             Err(error) if archive.is_torn => return Err(error),
             Err(_) => {}
         }
-        archive.is_torn = true;
-        let taken = self.undisturbed(|| archive.take_all(&self.layout, &self.log));
+        let taken = self.undisturbed(archive, |archive| archive.take_all(&self.layout, &self.log));
         archive.is_torn = taken.is_err();
         if let Some(error) = self.layout.failure() {
             self.fail(&error);
@@ -553,7 +552,7 @@ impl<L: Layout> Core<L> {
     /// As [`Layout::flush`].
     pub fn flush(&self, archive: &mut Archive<L>) -> Result<()> {
         self.refuse_if_failed()?;
-        self.undisturbed(|| self.layout.flush(archive))
+        self.undisturbed(archive, |archive| self.layout.flush(archive))
             .inspect_err(|error| self.fail_unless_full(error))
     }
 
@@ -598,14 +597,20 @@ impl<L: Layout> Core<L> {
     /// As [`Layout::save`].
     pub fn save(&self, archive: &mut Archive<L>, numbers: &[usize]) -> Result<()> {
         self.refuse_if_failed()?;
-        self.undisturbed(|| archive.save(&self.layout, &self.log, numbers))
+        self.undisturbed(archive, |archive| archive.save(&self.layout, &self.log, numbers))
             .inspect_err(|error| self.fail_unless_full(error))
     }
 
-    /// Does what nothing may cancel; if it panics, all is refused from then on.
-    fn undisturbed<R>(&self, work: impl FnOnce() -> R) -> R {
+    /// Does what nothing may cancel. If it panics the archive stays torn, and all is refused from then on.
+    fn undisturbed<R>(
+        &self,
+        archive: &mut Archive<L>,
+        work: impl FnOnce(&mut Archive<L>) -> R,
+    ) -> R {
         let unwinding = Unwinding(self);
-        let done = watch::undisturbed(work);
+        let was_torn = std::mem::replace(&mut archive.is_torn, true);
+        let done = watch::undisturbed(|| work(archive));
+        archive.is_torn = was_torn;
         std::mem::forget(unwinding);
         done
     }
