@@ -1,4 +1,5 @@
-//! Radii: how far away the farthest of some vertices is, as an estimate of eccentricities.
+//! Radii: the largest distance to each vertex from any of some vertices, as an estimate of
+//! eccentricities.
 //!
 //! 64 breadth-first searches go at once: a word for each vertex has a bit for each source that
 //! reached it. A step passes the bits of the frontier on, and whose word changed is in the next
@@ -69,8 +70,8 @@ impl Radii {
     }
 }
 
-/// Finds how far each vertex of `view` is from the farthest of some vertices, which are drawn at
-/// random, each at most once.
+/// Finds for each vertex of `view` the largest distance to it from any of some vertices, which are
+/// drawn at random, each at most once.
 ///
 /// # Errors
 /// [`BadParameter`](Error::BadParameter) if the number of sources is 0.

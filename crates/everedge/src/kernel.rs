@@ -70,7 +70,7 @@ kernels! {
     Viterbi = "viterbi" [source];
     /// Coreness: the largest k so that a vertex is in the k-core; or the k-core of a given k.
     KCore = "kcore" [k];
-    /// Radii: how far the farthest of some vertices is from which a vertex is reached.
+    /// Radii: for each vertex the largest distance to it from any of some sampled vertices.
     Radii = "radii" [samples, seed];
     /// The number of triangles, direction, self-loops and parallel edges left aside.
     Triangles = "triangles" [];

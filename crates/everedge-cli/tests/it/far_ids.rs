@@ -51,6 +51,9 @@ fn every_kernel_takes_little(graph_options: &[&str]) {
         run(&home, &["run", kernel, "g", "--csr"]);
     }
     assert_verified(&home);
+    let mut compact = Command::new(env!("CARGO_BIN_EXE_everedge"));
+    assert!(compact.args(["compact", "g"]).current_dir(home.path()).status().unwrap().success());
+    run(&home, &["run", "pagerank", "g"]);
 }
 
 /// Asserts that the graph is sound, which takes no time for each id.

@@ -1,6 +1,7 @@
 //! Rounds of more updates than are counted together: order, weights and replay of a long log.
 
-use crate::options::GraphOptions;
+use crate::live::LiveGraph;
+use crate::options::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Merging, Snapshot};
 use everedge_core::{GraphView, VertexId, WeightedView};
 use everedge_medium::{Access, MediumKind, Volume};
@@ -70,4 +71,35 @@ fn a_long_round_keeps_every_edge_with_its_weight() {
     let volume = Volume::open(&path, options.volume(false), Access::Read).expect("a volume");
     let graph = AdjacencyGraph::open(volume).expect("a graph");
     assert_holds(&graph.snapshot().expect("a snapshot"), &lists);
+}
+
+/// However much is written, an opening replays a quarter of what the log can hold, and what a round or
+/// two had not taken yet.
+#[test]
+fn a_replay_is_bounded_by_the_log() {
+    const LOG_BYTES: u64 = 1 << 16;
+    const BATCH: u32 = 64;
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let (volume, recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
+        let mut options = GraphOptions { layout, log_bytes: LOG_BYTES, ..GraphOptions::default() };
+        (options.adjacency.archive_threshold, options.pma.archive_threshold) = (256, 256);
+        let mut graph = LiveGraph::create(volume.clone(), &options).expect("a graph");
+        let (mut largest, mut random) = (0, Random(3));
+        for round in 1..=20 {
+            for _ in 0..100 {
+                let mut vertex = || random.below(1 << 16) as VertexId;
+                let edges: Vec<_> = (0..BATCH).map(|_| (vertex(), vertex())).collect();
+                graph.insert(&edges, None).expect("inserted");
+            }
+            drop(graph);
+            let again = recorder.open_again(&volume).expect("a volume");
+            graph = LiveGraph::open(again, layout).expect("a graph");
+            largest = largest.max(graph.recovery().replayed_updates);
+            let view = graph.snapshot().expect("a view");
+            assert_eq!(view.edge_count(), round * 100 * u64::from(BATCH));
+        }
+        println!("{layout}: {largest} updates are replayed at most");
+        let in_log = LOG_BYTES / 8;
+        assert!(largest > 0 && largest <= in_log / 4 + 2 * 256 + u64::from(BATCH), "{largest}");
+    }
 }

@@ -336,7 +336,7 @@ def radii(
     seed: int | None = None,
     threads: int = 0,
 ) -> Values[np.int32]:
-    """Return how far the farthest of some vertices is from which each vertex is reached.
+    """Return for each vertex the largest distance to it from any of some sampled vertices.
 
     `UNREACHED` (-1) where none of them leads to. Searches begin at `samples` vertices, 64 unless
     given, that `seed` draws; at all of them the answer is the eccentricity, backwards.
