@@ -26,7 +26,7 @@ const FAILURES_MAX: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Passes {
     /// Of shards of which much is deleted.
-    pub worn: Mutex<Pass>,
+    pub deleted: Mutex<Pass>,
     /// Of those in many pieces.
     pub pieces: Mutex<Pass>,
     /// Of those in some, in a pause of the writers.
@@ -37,7 +37,7 @@ impl Default for Passes {
     fn default() -> Self {
         let pass = |shards_max| Mutex::new(Pass { shards_max, ..Pass::default() });
         Self {
-            worn: pass(COMPACT_SHARDS_MAX),
+            deleted: pass(COMPACT_SHARDS_MAX),
             pieces: pass(COMPACT_SHARDS_MAX),
             paused: pass(ORDER_SHARDS_MAX),
         }

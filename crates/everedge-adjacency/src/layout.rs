@@ -510,8 +510,8 @@ impl Layout for Adjacency {
     /// Compacts some shards of which much is deleted.
     fn clean_up(core: &Core<Self>) -> bool {
         let AdjacencyOptions { compact_percent, compaction, .. } = core.layout.options.tuning;
-        let is_due = |shard: &Shard| shard.is_worn(compact_percent);
-        compaction != Compacting::Naive && compact_due(core, &core.layout.passes.worn, is_due)
+        let is_due = |shard: &Shard| shard.has_deleted(compact_percent);
+        compaction != Compacting::Naive && compact_due(core, &core.layout.passes.deleted, is_due)
     }
 
     /// Merges the lists of some shards: of those in many pieces, or in a pause of those with some.
@@ -553,7 +553,7 @@ pub(super) fn compact(core: &Core<Adjacency>, shards: Range<usize>) -> Result<Co
         Ok(()) | Err(Error::NoSpace { .. }) => {}
         Err(error) => return Err(error),
     }
-    let shard_count = core.settled()?.shards.len();
+    let shard_count = core.up_to_date()?.shards.len();
     let shards = shards.start..shards.end.min(shard_count);
     let mut done = Compaction::default();
     for pass in 1.. {

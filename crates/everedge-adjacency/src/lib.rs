@@ -184,7 +184,7 @@ impl AdjacencyGraph {
     /// `NoSpace` if the medium is full; what is not written stays in memory and in the log.
     pub fn flush_buffers(&self) -> Result<()> {
         let core = &self.live.core;
-        core.flush(&mut *core.settled()?)?;
+        core.flush(&mut *core.up_to_date()?)?;
         core.flush_all()
     }
 

@@ -156,7 +156,7 @@ mod tests {
     fn a_pause_writes_no_more_than_eight_times_what_came() {
         let graph = graph(Merging::InPauses);
         insert(&graph, (0..40_000).map(|e| (e % 4000, e % 3999)));
-        let is_due = || graph.live.core.settled().unwrap().shards[0].is_out_of_order();
+        let is_due = || graph.live.core.up_to_date().unwrap().shards[0].is_out_of_order();
         assert!(is_due());
         graph.put_in_order(|| false);
         assert!(!is_due() && graph.live.core.archive().shards[0].run_units > 0);

@@ -110,7 +110,7 @@ impl AdjacencyGraph {
     /// # Errors
     /// As [`Self::snapshot`].
     pub fn archive_all(&self) -> Result<()> {
-        self.live.core.settled().map(drop)
+        self.live.core.up_to_date().map(drop)
     }
 
     /// Calls `see` on the list of `v` if there is one, which stays as it is meanwhile.

@@ -26,7 +26,7 @@ impl AdjacencyGraph {
     pub fn verify(&self) -> Result<Verification> {
         let core = &self.live.core;
         let mut report = Verification::default();
-        let mut archive = core.settled()?;
+        let mut archive = core.up_to_date()?;
         for (_, error) in archive.lacking() {
             report.check_read(Err(error))?;
         }
@@ -245,7 +245,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let graph = graph(&home.path().join("g"), directed);
         let core = &graph.live.core;
-        let mut archive = core.settled().unwrap();
+        let mut archive = core.up_to_date().unwrap();
         change(&core.layout, archive.own(&core.layout, 0).unwrap());
         drop(archive);
         !graph.verify().unwrap().problems.is_empty()

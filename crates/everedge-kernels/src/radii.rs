@@ -177,7 +177,7 @@ impl Search {
         let mut frontier = Frontier::from_list(sources.to_vec());
         let pass = Pass { search: self, all: u64::MAX >> (SOURCES_MAX - sources.len()) };
         for step in 0.. {
-            frontier.for_each(|v| self.settle(v, step));
+            frontier.for_each(|v| self.end_step(v, step));
             if frontier.is_empty() {
                 break;
             }
@@ -186,7 +186,7 @@ impl Search {
     }
 
     /// Ends the step that changed the word of `v`.
-    fn settle(&self, v: VertexId, step: u32) {
+    fn end_step(&self, v: VertexId, step: u32) {
         let radius = &self.radius[v as usize];
         let farthest = match radius.load(Relaxed) {
             UNREACHED => step,

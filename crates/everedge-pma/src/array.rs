@@ -28,7 +28,7 @@ use super::restore::Bound;
 use super::shape::{DIRECT_WORDS, Shape};
 use super::shard::{Additions, Context};
 use super::undo::Job;
-use super::worn::LiveReader;
+use super::with_tombstones::LiveReader;
 use everedge_live::DELETION;
 use everedge_live::{Error, Result, SHARD_SPAN, Update};
 use everedge_medium::{HeldWords, Site};
@@ -36,7 +36,7 @@ use everedge_medium::{HeldWords, Site};
 /// Whether a list has entries in the edge log: in the start of its row.
 pub(super) const IS_LOGGED: u32 = 1 << 31;
 /// Whether a list has tombstones: in the length of its row.
-pub(super) const IS_WORN: u32 = 1 << 31;
+pub(super) const HAS_TOMBSTONES: u32 = 1 << 31;
 /// An edge log is merged when so many percent of it are used.
 const LOG_PERCENT: usize = 90;
 /// An array is written anew if a round adds more than this share of what it has,
@@ -131,7 +131,7 @@ pub(super) struct Array {
     pub rows: Vec<Place>,
     pub sections: Vec<Section>,
     /// The degrees of lists with tombstones.
-    pub worn: FxHashMap<u32, u32>,
+    pub live_degrees: FxHashMap<u32, u32>,
     /// Whether its lists were looked at since opening. Until then there are no marks in rows, and no
     /// places in edge logs.
     pub is_checked: bool,
@@ -146,7 +146,7 @@ pub(super) struct ListRef<'a> {
     /// Whether there are more in the edge log.
     pub is_logged: bool,
     /// Whether there are tombstones.
-    pub is_worn: bool,
+    pub has_tombstones: bool,
 }
 
 impl Array {
@@ -230,8 +230,12 @@ impl Array {
     #[inline(always)]
     fn list_of(&self, row: Place) -> ListRef<'_> {
         let start = (row.start & !IS_LOGGED) as usize;
-        let words = &self.lists[start..start + (row.len & !IS_WORN) as usize];
-        ListRef { words, is_logged: row.start & IS_LOGGED != 0, is_worn: row.len & IS_WORN != 0 }
+        let words = &self.lists[start..start + (row.len & !HAS_TOMBSTONES) as usize];
+        ListRef {
+            words,
+            is_logged: row.start & IS_LOGGED != 0,
+            has_tombstones: row.len & HAS_TOMBSTONES != 0,
+        }
     }
 
     /// Starts loading a list into the cache, if there is one.
@@ -263,9 +267,9 @@ impl Array {
     #[cold]
     fn degree_of_parts(&self, local: usize) -> u32 {
         let row = self.rows[local];
-        match row.len & IS_WORN {
+        match row.len & HAS_TOMBSTONES {
             0 => row.len / self.shape.entry_words + u32::from(self.logged(local).count),
-            _ => self.worn[&(local as u32)],
+            _ => self.live_degrees[&(local as u32)],
         }
     }
 
@@ -332,7 +336,7 @@ impl Array {
     /// Returns the words of a list, those in the edge log included.
     pub(super) fn raw_len(&self, local: usize) -> u32 {
         match local < self.vertex_count() {
-            true => (self.rows[local].len & !IS_WORN) + self.logged_len(local),
+            true => (self.rows[local].len & !HAS_TOMBSTONES) + self.logged_len(local),
             false => 0,
         }
     }
@@ -340,7 +344,7 @@ impl Array {
     /// Returns the same of all lists.
     pub(super) fn raw_lens(&self) -> Vec<u32> {
         let rows = &self.rows[..self.vertex_count()];
-        let mut lens: Vec<u32> = rows.iter().map(|row| row.len & !IS_WORN).collect();
+        let mut lens: Vec<u32> = rows.iter().map(|row| row.len & !HAS_TOMBSTONES).collect();
         for (number, _) in self.sections.iter().enumerate().filter(|(_, s)| s.log_count > 0) {
             let locals = self.shape.locals(number..number + 1);
             locals.for_each(|local| lens[local] += self.logged_len(local));
@@ -404,11 +408,11 @@ impl Array {
     }
 
     /// Notes that a list gets tombstones.
-    pub(super) fn note_worn(&mut self, local: usize) {
+    pub(super) fn note_tombstones(&mut self, local: usize) {
         let degree = self.degree(local);
-        self.worn.entry(local as u32).or_insert(degree);
+        self.live_degrees.entry(local as u32).or_insert(degree);
         if local < self.vertex_count() {
-            self.rows[local].len |= IS_WORN;
+            self.rows[local].len |= HAS_TOMBSTONES;
         }
     }
 
@@ -522,7 +526,7 @@ impl Array {
             let Place { start, len } = self.rows[local];
             let room = if start & IS_LOGGED == 0 { self.gap(local) } else { 0 };
             // They are appended after all sections were looked at.
-            prefetch(&self.lists[((start & !IS_LOGGED) + (len & !IS_WORN)) as usize..]);
+            prefetch(&self.lists[((start & !IS_LOGGED) + (len & !HAS_TOMBSTONES)) as usize..]);
             added += words;
             let missing = words.saturating_sub(room);
             overflow += missing as usize / context.entry_words;
@@ -547,7 +551,7 @@ impl Array {
     fn gap(&self, local: usize) -> u32 {
         let Place { start, len } = self.rows[local];
         let next = self.rows[local + 1].start & !IS_LOGGED;
-        next - (start & !IS_LOGGED) - (len & !IS_WORN)
+        next - (start & !IS_LOGGED) - (len & !HAS_TOMBSTONES)
     }
 
     /// Returns the entries that an edge log may still take.
@@ -657,7 +661,7 @@ impl Array {
         let (header, slot, crc) = newest(&self.extent, &self.shape, number)?;
         let locals = self.shape.locals(number..number + 1);
         for (row, place) in self.rows[locals].iter_mut().zip(&header.places) {
-            *row = Place { start: place.start, len: place.len | row.len & IS_WORN };
+            *row = Place { start: place.start, len: place.len | row.len & HAS_TOMBSTONES };
         }
         let section = &mut self.sections[number];
         (section.stamp, section.slot, section.crc) = (header.stamp, slot as u8, crc);
@@ -685,7 +689,7 @@ impl Array {
             let words = &mut words[..updates.len() * entry_words];
             context.write_entries(updates, words);
             let Place { start, len } = self.rows[local];
-            let (start, len) = (start & !IS_LOGGED, len & !IS_WORN);
+            let (start, len) = (start & !IS_LOGGED, len & !HAS_TOMBSTONES);
             let end = start + len;
             self.extent.store(Site::Word, self.shape.words_range(end..end).start, words);
             for (place, &word) in (len..).zip(&*words) {
@@ -699,8 +703,8 @@ impl Array {
         section.used += (updates.len() * entry_words) as u32;
         section.count(vertex, updates);
         section.is_dirty = true;
-        if self.rows[local].len & IS_WORN != 0 {
-            self.change_worn_degree(local, updates);
+        if self.rows[local].len & HAS_TOMBSTONES != 0 {
+            self.change_live_degree(local, updates);
         }
         if !in_log.is_empty() {
             self.append_to_log(context, local, in_log);
@@ -709,8 +713,8 @@ impl Array {
         Some(in_log.len())
     }
 
-    pub(super) fn change_worn_degree(&mut self, local: usize, updates: &[Update]) {
-        let degree = self.worn.entry(local as u32).or_default();
+    pub(super) fn change_live_degree(&mut self, local: usize, updates: &[Update]) {
+        let degree = self.live_degrees.entry(local as u32).or_default();
         for update in updates {
             *degree = degree.wrapping_add_signed(if update.is_deletion() { -1 } else { 1 });
         }
@@ -739,7 +743,7 @@ impl Array {
         let section = &mut self.sections[local / span];
         let heads = section.heads.get_or_insert_with(|| vec![Logged::default(); span].into());
         let Logged { count, .. } = heads[local % span];
-        let before = (row.len & !IS_WORN) + u32::from(count) * self.shape.entry_words;
+        let before = (row.len & !HAS_TOMBSTONES) + u32::from(count) * self.shape.entry_words;
         for (place, &word) in (before..).zip(words) {
             section.sum = section.sum.wrapping_add(mix(local, place, word));
         }
@@ -754,7 +758,7 @@ impl Array {
         let mut next = 0;
         for row in &self.rows {
             assert!(row.start & !IS_LOGGED >= next, "A1");
-            next = (row.start & !IS_LOGGED) + (row.len & !IS_WORN);
+            next = (row.start & !IS_LOGGED) + (row.len & !HAS_TOMBSTONES);
         }
         for (number, section) in self.sections.iter().enumerate() {
             let locals = self.shape.locals(number..number + 1);

@@ -17,7 +17,7 @@ use super::mechanisms::{Counters, Why};
 use super::restore::Bound;
 use super::shape::{Shape, spread};
 use super::shard::{Additions, Context};
-use super::worn::LiveReader;
+use super::with_tombstones::LiveReader;
 use everedge_live::Update;
 use everedge_live::{Error, Result, Room as Free};
 use everedge_medium::Site;
@@ -212,7 +212,7 @@ impl<'a> Plan<'a> {
             index,
             rows,
             sections: vec![Section::default(); section_count],
-            worn: FxHashMap::default(),
+            live_degrees: FxHashMap::default(),
             is_checked: true,
             neighbor_bound: old.map_or(Bound::default(), |old| old.neighbor_bound.clone()),
         };
@@ -395,13 +395,14 @@ fn cleaned_lists(
 ) -> FxHashMap<usize, Vec<u32>> {
     let mut words: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
     if let Some(old) = old {
-        let worn = old.worn.keys().map(|&local| local as usize);
-        words.extend(worn.map(|local| (local, old.raw_words(local))));
+        let live_degrees = old.live_degrees.keys().map(|&local| local as usize);
+        words.extend(live_degrees.map(|local| (local, old.raw_words(local))));
     }
     if !words.is_empty() || additions.has_deletions {
         for (local, updates) in additions.runs() {
-            let is_worn = words.contains_key(&local) || updates.iter().any(Update::is_deletion);
-            if is_worn {
+            let has_tombstones =
+                words.contains_key(&local) || updates.iter().any(Update::is_deletion);
+            if has_tombstones {
                 let old_words = || old.map_or(Vec::new(), |old| old.raw_words(local));
                 let words = words.entry(local).or_insert_with(old_words);
                 let len = words.len();

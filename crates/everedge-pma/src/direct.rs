@@ -112,7 +112,7 @@ pub(super) fn store_edge(core: &Core<Pma>, edge: Edge, weight: Option<f32>) -> R
     core.refuse_if_failed()?;
     core.log.begin_writing()?;
     let ends = ends(options, edge);
-    let mut archive = core.settled_for_writing()?;
+    let mut archive = core.up_to_date_for_writing()?;
     core.refuse_if_failed()?;
     // Who logs it learns what is missing.
     let expected = layout.expect(&[edge.0, edge.1], edge.0.max(edge.1) + 1);
@@ -261,8 +261,8 @@ impl Array {
         section.has_direct = true;
         section.used += self.shape.entry_words;
         section.count(vertex, &update);
-        if self.worn.contains_key(&(end.local as u32)) {
-            self.change_worn_degree(end.local, &update);
+        if self.live_degrees.contains_key(&(end.local as u32)) {
+            self.change_live_degree(end.local, &update);
         }
         self.note_logged(end.local, &[end.neighbor, weight][..self.shape.entry_words as usize]);
     }

@@ -377,7 +377,7 @@ impl Layout for Pma {
 
     /// Writes arrays anew of which much is deleted.
     fn clean_up(core: &Core<Self>) -> bool {
-        let is_worn = |array: &Array| {
+        let has_tombstones = |array: &Array| {
             let tombstones = array.tombstone_count();
             tombstones >= TOMBSTONES_MIN && tombstones * WORN_SHARE >= array.used()
         };
@@ -387,7 +387,7 @@ impl Layout for Pma {
         }
         let (mut rewriting, mut refusals) = (Rewriting::new(Why::Compaction), 0);
         loop {
-            match core.layout.rewrite(&mut archive, &mut rewriting, &is_worn) {
+            match core.layout.rewrite(&mut archive, &mut rewriting, &has_tombstones) {
                 // Whoever asks for what is damaged is told; there may be more behind it.
                 Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
                 // So there may be behind what finds no room.

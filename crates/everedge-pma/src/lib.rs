@@ -53,7 +53,7 @@ mod snapshot;
 mod table;
 mod undo;
 mod verify;
-mod worn;
+mod with_tombstones;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -144,7 +144,7 @@ impl PmaGraph {
         let (replayed_batches, replayed_updates) = log.untaken();
         let core = Core::unread(volume, manifest, layout, log);
         if replayed_updates > 0 || core.layout.undo.has_interrupted() {
-            drop(core.settled()?);
+            drop(core.up_to_date()?);
         }
         let completed_rebalances = core.layout.completed.load(Relaxed);
         let recovery = Recovery { replayed_batches, replayed_updates, completed_rebalances };

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, IS_LOGGED, IS_WORN, Logged, Section};
+use super::array::{Array, HAS_TOMBSTONES, IS_LOGGED, Logged, Section};
 use super::direct::{DirectEntry, find_direct};
 use super::extent::Extent;
 use super::header::{Header, Place, mix};
@@ -107,7 +107,7 @@ impl Array {
             }
             next = place.start + place.len;
         }
-        let (lists, worn) = (extent.hold_lists(&shape), FxHashMap::default());
+        let (lists, live_degrees) = (extent.hold_lists(&shape), FxHashMap::default());
         let (kept, is_checked, neighbor_bound) = (None, false, Bound::default());
         let array = Self {
             extent,
@@ -117,7 +117,7 @@ impl Array {
             index,
             rows,
             sections,
-            worn,
+            live_degrees,
             is_checked,
             neighbor_bound,
         };
@@ -306,9 +306,9 @@ impl Array {
         let section = &mut self.sections[number];
         section.heads = (section.log_count > 0).then(|| heads.into());
         for local in with_tombstones {
-            self.rows[local].len |= IS_WORN;
+            self.rows[local].len |= HAS_TOMBSTONES;
             let degree = self.live_entries(local).len();
-            self.worn.insert(local as u32, degree as u32);
+            self.live_degrees.insert(local as u32, degree as u32);
         }
     }
 }

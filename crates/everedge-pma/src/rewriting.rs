@@ -69,7 +69,7 @@ fn rewrite_all(
     rewriting.next_shard = 0;
     let mut outcome = Ok(());
     loop {
-        let mut archive = core.settled()?;
+        let mut archive = core.up_to_date()?;
         if rewriting.next_shard >= archive.shards.len() {
             return outcome;
         }

@@ -2,7 +2,7 @@
 //!
 //! A header counts what lists hold; `header.rs` says how it lies on the medium.
 
-use super::array::{Array, IS_LOGGED, IS_WORN, Section};
+use super::array::{Array, HAS_TOMBSTONES, IS_LOGGED, Section};
 use super::header::{Header, Moment, Place};
 
 impl Array {
@@ -52,7 +52,8 @@ impl Array {
         vertices: &[u64],
     ) {
         let locals = self.shape.locals(number..number + 1);
-        let place = |row: &Place| Place { start: row.start & !IS_LOGGED, len: row.len & !IS_WORN };
+        let place =
+            |row: &Place| Place { start: row.start & !IS_LOGGED, len: row.len & !HAS_TOMBSTONES };
         let bits = locals.len() as u32;
         let word = vertices.get(locals.start / 64).copied().unwrap_or(0);
         let section = &mut self.sections[number];

@@ -267,7 +267,7 @@ impl Shard {
             self.take_part(context, side, part)?;
         }
         // Last: an array that is written anew says that it holds all updates of the round.
-        self.settle_vertices(context, &before)
+        self.match_vertices(context, &before)
     }
 
     /// Writes those of its arrays anew that are due, and adds up what that did.
@@ -314,7 +314,7 @@ impl Shard {
                 self.ended_bound = self.ended_bound.max(self.first_vertex + local as u32 + 1);
             }
         }
-        self.settle_vertices(context, &before)
+        self.match_vertices(context, &before)
     }
 
     /// Whether an update of a vertex itself is in the first array already.
@@ -345,7 +345,7 @@ impl Shard {
     }
 
     /// Brings count and first array to where the vertices are (H1, H2).
-    fn settle_vertices(&mut self, context: &Context, before: &[u64]) -> Result<()> {
+    fn match_vertices(&mut self, context: &Context, before: &[u64]) -> Result<()> {
         if before == self.vertices {
             return Ok(());
         }
@@ -503,7 +503,7 @@ impl Shard {
             }
         });
         if let Some(array) = self.arrays[side].as_mut().filter(|_| has_tombstones) {
-            array.note_worn(local);
+            array.note_tombstones(local);
         }
         entries
     }

@@ -17,7 +17,7 @@ use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, Weighte
 use super::array::{Array, ListRef};
 use super::layout::Pma;
 use super::shard::Shard;
-use super::worn::LiveReader;
+use super::with_tombstones::LiveReader;
 use crate::options::GraphOptions;
 use everedge_live::{Archive, SHARD_SPAN, Totals, frozen_view};
 
@@ -61,9 +61,13 @@ impl Snapshot {
 
     #[inline(always)]
     fn neighbors_in<'a>(&self, array: &'a Array, local: usize) -> PmaNeighbors<'a> {
-        let ListRef { words, is_logged, is_worn } = array.list(local);
-        let parts = if is_logged | is_worn { Some(parts(array, local, is_worn)) } else { None };
-        let words = if is_worn { [].iter() } else { words.iter() };
+        let ListRef { words, is_logged, has_tombstones } = array.list(local);
+        let parts = if is_logged | has_tombstones {
+            Some(parts(array, local, has_tombstones))
+        } else {
+            None
+        };
+        let words = if has_tombstones { [].iter() } else { words.iter() };
         PmaNeighbors { words, weighted: self.totals.weighted, parts }
     }
 }
@@ -71,9 +75,9 @@ impl Snapshot {
 /// Returns what a list has beside its words; all of it, if there are tombstones.
 /// Cost: a vector. Visitors of many lists use one buffer for all instead.
 #[cold]
-fn parts(array: &Array, local: usize, is_worn: bool) -> Box<vec::IntoIter<(u32, u32)>> {
+fn parts(array: &Array, local: usize, has_tombstones: bool) -> Box<vec::IntoIter<(u32, u32)>> {
     let mut parts = Vec::new();
-    match is_worn {
+    match has_tombstones {
         true => parts = array.live_entries(local),
         false => {
             array.read_logged(local, &mut parts);
@@ -233,15 +237,15 @@ impl Snapshot {
     fn visit_list<V: ListVisitor>(
         &self,
         (array, v): (&Array, VertexId),
-        ListRef { words, is_logged, is_worn }: ListRef<'_>,
+        ListRef { words, is_logged, has_tombstones }: ListRef<'_>,
         parts: &mut Parts,
         visitor: &mut V,
     ) {
         let neighbor = |word: &AtomicU32| word.load(Relaxed);
-        match (is_logged | is_worn, self.totals.weighted) {
+        match (is_logged | has_tombstones, self.totals.weighted) {
             (false, false) => visitor.visit(v, words.iter().map(neighbor)),
             (false, true) => visitor.visit(v, words.iter().step_by(2).map(neighbor)),
-            (true, weighted) if !is_worn => {
+            (true, weighted) if !has_tombstones => {
                 let step = if weighted { 2 } else { 1 };
                 // Most searches end before.
                 let logged = &mut parts.logged;

@@ -18,7 +18,7 @@ impl PmaGraph {
     /// If the log's tail cannot be archived, or memory is lacking.
     pub fn verify(&self) -> Result<Verification> {
         let mut report = Verification::default();
-        let mut archive = self.live.core.settled()?;
+        let mut archive = self.live.core.up_to_date()?;
         for (_, error) in archive.lacking() {
             report.check_read(Err(error))?;
         }

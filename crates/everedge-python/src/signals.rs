@@ -29,14 +29,14 @@ pub(crate) fn ingest_until_signal<R: Send>(
 ) -> PyResult<(R, Option<PyErr>)> {
     let watch = || -> PyResult<_> {
         thread::scope(|scope| {
-            let (told, tellings) = mpsc::channel();
+            let (call, calls) = mpsc::channel();
             let (answer, answers) = mpsc::channel();
             let worker = thread::Builder::new().spawn_scoped(scope, move || {
-                ingest(&mut move |now| told.send(now).is_ok() && answers.recv() == Ok(true))
+                ingest(&mut move |now| call.send(now).is_ok() && answers.recv() == Ok(true))
             })?;
             let mut raised = None;
             loop {
-                let called = match tellings.recv_timeout(SIGNALS_EVERY) {
+                let called = match calls.recv_timeout(SIGNALS_EVERY) {
                     Ok(now) => {
                         // After an exception nobody wants to hear of more.
                         let called = match raised {

@@ -30,7 +30,7 @@ impl View {
 
 #[pymethods]
 impl View {
-    /// Runs a kernel by name, told what `parameters` say, all as texts; calls `tell` with the steps
+    /// Runs a kernel by name with `parameters`, all as texts; calls `tell` with the steps
     /// done, and of how many (0 if that is unknown), now and then. Returns the report and the answer:
     /// by vertex up to `vertex_bound`, a list of vertices, or none.
     fn run<'py>(
@@ -50,7 +50,7 @@ impl View {
         let options = RunOptions { threads, ..given.into() };
         let run = || view.run(kernel, &options).map_err(exception);
         let done = py.detach(|| until_signal(&options.watch, tell.as_ref(), run))?;
-        let told = report(py, &done)?;
+        let reported = report(py, &done)?;
         let values = match done.values {
             Values::Depth(values)
             | Values::Component(values)
@@ -60,7 +60,7 @@ impl View {
             Values::None => py.None().into_bound(py),
             Values::Score(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
         };
-        Ok((told, values))
+        Ok((reported, values))
     }
 
     /// Returns a number above every vertex id.

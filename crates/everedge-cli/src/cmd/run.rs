@@ -23,7 +23,7 @@ pub(crate) struct Args {
     graph: PathBuf,
 
     #[command(flatten)]
-    told: Told,
+    parameters: KernelParameters,
 
     /// Write `id value` a line, in ascending order of ids; `-` is standard output.
     #[arg(long, value_name = "FILE")]
@@ -47,14 +47,14 @@ pub(crate) struct Args {
     verify: Verify,
 }
 
-/// What the kernel is told: an option for each parameter that some kernel has.
-struct Told(Parameters);
+/// Parameters of kernels: an option for each parameter that some kernel has.
+struct KernelParameters(Parameters);
 
-impl clap::FromArgMatches for Told {
+impl clap::FromArgMatches for KernelParameters {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut told = Self(Parameters::default());
-        told.update_from_arg_matches(matches)?;
-        Ok(told)
+        let mut parameters = Self(Parameters::default());
+        parameters.update_from_arg_matches(matches)?;
+        Ok(parameters)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -69,7 +69,7 @@ impl clap::FromArgMatches for Told {
     }
 }
 
-impl clap::Args for Told {
+impl clap::Args for KernelParameters {
     fn augment_args(command: clap::Command) -> clap::Command {
         command.args(Parameters::ALL.iter().map(|parameter| {
             let kernels: Vec<&str> = parameter.kernels().map(Kernel::name).collect();
@@ -77,7 +77,7 @@ impl clap::Args for Told {
                 .long(parameter.name)
                 .value_name(parameter.value_name)
                 .allow_negative_numbers(true)
-                .help_heading("What the kernel is told")
+                .help_heading("Parameters of kernels")
                 .help(format!("{} [{}]", parameter.about.trim_end_matches('.'), kernels.join(", ")))
         }))
     }
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
     args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
     let graph = Graph::open_read_only(&args.graph)?;
     let options = RunOptions {
-        parameters: args.told.0.clone(),
+        parameters: args.parameters.0.clone(),
         top: Some(args.top),
         trials: args.trials,
         threads,

@@ -137,7 +137,7 @@ impl<L: Layout> Core<L> {
     #[cold]
     fn look_closer(&self, updates: &[u32]) -> Result<()> {
         if self.unseen.is_unread() {
-            drop(self.settled()?);
+            drop(self.up_to_date()?);
             self.refuse_if_failed()?;
         }
         let named = self.unseen.named_by(updates);
@@ -215,7 +215,7 @@ impl<L: Layout> Core<L> {
         if !matches!(error, Error::NoSpace { .. }) || is_in_vain {
             return Err(error);
         }
-        let mut archive = self.settled()?;
+        let mut archive = self.up_to_date()?;
         let saved = self.save_all(&mut archive);
         if saved.is_ok() {
             self.layout.after_rounds(&mut archive, Taken::default());
@@ -254,7 +254,7 @@ impl<L: Layout> Core<L> {
         if !matches!(error, Error::NoSpace { .. }) {
             return Err(error);
         }
-        let mut archive = self.settled()?;
+        let mut archive = self.up_to_date()?;
         match self.save_all(&mut archive) {
             Ok(()) | Err(Error::NoSpace { .. }) => self.layout.shrink()?,
             Err(error) => return Err(error),
@@ -265,7 +265,7 @@ impl<L: Layout> Core<L> {
 
     /// After a batch was not logged: nothing is kept for it.
     fn forget_room(&self, batch: &Batch) {
-        if let Ok(_archive) = self.settled() {
+        if let Ok(_archive) = self.up_to_date() {
             self.layout.forget_room(batch.updates());
         }
     }
@@ -316,7 +316,7 @@ impl<L: Layout> Core<L> {
             }
             let (needed, was_empty) = (log.bytes_for(batch), log.used_bytes() == 0);
             self.refuse_if_failed()?;
-            let mut archive = self.settled()?;
+            let mut archive = self.up_to_date()?;
             let saved = self.save_all(&mut archive);
             let is_short = matches!(saved, Err(Error::NoSpace { .. }));
             if full.is_some() || is_short {
@@ -384,7 +384,7 @@ impl<L: Layout> Core<L> {
             return true;
         }
         // What waits in the log is put in order with the rest.
-        if self.log.untaken().1 > 0 && self.settled().is_err() {
+        if self.log.untaken().1 > 0 && self.up_to_date().is_err() {
             return false;
         }
         while self.log.next_sequence() == now && !is_wanted() {
@@ -400,7 +400,7 @@ impl<L: Layout> Core<L> {
         let mut archive = self.archive();
         let before = archive.next_sequence;
         // Where batches are not durable on return, this makes them: only then are they archived.
-        if self.refuse_if_failed().is_err() || self.settle(&mut archive).is_err() {
+        if self.refuse_if_failed().is_err() || self.bring_up_to_date(&mut archive).is_err() {
             return false;
         }
         // On a full medium what is not flushed or saved stays where it is.
@@ -475,21 +475,21 @@ impl<L: Layout> Core<L> {
     ///
     /// # Errors
     /// If archiving fails now, or ended halfway before.
-    pub fn settled(&self) -> Result<Held<'_, L>> {
+    pub fn up_to_date(&self) -> Result<Held<'_, L>> {
         self.refuse_if_forked()?;
         let mut archive = self.archive();
-        self.settle(&mut archive)?;
+        self.bring_up_to_date(&mut archive)?;
         Ok(archive)
     }
 
-    /// As [`settled`](Self::settled), for a writer: nobody keeps others out then, until others go on.
+    /// As [`up_to_date`](Self::up_to_date), for a writer: nobody keeps others out then, until others go on.
     ///
     /// # Errors
-    /// As [`settled`](Self::settled).
-    pub fn settled_for_writing(&self) -> Result<Held<'_, L>> {
+    /// As [`up_to_date`](Self::up_to_date).
+    pub fn up_to_date_for_writing(&self) -> Result<Held<'_, L>> {
         loop {
             self.log.wait_for_release();
-            let archive = self.settled()?;
+            let archive = self.up_to_date()?;
             // Who keeps others out from now on waits for the archive before it looks at anything.
             if !self.log.is_kept() {
                 return Ok(archive);
@@ -501,7 +501,7 @@ impl<L: Layout> Core<L> {
     ///
     /// Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive
     /// torn, and nobody reads it then.
-    fn settle(&self, archive: &mut Archive<L>) -> Result<()> {
+    fn bring_up_to_date(&self, archive: &mut Archive<L>) -> Result<()> {
         if self.unseen.is_unread() {
             self.layout.read_archive(archive, &self.log, self.volume.access())?;
             self.note_read(archive);
@@ -525,7 +525,7 @@ impl<L: Layout> Core<L> {
     /// `NoSpace` if the medium is full; the log keeps then what it has.
     pub fn flush_all(&self) -> Result<()> {
         self.refuse_if_failed()?;
-        let mut archive = self.settled()?;
+        let mut archive = self.up_to_date()?;
         self.save_all(&mut archive)
     }
 
@@ -536,7 +536,7 @@ impl<L: Layout> Core<L> {
             return Ok(());
         }
         self.refuse_if_failed()?;
-        let saved = self.save_all(&mut *self.settled()?);
+        let saved = self.save_all(&mut *self.up_to_date()?);
         match saved {
             // The log still holds what has no place; the next opening replays it.
             Err(Error::NoSpace { .. }) => return self.log.make_all_durable(),

@@ -157,7 +157,7 @@ impl<L: Layout> Live<L> {
     /// # Errors
     /// If they cannot be archived, or what the view would read is damaged.
     pub fn snapshot(&self) -> Result<L::Snapshot> {
-        let mut archive = self.core.settled()?;
+        let mut archive = self.core.up_to_date()?;
         self.core.view(&mut archive)
     }
 
@@ -167,7 +167,7 @@ impl<L: Layout> Live<L> {
     /// # Errors
     /// If they cannot be archived.
     pub fn salvage(&self) -> Result<(L::Snapshot, Vec<String>)> {
-        let mut archive = self.core.settled()?;
+        let mut archive = self.core.up_to_date()?;
         let (snapshot, damage) = self.core.salvage(&mut archive)?;
         let problem = |(number, error): (usize, crate::Error)| {
             let (first, last) = (number * SHARD_SPAN, (number + 1) * SHARD_SPAN - 1);
@@ -181,7 +181,7 @@ impl<L: Layout> Live<L> {
     /// # Errors
     /// If they cannot be archived, or some stay in the log because lists are damaged.
     pub fn totals(&self) -> Result<Totals> {
-        let archive = self.core.settled()?;
+        let archive = self.core.up_to_date()?;
         archive.lacking.refuse()?;
         Ok(archive.totals(&self.core.manifest.options))
     }
@@ -206,7 +206,7 @@ impl<L: Layout> Live<L> {
     /// # Errors
     /// As [`Self::snapshot`].
     pub fn changes(&self) -> Result<Changes> {
-        let archive = self.core.settled()?;
+        let archive = self.core.up_to_date()?;
         let outcome = archive.outcome();
         // Undirected edges are counted at both ends.
         let ends = if self.core.manifest.options.directed { 1 } else { 2 };
