@@ -17,7 +17,7 @@ pub use bitmap::{AtomicBitmap, Bitmap};
 pub use csr::{Csr, CsrOptions};
 pub use homes::{HOME_SPAN, Homes};
 pub use numbering::Numbering;
-pub use random::SplitMix64;
+pub use random::{SplitMix64, scramble};
 pub use view::{
     Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, Wanted, WeightedView,
 };

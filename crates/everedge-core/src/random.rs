@@ -16,7 +16,18 @@
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
+/// Scrambles 64 bits, each value to another: the output function of [`SplitMix64`].
+#[inline]
+pub fn scramble(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
 impl SplitMix64 {
+    /// What one state is more than the one before: 2^64 over the golden ratio.
+    pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
     /// Returns the stream of `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -24,11 +35,8 @@ impl SplitMix64 {
 
     /// Returns the next number; each of 64 bits is as likely as any other.
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0 = self.0.wrapping_add(SplitMix64::STEP);
+        scramble(self.0)
     }
 
     /// Returns a number below `bound`, each as likely as any other but for 2^-64 times the bound;

@@ -15,7 +15,7 @@
 
 use std::ops::Range;
 
-use everedge_core::{Edge, VertexId, par};
+use everedge_core::{Edge, SplitMix64, VertexId, par, scramble};
 
 use crate::{Error, Result};
 
@@ -133,10 +133,10 @@ impl Generator {
     pub fn weights(&self, range: Range<u64>) -> Vec<f32> {
         assert!(range.end <= self.edge_count(), "only {} edges", self.edge_count());
         let mut weights = vec![0.0; range.end.saturating_sub(range.start) as usize];
-        let key = mix(self.seed ^ WEIGHT_KEY);
+        let key = scramble(self.seed ^ WEIGHT_KEY);
         par::map_chunks_mut(&mut weights, GRAIN_EDGES, |start, piece| {
             for (weight, number) in piece.iter_mut().zip(range.start + start as u64..) {
-                let random = mix(key.wrapping_add(number.wrapping_mul(STRIDE))) >> 32;
+                let random = scramble(key.wrapping_add(number.wrapping_mul(STRIDE))) >> 32;
                 *weight = (1 + ((random * WEIGHT_MAX) >> 32)) as f32;
             }
         });
@@ -174,7 +174,7 @@ impl Generator {
     fn random(&self, number: u64, word: u32) -> u64 {
         const WORDS_PER_EDGE: u64 = 4;
         let counter = number.wrapping_mul(WORDS_PER_EDGE).wrapping_add(u64::from(word));
-        mix(mix(self.seed).wrapping_add(counter.wrapping_mul(STRIDE)))
+        scramble(scramble(self.seed).wrapping_add(counter.wrapping_mul(STRIDE)))
     }
 
     /// Maps ids one to one, so that an id says nothing about its degree.
@@ -183,7 +183,7 @@ impl Generator {
     #[inline]
     fn permute(&self, id: VertexId) -> VertexId {
         let (mask, half) = (self.vertex_bound() - 1, self.scale.div_ceil(2));
-        let key = mix(self.seed ^ PERMUTE_KEY);
+        let key = scramble(self.seed ^ PERMUTE_KEY);
         let mut id = id ^ (key as u32 & mask);
         for factor in [0x9e37_79b1_u32, (key >> 32) as u32 | 1, 0x85eb_ca77] {
             id = id.wrapping_mul(factor) & mask;
@@ -242,21 +242,10 @@ fn alias_table() -> [Slot; OUTCOMES] {
     table
 }
 
-/// The step between the inputs of [`mix`] for successive counters: 2^64 over the golden ratio.
-const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The step between the inputs of [`scramble`] for successive counters.
+const STRIDE: u64 = SplitMix64::STEP;
 const WEIGHT_KEY: u64 = 0x5745_4947_4854_5321;
 const PERMUTE_KEY: u64 = 0x5045_524d_5554_4521;
-
-/// Scrambles 64 bits: the output function of SplitMix64.
-///
-/// Source: G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators",
-/// OOPSLA 2014, with the constants of D. Stafford's variant 13.
-#[inline]
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use everedge_core::SplitMix64;
+
 use super::VolumeOptions;
 
 /// The content of a volume after a power loss at some point of a recorded trace.
@@ -240,7 +242,7 @@ fn digest_words(key: u64, offset: u64, bytes: &[u8]) -> u64 {
 }
 
 fn digest_name(name: &str) -> u64 {
-    name.bytes().fold(0x9e37_79b9_7f4a_7c15, |hash, byte| scramble(hash ^ u64::from(byte)))
+    name.bytes().fold(SplitMix64::STEP, |hash, byte| scramble(hash ^ u64::from(byte)))
 }
 
 /// Hashes a value at a place; zero is 0, so that fresh bytes cost nothing.
@@ -251,10 +253,7 @@ fn mix(key: u64, offset: u64, value: u64) -> u64 {
     }
 }
 
-/// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+/// Scrambles a value, zero too.
 pub(super) fn scramble(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    everedge_core::scramble(value.wrapping_add(SplitMix64::STEP))
 }

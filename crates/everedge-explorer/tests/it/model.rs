@@ -4,7 +4,7 @@ use crate::options::GraphOptions;
 use everedge_live::Batch;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use everedge_core::{Direction, ListVisitor, VertexId, WeightedView};
+use everedge_core::{Direction, ListVisitor, SplitMix64, VertexId, WeightedView, scramble};
 
 /// Neighbors with the bits of their weights, sorted.
 type Neighbors = Vec<(VertexId, u32)>;
@@ -312,11 +312,8 @@ pub(crate) struct Random(pub u64);
 
 impl Random {
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0 = self.0.wrapping_add(SplitMix64::STEP);
+        scramble(self.0)
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
