@@ -49,9 +49,10 @@ pub(crate) struct Args {
 }
 
 /// What is shown of it.
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 13] = [
     Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
     Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
+    Column { key: "longest_batch_seconds", title: "longest batch", form: Form::Seconds },
     Column { key: "peak_rss_bytes", title: "peak memory", form: Form::Bytes },
     Column { key: "disk_bytes", title: "disk", form: Form::Bytes },
     Column { key: "stored_in_edge_logs", title: "in edge logs", form: Form::Count },
@@ -78,6 +79,9 @@ pub(crate) struct Figures {
     archived_seconds: f64,
     acknowledged_per_second: f64,
     archived_per_second: f64,
+    /// The most seconds that a writer took for a batch, or for as many of fewer edges as have 65,536
+    /// together: how long archiving may keep it waiting.
+    longest_batch_seconds: f64,
     /// The most memory that the process had, mapped files included, generated edges left out.
     peak_rss_bytes: u64,
     /// Bytes of the graph on its medium.
@@ -179,6 +183,7 @@ pub(crate) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
         archived_seconds: times.archived,
         acknowledged_per_second: total as f64 / times.acknowledged,
         archived_per_second: total as f64 / times.archived,
+        longest_batch_seconds: times.longest,
         peak_rss_bytes: everedge::peak_rss_bytes().saturating_sub(total * EDGE_BYTES),
         disk_bytes: graph.stats()?.disk_bytes,
         busiest_thread_ratio: busiest(&graph.thread_shares()),
@@ -210,6 +215,8 @@ pub(crate) struct Times {
     pub(crate) acknowledged: f64,
     /// Until all was archived.
     pub(crate) archived: f64,
+    /// The most that a writer took for a batch, or for several that have so many edges together.
+    longest: f64,
     /// What the medium had done when all was acknowledged, if that is counted.
     acknowledged_meter: Option<MeterReading>,
 }
@@ -227,21 +234,24 @@ pub(crate) fn take(
     // Writers meet so seldom that it does not matter.
     let stretch = batch * BATCH.div_ceil(batch);
     let next = AtomicUsize::new(0);
-    let write = || -> Result<()> {
+    let write = || -> Result<f64> {
+        let mut longest = 0.0_f64;
         loop {
             let from = next.fetch_add(stretch, Relaxed);
             let Some(rest) = edges.get(from..).filter(|rest| !rest.is_empty()) else {
-                return Ok(());
+                return Ok(longest);
             };
+            let start = Instant::now();
             for (i, edges) in rest[..rest.len().min(stretch)].chunks(batch).enumerate() {
                 let from = from + i * batch;
                 let weights = weights.map(|weights| &weights[from..from + edges.len()]);
                 graph.insert(edges, weights)?;
             }
+            longest = longest.max(start.elapsed().as_secs_f64());
         }
     };
     let start = Instant::now();
-    std::thread::scope(|scope| {
+    let longest = std::thread::scope(|scope| {
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, write);
         let others = (1..writers).map(start).collect::<std::io::Result<Vec<_>>>();
         let others = others.with_context(|| {
@@ -251,7 +261,7 @@ pub(crate) fn take(
         })?;
         let own = write();
         let join = |other: ScopedJoinHandle<'_, _>| other.join().expect("writers do not panic");
-        others.into_iter().map(join).fold(own, Result::and)
+        others.into_iter().map(join).fold(own, |longest, other| Ok(longest?.max(other?)))
     })?;
     let acknowledged = start.elapsed().as_secs_f64();
     let acknowledged_meter = graph.meter();
@@ -259,7 +269,7 @@ pub(crate) fn take(
     let archived = start.elapsed().as_secs_f64();
     let total = edges.len();
     ensure!(found == total as u64, "the graph has {found} edges after an ingest of {total}");
-    Ok(Times { acknowledged, archived, acknowledged_meter })
+    Ok(Times { acknowledged, archived, longest, acknowledged_meter })
 }
 
 /// Returns the bytes of the files in a directory whose names begin so, if there are some.
