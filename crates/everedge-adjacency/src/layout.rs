@@ -287,7 +287,15 @@ impl Layout for Adjacency {
     fn pace(&self) -> Pace {
         let AdjacencyOptions { archive_threshold, phases, division, division_bias, .. } =
             self.options.tuning;
-        Pace { archive_threshold, phases, division, division_bias }
+        Pace {
+            archive_threshold,
+            // One more is in a round: after a kill both are replayed.
+            backlog_max: 1,
+            waits_for_lists: false,
+            phases,
+            division,
+            division_bias,
+        }
     }
 
     fn homes(&self) -> Option<&Homes> {

@@ -179,6 +179,10 @@ impl Layout for Pma {
         let most = self.round_max.load(Relaxed).min(self.room.updates_max());
         Pace {
             archive_threshold: archive_threshold.min(most),
+            // A round of two costs less than two of one. A writer that went on as soon as a round has
+            // begun would log so much meanwhile that replaying it takes twice as long.
+            backlog_max: 2,
+            waits_for_lists: true,
             phases,
             // An idle thread takes the next shard.
             division: Division::Stealing,

@@ -19,9 +19,6 @@ use crate::space::UNIT_BYTES;
 use crate::{Error, Manifest, Result};
 use everedge_medium::{Access, Volume};
 
-/// A writer waits for archiving when so many thresholds are behind.
-const BACKLOG_MAX: u64 = 2;
-
 /// Where each edge is a batch, which takes a line of the log, at most so many are archived at a
 /// time: more would cost less each, but who asks for a view waits for as many.
 const EDGE_THRESHOLD_MAX: u64 = 1 << 21;
@@ -360,13 +357,14 @@ impl<L: Layout> Core<L> {
 
     /// Whether writers have to wait for archiving.
     pub(super) fn is_far_behind(&self) -> bool {
-        self.is_due(BACKLOG_MAX) && self.refuse_if_failed().is_ok()
+        self.is_due(self.layout.pace().backlog_max) && self.refuse_if_failed().is_ok()
     }
 
     /// Archives what was logged if that is much. What fails here fails no batch: those are in the
-    /// log. Later writes are refused.
-    pub(super) fn archive_if_due(&self) {
-        while self.is_due(1) && self.archive_once() {}
+    /// log. Later writes are refused. Calls `release` when writers that wait can go on before all is
+    /// archived.
+    pub(super) fn archive_if_due(&self, release: impl Fn()) {
+        while self.is_due(1) && self.archive_once(&release) {}
         while L::clean_up(self) {}
         // Writers may wait for archiving, nobody for this.
         while !self.is_due(1) && L::put_in_order(self, false) {}
@@ -396,11 +394,15 @@ impl<L: Layout> Core<L> {
     }
 
     /// Returns whether it went well.
-    fn archive_once(&self) -> bool {
+    fn archive_once(&self, release: &impl Fn()) -> bool {
         let mut archive = self.archive();
         let before = archive.next_sequence;
         // Where batches are not durable on return, this makes them: only then are they archived.
-        if self.refuse_if_failed().is_err() || self.bring_up_to_date(&mut archive).is_err() {
+        let taken = || match self.layout.pace().waits_for_lists {
+            true => {}
+            false => release(),
+        };
+        if self.refuse_if_failed().is_err() || self.bring_up_to_date(&mut archive, taken).is_err() {
             return false;
         }
         // On a full medium what is not flushed or saved stays where it is.
@@ -478,7 +480,7 @@ impl<L: Layout> Core<L> {
     pub fn up_to_date(&self) -> Result<Held<'_, L>> {
         self.refuse_if_forked()?;
         let mut archive = self.archive();
-        self.bring_up_to_date(&mut archive)?;
+        self.bring_up_to_date(&mut archive, || {})?;
         Ok(archive)
     }
 
@@ -501,7 +503,7 @@ impl<L: Layout> Core<L> {
     ///
     /// Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive
     /// torn, and nobody reads it then.
-    fn bring_up_to_date(&self, archive: &mut Archive<L>) -> Result<()> {
+    fn bring_up_to_date(&self, archive: &mut Archive<L>, taken: impl FnOnce()) -> Result<()> {
         if self.unseen.is_unread() {
             self.layout.read_archive(archive, &self.log, self.volume.access())?;
             self.note_read(archive);
@@ -511,12 +513,13 @@ impl<L: Layout> Core<L> {
             Err(error) if archive.is_torn => return Err(error),
             Err(_) => {}
         }
-        let taken = self.undisturbed(archive, |archive| archive.take_all(&self.layout, &self.log));
-        archive.is_torn = taken.is_err();
+        let outcome =
+            self.undisturbed(archive, |archive| archive.take_all(&self.layout, &self.log, taken));
+        archive.is_torn = outcome.is_err();
         if let Some(error) = self.layout.failure() {
             self.fail(&error);
         }
-        taken.inspect_err(|error| self.fail(error))
+        outcome.inspect_err(|error| self.fail(error))
     }
 
     /// Archives everything and saves all shards, so that the log is empty.

@@ -22,6 +22,10 @@ use crate::{Error, Result};
 pub struct Pace {
     /// Updates in the log from which they are.
     pub archive_threshold: u64,
+    /// A writer waits when so many thresholds are in the log that no round has taken.
+    pub backlog_max: u64,
+    /// Whether it then waits until they are in lists, and not only until a round takes them.
+    pub waits_for_lists: bool,
     /// Whether logging goes on meanwhile.
     pub phases: Phases,
     /// How a round is divided among threads.

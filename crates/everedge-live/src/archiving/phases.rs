@@ -65,7 +65,7 @@ impl<L: Layout> Archiver<L> {
         let is_alone =
             phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread(is_due);
         match (is_alone, is_due) {
-            (true, true) => self.core.archive_if_due(),
+            (true, true) => self.core.archive_if_due(|| {}),
             (true, false) => {}
             (false, true) => self.calls.call(|| self.core.is_far_behind()),
             (false, false) if self.is_noticed.swap(true, Relaxed) => {}
@@ -88,7 +88,8 @@ impl<L: Layout> Archiver<L> {
                     is_noticed.store(false, Relaxed);
                     core.put_in_order(&mut written, || calls.is_wanted())
                 };
-                threads.enter(|| calls.answer(|| core.archive_if_due(), order));
+                let archive = || core.archive_if_due(|| calls.announce());
+                threads.enter(|| calls.answer(archive, order));
             };
             // Where the system refuses a thread, writers archive themselves.
             *thread = thread::Builder::new().name("everedge archive".into()).spawn(work).ok();
