@@ -40,9 +40,9 @@ frozen_view!(PmaSnapshot);
 impl Snapshot {
     /// Returns the view of an archive that has so many edges beside those of the log.
     pub(super) fn new(archive: &Archive<Pma>, options: &GraphOptions, direct: u64) -> Self {
-        let shards = archive.shards.clone();
-        let sequence = archive.next_sequence + direct;
-        Self { totals: Totals::of(options, sequence, shards.iter().map(|s| s.totals())), shards }
+        let mut totals = archive.totals(options);
+        totals.sequence += direct;
+        Self { totals, shards: archive.shards.clone() }
     }
 
     #[inline]

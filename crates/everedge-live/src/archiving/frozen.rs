@@ -38,7 +38,7 @@ pub struct Totals {
 
 impl Totals {
     /// Returns the totals of a graph of these shards.
-    pub fn of(
+    pub(super) fn of(
         options: &GraphOptions<impl Sized>,
         sequence: u64,
         shards: impl Iterator<Item = ShardTotals>,
