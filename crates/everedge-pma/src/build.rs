@@ -395,8 +395,8 @@ fn cleaned_lists(
 ) -> FxHashMap<usize, Vec<u32>> {
     let mut words: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
     if let Some(old) = old {
-        let live_degrees = old.live_degrees.keys().map(|&local| local as usize);
-        words.extend(live_degrees.map(|local| (local, old.raw_words(local))));
+        let locals = old.live_degrees.keys().map(|&local| local as usize);
+        words.extend(locals.map(|local| (local, old.raw_words(local))));
     }
     if !words.is_empty() || additions.has_deletions {
         for (local, updates) in additions.runs() {

@@ -37,7 +37,7 @@ use everedge_live::{
 use everedge_medium::{Access, Region, Site};
 
 /// An array is written anew when its tombstones are this share of its words.
-const WORN_SHARE: u64 = 8;
+const TOMBSTONES_SHARE: u64 = 8;
 /// Fewer tombstones are not worth it.
 const TOMBSTONES_MIN: u64 = 1024;
 
@@ -381,9 +381,9 @@ impl Layout for Pma {
 
     /// Writes arrays anew of which much is deleted.
     fn clean_up(core: &Core<Self>) -> bool {
-        let has_tombstones = |array: &Array| {
+        let is_due = |array: &Array| {
             let tombstones = array.tombstone_count();
-            tombstones >= TOMBSTONES_MIN && tombstones * WORN_SHARE >= array.used()
+            tombstones >= TOMBSTONES_MIN && tombstones * TOMBSTONES_SHARE >= array.used()
         };
         let mut archive = core.archive();
         if core.refuse_if_failed().is_err() {
@@ -391,7 +391,7 @@ impl Layout for Pma {
         }
         let (mut rewriting, mut refusals) = (Rewriting::new(Why::Compaction), 0);
         loop {
-            match core.layout.rewrite(&mut archive, &mut rewriting, &has_tombstones) {
+            match core.layout.rewrite(&mut archive, &mut rewriting, &is_due) {
                 // Whoever asks for what is damaged is told; there may be more behind it.
                 Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
                 // So there may be behind what finds no room.

@@ -5,7 +5,7 @@
 //! - T1: whoever finds enough to archive calls after it was logged, and a call that comes while
 //!   the thread archives makes it look once more: none is lost.
 //! - T2: a writer that waits checks what it waits for under the lock under which the thread, when
-//!   it has archived, announces that: no wake-up is lost.
+//!   it has taken what is logged or archived it, announces that: no wake-up is lost.
 //!
 //! `calls_model.rs` compiles this file once more, with locks that try every order of events.
 
@@ -40,7 +40,8 @@ impl State {
 }
 
 impl Calls {
-    /// Calls the thread, for what was logged before (T1), and waits while it is far behind.
+    /// Calls the thread, for what was logged before (T1), and waits while it is as far behind as the
+    /// layout says.
     pub(super) fn call(&self, is_far_behind: impl Fn() -> bool) {
         let mut state = self.state.lock();
         state.is_called = true;

@@ -22,7 +22,7 @@ use crate::text_form;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phases {
-    /// Archiving has a thread of its own; writers wait for it only if it falls far behind. With
+    /// Archiving has a thread of its own; writers wait for it when it is behind by some thresholds. With
     /// one thread for loops it is as `InTurn`.
     #[default]
     Overlapped,
@@ -56,7 +56,7 @@ impl<L: Layout> Archiver<L> {
     }
 
     /// After something was logged: has it archived if there is enough, and put in order when writers
-    /// pause. Waits only if archiving is far behind.
+    /// pause. Waits if archiving is as far behind as the layout says.
     pub(super) fn call(&self, is_due: bool) {
         if !is_due && self.is_noticed.load(Relaxed) {
             return;
