@@ -26,7 +26,7 @@ const FAILURES_MAX: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Passes {
     /// Of shards of which much is deleted.
-    pub deleted: Mutex<Pass>,
+    pub tombstones: Mutex<Pass>,
     /// Of those in many pieces.
     pub pieces: Mutex<Pass>,
     /// Of those in some, in a pause of the writers.
@@ -37,7 +37,7 @@ impl Default for Passes {
     fn default() -> Self {
         let pass = |shards_max| Mutex::new(Pass { shards_max, ..Pass::default() });
         Self {
-            deleted: pass(COMPACT_SHARDS_MAX),
+            tombstones: pass(COMPACT_SHARDS_MAX),
             pieces: pass(COMPACT_SHARDS_MAX),
             paused: pass(ORDER_SHARDS_MAX),
         }
@@ -117,7 +117,9 @@ pub(super) fn compact_due(
     let (is_due, units) = (|n: usize| is_due(&shards[n]), |n: usize| shards[n].unit_count());
     let Some(group) = pass.group(shards.len(), is_due, units) else { return false };
     let mut done = Compaction::default();
-    let compacted = core.layout.compact(core, &mut archive, group.clone(), &mut done);
+    let compacted = core.undisturbed(&mut archive, |archive| {
+        core.layout.compact(core, archive, group.clone(), &mut done)
+    });
     match &compacted {
         Ok(()) => {}
         // Without room it can wait.

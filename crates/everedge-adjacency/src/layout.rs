@@ -7,9 +7,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::Homes;
 use everedge_core::par::{self, PerThread};
+use everedge_core::watch;
 use everedge_live::{
     Archive, Checkpoint, Compaction, Core, Error, Images, Layout, Lists, OpenReserve, Outcome,
     Pace, Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Space, Taken, UNIT_BYTES,
+    Wait,
 };
 use everedge_medium::{Region, Site};
 use parking_lot::Mutex;
@@ -287,15 +289,7 @@ impl Layout for Adjacency {
     fn pace(&self) -> Pace {
         let AdjacencyOptions { archive_threshold, phases, division, division_bias, .. } =
             self.options.tuning;
-        Pace {
-            archive_threshold,
-            // One more is in a round: after a kill both are replayed.
-            backlog_max: 1,
-            waits_for_lists: false,
-            phases,
-            division,
-            division_bias,
-        }
+        Pace { archive_threshold, wait: Wait::ForRound, phases, division, division_bias }
     }
 
     fn homes(&self) -> Option<&Homes> {
@@ -518,8 +512,8 @@ impl Layout for Adjacency {
     /// Compacts some shards of which much is deleted.
     fn clean_up(core: &Core<Self>) -> bool {
         let AdjacencyOptions { compact_percent, compaction, .. } = core.layout.options.tuning;
-        let is_due = |shard: &Shard| shard.has_deleted(compact_percent);
-        compaction != Compacting::Naive && compact_due(core, &core.layout.passes.deleted, is_due)
+        let is_due = |shard: &Shard| shard.has_many_tombstones(compact_percent);
+        compaction != Compacting::Naive && compact_due(core, &core.layout.passes.tombstones, is_due)
     }
 
     /// Merges the lists of some shards: of those in many pieces, or in a pause of those with some.
@@ -593,6 +587,7 @@ fn compact_all(
     let _kept = is_naive.then(|| core.archive().shards.clone());
     let mut outcome = Ok(());
     for first in shards.clone().step_by(group_len) {
+        watch::check();
         let mut archive = core.archive();
         core.refuse_if_failed()?;
         if is_naive {
@@ -600,12 +595,14 @@ fn compact_all(
         }
         let group = first..shards.end.min(first + group_len);
         let layout = &core.layout;
-        let compacted = match layout.compact(core, &mut archive, group.clone(), done) {
-            Err(Error::NoSpace { .. } | Error::Corruption { .. }) if !is_naive => {
-                compact_each(core, &mut archive, group, done)
+        let compacted = core.undisturbed(&mut archive, |archive| {
+            match layout.compact(core, archive, group.clone(), done) {
+                Err(Error::NoSpace { .. } | Error::Corruption { .. }) if !is_naive => {
+                    compact_each(core, archive, group, done)
+                }
+                compacted => compacted,
             }
-            compacted => compacted,
-        };
+        });
         match compacted {
             Err(error @ (Error::NoSpace { .. } | Error::Corruption { .. })) => outcome = Err(error),
             compacted => compacted.inspect_err(|error| core.fail_unless_full(error))?,
@@ -635,4 +632,51 @@ fn compact_each(
 /// Returns the number of the shard of a vertex.
 pub(super) fn shard_of(vertex: u32) -> usize {
     vertex as usize / SHARD_SPAN
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use everedge_live::Phases;
+    use everedge_medium::{Kind, MediumKind, Volume};
+
+    use crate::{AdjacencyGraph, AdjacencyOptions};
+
+    use super::*;
+
+    /// Not only the archiving thread: a writer would sleep until that comes to the archive.
+    #[test]
+    fn whoever_archives_wakes_writers_that_wait() {
+        let tuning = AdjacencyOptions {
+            archive_threshold: 1,
+            phases: Phases::InTurn,
+            ..AdjacencyOptions::default()
+        };
+        let medium = MediumKind::Dram;
+        let options = GraphOptions { medium, tuning, ..GraphOptions::default() };
+        let volume = Volume::create("waiting".as_ref(), options.volume(false)).unwrap();
+        let graph = AdjacencyGraph::create(volume, Manifest::new(Kind::Graph, options)).unwrap();
+        let core = graph.live.core.clone();
+        let archive = core.archive();
+        thread::scope(|scope| {
+            let archiver = scope.spawn(|| graph.insert(&[(1, 2)], None));
+            while core.log.untaken().1 == 0 {
+                thread::yield_now();
+            }
+            let (sender, waited) = mpsc::channel();
+            let core = graph.live.core.clone();
+            thread::spawn(move || {
+                core.call_archiving();
+                sender.send(())
+            });
+            let early = waited.recv_timeout(Duration::from_millis(50));
+            assert!(early.is_err(), "a writer went on before a round had begun");
+            drop(archive);
+            archiver.join().unwrap().unwrap();
+            waited.recv_timeout(Duration::from_secs(60)).expect("the writer goes on");
+        });
+    }
 }

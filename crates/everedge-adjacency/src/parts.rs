@@ -127,6 +127,7 @@ impl AdjacencyGraph {
             _ => 0,
         };
         let mut archive = self.live.core.archive();
+        self.live.core.refuse_if_torn(&archive)?;
         let number = v as usize / SHARD_SPAN;
         if let Some((_, error)) = archive.lacking().into_iter().find(|lack| lack.0 == number) {
             return Err(error);

@@ -158,7 +158,7 @@ impl Shard {
 
     /// Whether what was deleted is so many percent of what the lists hold: a tombstone stands for
     /// two entries, itself and the one that it takes away.
-    pub(crate) fn has_deleted(&self, percent: u32) -> bool {
+    pub(crate) fn has_many_tombstones(&self, percent: u32) -> bool {
         if percent == 0 || self.tombstone_count < TOMBSTONES_MIN || self.unread.is_some() {
             return false;
         }

@@ -88,7 +88,7 @@ impl Recorder {
         lock(&self.trace.state).calls_to_panic = Some(n);
     }
 
-    /// Returns whether the call that was to panic has come.
+    /// Returns whether no call is to panic any more.
     pub fn has_panicked(&self) -> bool {
         lock(&self.trace.state).calls_to_panic.is_none()
     }

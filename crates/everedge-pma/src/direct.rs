@@ -124,8 +124,10 @@ pub(super) fn store_edge(core: &Core<Pma>, edge: Edge, weight: Option<f32>) -> R
     if !layout.has_room(&mut archive, edge, &ends)? {
         return Ok(false);
     }
-    layout.count_what_rounds_left(&mut archive, &ends)?;
-    layout.store_ends(&mut archive, &ends, weight.unwrap_or_default().to_bits())?;
+    core.undisturbed(&mut archive, |archive| {
+        layout.count_what_rounds_left(archive, &ends)?;
+        layout.store_ends(archive, &ends, weight.unwrap_or_default().to_bits())
+    })?;
     Ok(true)
 }
 

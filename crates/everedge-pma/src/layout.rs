@@ -32,7 +32,7 @@ use super::undo::UndoLogs;
 use crate::options::{GraphOptions, Manifest};
 use everedge_live::{
     Archive, Checkpoint, Core, Division, Durability, EdgeLog, Error, Layout, Lists, Outcome, Pace,
-    Part, Parts, Result, RoundContext, Rules, SIDES, ShardTotals, Space, Taken,
+    Part, Parts, Result, RoundContext, Rules, SIDES, ShardTotals, Space, Taken, Wait,
 };
 use everedge_medium::{Access, Region, Site};
 
@@ -181,8 +181,7 @@ impl Layout for Pma {
             archive_threshold: archive_threshold.min(most),
             // A round of two costs less than two of one. A writer that went on as soon as a round has
             // begun would log so much meanwhile that replaying it takes twice as long.
-            backlog_max: 2,
-            waits_for_lists: true,
+            wait: Wait::ForLists,
             phases,
             // An idle thread takes the next shard.
             division: Division::Stealing,
@@ -300,9 +299,10 @@ impl Layout for Pma {
     ) -> Result<()> {
         let Recovered { shards, completed } = recovery::recover(self, log, access)?;
         self.completed.store(completed, Relaxed);
-        *archive = Archive::new(shards, log.checkpoint().1, self.epoch());
-        archive.replay(self, log)?;
-        self.survey(archive, 0);
+        let mut read = Archive::new(shards, log.checkpoint().1, self.epoch());
+        read.replay(self, log)?;
+        self.survey(&read, 0);
+        *archive = read;
         Ok(())
     }
 
@@ -391,7 +391,10 @@ impl Layout for Pma {
         }
         let (mut rewriting, mut refusals) = (Rewriting::new(Why::Compaction), 0);
         loop {
-            match core.layout.rewrite(&mut archive, &mut rewriting, &is_due) {
+            let rewritten = core.undisturbed(&mut archive, |archive| {
+                core.layout.rewrite(archive, &mut rewriting, &is_due)
+            });
+            match rewritten {
                 // Whoever asks for what is damaged is told; there may be more behind it.
                 Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
                 // So there may be behind what finds no room.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use everedge_core::par;
+use everedge_core::{par, watch};
 
 use super::array::Array;
 use super::build::Fill;
@@ -69,11 +69,14 @@ fn rewrite_all(
     rewriting.next_shard = 0;
     let mut outcome = Ok(());
     loop {
+        watch::check();
         let mut archive = core.up_to_date()?;
         if rewriting.next_shard >= archive.shards.len() {
             return outcome;
         }
-        match core.layout.rewrite(&mut archive, rewriting, is_due) {
+        let rewritten = core
+            .undisturbed(&mut archive, |archive| core.layout.rewrite(archive, rewriting, is_due));
+        match rewritten {
             Err(error @ Error::NoSpace { .. }) => outcome = Err(error),
             // What is damaged stays as it is, and what lacks room is tried again.
             Err(error @ Error::Corruption { .. }) => outcome = outcome.and(Err(error)),

@@ -4,8 +4,8 @@
 //! # Invariants
 //! - T1: whoever finds enough to archive calls after it was logged, and a call that comes while
 //!   the thread archives makes it look once more: none is lost.
-//! - T2: a writer that waits checks what it waits for under the lock under which the thread, when
-//!   it has taken what is logged or archived it, announces that: no wake-up is lost.
+//! - T2: a writer that waits checks what it waits for under the lock under which whoever has taken
+//!   what is logged, or archived it, announces that: no wake-up is lost.
 //!
 //! `calls_model.rs` compiles this file once more, with locks that try every order of events.
 

@@ -9,8 +9,9 @@ use everedge_core::{Edge, watch};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::archive::Archive;
+use super::calls::Calls;
 use super::damage::Unseen;
-use super::layout::{Layout, Taken};
+use super::layout::{Layout, Taken, Wait};
 use super::shard::SHARD_SPAN;
 use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog, LINE_BYTES};
@@ -40,6 +41,8 @@ pub struct Core<L: Layout> {
     /// Where batches commit.
     pub log: EdgeLog,
     archive: Mutex<Archive<L>>,
+    /// How writers call the archiving thread, and wait for whoever archives.
+    pub(super) calls: Calls,
     /// What nobody has looked at since opening.
     unseen: Unseen,
     /// The end of the log, and the free bytes, when saving last made no room.
@@ -59,8 +62,8 @@ impl<L: Layout> Core<L> {
     ) -> Self {
         log.leave_room_for(layout.lists());
         let (unseen, failure) = (Unseen::default(), OnceLock::new());
-        let (archive, full_at) = (Mutex::new(archive), Mutex::default());
-        let core = Self { volume, manifest, layout, log, archive, unseen, full_at, failure };
+        let (archive, full_at, calls) = (Mutex::new(archive), Mutex::default(), Calls::default());
+        let core = Self { volume, manifest, layout, log, archive, calls, unseen, full_at, failure };
         core.note_read(&core.archive.lock());
         core
     }
@@ -355,18 +358,25 @@ impl<L: Layout> Core<L> {
         threshold.min(most).max(1).saturating_mul(thresholds)
     }
 
-    /// Whether writers have to wait for archiving.
-    pub(super) fn is_far_behind(&self) -> bool {
-        self.is_due(self.layout.pace().backlog_max) && self.refuse_if_failed().is_ok()
+    /// Calls the archiving thread, and waits while archiving is as far behind as the layout says.
+    pub fn call_archiving(&self) {
+        self.calls.call(|| self.is_far_behind());
+    }
+
+    fn is_far_behind(&self) -> bool {
+        let thresholds = match self.layout.pace().wait {
+            Wait::ForRound => 1,
+            Wait::ForLists => 2,
+        };
+        self.is_due(thresholds) && self.refuse_if_failed().is_ok()
     }
 
     /// Archives what was logged if that is much. What fails here fails no batch: those are in the
-    /// log. Later writes are refused. Calls `release` when writers that wait can go on before all is
-    /// archived.
-    pub(super) fn archive_if_due(&self, release: impl Fn()) {
-        while self.is_due(1) && self.archive_once(&release) {}
-        while L::clean_up(self) {}
-        // Writers may wait for archiving, nobody for this.
+    /// log. Later writes are refused.
+    pub(super) fn archive_if_due(&self) {
+        while self.is_due(1) && self.archive_once() {}
+        // Who waits for archiving does not wait for more than a step of this.
+        while L::clean_up(self) && !self.is_due(1) {}
         while !self.is_due(1) && L::put_in_order(self, false) {}
     }
 
@@ -394,15 +404,11 @@ impl<L: Layout> Core<L> {
     }
 
     /// Returns whether it went well.
-    fn archive_once(&self, release: &impl Fn()) -> bool {
+    fn archive_once(&self) -> bool {
         let mut archive = self.archive();
         let before = archive.next_sequence;
         // Where batches are not durable on return, this makes them: only then are they archived.
-        let taken = || match self.layout.pace().waits_for_lists {
-            true => {}
-            false => release(),
-        };
-        if self.refuse_if_failed().is_err() || self.bring_up_to_date(&mut archive, taken).is_err() {
+        if self.refuse_if_failed().is_err() || self.bring_up_to_date(&mut archive).is_err() {
             return false;
         }
         // On a full medium what is not flushed or saved stays where it is.
@@ -480,7 +486,7 @@ impl<L: Layout> Core<L> {
     pub fn up_to_date(&self) -> Result<Held<'_, L>> {
         self.refuse_if_forked()?;
         let mut archive = self.archive();
-        self.bring_up_to_date(&mut archive, || {})?;
+        self.bring_up_to_date(&mut archive)?;
         Ok(archive)
     }
 
@@ -499,23 +505,31 @@ impl<L: Layout> Core<L> {
         }
     }
 
-    /// Archives all acknowledged batches; without a fence if fences fail.
+    /// Archives all acknowledged batches; without a fence if fences fail. Writers that wait go on when
+    /// that is done, or when it is known what is taken, as the layout says.
     ///
     /// Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive
     /// torn, and nobody reads it then.
-    fn bring_up_to_date(&self, archive: &mut Archive<L>, taken: impl FnOnce()) -> Result<()> {
+    fn bring_up_to_date(&self, archive: &mut Archive<L>) -> Result<()> {
+        self.refuse_if_torn(archive)?;
         if self.unseen.is_unread() {
-            self.layout.read_archive(archive, &self.log, self.volume.access())?;
+            let access = self.volume.access();
+            self.undisturbed(archive, |archive| {
+                self.layout.read_archive(archive, &self.log, access)
+            })?;
             self.note_read(archive);
         }
-        match self.refuse_if_failed() {
-            Ok(()) => self.log.make_all_durable().inspect_err(|error| self.fail(error))?,
-            Err(error) if archive.is_torn => return Err(error),
-            Err(_) => {}
+        if self.refuse_if_failed().is_ok() {
+            self.log.make_all_durable().inspect_err(|error| self.fail(error))?;
         }
+        let taken = || match self.layout.pace().wait {
+            Wait::ForRound => self.calls.announce(),
+            Wait::ForLists => {}
+        };
         let outcome =
             self.undisturbed(archive, |archive| archive.take_all(&self.layout, &self.log, taken));
         archive.is_torn = outcome.is_err();
+        self.calls.announce();
         if let Some(error) = self.layout.failure() {
             self.fail(&error);
         }
@@ -604,8 +618,9 @@ impl<L: Layout> Core<L> {
             .inspect_err(|error| self.fail_unless_full(error))
     }
 
-    /// Does what nothing may cancel. If it panics the archive stays torn, and all is refused from then on.
-    fn undisturbed<R>(
+    /// Changes lists, which nothing may cancel. If it panics the archive stays torn, and all is refused
+    /// from then on.
+    pub fn undisturbed<R>(
         &self,
         archive: &mut Archive<L>,
         work: impl FnOnce(&mut Archive<L>) -> R,
@@ -627,12 +642,24 @@ impl<L: Layout> Core<L> {
     }
 
     fn fail(&self, error: &Error) {
-        self.failure.get_or_init(|| error.to_string());
+        self.refuse_from_now_on(&error.to_string());
     }
 
-    /// After a panic of whoever archived: refuses all from now on, since lists may be half done.
-    pub(super) fn panicked(&self, why: &str) {
+    /// Refuses later writes, and those that wait for archiving.
+    pub(super) fn refuse_from_now_on(&self, why: &str) {
         self.failure.get_or_init(|| why.to_owned());
+        self.calls.announce();
+    }
+
+    /// Refuses to read lists of which archiving has left some half done.
+    ///
+    /// # Errors
+    /// `Poisoned` with the text of the first failure.
+    pub fn refuse_if_torn(&self, archive: &Archive<L>) -> Result<()> {
+        match archive.is_torn {
+            true => self.refuse_if_failed(),
+            false => Ok(()),
+        }
     }
 
     /// Refuses a write after one failed for good.
@@ -687,6 +714,6 @@ struct Unwinding<'a, L: Layout>(&'a Core<L>);
 
 impl<L: Layout> Drop for Unwinding<'_, L> {
     fn drop(&mut self) {
-        self.0.panicked("archiving ended halfway by a panic");
+        self.0.refuse_from_now_on("archiving ended halfway by a panic");
     }
 }

@@ -22,16 +22,23 @@ use crate::{Error, Result};
 pub struct Pace {
     /// Updates in the log from which they are.
     pub archive_threshold: u64,
-    /// A writer waits when so many thresholds are in the log that no round has taken.
-    pub backlog_max: u64,
-    /// Whether it then waits until they are in lists, and not only until a round takes them.
-    pub waits_for_lists: bool,
+    /// What a writer waits for that is ahead of archiving.
+    pub wait: Wait,
     /// Whether logging goes on meanwhile.
     pub phases: Phases,
     /// How a round is divided among threads.
     pub division: Division,
     /// A round has a range of vertices for 2^b of its updates: b.
     pub division_bias: u32,
+}
+
+/// What a writer waits for when much is logged that no round has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// From one threshold on: for a round to take it.
+    ForRound,
+    /// From two on: for the end of the round that takes them, when they are in lists.
+    ForLists,
 }
 
 /// What a shard needs to know of a round.

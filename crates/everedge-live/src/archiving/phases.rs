@@ -40,7 +40,6 @@ text_form!(
 /// Archives for the writers of one graph, on a thread of its own once there is enough.
 pub(super) struct Archiver<L: Layout> {
     core: Arc<Core<L>>,
-    calls: Arc<Calls>,
     /// Whether notice was given since the thread last looked.
     is_noticed: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -50,9 +49,8 @@ pub(super) struct Archiver<L: Layout> {
 
 impl<L: Layout> Archiver<L> {
     pub(super) fn new(core: Arc<Core<L>>) -> Self {
-        let (calls, is_noticed) = (Arc::default(), Arc::default());
         let (thread, is_refused) = (Mutex::default(), AtomicBool::new(false));
-        Self { core, calls, is_noticed, thread, is_refused }
+        Self { core, is_noticed: Arc::default(), thread, is_refused }
     }
 
     /// After something was logged: has it archived if there is enough, and put in order when writers
@@ -65,11 +63,11 @@ impl<L: Layout> Archiver<L> {
         let is_alone =
             phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread(is_due);
         match (is_alone, is_due) {
-            (true, true) => self.core.archive_if_due(|| {}),
+            (true, true) => self.core.archive_if_due(),
             (true, false) => {}
-            (false, true) => self.calls.call(|| self.core.is_far_behind()),
+            (false, true) => self.core.call_archiving(),
             (false, false) if self.is_noticed.swap(true, Relaxed) => {}
-            (false, false) => self.calls.notice(),
+            (false, false) => self.core.calls.notice(),
         }
     }
 
@@ -78,18 +76,16 @@ impl<L: Layout> Archiver<L> {
     fn has_thread(&self, is_due: bool) -> bool {
         let mut thread = self.thread.lock();
         if thread.is_none() && (is_due || !self.is_refused.load(Relaxed)) {
-            let (core, calls, threads) =
-                (self.core.clone(), self.calls.clone(), Threads::current());
-            let is_noticed = self.is_noticed.clone();
+            let (core, is_noticed) = (self.core.clone(), self.is_noticed.clone());
+            let threads = Threads::current();
             let work = move || {
-                let _watch = Watch { calls: &calls, core: &core };
+                let _watch = Watch(&core);
                 let mut written = 0;
                 let order = |calls: &Calls| {
                     is_noticed.store(false, Relaxed);
                     core.put_in_order(&mut written, || calls.is_wanted())
                 };
-                let archive = || core.archive_if_due(|| calls.announce());
-                threads.enter(|| calls.answer(archive, order));
+                threads.enter(|| core.calls.answer(|| core.archive_if_due(), order));
             };
             // Where the system refuses a thread, writers archive themselves.
             *thread = thread::Builder::new().name("everedge archive".into()).spawn(work).ok();
@@ -107,7 +103,7 @@ impl<L: Layout> Archiver<L> {
             std::mem::forget(self.thread.get_mut().take());
             return;
         }
-        self.calls.end();
+        self.core.calls.end();
         if let Some(thread) = self.thread.get_mut().take()
             && let Err(panic) = thread.join()
             && !thread::panicking()
@@ -124,16 +120,12 @@ impl<L: Layout> Drop for Archiver<L> {
 }
 
 /// Lets no writer wait for a thread that has panicked.
-struct Watch<'a, L: Layout> {
-    calls: &'a Calls,
-    core: &'a Core<L>,
-}
+struct Watch<'a, L: Layout>(&'a Core<L>);
 
 impl<L: Layout> Drop for Watch<'_, L> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.core.panicked("the archiving thread panicked");
-            self.calls.announce();
+            self.0.refuse_from_now_on("the archiving thread panicked");
         }
     }
 }

@@ -47,6 +47,25 @@ impl Lines {
     }
 }
 
+/// A line that was claimed. If it is dropped before it is finished, it never will be durable.
+struct Unfinished<'a> {
+    window: &'a Window,
+    number: u64,
+}
+
+impl Unfinished<'_> {
+    fn finish(self) {
+        self.window.finish(self.number, true);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.window.finish(self.number, false);
+    }
+}
+
 impl EdgeLog {
     /// Returns whether single updates are best written by [`append_line`](Self::append_line).
     pub fn takes_lines(&self) -> bool {
@@ -68,15 +87,15 @@ impl EdgeLog {
             }
         };
         let (number, sequence) = (line.number(), line.frame.sequence + line.index);
+        let unfinished = Unfinished { window: &self.lines.window, number };
         let group = self.lines.durable();
         let durable = group.load(Ordering::Relaxed).clamp(line.frame.number, number);
         let sequences = [sequence, line.frame.sequence + durable - line.frame.number];
         let words = self.encode_line([src, dst, weight.unwrap_or(0)], &line, sequences);
         let offset = line.frame.offset + LINE_BYTES * line.index;
         self.region.stream_line(Site::LogRecord, offset, &words);
-        let fenced = self.region.fence(Site::LogRecord);
-        self.lines.window.finish(number, fenced.is_ok());
-        fenced?;
+        self.region.fence(Site::LogRecord)?;
+        unfinished.finish();
         let position = LINE_BYTES * (number + 1);
         match self.lines.window.wait_for(durable, number) {
             true => group.store(number + 1, Ordering::Relaxed),
@@ -164,8 +183,11 @@ impl EdgeLog {
         }
         let (start, generation) = (state.head, closed.frame.generation as u32);
         state.note(Record::of_lines(start, state.next_sequence, closed.count as u32, generation));
-        self.durable
-            .raise(start + LINE_BYTES * closed.durable, state.next_sequence + closed.durable);
+        let durable = start + LINE_BYTES * closed.durable;
+        self.durable.raise(durable, state.next_sequence + closed.durable);
+        if closed.durable < closed.count {
+            self.break_off(state, (durable, state.next_sequence + closed.durable));
+        }
         state.head += LINE_BYTES * closed.count;
         state.next_sequence += closed.count;
     }

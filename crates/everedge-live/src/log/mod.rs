@@ -519,12 +519,20 @@ impl EdgeLog {
     fn wait_for_stores(&self, state: &mut MutexGuard<'_, State>, position: u64) -> Result<()> {
         while state.stores.end((state.head, 0)).0 < position {
             if state.stores.is_broken() {
+                self.region.check_health()?;
                 let first = "a thread ended while it wrote to the log".into();
                 return Err(Error::Poisoned { first });
             }
             self.stored.wait(state);
         }
         Ok(())
+    }
+
+    /// What was to be at `place`, after all records, is not stored, nor will it be.
+    fn break_off(&self, state: &mut State, place: stores::Place) {
+        state.stores.begin(place);
+        state.stores.break_off();
+        self.stored.notify_all();
     }
 
     /// Waits until all records are stored. Nobody appends meanwhile: the head stays where it is.
