@@ -22,11 +22,23 @@ const EDGES: u32 = 16_384;
 /// Vertices between those of one piece and those of the next: they are in other shards.
 const STEP: u32 = 5000;
 
-/// Inserts and looks in each piece of a loop.
-fn check(layout: Layout, phases: Phases) {
+/// What each piece of a loop does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece {
+    InsertsAndLooks,
+    /// Inserts as much as the archiving thread is called for, which needs threads of the same pool.
+    InsertsAndWaits,
+}
+
+fn check(piece_does: Piece, layout: Layout, phases: Phases) {
     let medium = MediumKind::Dram;
     let mut options = GraphOptions { layout, medium, ..GraphOptions::default() };
     (options.adjacency.phases, options.pma.phases) = (phases, phases);
+    if piece_does == Piece::InsertsAndWaits {
+        let threshold = u64::from(EDGES) / 2;
+        (options.adjacency.archive_threshold, options.pma.archive_threshold) =
+            (threshold, threshold);
+    }
     let directory = tempfile::tempdir().expect("a directory");
     let volume = Volume::create(&directory.path().join("g"), options.volume(false));
     let graph = LiveGraph::create(volume.expect("a volume"), &options).expect("a graph");
@@ -35,21 +47,23 @@ fn check(layout: Layout, phases: Phases) {
         (0..PIECES).into_par_iter().with_max_len(1).for_each(|piece| {
             let edges: Vec<_> = (0..EDGES).map(|i| (i % 64 * STEP, piece)).collect();
             graph.insert(&edges, None).expect("room");
-            let found = graph.snapshot().expect("a view").edge_count();
-            assert!(found >= u64::from(EDGES), "{layout} {phases}: {found} edges");
+            if piece_does == Piece::InsertsAndLooks {
+                let found = graph.snapshot().expect("a view").edge_count();
+                assert!(found >= u64::from(EDGES), "{layout} {phases}: {found} edges");
+            }
         });
     });
     let all = u64::from(PIECES * EDGES);
     assert_eq!(graph.snapshot().expect("a view").edge_count(), all, "{layout} {phases}");
 }
 
-#[test]
-fn pieces_of_a_callers_loop_insert_and_look() {
+/// Panics unless each loop ends.
+fn check_all(piece_does: Piece) {
     let (sender, ended) = mpsc::channel();
     let work = thread::spawn(move || {
         for layout in [Layout::Adjacency, Layout::Pma] {
             for phases in [Phases::Overlapped, Phases::InTurn] {
-                check(layout, phases);
+                check(piece_does, layout, phases);
                 sender.send(()).expect("the test waits");
             }
         }
@@ -62,4 +76,14 @@ fn pieces_of_a_callers_loop_insert_and_look() {
         }
     }
     work.join().expect("the loops end");
+}
+
+#[test]
+fn pieces_of_a_callers_loop_insert_and_look() {
+    check_all(Piece::InsertsAndLooks);
+}
+
+#[test]
+fn pieces_of_a_callers_loop_insert_and_wait() {
+    check_all(Piece::InsertsAndWaits);
 }

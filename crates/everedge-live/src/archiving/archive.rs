@@ -38,7 +38,7 @@ pub struct Archive<L: Layout> {
     empty: Arc<L::Shard>,
     /// The first update not yet archived.
     pub next_sequence: u64,
-    /// Whether archiving ended halfway (R1).
+    /// Whether archiving ended halfway, or is at it (R1).
     pub(super) is_torn: bool,
     is_replaying: bool,
     /// By shard (R2).
