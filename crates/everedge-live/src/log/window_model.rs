@@ -1,8 +1,8 @@
 //! The model of the window of lines: every order of its events, tried by loom.
 //!
 //! One writer writes two lines, opening windows where none is left, while another thread writes a
-//! third, or closes the window: two that wait for a third at once, loom has wait forever. What must
-//! hold: no line is written twice (W1), each is written to the frame that it
+//! third, gives one up, or closes the window: two that wait for a third at once, loom has wait forever.
+//! What must hold: no line is written twice (W1), each is written to the frame that it
 //! was claimed in (W2), and who knows its line durable finds all before it durable (W3). That a
 //! violation shows is shown by planted defects.
 
@@ -19,7 +19,7 @@ use loom::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use loom::sync::{Mutex, MutexGuard};
 use loom::thread;
 
-use window::{Frame, Window};
+use window::{Frame, Line, Window};
 
 /// Lines that all threads write.
 const LINES: usize = 3;
@@ -33,9 +33,18 @@ enum Defect {
     FinishesEarly,
 }
 
-/// The log: its head and whether a window is open, under its lock.
+/// What the log's lock guards.
+#[derive(Default)]
+struct State {
+    head: u64,
+    is_window_open: bool,
+    /// Whether a line was given up, so that nothing after it counts.
+    is_broken: bool,
+}
+
+/// The log.
 struct Log {
-    state: Mutex<(u64, bool)>,
+    state: Mutex<State>,
     window: Window,
     /// What the medium holds: for each line the frame's sequence number, and one.
     medium: [AtomicU64; LINES],
@@ -45,28 +54,33 @@ impl Log {
     /// Sequence numbers are those of lines and so much.
     const AHEAD: u64 = 7;
 
-    fn lock(&self) -> MutexGuard<'_, (u64, bool)> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no thread has panicked")
     }
 
-    fn open(&self) {
+    /// Opens a window if none has lines left. Returns whether one has.
+    fn open(&self) -> bool {
         let mut state = self.lock();
-        if state.1 && self.window.has_lines() {
-            return;
+        if state.is_window_open && self.window.has_lines() {
+            return true;
         }
         self.close(&mut state);
-        let (number, sequence) = (state.0, state.0 + Self::AHEAD);
+        if state.is_broken {
+            return false;
+        }
+        let (number, sequence) = (state.head, state.head + Self::AHEAD);
         self.window.open(Frame { number, sequence, ..Frame::default() }, 2);
-        state.1 = true;
+        state.is_window_open = true;
+        true
     }
 
-    fn close(&self, state: &mut (u64, bool)) {
-        if std::mem::take(&mut state.1) {
+    fn close(&self, state: &mut State) {
+        if std::mem::take(&mut state.is_window_open) {
             let closed = self.window.close();
-            assert_eq!(closed.frame.number, state.0);
-            assert_eq!(closed.durable, closed.count);
-            self.assert_durable(state.0 + closed.count);
-            state.0 += closed.count;
+            assert_eq!(closed.frame.number, state.head);
+            self.assert_durable(state.head + closed.durable);
+            state.is_broken = closed.durable < closed.count;
+            state.head += closed.count;
         }
     }
 
@@ -76,13 +90,26 @@ impl Log {
         }
     }
 
-    fn write(&self, defect: Option<Defect>) {
-        let line = loop {
+    /// Claims a line, unless the log is broken.
+    fn claim(&self) -> Option<Line> {
+        loop {
             match self.window.claim() {
-                Some(line) => break line,
-                None => self.open(),
+                Some(line) => return Some(line),
+                None if self.open() => {}
+                None => return None,
             }
-        };
+        }
+    }
+
+    /// Ends before a line is stored.
+    fn give_up(&self) {
+        if let Some(line) = self.claim() {
+            self.window.finish(line.number(), false);
+        }
+    }
+
+    fn write(&self, defect: Option<Defect>) {
+        let Some(line) = self.claim() else { return };
         let number = line.number();
         if defect == Some(Defect::FinishesEarly) {
             self.window.finish(number, true);
@@ -106,6 +133,7 @@ impl Log {
 #[derive(Clone, Copy)]
 enum Other {
     Writes(Option<Defect>),
+    GivesUp,
     Closes,
 }
 
@@ -115,7 +143,7 @@ fn run(other: Other) {
     model.preemption_bound = Some(5);
     model.check(move || {
         let log = Arc::new(Log {
-            state: Mutex::new((0, false)),
+            state: Mutex::default(),
             window: Window::new(2),
             medium: [0; LINES].map(AtomicU64::new),
         });
@@ -123,6 +151,7 @@ fn run(other: Other) {
             let log = log.clone();
             move || match other {
                 Other::Writes(defect) => log.write(defect),
+                Other::GivesUp => log.give_up(),
                 Other::Closes => log.close(&mut log.lock()),
             }
         });
@@ -131,13 +160,20 @@ fn run(other: Other) {
         thread.join().expect("the other thread ends");
         let mut state = log.lock();
         log.close(&mut state);
-        assert_eq!(state.0, if let Other::Writes(_) = other { 3 } else { 2 });
+        assert_eq!(state.is_broken, matches!(other, Other::GivesUp));
+        let lines = if let Other::Writes(_) = other { 3 } else { 2 };
+        assert!(state.head == lines || state.is_broken, "{} lines", state.head);
     });
 }
 
 #[test]
 fn no_line_is_lost_or_written_twice() {
     run(Other::Writes(None));
+}
+
+#[test]
+fn nothing_counts_after_a_line_that_was_given_up() {
+    run(Other::GivesUp);
 }
 
 #[test]
