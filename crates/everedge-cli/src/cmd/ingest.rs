@@ -30,7 +30,8 @@ use crate::output::{Output, bytes, count, seconds};
 /// archive were not taken, is said on standard error.
 ///
 /// A mistake in a file of up to 4 million edges leaves the graph as it was. Of a pipe, the first two
-/// records decide how it is read; then batches are acknowledged as they come, and Ctrl-C keeps them.
+/// records decide how it is read; then batches are acknowledged as they come. Ctrl-C ends an ingest
+/// after the batch that is being written and keeps those before it; the exit code is 130 then.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.
@@ -203,7 +204,7 @@ fn skipped_in_words(report: &IngestReport) -> Option<String> {
     (!files.is_empty()).then(|| format!("skipped: {}{advice}", first_of(&files)))
 }
 
-/// Lets Ctrl-C end the ingest between two batches; the second one ends the process.
+/// Lets Ctrl-C end the ingest after the batch that is being written; the second one ends the process.
 fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     const KILLED: i32 = 128;
     for signal in [SIGINT, SIGTERM] {

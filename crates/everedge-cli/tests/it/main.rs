@@ -7,6 +7,7 @@ mod export;
 mod far_ids;
 mod hostile;
 mod inputs;
+mod interrupted;
 mod kill;
 mod kill_writers;
 mod output;
