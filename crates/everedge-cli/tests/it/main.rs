@@ -6,6 +6,7 @@ mod demo;
 mod export;
 mod far_ids;
 mod hostile;
+mod in_use;
 mod inputs;
 mod interrupted;
 mod kill;
