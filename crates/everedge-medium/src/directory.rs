@@ -293,7 +293,7 @@ pub fn read_file(path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
     let fd = open_directory(path)?;
     read_whole(&fd, path, name, bytes_max).map_err(|e| match e {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            not_a_graph(path, &format!("it holds no `{name}`"))
+            lacks_file(&fd, path, name)
         }
         e => e,
     })
@@ -486,6 +486,22 @@ fn holder(lock: &OwnedFd) -> String {
         Some(pid) if pid == std::process::id() => "this process".into(),
         Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!("process {pid}"),
         _ => "another process".into(),
+    }
+}
+
+/// Says what a directory without the file `name` is: a creation that goes on holds its locks.
+fn lacks_file(directory: &OwnedFd, path: &Path, name: &str) -> Error {
+    if !is_unfinished(path) {
+        return not_a_graph(path, &format!("it holds no `{name}`"));
+    }
+    let locked = open_file(directory, path, LOCK_NAME, OFlags::RDONLY)
+        .and_then(|lock| take_lock(directory, &lock, path, Access::Read));
+    match locked {
+        Ok(_) => not_a_graph(path, "its creation did not end, and holds nothing; create it again"),
+        Err(Error::InUse { path, holder }) => {
+            Error::InUse { path, holder: format!("{holder}, which is still creating it") }
+        }
+        Err(error) => error,
     }
 }
 

@@ -25,3 +25,21 @@ fn another_lock_lets_nobody_in() {
     assert!(home.ingest(&file, &[]).status.success());
     assert_eq!(edges_of(&home.graph()), ["1 2", "2 3", "3 4", "7 8"]);
 }
+
+#[test]
+fn a_creation_that_has_not_ended_is_no_strange_directory() {
+    let home = Home::new();
+    let file = home.file("edges.txt", "1 2\n");
+    fs::create_dir(home.graph()).unwrap();
+    let lock = File::create(home.graph().join("lock")).unwrap();
+    fs::write(home.graph().join("lock"), format!("{}\n", std::process::id())).unwrap();
+    fs::write(home.graph().join("unfinished.tmp"), "").unwrap();
+    let read = || everedge().arg("stats").arg(home.graph()).output().unwrap();
+    lock.lock().unwrap();
+    let holder = format!("in use by process {}, which is still creating it", std::process::id());
+    assert_refused(&read(), &[&holder]);
+    drop(lock);
+    assert_refused(&read(), &["its creation did not end, and holds nothing; create it again"]);
+    assert!(home.ingest(&file, &[]).status.success());
+    assert_eq!(edges_of(&home.graph()), ["1 2"]);
+}
