@@ -43,3 +43,10 @@ fn a_creation_that_has_not_ended_is_no_strange_directory() {
     assert!(home.ingest(&file, &[]).status.success());
     assert_eq!(edges_of(&home.graph()), ["1 2"]);
 }
+
+#[test]
+fn stats_says_what_it_does_not_read() {
+    let help = everedge().args(["stats", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("does not read the neighbor lists; `everedge verify` does"), "{help}");
+}
