@@ -1,8 +1,10 @@
-//! Signals end what is going on: an ingest after the batch that is being written.
+//! Signals end what is going on: an ingest after the batch that is being written, and a measurement
+//! with all that it has made.
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::inputs::{Home, everedge, stats};
 
@@ -60,4 +62,63 @@ fn a_signal_ends_an_ingest_of_a_file_after_a_batch() {
 #[test]
 fn a_signal_ends_an_ingest_of_a_pipe_after_a_batch() {
     interrupt(&Home::new(), Path::new("-"), "-INT");
+}
+
+/// Interrupts a measurement that has made a graph in `home`.
+fn interrupt_bench(home: &Path, signal: &str) -> (ExitStatus, String) {
+    let mut command = everedge();
+    command.args(["bench", "ingest", "--scale", "20", "--medium", "file", "--directory"]);
+    let mut child = command.arg(home).stderr(Stdio::piped()).spawn().unwrap();
+    let has_graph = || home.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    assert!(becomes(has_graph), "no graph was made");
+    send(signal, &child);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap(), said)
+}
+
+/// Returns whether something becomes true in a minute.
+fn becomes(is_true: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    while !is_true() {
+        if start.elapsed() > Duration::from_secs(60) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// Returns whether a process runs that was told of a path.
+fn is_told(path: &Path) -> bool {
+    let path = path.as_os_str().as_encoded_bytes();
+    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        words.windows(path.len()).any(|window| window == path)
+    })
+}
+
+#[test]
+fn an_interrupted_measurement_leaves_nothing() {
+    for signal in ["-INT", "-TERM"] {
+        let place = Home::new();
+        let home = place.at("bench");
+        let (status, said) = interrupt_bench(&home, signal);
+        assert_eq!((status.code(), &*said), (Some(130), "everedge: interrupted\n"), "{signal}");
+        assert!(!home.exists() && !is_told(&home), "{signal}");
+    }
+}
+
+#[test]
+fn a_killed_measurement_leaves_no_process_and_the_next_one_clears_its_graph() {
+    let place = Home::new();
+    let home = place.at("bench");
+    interrupt_bench(&home, "-KILL");
+    let start = Instant::now();
+    assert!(becomes(|| !is_told(&home)));
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let mut next = everedge();
+    next.args(["bench", "ingest", "--scale", "6", "--medium", "file", "--directory"]).arg(&home);
+    assert!(next.output().unwrap().status.success());
+    assert_eq!(home.read_dir().unwrap().count(), 0);
 }
