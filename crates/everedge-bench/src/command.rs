@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::harness::Task;
 use crate::measurements::{self, delete, ingest, kernels, mixed, recovery};
@@ -19,6 +20,9 @@ use crate::papers::{self, dgap, xpgraph};
 /// own; options that take a comma list are combined, and the combinations take turns, so that a
 /// machine whose speed drifts is fair to all of them. What is shown are medians. With --json it
 /// is one JSON object.
+///
+/// Ctrl-C and SIGTERM end the measurement and remove its graph. One that SIGKILL ends leaves
+/// graph-<process id> in --directory and --pmem-directory; the next measurement there removes it.
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(override_usage = "everedge bench <COMMAND>")]
@@ -71,7 +75,11 @@ enum What {
 /// If a measurement fails or standard output takes no more.
 pub fn run(args: &Args, output: Output) -> Result<ExitCode> {
     match (&args.single, &args.what) {
-        (Some(task), _) => measurements::perform(task)?,
+        (Some(task), _) => {
+            // Nobody takes its figures when the process that started it has gone.
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            measurements::perform(task)?;
+        }
         (None, what) => match what.as_ref().context("what to measure? see --help")? {
             What::Ingest(args) => ingest::run(args, output)?,
             What::Delete(args) => delete::run(args, output)?,

@@ -2,7 +2,8 @@
 //!
 //! `everedge bench` is this crate: [`Args`] are its options and [`run`] does the work. The command
 //! line takes from here what both need: how results are printed ([`Output`]), how options are read
-//! ([`NewGraph`], [`Medium`]) and how a page with charts is made ([`page`]).
+//! ([`NewGraph`], [`Medium`]), how signals end a command ([`stop_on_signals`]) and how a page with
+//! charts is made ([`page`]).
 //!
 //! ```text
 //! page, tuning, output ◄── harness ◄── measurements ◄── papers ◄── command
@@ -19,10 +20,12 @@ mod measurements;
 mod output;
 pub mod page;
 mod papers;
+mod signals;
 mod tuning;
 
 pub use arguments::{GraphKind, Medium, parsed};
 pub use command::{Args, run};
 pub use machine::{RunInfo, run_info};
 pub use output::{Output, bytes, complain, count, seconds};
+pub use signals::stop_on_signals;
 pub use tuning::NewGraph;

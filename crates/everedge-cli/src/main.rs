@@ -1,8 +1,9 @@
 //! The everedge command line: a thin edge over the `everedge` crate.
 //!
 //! Exit codes: 0 done, 1 failed (one line on standard error says what, where and what to do),
-//! 2 wrong usage. If who reads standard output has gone, the program ends without a word and with
-//! 141, as a program that a closed pipe ends.
+//! 2 wrong usage, 130 interrupted by Ctrl-C or SIGTERM (one line says what is done). If who reads
+//! standard output has gone, the program ends without a word and with 141, as a program that a
+//! closed pipe ends.
 
 mod cmd;
 mod demo;
@@ -21,6 +22,8 @@ use crate::output::Output;
 
 /// What a shell shows of a program that SIGPIPE has ended.
 const ENDED_BY_PIPE: u8 = 141;
+/// What a shell shows of a program that Ctrl-C has ended.
+const INTERRUPTED: u8 = 130;
 
 /// A durable live graph: take files in, ask, change, and never lose an acknowledged edge.
 #[derive(Parser)]
@@ -108,5 +111,9 @@ fn explain(error: &anyhow::Error) -> ExitCode {
         return ExitCode::from(ENDED_BY_PIPE);
     }
     output::complain(error);
-    ExitCode::FAILURE
+    // An ingest that ends because standard output takes no more has a context above its interruption.
+    match error.chain().next().and_then(|error| error.downcast_ref::<everedge::Error>()) {
+        Some(error) if error.is_interruption() => ExitCode::from(INTERRUPTED),
+        _ => ExitCode::FAILURE,
+    }
 }

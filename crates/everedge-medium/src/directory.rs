@@ -64,8 +64,9 @@ impl Drop for Temporary {
 /// An open directory and the lock in it.
 pub(super) struct Directory {
     path: PathBuf,
+    /// Is locked as long as it is open.
     fd: OwnedFd,
-    /// Holds the lock as long as it is open.
+    /// Is locked, too, and says how the last writer has ended.
     lock: OwnedFd,
     access: Access,
     /// Whether the last writer did not end well: what the kernel keeps of the files may not be on the device.
@@ -90,7 +91,7 @@ impl Directory {
             }
             e => e,
         })?;
-        take_lock(&lock, path, Access::Write)?;
+        take_lock(&fd, &lock, path, Access::Write)?;
         refuse_other_lock(&fd, path, &lock)?;
         open_file(&fd, path, UNFINISHED, flags)?;
         let (access, is_left) = (Access::Write, false);
@@ -113,7 +114,7 @@ impl Directory {
             }
             e => e,
         })?;
-        let is_left = take_lock(&lock, path, access)?;
+        let is_left = take_lock(&fd, &lock, path, access)?;
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
         let directory = Directory { path, fd, lock, access, is_left, gate };
         if access == Access::Write {
@@ -149,7 +150,9 @@ impl Directory {
         if self.access == Access::Write {
             write_lock(&self.lock, if self.is_left { LEFT } else { CLOSED });
         }
-        let _unlocked = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
+        for locked in [&self.lock, &self.fd] {
+            let _unlocked = rustix::fs::flock(locked, FlockOperation::Unlock);
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -290,7 +293,7 @@ pub fn read_file(path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
     let fd = open_directory(path)?;
     read_whole(&fd, path, name, bytes_max).map_err(|e| match e {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            not_a_graph(path, &format!("it holds no `{name}`"))
+            lacks_file(&fd, path, name)
         }
         e => e,
     })
@@ -398,7 +401,7 @@ fn clear(path: &Path) -> Result<()> {
         return Err(not_empty());
     }
     let lock = open_file(&fd, path, LOCK_NAME, OFlags::RDWR)?;
-    let is_left = take_lock(&lock, path, Access::Write)?;
+    let is_left = take_lock(&fd, &lock, path, Access::Write)?;
     refuse_other_lock(&fd, path, &lock)?;
     // Meanwhile another process may have made its graph, or have cleared the directory.
     let names = names(&fd, path)?;
@@ -427,34 +430,38 @@ fn sync_parent(path: &Path) -> Result<()> {
         .map_err(|e| Error::io(parent, "sync directory", e))
 }
 
-/// Locks for one writer or several readers and, as the writer, leaves the process id in the file. Returns
-/// whether the last writer did not end well.
-fn take_lock(lock: &OwnedFd, path: &Path, access: Access) -> Result<bool> {
+/// Locks `lock` and its directory for one writer or several readers and, as the writer, leaves the
+/// process id in the file. Returns whether the last writer did not end well.
+///
+/// The lock on the directory holds where somebody removes `lock` and makes another one.
+fn take_lock(directory: &OwnedFd, lock: &OwnedFd, path: &Path, access: Access) -> Result<bool> {
     let operation = match access {
         Access::Read => FlockOperation::NonBlockingLockShared,
         Access::Write => FlockOperation::NonBlockingLockExclusive,
     };
-    // A process that this one is starting has the lock too until it runs another program.
-    let mut taken = rustix::fs::flock(lock, operation);
-    for _ in 0..LOCK_RETRIES {
-        if taken != Err(Errno::WOULDBLOCK) {
-            break;
-        }
-        std::thread::sleep(LOCK_PAUSE);
-        taken = rustix::fs::flock(lock, operation);
-    }
-    match taken {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => {
-            return Err(Error::InUse { path: path.to_path_buf(), holder: holder(lock) });
-        }
-        Err(e) => return Err(Error::io(path, "lock", e)),
+    for fd in [lock, directory] {
+        take_flock(fd, operation).map_err(|e| match e {
+            Errno::WOULDBLOCK => Error::InUse { path: path.to_path_buf(), holder: holder(lock) },
+            e => Error::io(path, "lock", e),
+        })?;
     }
     let is_left = read_lock(lock) != CLOSED;
     if access == Access::Write {
         write_lock(lock, &std::process::id().to_string());
     }
     Ok(is_left)
+}
+
+/// Locks what is open. Who holds it may be a process that this one is starting: that has it until it
+/// runs another program.
+fn take_flock(fd: &OwnedFd, operation: FlockOperation) -> rustix::io::Result<()> {
+    for _ in 0..LOCK_RETRIES {
+        match rustix::fs::flock(fd, operation) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
+            taken => return taken,
+        }
+    }
+    rustix::fs::flock(fd, operation)
 }
 
 /// Writes a text into the lock's file, in the place of another one. Where that fails there is none, which
@@ -479,6 +486,22 @@ fn holder(lock: &OwnedFd) -> String {
         Some(pid) if pid == std::process::id() => "this process".into(),
         Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!("process {pid}"),
         _ => "another process".into(),
+    }
+}
+
+/// Says what a directory without the file `name` is: a creation that goes on holds its locks.
+fn lacks_file(directory: &OwnedFd, path: &Path, name: &str) -> Error {
+    if !is_unfinished(path) {
+        return not_a_graph(path, &format!("it holds no `{name}`"));
+    }
+    let locked = open_file(directory, path, LOCK_NAME, OFlags::RDONLY)
+        .and_then(|lock| take_lock(directory, &lock, path, Access::Read));
+    match locked {
+        Ok(_) => not_a_graph(path, "its creation did not end, and holds nothing; create it again"),
+        Err(Error::InUse { path, holder }) => {
+            Error::InUse { path, holder: format!("{holder}, which is still creating it") }
+        }
+        Err(error) => error,
     }
 }
 

@@ -75,7 +75,10 @@ pub enum Error {
     },
 
     /// Another handle holds the graph's lock.
-    #[error("graph is in use by {holder}: `{}`; close it first", path.display())]
+    #[error(
+        "graph is in use by {holder}: `{0}`; close it first (`fuser -v {0}` lists who has it open)",
+        path.display()
+    )]
     InUse {
         /// The graph's directory.
         path: PathBuf,

@@ -15,7 +15,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
         _ => (&error, 0),
     };
     let message = error.to_string();
-    if matches!(cause, Error::Interrupted) {
+    if error.is_interruption() {
         return with_edges(PyKeyboardInterrupt::new_err(message), edges);
     }
     Python::attach(|py| {

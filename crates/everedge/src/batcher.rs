@@ -165,6 +165,7 @@ impl<'a> Batcher<'a> {
     fn apply_first(&mut self, count: usize) -> Result<()> {
         for vertices in self.vertices.chunks(self.options.batch.max(1)) {
             self.graph.add_vertices(vertices)?;
+            self.options.check_stop()?;
         }
         self.vertices.clear();
         for start in (0..count).step_by(self.batch) {

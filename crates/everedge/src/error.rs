@@ -59,6 +59,13 @@ pub enum Error {
     /// The progress callback asked to stop, or a watch was cancelled.
     #[error("interrupted")]
     Interrupted,
+
+    /// As [`Self::Interrupted`], while a file was taken in.
+    #[error("interrupted in `{}`", path.display())]
+    InterruptedIn {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// What a kernel refuses, or its verifier.
@@ -77,6 +84,15 @@ impl Error {
         name: impl Fn(VertexId) -> String,
     ) -> Self {
         Self::Kernel(KernelError { what: error.in_names(name), error })
+    }
+
+    /// Returns whether the caller asked for the end.
+    pub fn is_interruption(&self) -> bool {
+        match self {
+            Self::Interrupted | Self::InterruptedIn { .. } => true,
+            Self::Partly { source, .. } => source.is_interruption(),
+            _ => false,
+        }
     }
 
     /// Returns whether this says that a graph's files are damaged.

@@ -193,7 +193,11 @@ impl Graph {
             };
             outcome.map_err(|error| {
                 let has_data = self.totals().is_ok_and(|totals| totals.vertex_count > 0);
-                let error = if has_data { error.for_fixed_ids() } else { error };
+                let error = match error {
+                    Error::Interrupted => Error::InterruptedIn { path: source.shown() },
+                    error if has_data => error.for_fixed_ids(),
+                    error => error,
+                };
                 match taken.edges_acknowledged {
                     0 => error,
                     edges => Error::Partly { edges, source: Box::new(error) },
@@ -261,7 +265,7 @@ impl Graph {
             let bytes_read = bytes_read.load(Relaxed);
             let (file, given) = (number, source.given);
             let progress = Progress { file, given, bytes_read, bytes_total: len, edges };
-            if (taken.progress)(progress) { Ok(()) } else { Err(Error::Interrupted) }
+            if (taken.progress)(progress) { options.check_stop() } else { Err(Error::Interrupted) }
         };
         let mut batcher = Batcher::new(self, &input, options, &mut acknowledge);
         if let Some(vertices) = beside {

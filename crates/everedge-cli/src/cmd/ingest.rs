@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -13,9 +11,8 @@ use everedge::{
     Choices, Chosen, Column, Graph, IdChoice, IngestOptions, IngestReport, InputChoices, Progress,
     SkippedFile, Target, delimiter, first_of,
 };
+use everedge_bench::stop_on_signals;
 use indicatif::ProgressBar;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use super::{FormatChoice, Medium, NewGraph};
 use crate::output::{Output, bytes, count, seconds};
@@ -30,7 +27,8 @@ use crate::output::{Output, bytes, count, seconds};
 /// archive were not taken, is said on standard error.
 ///
 /// A mistake in a file of up to 4 million edges leaves the graph as it was. Of a pipe, the first two
-/// records decide how it is read; then batches are acknowledged as they come, and Ctrl-C keeps them.
+/// records decide how it is read; then batches are acknowledged as they come. Ctrl-C ends an ingest
+/// after the batch that is being written and keeps those before it; the exit code is 130 then.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.
@@ -175,7 +173,6 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
             meter: args.meter,
         },
     };
-    stop_on_signals(&ingest.stop)?;
     let mut report = take_in(&target, args, &ingest, output)?;
     if !output.quiet {
         // Nobody reads what standard error does not take.
@@ -201,16 +198,6 @@ fn skipped_in_words(report: &IngestReport) -> Option<String> {
         false => "",
     };
     (!files.is_empty()).then(|| format!("skipped: {}{advice}", first_of(&files)))
-}
-
-/// Lets Ctrl-C end the ingest between two batches; the second one ends the process.
-fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
-    const KILLED: i32 = 128;
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, KILLED + signal, Arc::clone(stop))?;
-        flag::register(signal, Arc::clone(stop))?;
-    }
-    Ok(())
 }
 
 fn take_in(
@@ -299,7 +286,7 @@ fn ingest_options(args: &Args) -> Result<IngestOptions> {
         skip_nulls: input.skip_nulls,
         round_weights: input.round_weights,
         flush_every: flush_every.context("--flush-every needs a number of seconds from 0 on")?,
-        ..IngestOptions::default()
+        stop: stop_on_signals()?,
     })
 }
 

@@ -9,6 +9,9 @@ use everedge::{Graph, Stats};
 use crate::output::{Output, bytes, count};
 
 /// Show what a graph is and how large it is.
+///
+/// It reads counts. It does not read the neighbor lists; `everedge verify` does and finds damage in
+/// them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.

@@ -1,0 +1,124 @@
+//! Signals end what is going on: an ingest after the batch that is being written, and a measurement
+//! with all that it has made.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::inputs::{Home, everedge, stats};
+
+/// So many that the acknowledgements of batches of ten for a quarter of them fill a pipe: an ingest
+/// waits there until they are read, and does not come to the half before the signal.
+const EDGES: u64 = 400_000;
+
+fn send(signal: &str, child: &Child) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+}
+
+fn lines() -> String {
+    (0..EDGES).map(|i| format!("{} {}\n", i % 1000, i % 999)).collect()
+}
+
+/// Interrupts an ingest after its first acknowledgement.
+fn interrupt(home: &Home, input: &Path, signal: &str) {
+    let mut command = everedge();
+    command.arg("ingest").arg(home.graph()).arg(input).args(["--batch", "10", "--acknowledge"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let is_pipe = input == Path::new("-");
+    // Its reader goes before all is written.
+    let feed = std::thread::spawn(move || is_pipe && stdin.write_all(lines().as_bytes()).is_ok());
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0]).unwrap();
+    send(signal, &child);
+    let mut acknowledged = String::new();
+    stdout.read_to_string(&mut acknowledged).unwrap();
+    let output = child.wait_with_output().unwrap();
+    feed.join().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let last: u64 = acknowledged.lines().last().unwrap().parse().unwrap();
+    assert!(last < EDGES / 2, "it went on: {said}");
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    let expected = format!(
+        "everedge: interrupted in `{}`; the {last} edges before it are in the graph\n",
+        input.display()
+    );
+    assert_eq!(said, expected);
+    assert_eq!(stats(&home.graph())["edges"], last);
+}
+
+#[test]
+fn a_signal_ends_an_ingest_of_a_file_after_a_batch() {
+    for signal in ["-INT", "-TERM"] {
+        let home = Home::new();
+        let file = home.file("edges.txt", lines());
+        interrupt(&home, &file, signal);
+    }
+}
+
+#[test]
+fn a_signal_ends_an_ingest_of_a_pipe_after_a_batch() {
+    interrupt(&Home::new(), Path::new("-"), "-INT");
+}
+
+/// Interrupts a measurement that has made a graph in `home`.
+fn interrupt_bench(home: &Path, signal: &str) -> (ExitStatus, String) {
+    let mut command = everedge();
+    command.args(["bench", "ingest", "--scale", "20", "--medium", "file", "--directory"]);
+    let mut child = command.arg(home).stderr(Stdio::piped()).spawn().unwrap();
+    let has_graph = || home.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    assert!(becomes(has_graph), "no graph was made");
+    send(signal, &child);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap(), said)
+}
+
+/// Returns whether something becomes true in a minute.
+fn becomes(is_true: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    while !is_true() {
+        if start.elapsed() > Duration::from_secs(60) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// Returns whether a process runs that was told of a path.
+fn is_told(path: &Path) -> bool {
+    let path = path.as_os_str().as_encoded_bytes();
+    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        words.windows(path.len()).any(|window| window == path)
+    })
+}
+
+#[test]
+fn an_interrupted_measurement_leaves_nothing() {
+    for signal in ["-INT", "-TERM"] {
+        let place = Home::new();
+        let home = place.at("bench");
+        let (status, said) = interrupt_bench(&home, signal);
+        assert_eq!((status.code(), &*said), (Some(130), "everedge: interrupted\n"), "{signal}");
+        assert!(!home.exists() && !is_told(&home), "{signal}");
+    }
+}
+
+#[test]
+fn a_killed_measurement_leaves_no_process_and_the_next_one_clears_its_graph() {
+    let place = Home::new();
+    let home = place.at("bench");
+    interrupt_bench(&home, "-KILL");
+    let start = Instant::now();
+    assert!(becomes(|| !is_told(&home)));
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let mut next = everedge();
+    next.args(["bench", "ingest", "--scale", "6", "--medium", "file", "--directory"]).arg(&home);
+    assert!(next.output().unwrap().status.success());
+    assert_eq!(home.read_dir().unwrap().count(), 0);
+}
