@@ -440,10 +440,15 @@ fn take_lock(directory: &OwnedFd, lock: &OwnedFd, path: &Path, access: Access) -
         Access::Write => FlockOperation::NonBlockingLockExclusive,
     };
     for fd in [lock, directory] {
-        take_flock(fd, operation).map_err(|e| match e {
-            Errno::WOULDBLOCK => Error::InUse { path: path.to_path_buf(), holder: holder(lock) },
-            e => Error::io(path, "lock", e),
-        })?;
+        match take_flock(fd, operation) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                return Err(Error::InUse { path: path.to_path_buf(), holder: holder(lock) });
+            }
+            // NFS locks files, and no directories.
+            Err(_) if std::ptr::eq(fd, directory) => {}
+            Err(e) => return Err(Error::io(path, "lock", e)),
+        }
     }
     let is_left = read_lock(lock) != CLOSED;
     if access == Access::Write {
