@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
+use std::time::Duration;
 
 use super::history::{
     CREATED, Operation, Progress, Recorded, Script, VERTEX_COUNT, all_vertices, counts_of, place,
@@ -27,6 +28,9 @@ const HISTORY_IMAGES: u64 = 150;
 /// Recovery is crashed for one image of so many, and so many images of it are checked.
 const RECOVERY_SHARE: u64 = 16;
 const RECOVERY_IMAGES: u64 = 40;
+
+/// A thread that was started has its name within so many milliseconds, also on a busy machine.
+const NAMED_WITHIN_MS: u32 = 10_000;
 
 /// A graph that several threads write.
 #[derive(Clone)]
@@ -169,11 +173,15 @@ impl Shape {
                 recorder.fail_nth(Random(seed).below(120), errno, forever);
             }
             self.write(seed, &graph, &recorder, &scripts);
-            let started = archiving_threads().difference(&others).count();
             // Writers of edges that are not logged archive by themselves what waits in the log.
             let is_needed = self.options.pma.log_first == LogFirst::Yes;
+            let has_started = || {
+                thread::sleep(Duration::from_millis(1));
+                archiving_threads().difference(&others).next().is_some()
+            };
+            // A thread gives itself its name when it first runs, which may be later.
             assert!(
-                started > 0 || !is_needed,
+                !is_needed || (0..NAMED_WITHIN_MS).any(|_| has_started()),
                 "{}: the archiving thread was not started",
                 self.name()
             );
