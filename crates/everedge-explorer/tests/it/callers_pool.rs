@@ -26,7 +26,7 @@ const STEP: u32 = 5000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece {
     InsertsAndLooks,
-    /// Inserts as much as the archiving thread is called for, which needs threads of the same pool.
+    /// Inserts as much as the archiving thread is called for, while all threads of the pool may wait for it.
     InsertsAndWaits,
 }
 

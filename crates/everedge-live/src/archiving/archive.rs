@@ -94,7 +94,7 @@ impl<L: Layout> Archive<L> {
     /// As [`Layout::take`].
     pub fn replay(&mut self, layout: &L, log: &EdgeLog) -> Result<()> {
         self.is_replaying = true;
-        self.take_all(layout, log, || {})?;
+        self.take_all(layout, log, || log.take_records())?;
         self.is_replaying = false;
         for shard in &mut self.shards {
             if let Some(shard) = Arc::get_mut(shard) {
@@ -104,15 +104,14 @@ impl<L: Layout> Archive<L> {
         Ok(())
     }
 
-    /// Archives every durable record of the log. Calls `taken` when it is known which these are.
+    /// Archives what is taken of the log.
     pub(super) fn take_all(
         &mut self,
         layout: &L,
         log: &EdgeLog,
-        taken: impl FnOnce(),
+        take: impl FnOnce() -> Vec<Record>,
     ) -> Result<()> {
-        let records = log.take_records();
-        taken();
+        let records = take();
         if records.is_empty() {
             return Ok(());
         }

@@ -218,7 +218,9 @@ impl<L: Layout> Core<L> {
         let mut archive = self.up_to_date()?;
         let saved = self.save_all(&mut archive);
         if saved.is_ok() {
-            self.layout.after_rounds(&mut archive, Taken::default());
+            self.undisturbed(&mut archive, |archive| {
+                self.layout.after_rounds(archive, Taken::default());
+            });
         }
         drop(archive);
         let made = saved.and_then(|()| self.layout.make_room());
@@ -375,7 +377,7 @@ impl<L: Layout> Core<L> {
     /// log. Later writes are refused.
     pub(super) fn archive_if_due(&self) {
         while self.is_due(1) && self.archive_once() {}
-        // Who waits for archiving does not wait for more than a step of this.
+        // A step at least, so that this is never behind for good; more while nobody waits for archiving.
         while L::clean_up(self) && !self.is_due(1) {}
         while !self.is_due(1) && L::put_in_order(self, false) {}
     }
@@ -473,9 +475,12 @@ impl<L: Layout> Core<L> {
                 std::mem::swap(&mut archive.shards[*number], shard);
             }
         };
-        swap(archive);
-        let snapshot = self.layout.snapshot(archive);
-        swap(archive);
+        let snapshot = self.undisturbed(archive, |archive| {
+            swap(archive);
+            let snapshot = self.layout.snapshot(archive);
+            swap(archive);
+            snapshot
+        });
         Ok((snapshot?, damage))
     }
 
@@ -505,7 +510,7 @@ impl<L: Layout> Core<L> {
         }
     }
 
-    /// Archives all acknowledged batches; without a fence if fences fail. Writers that wait go on when
+    /// Archives all acknowledged batches; without a fence after a failure. Writers that wait go on when
     /// that is done, or when it is known what is taken, as the layout says.
     ///
     /// Nothing cancels it: what it takes from the log is nowhere else. A panic leaves the archive
@@ -519,16 +524,24 @@ impl<L: Layout> Core<L> {
             })?;
             self.note_read(archive);
         }
-        if self.refuse_if_failed().is_ok() {
+        let has_failed = self.refuse_if_failed().is_err();
+        if !has_failed {
             self.log.make_all_durable().inspect_err(|error| self.fail(error))?;
         }
-        let taken = || match self.layout.pace().wait {
-            Wait::ForRound => self.calls.announce(),
-            Wait::ForLists => {}
+        let take = || {
+            let records = match self.layout.options().durability {
+                // They were acknowledged, and nothing will make them durable.
+                Durability::None if has_failed => self.log.take_stored_records(),
+                _ => self.log.take_records(),
+            };
+            if self.layout.pace().wait == Wait::ForRound {
+                self.calls.announce();
+            }
+            records
         };
         let outcome =
-            self.undisturbed(archive, |archive| archive.take_all(&self.layout, &self.log, taken));
-        archive.is_torn = outcome.is_err();
+            self.undisturbed(archive, |archive| archive.take_all(&self.layout, &self.log, take));
+        archive.is_torn |= outcome.is_err();
         self.calls.announce();
         if let Some(error) = self.layout.failure() {
             self.fail(&error);
@@ -593,7 +606,9 @@ impl<L: Layout> Core<L> {
             let (part, rest) = numbers.split_at(part_len.min(numbers.len()));
             match (self.save(archive, part), part) {
                 (Err(Error::NoSpace { .. }), &[number]) => {
-                    L::save_with_least_room(self, archive, number)?;
+                    self.undisturbed(archive, |archive| {
+                        L::save_with_least_room(self, archive, number)
+                    })?;
                 }
                 (Err(Error::NoSpace { .. }), [_, _, ..]) => {
                     part_len = part.len().div_ceil(2);

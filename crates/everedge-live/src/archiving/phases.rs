@@ -22,8 +22,8 @@ use crate::text_form;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phases {
-    /// Archiving has a thread of its own; writers wait for it when it is behind by some thresholds. With
-    /// one thread for loops it is as `InTurn`.
+    /// Archiving has a thread of its own; writers wait for it as far as [`Wait`](super::Wait) says. With one
+    /// thread for loops it is as `InTurn`.
     #[default]
     Overlapped,
     /// The writer that reaches the threshold archives before it returns.
@@ -79,7 +79,7 @@ impl<L: Layout> Archiver<L> {
             let (core, is_noticed) = (self.core.clone(), self.is_noticed.clone());
             let threads = Threads::current();
             let work = move || {
-                let _watch = Watch(&core);
+                let _on_panic = OnPanic(&core);
                 let mut written = 0;
                 let order = |calls: &Calls| {
                     is_noticed.store(false, Relaxed);
@@ -120,9 +120,9 @@ impl<L: Layout> Drop for Archiver<L> {
 }
 
 /// Lets no writer wait for a thread that has panicked.
-struct Watch<'a, L: Layout>(&'a Core<L>);
+struct OnPanic<'a, L: Layout>(&'a Core<L>);
 
-impl<L: Layout> Drop for Watch<'_, L> {
+impl<L: Layout> Drop for OnPanic<'_, L> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.refuse_from_now_on("the archiving thread panicked");

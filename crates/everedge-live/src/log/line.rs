@@ -47,7 +47,8 @@ impl Lines {
     }
 }
 
-/// A line that was claimed. If it is dropped before it is finished, it never will be durable.
+/// A line that was claimed. If it is dropped before it is finished, neither it nor what comes after it is
+/// acknowledged.
 struct Unfinished<'a> {
     window: &'a Window,
     number: u64,
@@ -186,7 +187,7 @@ impl EdgeLog {
         let durable = start + LINE_BYTES * closed.durable;
         self.durable.raise(durable, state.next_sequence + closed.durable);
         if closed.durable < closed.count {
-            self.break_off(state, (durable, state.next_sequence + closed.durable));
+            self.give_up(state, (durable, state.next_sequence + closed.durable));
         }
         state.head += LINE_BYTES * closed.count;
         state.next_sequence += closed.count;

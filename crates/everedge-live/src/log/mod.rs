@@ -469,6 +469,7 @@ impl EdgeLog {
         loop {
             let mut state = self.open_state(is_alone);
             self.close_window(&mut state);
+            self.refuse_if_broken(&state)?;
             let kept = kept_for_deletions(&state.anchor, batch.only_takes_away());
             if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
                 return Ok(None);
@@ -518,18 +519,23 @@ impl EdgeLog {
     /// Waits until all records before `position` are stored.
     fn wait_for_stores(&self, state: &mut MutexGuard<'_, State>, position: u64) -> Result<()> {
         while state.stores.end((state.head, 0)).0 < position {
-            if state.stores.is_broken() {
-                self.region.check_health()?;
-                let first = "a thread ended while it wrote to the log".into();
-                return Err(Error::Poisoned { first });
-            }
+            self.refuse_if_broken(state)?;
             self.stored.wait(state);
         }
         Ok(())
     }
 
+    /// Refuses to go on after something that has a place and will not be stored: nothing after it counts.
+    fn refuse_if_broken(&self, state: &State) -> Result<()> {
+        if !state.stores.is_broken() {
+            return Ok(());
+        }
+        self.region.check_health()?;
+        Err(Error::Poisoned { first: "a thread ended while it wrote to the log".into() })
+    }
+
     /// What was to be at `place`, after all records, is not stored, nor will it be.
-    fn break_off(&self, state: &mut State, place: stores::Place) {
+    fn give_up(&self, state: &mut State, place: stores::Place) {
         state.stores.begin(place);
         state.stores.break_off();
         self.stored.notify_all();
@@ -569,7 +575,11 @@ impl EdgeLog {
     pub fn untaken_records(&self) -> Vec<Record> {
         let state = self.lock();
         let (end, _) = state.stores.end((state.head, state.next_sequence));
-        state.untaken_records().filter(|record| record.start() < end).copied().collect()
+        let stored = |record: &Record| match record.end(self.weighted) <= end {
+            true => Some(*record),
+            false => { *record }.split_before(end),
+        };
+        state.untaken_records().map_while(stored).collect()
     }
 
     /// Takes the fenced records that have not been taken.
@@ -577,13 +587,24 @@ impl EdgeLog {
         let mut state = self.lock();
         // Not before: the end of a window is what makes its lines count.
         let durable = self.durable.position();
+        self.take_before(&mut state, durable)
+    }
+
+    /// Takes the stored records that have not been taken, fenced or not.
+    pub fn take_stored_records(&self) -> Vec<Record> {
+        let mut state = self.lock();
+        let (end, _) = state.stores.end((state.head, state.next_sequence));
+        self.take_before(&mut state, end)
+    }
+
+    fn take_before(&self, state: &mut State, end: u64) -> Vec<Record> {
         let last = state.last.take();
         state.logged.extend(last);
-        let whole = |record: &&Record| record.end(self.weighted) <= durable;
+        let whole = |record: &&Record| record.end(self.weighted) <= end;
         let count = state.logged.iter().take_while(whole).count();
         let mut taken: Vec<Record> = state.logged.drain(..count).collect();
-        if let Some(next) = state.logged.front_mut().filter(|next| next.position < durable) {
-            taken.extend(next.split_before(durable));
+        if let Some(next) = state.logged.front_mut().filter(|next| next.position < end) {
+            taken.extend(next.split_before(end));
         }
         state.last = state.logged.pop_back();
         if let Some(last) = taken.last() {

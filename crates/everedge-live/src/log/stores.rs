@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 /// A place in the log, and the number of the update there.
 pub(super) type Place = (u64, u64);
 
-/// The records that are being stored, in the order of the log.
+/// The records that are being stored, or never will be, in the order of the log.
 #[derive(Default)]
 pub(super) struct Stores {
     /// Where each begins, and whether it is stored; the first is not.
