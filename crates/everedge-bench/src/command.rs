@@ -3,9 +3,10 @@
 //! Every measurement is a process of its own, so that its peak memory is its own; the
 //! configurations take turns in each trial, so that a machine whose speed drifts is fair to all.
 
+use std::os::unix::process::parent_id;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Subcommand;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
@@ -21,8 +22,9 @@ use crate::papers::{self, dgap, xpgraph};
 /// machine whose speed drifts is fair to all of them. What is shown are medians. With --json it
 /// is one JSON object.
 ///
-/// Ctrl-C and SIGTERM end the measurement and remove its graph. One that SIGKILL ends leaves
-/// graph-<process id> in --directory and --pmem-directory; the next measurement there removes it.
+/// Ctrl-C and SIGTERM end the measurement and remove its graph. One that SIGKILL or a second Ctrl-C
+/// ends leaves graph-<process id> in --directory and --pmem-directory; the next measurement there
+/// removes it.
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(override_usage = "everedge bench <COMMAND>")]
@@ -31,8 +33,12 @@ pub struct Args {
     what: Option<What>,
 
     /// Make one measurement in this process and print its figures: how the others are made.
-    #[arg(long, hide = true, value_name = "TASK", value_parser = Task::read)]
+    #[arg(long, hide = true, value_name = "TASK", value_parser = Task::read, requires = "parent")]
     single: Option<Box<Task>>,
+
+    /// The process that takes the figures of --single.
+    #[arg(long, hide = true, value_name = "PID", requires = "single")]
+    parent: Option<u32>,
 }
 
 const EXAMPLES: &str = "\
@@ -74,10 +80,9 @@ enum What {
 /// # Errors
 /// If a measurement fails or standard output takes no more.
 pub fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    match (&args.single, &args.what) {
-        (Some(task), _) => {
-            // Nobody takes its figures when the process that started it has gone.
-            set_parent_process_death_signal(Some(Signal::KILL))?;
+    match (args.single.as_ref().zip(args.parent), &args.what) {
+        (Some((task, parent)), _) => {
+            end_with(parent)?;
             measurements::perform(task)?;
         }
         (None, what) => match what.as_ref().context("what to measure? see --help")? {
@@ -91,4 +96,25 @@ pub fn run(args: &Args, output: Output) -> Result<ExitCode> {
         },
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends this process with the one that started it: nobody else takes its figures.
+///
+/// # Errors
+/// If that has gone already, of which no signal comes.
+fn end_with(parent: u32) -> Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    ensure!(parent_id() == parent, "the process that started this measurement has gone");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_ends_whose_parent_has_gone_before_it_began() {
+        end_with(parent_id()).unwrap();
+        assert!(end_with(std::process::id()).is_err());
+    }
 }

@@ -291,11 +291,20 @@ impl Directory {
 /// [`Error::Corruption`] if the file has more than `bytes_max` bytes, before any is read.
 pub fn read_file(path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
     let fd = open_directory(path)?;
-    read_whole(&fd, path, name, bytes_max).map_err(|e| match e {
-        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            lacks_file(&fd, path, name)
-        }
-        e => e,
+    let read = || read_whole(&fd, path, name, bytes_max);
+    let is_missing = |error: &Error| match error {
+        Error::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    };
+    match read() {
+        Err(error) if is_missing(&error) => {}
+        read => return read,
+    }
+    refuse_unfinished(&fd, path)?;
+    // A creation may have ended meanwhile.
+    read().map_err(|error| match is_missing(&error) {
+        true => not_a_graph(path, &format!("it holds no `{name}`")),
+        false => error,
     })
 }
 
@@ -445,8 +454,9 @@ fn take_lock(directory: &OwnedFd, lock: &OwnedFd, path: &Path, access: Access) -
             Err(Errno::WOULDBLOCK) => {
                 return Err(Error::InUse { path: path.to_path_buf(), holder: holder(lock) });
             }
-            // NFS locks files, and no directories.
-            Err(_) if std::ptr::eq(fd, directory) => {}
+            // Some file systems lock files, and no directories.
+            Err(Errno::BADF | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
+                if std::ptr::eq(fd, directory) => {}
             Err(e) => return Err(Error::io(path, "lock", e)),
         }
     }
@@ -494,20 +504,30 @@ fn holder(lock: &OwnedFd) -> String {
     }
 }
 
-/// Says what a directory without the file `name` is: a creation that goes on holds its locks.
-fn lacks_file(directory: &OwnedFd, path: &Path, name: &str) -> Error {
-    if !is_unfinished(path) {
-        return not_a_graph(path, &format!("it holds no `{name}`"));
+/// Refuses a directory in which a creation goes on, which holds its locks, or has ended too early.
+fn refuse_unfinished(directory: &OwnedFd, path: &Path) -> Result<()> {
+    // One that has made `lock` a moment ago locks it and then leaves its mark.
+    for _ in 0..LOCK_RETRIES {
+        if names(directory, path)? != [LOCK_NAME] {
+            break;
+        }
+        std::thread::sleep(LOCK_PAUSE);
     }
-    let locked = open_file(directory, path, LOCK_NAME, OFlags::RDONLY)
-        .and_then(|lock| take_lock(directory, &lock, path, Access::Read));
-    match locked {
-        Ok(_) => not_a_graph(path, "its creation did not end, and holds nothing; create it again"),
-        Err(Error::InUse { path, holder }) => {
+    if !is_unfinished(path) {
+        return Ok(());
+    }
+    let lock = open_file(directory, path, LOCK_NAME, OFlags::RDONLY)?;
+    take_lock(directory, &lock, path, Access::Read).map_err(|error| match error {
+        Error::InUse { path, holder } => {
             Error::InUse { path, holder: format!("{holder}, which is still creating it") }
         }
-        Err(error) => error,
+        error => error,
+    })?;
+    if !is_unfinished(path) {
+        return Ok(());
     }
+    let what = "its creation did not end, and the directory holds nothing; create it again";
+    Err(not_a_graph(path, what))
 }
 
 /// Says what a directory without a lock is. Whoever had the graph open when its lock was removed still

@@ -76,8 +76,9 @@ pub enum Error {
 
     /// Another handle holds the graph's lock.
     #[error(
-        "graph is in use by {holder}: `{0}`; close it first (`fuser -v {0}` lists who has it open)",
-        path.display()
+        "graph is in use by {holder}: `{}`; close it first (`fuser -v {}` lists who has it open)",
+        path.display(),
+        shell_word(path)
     )]
     InUse {
         /// The graph's directory.
@@ -187,5 +188,34 @@ impl Error {
     /// Says in `what` which input is wrong and what to do.
     pub fn invalid(what: impl Into<String>) -> Error {
         Error::InvalidInput { what: what.into() }
+    }
+}
+
+/// Returns a path as one word of a shell, in quotes only if it needs them.
+fn shell_word(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    match path.chars().all(is_plain) {
+        true => path.into_owned(),
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_quoted_for_a_shell_only_if_it_needs_that() {
+        let advice = |path: &str| {
+            let error = Error::InUse { path: path.into(), holder: "another process".into() };
+            let message = error.to_string();
+            message.split_once('(').unwrap().1.to_owned()
+        };
+        let plain = "/data/graph-1.2_é";
+        assert!(advice(plain).starts_with(&format!("`fuser -v {plain}` ")));
+        for (path, word) in [("my graph", "'my graph'"), ("a'b", r"'a'\''b'"), ("$x", "'$x'")] {
+            assert!(advice(path).starts_with(&format!("`fuser -v {word}` ")), "{path}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use pyo3::types::PyString;
 /// Returns the exception for an error of the facade.
 pub(crate) fn exception(error: Error) -> PyErr {
     let (cause, edges) = match &error {
-        Error::Partly { edges, source } => (&**source, *edges),
+        Error::Partly { edges, source, .. } => (&**source, *edges),
         _ => (&error, 0),
     };
     let message = error.to_string();

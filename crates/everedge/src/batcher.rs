@@ -33,7 +33,6 @@ pub(crate) struct Batcher<'a> {
     edges: Vec<Edge>,
     weights: Option<Vec<f32>>,
     is_held: bool,
-    is_stream: bool,
     acknowledge: Acknowledge<'a>,
 }
 
@@ -60,7 +59,6 @@ impl<'a> Batcher<'a> {
             edges: Vec::new(),
             weights: graph.options().weighted.then(Vec::new),
             is_held: !input.is_stream,
-            is_stream: input.is_stream,
             acknowledge,
         }
     }
@@ -106,14 +104,13 @@ impl<'a> Batcher<'a> {
             self.take_insertions(chunk)?;
         }
         self.is_held &= self.edges.len() < HELD_EDGES;
-        let is_stopped = self.options.check_stop();
-        if is_pause || (is_stopped.is_err() && self.is_stream) {
+        if is_pause {
             self.apply_first(self.edges.len())?;
         } else if !self.is_held {
             let whole = self.edges.len() / self.batch * self.batch;
             self.apply_first(whole)?;
         }
-        is_stopped
+        self.options.check_stop()
     }
 
     /// Acknowledges what is left. Returns how many deletions were left out.

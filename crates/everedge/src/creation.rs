@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use everedge_io::{Format, Guess, IdChoice};
+use everedge_io::{Format, Guess, IdChoice, InputChoices};
 use everedge_live::IdKind;
 use everedge_medium::{MANIFEST, MediumKind, Volume};
 
-use crate::files::{Sources, expand};
+use crate::files::{Source, Sources, expand};
 use crate::guessed::Guessed;
 use crate::input::{Inputs, STDIN, of_vertices};
 use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
@@ -116,10 +116,14 @@ impl Graph {
             return Err(Error::invalid(format!("there is no graph at `{path}` to delete from")));
         }
         let (mut inputs, mut guesses) = (Inputs::new(ingest), Vec::new());
+        let mut guess = |source: &Source, choices: &InputChoices| {
+            let guess = ingest.check_stop().and_then(|()| inputs.guess(source, choices));
+            guess.map_err(|error| error.interrupted_in(source.shown()))
+        };
         for source in &sources.files {
-            guesses.push(inputs.guess(source, &ingest.input)?);
+            guesses.push(guess(source, &ingest.input)?);
             if let Some(vertices) = source.beside() {
-                guesses.push(inputs.guess(&vertices, &of_vertices(&ingest.input))?);
+                guesses.push(guess(&vertices, &of_vertices(&ingest.input))?);
             }
         }
         let options = suggested(options, choices, &guesses, ingest);

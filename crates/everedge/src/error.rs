@@ -48,10 +48,15 @@ pub enum Error {
     },
 
     /// An ingest ended early; what was acknowledged before stays.
-    #[error("{source}; the {edges} edges before it are in the graph")]
+    #[error(
+        "{source}; the {edges} {}",
+        if *are_deletions { "deletions before it are done" } else { "edges before it are in the graph" }
+    )]
     Partly {
         /// How many edges were acknowledged.
         edges: u64,
+        /// Whether they were deleted.
+        are_deletions: bool,
         /// Why it ended.
         source: Box<Error>,
     },
@@ -103,6 +108,14 @@ impl Error {
     /// Returns what is damaged in a graph's files, if this says so.
     pub(crate) fn damage(&self) -> Option<String> {
         self.is_damage().then(|| without_advice(self.to_string()))
+    }
+
+    /// Names the file that an interruption came in.
+    pub(crate) fn interrupted_in(self, path: PathBuf) -> Self {
+        match self {
+            Self::Interrupted => Self::InterruptedIn { path },
+            other => other,
+        }
     }
 
     /// Makes advice about the kind of ids advice for a graph that has one already.

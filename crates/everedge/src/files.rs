@@ -114,7 +114,7 @@ pub(crate) fn expand(paths: &[PathBuf], ingest: &IngestOptions) -> Result<Source
     let mut sources = Sources::default();
     for (given, path) in paths.iter().enumerate() {
         for path in expand_path(path, &mut sources.skipped)? {
-            match names_in(&path)? {
+            match names_in(&path, ingest)? {
                 Some(names) => add_archive(&path, given, names, &mut sources)?,
                 None => sources.files.push(Source::new(path, given)),
             }

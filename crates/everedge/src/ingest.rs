@@ -193,14 +193,14 @@ impl Graph {
             };
             outcome.map_err(|error| {
                 let has_data = self.totals().is_ok_and(|totals| totals.vertex_count > 0);
-                let error = match error {
-                    Error::Interrupted => Error::InterruptedIn { path: source.shown() },
+                let error = match error.interrupted_in(source.shown()) {
                     error if has_data => error.for_fixed_ids(),
                     error => error,
                 };
+                let are_deletions = options.delete;
                 match taken.edges_acknowledged {
                     0 => error,
-                    edges => Error::Partly { edges, source: Box::new(error) },
+                    edges => Error::Partly { edges, are_deletions, source: Box::new(error) },
                 }
             })?;
         }
@@ -278,7 +278,7 @@ impl Graph {
         // A stream ends early too when the signal that ends the ingest has ended its writer.
         options.check_stop()?;
         if let Some(count) = summary.vertices.filter(|_| !options.delete) {
-            self.add_declared_vertices(count)?;
+            self.add_declared_vertices(count, options)?;
         }
         taken.edges_read += summary.edges;
         taken.rows_skipped += summary.skipped;
@@ -286,8 +286,9 @@ impl Graph {
     }
 
     /// Adds the vertices 1 to `count` that a format declares, a batch at a time.
-    fn add_declared_vertices(&self, count: VertexId) -> Result<()> {
+    fn add_declared_vertices(&self, count: VertexId, options: &IngestOptions) -> Result<()> {
         for first in (1..=count).step_by(DECLARED_BATCH) {
+            options.check_stop()?;
             let last = count.min(first.saturating_add(DECLARED_BATCH as VertexId - 1));
             self.add_vertices(&self.vertices_of(Ids::Dense((first..=last).collect()))?)?;
         }

@@ -28,6 +28,8 @@ pub(crate) const STDIN: &str = "-";
 const PIECE_BYTES: usize = 1 << 16;
 /// Pieces that it reads ahead.
 const PIECES_AHEAD: usize = 64;
+/// How often a stream that waits looks whether the ingest is to end.
+const STOP_EVERY: Duration = Duration::from_millis(50);
 /// Bytes of a file that show whether it is an archive.
 const TAR_HEAD_BYTES: u64 = 512;
 /// Streams whose start was read to guess what they hold, and that are still to be taken in: they
@@ -124,7 +126,7 @@ impl<'a> Inputs<'a> {
         let at = |error: everedge_io::Error| Error::file(&shown, error);
         let open = self.archive.take().filter(|open| open.is_before(source));
         let mut open = open.map_or_else(|| OpenArchive::new(&source.path), Ok)?;
-        open.go_to(member.number).map_err(at)?;
+        open.go_to(member.number, &shown, self.ingest)?;
         let files = MemberReader(Arc::clone(&open.files));
         let mut rest: Bytes =
             Box::new(decompress_file(&member.name, files).map_err(|e| at(e.into()))?);
@@ -209,7 +211,7 @@ impl Opened {
             };
             // It may be compressed, and what decompresses it must not be interrupted by pauses.
             let graph = Patient { input: graph, stop: Arc::clone(&ingest.stop) };
-            let stream = Stream::start(name.clone(), move || Ok(graph), ingest.pause());
+            let stream = Stream::start(name.clone(), move || Ok(graph), ingest);
             rest = Box::new(stream.map_err(|e| at(e.into()))?);
             (head, pauses) = read_head(&mut rest, &ingest.stop, |head| decides(&name, head))
                 .map_err(|e| at(e.into()))?;
@@ -316,12 +318,15 @@ impl OpenArchive {
         self.path == source.path && source.member.as_ref().is_some_and(|m| is_later(m.number))
     }
 
-    fn go_to(&mut self, number: usize) -> everedge_io::Result<()> {
+    /// Goes to the file `number`, which messages call `shown`.
+    fn go_to(&mut self, number: usize, shown: &Path, ingest: &IngestOptions) -> Result<()> {
+        let at = |error| Error::file(shown, error);
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         while self.next <= number {
-            if files.next()?.is_none() {
+            ingest.check_stop()?;
+            if files.next().map_err(at)?.is_none() {
                 let ended = io::Error::new(io::ErrorKind::UnexpectedEof, "the archive has changed");
-                return Err(ended.into());
+                return Err(at(ended.into()));
             }
             self.next += 1;
         }
@@ -341,8 +346,9 @@ impl Read for MemberReader {
 /// Returns the names of the files in an archive, if `path` is a regular file that holds one.
 ///
 /// # Errors
-/// If the archive is damaged. What cannot be opened is none: taking it in says why.
-pub(crate) fn names_in(path: &Path) -> Result<Option<Vec<String>>> {
+/// If the archive is damaged, or the ingest is to end. What cannot be opened is none: taking it in says
+/// why.
+pub(crate) fn names_in(path: &Path, ingest: &IngestOptions) -> Result<Option<Vec<String>>> {
     let name = path.to_string_lossy();
     if is_pairs(&name, &InputChoices::default()) || !path.is_file() {
         return Ok(None);
@@ -358,6 +364,7 @@ pub(crate) fn names_in(path: &Path) -> Result<Option<Vec<String>>> {
     let (mut files, mut names) = (Archive::new(Cursor::new(head).chain(bytes)), Vec::new());
     while let Some(name) = files.next().map_err(|e| Error::file(path, e))? {
         names.push(name);
+        ingest.check_stop().map_err(|error| error.interrupted_in(path.to_owned()))?;
     }
     Ok(Some(names))
 }
@@ -378,12 +385,12 @@ fn open_bytes(
         // Opening it waits for a writer.
         let (path, bytes_read) = (path.to_owned(), Arc::clone(bytes_read));
         let open = move || Ok(Counted { source: open_file(&path)?, bytes_read });
-        return start(Stream::start(name, open, ingest.pause()));
+        return start(Stream::start(name, open, ingest));
     }
     let (file, len) = open_source(path)?;
     let source = count(file);
     if len.is_none() {
-        return start(Stream::start(name, || Ok(source), ingest.pause()));
+        return start(Stream::start(name, || Ok(source), ingest));
     }
     let kind = if path.as_os_str() == STDIN { Kind::Redirected } else { Kind::File };
     Ok((Box::new(decompress_file(&name, source).map_err(at)?), len, kind))
@@ -461,6 +468,8 @@ struct Stream {
     piece: Cursor<Vec<u8>>,
     /// Whether the thread has reached the end, which it says with an empty piece.
     at_end: bool,
+    /// When it becomes true, the stream pauses as soon as nothing more is there.
+    stop: Arc<AtomicBool>,
     pause: Duration,
     /// When the next pause is due.
     pause_at: Option<Instant>,
@@ -471,7 +480,7 @@ impl Stream {
     fn start<R: Read + Send + 'static>(
         name: String,
         open: impl FnOnce() -> io::Result<R> + Send + 'static,
-        pause: Duration,
+        ingest: &IngestOptions,
     ) -> io::Result<Self> {
         let (sender, pieces) = mpsc::sync_channel(PIECES_AHEAD);
         let read_all = move || {
@@ -496,8 +505,24 @@ impl Stream {
             }
         };
         thread::Builder::new().name("everedge-input".to_owned()).spawn(read_all)?;
-        let piece = Cursor::default();
-        Ok(Self { pieces, piece, at_end: false, pause, pause_at: None })
+        let (stop, pause) = (Arc::clone(&ingest.stop), ingest.pause());
+        Ok(Self { pieces, piece: Cursor::default(), at_end: false, stop, pause, pause_at: None })
+    }
+
+    /// Waits for the next piece until a pause is due; once the ingest is to end, it is due at once.
+    fn next_piece(&mut self) -> Result<io::Result<Vec<u8>>, RecvTimeoutError> {
+        loop {
+            let now = Instant::now();
+            let pause_at = *self.pause_at.get_or_insert(now + self.pause);
+            let wait = match self.stop.load(Relaxed) {
+                true => Duration::ZERO,
+                false => pause_at.saturating_duration_since(now),
+            };
+            let received = self.pieces.recv_timeout(wait.min(STOP_EVERY));
+            if !matches!(received, Err(RecvTimeoutError::Timeout)) || wait <= STOP_EVERY {
+                return received;
+            }
+        }
     }
 }
 
@@ -507,9 +532,7 @@ impl Read for Stream {
         if count > 0 || buffer.is_empty() {
             return Ok(count);
         }
-        let now = Instant::now();
-        let pause_at = *self.pause_at.get_or_insert(now + self.pause);
-        match self.pieces.recv_timeout(pause_at.saturating_duration_since(now)) {
+        match self.next_piece() {
             Ok(piece) => {
                 self.piece = Cursor::new(piece?);
                 self.at_end = self.piece.get_ref().is_empty();
@@ -587,7 +610,8 @@ mod tests {
     }
 
     fn start(steps: Vec<Step>, pause: Duration) -> Stream {
-        Stream::start("steps".to_owned(), || Ok(Steps(steps)), pause).unwrap()
+        let ingest = IngestOptions { flush_every: pause * 2, ..IngestOptions::default() };
+        Stream::start("steps".to_owned(), || Ok(Steps(steps)), &ingest).unwrap()
     }
 
     fn text(buffer: &mut [u8]) -> io::Result<usize> {
@@ -616,8 +640,9 @@ mod tests {
 
     #[test]
     fn the_longest_wait_of_all_is_counted() {
-        let options = IngestOptions { flush_every: Duration::MAX, ..IngestOptions::default() };
-        let mut stream = start(vec![text], options.pause());
+        let ingest = IngestOptions { flush_every: Duration::MAX, ..IngestOptions::default() };
+        let steps = Steps(vec![text]);
+        let mut stream = Stream::start("steps".to_owned(), || Ok(steps), &ingest).unwrap();
         assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 4);
     }
 }

@@ -1,15 +1,16 @@
 //! One measurement, one process: this program once more, told by `--single` what to do.
 
-use std::io;
-use std::process::{Command, Output as Ended, Stdio};
+use std::io::{self, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Output as Ended, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::figures::{self, Row};
 use super::place::Places;
@@ -47,9 +48,10 @@ pub(crate) fn measure(common: &Common, cases: &[Case], output: Output) -> Result
                 configuration: case.configuration.clone(),
             };
             let figures = in_a_process(&task, stop);
-            places.clear(medium)?;
+            let cleared = places.clear(medium);
             let mut row = case.configuration.row()?;
             row.extend(figures?);
+            cleared?;
             rows.push(row);
             bar.inc(1);
         }
@@ -60,7 +62,8 @@ pub(crate) fn measure(common: &Common, cases: &[Case], output: Output) -> Result
 
 fn in_a_process(task: &Task, stop: &AtomicBool) -> Result<Row> {
     let outcome = output_of(task.command()?, stop).context("cannot run this program once more")?;
-    if stop.load(Relaxed) {
+    // Ctrl-C comes to both processes, and may have ended that one before it is heard here.
+    if stop.load(Relaxed) || matches!(outcome.status.signal(), Some(SIGINT | SIGTERM)) {
         return Err(everedge::Error::Interrupted.into());
     }
     if !outcome.status.success() {
@@ -74,25 +77,48 @@ fn in_a_process(task: &Task, stop: &AtomicBool) -> Result<Row> {
     })
 }
 
-/// Runs a process to its end, or until `stop`.
+/// Runs a process to its end, or until `stop`. It has ended after an error, too.
 fn output_of(mut command: Command, stop: &AtomicBool) -> io::Result<Ended> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn()?;
-    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-    let (running, has_ended) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            while has_ended.recv_timeout(STOP_EVERY) == Err(RecvTimeoutError::Timeout) {
-                if stop.load(Relaxed) {
-                    // It may have ended by itself meanwhile.
-                    pidfd_send_signal(&process, Signal::KILL).ok();
-                }
+    let mut child = command.spawn()?;
+    let ended = await_end(&mut child, stop);
+    if ended.is_err() {
+        // The first error is the one to report.
+        child.kill().and_then(|()| child.wait()).ok();
+    }
+    ended
+}
+
+/// Waits until a process closes its outputs, which it does at its end, and kills it at `stop`.
+fn await_end(child: &mut Child, stop: &AtomicBool) -> io::Result<Ended> {
+    let outputs = [read_beside(child.stdout.take())?, read_beside(child.stderr.take())?];
+    let mut take = |output: &Receiver<io::Result<Vec<u8>>>| loop {
+        match output.recv_timeout(STOP_EVERY) {
+            Ok(bytes) => return bytes,
+            Err(RecvTimeoutError::Timeout) if stop.load(Relaxed) => child.kill()?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("the thread that reads its output has ended"));
             }
-        });
-        let ended = child.wait_with_output();
-        drop(running);
-        ended
-    })
+        }
+    };
+    let (stdout, stderr) = (take(&outputs[0])?, take(&outputs[1])?);
+    Ok(Ended { status: child.wait()?, stdout, stderr })
+}
+
+/// Starts a thread that reads an output to its end.
+fn read_beside(
+    output: Option<impl Read + Send + 'static>,
+) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
+    let (sender, receiver) = mpsc::channel();
+    let read = move || {
+        let mut bytes = Vec::new();
+        let read = output.map_or(Ok(0), |mut output| output.read_to_end(&mut bytes));
+        // Nobody waits for it after an error.
+        sender.send(read.map(|_| bytes)).ok();
+    };
+    thread::Builder::new().name("everedge-output".to_owned()).spawn(read)?;
+    Ok(receiver)
 }
 
 /// The configuration as far as it is not what it would be by default.
@@ -106,4 +132,43 @@ fn in_words(configuration: &Configuration) -> String {
         }
     }
     words.join(", ")
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes what is in the way of a graph")]
+mod tests {
+    use super::*;
+    use crate::arguments::Medium;
+    use crate::harness::Work;
+
+    #[test]
+    fn what_a_measurement_says_counts_more_than_what_it_leaves() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = home.path().to_owned();
+        let common =
+            Common { degree: 1, trials: 1, directory, pmem_directory: home.path().join("pmem") };
+        let configuration = Configuration { medium: Medium::File, ..Configuration::default() };
+        // A file in the place of the graph is no directory to remove.
+        std::fs::write(home.path().join(format!("graph-{}", std::process::id())), "").unwrap();
+        let cases = [Case { work: Work::Mixed, configuration }];
+        // The program of this test knows no measurements.
+        let output = Output { json: false, quiet: true };
+        let error = measure(&common, &cases, output).unwrap_err();
+        assert!(error.to_string().starts_with("a measurement failed"), "{error:#}");
+    }
+
+    #[test]
+    fn a_process_is_heard_to_its_end_or_ends_with_a_signal() {
+        let stop = AtomicBool::new(false);
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; echo err >&2; exit 3"]);
+        let ended = output_of(command, &stop).unwrap();
+        assert_eq!((&*ended.stdout, &*ended.stderr), (&b"out\n"[..], &b"err\n"[..]));
+        assert_eq!(ended.status.code(), Some(3));
+        stop.store(true, Relaxed);
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        let ended = output_of(command, &stop).unwrap();
+        assert_eq!(ended.status.signal(), Some(signal_hook::consts::SIGKILL));
+    }
 }

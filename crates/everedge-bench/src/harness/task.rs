@@ -134,6 +134,7 @@ impl Task {
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(program);
         command.args(["bench", "--single", &serde_json::to_string(self)?]);
+        command.args(["--parent", &std::process::id().to_string()]);
         Ok(command)
     }
 

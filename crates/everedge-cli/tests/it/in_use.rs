@@ -39,7 +39,10 @@ fn a_creation_that_has_not_ended_is_no_strange_directory() {
     let holder = format!("in use by process {}, which is still creating it", std::process::id());
     assert_refused(&read(), &[&holder]);
     drop(lock);
-    assert_refused(&read(), &["its creation did not end, and holds nothing; create it again"]);
+    assert_refused(
+        &read(),
+        &["its creation did not end, and the directory holds nothing; create it again"],
+    );
     assert!(home.ingest(&file, &[]).status.success());
     assert_eq!(edges_of(&home.graph()), ["1 2"]);
 }

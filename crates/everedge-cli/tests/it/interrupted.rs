@@ -3,17 +3,17 @@
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::inputs::{Home, everedge, stats};
+use crate::inputs::{Home, Stream, everedge, stats};
 
 /// So many that the acknowledgements of batches of ten for a quarter of them fill a pipe: an ingest
 /// waits there until they are read, and does not come to the half before the signal.
 const EDGES: u64 = 400_000;
 
-fn send(signal: &str, child: &Child) {
-    let pid = child.id().to_string();
+fn send(signal: &str, pid: u32) {
+    let pid = pid.to_string();
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
 }
 
@@ -33,7 +33,7 @@ fn interrupt(home: &Home, input: &Path, signal: &str) {
     let feed = std::thread::spawn(move || is_pipe && stdin.write_all(lines().as_bytes()).is_ok());
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0]).unwrap();
-    send(signal, &child);
+    send(signal, child.id());
     let mut acknowledged = String::new();
     stdout.read_to_string(&mut acknowledged).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -60,18 +60,36 @@ fn a_signal_ends_an_ingest_of_a_file_after_a_batch() {
 }
 
 #[test]
+fn a_signal_says_how_many_deletions_are_done() {
+    let home = Home::new();
+    let file = home.file("edges.txt", "1 2\n2 3\n3 4\n");
+    assert!(home.ingest(&file, &[]).status.success());
+    let mut stream = Stream::start(&home.graph(), &["--delete", "--flush-every", "0.2"]);
+    stream.write("1 2\n2 3\n");
+    assert_eq!(stream.acknowledged(), 2);
+    send("-INT", stream.child.id());
+    let said = String::from_utf8(stream.child.wait_with_output().unwrap().stderr).unwrap();
+    assert_eq!(said, "everedge: interrupted in `-`; the 2 deletions before it are done\n");
+}
+
+#[test]
 fn a_signal_ends_an_ingest_of_a_pipe_after_a_batch() {
     interrupt(&Home::new(), Path::new("-"), "-INT");
 }
 
-/// Interrupts a measurement that has made a graph in `home`.
-fn interrupt_bench(home: &Path, signal: &str) -> (ExitStatus, String) {
+/// Sends a signal to a measurement that has made a graph in `home`, or to the process that it has
+/// started.
+fn interrupt_bench(home: &Path, signal: &str, to: To) -> (ExitStatus, String) {
     let mut command = everedge();
     command.args(["bench", "ingest", "--scale", "20", "--medium", "file", "--directory"]);
     let mut child = command.arg(home).stderr(Stdio::piped()).spawn().unwrap();
     let has_graph = || home.read_dir().is_ok_and(|mut entries| entries.next().is_some());
     assert!(becomes(has_graph), "no graph was made");
-    send(signal, &child);
+    let started = || told_of(home).into_iter().find(|&pid| pid != child.id());
+    match to {
+        To::Bench => send(signal, child.id()),
+        To::Started => send(signal, started().unwrap()),
+    }
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     (child.wait().unwrap(), said)
@@ -89,13 +107,20 @@ fn becomes(is_true: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Returns whether a process runs that was told of a path.
-fn is_told(path: &Path) -> bool {
+enum To {
+    Bench,
+    Started,
+}
+
+/// Returns the processes that were told of a path.
+fn told_of(path: &Path) -> Vec<u32> {
     let path = path.as_os_str().as_encoded_bytes();
-    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let told = processes.filter(|process| {
         let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
         words.windows(path.len()).any(|window| window == path)
-    })
+    });
+    told.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[test]
@@ -103,9 +128,12 @@ fn an_interrupted_measurement_leaves_nothing() {
     for signal in ["-INT", "-TERM"] {
         let place = Home::new();
         let home = place.at("bench");
-        let (status, said) = interrupt_bench(&home, signal);
-        assert_eq!((status.code(), &*said), (Some(130), "everedge: interrupted\n"), "{signal}");
-        assert!(!home.exists() && !is_told(&home), "{signal}");
+        // A terminal sends Ctrl-C to both: the one that was started may end first.
+        for to in [To::Bench, To::Started] {
+            let (status, said) = interrupt_bench(&home, signal, to);
+            assert_eq!((status.code(), &*said), (Some(130), "everedge: interrupted\n"), "{signal}");
+            assert!(!home.exists() && told_of(&home).is_empty(), "{signal}");
+        }
     }
 }
 
@@ -113,9 +141,9 @@ fn an_interrupted_measurement_leaves_nothing() {
 fn a_killed_measurement_leaves_no_process_and_the_next_one_clears_its_graph() {
     let place = Home::new();
     let home = place.at("bench");
-    interrupt_bench(&home, "-KILL");
+    interrupt_bench(&home, "-KILL", To::Bench);
     let start = Instant::now();
-    assert!(becomes(|| !is_told(&home)));
+    assert!(becomes(|| told_of(&home).is_empty()));
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     let mut next = everedge();
     next.args(["bench", "ingest", "--scale", "6", "--medium", "file", "--directory"]).arg(&home);

@@ -1,6 +1,9 @@
 //! What files, pipes and archives do to a graph.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use everedge::{
     Choices, Chosen, Column, Durability, Error, Graph, GraphOptions, IdChoice, IdKind,
@@ -198,4 +201,39 @@ fn a_graph_in_memory_that_stays_empty_leaves_what_its_path_names() {
     let error = Graph::ingest_into(&target, &[bad], &IngestOptions::default(), &mut |_| true);
     assert!(matches!(error, Err(Error::File { .. })), "{error:?}");
     assert!(path.is_dir());
+}
+
+/// What a file says is not looked for once the ingest is to end.
+#[test]
+fn a_signal_ends_the_guesses_about_files() {
+    let home = tempfile::tempdir().unwrap();
+    let edges = file(&home, "edges.csv", "from,to\n1,2\n");
+    let input = InputChoices { src: Some(Column::Name("who".into())), ..InputChoices::default() };
+    let ingest = IngestOptions { input, ..IngestOptions::default() };
+    ingest.stop.store(true, Relaxed);
+    let path = home.path().join("graph");
+    let target = Target { path: &path, chosen: &Chosen::default(), choices: Choices::default() };
+    let outcome = Graph::ingest_into(&target, &[edges], &ingest, &mut |_| true);
+    assert!(outcome.is_err_and(|error| error.is_interruption()) && !path.exists());
+}
+
+#[test]
+fn a_signal_ends_the_making_of_vertices_that_a_head_declares() {
+    let home = tempfile::tempdir().unwrap();
+    let head = "%%MatrixMarket matrix coordinate pattern general\n20000000 20000000 1\n";
+    let matrix = file(&home, "matrix.mtx", head.to_owned() + "1 2\n");
+    let graph = in_memory(GraphOptions::default());
+    let ingest = IngestOptions::default();
+    let error = graph.ingest(&[matrix], &ingest, &mut |_| {
+        // The edge is in; now come the vertices.
+        let stop = Arc::clone(&ingest.stop);
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            stop.store(true, Relaxed);
+        });
+        true
+    });
+    let error = error.unwrap_err();
+    assert!(error.is_interruption(), "{error}");
+    assert!(graph.stats().unwrap().vertices < 20_000_000);
 }
