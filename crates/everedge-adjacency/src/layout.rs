@@ -34,8 +34,9 @@ pub(crate) const COMPACT_SHARDS_MAX: usize = 64;
 
 /// A compaction that lacks room tries so often what others have freed meanwhile.
 const COMPACT_PASSES_MAX: u32 = 64;
-/// Blocks that are partly filled, runs that replace them and an image take at most so much together.
-const LIST_BYTES_PER_LOGGED: u64 = 4;
+/// Blocks that are partly filled, runs that replace them and an image take at most so much together; with
+/// weights, of which a list has two for one that is logged, so much.
+const LIST_BYTES_PER_LOGGED: [u64; 2] = [4, 6];
 
 /// The layout of one open graph.
 pub(crate) struct Adjacency {
@@ -305,8 +306,11 @@ impl Layout for Adjacency {
     }
 
     fn lists(&self) -> Lists {
-        let spaces = self.sub_graphs.spaces().cloned().collect();
-        Lists { spaces, bytes_per_logged: LIST_BYTES_PER_LOGGED, kept_bytes: Arc::default() }
+        let spaces: Vec<_> = self.sub_graphs.spaces().cloned().collect();
+        // Each file has a reserve for the largest shard, which grows with it.
+        let of_one = LIST_BYTES_PER_LOGGED[usize::from(self.options.weighted)];
+        let bytes_per_logged = of_one * spaces.len() as u64;
+        Lists { spaces, bytes_per_logged, kept_bytes: Arc::default() }
     }
 
     fn expect(&self, updates: &[u32], vertex_bound: u32) -> Result<()> {

@@ -268,6 +268,58 @@ fn a_medium_that_one_shard_fills_takes_deletions_and_compaction() {
     }
 }
 
+/// Fills a graph, compacts it, deletes some edges and compacts again.
+fn fill_and_compact(path: &Path, options: &GraphOptions, batch_len: usize) {
+    let GraphOptions { layout, weighted, .. } = *options;
+    let sub_graphs = options.adjacency.sub_graphs;
+    let when =
+        format!("{layout}, {sub_graphs} sub-graphs, weights: {weighted}, batches of {batch_len}");
+    let graph = create(path, options);
+    let weights = weighted.then(|| vec![1.0; batch_len]);
+    let (mut random, mut edges) = (Random(sub_graphs.into()), Vec::new());
+    loop {
+        // Of few vertices in two shards: each shard is half of the graph.
+        let mut end = || random.below(90).pow(2) as VertexId;
+        let batch: Vec<Edge> = (0..batch_len).map(|_| (end(), end())).collect();
+        match graph.insert(&batch, weights.as_deref()) {
+            Ok(()) => edges.extend(batch),
+            Err(Error::NoSpace { .. }) => break,
+            Err(error) => panic!("{when}: {error}"),
+        }
+    }
+    println!("{when}: {} edges", edges.len());
+    graph.compact().unwrap_or_else(|error| panic!("{when}: {error}"));
+    let (deleted, kept) = edges.split_at(edges.len().min(2000));
+    for batch in deleted.chunks(500) {
+        graph.delete(batch.iter().copied()).unwrap_or_else(|error| panic!("{when}: {error}"));
+    }
+    graph.compact().unwrap_or_else(|error| panic!("{when}: {error}"));
+    assert_eq!(graph.snapshot().expect("a view").edge_count(), kept.len() as u64, "{when}");
+    graph.close().expect("closed");
+    std::fs::remove_dir_all(path).expect("removed");
+}
+
+/// A list with weights takes more, and what is free in the file of one sub-graph is no room for another.
+#[test]
+fn a_small_medium_that_is_full_takes_compaction_and_deletions() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some(_mounted) = SmallFileSystem::mount(home.path(), 2) else {
+        println!("not run: mounting a small tmpfs needs more rights");
+        return;
+    };
+    let path = home.path().join("g");
+    let of_layouts = [1, 2, 3, 8].map(|count| (Layout::Adjacency, count));
+    for (layout, sub_graphs) in of_layouts.into_iter().chain([(Layout::Pma, 1)]) {
+        for (weighted, batch_len) in
+            [16, 64, 500].into_iter().flat_map(|len| [(true, len), (false, len)])
+        {
+            let mut options = GraphOptions { layout, weighted, ..GraphOptions::default() };
+            options.adjacency.sub_graphs = sub_graphs;
+            fill_and_compact(&path, &options, batch_len);
+        }
+    }
+}
+
 /// Makes a file that takes all the room that is left.
 fn take_all_room(path: &Path) {
     let mut file = std::fs::File::create(path).expect("a file");

@@ -39,6 +39,22 @@ pub struct Lists {
     pub kept_bytes: Arc<AtomicU64>,
 }
 
+impl Lists {
+    /// Returns how many bytes of the medium they may need if the log holds so many: with all that is logged
+    /// in that file which then lacks most, since what is free in one is no room for the others.
+    fn needed_bytes(&self, held: u64) -> u64 {
+        let of_log = held * self.bytes_per_logged + self.kept_bytes.load(Relaxed);
+        let lacks = |space: &Arc<Space>| {
+            let free_bytes = space.room().units * UNIT_BYTES;
+            let reserve_bytes = space.reserve_bytes();
+            [0, of_log].map(|bytes| (reserve_bytes + bytes).saturating_sub(free_bytes))
+        };
+        let lacks: Vec<_> = self.spaces.iter().map(lacks).collect();
+        let reserves: u64 = lacks.iter().map(|[reserve, _]| reserve).sum();
+        reserves + lacks.iter().map(|[reserve, all]| all - reserve).max().unwrap_or(0)
+    }
+}
+
 impl EdgeLog {
     /// Takes all the ring's bytes from the medium, and their page faults, at once.
     ///
@@ -70,11 +86,8 @@ impl EdgeLog {
     /// insertions then.
     fn check_room_of_lists(&self, growth: u64, held: u64) -> Result<()> {
         let Some(lists) = self.lists.get().filter(|_| held > 0) else { return Ok(()) };
-        let free_units: u64 = lists.spaces.iter().map(|space| space.room().units).sum();
-        let available_bytes = self.region.free_bytes().saturating_add(free_units * UNIT_BYTES);
-        let reserve_bytes: u64 = lists.spaces.iter().map(|space| space.reserve_bytes()).sum();
-        let kept_bytes = reserve_bytes + lists.kept_bytes.load(Relaxed);
-        let needed_bytes = kept_bytes + growth + held * lists.bytes_per_logged;
+        let available_bytes = self.region.free_bytes();
+        let needed_bytes = growth + lists.needed_bytes(held);
         match needed_bytes <= available_bytes {
             true => Ok(()),
             false => {
