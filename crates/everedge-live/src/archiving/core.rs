@@ -113,12 +113,13 @@ impl<L: Layout> Core<L> {
             return Ok(None);
         }
         self.refuse_if_failed()?;
-        self.look_at(&[src, dst])?;
+        let updates = [src, dst];
+        self.look_at(&updates)?;
         log.begin_generation()?;
         if src & DELETION == 0 {
             self.make_room()?;
         }
-        self.expect(&[src, dst], (src & !DELETION).max(dst) + 1)?;
+        self.expect(&updates, (src & !DELETION).max(dst) + 1)?;
         match log.append_line((src, dst), weight.map(f32::to_bits))? {
             Appended::Full => Ok(None),
             Appended::At { untaken, .. } => Ok(Some(untaken >= self.threshold(1))),
