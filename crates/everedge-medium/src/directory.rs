@@ -155,6 +155,17 @@ impl Directory {
         }
     }
 
+    /// Refuses to go on where nobody will find anything any more.
+    pub(super) fn check_is_there(&self) -> Result<()> {
+        let stat = rustix::fs::fstat(&self.fd).map_err(|e| Error::io(&self.path, "look at", e))?;
+        match stat.st_nlink {
+            0 => {
+                Err(not_a_graph(&self.path, "it was removed while it was open, with what it held"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -247,6 +247,19 @@ impl Volume {
         Ok(())
     }
 
+    /// Refuses to go on if the directory was removed: what is written then is lost with the process.
+    ///
+    /// Cost: a call of the system.
+    ///
+    /// # Errors
+    /// [`Error::NotAGraph`] if it was.
+    pub fn check_is_there(&self) -> Result<()> {
+        match &self.shared.home {
+            Home::Memory(_) => Ok(()),
+            Home::Directory(directory) => directory.check_is_there(),
+        }
+    }
+
     /// Makes the file `name` of `len` zero bytes, durably, and maps it.
     ///
     /// # Errors

@@ -7,6 +7,9 @@ use everedge_medium::{Lack, MANIFEST, MediumKind, Site, Volume, VolumeOptions};
 use std::path::Path;
 use std::process::Command;
 
+use crate::live::LiveGraph;
+use crate::options::{GraphOptions, Layout};
+
 const CHILD: &str = "EVEREDGE_LIMITS_CHILD";
 
 fn create(path: &Path, kind: MediumKind) -> Volume {
@@ -76,6 +79,25 @@ fn too_little_address_space_is_not_the_disk() {
     assert!(text.contains("ulimit -v") && !text.contains("move the graph"), "{text}");
     assert_eq!(region.len(), 4096);
     region.grow(8192).expect("room for this");
+}
+
+/// What a writer acknowledges into files that nobody can open any more is lost: it says so.
+#[test]
+fn a_graph_that_was_removed_while_it_was_open_takes_nothing_more() {
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("graph");
+        let options = GraphOptions { layout, ..GraphOptions::default() };
+        let volume = Volume::create(&path, options.volume(false)).expect("a volume");
+        let graph = LiveGraph::create(volume, &options).expect("a graph");
+        graph.insert(&[(1, 2)], None).expect("room");
+        std::fs::remove_dir_all(&path).expect("removed");
+        let refused = graph.flush_all().expect_err("it is not there");
+        assert!(refused.to_string().contains("was removed while it was open"), "{refused}");
+        assert!(matches!(graph.insert(&[(2, 3)], None), Err(Error::Poisoned { .. })));
+        let refused = graph.close().expect_err("it is not there");
+        assert!(refused.to_string().contains("was removed while it was open"), "{refused}");
+    }
 }
 
 #[test]

@@ -567,6 +567,7 @@ impl<L: Layout> Core<L> {
             return Ok(());
         }
         self.refuse_if_failed()?;
+        self.volume.check_is_there()?;
         let saved = self.save_all(&mut *self.up_to_date()?);
         match saved {
             // The log still holds what has no place; the next opening replays it.
@@ -630,7 +631,11 @@ impl<L: Layout> Core<L> {
     /// As [`Layout::save`].
     pub fn save(&self, archive: &mut Archive<L>, numbers: &[usize]) -> Result<()> {
         self.refuse_if_failed()?;
-        self.undisturbed(archive, |archive| archive.save(&self.layout, &self.log, numbers))
+        self.volume
+            .check_is_there()
+            .and_then(|()| {
+                self.undisturbed(archive, |archive| archive.save(&self.layout, &self.log, numbers))
+            })
             .inspect_err(|error| self.fail_unless_full(error))
     }
 
