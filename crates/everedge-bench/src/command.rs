@@ -23,7 +23,7 @@ use crate::papers::{self, dgap, xpgraph};
 /// is one JSON object.
 ///
 /// Ctrl-C and SIGTERM end the measurement and remove its graph. One that SIGKILL or a second Ctrl-C
-/// ends leaves graph-<process id> in --directory and --pmem-directory; the next measurement there
+/// ends leaves graph-PID in --directory and --pmem-directory; the next measurement there
 /// removes it.
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
