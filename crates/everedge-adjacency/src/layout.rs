@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::Homes;
 use everedge_core::par::{self, PerThread};
-use everedge_core::watch;
+use everedge_core::{Homes, watch};
 use everedge_live::{
     Archive, Checkpoint, Compaction, Core, Error, Images, Layout, Lists, OpenReserve, Outcome,
     Pace, Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Space, Taken, UNIT_BYTES,
