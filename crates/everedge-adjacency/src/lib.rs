@@ -142,7 +142,7 @@ impl AdjacencyGraph {
         let shards = read_shards(&mut layout, &mut images, &found)?;
         layout.images = Some(images);
         layout.adopt_reserve(&shards);
-        let (replayed_batches, replayed_updates) = log.untaken();
+        let (replayed_batches, replayed_updates) = log.found();
         let mut archive = Archive::new(shards, log.checkpoint().1, epoch as u32);
         archive.replay(&layout, &log)?;
         let unsaved = (0..archive.shards.len()).filter(|&number| archive.is_unsaved(number));

@@ -56,7 +56,7 @@ impl AdjacencyGraph {
         let _archive = self.live.core.archive();
         let log = &self.live.core.log;
         for record in log.untaken_records() {
-            log.for_each_update(&record, 0..record.count, |src, dst| {
+            log.for_each_update(&record, 0..record.count, |_, src, dst| {
                 let (vertex, mark) = (src & !DELETION, src & DELETION);
                 match (dst & VERTEX != 0, options.directed, direction) {
                     (true, _, _) => {}

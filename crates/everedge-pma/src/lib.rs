@@ -141,7 +141,7 @@ impl PmaGraph {
         let epoch = log.checkpoint().0.layout[2] as u32;
         let space = Arc::new(Space::new(arrays, 1, Vec::new()));
         let layout = Pma::new(&manifest, space, files, epoch);
-        let (replayed_batches, replayed_updates) = log.untaken();
+        let (replayed_batches, replayed_updates) = log.found();
         let core = Core::unread(volume, manifest, layout, log);
         if replayed_updates > 0 || core.layout.undo.has_interrupted() {
             drop(core.up_to_date()?);

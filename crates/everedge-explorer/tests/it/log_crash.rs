@@ -46,7 +46,7 @@ impl Store {
     fn take(&mut self) {
         for record in self.log.take_records() {
             let mut edges = Vec::new();
-            self.log.for_each_update(&record, 0..record.count, |u, v| edges.extend([u, v]));
+            self.log.for_each_update(&record, 0..record.count, |_, u, v| edges.extend([u, v]));
             self.batches.push((record.sequence, edges));
         }
     }

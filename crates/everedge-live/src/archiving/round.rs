@@ -107,14 +107,13 @@ impl<'a> Round<'a> {
         Self { log: self.log, segments: std::mem::take(&mut self.segments) }
     }
 
-    /// Calls `f(place in the round, src, dst)` for a range of the round; `src` carries the mark of
-    /// a deletion.
+    /// Calls `f(place in the round, src, dst)` for what changes something in a range of the round; `src`
+    /// carries the mark of a deletion.
     #[inline]
     pub(super) fn for_each_update(&self, range: Range<u32>, mut f: impl FnMut(u32, u32, u32)) {
-        for (record, start, end, mut index) in self.overlaps(range) {
-            self.log.for_each_update(record, start..end, |src, dst| {
-                f(index, src, dst);
-                index += 1;
+        for (record, start, end, offset) in self.overlaps(range) {
+            self.log.for_each_update(record, start..end, |place, src, dst| {
+                f(offset + (place - start), src, dst);
             });
         }
     }

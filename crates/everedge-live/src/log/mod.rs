@@ -32,13 +32,14 @@
 //!
 //! # Concurrency
 //! `state` orders appends, and opens windows of lines that are appended without it (`window.rs`);
-//! whoever needs the head closes the window first. A record counts as durable when all before it
-//! are. A fence is waited for under `state` only where a window opens or the ring begins anew.
+//! whoever needs the head closes the window first. A line of a window is durable when its writer has
+//! fenced it, any other record when all before it are. A fence is waited for under `state` only where a window opens or the ring begins anew.
 //!
 //! # Recovery
-//! Read from the tail to the first record that is not whole. A record found whole further on that
-//! says it was appended after that place was durable proves damage, which is reported. Nothing
-//! can tell a damaged last record from a torn one: it is dropped. What is found is fenced before
+//! Read from the tail to the first record that is not whole. Lines of a window are durable in any order:
+//! of what is not whole before a whole one, nothing was acknowledged, and it becomes void. A record found
+//! whole further on that says it was appended after that place was durable proves damage, which is
+//! reported. Nothing can tell the damaged last record of a writer from a torn one: it is dropped. What is found is fenced before
 //! anyone sees it: a process that was killed may have left it in caches only.
 
 mod anchor;
@@ -57,7 +58,7 @@ mod window_model;
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -65,12 +66,16 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
 pub use self::anchor::{Checkpoint, RING_OFFSET};
 use self::line::Lines;
-use self::record::{HEADER_WORDS, Header, LINE_WORDS, encode_commit, encode_weights, record_bytes};
+use self::record::{
+    HEADER_WORDS, Header, LINE_WORDS, NOTE, Note, encode_commit, encode_weights, record_bytes,
+};
 pub use self::record::{LINE_BYTES, Record};
 pub use self::room::Lists;
 use self::room::kept_for_deletions;
+use self::recovery::Found;
 use self::stores::Stores;
 use self::watermark::Watermark;
+use self::window::Slot;
 use crate::batch::Batch;
 use crate::{Error, Result};
 use everedge_medium::{Region, Site};
@@ -118,10 +123,14 @@ struct State {
     is_kept: bool,
     /// Whether single lines are written without this state; their window begins at the head.
     is_window_open: bool,
+    /// What the threads have that write single lines.
+    slots: Vec<Arc<Slot>>,
     /// Records before the last that the layout has not taken.
     logged: VecDeque<Record>,
     /// The first update that the layout has not taken.
     first_untaken: u64,
+    /// The void lines that opening has found.
+    found_void_count: u64,
     anchor: Anchor,
     /// The records after the tail that are not stored yet.
     stores: Stores,
@@ -258,15 +267,15 @@ impl EdgeLog {
         Ok(log)
     }
 
-    /// Opens a log and finds every whole record after its tail.
+    /// Opens a log and finds every whole record after its tail. Lines that nobody finished become void.
     ///
     /// # Errors
     /// `Corruption` if neither anchor is valid, if a durable record is damaged, or if the file
     /// was cut.
     pub fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
         let log = Self::open_anchor(region, weighted, salt)?;
-        let unproven = log.find_records()?;
-        log.fence_found(unproven)?;
+        let found = log.find_records()?;
+        log.fence_found(&found)?;
         Ok(log)
     }
 
@@ -284,14 +293,15 @@ impl EdgeLog {
         Ok(log)
     }
 
-    /// Makes durable what was found and is believed: the anchor, and the records from `position` on,
-    /// which no record after them proves durable. They may be in caches only.
-    fn fence_found(&self, position: u64) -> Result<()> {
+    /// Makes durable what was found and is believed: the anchor, and the records that no record after
+    /// them proves durable. They may be in caches only. Where lines are void, says so.
+    fn fence_found(&self, found: &Found) -> Result<()> {
         let state = self.lock();
         let anchor = &state.anchor;
+        found.holes.iter().for_each(|hole| self.make_void(anchor, hole));
         self.region.rewrite(Site::LogFound, anchor.range())?;
         anchor.wipe_torn(&self.region, self.salt);
-        for range in ring_ranges(anchor, position, state.head) {
+        for range in ring_ranges(anchor, found.unproven, state.head) {
             self.region.rewrite(Site::LogFound, range)?;
         }
         self.region.fence(Site::LogFound)
@@ -306,8 +316,10 @@ impl EdgeLog {
             last: None,
             is_kept: false,
             is_window_open: false,
+            slots: Vec::new(),
             logged: VecDeque::new(),
             first_untaken: anchor.tail_sequence,
+            found_void_count: 0,
             anchor,
             stores: Stores::default(),
         };
@@ -339,6 +351,13 @@ impl EdgeLog {
         let updates = state.untaken();
         let batches = state.untaken_records().map(Record::batch_count).sum();
         (batches, updates)
+    }
+
+    /// Returns how many batches, and updates in them, opening has found.
+    pub fn found(&self) -> (u64, u64) {
+        let (batches, updates) = self.untaken();
+        let void_count = self.state.lock().found_void_count;
+        (batches - void_count, updates - void_count)
     }
 
     /// Returns how many updates the largest batch of some records has.
@@ -534,13 +553,6 @@ impl EdgeLog {
         Err(Error::Poisoned { first: "a thread ended while it wrote to the log".into() })
     }
 
-    /// What was to be at `place`, after all records, is not stored, nor will it be.
-    fn give_up(&self, state: &mut State, place: stores::Place) {
-        state.stores.begin(place);
-        state.stores.break_off();
-        self.stored.notify_all();
-    }
-
     /// Waits until all records are stored. Nobody appends meanwhile: the head stays where it is.
     fn wait_for_all_stores(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
         let head = state.head;
@@ -621,19 +633,31 @@ impl EdgeLog {
         self.words(from, record.position + 8 * u64::from(end))
     }
 
-    /// Calls `f(src, dst)` for the updates of a range of a record; `src` carries the mark of a
-    /// deletion.
+    /// Calls `f(place in the record, src, dst)` for the updates of a range of a record that change
+    /// something; `src` carries the mark of a deletion.
     #[inline]
-    pub fn for_each_update(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(u32, u32)) {
+    pub fn for_each_update(
+        &self,
+        record: &Record,
+        range: Range<u32>,
+        mut f: impl FnMut(u32, u32, u32),
+    ) {
         let Range { start, end } = range;
         // One loop for both, so that the compiler puts `f` into it.
         let (parts, stride, at) = match record.is_of_lines {
             true => (self.lines(record, range), LINE_WORDS, HEADER_WORDS),
             false => (self.updates(record, start, end), 2, 0),
         };
+        let is_void = |update: &[AtomicU32]| {
+            record.is_of_lines && Note::of(update[NOTE].load(Relaxed)) == Note::Void
+        };
+        let mut place = start;
         for words in parts {
             for update in words.chunks_exact(stride) {
-                f(update[at].load(Relaxed), update[at + 1].load(Relaxed));
+                if !is_void(update) {
+                    f(place, update[at].load(Relaxed), update[at + 1].load(Relaxed));
+                }
+                place += 1;
             }
         }
     }

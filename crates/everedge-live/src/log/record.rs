@@ -14,6 +14,18 @@ pub(super) const COMMIT_WORDS: usize = 4;
 /// No two records share a line, so that none is written back twice.
 pub const LINE_BYTES: u64 = 64;
 pub(super) const LINE_WORDS: usize = LINE_BYTES as usize / 4;
+/// Words of a line between header and commit: an update, its weight, and a note.
+pub(super) const BODY_WORDS: usize = LINE_WORDS - HEADER_WORDS - COMMIT_WORDS;
+/// Where the note of a line is. It says how a line belongs to those that were written beside it: zero
+/// in a batch that one writer appended after all before it; otherwise one more than how many lines
+/// before it the line of the same writer was known to be durable, and one if none was.
+pub(super) const NOTE: usize = HEADER_WORDS + BODY_WORDS - 1;
+/// The note of a void line.
+const VOID: u32 = u32::MAX;
+/// What lies in a line that changes nothing.
+pub(super) const VOID_BODY: [u32; BODY_WORDS] = [0, 0, 0, VOID];
+/// Lines that are written beside each other are so many at most.
+pub(super) const WINDOW_LINES_MAX: u64 = 1 << 14;
 
 /// Batches in the log: one, or some of one update each that follow each other, a line each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +171,30 @@ impl Header {
     #[cfg(test)]
     pub(super) fn decode(words: &[u32; HEADER_WORDS], salt: u32, position: u64) -> Option<Header> {
         Self::decode_if(words, (salt, position), |expected, found| expected == found)
+    }
+}
+
+/// What a line is beside others that were written at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Note {
+    /// A batch after all others.
+    Batch,
+    /// A line of a window, and how many lines before it lies one that was durable when this was written.
+    Line {
+        /// Zero if it does not say so of any.
+        distance: u64,
+    },
+    /// A line that changes nothing.
+    Void,
+}
+
+impl Note {
+    pub(super) fn of(word: u32) -> Self {
+        match word {
+            0 => Self::Batch,
+            VOID => Self::Void,
+            word => Self::Line { distance: u64::from(word) - 1 },
+        }
     }
 }
 

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 use everedge_core::{MAX_VERTEX_ID, par};
 
 use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
+use super::line::encode_line;
 use super::record::{
-    COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, encode_commit, may_be_header,
-    record_bytes,
+    COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, NOTE, Note, VOID_BODY,
+    WINDOW_LINES_MAX, encode_commit, may_be_header, record_bytes,
 };
+use super::stores::Place;
 use super::{Boundary, EdgeLog, Record, SEQUENCE_MAX, State, crc_of_shared};
 use crate::batch::VERTEX;
 use crate::{Error, Result};
@@ -22,38 +24,112 @@ const CHECKED_RECORDS: usize = 8;
 const LOOKED_AT_WORDS: usize = 1 << 20;
 
 impl EdgeLog {
-    /// Reads records from the tail on to the first that is not whole. Returns where those begin that
-    /// no later one proves durable: each says how far the log was when it was appended.
-    pub(super) fn find_records(&self) -> Result<u64> {
+    /// Reads records from the tail on, up to the first that is not whole and after which no line of a
+    /// window is.
+    pub(super) fn find_records(&self) -> Result<Found> {
         let mut state = self.lock();
         let anchor = state.anchor;
         let mut generation = anchor.tail_generation;
         let end = anchor.tail + anchor.capacity;
-        let mut unproven = VecDeque::new();
-        let mut records = self.whole_records(&anchor, state.head, end);
-        'records: while !records.is_empty() {
+        let (mut unproven, mut holes) = (VecDeque::new(), Vec::new());
+        loop {
+            let before = state.head;
+            let mut records = self.whole_records(&anchor, before, end);
+            if records.is_empty() {
+                records.extend(self.line_after_hole(&anchor, &state, generation));
+            }
             for found in records {
-                self.refuse_later(&anchor, &state, &found.header)?;
                 let header = found.header;
+                self.refuse_later(&anchor, &state, &holes, &header)?;
                 if !found.is_possible || found.end_sequence() > SEQUENCE_MAX {
                     return Err(self.impossible(&anchor, &found));
                 }
-                if header.sequence != state.next_sequence || header.generation < generation {
-                    break 'records;
+                let hole = Hole { start: state.head, end: found.position, line: header };
+                if header.sequence != state.next_sequence + hole.line_count()
+                    || header.generation < generation
+                {
+                    break;
                 }
+                let note = self.note_of(&anchor, &found);
+                self.refuse_damaged_line(&anchor, &found, note, &holes)?;
                 let is_proven = |end: &mut (u64, u64)| end.0 <= header.durable_sequence;
                 while unproven.pop_front_if(is_proven).is_some() {}
-                unproven.push_back((found.end_sequence(), found.position));
+                unproven.push_back((found.end_sequence(), state.head));
                 generation = header.generation;
+                state.found_void_count += hole.line_count() + u64::from(note == Note::Void);
+                if hole.line_count() > 0 {
+                    state.note(hole.record());
+                    holes.push(hole);
+                }
                 state.note(found.record());
                 state.head = found.end;
-                state.next_sequence += u64::from(header.count);
+                state.next_sequence = found.end_sequence();
             }
-            records = self.whole_records(&anchor, state.head, end);
+            if state.head == before {
+                break;
+            }
         }
-        self.refuse_lost_records(&anchor, &state)?;
+        self.refuse_lost_records(&anchor, &state, &holes)?;
         self.durable.raise(state.head, state.next_sequence);
-        Ok(unproven.front().map_or(state.head, |&(_, position)| position))
+        let unproven = unproven.front().map_or(state.head, |&(_, position)| position);
+        Ok(Found { unproven, holes })
+    }
+
+    /// Returns the next whole line of a window, which belongs to the same log, after the head, where
+    /// nothing is whole.
+    fn line_after_hole(
+        &self,
+        anchor: &Anchor,
+        state: &State,
+        generation: u32,
+    ) -> Option<FoundRecord> {
+        let end = anchor.tail + anchor.capacity;
+        let last = (state.head + LINE_BYTES * WINDOW_LINES_MAX).min(end);
+        let positions = (state.head..last).step_by(LINE_BYTES as usize);
+        let positions = positions.take_while(|&at| self.is_readable(anchor, at, at + LINE_BYTES));
+        positions.zip(state.next_sequence..).skip(1).find_map(|(position, sequence)| {
+            let line = self.record_at(anchor, position, LINE_BYTES)?;
+            let is_line = self.note_of(anchor, &line) != Note::Batch;
+            let Header { generation: of_line, sequence: found, .. } = line.header;
+            (is_line && found == sequence && of_line >= generation).then_some(line)
+        })
+    }
+
+    /// Returns what a whole record is beside others.
+    fn note_of(&self, anchor: &Anchor, record: &FoundRecord) -> Note {
+        let Header { count, has_vertex_updates, .. } = record.header;
+        let note = match count == 1 && !has_vertex_updates {
+            true => self.read_array(anchor, record.position + 4 * NOTE as u64, LINE_BYTES),
+            false => None,
+        };
+        note.map_or(Note::Batch, |[word]| Note::of(word))
+    }
+
+    /// Refuses a line that says of one that is not whole that it was durable.
+    fn refuse_damaged_line(
+        &self,
+        anchor: &Anchor,
+        line: &FoundRecord,
+        note: Note,
+        holes: &[Hole],
+    ) -> Result<()> {
+        let Note::Line { distance: distance @ 1.. } = note else { return Ok(()) };
+        let position = line.position.saturating_sub(LINE_BYTES * distance);
+        let after = holes.partition_point(|hole| hole.start <= position);
+        match holes[..after].last().filter(|hole| position < hole.end) {
+            Some(hole) => Err(self.lost(anchor, hole.place(position), &line.header)),
+            None => Ok(()),
+        }
+    }
+
+    /// Stores void lines where nothing is whole before a line, so that every later opening finds the same.
+    /// A handle for reading stores them for itself.
+    pub(super) fn make_void(&self, anchor: &Anchor, hole: &Hole) {
+        for position in (hole.start..hole.end).step_by(LINE_BYTES as usize) {
+            let (_, sequence) = hole.place(position);
+            let header = Header { sequence, ..hole.line };
+            self.store(anchor, position, &encode_line(self.salt, position, &header, VOID_BODY));
+        }
     }
 
     /// Returns the last boundary of records, from the tail on, at which no update is `sequence` or
@@ -87,7 +163,7 @@ impl EdgeLog {
 
     /// Looks in the rest of the ring for a whole record that was appended after the end was
     /// durable.
-    fn refuse_lost_records(&self, anchor: &Anchor, state: &State) -> Result<()> {
+    fn refuse_lost_records(&self, anchor: &Anchor, state: &State, holes: &[Hole]) -> Result<()> {
         let ring_bytes = self.allocated().min(anchor.capacity) / 8 * 8;
         // Records do not overlap, but for one that the head has reached: more is not a log.
         let readable_bytes = AtomicI64::new(4 * ring_bytes as i64);
@@ -109,7 +185,10 @@ impl EdgeLog {
                     |(position, line)| {
                         let second = line.get(1).map_or(0, |word| word.load(Relaxed));
                         match may_be_header(second) {
-                            true => self.refuse_lost(anchor, state, position, &readable_bytes),
+                            true => {
+                                let found = (state, holes);
+                                self.refuse_lost(anchor, found, position, &readable_bytes)
+                            }
                             false => Ok(()),
                         }
                     },
@@ -125,7 +204,7 @@ impl EdgeLog {
     fn refuse_lost(
         &self,
         anchor: &Anchor,
-        state: &State,
+        (state, holes): (&State, &[Hole]),
         position: u64,
         readable_bytes: &AtomicI64,
     ) -> Result<()> {
@@ -139,7 +218,7 @@ impl EdgeLog {
             ));
         }
         match self.record_at(anchor, position, anchor.capacity) {
-            Some(later) => self.refuse_later(anchor, state, &later.header),
+            Some(later) => self.refuse_later(anchor, state, holes, &later.header),
             None => Ok(()),
         }
     }
@@ -161,20 +240,31 @@ impl EdgeLog {
     }
 
     /// Refuses a whole record that proves that there was more than was found.
-    fn refuse_later(&self, anchor: &Anchor, state: &State, later: &Header) -> Result<()> {
-        let next = state.next_sequence;
+    fn refuse_later(
+        &self,
+        anchor: &Anchor,
+        state: &State,
+        holes: &[Hole],
+        later: &Header,
+    ) -> Result<()> {
         if later.generation > anchor.generation {
             let expected = format!("generation {} or a later one", later.generation);
             let found = format!("generation {}", anchor.generation);
             return Err(self.damage(0, "the log's newest anchor".into(), expected, found));
         }
-        if later.durable_sequence > next {
-            let offset = self.offset(anchor, state.head);
-            let what = format!("log record of update {next}, which was durable");
-            let found = format!("damage before the whole record of update {}", later.sequence);
-            return Err(self.damage(offset, what, "a whole record".into(), found));
+        let head = (state.head, state.next_sequence);
+        let first_lost = holes.first().map_or(head, |hole| hole.place(hole.start));
+        match later.durable_sequence > first_lost.1 {
+            true => Err(self.lost(anchor, first_lost, later)),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Returns that the update at a place was durable, by a later record, and is not whole.
+    fn lost(&self, anchor: &Anchor, (position, sequence): Place, later: &Header) -> Error {
+        let what = format!("log record of update {sequence}, which was durable");
+        let found = format!("damage before the whole record of update {}", later.sequence);
+        self.damage(self.offset(anchor, position), what, "a whole record".into(), found)
     }
 
     /// Returns where a position lies in the file.
@@ -310,6 +400,37 @@ impl EdgeLog {
     fn words_in(&self, anchor: &Anchor, from: u64, to: u64) -> impl Iterator<Item = &[AtomicU32]> {
         ring_ranges(anchor, from, to)
             .map(|range| self.region.words(range.start, ((range.end - range.start) / 4) as usize))
+    }
+}
+
+/// What opening has found between tail and head.
+pub(super) struct Found {
+    /// Where the records begin that no later one proves durable.
+    pub(super) unproven: u64,
+    /// In the order of the log.
+    pub(super) holes: Vec<Hole>,
+}
+
+/// Lines of a window that are not whole, before one that is.
+pub(super) struct Hole {
+    start: u64,
+    end: u64,
+    /// The header of the line after them.
+    line: Header,
+}
+
+impl Hole {
+    fn line_count(&self) -> u64 {
+        (self.end - self.start) / LINE_BYTES
+    }
+
+    fn place(&self, position: u64) -> Place {
+        (position, self.line.sequence - (self.end - position) / LINE_BYTES)
+    }
+
+    fn record(&self) -> Record {
+        let (_, sequence) = self.place(self.start);
+        Record::of_lines(self.start, sequence, self.line_count() as u32, self.line.generation)
     }
 }
 

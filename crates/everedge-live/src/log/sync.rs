@@ -1,5 +1,40 @@
-//! The atomics of the window of lines, which its model replaces.
+//! The atomics and fences of the window of lines, which its model replaces.
 
 pub(super) use std::hint::spin_loop;
 pub(super) use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 pub(super) use std::thread::yield_now;
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, compiler_fence, fence};
+use std::thread;
+use std::time::Duration;
+
+use rustix::thread::{MembarrierCommand, membarrier};
+
+/// Whether the system lets one thread have all others of this process take a fence. A forked child
+/// writes nothing, so that nobody needs it there.
+static IS_OF_ALL: LazyLock<AtomicBool> =
+    LazyLock::new(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok().into());
+/// Longer than any store waits until others see it.
+const UNTIL_SEEN: Duration = Duration::from_millis(1);
+
+/// Of two threads, one of which has this fence between a store and a load, and the other
+/// [`fence_of_all`], one loads what the other has stored. It costs nothing where the other can bear both.
+#[inline]
+pub(super) fn fence_of_writer() {
+    match IS_OF_ALL.load(Ordering::Relaxed) {
+        true => compiler_fence(Ordering::SeqCst),
+        false => fence(Ordering::SeqCst),
+    }
+}
+
+/// The other half of [`fence_of_writer`].
+pub(super) fn fence_of_all() {
+    fence(Ordering::SeqCst);
+    let is_of_all = IS_OF_ALL.load(Ordering::Relaxed);
+    if is_of_all && membarrier(MembarrierCommand::PrivateExpedited).is_err() {
+        // The process has forbidden itself the call since.
+        IS_OF_ALL.store(false, Ordering::Relaxed);
+        thread::sleep(UNTIL_SEEN);
+    }
+}
