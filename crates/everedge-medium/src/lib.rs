@@ -37,6 +37,7 @@
 //! writer did not end well, which the text of its lock says, is read from the device. In a forked child
 //! every change and fence fails; reading goes on.
 
+mod checksum;
 mod choices;
 mod directory;
 mod error;
@@ -63,6 +64,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use checksum::crc32c_of_few;
 pub use directory::read_file;
 pub use error::{Error, Lack, Result};
 pub use image::Image;

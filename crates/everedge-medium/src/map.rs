@@ -132,14 +132,10 @@ impl Map {
 
     /// Stores a line past the cache. Panics if it is unaligned or beyond the length.
     #[inline]
-    pub(super) fn stream_line(&self, offset: u64, line: &[u32; 16]) {
+    pub(super) fn stream_line(&self, offset: u64, line: [u64; 8]) {
         assert!(offset.is_multiple_of(CACHE_LINE_BYTES), "offset {offset} is inside of a line");
-        let to = self.double_words(offset, 8);
-        let (pairs, _) = line.as_chunks::<2>();
-        for (to, &[low, high]) in to.iter().zip(pairs) {
-            let word = u64::from(low) | u64::from(high) << 32;
-            stream(to, word);
-        }
+        let to = self.double_words(offset, line.len());
+        to.iter().zip(line).for_each(|(to, word)| stream(to, word));
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 //! system call.
 
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::map::Map;
 
@@ -17,11 +17,15 @@ pub(super) fn current() -> u64 {
     let Some(page) = page else { return std::process::id().into() };
     let word = &page.double_words(0, 1)[0];
     match word.load(Ordering::Relaxed) {
-        0 => {
-            let fresh = uuid::Uuid::new_v4().as_u64_pair().0;
-            word.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed)
-                .map_or_else(|name| name, |_| fresh)
-        }
+        0 => name(word),
         name => name,
     }
+}
+
+/// Names this process.
+#[cold]
+fn name(word: &AtomicU64) -> u64 {
+    let fresh = uuid::Uuid::new_v4().as_u64_pair().0;
+    word.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed)
+        .map_or_else(|name| name, |_| fresh)
 }

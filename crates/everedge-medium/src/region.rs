@@ -439,22 +439,24 @@ impl Region {
 
     /// Whether a line is best stored by [`stream_line`](Self::stream_line): where it would have to
     /// be written back at once.
+    #[inline]
     pub fn streams(&self) -> bool {
         let VolumeOptions { kind, eadr, .. } = self.shared.options;
         matches!(kind, MediumKind::Pmem { .. }) && !eadr && self.shared.access == Access::Write
     }
 
-    /// Stores a line past the cache, on its way to persist: as a store and a flush. The next
+    /// Stores a line, two words each, past the cache, on its way to persist: as a store and a flush. The next
     /// [`fence`](Self::fence) of this thread waits for it, and nobody reads it before.
     ///
     /// # Panics
     /// If `offset` is not a multiple of 64 or the line ends beyond the region.
     #[inline]
     #[track_caller]
-    pub fn stream_line(&self, site: Site, offset: u64, line: &[u32; 16]) {
+    pub fn stream_line(&self, site: Site, offset: u64, line: [u64; 8]) {
         if self.shared.observer.is_some() {
-            self.store_words(offset, line);
-            return self.flush(site, offset..offset + 64);
+            let word = |word: usize| (line[word / 2] >> (32 * (word % 2))) as u32;
+            self.store_words(offset, &std::array::from_fn::<u32, 16, _>(word));
+            return self.flush(site, offset..offset + CACHE_LINE_BYTES);
         }
         self.backing.map.stream_line(offset, line);
     }
@@ -476,11 +478,13 @@ impl Region {
         }
         let before = offset.next_multiple_of(CACHE_LINE_BYTES) - offset;
         let (first, rest) = words.split_at(words.len().min(before as usize / 4));
-        let (lines, last) = rest.as_chunks();
+        let (lines, last) = rest.as_chunks::<16>();
         store(offset, first);
         let mut offset = offset + 4 * first.len() as u64;
         for line in lines {
-            self.backing.map.stream_line(offset, line);
+            let pair =
+                |pair: usize| u64::from(line[2 * pair]) | u64::from(line[2 * pair + 1]) << 32;
+            self.backing.map.stream_line(offset, std::array::from_fn(pair));
             offset += CACHE_LINE_BYTES;
         }
         store(offset, last);

@@ -407,9 +407,14 @@ impl Room {
         let most = self.words_max.load(Relaxed) / BATCH_SHARE.1 * BATCH_SHARE.0;
         // Of undirected edges both ends may be in one array.
         let words_max = self.entry_words * if self.directed { 1 } else { 2 };
-        if updates.len() as u64 / 2 * words_max <= most {
-            return Ok(());
+        match updates.len() as u64 / 2 * words_max <= most {
+            true => Ok(()),
+            false => self.check_longest_part(updates, most),
         }
+    }
+
+    #[cold]
+    fn check_longest_part(&self, updates: &[u32], most: u64) -> Result<()> {
         let words = self.entry_words * longest_part(updates, self.directed);
         if words <= most {
             return Ok(());
@@ -444,9 +449,14 @@ impl Room {
         vertex_bound: u32,
         make_words: impl Fn(usize) -> Result<()>,
     ) -> Result<()> {
-        if vertex_bound <= self.named_bound.load(Relaxed) {
-            return Ok(());
+        match vertex_bound <= self.named_bound.load(Relaxed) {
+            true => Ok(()),
+            false => self.expect_new(updates, make_words),
         }
+    }
+
+    #[cold]
+    fn expect_new(&self, updates: &[u32], make_words: impl Fn(usize) -> Result<()>) -> Result<()> {
         let mut named = self.named.lock();
         let new: Vec<usize> = made_by(updates).filter(|&shard| named.shards.add(shard)).collect();
         if new.is_empty() {

@@ -100,6 +100,7 @@ impl<L: Layout> Core<L> {
 
     /// Commits one update of an edge, of which `src` carries the mark of a deletion. Returns nothing
     /// if it is to be committed as a batch.
+    #[inline]
     pub(super) fn commit_edge(
         &self,
         (src, dst): Edge,

@@ -98,6 +98,7 @@ impl<L: Layout> Live<L> {
     ///
     /// # Errors
     /// As [`Self::apply`].
+    #[inline]
     pub fn insert_edge(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
         let is_valid = src.max(dst) <= MAX_VERTEX_ID && weight.is_none_or(f32::is_finite);
         if is_valid && L::store_edge(&self.core, (src, dst), weight)? {
@@ -107,6 +108,12 @@ impl<L: Layout> Live<L> {
             self.archiver.call(is_due);
             return Ok(());
         }
+        self.insert_edge_as_batch((src, dst), weight)
+    }
+
+    /// Commits what is not committed as an edge, or is refused.
+    #[inline(never)]
+    fn insert_edge_as_batch(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
         let weights = weight.map(|weight| [weight]);
         let batch = Batch::insertions([(src, dst)].into_iter(), weights.as_ref().map(|w| &w[..]))?;
         self.apply(&batch)
@@ -264,6 +271,7 @@ macro_rules! live_graph {
             ///
             /// # Errors
             /// As [`Self::apply`].
+            #[inline]
             pub fn insert_edge(
                 &self,
                 edge: everedge_core::Edge,

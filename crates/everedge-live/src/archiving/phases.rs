@@ -55,10 +55,15 @@ impl<L: Layout> Archiver<L> {
 
     /// After something was logged: has it archived if there is enough, and put in order when writers
     /// pause. Waits if archiving is as far behind as the layout says.
+    #[inline]
     pub(super) fn call(&self, is_due: bool) {
-        if !is_due && self.is_noticed.load(Relaxed) {
-            return;
+        if is_due || !self.is_noticed.load(Relaxed) {
+            self.call_or_notice(is_due);
         }
+    }
+
+    #[cold]
+    fn call_or_notice(&self, is_due: bool) {
         let phases = self.core.layout.pace().phases;
         let is_alone =
             phases == Phases::InTurn || par::thread_count() == 1 || !self.has_thread(is_due);

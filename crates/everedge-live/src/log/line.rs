@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::record::{
-    Aligned, BODY_WORDS, COMMIT_MAGIC, COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS,
-    Record, VOID_BODY, WINDOW_LINES_MAX, record_bytes,
+    BODY_WORDS, COMMIT_MAGIC, Header, LINE_BYTES, LINE_WORDS, Record, VOID_BODY, WINDOW_LINES_MAX,
+    record_bytes,
 };
-use super::window::{Closed, Frame, Line, Slot, Window};
-use super::{Appended, EdgeLog, State, kept_for_deletions, ring_ranges, split};
+use super::window::{Closed, Frame, Slot, Window};
+use super::{Appended, EdgeLog, State, join, kept_for_deletions, ring_ranges};
 use crate::{Error, Result};
-use everedge_medium::Site;
+use everedge_medium::{Site, crc32c_of_few};
 
 /// Lines of a window at least: enough that opening it costs little.
 const WINDOW_LINES_MIN: u64 = 256;
@@ -51,29 +51,22 @@ impl Lines {
     }
 }
 
-impl Line {
-    /// Returns its place in the file.
-    fn offset(&self) -> u64 {
-        self.frame.offset + LINE_BYTES * self.index
-    }
-}
-
 /// A line that was begun. If it is dropped before it is finished, it will be void.
 struct Unfinished<'a> {
     slot: &'a Slot,
-    line: &'a Line,
+    number: u64,
 }
 
 impl Unfinished<'_> {
     fn finish(self) {
-        self.slot.finish(self.line, true);
+        self.slot.finish(self.number, true);
         std::mem::forget(self);
     }
 }
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        self.slot.finish(self.line, false);
+        self.slot.finish(self.number, false);
     }
 }
 
@@ -83,11 +76,12 @@ impl EdgeLog {
         self.region.streams()
     }
 
-    /// Appends the insertion of one edge as a batch and makes it durable. It may find the log full where a batch
-    /// still has room.
+    /// Appends the insertion of one edge as a batch and makes it durable. It may find the log full where
+    /// a batch still has room.
     ///
     /// # Errors
     /// As [`append`](Self::append), and if the fence fails.
+    #[inline]
     pub fn append_line(&self, edge: (u32, u32), weight: Option<u32>) -> Result<Appended> {
         debug_assert_eq!(record_bytes(1, weight.is_some()), LINE_BYTES);
         let is_of_log = |(log, _): &&(u64, _)| *log == self.lines.log;
@@ -95,23 +89,21 @@ impl EdgeLog {
             if let Some((_, slot)) = slots.borrow().iter().find(is_of_log) {
                 return self.append_to(slot, edge, weight);
             }
-            let slot = self.new_slot();
-            let mut slots = slots.borrow_mut();
-            // Those that no log has any more are of no use.
-            slots.retain(|(_, slot)| Arc::strong_count(slot) > 1);
-            slots.push((self.lines.log, slot.clone()));
-            drop(slots);
-            self.append_to(&slot, edge, weight)
+            self.add_slot(&mut slots.borrow_mut());
+            self.append_line(edge, weight)
         };
         // A thread that ends has no slots any more.
         SLOTS.try_with(append).unwrap_or(Ok(Appended::Full))
     }
 
-    /// Returns a slot for the calling thread.
-    fn new_slot(&self) -> Arc<Slot> {
+    /// Adds a slot of the calling thread to those that it has.
+    #[cold]
+    fn add_slot(&self, slots: &mut Vec<(u64, Arc<Slot>)>) {
         let slot = Arc::new(Slot::new());
         self.state.lock().slots.push(slot.clone());
-        slot
+        // Those that no log has any more are of no use.
+        slots.retain(|(_, slot)| Arc::strong_count(slot) > 1);
+        slots.push((self.lines.log, slot));
     }
 
     #[inline]
@@ -121,36 +113,41 @@ impl EdgeLog {
         (src, dst): (u32, u32),
         weight: Option<u32>,
     ) -> Result<Appended> {
-        let line = loop {
+        let number = loop {
             match self.lines.window.begin(slot) {
-                Some(line) => break line,
+                Some(number) => break number,
                 None if self.open_window()? => {}
                 None => return Ok(Appended::Full),
             }
         };
-        let unfinished = Unfinished { slot, line: &line };
-        let note = line.distance as u32 + 1;
-        let words = self.encode_line([src, dst, weight.unwrap_or(0), note], &line);
-        self.region.stream_line(Site::LogRecord, line.offset(), &words);
+        let unfinished = Unfinished { slot, number };
+        let frame = self.lines.window.frame();
+        let note = slot.distance(number) as u32 + 1;
+        self.store_line(&frame, number, [src, dst, weight.unwrap_or(0), note]);
         self.region.fence(Site::LogRecord)?;
         unfinished.finish();
-        let position = LINE_BYTES * (line.number() + 1);
-        Ok(Appended::At { position, untaken: line.sequence() + 1 - line.frame.first_untaken })
+        let untaken = frame.sequence_of(number) + 1 - frame.first_untaken;
+        Ok(Appended::At { position: LINE_BYTES * (number + 1), untaken })
     }
 
-    fn encode_line(&self, body: [u32; BODY_WORDS], line: &Line) -> [u32; LINE_WORDS] {
+    /// Stores a line on its way to persist.
+    #[inline]
+    fn store_line(&self, frame: &Frame, number: u64, body: [u32; BODY_WORDS]) {
         let header = Header {
-            generation: line.frame.generation as u32,
+            generation: frame.generation as u32,
             count: 1,
             has_vertex_updates: false,
-            sequence: line.sequence(),
-            durable_sequence: line.frame.sequence,
+            sequence: frame.sequence_of(number),
+            durable_sequence: frame.sequence,
         };
-        encode_line(self.salt, LINE_BYTES * line.number(), &header, body)
+        let line = encode_line(self.salt, LINE_BYTES * number, &header, body);
+        let offset = frame.offset + LINE_BYTES * (number - frame.number);
+        self.region.stream_line(Site::LogRecord, offset, line);
     }
 
     /// Opens a window of the next lines, if no other has lines left. Returns false if the ring has
     /// no room for one.
+    #[cold]
     fn open_window(&self) -> Result<bool> {
         loop {
             let mut state = self.open_state(false);
@@ -203,9 +200,7 @@ impl EdgeLog {
             return;
         }
         for number in holes.iter().cloned().flatten() {
-            let line = Line { frame, index: number - frame.number, distance: 0 };
-            let words = self.encode_line(VOID_BODY, &line);
-            self.region.stream_line(Site::LogRecord, line.offset(), &words);
+            self.store_line(&frame, number, VOID_BODY);
         }
         if !holes.is_empty() {
             // After a fence that fails nothing is written any more; whoever opens the log finds the holes.
@@ -219,26 +214,20 @@ impl EdgeLog {
     }
 }
 
-/// Returns the words of the line at `position`.
+/// Returns the line at `position`, two words each.
+#[inline]
 pub(super) fn encode_line(
     salt: u32,
     position: u64,
     header: &Header,
     body: [u32; BODY_WORDS],
-) -> [u32; LINE_WORDS] {
-    let [e0, e1] = split(header.sequence + 1);
-    let header = header.encode(salt, position);
-    let mut words = [0; LINE_WORDS];
-    words[..HEADER_WORDS].copy_from_slice(&header);
-    words[HEADER_WORDS..HEADER_WORDS + BODY_WORDS].copy_from_slice(&body);
+) -> [u64; LINE_WORDS / 2] {
+    let [h0, h1, h2, h3] = header.encode_pairs(salt, position);
+    let [b0, b1] = [join(body[0], body[1]), join(body[2], body[3])];
+    let end = header.sequence + 1;
     // As `encode_commit`, in one go.
-    let mut covered = Aligned([e0; LINE_WORDS - 2]);
-    covered.0[..BODY_WORDS].copy_from_slice(&body);
-    covered.0[BODY_WORDS..BODY_WORDS + HEADER_WORDS].copy_from_slice(&header);
-    covered.0[LINE_WORDS - 3] = e1;
-    let crc = crc32c::crc32c_append(salt, bytemuck::cast_slice(&covered.0));
-    words[LINE_WORDS - COMMIT_WORDS..].copy_from_slice(&[COMMIT_MAGIC, crc, e0, e1]);
-    words
+    let crc = crc32c_of_few(salt, bytemuck::cast_slice(&[b0, b1, h0, h1, h2, h3, end]));
+    [h0, h1, h2, h3, b0, b1, join(COMMIT_MAGIC, crc), end]
 }
 
 /// Returns the place in the file of a window at the head, if the ring has room for one.

@@ -58,8 +58,8 @@ mod window_model;
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -70,9 +70,9 @@ use self::record::{
     HEADER_WORDS, Header, LINE_WORDS, NOTE, Note, encode_commit, encode_weights, record_bytes,
 };
 pub use self::record::{LINE_BYTES, Record};
+use self::recovery::Found;
 pub use self::room::Lists;
 use self::room::kept_for_deletions;
-use self::recovery::Found;
 use self::stores::Stores;
 use self::watermark::Watermark;
 use self::window::Slot;

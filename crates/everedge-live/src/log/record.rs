@@ -2,6 +2,7 @@
 
 use super::{join, split};
 use crate::batch::Batch;
+use everedge_medium::crc32c_of_few;
 
 /// The second word of a header, but for its lowest bit: no update has it in any word that can lie
 /// there. As an id it is too large, with a mark it is not the one of a vertex, and as a weight it is
@@ -122,11 +123,6 @@ pub(super) fn encode_weights(batch: &Batch) -> Vec<u32> {
     words
 }
 
-/// Words that a checksum goes over eight bytes at a time: where they begin elsewhere, it goes byte by byte
-/// to the next such place.
-#[repr(align(8))]
-pub(super) struct Aligned<const WORDS: usize>(pub(super) [u32; WORDS]);
-
 /// What stands before the updates of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
@@ -142,15 +138,22 @@ impl Header {
     /// Returns the words of the header of the record that begins at `position`.
     #[inline]
     pub(super) fn encode(&self, salt: u32, position: u64) -> [u32; HEADER_WORDS] {
+        bytemuck::cast(self.encode_pairs(salt, position))
+    }
+
+    /// As [`encode`](Self::encode), two words each: a checksum goes over them eight bytes at a time where
+    /// they begin at such a place, and fewer stores wait for a fence before them.
+    #[inline]
+    pub(super) fn encode_pairs(&self, salt: u32, position: u64) -> [u64; HEADER_WORDS / 2] {
         let Self { generation, count, has_vertex_updates, sequence, durable_sequence } = *self;
         let mark = HEADER_MARK | if has_vertex_updates { HAS_VERTEX_UPDATES } else { 0 };
         let ([s0, s1], [d0, d1]) = (split(sequence), split(durable_sequence));
-        let [p0, p1] = split(position);
         // The check stands for magic and position: of a batch that says what is a header elsewhere,
         // nothing is one here.
-        let covered = Aligned([p0, p1, mark, generation, count, s0, s1, d0, d1]);
-        let check = crc32c::crc32c_append(salt, bytemuck::cast_slice(&covered.0));
-        [check, mark, generation, count, s0, s1, d0, d1]
+        let covered = [position, join(mark, generation), join(count, s0), join(s1, d0), d1.into()];
+        let covered: &[u8] = bytemuck::cast_slice(&covered);
+        let check = crc32c_of_few(salt, &covered[..4 * (HEADER_WORDS + 1)]);
+        [join(check, mark), join(generation, count), sequence, durable_sequence]
     }
 
     /// Reads words that may be the header of a record that begins at `position`, if `matches` them

@@ -128,7 +128,8 @@ impl EdgeLog {
         for position in (hole.start..hole.end).step_by(LINE_BYTES as usize) {
             let (_, sequence) = hole.place(position);
             let header = Header { sequence, ..hole.line };
-            self.store(anchor, position, &encode_line(self.salt, position, &header, VOID_BODY));
+            let line = encode_line(self.salt, position, &header, VOID_BODY);
+            self.store(anchor, position, bytemuck::cast_slice(&line));
         }
     }
 

@@ -47,29 +47,6 @@ pub(super) struct Frame {
     pub(super) generation: u64,
 }
 
-/// A line that its writer is about to write.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
-    pub(super) frame: Frame,
-    /// How many lines of the window are before it.
-    pub(super) index: u64,
-    /// How many lines before it lies the one that its writer wrote last, if that is of this window;
-    /// otherwise zero.
-    pub(super) distance: u64,
-}
-
-impl Line {
-    /// Returns its position in lines.
-    pub(super) fn number(&self) -> u64 {
-        self.frame.number + self.index
-    }
-
-    /// Returns the sequence number of its update.
-    pub(super) fn sequence(&self) -> u64 {
-        self.frame.sequence + self.index
-    }
-}
-
 /// What became of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Closed {
@@ -111,16 +88,33 @@ pub(super) struct Window {
     frame: [AtomicU64; 5],
 }
 
+impl Frame {
+    /// Returns the sequence number of the update in line `number`.
+    #[inline]
+    pub(super) fn sequence_of(&self, number: u64) -> u64 {
+        self.sequence + (number - self.number)
+    }
+}
+
 impl Slot {
     pub(super) fn new() -> Self {
         let [state, end, epoch, written] = [0; 4].map(AtomicU64::new);
         Self { state, end, epoch, written }
     }
 
+    /// Returns how many lines before line `number`, which was begun, lies the one that its writer wrote
+    /// last, if that is of the same window; otherwise zero.
+    #[inline]
+    pub(super) fn distance(&self, number: u64) -> u64 {
+        match self.written.load(Ordering::Relaxed) {
+            0 => 0,
+            written => number + 1 - written,
+        }
+    }
+
     /// Says that a line that was begun is durable, or that it may not be.
     #[inline]
-    pub(super) fn finish(&self, line: &Line, is_durable: bool) {
-        let number = line.number();
+    pub(super) fn finish(&self, number: u64, is_durable: bool) {
         if is_durable {
             self.written.store(number + 1, Ordering::Relaxed);
             self.state.store(4 * (number + 1), Ordering::Release);
@@ -182,10 +176,10 @@ impl Window {
         self.left.0.load(Ordering::Acquire) > 0
     }
 
-    /// Begins the next line of `slot`, and claims some if it has none. Returns nothing if none is left.
-    /// The caller finishes the line without taking any lock.
+    /// Begins the next line of `slot`, and claims some if it has none. Returns its number, or nothing if
+    /// none is left. The caller finishes the line without taking any lock.
     #[inline]
-    pub(super) fn begin(&self, slot: &Slot) -> Option<Line> {
+    pub(super) fn begin(&self, slot: &Slot) -> Option<u64> {
         let state = slot.state.load(Ordering::Relaxed);
         slot.state.store(state | IS_WRITING, Ordering::Relaxed);
         fence_of_writer();
@@ -193,12 +187,13 @@ impl Window {
         // By W3 the window that is open now stays so until the line is finished.
         let is_open = self.open.0.load(Ordering::Acquire) == epoch;
         if is_open && number < slot.end.load(Ordering::Relaxed) {
-            return Some(self.line(slot, number));
+            return Some(number);
         }
         self.claim(slot, state)
     }
 
-    fn claim(&self, slot: &Slot, state: u64) -> Option<Line> {
+    #[inline(never)]
+    fn claim(&self, slot: &Slot, state: u64) -> Option<u64> {
         // That of a window that has just closed serves as well.
         let count = self.claimed.load(Ordering::Relaxed);
         let left = self.left.0.fetch_sub(count as i64, Ordering::AcqRel);
@@ -215,16 +210,7 @@ impl Window {
         }
         slot.end.store(number + count.min(left as u64), Ordering::Relaxed);
         slot.state.store(4 * number | IS_WRITING, Ordering::Release);
-        Some(self.line(slot, number))
-    }
-
-    fn line(&self, slot: &Slot, number: u64) -> Line {
-        let frame = self.frame();
-        let distance = match slot.written.load(Ordering::Relaxed) {
-            0 => 0,
-            written => number + 1 - written,
-        };
-        Line { frame, index: number - frame.number, distance }
+        Some(number)
     }
 
     /// Closes an open window, when no line is being written any more; `slots` are those of all writers.
@@ -259,7 +245,9 @@ impl Window {
         Closed { frame, count: end - frame.number, holes }
     }
 
-    fn frame(&self) -> Frame {
+    /// Returns the frame of the window that is open, or was last: by W2, that of a line which was begun.
+    #[inline]
+    pub(super) fn frame(&self) -> Frame {
         let word = |index: usize| self.frame[index].load(Ordering::Relaxed);
         Frame {
             number: word(0),

@@ -19,7 +19,7 @@ use loom::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use loom::sync::{Mutex, MutexGuard};
 use loom::thread;
 
-use window::{Frame, Line, Slot, Window};
+use window::{Frame, Slot, Window};
 
 /// Lines that all threads write at most, and those that are claimed and not written.
 const LINES: usize = 8;
@@ -101,11 +101,11 @@ impl Log {
         }
     }
 
-    /// Begins a line.
-    fn begin(&self, slot: &Slot) -> Line {
+    /// Begins a line. Returns its number.
+    fn begin(&self, slot: &Slot) -> u64 {
         loop {
             match self.window.begin(slot) {
-                Some(line) => return line,
+                Some(number) => return number,
                 None => self.open(),
             }
         }
@@ -113,23 +113,23 @@ impl Log {
 
     fn write(&self, writer: usize, defect: Option<Defect>) {
         let slot = &self.slots[writer];
-        let line = self.begin(slot);
-        let number = line.number();
+        let number = self.begin(slot);
+        let (frame, distance) = (self.window.frame(), slot.distance(number));
         match defect {
-            Some(Defect::FinishesEarly) => slot.finish(&line, true),
+            Some(Defect::FinishesEarly) => slot.finish(number, true),
             // As if the window had been looked at first.
-            Some(Defect::DoesNotSay) => slot.finish(&line, false),
+            Some(Defect::DoesNotSay) => slot.finish(number, false),
             None => {}
         }
-        if line.distance > 0 {
-            let last = self.medium[(number - line.distance) as usize].load(Relaxed);
+        if distance > 0 {
+            let last = self.medium[(number - distance) as usize].load(Relaxed);
             assert_ne!(last, 0, "the writer's last line is not durable");
         }
-        let before = self.medium[number as usize].swap(line.sequence(), Relaxed);
+        let before = self.medium[number as usize].swap(frame.sequence_of(number), Relaxed);
         assert_eq!(before, 0, "a line was lost or written twice");
-        assert_eq!(line.sequence(), number + Self::AHEAD, "of another frame");
+        assert_eq!(frame.sequence_of(number), number + Self::AHEAD, "of another frame");
         if defect != Some(Defect::FinishesEarly) {
-            slot.finish(&line, true);
+            slot.finish(number, true);
         }
     }
 }
@@ -153,7 +153,7 @@ fn run(other: Other, claimed: u64) {
             let log = log.clone();
             move || match other {
                 Other::Writes(defect) => log.write(1, defect),
-                Other::GivesUp => log.slots[1].finish(&log.begin(&log.slots[1]), false),
+                Other::GivesUp => log.slots[1].finish(log.begin(&log.slots[1]), false),
                 Other::Closes => log.close(&mut log.lock()),
             }
         });

@@ -1,0 +1,42 @@
+//! CRC32C of a few double words.
+//!
+//! The crate `crc32c` divides its input into three parts that it reads beside each other. What it saves
+//! of registers for that is more than a line of the log has bytes: 30 of the 130 ns that an edge took.
+
+#![expect(unsafe_code, reason = "an instruction that not every processor has")]
+
+/// Returns the checksum that `crc32c::crc32c_append` returns: for input that is shorter than a hundred
+/// bytes or so.
+#[inline]
+pub fn crc32c_of_few(crc: u32, bytes: &[u8]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instructions.
+        return unsafe { by_instruction(crc, bytes) };
+    }
+    crc32c::crc32c_append(crc, bytes)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn by_instruction(crc: u32, bytes: &[u8]) -> u32 {
+    use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
+    let (double_words, rest) = bytes.as_chunks();
+    let step = |crc, word: &[u8; 8]| _mm_crc32_u64(crc, u64::from_le_bytes(*word));
+    let crc = double_words.iter().fold(u64::from(!crc), step);
+    !rest.iter().fold(crc as u32, |crc, &byte| _mm_crc32_u8(crc, byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_of_few_bytes_is_that_of_many() {
+        let bytes: Vec<u8> = (0..200u32).map(|i| (i * i) as u8).collect();
+        for len in 0..bytes.len() {
+            let expected = crc32c::crc32c_append(len as u32, &bytes[..len]);
+            assert_eq!(crc32c_of_few(len as u32, &bytes[..len]), expected, "{len} bytes");
+        }
+    }
+}
