@@ -240,3 +240,165 @@ fn window_place(state: &State, kept: u64) -> Option<Range<u64>> {
     let bytes = (place.end - place.start).min(free / LINE_BYTES * LINE_BYTES);
     (bytes > 0).then(|| place.start..place.start + bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::super::{Checkpoint, RING_OFFSET};
+    use super::*;
+    use crate::batch::Batch;
+    use everedge_medium::{MediumKind, Region, Volume};
+
+    const SALT: u32 = 7;
+
+    /// A log to which two writers append single edges: in turn so many each, of the edges (0, 0), (0, 1)
+    /// and so on the first, and the other (1, 0) and so on.
+    fn log_of_writers(counts: &[[u32; 2]]) -> (Volume, Region, EdgeLog) {
+        let (volume, _recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
+        let region = volume.create_region("log", RING_OFFSET).unwrap();
+        let log = EdgeLog::create(region.clone(), 1 << 20, false, SALT).unwrap();
+        log.begin_writing().unwrap();
+        assert!(log.takes_lines());
+        let mut next = [0; 2];
+        std::thread::scope(|scope| {
+            let log = &log;
+            let writers = [0, 1].map(|writer| {
+                let (send, numbers) = mpsc::channel();
+                let (done, is_done) = mpsc::channel();
+                scope.spawn(move || {
+                    for number in numbers {
+                        log.append_line((writer, number), None).unwrap();
+                        done.send(()).unwrap();
+                    }
+                });
+                (send, is_done)
+            });
+            for (writer, &count) in counts.iter().flat_map(|counts| counts.iter().enumerate()) {
+                let (send, is_done) = &writers[writer];
+                for _ in 0..count {
+                    send.send(next[writer]).unwrap();
+                    is_done.recv().unwrap();
+                    next[writer] += 1;
+                }
+            }
+        });
+        (volume, region, log)
+    }
+
+    fn append(log: &EdgeLog, edges: &[(u32, u32)]) {
+        log.begin_writing().unwrap();
+        let batch = Batch::insertions(edges.iter().copied(), None).unwrap();
+        assert!(matches!(log.append(&batch, false).unwrap(), Appended::At { .. }));
+        log.make_all_durable().unwrap();
+    }
+
+    fn damage(region: &Region, line: u64) {
+        let offset = RING_OFFSET + LINE_BYTES * line + 32;
+        let word = region.words(offset, 1)[0].load(Ordering::Relaxed);
+        region.store_words(offset, &[word ^ 1]);
+    }
+
+    /// Takes all edges.
+    fn edges(log: &EdgeLog) -> Vec<(u32, u32)> {
+        let mut edges = Vec::new();
+        for record in log.take_records() {
+            log.for_each_update(&record, 0..record.count, |_, u, v| edges.push((u, v)));
+        }
+        edges
+    }
+
+    /// Writers claim 16 lines each: of the first's, 14 are neither written nor void yet.
+    const HOLE: [[u32; 2]; 1] = [[2, 3]];
+    const HOLE_EDGES: [(u32, u32); 5] = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)];
+
+    #[test]
+    fn lines_that_were_claimed_and_not_written_are_void() {
+        let (_volume, region, log) = log_of_writers(&HOLE);
+        assert_eq!(edges(&log), HOLE_EDGES);
+        assert_eq!(log.next_sequence(), 16 + 3, "nothing lies after the last line");
+        append(&log, &[(7, 7), (8, 8)]);
+        let again = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!((again.found(), again.next_sequence()), ((6, 7), 21));
+        assert_eq!(edges(&again), [&HOLE_EDGES[..], &[(7, 7), (8, 8)]].concat());
+    }
+
+    #[test]
+    fn acknowledged_lines_after_a_hole_are_found() {
+        let (_volume, region, _log) = log_of_writers(&HOLE);
+        for opening in 0..2 {
+            let again = EdgeLog::open(region.clone(), false, SALT).unwrap();
+            assert_eq!((again.found(), again.next_sequence()), ((5, 5), 19), "opening {opening}");
+            assert_eq!(edges(&again), HOLE_EDGES);
+        }
+        let again = EdgeLog::open(region.clone(), false, SALT).unwrap();
+        append(&again, &[(7, 7)]);
+        assert_eq!(edges(&again).len(), 6);
+        again.free_before(3, Checkpoint::default()).unwrap();
+        let again = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!(edges(&again), [(1, 0), (1, 1), (1, 2), (7, 7)]);
+    }
+
+    /// What each line says of its writer's last one.
+    #[test]
+    fn a_damaged_line_before_another_of_its_writer_is_found() {
+        let counts = [[16, 1], [1, 0]];
+        let (_volume, region, log) = log_of_writers(&counts);
+        drop(log);
+        // Of the first writer's lines, numbers 0 to 15 and 32, only the last may be torn.
+        for number in (0..16).chain([32]) {
+            damage(&region, number);
+            let opened = EdgeLog::open(region.clone(), false, SALT).map(|log| log.found());
+            match opened {
+                Ok(found) => assert_eq!((number, found), (32, (17, 17))),
+                Err(Error::Corruption { offset, what, .. }) => {
+                    assert_eq!(offset, RING_OFFSET + LINE_BYTES * number);
+                    assert!(what.contains("was durable"), "{what}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+            damage(&region, number);
+        }
+    }
+
+    /// It proves all lines before it.
+    #[test]
+    fn a_damaged_line_before_a_later_batch_is_found() {
+        for number in [1, 5, 18] {
+            let (_volume, region, log) = log_of_writers(&HOLE);
+            append(&log, &[(7, 7)]);
+            append(&log, &[(8, 8)]);
+            damage(&region, number);
+            let error = EdgeLog::open(region, false, SALT).err().expect("an error");
+            assert!(matches!(error, Error::Corruption { .. }), "{error}");
+            assert!(error.to_string().contains(&format!("update {number}, which was durable")));
+        }
+    }
+
+    /// A batch is never passed over: what comes after it may count on it.
+    #[test]
+    fn a_torn_batch_of_one_edge_hides_those_after_it() {
+        let (_volume, region, log) = log_of_writers(&[]);
+        for number in 0..3 {
+            let batch = Batch::insertions([(number, number)].into_iter(), None).unwrap();
+            log.append(&batch, false).unwrap();
+        }
+        damage(&region, 1);
+        let log = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!(edges(&log), [(0, 0)]);
+    }
+
+    /// The line may hold what its caller was told has failed.
+    #[test]
+    fn a_line_whose_writer_panicked_is_void() {
+        let (_volume, region, log) = log_of_writers(&HOLE);
+        let slot = Arc::new(Slot::new());
+        log.state.lock().slots.push(slot.clone());
+        let number = log.lines.window.begin(&slot).expect("lines are left");
+        log.store_line(&log.lines.window.frame(), number, [9, 9, 0, 1]);
+        drop(Unfinished { slot: &slot, number });
+        assert_eq!(edges(&log), HOLE_EDGES);
+        let again = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!(edges(&again), HOLE_EDGES);
+    }
+}

@@ -51,16 +51,16 @@ impl EdgeLog {
                     break;
                 }
                 let note = self.note_of(&anchor, &found);
-                self.refuse_damaged_line(&anchor, &found, note, &holes)?;
-                let is_proven = |end: &mut (u64, u64)| end.0 <= header.durable_sequence;
-                while unproven.pop_front_if(is_proven).is_some() {}
-                unproven.push_back((found.end_sequence(), state.head));
-                generation = header.generation;
                 state.found_void_count += hole.line_count() + u64::from(note == Note::Void);
                 if hole.line_count() > 0 {
                     state.note(hole.record());
                     holes.push(hole);
                 }
+                self.refuse_damaged_line(&anchor, &found, note, &holes)?;
+                let is_proven = |end: &mut (u64, u64)| end.0 <= header.durable_sequence;
+                while unproven.pop_front_if(is_proven).is_some() {}
+                unproven.push_back((found.end_sequence(), state.head));
+                generation = header.generation;
                 state.note(found.record());
                 state.head = found.end;
                 state.next_sequence = found.end_sequence();
