@@ -16,7 +16,7 @@ pub(super) const CAPACITY_BYTES: Range<u64> = 64..1 << 48;
 const ANCHOR_STRIDE: u64 = 4096;
 const ANCHOR_WORDS: usize = 24;
 const ANCHOR_MAGIC: u32 = u32::from_le_bytes(*b"ELOG");
-const ANCHOR_VERSION: u32 = 2;
+const ANCHOR_VERSION: u32 = 3;
 /// Positions, and the counter of anchors, stay below this.
 const POSITION_MAX: u64 = 1 << 62;
 

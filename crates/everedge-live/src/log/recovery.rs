@@ -607,7 +607,7 @@ mod tests {
         drop(EdgeLog::create(region.clone(), 4096, false, SALT).unwrap());
         region.store_words(4096 + 4, &[1]);
         let error = EdgeLog::open(region, false, SALT).err().expect("an error");
-        assert!(matches!(error, Error::Version { found: 1, supported: 2, .. }), "{error}");
+        assert!(matches!(error, Error::Version { found: 1, supported: 3, .. }), "{error}");
     }
 
     /// A single edge is durable when its call returns, though the window that it lies in is open.

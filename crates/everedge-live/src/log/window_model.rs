@@ -122,6 +122,7 @@ impl Log {
             None => {}
         }
         if distance > 0 {
+            assert!(number - distance >= frame.number, "of another window");
             let last = self.medium[(number - distance) as usize].load(Relaxed);
             assert_ne!(last, 0, "the writer's last line is not durable");
         }
