@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::Access;
 use super::file::BackingFile;
@@ -275,7 +275,8 @@ impl Directory {
     /// Makes new names, renames and removals durable.
     pub(super) fn sync(&self, health: &Health) -> Result<()> {
         self.gate.sync(health, || {
-            rustix::fs::fsync(&self.fd).map_err(|e| Error::io(&self.path, "sync directory", e))
+            retry_on_intr(|| rustix::fs::fsync(&self.fd))
+                .map_err(|e| Error::io(&self.path, "sync directory", e))
         })
     }
 
@@ -410,15 +411,12 @@ fn refuse_other_lock(directory: &OwnedFd, path: &Path, lock: &OwnedFd) -> Result
 /// that is not empty.
 fn clear(path: &Path) -> Result<()> {
     let fd = open_directory(path)?;
-    let not_empty = || {
-        Error::invalid(format!("`{}` exists and is not empty; name a new graph", path.display()))
-    };
     let found = names(&fd, path)?;
     if found.is_empty() {
         return Ok(());
     }
     if !are_unfinished(&found) {
-        return Err(not_empty());
+        return Err(not_empty(path, &found));
     }
     let lock = open_file(&fd, path, LOCK_NAME, OFlags::RDWR)?;
     let is_left = take_lock(&fd, &lock, path, Access::Write)?;
@@ -427,7 +425,7 @@ fn clear(path: &Path) -> Result<()> {
     let names = names(&fd, path)?;
     if !are_unfinished(&names) {
         write_lock(&lock, if is_left { LEFT } else { CLOSED });
-        return Err(not_empty());
+        return Err(not_empty(path, &names));
     }
     // The mark goes last: a crash leaves what can be cleared again, or an empty directory.
     let last = [LOCK_NAME, UNFINISHED];
@@ -440,13 +438,24 @@ fn clear(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Returns why a directory takes no new graph.
+fn not_empty(path: &Path, names: &[String]) -> Error {
+    let path = path.display();
+    Error::invalid(match names.iter().any(|name| name == MANIFEST) {
+        true => format!(
+            "`{path}` holds a graph already, perhaps since a moment ago; open it, or name a new one"
+        ),
+        false => format!("`{path}` exists and is not empty; name a new graph"),
+    })
+}
+
 fn sync_parent(path: &Path) -> Result<()> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     rustix::fs::openat(CWD, parent, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .and_then(rustix::fs::fsync)
+        .and_then(|parent| retry_on_intr(|| rustix::fs::fsync(&parent)))
         .map_err(|e| Error::io(parent, "sync directory", e))
 }
 
@@ -482,12 +491,12 @@ fn take_lock(directory: &OwnedFd, lock: &OwnedFd, path: &Path, access: Access) -
 /// runs another program.
 fn take_flock(fd: &OwnedFd, operation: FlockOperation) -> rustix::io::Result<()> {
     for _ in 0..LOCK_RETRIES {
-        match rustix::fs::flock(fd, operation) {
+        match retry_on_intr(|| rustix::fs::flock(fd, operation)) {
             Err(Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
             taken => return taken,
         }
     }
-    rustix::fs::flock(fd, operation)
+    retry_on_intr(|| rustix::fs::flock(fd, operation))
 }
 
 /// Writes a text into the lock's file, in the place of another one. Where that fails there is none, which

@@ -48,10 +48,7 @@ pub enum Error {
     },
 
     /// An ingest ended early; what was acknowledged before stays.
-    #[error(
-        "{source}; the {edges} {}",
-        if *are_deletions { "deletions before it are done" } else { "edges before it are in the graph" }
-    )]
+    #[error("{source}; {}", acknowledged(*edges, *are_deletions))]
     Partly {
         /// How many edges were acknowledged.
         edges: u64,
@@ -71,6 +68,18 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// Says what of an ingest was acknowledged before it ended.
+fn acknowledged(edges: u64, are_deletions: bool) -> String {
+    match (edges, are_deletions) {
+        (0, false) => "no edge of it is in the graph".to_owned(),
+        (0, true) => "nothing was deleted".to_owned(),
+        (1, false) => "the edge before it is in the graph".to_owned(),
+        (1, true) => "the deletion before it is done".to_owned(),
+        (edges, false) => format!("the {edges} edges before it are in the graph"),
+        (edges, true) => format!("the {edges} deletions before it are done"),
+    }
 }
 
 /// What a kernel refuses, or its verifier.

@@ -21,12 +21,11 @@ use crate::files::{SkippedFile, Source, Sources, expand};
 use crate::guessed::Guessed;
 use crate::input::{Content, Input, Inputs, of_vertices};
 use crate::run::peak_rss_bytes;
+use crate::stream::Pauses;
 use crate::{Error, Graph, Result};
 
 /// The shortest time between two pauses of a stream.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
-/// The longest time: a clock cannot count to any moment. It hands on what came, and nothing more.
-const PAUSE_MAX: Duration = Duration::from_secs(60 * 60 * 24);
 
 /// Declared vertices of a batch.
 const DECLARED_BATCH: usize = 1 << 16;
@@ -68,9 +67,10 @@ impl Default for IngestOptions {
 }
 
 impl IngestOptions {
-    /// How long a stream goes on without a pause. What came before a pause is parsed by the next.
-    pub(crate) fn pause(&self) -> Duration {
-        (self.flush_every / 2).clamp(PAUSE_MIN, PAUSE_MAX)
+    /// When a stream pauses. What came before a pause is parsed by the next.
+    pub(crate) fn pauses(&self) -> Pauses {
+        let every = (self.flush_every / 2).max(PAUSE_MIN);
+        Pauses { every, stop: Arc::clone(&self.stop) }
     }
 
     /// Returns an error if the ingest is to end.
@@ -199,7 +199,7 @@ impl Graph {
                 };
                 let are_deletions = options.delete;
                 match taken.edges_acknowledged {
-                    0 => error,
+                    0 if !error.is_interruption() => error,
                     edges => Error::Partly { edges, are_deletions, source: Box::new(error) },
                 }
             })?;

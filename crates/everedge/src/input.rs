@@ -10,26 +10,18 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use everedge_io::{Archive, Format, Guess, HEAD_BYTES, OnlyGraph, decisive_len, decompress_file};
 use everedge_io::{InputChoices, ReadOptions, is_tar, probe, probe_arrow, probe_parquet};
 
 use crate::files::Source;
 use crate::ingest::IngestOptions;
+use crate::stream::Stream;
 use crate::{Error, Result};
 
 /// The name that stands for standard input.
 pub(crate) const STDIN: &str = "-";
-/// Bytes that a stream's thread hands over at once.
-const PIECE_BYTES: usize = 1 << 16;
-/// Pieces that it reads ahead.
-const PIECES_AHEAD: usize = 64;
-/// How often a stream that waits looks whether the ingest is to end.
-const STOP_EVERY: Duration = Duration::from_millis(50);
 /// Bytes of a file that show whether it is an archive.
 const TAR_HEAD_BYTES: u64 = 512;
 /// Streams whose start was read to guess what they hold, and that are still to be taken in: they
@@ -211,7 +203,7 @@ impl Opened {
             };
             // It may be compressed, and what decompresses it must not be interrupted by pauses.
             let graph = Patient { input: graph, stop: Arc::clone(&ingest.stop) };
-            let stream = Stream::start(name.clone(), move || Ok(graph), ingest);
+            let stream = Stream::start(name.clone(), move || Ok(graph), ingest.pauses());
             rest = Box::new(stream.map_err(|e| at(e.into()))?);
             (head, pauses) = read_head(&mut rest, &ingest.stop, |head| decides(&name, head))
                 .map_err(|e| at(e.into()))?;
@@ -385,12 +377,12 @@ fn open_bytes(
         // Opening it waits for a writer.
         let (path, bytes_read) = (path.to_owned(), Arc::clone(bytes_read));
         let open = move || Ok(Counted { source: open_file(&path)?, bytes_read });
-        return start(Stream::start(name, open, ingest));
+        return start(Stream::start(name, open, ingest.pauses()));
     }
     let (file, len) = open_source(path)?;
     let source = count(file);
     if len.is_none() {
-        return start(Stream::start(name, || Ok(source), ingest));
+        return start(Stream::start(name, || Ok(source), ingest.pauses()));
     }
     let kind = if path.as_os_str() == STDIN { Kind::Redirected } else { Kind::File };
     Ok((Box::new(decompress_file(&name, source).map_err(at)?), len, kind))
@@ -462,94 +454,6 @@ fn open_parquet(path: &Path, kind: Kind, choices: &InputChoices) -> Result<(Gues
     Ok((guess, file))
 }
 
-/// A stream, read by a thread of its own.
-struct Stream {
-    pieces: Receiver<io::Result<Vec<u8>>>,
-    piece: Cursor<Vec<u8>>,
-    /// Whether the thread has reached the end, which it says with an empty piece.
-    at_end: bool,
-    /// When it becomes true, the stream pauses as soon as nothing more is there.
-    stop: Arc<AtomicBool>,
-    pause: Duration,
-    /// When the next pause is due.
-    pause_at: Option<Instant>,
-}
-
-impl Stream {
-    /// Starts the thread, which opens the source; it ends with the stream, or with the process.
-    fn start<R: Read + Send + 'static>(
-        name: String,
-        open: impl FnOnce() -> io::Result<R> + Send + 'static,
-        ingest: &IngestOptions,
-    ) -> io::Result<Self> {
-        let (sender, pieces) = mpsc::sync_channel(PIECES_AHEAD);
-        let read_all = move || {
-            let mut bytes = match open().and_then(|source| decompress_file(&name, source)) {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    // Nobody waits for it when the ingest has ended.
-                    let _ = sender.send(Err(error));
-                    return;
-                }
-            };
-            let mut buffer = vec![0; PIECE_BYTES];
-            loop {
-                let piece = match bytes.read(&mut buffer) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    piece => piece.map(|count| buffer[..count].to_vec()),
-                };
-                let is_last = piece.as_ref().map_or(true, Vec::is_empty);
-                if sender.send(piece).is_err() || is_last {
-                    return;
-                }
-            }
-        };
-        thread::Builder::new().name("everedge-input".to_owned()).spawn(read_all)?;
-        let (stop, pause) = (Arc::clone(&ingest.stop), ingest.pause());
-        Ok(Self { pieces, piece: Cursor::default(), at_end: false, stop, pause, pause_at: None })
-    }
-
-    /// Waits for the next piece until a pause is due; once the ingest is to end, it is due at once.
-    fn next_piece(&mut self) -> Result<io::Result<Vec<u8>>, RecvTimeoutError> {
-        loop {
-            let now = Instant::now();
-            let pause_at = *self.pause_at.get_or_insert(now + self.pause);
-            let wait = match self.stop.load(Relaxed) {
-                true => Duration::ZERO,
-                false => pause_at.saturating_duration_since(now),
-            };
-            let received = self.pieces.recv_timeout(wait.min(STOP_EVERY));
-            if !matches!(received, Err(RecvTimeoutError::Timeout)) || wait <= STOP_EVERY {
-                return received;
-            }
-        }
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.piece.read(buffer)?;
-        if count > 0 || buffer.is_empty() {
-            return Ok(count);
-        }
-        match self.next_piece() {
-            Ok(piece) => {
-                self.piece = Cursor::new(piece?);
-                self.at_end = self.piece.get_ref().is_empty();
-                self.piece.read(buffer)
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                self.pause_at = None;
-                Err(io::ErrorKind::WouldBlock.into())
-            }
-            Err(RecvTimeoutError::Disconnected) if self.at_end => Ok(0),
-            Err(RecvTimeoutError::Disconnected) => {
-                Err(io::Error::other("the thread that reads it has ended before its end"))
-            }
-        }
-    }
-}
-
 /// An input that pauses, read without its pauses until the ingest is to end.
 struct Patient<R> {
     input: R,
@@ -591,58 +495,5 @@ impl Read for Counted {
         let count = self.source.read(buffer)?;
         self.bytes_read.fetch_add(count as u64, Relaxed);
         Ok(count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    type Step = fn(&mut [u8]) -> io::Result<usize>;
-
-    /// Runs these steps, one a call, and then ends.
-    struct Steps(Vec<Step>);
-
-    impl Read for Steps {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            if self.0.is_empty() { Ok(0) } else { self.0.remove(0)(buffer) }
-        }
-    }
-
-    fn start(steps: Vec<Step>, pause: Duration) -> Stream {
-        let ingest = IngestOptions { flush_every: pause * 2, ..IngestOptions::default() };
-        Stream::start("steps".to_owned(), || Ok(Steps(steps)), &ingest).unwrap()
-    }
-
-    fn text(buffer: &mut [u8]) -> io::Result<usize> {
-        buffer[..4].copy_from_slice(b"1 2\n");
-        Ok(4)
-    }
-
-    #[test]
-    fn an_interrupted_read_is_no_end() {
-        let interrupted = |_: &mut [u8]| Err(io::ErrorKind::Interrupted.into());
-        let mut whole = String::new();
-        let mut stream = start(vec![text, interrupted, text], Duration::from_secs(60));
-        stream.read_to_string(&mut whole).unwrap();
-        assert_eq!(whole, "1 2\n1 2\n");
-        // The end stays the end.
-        assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
-    }
-
-    #[test]
-    fn a_reader_that_dies_is_an_error() {
-        let dies = |_: &mut [u8]| panic!("a decoder met damage");
-        let mut stream = start(vec![text, text, dies], Duration::from_secs(60));
-        let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
-        assert!(error.to_string().contains("ended before its end"), "{error}");
-    }
-
-    #[test]
-    fn the_longest_wait_of_all_is_counted() {
-        let ingest = IngestOptions { flush_every: Duration::MAX, ..IngestOptions::default() };
-        let steps = Steps(vec![text]);
-        let mut stream = Stream::start("steps".to_owned(), || Ok(steps), &ingest).unwrap();
-        assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 4);
     }
 }

@@ -34,6 +34,7 @@ mod output_file;
 mod path_text;
 mod rows;
 mod run;
+mod stream;
 mod values;
 mod word;
 

@@ -3,12 +3,14 @@
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use everedge_io::{Compress, Compression, compress};
 use everedge_medium::MANIFEST;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tempfile::TempPath;
 
 use crate::{Error, Result};
@@ -21,8 +23,16 @@ const PIECE_BYTES: usize = 1 << 16;
 /// pipe or a device, is written to as it is.
 pub struct OutputFile {
     path: PathBuf,
-    aside: Option<TempPath>,
+    aside: Option<Aside>,
     out: BufWriter<Compress<Counted>>,
+}
+
+/// How a file that is not whole yet is named.
+enum Aside {
+    /// Not at all: nothing of it is left, however the process ends.
+    Unnamed,
+    /// Beside the one that it is to be, where the file system has no files without a name.
+    Named(TempPath),
 }
 
 impl OutputFile {
@@ -62,7 +72,12 @@ impl OutputFile {
         let Counted { file, bytes } = out.finish().map_err(at)?;
         if let Some(aside) = aside {
             file.sync_all().map_err(at)?;
-            aside.persist(&path).map_err(|e| Error::io(&path, "create", e.error))?;
+            let aside = match aside {
+                Aside::Unnamed => name_beside(&file, &path),
+                Aside::Named(aside) => Ok(aside),
+            };
+            let named = aside.and_then(|aside| aside.persist(&path).map_err(|e| e.error));
+            named.map_err(|e| Error::io(&path, "create", e))?;
             sync_directory(directory_of(&path)).map_err(at)?;
         }
         Ok(bytes)
@@ -80,12 +95,31 @@ impl Write for OutputFile {
 }
 
 /// Makes a file in the directory of `path` that goes away if it gets no name.
-fn file_beside(path: &Path) -> io::Result<(File, TempPath)> {
-    let aside = tempfile::Builder::new()
-        .prefix(".everedge-")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory_of(path))?;
-    Ok(aside.into_parts())
+fn file_beside(path: &Path) -> io::Result<(File, Aside)> {
+    let (flags, mode) = (OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::from(0o666));
+    if let Ok(file) = rustix::fs::open(directory_of(path), flags, mode) {
+        return Ok((file.into(), Aside::Unnamed));
+    }
+    let permissions = Permissions::from_mode(0o666);
+    let aside = names_beside().permissions(permissions).tempfile_in(directory_of(path))?;
+    let (file, aside) = aside.into_parts();
+    Ok((file, Aside::Named(aside)))
+}
+
+/// Gives a file a name beside `path`, for a moment.
+fn name_beside(file: &File, path: &Path) -> io::Result<TempPath> {
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link = |name: &Path| {
+        rustix::fs::linkat(CWD, &unnamed, CWD, name, AtFlags::SYMLINK_FOLLOW).map_err(Into::into)
+    };
+    let linked = names_beside().make_in(directory_of(path), link)?;
+    Ok(linked.into_temp_path())
+}
+
+fn names_beside() -> tempfile::Builder<'static, 'static> {
+    let mut names = tempfile::Builder::new();
+    names.prefix(".everedge-");
+    names
 }
 
 fn is_in_graph(path: &Path) -> bool {

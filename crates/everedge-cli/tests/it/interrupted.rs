@@ -150,3 +150,24 @@ fn a_killed_measurement_leaves_no_process_and_the_next_one_clears_its_graph() {
     assert!(next.output().unwrap().status.success());
     assert_eq!(home.read_dir().unwrap().count(), 0);
 }
+
+/// What is written aside has no name until it is whole.
+#[test]
+fn a_file_that_was_not_finished_leaves_nothing() {
+    let home = Home::new();
+    for signal in ["-INT", "-KILL"] {
+        let mut command = everedge();
+        command.args(["generate", "kron", "--scale", "26"]).arg(home.at("edges.txt"));
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let files = format!("/proc/{}/fd", child.id());
+        let is_in_home = |file: std::fs::DirEntry| {
+            std::fs::read_link(file.path()).is_ok_and(|to| to.starts_with(home.at("")))
+        };
+        let is_writing =
+            || std::fs::read_dir(&files).is_ok_and(|files| files.flatten().any(is_in_home));
+        assert!(becomes(is_writing), "nothing was opened");
+        send(signal, child.id());
+        assert!(!child.wait().unwrap().success());
+        assert_eq!(home.at("").read_dir().unwrap().count(), 0, "{signal}");
+    }
+}

@@ -5,3 +5,7 @@ mod files;
 mod ingests;
 mod options;
 mod runs;
+
+// The library is not tested in place; this file of it needs nothing else of it.
+#[path = "../../src/stream.rs"]
+mod stream;
