@@ -25,9 +25,9 @@ use crate::{Error, GraphOptions, Result};
 /// A shard is saved.
 const SAVED: u64 = u64::MAX;
 /// So many updates may be replayed by an opening, however small the graph is,
-const REPLAY_MIN: u64 = 1 << 24;
+const REPLAY_MIN: u64 = 12 << 20;
 /// or this share of its edges,
-const REPLAY_SHARE: u64 = 4;
+const REPLAY_SHARE: u64 = 5;
 /// but no more than this share of what the log holds.
 const REPLAY_LOG_SHARE: u64 = 4;
 

@@ -347,7 +347,7 @@ impl<L: Layout> Core<L> {
 
     /// Whether there are at least so many thresholds of updates to be archived.
     pub fn is_due(&self, thresholds: u64) -> bool {
-        self.log.untaken().1 >= self.threshold(thresholds)
+        self.log.untaken_updates() >= self.threshold(thresholds)
     }
 
     /// Returns how many updates so many thresholds are.
@@ -396,7 +396,7 @@ impl<L: Layout> Core<L> {
             return true;
         }
         // What waits in the log is put in order with the rest.
-        if self.log.untaken().1 > 0 && self.up_to_date().is_err() {
+        if self.log.untaken_updates() > 0 && self.up_to_date().is_err() {
             return false;
         }
         while self.log.next_sequence() == now && !is_wanted() {

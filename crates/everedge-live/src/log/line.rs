@@ -12,7 +12,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::record::{
     BODY_WORDS, COMMIT_MAGIC, Header, LINE_BYTES, LINE_WORDS, Record, VOID_BODY, WINDOW_LINES_MAX,
@@ -28,9 +28,11 @@ const WINDOW_LINES_MIN: u64 = 256;
 /// A window has at most this share of the lines that the ring has had.
 const WINDOW_SHARE: u64 = 4;
 /// A writer claims at most so many lines at a time,
-const CLAIMED_MAX: u64 = 16;
-/// and at most this share of a window.
-const CLAIMED_SHARE: u64 = 8;
+const CLAIM_LINES_MAX: u64 = 16;
+/// so that every writer can claim so often in one window,
+const CLAIMS: u64 = 2;
+/// and as many as if there were so many writers.
+const WRITERS_MIN: u64 = 4;
 
 /// What writers of single lines share.
 pub(super) struct Lines {
@@ -49,6 +51,11 @@ impl Lines {
         static LOGS: AtomicU64 = AtomicU64::new(0);
         Self { window: Window::new(), log: LOGS.fetch_add(1, Ordering::Relaxed) }
     }
+
+    /// Returns how many lines of the open window are claimed. The caller holds the log's lock.
+    pub(super) fn claimed(&self) -> u64 {
+        self.window.claimed()
+    }
 }
 
 /// A line that was begun. If it is dropped before it is finished, it will be void.
@@ -66,6 +73,8 @@ impl Unfinished<'_> {
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
+        // What was stored past the cache does not come after what makes the line void.
+        fence(Ordering::SeqCst);
         self.slot.finish(self.number, false);
     }
 }
@@ -155,6 +164,7 @@ impl EdgeLog {
                 return Ok(true);
             }
             self.close_window(&mut state);
+            self.refuse_if_broken(&state)?;
             // Writers of lines fence nothing but their own.
             self.wait_for_all_stores(&mut state)?;
             self.fence_up_to(&state.anchor, state.head, state.next_sequence)?;
@@ -182,31 +192,41 @@ impl EdgeLog {
             generation: state.anchor.generation.into(),
         };
         let lines = (place.end - place.start) / LINE_BYTES;
-        let claimed = if self.weighted { 1 } else { (lines / CLAIMED_SHARE).clamp(1, CLAIMED_MAX) };
-        self.lines.window.open(frame, lines, claimed);
+        let claims = CLAIMS * WRITERS_MIN.max(state.slots.len() as u64);
+        let claim_lines =
+            if self.weighted { 1 } else { (lines / claims).clamp(1, CLAIM_LINES_MAX) };
+        self.lines.window.open(frame, lines, claim_lines);
         state.is_window_open = true;
     }
 
-    /// Closes the window if it is open, and notes the lines that were written.
+    /// Closes the window if it is open, and notes the lines that were written; those that were only claimed
+    /// become void.
     pub(super) fn close_window(&self, state: &mut State) {
-        if !std::mem::take(&mut state.is_window_open) {
+        // What a forked child sees of the window belongs to its parent.
+        if matches!(self.region.check_health(), Err(Error::Forked)) {
             return;
         }
-        let Closed { frame, count, holes } =
-            self.lines.window.close(state.slots.iter().map(|slot| &**slot));
-        // Those of threads that have ended are of no use any more.
-        state.slots.retain(|slot| Arc::strong_count(slot) > 1);
+        if std::mem::take(&mut state.is_window_open) {
+            let slots = state.slots.iter().map(|slot| &**slot);
+            state.closed = Some(self.lines.window.close(slots));
+            // Those of threads that have ended are of no use any more.
+            state.slots.retain(|slot| Arc::strong_count(slot) > 1);
+        }
+        // If a call of the medium panics, whoever locks the log next goes on from here.
+        let Some(Closed { frame, count, holes }) = &state.closed else { return };
+        for number in holes.iter().cloned().flatten() {
+            self.store_line(frame, number, VOID_BODY);
+        }
+        if !holes.is_empty() && self.region.fence(Site::LogRecord).is_err() {
+            // A later record would say that they are durable.
+            state.stores.break_off();
+        }
+        let (count, generation) = (*count, frame.generation as u32);
+        state.closed = None;
         if count == 0 {
             return;
         }
-        for number in holes.iter().cloned().flatten() {
-            self.store_line(&frame, number, VOID_BODY);
-        }
-        if !holes.is_empty() {
-            // After a fence that fails nothing is written any more; whoever opens the log finds the holes.
-            let _failed = self.region.fence(Site::LogRecord);
-        }
-        let (start, generation) = (state.head, frame.generation as u32);
+        let start = state.head;
         state.note(Record::of_lines(start, state.next_sequence, count as u32, generation));
         state.head += LINE_BYTES * count;
         state.next_sequence += count;
@@ -258,11 +278,15 @@ mod tests {
         let (volume, _recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
         let region = volume.create_region("log", RING_OFFSET).unwrap();
         let log = EdgeLog::create(region.clone(), 1 << 20, false, SALT).unwrap();
+        write_in_turn(&log, counts);
+        (volume, region, log)
+    }
+
+    fn write_in_turn(log: &EdgeLog, counts: &[[u32; 2]]) {
         log.begin_writing().unwrap();
         assert!(log.takes_lines());
         let mut next = [0; 2];
         std::thread::scope(|scope| {
-            let log = &log;
             let writers = [0, 1].map(|writer| {
                 let (send, numbers) = mpsc::channel();
                 let (done, is_done) = mpsc::channel();
@@ -283,7 +307,6 @@ mod tests {
                 }
             }
         });
-        (volume, region, log)
     }
 
     fn append(log: &EdgeLog, edges: &[(u32, u32)]) {
@@ -386,6 +409,22 @@ mod tests {
         damage(&region, 1);
         let log = EdgeLog::open(region, false, SALT).unwrap();
         assert_eq!(edges(&log), [(0, 0)]);
+    }
+
+    /// What an earlier opening has dropped is whole, and belongs to nothing.
+    #[test]
+    fn lines_after_a_hole_with_a_dropped_record_in_it_are_found() {
+        let (_volume, region, log) = log_of_writers(&[]);
+        for number in 0..2 {
+            let batch = Batch::insertions([(number, number)].into_iter(), None).unwrap();
+            log.append(&batch, false).unwrap();
+        }
+        damage(&region, 0);
+        let log = EdgeLog::open(region.clone(), false, SALT).unwrap();
+        assert_eq!(edges(&log), []);
+        write_in_turn(&log, &[[1, 1]]);
+        let again = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!(edges(&again), [(0, 0), (1, 0)]);
     }
 
     /// The line may hold what its caller was told has failed.

@@ -33,7 +33,8 @@
 //! # Concurrency
 //! `state` orders appends, and opens windows of lines that are appended without it (`window.rs`);
 //! whoever needs the head closes the window first. A line of a window is durable when its writer has
-//! fenced it, any other record when all before it are. A fence is waited for under `state` only where a window opens or the ring begins anew.
+//! fenced it, any other record when all before it are. A fence is waited for under `state` only where
+//! a window opens, or is closed with holes, or the ring begins anew.
 //!
 //! # Recovery
 //! Read from the tail to the first record that is not whole. Lines of a window are durable in any order:
@@ -75,7 +76,7 @@ pub use self::room::Lists;
 use self::room::kept_for_deletions;
 use self::stores::Stores;
 use self::watermark::Watermark;
-use self::window::Slot;
+use self::window::{Closed, Slot};
 use crate::batch::Batch;
 use crate::{Error, Result};
 use everedge_medium::{Region, Site};
@@ -125,12 +126,14 @@ struct State {
     is_window_open: bool,
     /// What the threads have that write single lines.
     slots: Vec<Arc<Slot>>,
+    /// What a window was when it was closed, until its lines are noted.
+    closed: Option<Closed>,
     /// Records before the last that the layout has not taken.
     logged: VecDeque<Record>,
     /// The first update that the layout has not taken.
     first_untaken: u64,
-    /// The void lines that opening has found.
-    found_void_count: u64,
+    /// Batches, and updates in them, that opening has found.
+    found: (u64, u64),
     anchor: Anchor,
     /// The records after the tail that are not stored yet.
     stores: Stores,
@@ -317,9 +320,10 @@ impl EdgeLog {
             is_kept: false,
             is_window_open: false,
             slots: Vec::new(),
+            closed: None,
             logged: VecDeque::new(),
             first_untaken: anchor.tail_sequence,
-            found_void_count: 0,
+            found: (0, 0),
             anchor,
             stores: Stores::default(),
         };
@@ -355,9 +359,14 @@ impl EdgeLog {
 
     /// Returns how many batches, and updates in them, opening has found.
     pub fn found(&self) -> (u64, u64) {
-        let (batches, updates) = self.untaken();
-        let void_count = self.state.lock().found_void_count;
-        (batches - void_count, updates - void_count)
+        self.state.lock().found
+    }
+
+    /// Returns how many updates the layout has not taken yet, those too that are being written and lines
+    /// that were only claimed. Writers of single lines go on with their window.
+    pub fn untaken_updates(&self) -> u64 {
+        let state = self.state.lock();
+        state.untaken() + if state.is_window_open { self.lines.claimed() } else { 0 }
     }
 
     /// Returns how many updates the largest batch of some records has.

@@ -1,6 +1,6 @@
 //! Records of the log: one batch each, in whole cache lines.
 
-use super::{join, split};
+use super::{Boundary, join, split};
 use crate::batch::Batch;
 use everedge_medium::crc32c_of_few;
 
@@ -154,6 +154,11 @@ impl Header {
         let covered: &[u8] = bytemuck::cast_slice(&covered);
         let check = crc32c_of_few(salt, &covered[..4 * (HEADER_WORDS + 1)]);
         [join(check, mark), join(generation, count), sequence, durable_sequence]
+    }
+
+    /// Whether the record that it is of may be the first after `boundary`.
+    pub(super) fn follows(&self, boundary: &Boundary) -> bool {
+        self.sequence == boundary.sequence && self.generation >= boundary.generation
     }
 
     /// Reads words that may be the header of a record that begins at `position`, if `matches` them

@@ -32,11 +32,15 @@ impl EdgeLog {
         let mut generation = anchor.tail_generation;
         let end = anchor.tail + anchor.capacity;
         let (mut unproven, mut holes) = (VecDeque::new(), Vec::new());
+        let mut void_count = 0;
         loop {
-            let before = state.head;
-            let mut records = self.whole_records(&anchor, before, end);
+            let next = Boundary { position: state.head, sequence: state.next_sequence, generation };
+            let mut records = self.whole_records(&anchor, next, end);
             if records.is_empty() {
-                records.extend(self.line_after_hole(&anchor, &state, generation));
+                records.extend(self.line_after_hole(&anchor, next));
+            }
+            if records.is_empty() {
+                break;
             }
             for found in records {
                 let header = found.header;
@@ -45,13 +49,9 @@ impl EdgeLog {
                     return Err(self.impossible(&anchor, &found));
                 }
                 let hole = Hole { start: state.head, end: found.position, line: header };
-                if header.sequence != state.next_sequence + hole.line_count()
-                    || header.generation < generation
-                {
-                    break;
-                }
                 let note = self.note_of(&anchor, &found);
-                state.found_void_count += hole.line_count() + u64::from(note == Note::Void);
+                void_count += hole.line_count() + u64::from(note == Note::Void);
+                unproven.push_back((found.end_sequence(), state.head));
                 if hole.line_count() > 0 {
                     state.note(hole.record());
                     holes.push(hole);
@@ -59,39 +59,31 @@ impl EdgeLog {
                 self.refuse_damaged_line(&anchor, &found, note, &holes)?;
                 let is_proven = |end: &mut (u64, u64)| end.0 <= header.durable_sequence;
                 while unproven.pop_front_if(is_proven).is_some() {}
-                unproven.push_back((found.end_sequence(), state.head));
                 generation = header.generation;
                 state.note(found.record());
                 state.head = found.end;
                 state.next_sequence = found.end_sequence();
             }
-            if state.head == before {
-                break;
-            }
         }
         self.refuse_lost_records(&anchor, &state, &holes)?;
+        let batches: u64 = state.untaken_records().map(Record::batch_count).sum();
+        state.found = (batches - void_count, state.untaken() - void_count);
         self.durable.raise(state.head, state.next_sequence);
         let unproven = unproven.front().map_or(state.head, |&(_, position)| position);
         Ok(Found { unproven, holes })
     }
 
-    /// Returns the next whole line of a window, which belongs to the same log, after the head, where
-    /// nothing is whole.
-    fn line_after_hole(
-        &self,
-        anchor: &Anchor,
-        state: &State,
-        generation: u32,
-    ) -> Option<FoundRecord> {
+    /// Returns the next whole line of a window after `next`, where no record counts, if one belongs to the
+    /// same log.
+    fn line_after_hole(&self, anchor: &Anchor, next: Boundary) -> Option<FoundRecord> {
         let end = anchor.tail + anchor.capacity;
-        let last = (state.head + LINE_BYTES * WINDOW_LINES_MAX).min(end);
-        let positions = (state.head..last).step_by(LINE_BYTES as usize);
+        let last = (next.position + LINE_BYTES * WINDOW_LINES_MAX).min(end);
+        let positions = (next.position..last).step_by(LINE_BYTES as usize);
         let positions = positions.take_while(|&at| self.is_readable(anchor, at, at + LINE_BYTES));
-        positions.zip(state.next_sequence..).skip(1).find_map(|(position, sequence)| {
+        positions.zip(next.sequence..).skip(1).find_map(|(position, sequence)| {
             let line = self.record_at(anchor, position, LINE_BYTES)?;
-            let is_line = self.note_of(anchor, &line) != Note::Batch;
-            let Header { generation: of_line, sequence: found, .. } = line.header;
-            (is_line && found == sequence && of_line >= generation).then_some(line)
+            let follows = line.header.follows(&Boundary { sequence, ..next });
+            (follows && self.note_of(anchor, &line) != Note::Batch).then_some(line)
         })
     }
 
@@ -317,16 +309,18 @@ impl EdgeLog {
         Some((header, commit))
     }
 
-    /// Returns some records from `position` on, one after the other, up to the first that is not
-    /// whole; their checksums are computed on all threads.
-    fn whole_records(&self, anchor: &Anchor, position: u64, end: u64) -> Vec<FoundRecord> {
-        let (mut positions, mut next) = (Vec::new(), position);
-        while next - position < CHECKED_BYTES
-            && let Some((header, _)) = self.frame_at(anchor, next, end - next)
-            && let Some(found) = self.decode(&header, next)
+    /// Returns some records from `next` on that follow each other, up to the first that is not whole;
+    /// their checksums are computed on all threads.
+    fn whole_records(&self, anchor: &Anchor, mut next: Boundary, end: u64) -> Vec<FoundRecord> {
+        let (mut positions, start) = (Vec::new(), next.position);
+        while next.position - start < CHECKED_BYTES
+            && let Some((header, _)) = self.frame_at(anchor, next.position, end - next.position)
+            && let Some(found) = self.decode(&header, next.position)
+            && found.header.follows(&next)
         {
-            positions.push(next);
-            next = found.end;
+            positions.push(next.position);
+            let (sequence, generation) = (found.end_sequence(), found.header.generation);
+            next = Boundary { position: found.end, sequence, generation };
         }
         let read = |position: &u64| self.record_at(anchor, *position, end - position);
         let read_all = |positions: &[u64]| positions.iter().map(read).collect::<Vec<_>>();

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use rustix::thread::{MembarrierCommand, membarrier};
 
-/// Whether the system lets one thread have all others of this process take a fence. A forked child
-/// writes nothing, so that nobody needs it there.
-static IS_OF_ALL: LazyLock<AtomicBool> =
+/// Whether the system lets one thread have all others of this process take a fence, which a forked child
+/// inherits.
+static HAS_FENCE_OF_ALL: LazyLock<AtomicBool> =
     LazyLock::new(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok().into());
 /// Longer than any store waits until others see it.
 const UNTIL_SEEN: Duration = Duration::from_millis(1);
@@ -22,7 +22,7 @@ const UNTIL_SEEN: Duration = Duration::from_millis(1);
 /// [`fence_of_all`], one loads what the other has stored. It costs nothing where the other can bear both.
 #[inline]
 pub(super) fn fence_of_writer() {
-    match IS_OF_ALL.load(Ordering::Relaxed) {
+    match HAS_FENCE_OF_ALL.load(Ordering::Relaxed) {
         true => compiler_fence(Ordering::SeqCst),
         false => fence(Ordering::SeqCst),
     }
@@ -31,10 +31,10 @@ pub(super) fn fence_of_writer() {
 /// The other half of [`fence_of_writer`].
 pub(super) fn fence_of_all() {
     fence(Ordering::SeqCst);
-    let is_of_all = IS_OF_ALL.load(Ordering::Relaxed);
-    if is_of_all && membarrier(MembarrierCommand::PrivateExpedited).is_err() {
+    let has_it = HAS_FENCE_OF_ALL.load(Ordering::Relaxed);
+    if has_it && membarrier(MembarrierCommand::PrivateExpedited).is_err() {
         // The process has forbidden itself the call since.
-        IS_OF_ALL.store(false, Ordering::Relaxed);
+        HAS_FENCE_OF_ALL.store(false, Ordering::Relaxed);
         thread::sleep(UNTIL_SEEN);
     }
 }

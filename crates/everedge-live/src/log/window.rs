@@ -14,7 +14,7 @@
 //!   the two each has a fence, so that one of them sees the other.
 //!
 //! # Cost
-//! A line: two stores to what only its writer changes, no exchange and no wait. A window: a fence that all
+//! A line: three stores to what only its writer changes, no exchange and no wait. A window: a fence that all
 //! processors of this process take part in, 1 to 9 µs.
 //!
 //! `window_model.rs` compiles this file once more, with atomics that try every order of events.
@@ -84,7 +84,7 @@ pub(super) struct Window {
     epoch: AtomicU64,
     lines: AtomicU64,
     /// How many lines are claimed at a time.
-    claimed: AtomicU64,
+    claim_lines: AtomicU64,
     frame: [AtomicU64; 5],
 }
 
@@ -102,8 +102,8 @@ impl Slot {
         Self { state, end, epoch, written }
     }
 
-    /// Returns how many lines before line `number`, which was begun, lies the one that its writer wrote
-    /// last, if that is of the same window; otherwise zero.
+    /// Returns the distance in lines from the line that this writer wrote last to the line `number`, which
+    /// it has begun, or zero if it wrote none in this window.
     #[inline]
     pub(super) fn distance(&self, number: u64) -> u64 {
         match self.written.load(Ordering::Relaxed) {
@@ -149,21 +149,21 @@ impl Window {
             open: OwnLines(AtomicU64::new(0)),
             epoch: AtomicU64::new(0),
             lines: AtomicU64::new(0),
-            claimed: AtomicU64::new(1),
+            claim_lines: AtomicU64::new(1),
             frame: [0; 5].map(AtomicU64::new),
         }
     }
 
-    /// Opens a closed window of so many lines, of which writers claim `claimed` at a time. The caller
+    /// Opens a closed window of so many lines, of which writers claim `claim_lines` at a time. The caller
     /// holds the log's lock.
-    pub(super) fn open(&self, frame: Frame, lines: u64, claimed: u64) {
+    pub(super) fn open(&self, frame: Frame, lines: u64, claim_lines: u64) {
         let Frame { number, sequence, first_untaken, offset, generation } = frame;
         let values = [number, sequence, first_untaken, offset, generation];
         for (word, value) in self.frame.iter().zip(values) {
             word.store(value, Ordering::Relaxed);
         }
         self.lines.store(lines, Ordering::Relaxed);
-        self.claimed.store(claimed, Ordering::Relaxed);
+        self.claim_lines.store(claim_lines, Ordering::Relaxed);
         let epoch = self.epoch.load(Ordering::Relaxed) + 1;
         self.epoch.store(epoch, Ordering::Relaxed);
         self.open.0.store(epoch, Ordering::Release);
@@ -174,6 +174,11 @@ impl Window {
     /// Returns whether lines are left to claim.
     pub(super) fn has_lines(&self) -> bool {
         self.left.0.load(Ordering::Acquire) > 0
+    }
+
+    /// Returns how many lines of the open window are claimed. The caller holds the log's lock.
+    pub(super) fn claimed(&self) -> u64 {
+        self.lines.load(Ordering::Relaxed) - self.left.0.load(Ordering::Acquire).max(0) as u64
     }
 
     /// Begins the next line of `slot`, and claims some if it has none. Returns its number, or nothing if
@@ -195,7 +200,7 @@ impl Window {
     #[inline(never)]
     fn claim(&self, slot: &Slot, state: u64) -> Option<u64> {
         // That of a window that has just closed serves as well.
-        let count = self.claimed.load(Ordering::Relaxed);
+        let count = self.claim_lines.load(Ordering::Relaxed);
         let left = self.left.0.fetch_sub(count as i64, Ordering::AcqRel);
         if left <= 0 {
             slot.state.store(state, Ordering::Release);
@@ -216,8 +221,9 @@ impl Window {
     /// Closes an open window, when no line is being written any more; `slots` are those of all writers.
     /// The caller holds the log's lock.
     pub(super) fn close<'a>(&self, slots: impl Iterator<Item = &'a Slot>) -> Closed {
-        self.open.0.store(0, Ordering::Relaxed);
+        // In this order: who finds that its lines are no more to be written finds none to claim.
         let left = self.left.0.swap(CLOSED, Ordering::AcqRel);
+        self.open.0.store(0, Ordering::Release);
         fence_of_all();
         let (frame, epoch) = (self.frame(), self.epoch.load(Ordering::Relaxed));
         let claimed = self.lines.load(Ordering::Relaxed) - left.max(0) as u64;

@@ -22,7 +22,7 @@ use loom::thread;
 use window::{Frame, Slot, Window};
 
 /// Lines that all threads write at most, and those that are claimed and not written.
-const LINES: usize = 8;
+const LINES: usize = 12;
 /// What lies in a line that is void.
 const VOID: u64 = u64::MAX;
 
@@ -46,8 +46,8 @@ struct State {
 struct Log {
     state: Mutex<State>,
     window: Window,
-    /// Lines that writers claim at a time.
-    claimed: u64,
+    /// Lines of a window, and how many writers claim at a time.
+    lines: [u64; 2],
     slots: [Slot; 2],
     /// What the medium holds: for each line the frame's sequence number, and one.
     medium: [AtomicU64; LINES],
@@ -57,11 +57,11 @@ impl Log {
     /// Sequence numbers are those of lines and so much.
     const AHEAD: u64 = 7;
 
-    fn new(claimed: u64) -> Self {
+    fn new(lines: [u64; 2]) -> Self {
         Self {
             state: Mutex::default(),
             window: Window::new(),
-            claimed,
+            lines,
             slots: [Slot::new(), Slot::new()],
             medium: [0; LINES].map(AtomicU64::new),
         }
@@ -79,12 +79,14 @@ impl Log {
         }
         self.close(&mut state);
         let (number, sequence) = (state.head, state.head + Self::AHEAD);
-        self.window.open(Frame { number, sequence, ..Frame::default() }, 2, self.claimed);
+        let frame = Frame { number, sequence, ..Frame::default() };
+        self.window.open(frame, self.lines[0], self.lines[1]);
         state.is_window_open = true;
     }
 
     fn close(&self, state: &mut State) {
         if std::mem::take(&mut state.is_window_open) {
+            assert!(self.window.claimed() <= self.lines[0]);
             let closed = self.window.close(self.slots.iter());
             assert_eq!(closed.frame.number, state.head);
             for number in closed.holes.into_iter().flatten() {
@@ -143,13 +145,14 @@ enum Other {
     Closes,
 }
 
-/// Tries every order in which writers meet that claim so many lines at a time.
-fn run(other: Other, claimed: u64) {
+/// Tries every order in which the threads meet, in windows of so many lines of which writers claim so many
+/// at a time.
+fn run(other: Other, lines: [u64; 2]) {
     let mut model = loom::model::Builder::new();
     // Every defect that was tried shows with so few threads interrupted; it bounds the time.
     model.preemption_bound = Some(3);
     model.check(move || {
-        let log = Arc::new(Log::new(claimed));
+        let log = Arc::new(Log::new(lines));
         let thread = thread::spawn({
             let log = log.clone();
             move || match other {
@@ -170,9 +173,8 @@ fn run(other: Other, claimed: u64) {
     });
 }
 
-/// Tries it with writers that claim a line at a time, and two.
 fn run_all(other: Other) {
-    [1, 2].into_iter().for_each(|claimed| run(other, claimed));
+    [[2, 1], [2, 2], [4, 2]].into_iter().for_each(|lines| run(other, lines));
 }
 
 #[test]
@@ -200,4 +202,18 @@ fn a_line_that_is_finished_early_is_found() {
 #[should_panic(expected = "a line was lost or written twice")]
 fn a_writer_that_does_not_say_that_it_writes_is_found() {
     run_all(Other::Writes(Some(Defect::DoesNotSay)));
+}
+
+#[test]
+#[should_panic(expected = "a line was lost or written twice")]
+fn writers_without_their_fence_are_found() {
+    sync::HAVE_FENCES.set([false, true]);
+    run_all(Other::Writes(None));
+}
+
+#[test]
+#[should_panic(expected = "a line was lost or written twice")]
+fn a_close_without_its_fence_is_found() {
+    sync::HAVE_FENCES.set([true, false]);
+    run_all(Other::Writes(None));
 }
