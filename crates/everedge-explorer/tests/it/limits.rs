@@ -169,6 +169,12 @@ fn a_forked_child_reads_and_does_not_write() {
             log.append(&batch, false)
         };
         insert(1).expect("in the parent");
+        if log.takes_lines() {
+            // Two writers of single edges, each of which has claimed lines that it has not written.
+            let line = || log.append_line((3, 3), None).map(drop).expect("a line");
+            line();
+            std::thread::scope(|scope| drop(scope.spawn(line).join()));
+        }
         let before = std::fs::read(region.path()).expect("bytes");
         let is_refused = || {
             let errors = [

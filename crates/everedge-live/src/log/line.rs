@@ -263,23 +263,24 @@ fn window_place(state: &State, kept: u64) -> Option<Range<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc;
 
     use super::super::{Checkpoint, RING_OFFSET};
     use super::*;
     use crate::batch::Batch;
-    use everedge_medium::{MediumKind, Region, Volume};
+    use everedge_medium::{MediumKind, Recorder, Region, Volume};
 
     const SALT: u32 = 7;
 
     /// A log to which two writers append single edges: in turn so many each, of the edges (0, 0), (0, 1)
     /// and so on the first, and the other (1, 0) and so on.
-    fn log_of_writers(counts: &[[u32; 2]]) -> (Volume, Region, EdgeLog) {
-        let (volume, _recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
+    fn log_of_writers(counts: &[[u32; 2]]) -> (Recorder, Region, EdgeLog) {
+        let (volume, recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
         let region = volume.create_region("log", RING_OFFSET).unwrap();
         let log = EdgeLog::create(region.clone(), 1 << 20, false, SALT).unwrap();
         write_in_turn(&log, counts);
-        (volume, region, log)
+        (recorder, region, log)
     }
 
     fn write_in_turn(log: &EdgeLog, counts: &[[u32; 2]]) {
@@ -337,7 +338,7 @@ mod tests {
 
     #[test]
     fn lines_that_were_claimed_and_not_written_are_void() {
-        let (_volume, region, log) = log_of_writers(&HOLE);
+        let (_recorder, region, log) = log_of_writers(&HOLE);
         assert_eq!(edges(&log), HOLE_EDGES);
         assert_eq!(log.next_sequence(), 16 + 3, "nothing lies after the last line");
         append(&log, &[(7, 7), (8, 8)]);
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn acknowledged_lines_after_a_hole_are_found() {
-        let (_volume, region, _log) = log_of_writers(&HOLE);
+        let (_recorder, region, _log) = log_of_writers(&HOLE);
         for opening in 0..2 {
             let again = EdgeLog::open(region.clone(), false, SALT).unwrap();
             assert_eq!((again.found(), again.next_sequence()), ((5, 5), 19), "opening {opening}");
@@ -366,7 +367,7 @@ mod tests {
     #[test]
     fn a_damaged_line_before_another_of_its_writer_is_found() {
         let counts = [[16, 1], [1, 0]];
-        let (_volume, region, log) = log_of_writers(&counts);
+        let (_recorder, region, log) = log_of_writers(&counts);
         drop(log);
         // Of the first writer's lines, numbers 0 to 15 and 32, only the last may be torn.
         for number in (0..16).chain([32]) {
@@ -388,7 +389,7 @@ mod tests {
     #[test]
     fn a_damaged_line_before_a_later_batch_is_found() {
         for number in [1, 5, 18] {
-            let (_volume, region, log) = log_of_writers(&HOLE);
+            let (_recorder, region, log) = log_of_writers(&HOLE);
             append(&log, &[(7, 7)]);
             append(&log, &[(8, 8)]);
             damage(&region, number);
@@ -401,7 +402,7 @@ mod tests {
     /// A batch is never passed over: what comes after it may count on it.
     #[test]
     fn a_torn_batch_of_one_edge_hides_those_after_it() {
-        let (_volume, region, log) = log_of_writers(&[]);
+        let (_recorder, region, log) = log_of_writers(&[]);
         for number in 0..3 {
             let batch = Batch::insertions([(number, number)].into_iter(), None).unwrap();
             log.append(&batch, false).unwrap();
@@ -414,7 +415,7 @@ mod tests {
     /// What an earlier opening has dropped is whole, and belongs to nothing.
     #[test]
     fn lines_after_a_hole_with_a_dropped_record_in_it_are_found() {
-        let (_volume, region, log) = log_of_writers(&[]);
+        let (_recorder, region, log) = log_of_writers(&[]);
         for number in 0..2 {
             let batch = Batch::insertions([(number, number)].into_iter(), None).unwrap();
             log.append(&batch, false).unwrap();
@@ -427,10 +428,47 @@ mod tests {
         assert_eq!(edges(&again), [(0, 0), (1, 0)]);
     }
 
+    /// Whoever looks next goes on where the window was being closed.
+    #[test]
+    fn a_panic_while_lines_become_void_loses_nothing() {
+        for n in 0.. {
+            let (recorder, region, log) = log_of_writers(&HOLE);
+            recorder.panic_at_nth(n);
+            let _panicked = catch_unwind(AssertUnwindSafe(|| log.next_sequence()));
+            if !recorder.has_panicked() {
+                assert!(n > 14, "{n} calls");
+                break;
+            }
+            append(&log, &[(7, 7)]);
+            let expected = [&HOLE_EDGES[..], &[(7, 7)]].concat();
+            assert_eq!(edges(&log), expected, "call {n}");
+            assert_eq!(edges(&EdgeLog::open(region, false, SALT).unwrap()), expected, "call {n}");
+        }
+    }
+
+    /// What was acknowledged is read; nothing is logged that would count on what is void.
+    #[test]
+    fn a_failed_fence_of_void_lines_ends_the_writing() {
+        const EIO: i32 = 5;
+        let (recorder, region, log) = log_of_writers(&HOLE);
+        recorder.fail_nth(0, EIO, true);
+        assert_eq!(edges(&log), HOLE_EDGES);
+        assert!(recorder.has_failed());
+        let stored = |region: &Region| -> Vec<u32> {
+            let words = region.words(RING_OFFSET, 1 << 12);
+            words.iter().map(|word| word.load(Ordering::Relaxed)).collect()
+        };
+        let before = stored(&region);
+        let batch = Batch::insertions([(7, 7)].into_iter(), None).unwrap();
+        assert!(matches!(log.append(&batch, false), Err(Error::Poisoned { .. })));
+        assert!(matches!(log.append_line((7, 7), None), Err(Error::Poisoned { .. })));
+        assert_eq!(stored(&region), before);
+    }
+
     /// The line may hold what its caller was told has failed.
     #[test]
     fn a_line_whose_writer_panicked_is_void() {
-        let (_volume, region, log) = log_of_writers(&HOLE);
+        let (_recorder, region, log) = log_of_writers(&HOLE);
         let slot = Arc::new(Slot::new());
         log.state.lock().slots.push(slot.clone());
         let number = log.lines.window.begin(&slot).expect("lines are left");

@@ -586,7 +586,11 @@ impl EdgeLog {
     }
 
     /// Fences all that was appended.
+    ///
+    /// # Errors
+    /// Those of a fence, and in a forked child.
     pub fn make_all_durable(&self) -> Result<()> {
+        self.region.check_health()?;
         let head = self.lock().head;
         self.make_durable(head)
     }
