@@ -36,7 +36,8 @@ impl ListPart {
 }
 
 impl AdjacencyGraph {
-    /// Returns how many updates are logged and not yet archived.
+    /// Returns how many updates are logged and not yet archived, and lines of the log that writers of
+    /// single edges have claimed and not used.
     pub fn logged_edge_count(&self) -> u64 {
         self.live.core.log.untaken().1
     }

@@ -85,8 +85,9 @@ impl Totals {
 macro_rules! frozen_view {
     ($snapshot:ident) => {
         impl $snapshot {
-            /// Returns how many updates were applied before this view was taken; an edge that was stored
-            /// without the log is one.
+            /// Returns how many numbers of updates were given before this view was taken: one to each update,
+            /// also to an edge that was stored without the log, and some to none, which writers of single
+            /// edges had claimed.
             pub fn sequence(&self) -> u64 {
                 self.totals.sequence
             }

@@ -149,7 +149,7 @@ fn assert_found_in(mut shapes: Vec<Shape>, layout: Layout, plant: Plant) {
     println!("{plant:?}: {:.220}", found(outcome, plant));
 }
 
-/// Each writer stores and fences a line of its own, and waits for those before it.
+/// Each writer stores and fences a line of its own.
 #[test]
 fn single_edges_that_writers_do_not_make_durable_are_found() {
     for layout in [Layout::Adjacency, Layout::Pma] {
