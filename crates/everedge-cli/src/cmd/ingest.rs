@@ -239,6 +239,10 @@ fn take_in(
 /// Returns what was chosen of a new graph's options.
 fn chosen(args: &Args) -> everedge::Result<Chosen> {
     let mut chosen = args.new_graph.chosen.clone();
+    if args.emulate_pmem && args.medium != Some(Medium::Pmem) {
+        let what = "--emulate-pmem says how `--medium pmem` is done: give both".into();
+        return Err(everedge::Error::InvalidInput { what });
+    }
     for (is_given, name, word) in [
         (args.directed, "directed", "true"),
         (args.undirected, "directed", "false"),
