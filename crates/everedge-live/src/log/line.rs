@@ -158,6 +158,7 @@ impl EdgeLog {
     /// no room for one.
     #[cold]
     fn open_window(&self) -> Result<bool> {
+        let mut lines_max = WINDOW_LINES_MAX;
         loop {
             let mut state = self.open_state(false);
             if state.is_window_open && self.lines.window.has_lines() {
@@ -169,7 +170,8 @@ impl EdgeLog {
             self.wait_for_all_stores(&mut state)?;
             self.fence_up_to(&state.anchor, state.head, state.next_sequence)?;
             let kept = kept_for_deletions(&state.anchor, false);
-            let Some(place) = window_place(&state, kept) else { return Ok(false) };
+            let place = window_place(&state, kept, lines_max);
+            let Some(place) = place else { return Ok(false) };
             let missing = self.missing_room(&state, place.end - place.start, kept);
             let Some(missing) = missing else {
                 self.open_window_at(&mut state, place);
@@ -177,6 +179,9 @@ impl EdgeLog {
             };
             drop(state);
             match self.make_room(missing) {
+                Err(Error::NoSpace { .. }) if lines_max > WINDOW_LINES_MIN => {
+                    lines_max = WINDOW_LINES_MIN;
+                }
                 Err(Error::NoSpace { .. }) => return Ok(false),
                 outcome => outcome?,
             }
@@ -250,11 +255,12 @@ pub(super) fn encode_line(
     [h0, h1, h2, h3, b0, b1, join(COMMIT_MAGIC, crc), end]
 }
 
-/// Returns the place in the file of a window at the head, if the ring has room for one.
-fn window_place(state: &State, kept: u64) -> Option<Range<u64>> {
+/// Returns the place in the file of a window of `lines_max` lines at the head, or fewer, if the ring has
+/// room for one.
+fn window_place(state: &State, kept: u64, lines_max: u64) -> Option<Range<u64>> {
     let State { anchor, head, .. } = state;
     let lines = (head - anchor.base) / LINE_BYTES / WINDOW_SHARE;
-    let lines = lines.clamp(WINDOW_LINES_MIN, WINDOW_LINES_MAX);
+    let lines = lines.clamp(WINDOW_LINES_MIN, lines_max);
     let place = ring_ranges(anchor, *head, head + lines * LINE_BYTES).next()?;
     let free = (anchor.capacity - (head - anchor.tail)).saturating_sub(kept);
     let bytes = (place.end - place.start).min(free / LINE_BYTES * LINE_BYTES);

@@ -17,13 +17,11 @@ pub const LINE_BYTES: u64 = 64;
 pub(super) const LINE_WORDS: usize = LINE_BYTES as usize / 4;
 /// Words of a line between header and commit: an update, its weight, and a note.
 pub(super) const BODY_WORDS: usize = LINE_WORDS - HEADER_WORDS - COMMIT_WORDS;
-/// Where the note of a line is. It says how a line belongs to those that were written beside it: zero
-/// in a batch that one writer appended after all before it; otherwise one more than how many lines
-/// before it the line of the same writer was known to be durable, and one if none was.
+/// Where the note of a line is: see [`Note`].
 pub(super) const NOTE: usize = HEADER_WORDS + BODY_WORDS - 1;
 /// The note of a void line.
 const VOID: u32 = u32::MAX;
-/// What lies in a line that changes nothing.
+/// The body of a line that changes nothing.
 pub(super) const VOID_BODY: [u32; BODY_WORDS] = [0, 0, 0, VOID];
 /// Lines that are written beside each other are so many at most.
 pub(super) const WINDOW_LINES_MAX: u64 = 1 << 14;
@@ -182,14 +180,15 @@ impl Header {
     }
 }
 
-/// What a line is beside others that were written at the same time.
+/// What the record of one update is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
-    /// A batch after all others.
+    /// A batch, which was appended after all that lies before it. Its note is zero.
     Batch,
-    /// A line of a window, and how many lines before it lies one that was durable when this was written.
+    /// A line of a window, which was written beside others.
     Line {
-        /// Zero if it does not say so of any.
+        /// The distance in lines from its writer's last line, which was durable then; zero if it has none in
+        /// this window. The note is one more.
         distance: u64,
     },
     /// A line that changes nothing.
