@@ -119,7 +119,7 @@ impl Slot {
             self.written.store(number + 1, Ordering::Relaxed);
             self.state.store(4 * (number + 1), Ordering::Release);
         } else {
-            self.state.store(4 * number | HAS_FAILED, Ordering::Release);
+            self.state.store((4 * number) | HAS_FAILED, Ordering::Release);
         }
     }
 
@@ -214,7 +214,7 @@ impl Window {
             slot.written.store(0, Ordering::Relaxed);
         }
         slot.end.store(number + count.min(left as u64), Ordering::Relaxed);
-        slot.state.store(4 * number | IS_WRITING, Ordering::Release);
+        slot.state.store((4 * number) | IS_WRITING, Ordering::Release);
         Some(number)
     }
 
