@@ -407,6 +407,13 @@ fn refuse_other_lock(directory: &OwnedFd, path: &Path, lock: &OwnedFd) -> Result
     }
 }
 
+/// Removes a directory in which a creation has ended before it had a manifest.
+pub(super) fn remove_unfinished(path: &Path) {
+    if is_unfinished(path) && clear(path).is_ok() {
+        let _stays = rustix::fs::rmdir(path);
+    }
+}
+
 /// Clears a directory in which a creation has ended before it had a manifest; refuses another one
 /// that is not empty.
 fn clear(path: &Path) -> Result<()> {

@@ -318,6 +318,12 @@ impl Volume {
         Ok(Region::new(self.shared.clone(), backing))
     }
 
+    /// Removes what a creation in `path` has left that has ended with an error, and the directory, if no
+    /// volume of it is held any more. What cannot be removed stays: another creation may begin there.
+    pub fn remove_unfinished(path: &Path) {
+        directory::remove_unfinished(path);
+    }
+
     /// Whether a directory holds what a creation has left that did not come to its end:
     /// [`create`](Self::create) takes it away and begins anew.
     pub fn is_unfinished(path: &Path) -> bool {

@@ -100,11 +100,17 @@ impl Graph {
     /// Creates an empty graph in a new directory; `meter` counts what its medium does.
     ///
     /// # Errors
-    /// If the directory exists and is not empty, or the medium fails.
+    /// If the directory exists and is not empty, the options do not go together, or the medium fails. Then
+    /// nothing is left of a directory that was not there before.
     pub fn create(path: &Path, options: &GraphOptions, meter: bool) -> Result<Self> {
         let start = Instant::now();
+        let is_new = !path.exists();
         let volume = Volume::create(path, options.volume(meter))?;
-        Ok(Self::new(AnyLive::create(volume, options)?, start))
+        let live = AnyLive::create(volume, options);
+        if live.is_err() && is_new {
+            Volume::remove_unfinished(path);
+        }
+        Ok(Self::new(live?, start))
     }
 
     /// Opens a graph for writing, alone; `meter` counts what its medium does.

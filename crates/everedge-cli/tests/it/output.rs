@@ -333,6 +333,9 @@ fn what_cannot_be_is_refused_in_short() {
     assert!(said.contains("layout \"adjacency\", not \"pma\"") && said.len() < 250, "{said}");
     let output = home.run(&["ingest", "other", "edges.txt", "--emulate-pmem"]);
     assert!(text_of(&output.stderr).contains("give both"));
+    let output = home.run(&["ingest", "other", "edges.txt", "--log-size", "1"]);
+    assert!(text_of(&output.stderr).contains("the edge log takes 64 to"));
+    assert!(!home.place.path().join("other").exists(), "nothing is left");
     let output = home.run(&["run", "bc", "graph", "--samples", "0"]);
     assert!(text_of(&output.stderr).contains("samples=0: it must be 1 or more"));
     let output = home.run(&["run", "pagerank", "graph", "--tolerance", "0"]);
