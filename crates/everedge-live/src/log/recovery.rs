@@ -1,6 +1,7 @@
 //! Opening a log: which records are whole, and whether damage hides others.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{MAX_VERTEX_ID, par};
@@ -78,9 +79,19 @@ impl EdgeLog {
     fn line_after_hole(&self, anchor: &Anchor, next: Boundary) -> Option<FoundRecord> {
         let end = anchor.tail + anchor.capacity;
         let last = (next.position + LINE_BYTES * WINDOW_LINES_MAX).min(end);
-        let positions = (next.position..last).step_by(LINE_BYTES as usize);
-        let positions = positions.take_while(|&at| self.is_readable(anchor, at, at + LINE_BYTES));
-        positions.zip(next.sequence..).skip(1).find_map(|(position, sequence)| {
+        // Where the file is too short for a piece, no place in the next one is that of a line there.
+        let words = |range: Range<u64>| {
+            let [start, end] = [range.start, range.end].map(|offset| offset.min(self.region.len()));
+            self.region.words(start, ((end - start) / 4) as usize)
+        };
+        let pieces = ring_ranges(anchor, next.position, last);
+        let lines = pieces.flat_map(|range| words(range).chunks_exact(LINE_WORDS));
+        let positions = (next.position..).step_by(LINE_BYTES as usize).zip(next.sequence..);
+        let mut places = positions.zip(lines).skip(1);
+        places.find_map(|((position, sequence), words)| {
+            if !may_be_header(words[1].load(Relaxed)) {
+                return None;
+            }
             let line = self.record_at(anchor, position, LINE_BYTES)?;
             let follows = line.header.follows(&Boundary { sequence, ..next });
             (follows && self.note_of(anchor, &line) != Note::Batch).then_some(line)
