@@ -125,19 +125,22 @@ impl AdjacencyGraph {
     /// Opens a graph: reads the images of its shards and replays the log past them. Reading only,
     /// nothing is written.
     ///
+    /// What is damaged of the log or of lists keeps nobody from the rest: see [`salvage`](Self::salvage).
+    ///
     /// # Errors
-    /// `Corruption` if something that was durable is damaged; `NotAGraph` or `Version` if the
-    /// directory holds something else.
+    /// `Corruption` if what says where they lie is damaged; `NotAGraph` or `Version` if the directory
+    /// holds something else.
     pub fn open(volume: Volume) -> Result<Self> {
         let manifest = Manifest::read(&volume)?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let partition = Partition::new(&manifest.options)?;
-        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
+        let log = EdgeLog::open_on(&volume, weighted, salt)?;
         let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
         let [count, sum, epoch] = log.checkpoint().0.layout;
         let place = (&volume, &blocks[0]);
         let (mut images, found) =
             Images::open(place, salt, (epoch as u32, log.next_sequence()), [count, sum])?;
+        log.note_lost_end(images.sequence(), images.path());
         let mut layout = Adjacency::new(&manifest, blocks)?;
         let shards = read_shards(&mut layout, &mut images, &found)?;
         layout.images = Some(images);

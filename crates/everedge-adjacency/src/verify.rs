@@ -27,7 +27,7 @@ impl AdjacencyGraph {
         let core = &self.live.core;
         let mut report = Verification::default();
         let mut archive = core.up_to_date()?;
-        for (_, error) in archive.lacking() {
+        for error in core.damage(&archive) {
             report.check_read(Err(error))?;
         }
         for shard in &mut archive.shards {

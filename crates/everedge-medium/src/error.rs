@@ -164,6 +164,22 @@ impl fmt::Display for Lack {
 }
 
 impl Error {
+    /// Returns the same damage once more, or another error as the first of many.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        match self {
+            Self::Corruption { path, offset, what, expected, found } => Self::Corruption {
+                path: path.clone(),
+                offset: *offset,
+                what: what.clone(),
+                expected: expected.clone(),
+                found: found.clone(),
+            },
+            Self::Poisoned { first } => Self::Poisoned { first: first.clone() },
+            other => Self::Poisoned { first: other.to_string() },
+        }
+    }
+
     /// Names the operation and the path that `errno` belongs to.
     pub fn io(path: &Path, operation: &'static str, errno: Errno) -> Error {
         Error::Io { path: path.to_path_buf(), operation, source: errno.into() }

@@ -128,7 +128,7 @@ impl Backing {
 }
 
 fn source<'a>(fd: BorrowedFd<'a>, shared: &Shared) -> Source<'a> {
-    match (shared.access, shared.options.kind) {
+    match (shared.access(), shared.options.kind) {
         (Access::Read, _) => Source::Private { fd },
         (Access::Write, MediumKind::Pmem { emulated: false }) => Source::Dax { fd },
         (Access::Write, _) => Source::File { fd },
@@ -203,7 +203,7 @@ impl Region {
             let lack = Lack::Memory;
             return Err(Error::NoSpace { path, needed_bytes, available_bytes, lack });
         }
-        if self.shared.access == Access::Read {
+        if self.shared.access() == Access::Read {
             let extended = self.backing.map.replace(old_len.next_multiple_of(PAGE_BYTES)..len);
             return extended.map_err(|e| memory_error(self.path(), e, len - old_len));
         }
@@ -290,7 +290,7 @@ impl Region {
     pub fn populate(&self, range: Range<u64>) -> Result<()> {
         let is_wanted = match self.shared.options.kind {
             MediumKind::File => false,
-            MediumKind::Pmem { .. } => self.shared.access == Access::Write,
+            MediumKind::Pmem { .. } => self.shared.access() == Access::Write,
             // Who reads shared memory has pages of its own in the place of those it stores to.
             MediumKind::Dram => true,
         };
@@ -442,7 +442,7 @@ impl Region {
     #[inline]
     pub fn streams(&self) -> bool {
         let VolumeOptions { kind, eadr, .. } = self.shared.options;
-        matches!(kind, MediumKind::Pmem { .. }) && !eadr && self.shared.access == Access::Write
+        matches!(kind, MediumKind::Pmem { .. }) && !eadr && self.shared.access() == Access::Write
     }
 
     /// Stores a line, two words each, past the cache, on its way to persist: as a store and a flush. The next
@@ -508,7 +508,7 @@ impl Region {
     /// If the range ends beyond the region.
     #[track_caller]
     pub fn rewrite(&self, site: Site, range: Range<u64>) -> Result<()> {
-        if self.shared.access == Access::Read {
+        if self.shared.access() == Access::Read {
             return Ok(());
         }
         let is_dropped = self.drops_store(&Call::new(CallKind::Rewrite, site, Location::caller()));
@@ -533,7 +533,7 @@ impl Region {
     /// If `range` does not begin and end at words, or ends beyond the region.
     #[track_caller]
     pub fn wipe(&self, site: Site, range: Range<u64>) {
-        if self.shared.access == Access::Read {
+        if self.shared.access() == Access::Read {
             return;
         }
         if !self.drops_store(&Call::new(CallKind::Wipe, site, Location::caller())) {
@@ -616,7 +616,7 @@ impl Region {
         self.observe(|o, region| {
             o.flush(&Call::new(CallKind::Flush, site, at), region, range.clone());
         });
-        if self.shared.access == Access::Read || self.backing.file.is_none() {
+        if self.shared.access() == Access::Read || self.backing.file.is_none() {
             return;
         }
         match self.shared.options.kind {

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::directory::{self, Directory, check_size};
@@ -58,7 +58,9 @@ pub struct Volume {
 /// What a volume and its regions share. The lock is held as long as one of them is.
 pub(super) struct Shared {
     pub(super) options: VolumeOptions,
-    pub(super) access: Access,
+    access: Access,
+    /// Whether it was opened for writing and is for reading from then on.
+    is_restricted: AtomicBool,
     pub(super) write_back: WriteBack,
     /// None if nothing is counted or recorded.
     pub(super) observer: Option<Observer>,
@@ -93,6 +95,7 @@ impl Shared {
         Shared {
             options,
             access,
+            is_restricted: AtomicBool::new(false),
             write_back: WriteBack::detect(),
             observer: meter.map(|meter| Observer::Meter(Mutex::new(meter))),
             home,
@@ -105,6 +108,11 @@ impl Shared {
     pub(super) fn memory(path: &Path) -> Shared {
         let options = VolumeOptions::new(MediumKind::Dram);
         Shared::new(options, Access::Write, Home::Memory(Arc::new(Memory::new(path))))
+    }
+
+    #[inline]
+    pub(super) fn access(&self) -> Access {
+        if self.is_restricted.load(Ordering::Relaxed) { Access::Read } else { self.access }
     }
 
     /// Numbers a region that is made or opened.
@@ -151,7 +159,7 @@ impl Shared {
 
     /// Refuses a change after a failed sync or through a handle for reading.
     pub(super) fn check_writable(&self) -> Result<()> {
-        if self.access == Access::Read {
+        if self.access() == Access::Read {
             return Err(Error::ReadOnly { path: self.path().to_path_buf() });
         }
         self.check_health()
@@ -311,7 +319,7 @@ impl Volume {
         let backing = match &self.shared.home {
             Home::Memory(memory) => memory.region(name)?,
             Home::Directory(directory) => {
-                let file = directory.open_file(name, self.shared.access)?;
+                let file = directory.open_file(name, self.shared.access())?;
                 Arc::new(self.map(self.path().join(name), file)?)
             }
         };
@@ -478,7 +486,13 @@ impl Volume {
 
     /// Returns what the volume is open for.
     pub fn access(&self) -> Access {
-        self.shared.access
+        self.shared.access()
+    }
+
+    /// Makes it a handle for reading, which keeps its lock. Regions that are open already are not written to
+    /// any more.
+    pub fn restrict_to_reading(&self) {
+        self.shared.is_restricted.store(true, Ordering::Relaxed);
     }
 
     /// Refuses what changes and fences would be refused for: a sync has failed, or this process was

@@ -125,14 +125,16 @@ impl PmaGraph {
     /// Opens a graph: reads its log, and if that has something to replay, its arrays, which otherwise
     /// the first write or view reads. Reading only, nothing is written.
     ///
+    /// What is damaged of the log or of lists keeps nobody from the rest: see [`salvage`](Self::salvage).
+    ///
     /// # Errors
-    /// `Corruption` if something that was durable is damaged; `NotAGraph` or `Version` if the
-    /// directory holds something else.
+    /// `Corruption` if what says where they lie is damaged; `NotAGraph` or `Version` if the directory
+    /// holds something else.
     pub fn open(volume: Volume) -> Result<Self> {
         let manifest = Manifest::read(&volume)?;
         manifest.options.tuning.check()?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
-        let log = EdgeLog::open(volume.open_region(LOG)?, weighted, salt)?;
+        let log = EdgeLog::open_on(&volume, weighted, salt)?;
         let arrays = volume.open_region(ARRAYS)?;
         check_file_head(&arrays, salt)?;
         let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;

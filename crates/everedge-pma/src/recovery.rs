@@ -165,11 +165,7 @@ fn check_checkpoint(layout: &Pma, log: &EdgeLog, shards: &[Arc<Shard>]) -> Resul
         expected,
         found,
     };
-    let end = log.next_sequence();
-    if newest > end {
-        let expected = format!("updates before {end}, which the log knows");
-        return Err(damaged("a section of an array", expected, format!("update {newest}")));
-    }
+    log.note_lost_end(newest, region.path());
     if found < count {
         return Err(layout.table.lacks(format!("arrays of {count} sections, not of {found}")));
     }

@@ -18,8 +18,9 @@ impl PmaGraph {
     /// If the log's tail cannot be archived, or memory is lacking.
     pub fn verify(&self) -> Result<Verification> {
         let mut report = Verification::default();
-        let mut archive = self.live.core.up_to_date()?;
-        for (_, error) in archive.lacking() {
+        let core = &self.live.core;
+        let mut archive = core.up_to_date()?;
+        for error in core.damage(&archive) {
             report.check_read(Err(error))?;
         }
         for shard in archive.shards.iter_mut().filter(|shard| !shard.is_checked()) {

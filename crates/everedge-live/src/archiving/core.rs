@@ -47,8 +47,8 @@ pub struct Core<L: Layout> {
     unseen: Unseen,
     /// The end of the log, and the free bytes, when saving last made no room.
     full_at: Mutex<Option<(u64, u64)>>,
-    /// Why archiving failed; from then on there are no writes.
-    failure: OnceLock<String>,
+    /// Why archiving failed, or what is damaged of what was acknowledged; there are no writes then.
+    failure: OnceLock<Error>,
 }
 
 impl<L: Layout> Core<L> {
@@ -160,9 +160,24 @@ impl<L: Layout> Core<L> {
     /// it waits there for good (G2).
     fn note_read(&self, archive: &Archive<L>) {
         self.unseen.note_read(archive.shards.iter().map(|shard| L::is_unseen(shard)));
-        if let Err(error) = archive.lacking.refuse() {
+        if let Err(error) = self.refuse_damage(archive) {
             self.fail(&error);
         }
+    }
+
+    /// Returns what is damaged of what was acknowledged: in the log, and in shards that lack what it has
+    /// for them.
+    pub fn damage(&self, archive: &Archive<L>) -> Vec<Error> {
+        let lacking = archive.lacking().into_iter().map(|(_, error)| error);
+        self.log.damage().into_iter().chain(lacking).collect()
+    }
+
+    /// Refuses to answer as if all that was acknowledged were there.
+    ///
+    /// # Errors
+    /// The first [`damage`](Self::damage).
+    pub(super) fn refuse_damage(&self, archive: &Archive<L>) -> Result<()> {
+        self.log.damage().into_iter().next().map_or_else(|| archive.lacking.refuse(), Err)
     }
 
     /// Returns a frozen view of what is archived.
@@ -170,7 +185,7 @@ impl<L: Layout> Core<L> {
     /// # Errors
     /// `Corruption` if what it would read is damaged.
     pub fn view(&self, archive: &mut Archive<L>) -> Result<L::Snapshot> {
-        archive.lacking.refuse()?;
+        self.refuse_damage(archive)?;
         let snapshot = self.layout.snapshot(archive)?;
         match self.find_strangers(archive).pop() {
             Some((_, error)) => return Err(error),
@@ -663,14 +678,14 @@ impl<L: Layout> Core<L> {
         }
     }
 
+    /// Refuses later writes, and those that wait for archiving.
     fn fail(&self, error: &Error) {
-        self.refuse_from_now_on(&error.to_string());
+        self.failure.get_or_init(|| error.again());
+        self.calls.announce();
     }
 
-    /// Refuses later writes, and those that wait for archiving.
     pub(super) fn refuse_from_now_on(&self, why: &str) {
-        self.failure.get_or_init(|| why.to_owned());
-        self.calls.announce();
+        self.fail(&Error::Poisoned { first: why.to_owned() });
     }
 
     /// Refuses to read lists of which archiving has left some half done.
@@ -687,14 +702,11 @@ impl<L: Layout> Core<L> {
     /// Refuses a write after one failed for good.
     ///
     /// # Errors
-    /// `Poisoned` with the text of the first failure.
+    /// `Poisoned` with the text of the first failure; `Corruption` if opening found damage.
     #[inline]
     pub fn refuse_if_failed(&self) -> Result<()> {
         self.volume.check_health()?;
-        match self.failure.get() {
-            Some(first) => Err(Error::Poisoned { first: first.clone() }),
-            None => Ok(()),
-        }
+        self.failure.get().map_or(Ok(()), |first| Err(first.again()))
     }
 
     /// Refuses what takes locks, or writes, in a forked child: threads that held locks at the fork are

@@ -5,7 +5,7 @@
 //! - G1: before an update is logged, the shards that it names were looked at since opening, all of what
 //!   they have on the medium. One that is damaged refuses it.
 //! - G2: what the log holds for a shard that opening found damaged stays there: nothing more is written,
-//!   and no view has the shard.
+//!   and no view has the shard. Nor is anything written where the log is damaged itself.
 //!
 //! # Cost
 //! A shard is looked at once: before it is first written to or viewed. From then on, or once all were
@@ -124,30 +124,16 @@ impl Lacking {
 
     /// Returns the shards, and for each the error again.
     pub(super) fn all(&self) -> Vec<(usize, Error)> {
-        self.0.lock().iter().map(|(number, why)| (*number, again(why))).collect()
+        self.0.lock().iter().map(|(number, why)| (*number, why.again())).collect()
     }
 
     /// # Errors
     /// That of a shard, if there is one.
     pub(super) fn refuse(&self) -> Result<()> {
         match self.0.lock().first() {
-            Some((_, why)) => Err(again(why)),
+            Some((_, why)) => Err(why.again()),
             None => Ok(()),
         }
-    }
-}
-
-/// Returns the same damage once more.
-fn again(error: &Error) -> Error {
-    match error {
-        Error::Corruption { path, offset, what, expected, found } => Error::Corruption {
-            path: path.clone(),
-            offset: *offset,
-            what: what.clone(),
-            expected: expected.clone(),
-            found: found.clone(),
-        },
-        other => Error::Poisoned { first: other.to_string() },
     }
 }
 

@@ -27,6 +27,7 @@
 //! know, proves that the log is an older one.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -164,6 +165,8 @@ pub struct Images {
     /// Its room; there is none before [`Images::adopt_space`].
     space: Option<Arc<Space>>,
     salt: u32,
+    /// Before which an image held all updates when this was opened.
+    sequence: u64,
     state: Mutex<State>,
     /// There is room for the rows of all shards of vertices below this one.
     roomy_bound: AtomicU32,
@@ -219,13 +222,14 @@ impl Images {
             region: space.region().clone(),
             space: Some(space.clone()),
             salt,
+            sequence: 0,
             state: Mutex::new(State { end: ROW_BYTES, ..State::default() }),
             roomy_bound: AtomicU32::new(0),
         })
     }
 
     /// Opens the images in `region` that count: those up to `epoch`, of which there are `count`, whose
-    /// checks add up to `sum`. None has updates from `log_end` on. They can be read now; when all units
+    /// checks add up to `sum`. They can be read now; when all units
     /// are known that are in use, theirs among them, comes [`adopt_space`](Self::adopt_space), and then
     /// each is to be [kept](Self::keep).
     ///
@@ -249,7 +253,7 @@ impl Images {
             return Err(damaged(&directory, 0, "the head of the file", expected, "another".into()));
         }
         let mut state = State { end: ROW_BYTES, ..State::default() };
-        let (mut counting, mut wiped) = (Vec::new(), Vec::new());
+        let (mut counting, mut wiped, mut latest) = (Vec::new(), Vec::new(), 0);
         for offset in (ROW_BYTES..bytes / ROW_BYTES * ROW_BYTES).step_by(ROW_BYTES as usize) {
             let slots = [0, 1].map(|index| {
                 let at = offset + index * SLOT_BYTES;
@@ -265,18 +269,13 @@ impl Images {
                 let Some((_, later)) = slot.filter(|(_, named)| named.epoch > epoch) else {
                     continue;
                 };
-                // The next one only after an anchor that counts on this one; and what images hold was
-                // durable in the log before.
-                if later.epoch - epoch > 1 || later.sequence > log_end {
-                    let expected = format!(
-                        "at most {}, with updates before {log_end}, as the log says",
-                        epoch + 1
-                    );
-                    let Named { epoch, sequence, .. } = later;
-                    let found =
-                        format!("{epoch}, with those before {sequence}: the log is an older one");
+                // The next one only after an anchor that counts on this one.
+                if later.epoch - epoch > 1 {
+                    let expected = format!("at most {}, as the log says", epoch + 1);
+                    let found = format!("{}: the log is an older one", later.epoch);
                     return Err(damaged(&directory, offset, "a checkpoint", expected, found));
                 }
+                latest = latest.max(later.sequence);
                 wiped.push(offset + index as u64 * SLOT_BYTES);
             }
             let Some(index) = newest else { continue };
@@ -289,12 +288,11 @@ impl Images {
                 current: Some((index, Held { check, _extents: vec![] })),
                 next: None,
             };
-            if named.shard > MAX_VERTEX_ID as usize / SHARD_SPAN || named.sequence > log_end {
-                let expected = format!("a shard of vertices, with updates before {log_end}");
-                let Named { shard, sequence, .. } = named;
-                let found = format!("shard {shard}, with those before {sequence}");
-                return Err(damaged(&directory, offset, "a row", expected, found));
+            if named.shard > MAX_VERTEX_ID as usize / SHARD_SPAN {
+                let (expected, found) = ("one of vertices".into(), format!("shard {}", named.shard));
+                return Err(damaged(&directory, offset, "the shard of a row", expected, found));
             }
+            latest = latest.max(named.sequence);
             state.named.add(named.shard);
             if state.rows.insert(named.shard, row).is_some() {
                 let found = format!("two of shard {}", named.shard);
@@ -320,12 +318,26 @@ impl Images {
             Ok(FoundImage { shard, sequence, offset, parts, checksum, check })
         };
         let found: Vec<FoundImage> = counting.into_iter().map(find).collect::<Result<_>>()?;
-        for offset in wiped {
+        // What images hold was durable in the log before: if it lacks that, nothing is written.
+        let is_log_whole = latest <= log_end;
+        for offset in wiped.into_iter().filter(|_| is_log_whole) {
             directory.wipe(Site::ShardWipe, offset..offset + SLOT_BYTES);
         }
         directory.drain(Site::ShardWipe)?;
         let (state, roomy_bound) = (Mutex::new(state), AtomicU32::new(0));
-        Ok((Self { directory, region, space: None, salt, state, roomy_bound }, found))
+        let images =
+            Self { directory, region, space: None, salt, sequence: latest, state, roomy_bound };
+        Ok((images, found))
+    }
+
+    /// Returns the sequence number before which an image held all updates when this was opened.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Returns where the file is that names images.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
     }
 
     /// After opening: images are stored in `space` from now on.
@@ -704,20 +716,20 @@ mod tests {
     }
 
     #[test]
-    fn an_older_log_is_refused_that_an_image_is_ahead_of() {
+    fn images_tell_of_a_log_that_they_are_ahead_of() {
         let (mut words, head_words) = image(300);
         let (volume, images, recorder) = full(&[3..10, 12..20]);
         images.store(5, (17, 2), (&mut words, head_words), Vec::new()).unwrap();
         recorder.stop_failing();
         drop(images);
-        let found = |log| open_beside(log, &volume, [0, 0]).map(|(_, found)| found.len());
-        for older in [(1, 16), (0, 17)] {
-            let error = found(older).unwrap_err().to_string();
-            assert!(error.contains("the log is an older one"), "{error}");
-        }
+        let sequence = |log| open_beside(log, &volume, [0, 0]).map(|(images, _)| images.sequence());
+        let error = sequence((0, 17)).unwrap_err().to_string();
+        assert!(error.contains("the log is an older one"), "{error}");
+        // It is left as it is beside a log that lacks what it holds.
+        assert_eq!(sequence((1, 16)).unwrap(), 17);
         // A crash before the anchor leaves as much. What it leaves is wiped.
-        assert_eq!(found((1, 17)).unwrap(), 0);
-        assert_eq!(found((1, 16)).unwrap(), 0);
+        assert_eq!(sequence((1, 17)).unwrap(), 17);
+        assert_eq!(sequence((1, 17)).unwrap(), 0);
     }
 
     #[test]

@@ -168,8 +168,8 @@ impl<L: Layout> Live<L> {
         self.core.view(&mut archive)
     }
 
-    /// Returns a frozen view of what is whole of all acknowledged batches, and what is not: vertices whose
-    /// lists are damaged have none.
+    /// Returns a frozen view of what is whole of all acknowledged batches, and what is not: what the log
+    /// has lost, and vertices whose lists are damaged, which have none.
     ///
     /// # Errors
     /// If they cannot be archived.
@@ -180,7 +180,8 @@ impl<L: Layout> Live<L> {
             let (first, last) = (number * SHARD_SPAN, (number + 1) * SHARD_SPAN - 1);
             format!("the vertices from {first} to {last} have no neighbors here: {error}")
         };
-        Ok((snapshot, damage.into_iter().map(problem).collect()))
+        let lost = self.core.log.damage().into_iter().map(|error| error.to_string());
+        Ok((snapshot, lost.chain(damage.into_iter().map(problem)).collect()))
     }
 
     /// Returns what is known of all acknowledged batches together, without reading lists.
@@ -189,7 +190,7 @@ impl<L: Layout> Live<L> {
     /// If they cannot be archived, or some stay in the log because lists are damaged.
     pub fn totals(&self) -> Result<Totals> {
         let archive = self.core.up_to_date()?;
-        archive.lacking.refuse()?;
+        self.core.refuse_damage(&archive)?;
         Ok(archive.totals(&self.core.manifest.options))
     }
 

@@ -39,11 +39,12 @@
 //! # Recovery
 //! Read from the tail to the first record that is not whole. Lines of a window are durable in any order:
 //! of what is not whole before a whole one, nothing was acknowledged, and it becomes void. A record found
-//! whole further on that says it was appended after that place was durable proves damage, which is
-//! reported. Nothing can tell the damaged last record of a writer from a torn one: it is dropped. What is found is fenced before
-//! anyone sees it: a process that was killed may have left it in caches only.
+//! whole further on that says it was appended after that place was durable proves damage (`damage.rs`).
+//! Nothing can tell the damaged last record of a writer from a torn one: it is dropped. What is found is
+//! fenced before anyone sees it: a process that was killed may have left it in caches only.
 
 mod anchor;
+mod damage;
 mod line;
 mod record;
 mod recovery;
@@ -68,7 +69,7 @@ use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
 pub use self::anchor::{Checkpoint, RING_OFFSET};
 use self::line::Lines;
 use self::record::{
-    HEADER_WORDS, Header, LINE_WORDS, NOTE, Note, encode_commit, encode_weights, record_bytes,
+    HEADER_WORDS, Header, LINE_WORDS, NOTE, Note, Shape, encode_commit, encode_weights, record_bytes,
 };
 pub use self::record::{LINE_BYTES, Record};
 use self::recovery::Found;
@@ -79,7 +80,7 @@ use self::watermark::Watermark;
 use self::window::{Closed, Slot};
 use crate::batch::Batch;
 use crate::{Error, Result};
-use everedge_medium::{Region, Site};
+use everedge_medium::{Region, Site, Volume};
 
 /// Sequence numbers stay below this: blocks keep 48 bits of them.
 const SEQUENCE_MAX: u64 = 1 << 48;
@@ -195,6 +196,8 @@ pub struct EdgeLog {
     anchoring: Mutex<()>,
     /// What the ring leaves on the medium when it grows.
     lists: OnceLock<Lists>,
+    /// What was durable and cannot be read.
+    damage: Mutex<Vec<Error>>,
 }
 
 /// A record that has a place in the ring and is to be stored there.
@@ -270,28 +273,38 @@ impl EdgeLog {
         Ok(log)
     }
 
-    /// Opens a log and finds every whole record after its tail. Lines that nobody finished become void.
+    /// Opens the log of a graph. If it is damaged, everything else is opened for reading (D1).
     ///
     /// # Errors
-    /// `Corruption` if neither anchor is valid, if a durable record is damaged, or if the file
-    /// was cut.
-    pub fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
-        let log = Self::open_anchor(region, weighted, salt)?;
-        let found = log.find_records()?;
-        log.fence_found(&found)?;
+    /// As [`Self::open`], and if the file cannot be opened.
+    pub fn open_on(volume: &Volume, weighted: bool, salt: u32) -> Result<Self> {
+        let log = Self::open(volume.open_region(LOG)?, weighted, salt)?;
+        if log.is_damaged() {
+            volume.restrict_to_reading();
+        }
         Ok(log)
     }
 
-    fn open_anchor(region: Region, weighted: bool, salt: u32) -> Result<Self> {
+    /// Opens a log and finds every whole record after its tail. Lines that nobody finished become void.
+    /// What was durable and is damaged is passed over ([`damage`](Self::damage)); nothing is written then.
+    ///
+    /// # Errors
+    /// `Corruption` if neither anchor is valid, or what follows them is no log.
+    pub fn open(region: Region, weighted: bool, salt: u32) -> Result<Self> {
         let anchor = Anchor::read_newest(&region, salt)?;
         let log = Self::with_anchor(region, weighted, salt, anchor);
         if log.allocated() < anchor.allocated {
-            return Err(log.damage(
+            log.note_damage(log.damaged(
                 log.region.len(),
                 "the log's ring".into(),
                 format!("{} bytes", RING_OFFSET + anchor.allocated),
                 format!("{} bytes", log.region.len()),
             ));
+        }
+        let found = log.find_records()?;
+        // What cannot be read now may be whole another time.
+        if !log.is_damaged() {
+            log.fence_found(&found)?;
         }
         Ok(log)
     }
@@ -301,7 +314,7 @@ impl EdgeLog {
     fn fence_found(&self, found: &Found) -> Result<()> {
         let state = self.lock();
         let anchor = &state.anchor;
-        found.holes.iter().for_each(|hole| self.make_void(anchor, hole));
+        found.gaps.iter().for_each(|gap| self.make_void(anchor, gap));
         self.region.rewrite(Site::LogFound, anchor.range())?;
         anchor.wipe_torn(&self.region, self.salt);
         for range in ring_ranges(anchor, found.unproven, state.head) {
@@ -340,6 +353,7 @@ impl EdgeLog {
             stored: Condvar::new(),
             anchoring: Mutex::new(()),
             lists: OnceLock::new(),
+            damage: Mutex::default(),
         }
     }
 
@@ -371,7 +385,7 @@ impl EdgeLog {
 
     /// Returns how many updates the largest batch of some records has.
     pub fn largest_batch(records: &[Record]) -> u64 {
-        let updates = |record: &Record| if record.is_of_lines { 1 } else { record.count.into() };
+        let updates = |record: &Record| if record.is_of_lines() { 1 } else { record.count.into() };
         records.iter().map(updates).max().unwrap_or(0)
     }
 
@@ -641,7 +655,7 @@ impl EdgeLog {
     /// Returns the updates `start..end` of a record of one batch, two words each, in one or two
     /// parts.
     pub fn updates(&self, record: &Record, start: u32, end: u32) -> [&[AtomicU32]; 2] {
-        debug_assert!(!record.is_of_lines || record.count == 1);
+        debug_assert!(!record.is_of_lines() || record.count == 1);
         let from = record.position + 8 * u64::from(start);
         self.words(from, record.position + 8 * u64::from(end))
     }
@@ -657,12 +671,14 @@ impl EdgeLog {
     ) {
         let Range { start, end } = range;
         // One loop for both, so that the compiler puts `f` into it.
-        let (parts, stride, at) = match record.is_of_lines {
-            true => (self.lines(record, range), LINE_WORDS, HEADER_WORDS),
-            false => (self.updates(record, start, end), 2, 0),
+        let (parts, stride, at) = match record.shape {
+            Shape::Lines => (self.lines(record, range), LINE_WORDS, HEADER_WORDS),
+            Shape::Batch => (self.updates(record, start, end), 2, 0),
+            Shape::Unreadable { .. } => ([&[], &[]] as [&[AtomicU32]; 2], 2, 0),
         };
+        let is_of_lines = record.is_of_lines();
         let is_void = |update: &[AtomicU32]| {
-            record.is_of_lines && Note::of(update[NOTE].load(Relaxed)) == Note::Void
+            is_of_lines && Note::of(update[NOTE].load(Relaxed)) == Note::Void
         };
         let mut place = start;
         for words in parts {
@@ -677,16 +693,17 @@ impl EdgeLog {
 
     /// Calls `f` with the weight, as bits, of each update of a range of a record.
     pub fn for_each_weight(&self, record: &Record, range: Range<u32>, mut f: impl FnMut(u32)) {
-        match record.is_of_lines {
-            true => {
+        match record.shape {
+            Shape::Lines => {
                 let lines = self.lines(record, range).into_iter();
                 let lines = lines.flat_map(|words| words.chunks_exact(LINE_WORDS));
                 lines.for_each(|line| f(line[HEADER_WORDS + 2].load(Relaxed)));
             }
-            false => {
+            Shape::Batch => {
                 let parts = self.weights(record, range.start, range.end);
                 parts.into_iter().flatten().for_each(|word| f(word.load(Relaxed)));
             }
+            Shape::Unreadable { .. } => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! Records of the log: one batch each, in whole cache lines.
 
+use std::ops::Range;
+
 use super::{Boundary, join, split};
 use crate::batch::Batch;
 use everedge_medium::crc32c_of_few;
@@ -35,12 +37,22 @@ pub struct Record {
     pub sequence: u64,
     /// How many updates there are.
     pub count: u32,
-    /// Whether each of them is a batch.
-    pub(super) is_of_lines: bool,
+    pub(super) shape: Shape,
     /// The number of the open that wrote it.
     pub(super) generation: u32,
     /// Whether some of them are of vertices, not of edges.
     pub has_vertex_updates: bool,
+}
+
+/// What a record is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// One batch.
+    Batch,
+    /// Lines, each of them a batch.
+    Lines,
+    /// Nothing that can be read, up to where it ends: its updates change nothing.
+    Unreadable { end: u64 },
 }
 
 impl Record {
@@ -48,21 +60,41 @@ impl Record {
     pub(super) fn of_batch(start: u64, header: &Header) -> Self {
         let Header { generation, count, has_vertex_updates, sequence, .. } = *header;
         let position = start + 4 * HEADER_WORDS as u64;
-        let is_of_lines = count == 1 && !has_vertex_updates;
-        Self { position, sequence, count, is_of_lines, generation, has_vertex_updates }
+        let shape = if count == 1 && !has_vertex_updates { Shape::Lines } else { Shape::Batch };
+        Self { position, sequence, count, shape, generation, has_vertex_updates }
     }
 
     /// Returns the record of batches of one update of an edge each, the first of which begins at
     /// `start`.
     pub(super) fn of_lines(start: u64, sequence: u64, count: u32, generation: u32) -> Self {
         let position = start + 4 * HEADER_WORDS as u64;
-        let (is_of_lines, has_vertex_updates) = (true, false);
-        Self { position, sequence, count, is_of_lines, generation, has_vertex_updates }
+        let (shape, has_vertex_updates) = (Shape::Lines, false);
+        Self { position, sequence, count, shape, generation, has_vertex_updates }
     }
 
-    /// Returns how many batches it is.
+    /// Returns the record of updates, from `sequence` on, of which nothing can be read.
+    pub(super) fn unreadable(
+        range: Range<u64>,
+        sequence: u64,
+        count: u32,
+        generation: u32,
+    ) -> Self {
+        let (position, shape) =
+            (range.start + 4 * HEADER_WORDS as u64, Shape::Unreadable { end: range.end });
+        Self { position, sequence, count, shape, generation, has_vertex_updates: false }
+    }
+
+    pub(super) fn is_of_lines(&self) -> bool {
+        self.shape == Shape::Lines
+    }
+
+    /// Returns how many batches of it can be read.
     pub(super) fn batch_count(&self) -> u64 {
-        if self.is_of_lines { self.count.into() } else { 1 }
+        match self.shape {
+            Shape::Batch => 1,
+            Shape::Lines => self.count.into(),
+            Shape::Unreadable { .. } => 0,
+        }
     }
 
     /// Returns the sequence number after its last update.
@@ -77,18 +109,19 @@ impl Record {
 
     /// Returns where its last batch ends.
     pub(super) fn end(&self, weighted: bool) -> u64 {
-        match self.is_of_lines {
-            true => self.start() + LINE_BYTES * u64::from(self.count),
-            false => self.start() + record_bytes(self.count.into(), weighted),
+        match self.shape {
+            Shape::Batch => self.start() + record_bytes(self.count.into(), weighted),
+            Shape::Lines => self.start() + LINE_BYTES * u64::from(self.count),
+            Shape::Unreadable { end } => end,
         }
     }
 
     /// Joins `next`, which follows, if both are of single lines. Returns whether it did.
     pub(super) fn join(&mut self, next: &Record) -> bool {
-        let Record { position, generation, count, is_of_lines, .. } = *next;
+        let Record { position, generation, count, .. } = *next;
         let follows = position == self.position + LINE_BYTES * u64::from(self.count);
-        let joins = self.is_of_lines
-            && is_of_lines
+        let joins = self.is_of_lines()
+            && next.is_of_lines()
             && follows
             && self.generation == generation
             && self.count < u32::MAX - count;
@@ -98,7 +131,7 @@ impl Record {
 
     /// Cuts it before the batch that begins at `position` or after it. Returns what was before.
     pub(super) fn split_before(&mut self, position: u64) -> Option<Record> {
-        if !self.is_of_lines {
+        if !self.is_of_lines() {
             return None;
         }
         let count = position.saturating_sub(self.start()).div_ceil(LINE_BYTES);

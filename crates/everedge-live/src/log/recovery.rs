@@ -2,76 +2,94 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{MAX_VERTEX_ID, par};
 
-use super::anchor::{Anchor, RING_OFFSET, ring_ranges};
+use super::anchor::{Anchor, ring_ranges};
+use super::damage::{Gap, Proof};
 use super::line::encode_line;
 use super::record::{
     COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, NOTE, Note, VOID_BODY,
     WINDOW_LINES_MAX, encode_commit, may_be_header, record_bytes,
 };
-use super::stores::Place;
-use super::{Boundary, EdgeLog, Record, SEQUENCE_MAX, State, crc_of_shared};
+use super::{Boundary, EdgeLog, Record, SEQUENCE_MAX, crc_of_shared};
+use crate::Result;
 use crate::batch::VERTEX;
-use crate::{Error, Result};
 use everedge_medium::Site;
 
 /// So much of the log is checked at a time, by threads that take so many records each.
 const CHECKED_BYTES: u64 = 64 << 20;
 const CHECKED_RECORDS: usize = 8;
-/// So much of the rest of the ring is looked through by one thread at a time.
-const LOOKED_AT_WORDS: usize = 1 << 20;
 
 impl EdgeLog {
-    /// Reads records from the tail on, up to the first that is not whole and after which no line of a
-    /// window is.
+    /// Reads records from the tail on, up to the first that is not whole, after which no line of a window
+    /// is, and which no later record says to have been durable. What was durable and cannot be read is
+    /// noted, and passed over.
     pub(super) fn find_records(&self) -> Result<Found> {
         let mut state = self.lock();
         let anchor = state.anchor;
         let mut generation = anchor.tail_generation;
         let end = anchor.tail + anchor.capacity;
-        let (mut unproven, mut holes) = (VecDeque::new(), Vec::new());
-        let mut void_count = 0;
+        let (mut unproven, mut gaps) = (VecDeque::new(), Vec::new());
+        let (mut proof, mut rest) = (Proof::default(), None);
+        let (mut void_count, mut unreadable_count) = (0, 0);
         loop {
             let next = Boundary { position: state.head, sequence: state.next_sequence, generation };
             let mut records = self.whole_records(&anchor, next, end);
             if records.is_empty() {
                 records.extend(self.line_after_hole(&anchor, next));
             }
+            let is_of_lines = !records.is_empty();
+            if records.is_empty() {
+                let rest = match rest {
+                    Some(ref rest) => rest,
+                    None => rest.insert(self.proof_after(&anchor, state.head)?),
+                };
+                records.extend(self.record_after_damage(&anchor, &next, rest));
+            }
             if records.is_empty() {
                 break;
             }
             for found in records {
                 let header = found.header;
-                self.refuse_later(&anchor, &state, &holes, &header)?;
-                if !found.is_possible || found.end_sequence() > SEQUENCE_MAX {
+                if found.end_sequence() > SEQUENCE_MAX {
                     return Err(self.impossible(&anchor, &found));
                 }
-                let hole = Hole { start: state.head, end: found.position, line: header };
-                let note = self.note_of(&anchor, &found);
-                void_count += hole.line_count() + u64::from(note == Note::Void);
+                proof.add(&header, found.position);
                 unproven.push_back((found.end_sequence(), state.head));
-                if hole.line_count() > 0 {
-                    state.note(hole.record());
-                    holes.push(hole);
+                if found.position > state.head {
+                    let gap = Gap::before(&found, &next, is_of_lines);
+                    unreadable_count += gap.update_count();
+                    gap.records().for_each(|record| state.note(record));
+                    gaps.push(gap);
                 }
-                self.refuse_damaged_line(&anchor, &found, note, &holes)?;
+                let note = self.note_of(&anchor, &found);
+                if let Note::Line { distance: distance @ 1.. } = note {
+                    self.note_proven_line(&found, distance, &mut gaps);
+                }
                 let is_proven = |end: &mut (u64, u64)| end.0 <= header.durable_sequence;
                 while unproven.pop_front_if(is_proven).is_some() {}
                 generation = header.generation;
+                if !found.is_possible {
+                    unreadable_count += u64::from(header.count);
+                    self.note_damage(self.impossible(&anchor, &found));
+                } else if note == Note::Void {
+                    void_count += 1;
+                }
                 state.note(found.record());
                 state.head = found.end;
                 state.next_sequence = found.end_sequence();
             }
         }
-        self.refuse_lost_records(&anchor, &state, &holes)?;
+        proof.join(&rest.unwrap_or_default());
+        self.note_lost(&state, &gaps, &proof);
         let batches: u64 = state.untaken_records().map(Record::batch_count).sum();
-        state.found = (batches - void_count, state.untaken() - void_count);
+        let updates = state.untaken() - unreadable_count;
+        state.found = (batches - void_count, updates - void_count);
         self.durable.raise(state.head, state.next_sequence);
         let unproven = unproven.front().map_or(state.head, |&(_, position)| position);
-        Ok(Found { unproven, holes })
+        Ok(Found { unproven, gaps })
     }
 
     /// Returns the next whole line of a window after `next`, where no record counts, if one belongs to the
@@ -108,29 +126,10 @@ impl EdgeLog {
         note.map_or(Note::Batch, |[word]| Note::of(word))
     }
 
-    /// Refuses a line that says of one that is not whole that it was durable.
-    fn refuse_damaged_line(
-        &self,
-        anchor: &Anchor,
-        line: &FoundRecord,
-        note: Note,
-        holes: &[Hole],
-    ) -> Result<()> {
-        let Note::Line { distance: distance @ 1.. } = note else { return Ok(()) };
-        let position = line.position.saturating_sub(LINE_BYTES * distance);
-        let after = holes.partition_point(|hole| hole.start <= position);
-        match holes[..after].last().filter(|hole| position < hole.end) {
-            Some(hole) => Err(self.lost(anchor, hole.place(position), &line.header)),
-            None => Ok(()),
-        }
-    }
-
     /// Stores void lines where nothing is whole before a line, so that every later opening finds the same.
-    /// A handle for reading stores them for itself.
-    pub(super) fn make_void(&self, anchor: &Anchor, hole: &Hole) {
-        for position in (hole.start..hole.end).step_by(LINE_BYTES as usize) {
-            let (_, sequence) = hole.place(position);
-            let header = Header { sequence, ..hole.line };
+    pub(super) fn make_void(&self, anchor: &Anchor, gap: &Gap) {
+        for position in gap.positions.clone().step_by(LINE_BYTES as usize) {
+            let header = Header { sequence: gap.sequence_at(position), ..gap.next };
             let line = encode_line(self.salt, position, &header, VOID_BODY);
             self.store(anchor, position, bytemuck::cast_slice(&line));
         }
@@ -154,7 +153,7 @@ impl EdgeLog {
                 let offset = self.offset(anchor, position);
                 let what = format!("log record of update {next}");
                 let found = "one that has changed since it was read".into();
-                return Err(self.damage(offset, what, "its header".into(), found));
+                return Err(self.damaged(offset, what, "its header".into(), found));
             };
             if found.end_sequence() > sequence {
                 let generation = found.header.generation;
@@ -165,129 +164,8 @@ impl EdgeLog {
         Ok(end)
     }
 
-    /// Looks in the rest of the ring for a whole record that was appended after the end was
-    /// durable.
-    fn refuse_lost_records(&self, anchor: &Anchor, state: &State, holes: &[Hole]) -> Result<()> {
-        let ring_bytes = self.allocated().min(anchor.capacity) / 8 * 8;
-        // Records do not overlap, but for one that the head has reached: more is not a log.
-        let readable_bytes = AtomicI64::new(4 * ring_bytes as i64);
-        let mut position = state.head;
-        for range in ring_ranges(anchor, state.head, anchor.tail + anchor.capacity) {
-            // An anchor may lie about what the ring has.
-            let end = range.end.min(RING_OFFSET + ring_bytes);
-            if end <= range.start {
-                position += range.end - range.start;
-                continue;
-            }
-            let words = self.region.words(range.start, ((end - range.start) / 4) as usize);
-            let parts = words.len().div_ceil(LOOKED_AT_WORDS);
-            let outcomes = par::map_ranges(parts as u32, 1, |part| {
-                let first = part.start as usize * LOOKED_AT_WORDS;
-                let part = &words[first..words.len().min(first + LOOKED_AT_WORDS)];
-                let (start, lines) = (position + 4 * first as u64, part.chunks(LINE_WORDS));
-                (start..).step_by(LINE_BYTES as usize).zip(lines).try_for_each(
-                    |(position, line)| {
-                        let second = line.get(1).map_or(0, |word| word.load(Relaxed));
-                        match may_be_header(second) {
-                            true => {
-                                let found = (state, holes);
-                                self.refuse_lost(anchor, found, position, &readable_bytes)
-                            }
-                            false => Ok(()),
-                        }
-                    },
-                )
-            });
-            outcomes.into_iter().collect::<Result<()>>()?;
-            position += range.end - range.start;
-        }
-        Ok(())
-    }
-
-    /// Looks at what begins like a record, of which there can be `readable_bytes`.
-    fn refuse_lost(
-        &self,
-        anchor: &Anchor,
-        (state, holes): (&State, &[Hole]),
-        position: u64,
-        readable_bytes: &AtomicI64,
-    ) -> Result<()> {
-        let Some(bytes) = self.framed_bytes(anchor, position) else { return Ok(()) };
-        if readable_bytes.fetch_sub(bytes as i64, Relaxed) < bytes as i64 {
-            return Err(self.damage(
-                self.offset(anchor, position),
-                "log records".into(),
-                "records that do not overlap".into(),
-                "overlapping ones".into(),
-            ));
-        }
-        match self.record_at(anchor, position, anchor.capacity) {
-            Some(later) => self.refuse_later(anchor, state, holes, &later.header),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns what is wrong with a whole record that no writer leaves.
-    fn impossible(&self, anchor: &Anchor, record: &FoundRecord) -> Error {
-        let (expected, found) = match record.is_possible {
-            true => {
-                let found = format!("updates up to number {}", record.end_sequence() - 1);
-                (format!("numbers of updates below {SEQUENCE_MAX}"), found)
-            }
-            false => {
-                let expected = format!("ids up to {MAX_VERTEX_ID} and finite weights");
-                (expected, "another id or weight".into())
-            }
-        };
-        let what = format!("log record of update {}", record.header.sequence);
-        self.damage(self.offset(anchor, record.position), what, expected, found)
-    }
-
-    /// Refuses a whole record that proves that there was more than was found.
-    fn refuse_later(
-        &self,
-        anchor: &Anchor,
-        state: &State,
-        holes: &[Hole],
-        later: &Header,
-    ) -> Result<()> {
-        if later.generation > anchor.generation {
-            let expected = format!("generation {} or a later one", later.generation);
-            let found = format!("generation {}", anchor.generation);
-            return Err(self.damage(0, "the log's newest anchor".into(), expected, found));
-        }
-        let head = (state.head, state.next_sequence);
-        let first_lost = holes.first().map_or(head, |hole| hole.place(hole.start));
-        match later.durable_sequence > first_lost.1 {
-            true => Err(self.lost(anchor, first_lost, later)),
-            false => Ok(()),
-        }
-    }
-
-    /// Returns that the update at a place was durable, by a later record, and is not whole.
-    fn lost(&self, anchor: &Anchor, (position, sequence): Place, later: &Header) -> Error {
-        let what = format!("log record of update {sequence}, which was durable");
-        let found = format!("damage before the whole record of update {}", later.sequence);
-        self.damage(self.offset(anchor, position), what, "a whole record".into(), found)
-    }
-
-    /// Returns where a position lies in the file.
-    fn offset(&self, anchor: &Anchor, position: u64) -> u64 {
-        RING_OFFSET + (position - anchor.base) % anchor.capacity
-    }
-
-    pub(super) fn damage(
-        &self,
-        offset: u64,
-        what: String,
-        expected: String,
-        found: String,
-    ) -> Error {
-        Error::Corruption { path: self.region.path().to_owned(), offset, what, expected, found }
-    }
-
     /// Returns how long the record at `position` is, if its header and its end belong together.
-    fn framed_bytes(&self, anchor: &Anchor, position: u64) -> Option<u64> {
+    pub(super) fn framed_bytes(&self, anchor: &Anchor, position: u64) -> Option<u64> {
         let (header, commit) = self.frame_at(anchor, position, anchor.capacity)?;
         let found = self.decode(&header, position)?;
         let [c0, _, c2, c3] = encode_commit(0, &header, found.end_sequence());
@@ -340,7 +218,7 @@ impl EdgeLog {
     }
 
     /// Reads the record at `position`, if a whole one of at most `available` bytes is there.
-    fn record_at(&self, anchor: &Anchor, position: u64, available: u64) -> Option<FoundRecord> {
+    pub(super) fn record_at(&self, anchor: &Anchor, position: u64, available: u64) -> Option<FoundRecord> {
         let (header, commit) = self.frame_at(anchor, position, available)?;
         let found = self.decode(&header, position)?;
         let commit_position = found.end - 4 * COMMIT_WORDS as u64;
@@ -414,56 +292,40 @@ pub(super) struct Found {
     /// Where the records begin that no later one proves durable.
     pub(super) unproven: u64,
     /// In the order of the log.
-    pub(super) holes: Vec<Hole>,
-}
-
-/// Lines of a window that are not whole, before one that is.
-pub(super) struct Hole {
-    start: u64,
-    end: u64,
-    /// The header of the line after them.
-    line: Header,
-}
-
-impl Hole {
-    fn line_count(&self) -> u64 {
-        (self.end - self.start) / LINE_BYTES
-    }
-
-    fn place(&self, position: u64) -> Place {
-        (position, self.line.sequence - (self.end - position) / LINE_BYTES)
-    }
-
-    fn record(&self) -> Record {
-        let (_, sequence) = self.place(self.start);
-        Record::of_lines(self.start, sequence, self.line_count() as u32, self.line.generation)
-    }
+    pub(super) gaps: Vec<Gap>,
 }
 
 /// A record whose header is whole.
-struct FoundRecord {
-    position: u64,
-    header: Header,
-    end: u64,
+pub(super) struct FoundRecord {
+    pub(super) position: u64,
+    pub(super) header: Header,
+    pub(super) end: u64,
     /// Whether its updates are such as batches have.
-    is_possible: bool,
+    pub(super) is_possible: bool,
 }
 
 impl FoundRecord {
     /// The sequence number after its last update.
-    fn end_sequence(&self) -> u64 {
+    pub(super) fn end_sequence(&self) -> u64 {
         self.header.sequence + u64::from(self.header.count)
     }
 
     fn record(&self) -> Record {
-        Record::of_batch(self.position, &self.header)
+        match self.is_possible {
+            true => Record::of_batch(self.position, &self.header),
+            false => {
+                let Header { sequence, count, generation, .. } = self.header;
+                Record::unreadable(self.position..self.end, sequence, count, generation)
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Appended, Checkpoint};
+    use super::super::{Appended, Checkpoint, RING_OFFSET};
     use super::*;
+    use crate::Error;
     use crate::batch::Batch;
     use everedge_medium::{MediumKind, Region, Volume, VolumeOptions};
 
@@ -652,8 +514,11 @@ mod tests {
         append(&log, &[(2, 2)]);
         let newest = log.state.lock().anchor.range();
         damage(&region, newest.start + 16);
-        let error = EdgeLog::open(region, false, SALT).err().expect("an error");
-        assert!(error.to_string().contains("newest anchor"), "{error}");
+        let log = EdgeLog::open(region, false, SALT).unwrap();
+        assert_eq!(sequences(&log), [0, 1]);
+        let damage = log.damage();
+        assert!(damage[0].to_string().contains("newest anchor"), "{damage:?}");
+        assert_eq!(damage.len(), 1);
     }
 
     /// The first line of two anchors is the same, if they differ in their checkpoints only.
@@ -680,8 +545,9 @@ mod tests {
         let log = EdgeLog::create(region.clone(), 4096, false, SALT).unwrap();
         append(&log, &[(1, 1)]);
         region.shrink(RING_OFFSET + 48).unwrap();
-        let error = EdgeLog::open(region, false, SALT).err().expect("an error");
-        assert!(matches!(error, Error::Corruption { offset: 8240, .. }), "{error}");
+        let log = EdgeLog::open(region, false, SALT).unwrap();
+        let damage = log.damage();
+        assert!(matches!(damage[..], [Error::Corruption { offset: 8240, .. }]), "{damage:?}");
     }
 
     #[test]
