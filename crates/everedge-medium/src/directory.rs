@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 
 use super::Access;
 use super::file::BackingFile;
+use super::interrupted::retried;
 use super::manifest::MANIFEST;
 use super::sync::{Health, SyncGate};
 use crate::{Error, Result};
@@ -275,7 +276,7 @@ impl Directory {
     /// Makes new names, renames and removals durable.
     pub(super) fn sync(&self, health: &Health) -> Result<()> {
         self.gate.sync(health, || {
-            retry_on_intr(|| rustix::fs::fsync(&self.fd))
+            retried(|| rustix::fs::fsync(&self.fd))
                 .map_err(|e| Error::io(&self.path, "sync directory", e))
         })
     }
@@ -462,7 +463,7 @@ fn sync_parent(path: &Path) -> Result<()> {
         _ => Path::new("."),
     };
     rustix::fs::openat(CWD, parent, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .and_then(|parent| retry_on_intr(|| rustix::fs::fsync(&parent)))
+        .and_then(|parent| retried(|| rustix::fs::fsync(&parent)))
         .map_err(|e| Error::io(parent, "sync directory", e))
 }
 
@@ -498,12 +499,12 @@ fn take_lock(directory: &OwnedFd, lock: &OwnedFd, path: &Path, access: Access) -
 /// runs another program.
 fn take_flock(fd: &OwnedFd, operation: FlockOperation) -> rustix::io::Result<()> {
     for _ in 0..LOCK_RETRIES {
-        match retry_on_intr(|| rustix::fs::flock(fd, operation)) {
+        match retried(|| rustix::fs::flock(fd, operation)) {
             Err(Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
             taken => return taken,
         }
     }
-    retry_on_intr(|| rustix::fs::flock(fd, operation))
+    retried(|| rustix::fs::flock(fd, operation))
 }
 
 /// Writes a text into the lock's file, in the place of another one. Where that fails there is none, which

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
+use super::interrupted::{in_pieces, retried};
 use crate::{Error, Lack, Result};
 
 /// What is written past the cache at once, and what it is aligned to.
@@ -56,7 +57,7 @@ impl BackingFile {
         allocated.map_err(|e| {
             let error = space_error(&self.path, self.fd.as_fd(), "allocate", e, len);
             // What was allocated before the error; a tail that stays is unused space.
-            let _ = rustix::io::retry_on_intr(|| rustix::fs::ftruncate(&self.fd, range.start));
+            let _ = retried(|| rustix::fs::ftruncate(&self.fd, range.start));
             error
         })
     }
@@ -69,9 +70,8 @@ impl BackingFile {
     }
 
     fn take_space(&self, range: &Range<u64>) -> rustix::io::Result<()> {
-        let len = range.end - range.start;
-        rustix::io::retry_on_intr(|| {
-            rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), range.start, len)
+        in_pieces(range.end - range.start, |start, len| {
+            rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), range.start + start, len)
         })
     }
 
@@ -80,8 +80,7 @@ impl BackingFile {
         let mut offset = range.start;
         while offset < range.end {
             let len = (range.end - offset).min(zeros.len() as u64) as usize;
-            let written =
-                rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.fd, &zeros[..len], offset))?;
+            let written = retried(|| rustix::io::pwrite(&self.fd, &zeros[..len], offset))?;
             offset += written as u64;
         }
         Ok(())
@@ -90,7 +89,7 @@ impl BackingFile {
     /// Cuts the file to `len` bytes, or makes it longer without taking space.
     pub(super) fn truncate(&self, len: u64) -> Result<()> {
         check_limit(&self.path, self.len()?, len)?;
-        rustix::io::retry_on_intr(|| rustix::fs::ftruncate(&self.fd, len))
+        retried(|| rustix::fs::ftruncate(&self.fd, len))
             .map_err(|e| Error::io(&self.path, "truncate", e))
     }
 
@@ -99,10 +98,8 @@ impl BackingFile {
         let mut filled = 0;
         while filled < buffer.len() {
             let rest = &mut buffer[filled..];
-            let read = rustix::io::retry_on_intr(|| {
-                rustix::io::pread(&self.fd, &mut *rest, offset + filled as u64)
-            })
-            .map_err(|e| Error::io(&self.path, "read", e))?;
+            let read = retried(|| rustix::io::pread(&self.fd, &mut *rest, offset + filled as u64))
+                .map_err(|e| Error::io(&self.path, "read", e))?;
             if read == 0 {
                 break;
             }
@@ -117,7 +114,7 @@ impl BackingFile {
         check_limit(&self.path, offset, end)?;
         let (mut rest, mut place) = (bytes, offset);
         while !rest.is_empty() {
-            let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.fd, rest, place));
+            let written = retried(|| rustix::io::pwrite(&self.fd, rest, place));
             let left = rest.len() as u64;
             let written =
                 written.map_err(|e| space_error(&self.path, self.fd.as_fd(), "write", e, left))?;
@@ -161,8 +158,7 @@ impl BackingFile {
             let len = (range.end - offset).min(DIRECT_BYTES as u64) as usize;
             copy(offset, &mut buffer[..len]);
             let piece = &buffer[..len];
-            let written =
-                rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.fd, piece, offset))?;
+            let written = retried(|| rustix::io::pwrite(&self.fd, piece, offset))?;
             // What was written of a page is written again with the rest.
             let pages = written / DIRECT_ALIGNMENT * DIRECT_ALIGNMENT;
             if pages == 0 {
@@ -176,6 +172,12 @@ impl BackingFile {
     /// Returns how many bytes the file system has for users, or the most if it does not say.
     pub(super) fn free_bytes(&self) -> u64 {
         free_bytes(self.fd.as_fd()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns how many bytes the file system has in all, or the most if it does not say.
+    pub(super) fn total_bytes(&self) -> u64 {
+        let stat = rustix::fs::fstatvfs(&self.fd).ok().filter(|stat| stat.f_blocks > 0);
+        stat.map_or(u64::MAX, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
     }
 
     /// Syncs bytes, and of the rest what is needed to read them.

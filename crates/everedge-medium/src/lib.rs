@@ -43,6 +43,7 @@ mod directory;
 mod error;
 mod file;
 mod image;
+mod interrupted;
 mod manifest;
 mod map;
 mod memory;

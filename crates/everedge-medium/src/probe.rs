@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, Result};
 
+use super::interrupted::retried;
+
 /// The numbers of threads that are tried if random reads are fast enough with the most.
 const CONCURRENCIES: [u32; 4] = [1, 2, 4, 8];
 const CONCURRENCY_MAX: u32 = 16;
@@ -93,8 +95,7 @@ fn fill(file: &OwnedFd) -> Result<()> {
         let mut written = 0;
         while written < piece.len() {
             let offset = (start + written) as u64;
-            written +=
-                rustix::io::retry_on_intr(|| rustix::io::pwrite(file, &piece[written..], offset))?;
+            written += retried(|| rustix::io::pwrite(file, &piece[written..], offset))?;
         }
     }
     Ok(())
@@ -125,7 +126,7 @@ fn read_for_a_turn(file: &OwnedFd, number: u32, pattern: Pattern) -> Result<f64>
             Pattern::Sequential => turn,
         };
         let offset = (index % piece_count * piece.len()) as u64;
-        match rustix::io::retry_on_intr(|| rustix::io::pread(file, &mut *piece, offset))? {
+        match retried(|| rustix::io::pread(file, &mut *piece, offset))? {
             whole if whole == piece.len() => read += whole,
             _ => return Err(Errno::IO),
         }

@@ -1,6 +1,6 @@
 //! One file's bytes at a fixed address: stores, flushes and fences.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::os::fd::BorrowedFd;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,9 @@ use super::volume::{Shared, VolumeOptions};
 use super::{Access, MediumKind, Site, lock};
 use crate::{Error, Lack, Result};
 
-/// The address space that each region reserves to grow into.
-const RESERVE_BYTES: u64 = 1 << 40;
+/// The address space that each region reserves to grow into: twice what its file system has, within these
+/// bounds. A process has 128 TiB.
+const RESERVE_BYTES: RangeInclusive<u64> = 1 << 36..=1 << 40;
 /// No device takes less of a file at once, so that one store dirties as much.
 const SECTOR_BYTES: u64 = 512;
 
@@ -48,7 +49,7 @@ pub(super) struct Backing {
 impl Backing {
     /// Makes `len` zero bytes of memory.
     pub(super) fn anonymous(path: PathBuf, number: u32, len: u64) -> Result<Backing> {
-        let map = Map::new(&Source::Anonymous, RESERVE_BYTES, len)
+        let map = Map::new(&Source::Anonymous, *RESERVE_BYTES.end(), len)
             .map_err(|e| memory_error(&path, e, len))?;
         let (gate, resize) = (SyncGate::default(), Mutex::new(()));
         Ok(Backing { map, number, path, file: None, gate, resize })
@@ -62,7 +63,9 @@ impl Backing {
         shared: &Shared,
     ) -> Result<Backing> {
         let len = file.len()? / 8 * 8;
-        let reserve_bytes = RESERVE_BYTES.max(len.saturating_mul(2));
+        let most = file.total_bytes().saturating_mul(2);
+        let reserve_bytes = most.clamp(*RESERVE_BYTES.start(), *RESERVE_BYTES.end());
+        let reserve_bytes = reserve_bytes.max(len.saturating_mul(2));
         let source = source(file.fd(), shared);
         let map = Map::new(&source, reserve_bytes, len).map_err(|e| match (&source, e.kind()) {
             (Source::Dax { .. }, std::io::ErrorKind::Unsupported) => not_persistent(&path),

@@ -86,6 +86,12 @@ impl Graph {
         py.detach(|| everedge::Graph::open(&path, meter)).map(Self::from).map_err(exception)
     }
 
+    /// Returns whether there is a graph, or something else that would be opened as one.
+    #[staticmethod]
+    fn is_there(path: PathBuf) -> PyResult<bool> {
+        everedge::Graph::is_there(&path).map_err(exception)
+    }
+
     /// Opens a graph for reading, beside other readers.
     #[staticmethod]
     fn open_read_only(py: Python<'_>, path: PathBuf) -> PyResult<Self> {

@@ -60,6 +60,8 @@ def test_options_that_differ_from_the_graph_are_refused(path: Path) -> None:
         ({"medium": "tape"}, "medium `tape` is none of"),
         ({"durability": "hope"}, "no durability is called"),
         ({"ids": "any"}, "ids are auto, dense, integer, text or map"),
+        ({"emulate_pmem": True}, "give both"),
+        ({"emulate_pmem": True, "medium": "file"}, "give both"),
         ({"log_size": "much"}, "give a number and at most one of K, M, G"),
         ({"log_size": -1}, "give a number and at most one of K, M, G"),
     ],
@@ -90,6 +92,16 @@ def test_what_is_not_a_graph_is_refused(tmp_path: Path) -> None:
             everedge.Graph(path)
     with pytest.raises(everedge.NotAGraphError):
         everedge.Graph(tmp_path / "nothing", read_only=True)
+
+
+def test_what_an_interrupted_creation_left_is_cleared(path: Path) -> None:
+    path.mkdir()
+    (path / "lock").touch()
+    with everedge.Graph(path) as graph:
+        graph.add_edges([0], [1])
+    path.joinpath("manifest.toml").unlink()
+    with pytest.raises(everedge.InvalidInputError, match="put that back from a copy"):
+        everedge.Graph(path)
 
 
 def test_one_writer_or_many_readers(path: Path) -> None:

@@ -1,6 +1,7 @@
 //! Chunks of edges become batches.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use everedge_core::{Bitmap, Edge, VertexId};
 use everedge_io::{Chunk, Ids};
@@ -33,6 +34,8 @@ pub(crate) struct Batcher<'a> {
     edges: Vec<Edge>,
     weights: Option<Vec<f32>>,
     is_held: bool,
+    /// Since when edges of a stream wait for their batch to fill.
+    since: Option<Instant>,
     acknowledge: Acknowledge<'a>,
 }
 
@@ -59,6 +62,7 @@ impl<'a> Batcher<'a> {
             edges: Vec::new(),
             weights: graph.options().weighted.then(Vec::new),
             is_held: !input.is_stream,
+            since: None,
             acknowledge,
         }
     }
@@ -104,13 +108,26 @@ impl<'a> Batcher<'a> {
             self.take_insertions(chunk)?;
         }
         self.is_held &= self.edges.len() < HELD_EDGES;
-        if is_pause {
-            self.apply_first(self.edges.len())?;
-        } else if !self.is_held {
+        if is_pause || !self.is_held {
             let whole = self.edges.len() / self.batch * self.batch;
             self.apply_first(whole)?;
         }
+        if is_pause {
+            self.apply_what_has_waited()?;
+        }
         self.options.check_stop()
+    }
+
+    /// In a pause of a stream.
+    fn apply_what_has_waited(&mut self) -> Result<()> {
+        if self.edges.is_empty() {
+            return Ok(());
+        }
+        let since = self.since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= self.options.wait_max() {
+            self.apply_first(self.edges.len())?;
+        }
+        Ok(())
     }
 
     /// Acknowledges what is left. Returns how many deletions were left out.
@@ -177,6 +194,9 @@ impl<'a> Batcher<'a> {
                 self.graph.insert(edges, weights)?;
             }
             (self.acknowledge)(range.len() as u64)?;
+        }
+        if count > 0 {
+            self.since = None;
         }
         self.edges.drain(..count);
         if let Some(weights) = self.weights.as_mut().filter(|weights| !weights.is_empty()) {

@@ -49,7 +49,7 @@ impl Graph {
         files: &[PathBuf],
         ingest: &IngestOptions,
     ) -> Result<Self> {
-        match is_there(path)? {
+        match Self::is_there(path)? {
             true => Self::open(path, choices.meter),
             false => {
                 let sources = expand(files, ingest)?;
@@ -73,7 +73,7 @@ impl Graph {
     ) -> Result<IngestReport> {
         let sources = expand(files, ingest)?;
         let Target { path, chosen, choices } = target;
-        if is_there(path)? {
+        if Self::is_there(path)? {
             let graph = Self::open(path, choices.meter)?;
             let outcome = graph
                 .check_chosen(chosen, ingest.input.ids)
@@ -183,22 +183,26 @@ impl Graph {
             differences.join(", ")
         )))
     }
-}
 
-/// Returns whether there is a graph; nothing and an empty directory are none.
-fn is_there(path: &Path) -> Result<bool> {
-    let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-    if !path.exists() || is_empty() || Volume::is_unfinished(path) {
-        return Ok(false);
+    /// Returns whether there is a graph, or something else that would be opened as one. Nothing, an empty
+    /// directory and what an interrupted creation has left are none.
+    ///
+    /// # Errors
+    /// `InvalidInput` if there is a graph that has lost its manifest.
+    pub fn is_there(path: &Path) -> Result<bool> {
+        let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+        if !path.exists() || is_empty() || Volume::is_unfinished(path) {
+            return Ok(false);
+        }
+        if Self::has_lost_manifest(path) {
+            let path = path.display();
+            return Err(Error::invalid(format!(
+                "`{path}` holds a graph without its `{MANIFEST}`; put that back from a copy: nothing \
+                 else says what the other files are"
+            )));
+        }
+        Ok(true)
     }
-    if Graph::has_lost_manifest(path) {
-        let path = path.display();
-        return Err(Error::invalid(format!(
-            "`{path}` holds a graph without its `{MANIFEST}`; put that back from a copy: nothing \
-             else says what the other files are"
-        )));
-    }
-    Ok(true)
 }
 
 /// Returns the options of a new graph for files like these.

@@ -24,8 +24,11 @@ use crate::run::peak_rss_bytes;
 use crate::stream::Pauses;
 use crate::{Error, Graph, Result};
 
-/// The shortest time between two pauses of a stream.
+/// The longest and the shortest time that a stream waits for more before it pauses.
+const PAUSE_MAX: Duration = Duration::from_millis(50);
 const PAUSE_MIN: Duration = Duration::from_millis(1);
+/// What came before a pause has become edges when the second one after it comes.
+const PAUSES_BEHIND: u32 = 2;
 
 /// Declared vertices of a batch.
 const DECLARED_BATCH: usize = 1 << 16;
@@ -67,10 +70,19 @@ impl Default for IngestOptions {
 }
 
 impl IngestOptions {
-    /// When a stream pauses. What came before a pause is parsed by the next.
+    /// When a stream pauses.
     pub(crate) fn pauses(&self) -> Pauses {
-        let every = (self.flush_every / 2).max(PAUSE_MIN);
-        Pauses { every, stop: Arc::clone(&self.stop) }
+        Pauses { every: self.pause(), stop: Arc::clone(&self.stop) }
+    }
+
+    fn pause(&self) -> Duration {
+        (self.flush_every / PAUSES_BEHIND).clamp(PAUSE_MIN, PAUSE_MAX)
+    }
+
+    /// How long edges of a stream may wait from when they are there, so that none waits longer than it may
+    /// from when it came.
+    pub(crate) fn wait_max(&self) -> Duration {
+        self.flush_every.saturating_sub(PAUSES_BEHIND * self.pause())
     }
 
     /// Returns an error if the ingest is to end.

@@ -2,6 +2,7 @@
 //! that says why there is none.
 
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -527,6 +528,21 @@ fn ctrl_c_ends_what_has_read_nothing_yet() {
     std::fs::write(&pipe, "1 2\n2 3\n").unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
     assert_eq!(edges_of(&home.graph()).len(), 2);
+}
+
+/// A silent pipe keeps no full batch waiting.
+#[test]
+fn a_full_batch_is_acknowledged_at_once() {
+    let home = Home::new();
+    let mut stream = Stream::start(&home.graph(), &["--flush-every", "3600", "--batch", "10"]);
+    let lines = |ids: Range<u32>| ids.map(|i| format!("{i} {}\n", i + 1)).collect::<String>();
+    stream.write(&lines(0..25));
+    assert_eq!([stream.acknowledged(), stream.acknowledged()], [10, 20]);
+    stream.write(&lines(25..31));
+    assert_eq!(stream.acknowledged(), 30);
+    drop(stream.input.take());
+    assert_eq!(stream.acknowledged(), 31);
+    assert!(stream.child.wait().unwrap().success());
 }
 
 #[test]

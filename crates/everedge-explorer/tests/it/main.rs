@@ -7,6 +7,7 @@ mod big;
 mod callers_pool;
 mod damage;
 mod damaged_lists;
+mod damaged_log;
 mod disk;
 mod explorer;
 mod forked;

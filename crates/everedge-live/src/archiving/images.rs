@@ -289,7 +289,8 @@ impl Images {
                 next: None,
             };
             if named.shard > MAX_VERTEX_ID as usize / SHARD_SPAN {
-                let (expected, found) = ("one of vertices".into(), format!("shard {}", named.shard));
+                let (expected, found) =
+                    ("one of vertices".into(), format!("shard {}", named.shard));
                 return Err(damaged(&directory, offset, "the shard of a row", expected, found));
             }
             latest = latest.max(named.sequence);

@@ -146,7 +146,8 @@ impl EdgeLog {
             let found = format!("generation {}", anchor.generation);
             self.note_damage(self.damaged(0, "the log's newest anchor".into(), expected, found));
         }
-        let before = |by: &Header| format!("damage before the whole record of update {}", by.sequence);
+        let before =
+            |by: &Header| format!("damage before the whole record of update {}", by.sequence);
         for gap in gaps {
             if let Some((first, last)) = gap.lost(proof) {
                 self.note_damage(self.lost(anchor, first, last, before(&gap.next)));
@@ -194,7 +195,8 @@ impl EdgeLog {
                 let mut proof = Proof::default();
                 for (position, line) in (start..).step_by(LINE_BYTES as usize).zip(lines) {
                     if line.get(1).is_some_and(|second| may_be_header(second.load(Relaxed)))
-                        && let Some(found) = self.record_within(anchor, position, &readable_bytes)?
+                        && let Some(found) =
+                            self.record_within(anchor, position, &readable_bytes)?
                     {
                         proof.add(&found.header, position);
                     }
@@ -240,7 +242,8 @@ impl EdgeLog {
         let is_next = |found: &FoundRecord| {
             let gap_updates = found.header.sequence.checked_sub(next.sequence);
             let updates_max = (found.position - next.position) / UPDATE_BYTES;
-            let is_possible = gap_updates.is_some_and(|updates| (1..=updates_max).contains(&updates));
+            let is_possible =
+                gap_updates.is_some_and(|updates| (1..=updates_max).contains(&updates));
             is_possible && found.header.generation >= next.generation
         };
         let end = anchor.tail + anchor.capacity;
@@ -265,13 +268,7 @@ impl EdgeLog {
     }
 
     /// Returns that updates from that of a place up to `last` were durable and cannot be read.
-    fn lost(
-        &self,
-        anchor: &Anchor,
-        (position, first): Place,
-        last: u64,
-        found: String,
-    ) -> Error {
+    fn lost(&self, anchor: &Anchor, (position, first): Place, last: u64, found: String) -> Error {
         let (what, expected) = match first == last {
             true => (format!("log record of update {first}, which was durable"), "a whole record"),
             false => {
@@ -346,7 +343,9 @@ mod tests {
         let (mut edges, mut weights) = (Vec::new(), Vec::new());
         for record in log.take_records() {
             log.for_each_update(&record, 0..record.count, |_, u, v| edges.push((u, v)));
-            log.for_each_weight(&record, 0..record.count, |bits| weights.push(f32::from_bits(bits)));
+            log.for_each_weight(&record, 0..record.count, |bits| {
+                weights.push(f32::from_bits(bits))
+            });
         }
         (edges, weights)
     }

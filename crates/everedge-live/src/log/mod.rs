@@ -69,7 +69,8 @@ use self::anchor::{Anchor, CAPACITY_BYTES, ring_ranges};
 pub use self::anchor::{Checkpoint, RING_OFFSET};
 use self::line::Lines;
 use self::record::{
-    HEADER_WORDS, Header, LINE_WORDS, NOTE, Note, Shape, encode_commit, encode_weights, record_bytes,
+    HEADER_WORDS, Header, LINE_WORDS, NOTE, Note, Shape, encode_commit, encode_weights,
+    record_bytes,
 };
 pub use self::record::{LINE_BYTES, Record};
 use self::recovery::Found;

@@ -218,7 +218,12 @@ impl EdgeLog {
     }
 
     /// Reads the record at `position`, if a whole one of at most `available` bytes is there.
-    pub(super) fn record_at(&self, anchor: &Anchor, position: u64, available: u64) -> Option<FoundRecord> {
+    pub(super) fn record_at(
+        &self,
+        anchor: &Anchor,
+        position: u64,
+        available: u64,
+    ) -> Option<FoundRecord> {
         let (header, commit) = self.frame_at(anchor, position, available)?;
         let found = self.decode(&header, position)?;
         let commit_position = found.end - 4 * COMMIT_WORDS as u64;

@@ -4,10 +4,10 @@ pub(super) use std::hint::spin_loop;
 pub(super) use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 pub(super) use std::thread::yield_now;
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, compiler_fence, fence};
+use std::sync::{LazyLock, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::thread::{MembarrierCommand, membarrier};
 
@@ -15,6 +15,8 @@ use rustix::thread::{MembarrierCommand, membarrier};
 /// inherits.
 static HAS_FENCE_OF_ALL: LazyLock<AtomicBool> =
     LazyLock::new(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok().into());
+/// When it was found that the process has forbidden itself the call since.
+static FORBIDDEN: OnceLock<Instant> = OnceLock::new();
 /// Longer than any store waits until others see it.
 const UNTIL_SEEN: Duration = Duration::from_millis(1);
 
@@ -31,10 +33,13 @@ pub(super) fn fence_of_writer() {
 /// The other half of [`fence_of_writer`].
 pub(super) fn fence_of_all() {
     fence(Ordering::SeqCst);
-    let has_it = HAS_FENCE_OF_ALL.load(Ordering::Relaxed);
+    let has_it = HAS_FENCE_OF_ALL.load(Ordering::Acquire);
     if has_it && membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-        // The process has forbidden itself the call since.
-        HAS_FENCE_OF_ALL.store(false, Ordering::Relaxed);
-        thread::sleep(UNTIL_SEEN);
+        FORBIDDEN.get_or_init(Instant::now);
+        HAS_FENCE_OF_ALL.store(false, Ordering::Release);
+    }
+    // Writers relied on it until then.
+    if let Some(since) = FORBIDDEN.get() {
+        thread::sleep(UNTIL_SEEN.saturating_sub(since.elapsed()));
     }
 }

@@ -110,6 +110,8 @@ class Graph:
         """Calls that use the native graph now."""
         self._ids: IdChoice = ids
         self._meter = meter
+        if emulate_pmem and medium != "pmem":
+            raise InvalidInputError('emulate_pmem says how medium="pmem" is done: give both')
         given = {
             "layout": layout,
             "medium": "pmem-emulated" if medium == "pmem" and emulate_pmem else medium,
@@ -128,7 +130,7 @@ class Graph:
         self._in_memory = _native.Chosen([*others, ("medium", "dram")], ids)
         if read_only:
             self._native = _native.Graph.open_read_only(self._path)
-        elif medium != "dram" and _holds_something(self._path):
+        elif medium != "dram" and _native.Graph.is_there(self._path):
             self._native = _native.Graph.open(self._path, meter)
         if self._native is not None:
             try:
@@ -468,15 +470,6 @@ def _told(
         tell(Progress(paths[file], bytes_read, bytes_total, edges))
 
     return told
-
-
-def _holds_something(path: str) -> bool:
-    try:
-        return bool(os.listdir(path))
-    except FileNotFoundError:
-        return False
-    except NotADirectoryError:
-        raise NotAGraphError(f"`{path}` is not a graph: it is a file") from None
 
 
 def _word(value: bool | int | str) -> str:

@@ -99,7 +99,7 @@ pub(super) const HARMLESS: &[Harmless] = &[
     ),
     rare(
         None,
-        ["without fence LogRecord", "log/line.rs", "close_window: if !holes.is_empty()"],
+        ["", "log/line.rs", "close_window: if !holes.is_empty()"],
         "needs a crash after a window with claimed lines that nobody wrote; a test of the log has it",
     ),
     rare(
