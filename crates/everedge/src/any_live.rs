@@ -3,12 +3,12 @@
 use everedge_adjacency::AdjacencyGraph;
 use everedge_core::{Edge, VertexId};
 use everedge_live::{Batch, Changes, Compaction, Manifest, Names, Recovery, Totals, Verification};
-use everedge_medium::{Kind, Volume};
+use everedge_medium::{Kind, MediumKind, Volume};
 use everedge_pma::{Mechanisms, PmaGraph};
 
-use crate::Result;
 use crate::any_view::AnyView;
 use crate::options::{GraphOptions, Layout};
+use crate::{Error, Result};
 
 /// A live graph of any layout.
 pub(crate) enum AnyLive {
@@ -29,6 +29,10 @@ macro_rules! with_live {
 impl AnyLive {
     /// Creates an empty graph, with an id map if its options ask for one.
     pub(crate) fn create(volume: Volume, options: &GraphOptions) -> Result<(Self, Option<Names>)> {
+        if options.eadr && !matches!(options.medium, MediumKind::Pmem { .. }) {
+            let what = format!("eadr is a kind of persistent memory, not of {}", options.medium);
+            return Err(Error::invalid(what));
+        }
         Ok(match options.layout {
             Layout::Adjacency => {
                 let manifest = Manifest::new(Kind::Graph, options.with(&options.adjacency));

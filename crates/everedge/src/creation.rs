@@ -275,6 +275,14 @@ fn differences(found: &GraphOptions, expected: &GraphOptions) -> Vec<String> {
     differences
 }
 
+/// Returns a value of an option as a caller gives it.
+fn as_given(value: &serde_json::Value) -> String {
+    match value.as_str() {
+        Some("pmem-emulated") => "\"pmem\" (emulated)".into(),
+        _ => value.to_string(),
+    }
+}
+
 fn add_differences(
     name: &str,
     found: &serde_json::Value,
@@ -284,6 +292,7 @@ fn add_differences(
     let (Some(found_fields), Some(expected_fields)) = (found.as_object(), expected.as_object())
     else {
         if found != expected {
+            let [found, expected] = [found, expected].map(as_given);
             differences.push(format!("{name} {found}, not {expected}"));
         }
         return;

@@ -530,6 +530,21 @@ fn ctrl_c_ends_what_has_read_nothing_yet() {
     assert_eq!(edges_of(&home.graph()).len(), 2);
 }
 
+#[test]
+fn options_of_persistent_memory_are_refused_elsewhere() {
+    let home = Home::new();
+    let edges = home.file("edges.txt", "0 1\n");
+    for flags in [&["--eadr"][..], &["--emulate-pmem"]] {
+        let refused = home.ingest(&edges, flags);
+        assert!(!refused.status.success() && !home.graph().exists(), "{flags:?}");
+    }
+    let emulated = ["--medium", "pmem", "--emulate-pmem"];
+    assert!(home.ingest(&edges, &[&emulated[..], &["--eadr"]].concat()).status.success());
+    let refused = home.ingest(&edges, &emulated[..2]);
+    let words = String::from_utf8(refused.stderr).unwrap();
+    assert!(words.contains("\"pmem\" (emulated), not \"pmem\""), "{words}");
+}
+
 /// A silent pipe keeps no full batch waiting.
 #[test]
 fn a_full_batch_is_acknowledged_at_once() {
