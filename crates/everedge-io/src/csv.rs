@@ -23,7 +23,7 @@ use crate::blocks::cut_at_line;
 use crate::edge_list::{COMMENTS, SURVEYED_ROWS};
 use crate::error::{Fault, quote};
 use crate::ids::IdColumn;
-use crate::lines::{check_slashes, lines_of};
+use crate::lines::{BYTE_ORDER_MARK, check_mark, check_slashes, lines_of};
 use crate::names::{find_pair, is_id_word};
 use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, is_null_word};
@@ -34,6 +34,7 @@ use crate::{InputChoices, ReadOptions, Result};
 /// Returns `text` as a field, in quotes if it needs them to be read back as it is.
 pub(crate) fn quoted(text: &str, delimiter: u8) -> Vec<u8> {
     let needs_quotes = text.trim() != text
+        || text.starts_with(BYTE_ORDER_MARK)
         || is_null_word(text.as_bytes())
         // The names of the columns, which stand above without quotes.
         || COLUMN_NAMES.contains(&text)
@@ -78,6 +79,11 @@ pub(crate) fn start_of(head: &[u8], delimiter: u8, row_count: usize) -> Result<S
         }
     }
     Ok(start)
+}
+
+/// Returns whether a text starts with a comment that is no record.
+pub(crate) fn starts_with_comment(head: &[u8], delimiter: u8) -> bool {
+    head.starts_with(b"#") && skip_comments(head, delimiter).1 > 0
 }
 
 /// Returns the fields of the last comment before the first record, and where that starts.
@@ -143,7 +149,7 @@ impl Grammar for Table {
         if memchr::memchr(b'"', bytes).is_none() {
             return cut_at_line(bytes);
         }
-        let mut reader = ReaderBuilder::new().delimiter(self.delimiter).build();
+        let mut reader = new_reader(self.delimiter);
         let (mut fields, mut ends) = ([0; 1024], [0; 64]);
         let (mut at, mut cut) = (0, None);
         while at < bytes.len() {
@@ -176,7 +182,9 @@ impl Table {
         record: &Records,
         edges: &mut Edges<C>,
     ) -> Result<(), Fault> {
-        check_slashes(&record.text[record.start..], self.rules)?;
+        let text = &record.text[record.start..];
+        check_slashes(text, self.rules)?;
+        check_mark(text, self.rules)?;
         self.check_record(record)?;
         self.push_id(record, self.src, &mut edges.src)?;
         self.push_id(record, self.dst, &mut edges.dst)?;
@@ -229,6 +237,14 @@ pub(crate) fn repeated_header(header: &[u8]) -> Fault {
     )
 }
 
+/// Returns a reader that is past the start of a file: there it would leave out a byte order mark, and a
+/// block starts anywhere.
+fn new_reader(delimiter: u8) -> Reader {
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).build();
+    let _blank_line = reader.read_field(b"\n", &mut []);
+    reader
+}
+
 /// Reads records one by one.
 pub(crate) struct Records<'a> {
     reader: Reader,
@@ -253,7 +269,7 @@ struct Field {
 
 impl<'a> Records<'a> {
     pub(crate) fn new(text: &'a [u8], delimiter: u8) -> Self {
-        let reader = ReaderBuilder::new().delimiter(delimiter).build();
+        let reader = new_reader(delimiter);
         Self { reader, text, delimiter, start: 0, at: 0, bytes: vec![0; 256], fields: Vec::new() }
     }
 

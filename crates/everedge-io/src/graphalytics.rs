@@ -23,7 +23,7 @@ use crate::ids::{IdColumn, TextIds};
 use crate::lines::{Lines, skip_blanks};
 use crate::read::{Declared, Edges, Grammar, Opened, read_opened};
 use crate::rules::Rules;
-use crate::write::write_id;
+use crate::write::{write_id, write_mark};
 use crate::{Chunk, Error, Format, Id, IdKind, Ids, ReadOptions, Result};
 
 /// An edge file has no header.
@@ -117,7 +117,10 @@ pub fn write_vertices<'a>(
     mut out: impl Write,
     vertices: impl IntoIterator<Item = Id<'a>>,
 ) -> Result<()> {
-    for vertex in vertices {
+    for (place, vertex) in vertices.into_iter().enumerate() {
+        if place == 0 {
+            write_mark(&mut out, Format::GraphalyticsVertices, vertex)?;
+        }
         write_id(&mut out, Format::GraphalyticsVertices, vertex)?;
         out.write_all(b"\n")?;
     }

@@ -20,6 +20,10 @@ use crate::ids::{IdColumn, first_field, is_separator, parse_integer, take_intege
 use crate::read::{Edges, Grammar};
 use crate::rules::{Rules, check_number};
 
+/// What a text file may start with, to say that it is UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
+const MARK_START: u8 = BYTE_ORDER_MARK.as_bytes()[0];
+
 /// The variable parts of the grammar.
 #[derive(Debug)]
 pub(crate) struct Lines {
@@ -67,6 +71,7 @@ impl Grammar for Lines {
                 b'\n' => at + 1,
                 first if self.comments.contains(&first) => skip_comment(block, at)?,
                 b'/' => self.parse_slash(block, at, &mut edges)?,
+                MARK_START => self.parse_mark(block, at, &mut edges)?,
                 _ => self.parse_or_skip(block, at, &mut edges)?,
             };
         }
@@ -109,6 +114,21 @@ impl Lines {
         edges: &mut Edges<C>,
     ) -> Result<usize, Fault> {
         check_slashes(&block[at..], self.rules).map_err(|fault| fault.after(at))?;
+        self.parse_or_skip(block, at, edges)
+    }
+
+    /// Refuses an integer behind a byte order mark, which would make text of all ids.
+    #[cold]
+    fn parse_mark<C: IdColumn>(
+        &self,
+        block: &[u8],
+        at: usize,
+        edges: &mut Edges<C>,
+    ) -> Result<usize, Fault> {
+        let marked = block[at..].strip_prefix(BYTE_ORDER_MARK.as_bytes());
+        if marked.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit)) {
+            check_mark(&block[at..], self.rules).map_err(|fault| fault.after(at))?;
+        }
         self.parse_or_skip(block, at, edges)
     }
 
@@ -262,6 +282,18 @@ pub(crate) fn check_slashes(line: &[u8], rules: Rules) -> Result<(), Fault> {
     let what =
         format!("the line starts with // as a comment does: {}", quote(line.trim_ascii_end()));
     Err(Fault::new(0, what).hint("start comments with #, or take it for ids with --ids text"))
+}
+
+/// Refuses a line of text inside of a file that starts with a byte order mark, which only the file's first
+/// one may.
+pub(crate) fn check_mark(line: &[u8], rules: Rules) -> Result<(), Fault> {
+    if rules.literal_ids || !line.starts_with(BYTE_ORDER_MARK.as_bytes()) {
+        return Ok(());
+    }
+    let what =
+        "a byte order mark stands inside of the file, as where another file was put behind it";
+    let hint = "give several files as several arguments, or take it for text with --ids text";
+    Err(Fault::new(0, what).hint(hint))
 }
 
 /// Refuses a line with a carriage return that does not end it: as a blank it would join two lines.

@@ -29,7 +29,7 @@ use crate::blocks::Blocks;
 use crate::error::{Fault, quote};
 use crate::ids::{IdColumn, first_field, is_separator, parse_integer, take_integer};
 use crate::lines::{check_declared, fields_of, line_end, lines_of, parse_vertex_count};
-use crate::read::{Declared, Edges, Sink, check_counts, check_text};
+use crate::read::{Declared, Edges, Sink, check_counts, check_text, skip_mark};
 use crate::rules::{Rules, check_number};
 use crate::write::unwritable;
 use crate::{Chunk, Error, Format, Id, Place, ReadOptions, ReadSummary, Result};
@@ -54,6 +54,7 @@ pub(crate) fn read<C: IdColumn, E: From<Error> + Send>(
     options: &ReadOptions,
     sink: &mut Sink<'_, E>,
 ) -> Result<ReadSummary, E> {
+    skip_mark(&mut blocks)?;
     let header = parse_header(blocks.peek()?, options.weighted);
     let header = header.map_err(|fault| blocks.header_error(fault))?;
     blocks.skip(header.bytes);

@@ -328,8 +328,8 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
     {
         return Ok(if extension == "tsv" { Format::Tsv } else { Format::Csv });
     }
-    // Tables have no comments; a commented one is an edge list.
-    let is_tsv = is_table && !head.starts_with(b"#");
+    // Tables have no comments but before their first row; a commented one is an edge list.
+    let is_tsv = is_table && !csv::starts_with_comment(head, b'\t');
     Ok(match choices.delimiter.or_else(|| delimiter_of(&lines)) {
         Some(b'\t') if choices.delimiter.is_some() => Format::Tsv,
         Some(b'\t') if is_tsv || lines.iter().all(is_spaced) => Format::Tsv,

@@ -16,6 +16,7 @@ use everedge_core::{VertexId, par};
 use crate::blocks::{BLOCK_BYTES, Block, Blocks};
 use crate::error::Fault;
 use crate::ids::{IdColumn, TextIds};
+use crate::lines::BYTE_ORDER_MARK;
 use crate::rules::Rules;
 use crate::{
     Error, Format, IdKind, Ids, Place, ReadOptions, Result, arrow, binary, csv, dimacs, edge_list,
@@ -183,9 +184,8 @@ fn open_header<G: Grammar>(
     blocks: &mut Blocks<impl Read>,
     open: impl Fn(&[u8]) -> Result<Opened<G>, Fault>,
 ) -> Result<Opened<G>> {
-    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-    if G::IS_TEXT && blocks.peek()?.starts_with(BYTE_ORDER_MARK) {
-        blocks.skip(BYTE_ORDER_MARK.len());
+    if G::IS_TEXT {
+        skip_mark(blocks)?;
     }
     let opened = open(blocks.peek()?).map_err(|fault| match G::IS_TEXT {
         true => blocks.header_error(fault),
@@ -193,6 +193,14 @@ fn open_header<G: Grammar>(
     })?;
     blocks.skip(opened.header_bytes);
     Ok(opened)
+}
+
+/// Skips a byte order mark at the start of a text.
+pub(crate) fn skip_mark(blocks: &mut Blocks<impl Read>) -> Result<()> {
+    if blocks.peek()?.starts_with(BYTE_ORDER_MARK.as_bytes()) {
+        blocks.skip(BYTE_ORDER_MARK.len());
+    }
+    Ok(())
 }
 
 /// Compares what was read with what the header declares.

@@ -104,7 +104,8 @@ impl Rules {
     /// Takes a weight that is an integer.
     pub(crate) fn take_integer(self, number: i128) -> Result<f32, Fault> {
         let weight = number as f32;
-        match self.round_weights || weight as i128 == number {
+        let is_kept = || weight as i128 == number || weight.to_string().parse() == Ok(number);
+        match self.round_weights || is_kept() {
             true => Ok(weight),
             false => Err(not_exact(&number.to_string(), weight)),
         }

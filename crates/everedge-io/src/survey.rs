@@ -165,7 +165,8 @@ fn survey_columns(names: &[String], records: &[&Row], width: usize) -> Vec<Guess
     let column = |idx: usize| GuessedColumn {
         name: names.get(idx).cloned(),
         is_numeric: is_numeric(idx),
-        may_hold_ids: true,
+        // What data frames write before each row is no id.
+        may_hold_ids: names.get(idx).is_none_or(|name| !name.is_empty()),
     };
     (0..width).map(column).collect()
 }
@@ -199,6 +200,9 @@ fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoic
         return !(comment.len() == first.len() && are_all_in(comment)) || are_all_in(&names);
     }
     let rest = below(first, rest);
+    if is_above_an_index(first, &rest) {
+        return true;
+    }
     let columns = survey_columns(&names, &rest, first.len());
     let Ok((Resolved { src, dst, .. }, _)) = resolve_freely(&columns, choices) else {
         return false;
@@ -226,6 +230,18 @@ fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoic
             ids_are_numbers
                 || (!rest.is_empty() && (are_both(is_id_word) || is_above_numbers()) && !recurs())
         })
+}
+
+/// Returns whether a first record is that of a data frame with an index: it names all columns but the
+/// first, in which every row has a value.
+fn is_above_an_index(first: &Row, rest: &[&Row]) -> bool {
+    let is_empty = |row: &Row| row.first().is_none_or(|cell| cell.is_empty() && !cell.is_quoted);
+    let others = first.get(1..).unwrap_or_default();
+    is_empty(first)
+        && others.len() > 1
+        && others.iter().all(|cell| !cell.is_empty())
+        && !rest.is_empty()
+        && !rest.iter().any(|row| is_empty(row))
 }
 
 /// Returns whether an id is a name itself, or one of a series with it, as `node1` and `node3` are.

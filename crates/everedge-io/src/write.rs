@@ -8,6 +8,7 @@ use std::io::{BufWriter, Write};
 
 use everedge_core::VertexId;
 
+use crate::lines::BYTE_ORDER_MARK;
 use crate::metis::AdjacencyWriter;
 use crate::parquet::TableWriter;
 use crate::rules::is_null_word;
@@ -113,9 +114,15 @@ impl<W: Write + Send> EdgeWriter<W> {
             return Err(unwritable(options.format, format!("the weight {weight} is not finite")));
         }
         let (src, dst) = (shift(src, options)?, shift(dst, options)?);
+        let is_first = self.written == 0;
         self.written += u64::from(!is_second_end);
         match &mut self.output {
-            Output::Rows(out) => write_row(out, options, src, dst, weight),
+            Output::Rows(out) => {
+                if is_first {
+                    write_mark(out, options.format, src)?;
+                }
+                write_row(out, options, src, dst, weight)
+            }
             Output::Adjacency(out) => out.write(src, dst, weight),
             Output::Table(out) => out.write(src, dst, weight),
         }
@@ -265,6 +272,16 @@ fn write_object(
         write!(out, ",\"weight\":{weight}")?;
     }
     out.write_all(b"}\n")?;
+    Ok(())
+}
+
+/// Writes a byte order mark before the first id of a file without a header if that starts with one: a
+/// reader takes the first one away.
+pub(crate) fn write_mark(out: &mut impl Write, format: Format, first: Id<'_>) -> Result<()> {
+    let has_no_header = matches!(format, Format::Graphalytics | Format::GraphalyticsVertices);
+    if has_no_header && matches!(first, Id::Text(text) if text.starts_with(BYTE_ORDER_MARK)) {
+        out.write_all(BYTE_ORDER_MARK.as_bytes())?;
+    }
     Ok(())
 }
 

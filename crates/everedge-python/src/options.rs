@@ -64,6 +64,7 @@ pub(crate) struct Ingest {
     drop_self_loops: bool,
     skip_nulls: bool,
     round_weights: bool,
+    unweighted: bool,
     src: Option<TableColumn>,
     dst: Option<TableColumn>,
     weight: Option<TableColumn>,
@@ -100,6 +101,7 @@ impl Ingest {
             drop_self_loops: self.drop_self_loops,
             skip_nulls: self.skip_nulls,
             round_weights: self.round_weights,
+            unweighted: self.unweighted,
             ..IngestOptions::default()
         })
     }

@@ -26,7 +26,9 @@ pub(crate) fn weights<'py>(
         Numbers::Unsigned(numbers) => exact_integer_weights(numbers.as_slice()?),
     };
     let weights = weights.map_err(|(row, what)| {
-        let message = format!("weight, row {row}: {what}; round_weights=True rounds weights");
+        let hint =
+            if what.ends_with("a 32-bit number") { "; round_weights=True rounds it" } else { "" };
+        let message = format!("weight, row {row}: {what}{hint}");
         raised("InvalidInputError", &message)
     })?;
     Ok(weights.into_pyarray(py))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -177,3 +178,29 @@ def test_nothing_is_a_batch_too() -> None:
     graph.add_edges([], [])
     assert graph.delete_edges([], []) == everedge.Changes(0, 0, 0)
     assert graph.snapshot().num_vertices == 0
+
+
+class Color(str, Enum):
+    RED = "red"
+
+
+def test_members_of_enumerations_are_ids() -> None:
+    with fresh() as graph:
+        graph.add_edges([Color.RED], ["b"])
+        view = graph.snapshot()
+        assert Color.RED in view and "red" in view
+        assert view.bfs(source=Color.RED)["b"] == 1
+
+
+@pytest.mark.parametrize("column", [b"al", bytearray(b"al"), {1, 2}, {1: 2}])
+def test_what_is_no_column_is_refused(column: Any) -> None:
+    with fresh() as graph, pytest.raises(everedge.InvalidInputError, match="has an order"):
+        graph.add_edges(column, [1, 2])
+
+
+def test_numbers_of_numpy_are_parameters() -> None:
+    with fresh() as graph:
+        graph.add_edges([0, 1], [1, 0])
+        ranks = graph.snapshot().pagerank(tolerance=np.float32(1e-3))
+        with pytest.raises(everedge.InvalidInputError, match="count=-1"):
+            ranks.top(-1)

@@ -8,6 +8,7 @@ use everedge_live::IdKind;
 use everedge_medium::{MANIFEST, MediumKind, Volume};
 
 use crate::files::{Source, Sources, expand};
+use crate::graph::resolved;
 use crate::guessed::Guessed;
 use crate::input::{Inputs, STDIN, of_vertices};
 use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
@@ -73,6 +74,7 @@ impl Graph {
     ) -> Result<IngestReport> {
         let sources = expand(files, ingest)?;
         let Target { path, chosen, choices } = target;
+        let path = &*resolved(path);
         if Self::is_there(path)? {
             let graph = Self::open(path, choices.meter)?;
             let outcome = graph
@@ -127,6 +129,9 @@ impl Graph {
             }
         }
         let options = suggested(options, choices, &guesses, ingest);
+        if !choices.weighted_fixed && !options.weighted {
+            refuse_mixed_weights(&sources.files, &guesses)?;
+        }
         let guessed = Guessed::of_graph(&options, choices, ingest);
         Ok((Self::create(path, &options, choices.meter)?, guessed))
     }
@@ -190,6 +195,7 @@ impl Graph {
     /// # Errors
     /// `InvalidInput` if there is a graph that has lost its manifest.
     pub fn is_there(path: &Path) -> Result<bool> {
+        let path = &*resolved(path);
         let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         if !path.exists() || is_empty() || Volume::is_unfinished(path) {
             return Ok(false);
@@ -234,6 +240,18 @@ fn suggested(
         Some(_) => IdKind::Text,
     };
     options
+}
+
+/// Refuses files of which some have weights and others none: a graph keeps them for all edges or for none.
+fn refuse_mixed_weights(files: &[Source], guesses: &[Guess]) -> Result<()> {
+    let of_edges = guesses.iter().filter(|guess| guess.format != Format::GraphalyticsVertices);
+    let has_weights = |(_, guess): &(&Source, &Guess)| guess.weighted == Some(true);
+    let Some((file, _)) = files.iter().zip(of_edges).find(has_weights) else { return Ok(()) };
+    Err(Error::invalid(format!(
+        "`{}` has weights and another file has none: --unweighted leaves them out, or make a graph \
+         of each kind",
+        file.shown().display()
+    )))
 }
 
 /// Returns how many kinds of ids are narrower: a wider kind holds what a narrower one does.

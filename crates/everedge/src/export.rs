@@ -21,6 +21,11 @@ pub struct ExportReport {
     pub vertices: u64,
     /// Vertices that are not in the file, as they have no edge and the format holds only edges.
     pub vertices_left_out: u64,
+    /// Vertices that the file has beside them: all numbers up to the largest, where a format counts its
+    /// vertices from 1.
+    pub vertices_added: u64,
+    /// By how much ids are higher in the file, where a format counts from 1 and the graph from 0.
+    pub id_shift: u32,
     /// Edges written; an undirected one counts once.
     pub edges: u64,
     /// Bytes of the file of edges.
@@ -74,7 +79,11 @@ impl View {
             true => 0,
             false => u64::saturating_sub(vertices, written.vertices),
         };
-        ExportReport { vertices, vertices_left_out, edges: written.edges, bytes }
+        let WriteOptions { vertex_bound, id_shift, .. } = self.write_options(format);
+        let last = (u64::from(vertex_bound) + u64::from(id_shift)).saturating_sub(1);
+        let vertices_added = if are_declared { last.saturating_sub(vertices) } else { 0 };
+        let edges = written.edges;
+        ExportReport { vertices, vertices_left_out, vertices_added, id_shift, edges, bytes }
     }
 
     /// Writes all edges to `out`, as [`Self::export`] writes a file of edges.

@@ -1,5 +1,6 @@
 //! A live graph and its frozen views, in external ids.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -104,7 +105,7 @@ impl Graph {
     /// nothing is left of a directory that was not there before.
     pub fn create(path: &Path, options: &GraphOptions, meter: bool) -> Result<Self> {
         let start = Instant::now();
-        let is_new = !path.exists();
+        let (path, is_new) = (&*resolved(path), !path.exists());
         let volume = Volume::create(path, options.volume(meter))?;
         let live = AnyLive::create(volume, options);
         if live.is_err() && is_new {
@@ -144,7 +145,9 @@ impl Graph {
         Ok(Self { open_time: start.elapsed(), ..graph })
     }
 
+    /// A link to a graph stands for it.
     fn open_volume(path: &Path, access: Access, meter: bool) -> Result<(Layout, Volume)> {
+        let path = &*resolved(path);
         let GraphHead { layout, medium, eadr } = Manifest::peek(path)?.options;
         let options = VolumeOptions { kind: medium, eadr, meter };
         Ok((layout.parse()?, Volume::open(path, options, access)?))
@@ -602,6 +605,14 @@ impl View {
 
 fn name_of(names: Option<&Names>, v: VertexId) -> ExternalId {
     names.and_then(|names| names.name_of(v)).unwrap_or(ExternalId::Integer(v.into()))
+}
+
+/// Returns where a link leads, and any other path as it is.
+pub(crate) fn resolved(path: &Path) -> Cow<'_, Path> {
+    match path.is_symlink().then(|| path.canonicalize()) {
+        Some(Ok(target)) => target.into(),
+        _ => path.into(),
+    }
 }
 
 fn find(names: Option<&Names>, name: &str) -> Option<VertexId> {

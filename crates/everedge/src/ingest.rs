@@ -48,6 +48,8 @@ pub struct IngestOptions {
     pub skip_nulls: bool,
     /// Takes the nearest 32-bit number for a weight; without, a weight that it changes is refused.
     pub round_weights: bool,
+    /// Leaves out weights that files declare, where the graph keeps none; without, they are refused.
+    pub unweighted: bool,
     /// The longest time that an edge of a stream waits for its batch to fill.
     pub flush_every: Duration,
     /// Ends the ingest between two batches when it becomes true.
@@ -63,6 +65,7 @@ impl Default for IngestOptions {
             drop_self_loops: false,
             skip_nulls: false,
             round_weights: false,
+            unweighted: false,
             flush_every: Duration::from_secs(1),
             stop: Arc::default(),
         }
@@ -270,6 +273,13 @@ impl Graph {
         let beside = beside.transpose()?;
         let input = open(source, &choices)?;
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
+        let keeps_none = !self.options().weighted && !options.delete && !options.unweighted;
+        if keeps_none && input.guess.weighted == Some(true) {
+            let path = input.path.display();
+            return Err(Error::invalid(format!(
+                "`{path}` has weights, and the graph keeps none: --unweighted leaves them out"
+            )));
+        }
         taken.guessed.add_file(&input.path, &input.guess, options, self.options());
         let mut acknowledge = |edges| {
             taken.edges_acknowledged += edges;

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     if is_stdout {
         let format = args.format.0.unwrap_or(Format::EdgeList);
         let export = view.export_to(std::io::stdout(), format)?;
-        left_out(&export).into_iter().for_each(|words| output.say_aside(words));
+        about_vertices(&export).into_iter().for_each(|words| output.say_aside(words));
     } else {
         let report = Report { export: view.export(&args.file, args.format.0)?, problems };
         output.print(&report, |report| in_words(&report.export, args))?;
@@ -82,8 +82,17 @@ fn in_words(report: &ExportReport, args: &Args) -> String {
         args.file.display(),
         bytes(report.bytes)
     );
-    words.extend(left_out(report).map(|more| format!("\n{more}")));
+    words.extend(about_vertices(report).into_iter().map(|more| format!("\n{more}")));
     words
+}
+
+/// Says how the file's vertices differ from the graph's.
+fn about_vertices(report: &ExportReport) -> Vec<String> {
+    let added = report.vertices_added;
+    let shift = "ids are one higher in it, as it counts from 1".to_owned();
+    let more = format!("it has {} more vertices: all numbers up to the largest id", count(added));
+    let shift = (report.id_shift > 0).then_some(shift);
+    left_out(report).into_iter().chain(shift).chain((added > 0).then_some(more)).collect()
 }
 
 /// Says how many vertices are not in the file; nothing if all are.

@@ -289,6 +289,7 @@ fn ingest_options(args: &Args) -> Result<IngestOptions> {
         drop_self_loops: args.drop_self_loops,
         skip_nulls: input.skip_nulls,
         round_weights: input.round_weights,
+        unweighted: args.unweighted,
         flush_every: flush_every.context("--flush-every needs a number of seconds from 0 on")?,
         stop: stop_on_signals()?,
     })

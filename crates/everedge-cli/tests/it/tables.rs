@@ -164,17 +164,6 @@ fn weights_of_deletions_are_said_not_to_count() {
 }
 
 #[test]
-fn weights_of_a_later_file_are_said_to_be_left_out() {
-    let home = Home::new();
-    let first = home.file("a.csv", "src,dst\n1,2\n");
-    let second = home.file("b.csv", "src,dst,weight\n3,4,5\n");
-    let mut command = everedge();
-    let output = command.arg("ingest").arg(home.graph()).args([first, second]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("b.csv") && said.contains("column weight left out"), "{said}");
-}
-
-#[test]
 fn a_carriage_return_alone_does_not_join_lines() {
     const ALONE: &[&str] = &["line 1", "carriage return", "tr '\\r' '\\n'"];
     assert_outcomes(&[
@@ -288,4 +277,107 @@ fn advice_about_ids_is_for_the_graph_that_is_there() {
         assert!(home.ingest(&home.file("a.csv", first), &[]).status.success());
         assert_refused(&home.ingest(&home.file("b.csv", later), &[]), &["line 1", word]);
     }
+}
+
+/// Only the first of a file is none of its text.
+#[test]
+fn a_byte_order_mark_inside_of_a_file_is_refused_or_kept() {
+    const REFUSED: &[&str] = &["a byte order mark", "--ids text"];
+    assert_outcomes(&[
+        ("a.csv", "src,dst\n\u{feff}a,b\na,c\n", &[], Err(REFUSED)),
+        ("a.csv", "src,dst\n\u{feff}a,b\n", &["--ids", "text"], Ok(&["\u{feff}a b"])),
+        ("a.csv", "src,dst\n\"\u{feff}a\",b\n", &[], Ok(&["\u{feff}a b"])),
+        ("a.csv", "\u{feff}src,dst\na,b\n", &[], Ok(&["a b"])),
+        ("a.csv", "\u{feff}src,dst\r\na,b\r\n\u{feff}src,dst\r\nb,c\r\n", &[], Err(REFUSED)),
+        ("a.txt", "\u{feff}1 2\n\u{feff}3 4\n", &[], Err(REFUSED)),
+        ("a.graph", "\u{feff}2 1\n2\n1\n", &[], Ok(&["1 2"])),
+    ]);
+}
+
+#[test]
+fn ids_that_start_with_a_byte_order_mark_are_read_back() {
+    let home = Home::new();
+    // More than a block, of which each is read by itself.
+    let rows = (0..60_000).map(|i| format!("{{\"src\":\"\u{feff}n{i}\",\"dst\":\"\u{feff}\"}}\n"));
+    let file = home.file("edges.jsonl", rows.collect::<String>());
+    assert!(home.ingest(&file, &[]).status.success());
+    let expected = edges_of(&home.graph());
+    assert_eq!(expected.len(), 60_000);
+    for ending in ["csv", "tsv", "e", "txt", "jsonl", "parquet"] {
+        let (file, back) = (home.at(&format!("out.{ending}")), home.at(&format!("{ending}-back")));
+        let mut export = everedge();
+        assert!(
+            export.arg("export").arg(home.graph()).arg(&file).output().unwrap().status.success()
+        );
+        let mut ingest = everedge();
+        let output = ingest.arg("ingest").arg(&back).arg(&file).output().unwrap();
+        assert!(output.status.success(), "{ending}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(edges_of(&back) == expected, "{ending}");
+    }
+}
+
+#[test]
+fn the_index_of_a_data_frame_holds_no_ids() {
+    assert_outcomes(&[
+        ("a.csv", ",0,1\n0,5,6\n1,7,8\n", &[], Ok(&["5 6", "7 8"])),
+        ("a.csv", ",src,dst,weight\n0,5,6,1\n4,7,8,2\n", &[], Ok(&["5 6 1", "7 8 2"])),
+        ("a.csv", ",1\n5,6\n", &[], Err(&["line 1"])),
+    ]);
+}
+
+#[test]
+fn weights_of_json_lines_are_read_as_they_are_written() {
+    assert_outcomes(&[
+        ("a.jsonl", "{\"src\":1,\"dst\":2,\"weight\":123456790}\n", &[], Ok(&["1 2 123456790"])),
+        ("a.jsonl", "{\"src\":1,\"dst\":2,\"weight\":123456789}\n", &[], Err(&["123456790"])),
+        ("a.jsonl", "{\"src\":1,\"dst\":2,\"weight\":1e-12}\n", &[], Ok(&["1 2 0.000000000001"])),
+        (
+            "a.jsonl",
+            "{\"src\":1,\"dst\":2,\"weight\":3e30}\n",
+            &[],
+            Ok(&["1 2 3000000000000000000000000000000"]),
+        ),
+    ]);
+}
+
+/// Nothing says that weights are not wanted.
+#[test]
+fn weights_that_a_graph_does_not_keep_are_refused() {
+    let home = Home::new();
+    let weighted = home.file("w.csv", "src,dst,weight\n1,2,0.5\n");
+    let plain = home.file("u.csv", "src,dst\n3,4\n");
+    let ingest = |files: [&std::path::Path; 2], flags: &[&str]| {
+        everedge().arg("ingest").arg(home.graph()).args(files).args(flags).output().unwrap()
+    };
+    for files in [[&*weighted, &*plain], [&*plain, &*weighted]] {
+        assert_refused(&ingest(files, &[]), &["w.csv", "has weights", "--unweighted"]);
+        assert!(!home.graph().exists());
+    }
+    assert!(home.ingest(&plain, &[]).status.success());
+    assert_refused(&home.ingest(&weighted, &[]), &["w.csv", "keeps none", "--unweighted"]);
+    assert!(home.ingest(&weighted, &["--unweighted"]).status.success());
+    assert_eq!(edges_of(&home.graph()), ["1 2", "3 4"]);
+}
+
+#[test]
+fn formats_that_count_from_1_say_what_they_change() {
+    let home = Home::new();
+    assert!(home.ingest(&home.file("a.txt", "0 1\n1 5\n"), &["--undirected"]).status.success());
+    for ending in ["mtx", "graph"] {
+        let mut export = everedge();
+        export.arg("export").arg(home.graph()).arg(home.at(&format!("out.{ending}")));
+        let said = String::from_utf8(export.output().unwrap().stdout).unwrap();
+        assert!(said.contains("one higher") && said.contains("3 more vertices"), "{said}");
+    }
+}
+
+#[test]
+fn a_link_to_a_graph_is_the_graph() {
+    let home = Home::new();
+    std::fs::create_dir(home.at("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", home.graph()).unwrap();
+    assert!(home.ingest(&home.file("a.txt", "0 1\n"), &[]).status.success());
+    assert!(home.ingest(&home.file("b.txt", "1 2\n"), &[]).status.success());
+    assert_eq!(stats(&home.graph())["edges"], 2);
+    assert_eq!(stats(&home.at("elsewhere"))["edges"], 2);
 }

@@ -62,6 +62,8 @@ fn headers_say_direction_and_weights() {
 fn a_commented_table_is_an_edge_list() {
     let guess = guess("x.tsv", "# who\twhom\nbash\tlibc6\n");
     assert_eq!((guess.format, guess.ids), (Format::EdgeList, IdKind::Text));
+    let tags = self::guess("x.tsv", "#python\t#rust\n#go\t#rust\nc\td\n");
+    assert_eq!((tags.format, tags.has_header), (Format::Tsv, false));
 }
 
 #[test]

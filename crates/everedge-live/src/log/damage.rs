@@ -297,7 +297,8 @@ impl EdgeLog {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Appended, HEADER_WORDS};
+    use super::super::Appended;
+    use super::super::record::HEADER_WORDS;
     use super::*;
     use crate::batch::Batch;
     use everedge_medium::{MediumKind, Region, Volume, VolumeOptions};

@@ -149,10 +149,14 @@ def word(name: Id) -> str:
     """Return an id as the text by which graphs find it."""
     if not is_id(name):
         raise InvalidInputError(f"{name!r} is no id: ids are integers or strings")
-    return str(name)
+    # Members of an enumeration show themselves otherwise.
+    return str.__str__(name) if isinstance(name, str) else str(int(name))
 
 
 def _array(column: Any, what: str) -> npt.NDArray[Any]:
+    if isinstance(column, bytes | bytearray | set | frozenset | dict):
+        kind = type(column).__name__
+        raise InvalidInputError(f"{what}: a column of ids or numbers has an order, not a {kind}")
     if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "__array__"):
         import pyarrow
 

@@ -110,6 +110,8 @@ class Graph:
         """Calls that use the native graph now."""
         self._ids: IdChoice = ids
         self._meter = meter
+        self._is_unweighted = weighted is False
+        """Whether weights that files declare are to be left out."""
         if emulate_pmem and medium != "pmem":
             raise InvalidInputError('emulate_pmem says how medium="pmem" is done: give both')
         given = {
@@ -209,6 +211,7 @@ class Graph:
             "drop_self_loops": drop_self_loops,
             "skip_nulls": skip_nulls,
             "round_weights": round_weights,
+            "unweighted": self._is_unweighted,
             "src": src,
             "dst": dst,
             "weight": weight,

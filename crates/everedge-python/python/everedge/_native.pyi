@@ -32,6 +32,7 @@ class IngestOptions(TypedDict):
     drop_self_loops: bool
     skip_nulls: bool
     round_weights: bool
+    unweighted: bool
     src: int | str | None
     dst: int | str | None
     weight: int | str | None

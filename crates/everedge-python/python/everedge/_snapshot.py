@@ -224,7 +224,7 @@ class Snapshot:
         if not 0 <= threads < 1 << 32:
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
         given = [(name, value) for name, value in parameters.items() if value is not None]
-        told = [(n, repr(float(v)) if isinstance(v, float) else word(v)) for n, v in given]
+        told = [(n, repr(float(v)) if isinstance(v, float | np.floating) else word(v)) for n, v in given]
         with Bar() as bar:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
             report, answer = self._native.run(kernel, told, threads, tell)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge._columns import Id, is_id, word
+from everedge._errors import InvalidInputError
 from everedge._reports import RunReport
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class Values(Generic[Scalar]):
         Vertices that a search has not reached, and values that are not finite, are left out; among equals the smaller vertex
         number comes first. Cost: a sort of the values.
         """
+        _check_count(count)
         values = self.values
         # A depth is a whole number; a score may be -1.
         is_depth = values.dtype.kind == "i"
@@ -206,6 +208,7 @@ class Groups(Values[Scalar]):
 
         Among equals the one of the smaller label of `by_index` comes first.
         """
+        _check_count(count)
         labels, sizes = np.unique(self._by_vertex(), return_counts=True)
         order = np.argsort(-sizes, kind="stable")[:count]
         names = self._names(labels[order])
@@ -233,3 +236,8 @@ class Communities(Groups[np.uint64]):
     def _names(self, labels: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
         are_texts = self._vertices.ids.dtype.kind == "O"
         return super()._names(labels) if are_texts else labels
+
+
+def _check_count(count: int) -> None:
+    if count < 0:
+        raise InvalidInputError(f"count={count}: it must be 0 or more")
