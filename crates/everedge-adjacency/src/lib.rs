@@ -140,7 +140,7 @@ impl AdjacencyGraph {
         let place = (&volume, &blocks[0]);
         let (mut images, found) =
             Images::open(place, salt, (epoch as u32, log.next_sequence()), [count, sum])?;
-        log.note_lost_end(images.sequence(), images.path());
+        log.check_end(images.sequence(), images.path(), volume.access())?;
         let mut layout = Adjacency::new(&manifest, blocks)?;
         let shards = read_shards(&mut layout, &mut images, &found)?;
         layout.images = Some(images);

@@ -489,8 +489,8 @@ impl Volume {
         self.shared.access()
     }
 
-    /// Makes it a handle for reading, which keeps its lock. Regions that are open already are not written to
-    /// any more.
+    /// Makes it a handle for reading, which keeps its lock: what is opened from now on is not written to.
+    /// What is open already is not flushed any more, and the caller stores nothing there.
     pub fn restrict_to_reading(&self) {
         self.shared.is_restricted.store(true, Ordering::Relaxed);
     }

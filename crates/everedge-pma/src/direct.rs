@@ -108,12 +108,12 @@ pub(super) fn store_edge(core: &Core<Pma>, edge: Edge, weight: Option<f32>) -> R
     if options.durability == Durability::None || weight.is_some() != options.weighted {
         return Ok(false);
     }
-    core.check_writable()?;
     core.refuse_if_failed()?;
-    core.log.begin_writing()?;
+    core.check_writable()?;
     let ends = ends(options, edge);
     let mut archive = core.up_to_date_for_writing()?;
     core.refuse_if_failed()?;
+    core.log.begin_writing()?;
     // Who logs it learns what is missing.
     let expected = layout.expect(&[edge.0, edge.1], edge.0.max(edge.1) + 1);
     if layout.make_room().and(expected).is_err() {

@@ -65,7 +65,7 @@ pub(super) fn recover(layout: &Pma, log: &EdgeLog, access: Access) -> Result<Rec
     // The first unit says whose file it is.
     layout.room.space().adopt_used(1, &mut used)?;
     let shards = read(layout, region, layout.room.space(), &found, access)?;
-    check_checkpoint(layout, log, &shards)?;
+    check_checkpoint(layout, (log, access), &shards)?;
     if access == Access::Write {
         let mut arrays = shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
         arrays.try_for_each(|array| array.store_headers_again(layout.epoch()))?;
@@ -149,7 +149,11 @@ fn read(
 }
 
 /// Checks that the headers are those of the last checkpoint, or newer.
-fn check_checkpoint(layout: &Pma, log: &EdgeLog, shards: &[Arc<Shard>]) -> Result<()> {
+fn check_checkpoint(
+    layout: &Pma,
+    (log, access): (&EdgeLog, Access),
+    shards: &[Arc<Shard>],
+) -> Result<()> {
     let (region, (checkpoint, _)) = (layout.arrays(), log.checkpoint());
     let [count, expected, _] = checkpoint.layout;
     let (mut sum, mut found, mut newest) = (0, 0, 0);
@@ -165,7 +169,7 @@ fn check_checkpoint(layout: &Pma, log: &EdgeLog, shards: &[Arc<Shard>]) -> Resul
         expected,
         found,
     };
-    log.note_lost_end(newest, region.path());
+    log.check_end(newest, region.path(), access)?;
     if found < count {
         return Err(layout.table.lacks(format!("arrays of {count} sections, not of {found}")));
     }

@@ -37,8 +37,9 @@ impl Rewriting {
 /// # Errors
 /// `NoSpace` if the medium has no room for one, `Corruption` if one is damaged; the others are done.
 pub(super) fn compact(core: &Core<Pma>) -> Result<Compaction> {
-    core.check_writable()?;
     core.refuse_if_failed()?;
+    core.check_writable()?;
+    drop(core.up_to_date()?);
     core.log.begin_writing()?;
     // The medium may have room again. If not, there is a place for one array after the other.
     let _tried = core.layout.room.space().make_room();

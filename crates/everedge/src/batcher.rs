@@ -124,7 +124,9 @@ impl<'a> Batcher<'a> {
             return Ok(());
         }
         let since = self.since.get_or_insert_with(Instant::now);
-        if since.elapsed() >= self.options.wait_max() {
+        // What a pipe has given before it is interrupted counts.
+        let is_interrupted = self.options.check_stop().is_err();
+        if is_interrupted || since.elapsed() >= self.options.wait_max() {
             self.apply_first(self.edges.len())?;
         }
         Ok(())

@@ -285,7 +285,7 @@ impl Graph {
         let (any, problems) = self.live.salvage()?;
         let mut view = View::new(any, self.names.clone(), self.open_time + start.elapsed());
         if !problems.is_empty() && !view.is_directed() {
-            view.from_other_ends = view.arcs_of_lost_lists();
+            view.from_other_ends = view.arcs_of_lost_ends();
         }
         Ok((view, problems.into_iter().map(without_advice).collect()))
     }
@@ -588,16 +588,28 @@ impl View {
         others.try_for_each(|(src, dst, weight)| f(src, dst, weight))
     }
 
-    /// Returns the edges of vertices without a list that the lists of others name: in a whole graph
-    /// there are none, as an undirected edge stands in the lists of both ends.
-    fn arcs_of_lost_lists(&self) -> Vec<(VertexId, VertexId, f32)> {
-        let mut arcs = Vec::new();
+    /// Returns the edges that one end's list lacks and the other's has: in a whole graph there are none,
+    /// as an undirected edge stands in the lists of both ends.
+    ///
+    /// Cost: 16 bytes for each edge and end, which are sorted.
+    fn arcs_of_lost_ends(&self) -> Vec<(VertexId, VertexId, f32)> {
+        let mut ends = Vec::new();
         let Ok(()) = self.for_each_arc(|u, v, weight| {
-            if self.any.out_degree(v) == 0 {
-                arcs.push((v, u, weight));
+            if u != v {
+                ends.push((u.min(v), u.max(v), weight.to_bits(), u < v));
             }
             Ok::<(), Infallible>(())
         });
+        ends.sort_unstable();
+        let mut arcs = Vec::new();
+        for same in ends.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+            let (low, high, bits, _) = same[0];
+            let from_low = same.iter().filter(|&&(.., is_from_low)| is_from_low).count();
+            let from_high = same.len() - from_low;
+            let (src, dst) = if from_low < from_high { (low, high) } else { (high, low) };
+            let arc = (src, dst, f32::from_bits(bits));
+            arcs.extend(std::iter::repeat_n(arc, from_low.abs_diff(from_high)));
+        }
         arcs.sort_by_key(|&(src, ..)| src);
         arcs
     }

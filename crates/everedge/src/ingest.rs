@@ -27,8 +27,9 @@ use crate::{Error, Graph, Result};
 /// The longest and the shortest time that a stream waits for more before it pauses.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 const PAUSE_MIN: Duration = Duration::from_millis(1);
-/// What came before a pause has become edges when the second one after it comes.
-const PAUSES_BEHIND: u32 = 2;
+/// What comes before a pause has become edges in the next, and whether those have waited long enough is
+/// looked at in each.
+const PAUSES_BEHIND: u32 = 3;
 
 /// Declared vertices of a batch.
 const DECLARED_BATCH: usize = 1 << 16;
@@ -82,8 +83,8 @@ impl IngestOptions {
         (self.flush_every / PAUSES_BEHIND).clamp(PAUSE_MIN, PAUSE_MAX)
     }
 
-    /// How long edges of a stream may wait from when they are there, so that none waits longer than it may
-    /// from when it came.
+    /// How long edges of a stream may wait from when they are there, so that none waits longer than
+    /// `flush_every` from when it came.
     pub(crate) fn wait_max(&self) -> Duration {
         self.flush_every.saturating_sub(PAUSES_BEHIND * self.pause())
     }

@@ -177,7 +177,8 @@ impl<L: Layout> Core<L> {
     /// # Errors
     /// The first [`damage`](Self::damage).
     pub(super) fn refuse_damage(&self, archive: &Archive<L>) -> Result<()> {
-        self.log.damage().into_iter().next().map_or_else(|| archive.lacking.refuse(), Err)
+        self.log.refuse_damage()?;
+        archive.lacking.refuse()
     }
 
     /// Returns a frozen view of what is archived.
@@ -478,7 +479,7 @@ impl<L: Layout> Core<L> {
         }
         let mut lacking = archive.lacking().into_iter().peekable();
         // What lacks updates may lack the vertices that others name.
-        if lacking.peek().is_none() {
+        if lacking.peek().is_none() && !self.log.is_damaged() {
             damage.extend(self.find_strangers(archive));
         }
         damage.extend(lacking);

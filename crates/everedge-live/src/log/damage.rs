@@ -19,9 +19,12 @@ use super::recovery::FoundRecord;
 use super::stores::Place;
 use super::{Boundary, EdgeLog, Record, SEQUENCE_MAX, State};
 use crate::{Error, Result};
+use everedge_medium::Access;
 
 /// So much of the rest of the ring is looked through by one thread at a time.
 const LOOKED_AT_WORDS: usize = 1 << 20;
+/// So much damage is named at most.
+const DAMAGE_MAX: usize = 1000;
 /// An update takes so many bytes at least.
 const UPDATE_BYTES: u64 = 8;
 
@@ -98,17 +101,24 @@ impl Gap {
         })
     }
 
-    /// Returns the first update in it that was durable and the last, and the place of the first.
-    fn lost(&self, proof: &Proof) -> Option<(Place, u64)> {
+    /// Returns the updates in it that were durable: of each stretch the place of the first and the number of
+    /// the last.
+    fn lost(&self, proof: &Proof) -> Vec<(Place, u64)> {
         let Range { start, end } = self.sequences;
-        if !self.is_of_lines {
-            return Some(((self.positions.start, start), end - 1));
-        }
         let durable_end = proof.of(start).map_or(start, |(by, _)| by.durable_sequence).min(end);
-        let proven = self.proven.iter().copied();
-        let lost = (start..durable_end).chain(proven);
-        let (first, last) = (lost.clone().min()?, lost.max()?);
-        Some(((self.positions.start + (first - start) * LINE_BYTES, first), last))
+        if !self.is_of_lines {
+            return vec![((self.positions.start, start), durable_end - 1)];
+        }
+        let mut lost: Vec<u64> = self.proven.iter().copied().chain(start..durable_end).collect();
+        lost.sort_unstable();
+        lost.dedup();
+        let stretches = lost.chunk_by(|number, next| number + 1 == *next);
+        let stretch = |stretch: &[u64]| {
+            let (first, count) = (stretch[0], stretch.len() as u64);
+            let position = self.positions.start + (first - start) * LINE_BYTES;
+            ((position, first), first + count - 1)
+        };
+        stretches.map(stretch).collect()
     }
 }
 
@@ -123,19 +133,41 @@ impl EdgeLog {
         !self.damage.lock().is_empty()
     }
 
-    /// Notes damage if the log ends too early: the file at `path` holds all updates before `sequence`.
-    pub fn note_lost_end(&self, sequence: u64, path: &Path) {
+    /// Refuses to answer as if all that was durable could be read.
+    ///
+    /// # Errors
+    /// The first damage.
+    pub fn refuse_damage(&self) -> Result<()> {
+        self.damage.lock().first().map_or(Ok(()), |first| Err(first.again()))
+    }
+
+    /// Checks that the log does not end too early: the file at `path` holds all updates before `sequence`.
+    /// A handle for reading notes it as damage.
+    ///
+    /// # Errors
+    /// `Corruption` if it does, for a handle that would write.
+    pub fn check_end(&self, sequence: u64, path: &Path, access: Access) -> Result<()> {
         let state = self.lock();
         if sequence <= state.next_sequence {
-            return;
+            return Ok(());
         }
         let place = (state.head, state.next_sequence);
         let by = format!("the end, though `{}` holds update {}", path.display(), sequence - 1);
-        self.note_damage(self.lost(&state.anchor, place, sequence - 1, by));
+        let lost = self.lost(&state.anchor, place, sequence - 1, by);
+        match access {
+            Access::Write => Err(lost),
+            Access::Read => {
+                self.note_damage(lost);
+                Ok(())
+            }
+        }
     }
 
     pub(super) fn note_damage(&self, error: Error) {
-        self.damage.lock().push(error);
+        let mut damage = self.damage.lock();
+        if damage.len() < DAMAGE_MAX {
+            damage.push(error);
+        }
     }
 
     /// Notes what `proof` says that cannot be read.
@@ -149,7 +181,7 @@ impl EdgeLog {
         let before =
             |by: &Header| format!("damage before the whole record of update {}", by.sequence);
         for gap in gaps {
-            if let Some((first, last)) = gap.lost(proof) {
+            for (first, last) in gap.lost(proof) {
                 self.note_damage(self.lost(anchor, first, last, before(&gap.next)));
             }
         }
@@ -247,8 +279,10 @@ impl EdgeLog {
             is_possible && found.header.generation >= next.generation
         };
         let end = anchor.tail + anchor.capacity;
+        // Whatever is framed was looked at before, and is not too much.
+        let framed = positions.filter(|&position| self.framed_bytes(anchor, position).is_some());
         let record = |position| self.record_at(anchor, position, end - position);
-        positions.filter_map(record).find(is_next)
+        framed.filter_map(record).find(is_next)
     }
 
     /// Returns what is wrong with a whole record that no writer leaves.
@@ -376,7 +410,12 @@ mod tests {
                 let follow = lost.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
                 assert_eq!(damage.len(), lost.len() - follow, "{lost:?}: {damage:?}");
                 let first: u32 = COUNTS[..lost[0]].iter().sum();
-                let update = format!("{first}");
+                let together = lost.windows(2).take_while(|pair| pair[0] + 1 == pair[1]).count();
+                let last = COUNTS[..=lost[together]].iter().sum::<u32>() - 1;
+                let update = match first == last {
+                    true => format!("of update {first}, which"),
+                    false => format!("of updates {first} to {last}, which"),
+                };
                 assert!(damage[0].to_string().contains(&update), "{lost:?}: {}", damage[0]);
                 let (_, updates) = log.found();
                 let read = read(&log);
@@ -400,9 +439,10 @@ mod tests {
         let log = EdgeLog::open(region, true, SALT).unwrap();
         let sequence = log.next_sequence();
         assert!(!log.is_damaged());
-        log.note_lost_end(sequence, "arrays".as_ref());
-        assert!(!log.is_damaged());
-        log.note_lost_end(sequence + 2, "arrays".as_ref());
+        let check = |end: u64, access| log.check_end(end, "arrays".as_ref(), access);
+        check(sequence, Access::Read).unwrap();
+        assert!(check(sequence + 2, Access::Write).is_err() && !log.is_damaged());
+        check(sequence + 2, Access::Read).unwrap();
         let damage = log.damage()[0].to_string();
         let what = format!("updates {sequence} to {}", sequence + 1);
         assert!(damage.contains(&what) && damage.contains("arrays"), "{damage}");

@@ -36,7 +36,9 @@ impl EdgeLog {
         let (mut void_count, mut unreadable_count) = (0, 0);
         loop {
             let next = Boundary { position: state.head, sequence: state.next_sequence, generation };
-            let mut records = self.whole_records(&anchor, next, end);
+            // After damage, what is read ahead may be in vain.
+            let checked_bytes = if gaps.is_empty() { CHECKED_BYTES } else { LINE_BYTES };
+            let mut records = self.whole_records(&anchor, next, end, checked_bytes);
             if records.is_empty() {
                 records.extend(self.line_after_hole(&anchor, next));
             }
@@ -200,9 +202,15 @@ impl EdgeLog {
 
     /// Returns some records from `next` on that follow each other, up to the first that is not whole;
     /// their checksums are computed on all threads.
-    fn whole_records(&self, anchor: &Anchor, mut next: Boundary, end: u64) -> Vec<FoundRecord> {
+    fn whole_records(
+        &self,
+        anchor: &Anchor,
+        mut next: Boundary,
+        end: u64,
+        checked_bytes: u64,
+    ) -> Vec<FoundRecord> {
         let (mut positions, start) = (Vec::new(), next.position);
-        while next.position - start < CHECKED_BYTES
+        while next.position - start < checked_bytes
             && let Some((header, _)) = self.frame_at(anchor, next.position, end - next.position)
             && let Some(found) = self.decode(&header, next.position)
             && found.header.follows(&next)

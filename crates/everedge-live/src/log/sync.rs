@@ -13,8 +13,10 @@ use rustix::thread::{MembarrierCommand, membarrier};
 
 /// Whether the system lets one thread have all others of this process take a fence, which a forked child
 /// inherits.
-static HAS_FENCE_OF_ALL: LazyLock<AtomicBool> =
-    LazyLock::new(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok().into());
+static HAD_FENCE_OF_ALL: LazyLock<bool> =
+    LazyLock::new(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok());
+/// Whether that is still so.
+static HAS_FENCE_OF_ALL: LazyLock<AtomicBool> = LazyLock::new(|| (*HAD_FENCE_OF_ALL).into());
 /// When it was found that the process has forbidden itself the call since.
 static FORBIDDEN: OnceLock<Instant> = OnceLock::new();
 /// Longer than any store waits until others see it.
@@ -35,11 +37,12 @@ pub(super) fn fence_of_all() {
     fence(Ordering::SeqCst);
     let has_it = HAS_FENCE_OF_ALL.load(Ordering::Acquire);
     if has_it && membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-        FORBIDDEN.get_or_init(Instant::now);
         HAS_FENCE_OF_ALL.store(false, Ordering::Release);
+        FORBIDDEN.get_or_init(Instant::now);
     }
     // Writers relied on it until then.
-    if let Some(since) = FORBIDDEN.get() {
-        thread::sleep(UNTIL_SEEN.saturating_sub(since.elapsed()));
+    if *HAD_FENCE_OF_ALL && !HAS_FENCE_OF_ALL.load(Ordering::Acquire) {
+        let since = FORBIDDEN.get().map_or(Duration::ZERO, Instant::elapsed);
+        thread::sleep(UNTIL_SEEN.saturating_sub(since));
     }
 }
