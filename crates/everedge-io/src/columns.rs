@@ -41,7 +41,27 @@ pub(crate) fn resolve(
     if !are_named {
         refuse_guess(columns)?;
     }
+    refuse_twins(columns, resolved, choices)?;
     Ok(resolved)
+}
+
+/// Refuses a column whose name another one has too, unless it was chosen by its number.
+fn refuse_twins(
+    columns: &[GuessedColumn],
+    Resolved { src, dst, weight }: Resolved,
+    choices: &InputChoices,
+) -> Result<(), Fault> {
+    let used = [(Some(src), &choices.src), (Some(dst), &choices.dst), (weight, &choices.weight)];
+    for (idx, choice) in used {
+        let name = idx.and_then(|idx| columns.get(idx)).and_then(|column| column.name.as_ref());
+        let is_by_number = matches!(choice, Some(Column::Index(_)));
+        let Some(name) = name.filter(|name| !name.is_empty() && !is_by_number) else { continue };
+        if columns.iter().filter(|column| column.name.as_ref() == Some(name)).count() > 1 {
+            let what = format!("two columns are called {}", quote(name.as_bytes()));
+            return Err(Fault::new(0, what).hint("choose by number: --src 0 is the first column"));
+        }
+    }
+    Ok(())
 }
 
 /// Finds the columns that hold sources, destinations and weights, however many there are. Returns

@@ -293,6 +293,12 @@ pub(crate) fn write_id(out: &mut impl Write, format: Format, id: Id<'_>) -> Resu
             out.write_all(&csv::quoted(text, delimiter(format)))?;
         }
         Id::Text(text) => {
+            if text.is_empty() {
+                return Err(unwritable(
+                    format,
+                    "an id is empty, which no format that is read may have",
+                ));
+            }
             if let Some(reason) = not_plain(text) {
                 let what = format!("the id {text:?} {reason}; write csv, json-lines or parquet");
                 return Err(unwritable(format, what));
@@ -305,9 +311,7 @@ pub(crate) fn write_id(out: &mut impl Write, format: Format, id: Id<'_>) -> Resu
 
 /// Says why text is not read back from between blanks as it is, if it is not.
 fn not_plain(text: &str) -> Option<&'static str> {
-    if text.is_empty() {
-        Some("is empty")
-    } else if text.bytes().any(|byte| byte.is_ascii_whitespace() || byte == 0) {
+    if text.bytes().any(|byte| byte.is_ascii_whitespace() || byte == 0) {
         Some("has a blank")
     } else if text.starts_with(edge_list::COMMENTS.map(char::from)) || text.starts_with("//") {
         Some("starts as a comment does")

@@ -151,19 +151,14 @@ impl Extent {
         words[0]
     }
 
-    /// Makes durable what the header in a slot says, which was found.
+    /// Makes durable what the headers of some sections say, which were found: all at once, since a file's
+    /// pages are read again after they were written past the cache.
     ///
     /// # Errors
     /// If the device does not take it.
-    pub(super) fn store_header_again(
-        &self,
-        shape: &Shape,
-        section: usize,
-        slot: usize,
-    ) -> Result<()> {
-        let offset = self.offset + shape.header_offset(section, slot);
-        let end = offset + 4 * shape.header_words() as u64;
-        self.region.rewrite(Site::ArraysFound, offset..end)
+    pub(super) fn store_headers_again(&self, shape: &Shape, sections: Range<usize>) -> Result<()> {
+        let at = |section: usize| self.offset + shape.header_offset(section, 0);
+        self.region.rewrite(Site::ArraysFound, at(sections.start)..at(sections.end))
     }
 
     /// Takes away what an earlier array may have left in a slot.

@@ -131,11 +131,11 @@ impl Array {
     /// # Errors
     /// If the device does not take it.
     pub(super) fn store_headers_again(&self, epoch: u32) -> Result<()> {
-        let newer = self.sections.iter().enumerate().filter(|(_, section)| section.epoch == epoch);
-        for (number, section) in newer {
-            self.extent.store_header_again(&self.shape, number, section.slot.into())?;
-        }
-        Ok(())
+        let is_newer = |number: &usize| self.sections[*number].epoch == epoch;
+        let mut newer = (0..self.sections.len()).filter(is_newer);
+        let Some(first) = newer.next() else { return Ok(()) };
+        let last = newer.next_back().unwrap_or(first);
+        self.extent.store_headers_again(&self.shape, first..last + 1)
     }
 
     /// Looks at all lists, if that was not done since opening. What is found is taken over only if all of

@@ -8,13 +8,36 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+/// Options of the command line in advice, and what they are here. What begins another one comes after it.
+const OPTIONS: [(&str, &str); 13] = [
+    ("--skip-nulls", "skip_nulls=True"),
+    ("--round-weights", "round_weights=True"),
+    ("--unweighted", "Graph(weighted=False)"),
+    ("--weighted", "Graph(weighted=True)"),
+    ("--weight", "weight="),
+    ("--ids text", "ids=\"text\""),
+    ("--ids integer", "ids=\"integer\""),
+    ("--ids map", "ids=\"map\""),
+    ("--header no", "header=False"),
+    ("--format", "format="),
+    ("--delimiter", "delimiter="),
+    ("--src", "src="),
+    ("--dst", "dst="),
+];
+
+/// Returns a message with the names that options have in Python.
+fn in_python(message: String) -> String {
+    let replace = |text: String, (option, here): (&str, &str)| text.replace(option, here);
+    OPTIONS.into_iter().fold(message, replace)
+}
+
 /// Returns the exception for an error of the facade.
 pub(crate) fn exception(error: Error) -> PyErr {
     let (cause, edges) = match &error {
         Error::Partly { edges, source, .. } => (&**source, *edges),
         _ => (&error, 0),
     };
-    let message = error.to_string();
+    let message = in_python(error.to_string());
     if error.is_interruption() {
         return with_edges(PyKeyboardInterrupt::new_err(message), edges);
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -204,3 +205,18 @@ def test_numbers_of_numpy_are_parameters() -> None:
         ranks = graph.snapshot().pagerank(tolerance=np.float32(1e-3))
         with pytest.raises(everedge.InvalidInputError, match="count=-1"):
             ranks.top(-1)
+
+
+@pytest.mark.parametrize("given", [{"header": "yes"}, {"header": 0}, {"src": -1}, {"dst": 1.5}])
+def test_wrong_arguments_of_ingest_are_named(given: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("0 1\n")
+    with fresh() as graph, pytest.raises(everedge.InvalidInputError, match=next(iter(given))):
+        graph.ingest(file, **given)
+
+
+def test_advice_names_what_python_has(tmp_path: Path) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_text("src,dst\n1,\n")
+    with fresh() as graph, pytest.raises(everedge.FileError, match="skip_nulls=True"):
+        graph.ingest(file)

@@ -381,3 +381,13 @@ fn a_link_to_a_graph_is_the_graph() {
     assert_eq!(stats(&home.graph())["edges"], 2);
     assert_eq!(stats(&home.at("elsewhere"))["edges"], 2);
 }
+
+#[test]
+fn two_columns_of_one_name_are_told_apart_by_number() {
+    const TWINS: &[&str] = &["two columns are called \"src\"", "--src 0"];
+    assert_outcomes(&[
+        ("a.csv", "src,dst,src\n1,2,3\n", &[], Err(TWINS)),
+        ("a.csv", "src,dst,src\n1,2,3\n", &["--src", "2"], Ok(&["3 2"])),
+        ("a.csv", "src,dst,x,x\n1,2,3,4\n", &[], Ok(&["1 2"])),
+    ]);
+}

@@ -200,6 +200,12 @@ class Graph:
             raise InvalidInputError("no files: name one at least")
         if batch < 1:
             raise InvalidInputError(f"batch={batch}: it must be 1 or more")
+        if header is not None and not isinstance(header, bool):
+            raise InvalidInputError(f"header={header!r}: it is True, False or None")
+        for name, column in (("src", src), ("dst", dst), ("weight", weight)):
+            is_number = isinstance(column, int) and not isinstance(column, bool) and column >= 0
+            if not (column is None or is_number or isinstance(column, str)):
+                raise InvalidInputError(f"{name}={column!r}: a column has a number from 0 or a name")
         paths = [os.fspath(file) for file in files]
         options: _native.IngestOptions = {
             "format": None if format == "auto" else format,

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 
+UNBOUNDED = (1 << 32) - 1
+"""What a kernel says that ends when it is exact enough."""
+
+
 def is_watched() -> bool:
     """Return whether somebody looks: standard error is a terminal or a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
@@ -38,7 +42,9 @@ class Bar:
         self._bar.update(progress.bytes_read - self._bar.n)
 
     def show_steps(self, kernel: str, done: int, total: int) -> None:
-        """Show how many steps a kernel has done, of `total` if that is not 0."""
+        """Show how many steps a kernel has done, of `total` if that is not 0 and is a number of steps."""
+        if total >= UNBOUNDED:
+            total = 0
         if self._bar is None:
             self._begin(kernel, total or None, is_bytes=False)
         assert self._bar is not None

@@ -129,7 +129,7 @@ pub(super) const HARMLESS: &[Harmless] = &[
     ),
     rare(
         PMA,
-        ["", "src/extent.rs", "store_header_again: "],
+        ["", "src/extent.rs", "store_headers_again: "],
         "needed after a kill at one of few stores, or a failed sync; killed graphs show the site",
     ),
     rare(
