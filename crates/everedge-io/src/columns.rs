@@ -54,8 +54,12 @@ fn refuse_twins(
     let used = [(Some(src), &choices.src), (Some(dst), &choices.dst), (weight, &choices.weight)];
     for (idx, choice) in used {
         let name = idx.and_then(|idx| columns.get(idx)).and_then(|column| column.name.as_ref());
-        let is_by_number = matches!(choice, Some(Column::Index(_)));
-        let Some(name) = name.filter(|name| !name.is_empty() && !is_by_number) else { continue };
+        let is_by_name = |name: &String| match choice {
+            None => true,
+            Some(Column::Name(chosen)) => chosen == name,
+            Some(Column::Index(_)) => false,
+        };
+        let Some(name) = name.filter(|name| !name.is_empty() && is_by_name(name)) else { continue };
         if columns.iter().filter(|column| column.name.as_ref() == Some(name)).count() > 1 {
             let what = format!("two columns are called {}", quote(name.as_bytes()));
             return Err(Fault::new(0, what).hint("choose by number: --src 0 is the first column"));

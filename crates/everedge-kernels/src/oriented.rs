@@ -22,19 +22,21 @@
 //! 2022. Differences: each list has a row or not by its own length, not by a fixed number of hubs.
 //!
 //! # Cost
-//! Every list of the view is read once, and the part that is kept is sorted. 4 bytes for each edge
-//! and at most 8 for its row. 8 bytes for each id and 4 for each degree up to the largest
+//! Every list of the view is read once, in the order of ids, and the part that is kept is sorted. 4 bytes
+//! for each edge, 4 more until all lists are read, and at most 8 for its row. 8 bytes for each id and 4 for each degree up to the largest
 //! ([`Order`]).
 
 use std::ops::Range;
 
-use everedge_core::{Direction, GraphView, VertexId, par};
+use everedge_core::{Direction, GraphView, ListVisitor, VertexId, par};
 
 /// The place of a vertex in the order by descending degree.
 pub(crate) type Rank = u32;
 
 /// Ranks whose lists lie together.
 const GRAIN: u32 = 64;
+/// Ids whose lists are read together.
+const READ_GRAIN: u32 = 1 << 12;
 /// Entries of lists of a view in a piece of work.
 const PIECE_ENTRIES: u64 = 1 << 16;
 /// What a task takes at most, in looks at an entry or a word of a row.
@@ -101,6 +103,17 @@ impl Order {
     /// Returns how many entries the lists of rank `u` have; `u32::MAX` if there are more.
     fn degree(&self, u: Rank) -> u32 {
         self.ends.partition_point(|end| *end > u).saturating_sub(1) as u32
+    }
+
+    /// Returns the vertex of rank `u`, whose lists are read next, and after it those of the ranks that follow.
+    #[inline]
+    fn next_vertex(&self, view: &impl GraphView, u: Rank) -> VertexId {
+        let vertices = &self.vertex[u as usize..];
+        view.load_ahead(Direction::Out, vertices);
+        if view.is_directed() {
+            view.load_ahead(Direction::In, vertices);
+        }
+        vertices[0]
     }
 
     /// Returns how many vertices have neighbors; a self-loop makes a vertex its own.
@@ -201,21 +214,22 @@ impl Piece {
 impl Oriented {
     /// Keeps the neighbors of each vertex, over edges either way.
     pub(crate) fn new(view: &impl GraphView, order: &Order) -> Self {
-        Self::from_lists(order, |u, degree_max, list| {
-            let v = order.vertex[u as usize];
-            keep_smaller(order, u, view.out_neighbors(v), degree_max, list);
-            if view.is_directed() {
-                keep_smaller(order, u, view.in_neighbors(v), degree_max, list);
-            }
-            list.sort_unstable();
-            list.dedup();
-        })
+        // Lists of a view are read in the order of ids, in which they lie; what is kept of them is short.
+        let kept =
+            par::map_ranges(view.vertex_bound(), READ_GRAIN, |ids| kept_of(view, order, ids));
+        let pieces = par::map_ranges(order.rank_bound(), GRAIN, |ranks| {
+            Piece::new(ranks, |u, list| {
+                let v = order.vertex[u as usize];
+                list.extend_from_slice(kept[(v / READ_GRAIN) as usize].get(v % READ_GRAIN));
+            })
+        });
+        Self { pieces }
     }
 
     /// Keeps the neighbors of each vertex that edges lead to and from.
     pub(crate) fn mutual(view: &impl GraphView, order: &Order) -> Self {
         Self::from_lists(order, |u, degree_max, list| {
-            let v = order.vertex[u as usize];
+            let v = order.next_vertex(view, u);
             let mut sources = Vec::new();
             keep_smaller(order, u, view.in_neighbors(v), degree_max, &mut sources);
             sources.sort_unstable();
@@ -409,6 +423,73 @@ fn keep_smaller(
         count += usize::from(rank < u);
     });
     list.truncate(before + count);
+}
+
+/// Returns the ranks of the neighbors of some ids that are smaller than their own, each once, ascending.
+fn kept_of(view: &impl GraphView, order: &Order, ids: Range<VertexId>) -> Runs<Rank> {
+    let directions =
+        if view.is_directed() { &[Direction::Out, Direction::In][..] } else { &[Direction::Out] };
+    let sides = directions.iter().map(|&direction| {
+        let mut side =
+            Side { order, first: ids.start, starts: Vec::new(), ranks: Vec::new(), count: 0 };
+        view.visit_neighbors(direction, ids.clone(), &mut side);
+        side.end_before(ids.end + 1);
+        side
+    });
+    let (sides, mut kept, mut list): (Vec<Side>, _, _) = (sides.collect(), Runs::new(), Vec::new());
+    for place in 0..ids.len() {
+        list.clear();
+        let lists =
+            sides.iter().map(|side| &side.ranks[side.starts[place]..side.starts[place + 1]]);
+        lists.for_each(|ranks| list.extend_from_slice(ranks));
+        list.sort_unstable();
+        list.dedup();
+        kept.items.extend_from_slice(&list);
+        kept.end();
+    }
+    kept
+}
+
+/// The smaller ranks in lists of one direction, one list after the other.
+struct Side<'a> {
+    order: &'a Order,
+    first: VertexId,
+    /// Where the list of each id starts.
+    starts: Vec<usize>,
+    /// The first `count` are valid.
+    ranks: Vec<Rank>,
+    count: usize,
+}
+
+impl Side<'_> {
+    /// The lists of ids below `v` end here.
+    fn end_before(&mut self, v: VertexId) {
+        self.starts.resize((v - self.first) as usize, self.count);
+    }
+}
+
+impl ListVisitor for Side<'_> {
+    const STOPS_EARLY: bool = false;
+
+    #[inline]
+    fn wants(&self, _: VertexId) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        self.end_before(v + 1);
+        let u = self.order.rank[v as usize];
+        // Each is written, and written over unless it is smaller: a branch would be foreseen badly.
+        neighbors.for_each(|v| {
+            let rank = self.order.rank[v as usize];
+            if self.count == self.ranks.len() {
+                self.ranks.resize(2 * self.count + READ_GRAIN as usize, 0);
+            }
+            self.ranks[self.count] = rank;
+            self.count += usize::from(rank < u);
+        });
+    }
 }
 
 /// Returns whether `v` is in `row`.

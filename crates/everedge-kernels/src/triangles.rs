@@ -11,7 +11,7 @@
 //!
 //! # Cost
 //! O(edges^1.5) at worst, and a small part of it on skewed graphs. The work of a hub is cut into
-//! parts, of which none takes a thread long. 24 bytes for each id, 4 for each edge and at most 8 more
+//! parts, of which none takes a thread long. 24 bytes for each id, 8 for each edge and at most 8 more
 //! where rows are; a bit for each id and thread.
 
 use std::cmp::Reverse;
