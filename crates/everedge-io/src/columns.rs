@@ -48,12 +48,11 @@ pub(crate) fn resolve(
 /// Refuses a column whose name another one has too, unless it was chosen by its number.
 fn refuse_twins(
     columns: &[GuessedColumn],
-    Resolved { src, dst, weight }: Resolved,
+    Resolved { src, dst, .. }: Resolved,
     choices: &InputChoices,
 ) -> Result<(), Fault> {
-    let used = [(Some(src), &choices.src), (Some(dst), &choices.dst), (weight, &choices.weight)];
-    for (idx, choice) in used {
-        let name = idx.and_then(|idx| columns.get(idx)).and_then(|column| column.name.as_ref());
+    for (idx, choice) in [(src, &choices.src), (dst, &choices.dst)] {
+        let name = columns.get(idx).and_then(|column| column.name.as_ref());
         let is_by_name = |name: &String| match choice {
             None => true,
             Some(Column::Name(chosen)) => chosen == name,
