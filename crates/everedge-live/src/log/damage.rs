@@ -31,31 +31,35 @@ const UPDATE_BYTES: u64 = 8;
 /// What whole records prove.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Proof {
-    /// The record that knew most to be durable, and its position.
-    record: Option<(Header, u64)>,
+    /// All updates before this one were durable,
+    durable_sequence: u64,
+    /// as the record at this position says,
+    position: u64,
+    /// whose first update this is.
+    sequence: u64,
     /// The latest generation of a record.
     generation: u32,
 }
 
 impl Proof {
+    #[inline]
     pub(super) fn add(&mut self, header: &Header, position: u64) {
-        self.generation = self.generation.max(header.generation);
-        let durable = header.durable_sequence;
-        if self.record.is_none_or(|(best, at)| (best.durable_sequence, at) < (durable, position)) {
-            self.record = Some((*header, position));
-        }
+        let Header { durable_sequence, sequence, generation, .. } = *header;
+        self.join(&Self { durable_sequence, position, sequence, generation });
     }
 
+    #[inline]
     pub(super) fn join(&mut self, other: &Self) {
-        if let Some((header, position)) = &other.record {
-            self.add(header, *position);
+        let generation = self.generation.max(other.generation);
+        if (self.durable_sequence, self.position) <= (other.durable_sequence, other.position) {
+            *self = *other;
         }
-        self.generation = self.generation.max(other.generation);
+        self.generation = generation;
     }
 
-    /// Returns the record that proves that the update `sequence` was durable, and its position.
-    fn of(&self, sequence: u64) -> Option<&(Header, u64)> {
-        self.record.as_ref().filter(|(header, _)| header.durable_sequence > sequence)
+    /// Returns itself if it says that the update `sequence` was durable.
+    fn of(&self, sequence: u64) -> Option<&Self> {
+        (self.durable_sequence > sequence).then_some(self)
     }
 }
 
@@ -105,7 +109,7 @@ impl Gap {
     /// the last.
     fn lost(&self, proof: &Proof) -> Vec<(Place, u64)> {
         let Range { start, end } = self.sequences;
-        let durable_end = proof.of(start).map_or(start, |(by, _)| by.durable_sequence).min(end);
+        let durable_end = proof.of(start).map_or(start, |by| by.durable_sequence).min(end);
         if !self.is_of_lines {
             return vec![((self.positions.start, start), durable_end - 1)];
         }
@@ -178,16 +182,15 @@ impl EdgeLog {
             let found = format!("generation {}", anchor.generation);
             self.note_damage(self.damaged(0, "the log's newest anchor".into(), expected, found));
         }
-        let before =
-            |by: &Header| format!("damage before the whole record of update {}", by.sequence);
+        let before = |update: u64| format!("damage before the whole record of update {update}");
         for gap in gaps {
             for (first, last) in gap.lost(proof) {
-                self.note_damage(self.lost(anchor, first, last, before(&gap.next)));
+                self.note_damage(self.lost(anchor, first, last, before(gap.next.sequence)));
             }
         }
-        if let Some((by, _)) = proof.of(state.next_sequence) {
+        if let Some(by) = proof.of(state.next_sequence) {
             let head = (state.head, state.next_sequence);
-            self.note_damage(self.lost(anchor, head, by.durable_sequence - 1, before(by)));
+            self.note_damage(self.lost(anchor, head, by.durable_sequence - 1, before(by.sequence)));
         }
     }
 
@@ -269,8 +272,8 @@ impl EdgeLog {
         next: &Boundary,
         proof: &Proof,
     ) -> Option<FoundRecord> {
-        let (_, last) = proof.of(next.sequence)?;
-        let positions = (next.position + LINE_BYTES..=*last).step_by(LINE_BYTES as usize);
+        let last = proof.of(next.sequence)?.position;
+        let positions = (next.position + LINE_BYTES..=last).step_by(LINE_BYTES as usize);
         let is_next = |found: &FoundRecord| {
             let gap_updates = found.header.sequence.checked_sub(next.sequence);
             let updates_max = (found.position - next.position) / UPDATE_BYTES;
