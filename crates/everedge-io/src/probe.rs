@@ -12,7 +12,7 @@ use crate::columns::{GuessedColumn, Resolved};
 use crate::csv::{self, Records};
 use crate::edge_list;
 use crate::error::{Fault, quote};
-use crate::lines::{check_slashes, fields_of, lines_of};
+use crate::lines::{BYTE_ORDER_MARK, check_slashes, fields_of, lines_of};
 use crate::names::is_weight;
 use crate::rules::Rules;
 use crate::survey::{Row, Sample, Survey};
@@ -141,7 +141,7 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
     let text = match format {
         Format::Binary => return Ok(Guess { weighted: Some(false), ..Guess::of(format) }),
         Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),
-        _ => whole_lines(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head)),
+        _ => whole_lines(head.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(head)),
     };
     let guess = check_binary(text).and_then(|()| match format {
         Format::Csv | Format::Tsv => table_guess(format, text, choices),
@@ -188,7 +188,7 @@ fn two_records(head: &[u8], is_dimacs: bool) -> Option<usize> {
         if head[place.end - 1] != b'\n' {
             break;
         }
-        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+        let text = line.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(line).trim_ascii();
         has_letter_comments |= count == 0 && text == b"c";
         let is_comment = text.first().is_none_or(|first| matches!(first, b'#' | b'%'))
             || (has_letter_comments && fields_of(text).next() == Some(b"c"));
@@ -296,7 +296,7 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
         let line = line.trim_ascii();
         !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%")
     };
-    let lines: Vec<&[u8]> = lines_of(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head))
+    let lines: Vec<&[u8]> = lines_of(head.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(head))
         .map(|(_, line)| line)
         .filter(is_edge)
         .take(COMPARED_LINES)

@@ -23,8 +23,7 @@
 //!
 //! # Cost
 //! Every list of the view is read once, in the order of ids, and the part that is kept is sorted. 4 bytes
-//! for each edge, 4 more until all lists are read, and at most 8 for its row. 8 bytes for each id and 4 for each degree up to the largest
-//! ([`Order`]).
+//! for each edge, 4 more until all lists are read, and at most 8 for its row. 8 bytes for each id ([`Order`]).
 
 use std::ops::Range;
 
@@ -37,8 +36,6 @@ pub(crate) type Rank = u32;
 const GRAIN: u32 = 64;
 /// Ids whose lists are read together.
 const READ_GRAIN: u32 = 1 << 12;
-/// Entries of lists of a view in a piece of work.
-const PIECE_ENTRIES: u64 = 1 << 16;
 /// What a task takes at most, in looks at an entry or a word of a row.
 pub(crate) const TASK_COST: u64 = 1 << 20;
 /// Ids in a piece of work that costs little an id.
@@ -55,8 +52,6 @@ const CUT_MIN: usize = 24;
 pub(crate) struct Order {
     /// The vertex of each rank.
     vertex: Vec<VertexId>,
-    /// `[largest degree + 1]`: the rank after the last of each degree or a larger one.
-    ends: Vec<Rank>,
     /// `[vertex_bound]`: the rank of each of them, and anything for other ids.
     rank: Vec<Rank>,
 }
@@ -96,24 +91,7 @@ impl Order {
             vertex[*rank as usize] = v;
             *next += 1;
         }
-        next[0] = rank_bound;
-        Self { vertex, ends: next, rank }
-    }
-
-    /// Returns how many entries the lists of rank `u` have; `u32::MAX` if there are more.
-    fn degree(&self, u: Rank) -> u32 {
-        self.ends.partition_point(|end| *end > u).saturating_sub(1) as u32
-    }
-
-    /// Returns the vertex of rank `u`, whose lists are read next, and after it those of the ranks that follow.
-    #[inline]
-    fn next_vertex(&self, view: &impl GraphView, u: Rank) -> VertexId {
-        let vertices = &self.vertex[u as usize..];
-        view.load_ahead(Direction::Out, vertices);
-        if view.is_directed() {
-            view.load_ahead(Direction::In, vertices);
-        }
-        vertices[0]
+        Self { vertex, rank }
     }
 
     /// Returns how many vertices have neighbors; a self-loop makes a vertex its own.
@@ -214,47 +192,57 @@ impl Piece {
 impl Oriented {
     /// Keeps the neighbors of each vertex, over edges either way.
     pub(crate) fn new(view: &impl GraphView, order: &Order) -> Self {
-        // Lists of a view are read in the order of ids, in which they lie; what is kept of them is short.
-        let kept =
-            par::map_ranges(view.vertex_bound(), READ_GRAIN, |ids| kept_of(view, order, ids));
+        let directions: &[Direction] =
+            if view.is_directed() { &[Direction::Out, Direction::In] } else { &[Direction::Out] };
+        Self::from_sides(view, order, directions, |sides, list| {
+            sides.iter().for_each(|ranks| list.extend_from_slice(ranks));
+        })
+    }
+
+    /// Keeps the neighbors of each vertex that edges lead to and from.
+    pub(crate) fn mutual(view: &impl GraphView, order: &Order) -> Self {
+        let directions = [Direction::Out, Direction::In];
+        Self::from_sides(view, order, &directions, |sides, list| {
+            let mut sources = sides[1].to_vec();
+            sources.sort_unstable();
+            list.extend(sides[0].iter().filter(|&w| sources.binary_search(w).is_ok()));
+        })
+    }
+
+    /// Keeps what `join(sides, list)` puts into the empty `list` of each vertex, each rank once; `sides` are the
+    /// smaller ranks among its neighbors in each of the directions.
+    ///
+    /// Lists of a view are read in the order of ids, in which they lie; what is kept of them is short.
+    fn from_sides(
+        view: &impl GraphView,
+        order: &Order,
+        directions: &[Direction],
+        join: impl Fn(&[&[Rank]], &mut Vec<Rank>) + Sync + Send,
+    ) -> Self {
+        let kept = par::map_ranges(view.vertex_bound(), READ_GRAIN, |ids| {
+            let sides: Vec<Side> = directions
+                .iter()
+                .map(|&direction| Side::read(view, order, direction, &ids))
+                .collect();
+            let (mut kept, mut list) = (Runs::new(), Vec::new());
+            for place in 0..ids.len() {
+                let lists: [&[Rank]; 2] = std::array::from_fn(|side| {
+                    sides.get(side).map_or(&[][..], |side| side.list(place))
+                });
+                list.clear();
+                join(&lists[..sides.len()], &mut list);
+                list.sort_unstable();
+                list.dedup();
+                kept.items.extend_from_slice(&list);
+                kept.end();
+            }
+            kept
+        });
         let pieces = par::map_ranges(order.rank_bound(), GRAIN, |ranks| {
             Piece::new(ranks, |u, list| {
                 let v = order.vertex[u as usize];
                 list.extend_from_slice(kept[(v / READ_GRAIN) as usize].get(v % READ_GRAIN));
             })
-        });
-        Self { pieces }
-    }
-
-    /// Keeps the neighbors of each vertex that edges lead to and from.
-    pub(crate) fn mutual(view: &impl GraphView, order: &Order) -> Self {
-        Self::from_lists(order, |u, degree_max, list| {
-            let v = order.next_vertex(view, u);
-            let mut sources = Vec::new();
-            keep_smaller(order, u, view.in_neighbors(v), degree_max, &mut sources);
-            sources.sort_unstable();
-            keep_smaller(order, u, view.out_neighbors(v), degree_max, list);
-            list.retain(|w| sources.binary_search(w).is_ok());
-            list.sort_unstable();
-            list.dedup();
-        })
-    }
-
-    /// Keeps what `fill(u, degree_max, list)` puts into the empty `list`: smaller ranks than `u`,
-    /// ascending. The lists of `u` have `degree_max` entries at most.
-    fn from_lists(order: &Order, fill: impl Fn(Rank, u32, &mut Vec<Rank>) + Sync + Send) -> Self {
-        let pieces = par::map_ranges(order.rank_bound(), GRAIN, |ranks| {
-            let (first, degree_max) = (ranks.start, order.degree(ranks.start));
-            // Of the ranks that lie together those of hubs are read by several threads.
-            if u64::from(degree_max) * ranks.len() as u64 > PIECE_ENTRIES {
-                let lists = par::map_ranges(ranks.len() as u32, 1, |range| {
-                    let (u, mut list) = (first + range.start, Vec::new());
-                    fill(u, order.degree(u), &mut list);
-                    list
-                });
-                return Piece::new(ranks, |u, list| list.clone_from(&lists[(u - first) as usize]));
-            }
-            Piece::new(ranks, |u, list| fill(u, degree_max, list))
         });
         Self { pieces }
     }
@@ -398,58 +386,6 @@ pub(crate) fn listed_degree(view: &impl GraphView, v: VertexId) -> u64 {
     u64::from(view.out_degree(v)) + u64::from(in_degree)
 }
 
-/// Adds the ranks of some neighbors of `u` that are smaller to `list`. There are `degree_max` at most,
-/// or any number if that is the largest.
-// Always: an iterator of a view is taken apart, if it need not pass through memory.
-#[inline(always)]
-fn keep_smaller(
-    order: &Order,
-    u: Rank,
-    neighbors: impl Iterator<Item = VertexId>,
-    degree_max: u32,
-    list: &mut Vec<Rank>,
-) {
-    let before = list.len();
-    if degree_max == u32::MAX {
-        list.extend(neighbors.map(|v| order.rank[v as usize]).filter(|rank| *rank < u));
-        return;
-    }
-    list.resize(before + degree_max as usize, 0);
-    let (places, mut count) = (&mut list[before..], 0);
-    // Each is written, and written over unless it is smaller: a branch would be foreseen badly.
-    neighbors.for_each(|v| {
-        let rank = order.rank[v as usize];
-        places[count] = rank;
-        count += usize::from(rank < u);
-    });
-    list.truncate(before + count);
-}
-
-/// Returns the ranks of the neighbors of some ids that are smaller than their own, each once, ascending.
-fn kept_of(view: &impl GraphView, order: &Order, ids: Range<VertexId>) -> Runs<Rank> {
-    let directions =
-        if view.is_directed() { &[Direction::Out, Direction::In][..] } else { &[Direction::Out] };
-    let sides = directions.iter().map(|&direction| {
-        let mut side =
-            Side { order, first: ids.start, starts: Vec::new(), ranks: Vec::new(), count: 0 };
-        view.visit_neighbors(direction, ids.clone(), &mut side);
-        side.end_before(ids.end + 1);
-        side
-    });
-    let (sides, mut kept, mut list): (Vec<Side>, _, _) = (sides.collect(), Runs::new(), Vec::new());
-    for place in 0..ids.len() {
-        list.clear();
-        let lists =
-            sides.iter().map(|side| &side.ranks[side.starts[place]..side.starts[place + 1]]);
-        lists.for_each(|ranks| list.extend_from_slice(ranks));
-        list.sort_unstable();
-        list.dedup();
-        kept.items.extend_from_slice(&list);
-        kept.end();
-    }
-    kept
-}
-
 /// The smaller ranks in lists of one direction, one list after the other.
 struct Side<'a> {
     order: &'a Order,
@@ -461,7 +397,26 @@ struct Side<'a> {
     count: usize,
 }
 
-impl Side<'_> {
+impl<'a> Side<'a> {
+    /// Reads the lists of some ids.
+    fn read(
+        view: &impl GraphView,
+        order: &'a Order,
+        direction: Direction,
+        ids: &Range<VertexId>,
+    ) -> Self {
+        let (starts, ranks) = (Vec::new(), Vec::new());
+        let mut side = Self { order, first: ids.start, starts, ranks, count: 0 };
+        view.visit_neighbors(direction, ids.clone(), &mut side);
+        side.end_before(ids.end + 1);
+        side
+    }
+
+    /// Returns what is kept of the list of the id at a place.
+    fn list(&self, place: usize) -> &[Rank] {
+        &self.ranks[self.starts[place]..self.starts[place + 1]]
+    }
+
     /// The lists of ids below `v` end here.
     fn end_before(&mut self, v: VertexId) {
         self.starts.resize((v - self.first) as usize, self.count);
