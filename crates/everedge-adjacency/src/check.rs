@@ -10,8 +10,8 @@ use everedge_live::{DELETION, Error, Result, SHARD_SPAN, are_weights, live_bound
 
 use super::block::{self, NO_BLOCK, UNIT_LINES};
 use super::layout::Adjacency;
-use super::list::List;
-use super::run::SPAN;
+use super::list::{List, Span};
+use super::run::{self, SPAN};
 use super::shard::Shard;
 use super::space::ShardSpace;
 use super::table::Entry;
@@ -80,46 +80,108 @@ impl Shard {
         lines: &mut Lines,
         found: &mut Found,
     ) -> Result<()> {
-        let entry_words = adjacency.options.entry_words();
-        for local in 0..SHARD_SPAN {
-            let (entry, span) = (list.entry(local), &list.spans[local / SPAN]);
-            if entry == Entry::default() && span.run == NO_BLOCK {
+        let mut words = Vec::new();
+        for span in 0..list.spans.len() {
+            let Some(plain) = self.add_up(adjacency, list, span, &mut words) else {
+                for local in span * SPAN..(span + 1) * SPAN {
+                    self.check_one(adjacency, (number, list), local, lines, found)?;
+                }
                 continue;
-            }
-            let listed = self.look_at(adjacency, list, local, lines, found);
-            let is_pure = !span.is_pure || !list.is_changed(local) && listed.tombstones == 0;
-            let wrong = if !listed.has_own_blocks {
-                Some(("blocks in its shard's units, one a place", "others"))
-            } else if !listed.is_whole {
-                Some(("whole entries, with finite weights", "others"))
-            } else if listed.tombstones > 0 && !entry.has_tombstones {
-                Some(("no tombstones, as its row says", "some"))
-            } else if !is_pure {
-                Some(("neighbors in its run only and no tombstones, as its span says", "others"))
-            } else {
-                None
             };
-            if let Some((expected, found)) = wrong {
-                return Err(self.damaged_list(adjacency, local, expected, found));
-            }
-            let Some(bound) = listed.bound(|| list.pieces(&adjacency.places, local), entry_words)
-            else {
-                let (expected, found) =
-                    ("an edge before each tombstone", "a tombstone without one");
-                return Err(self.damaged_list(adjacency, local, expected, found));
-            };
-            // Each tombstone has its edge.
-            let degree = listed.entries - 2 * listed.tombstones;
-            if degree != u64::from(entry.degree) {
-                let expected = format!("{} neighbors, as its row says", entry.degree);
-                return Err(self.damaged_list(adjacency, local, &expected, &degree.to_string()));
-            }
-            found.neighbor_bound = found.neighbor_bound.max(bound);
-            found.tombstones += listed.tombstones;
+            found.neighbor_bound = found.neighbor_bound.max(plain.neighbor_bound);
             if number == 0 {
-                found.degree_sum += degree;
-                found.loops += listed.loops;
+                found.degree_sum += plain.degree_sum;
+                found.loops += plain.loops;
             }
+        }
+        Ok(())
+    }
+
+    /// Adds a span up as a whole, if its lists are their parts of its run, as their rows say, and these
+    /// neither tombstones nor weights: almost all are, and this is read at each opening. `words` is room
+    /// for a copy, in which several at a time are compared.
+    fn add_up(
+        &self,
+        adjacency: &Adjacency,
+        list: &List,
+        span: usize,
+        words: &mut Vec<u32>,
+    ) -> Option<Found> {
+        let Span { run, is_pure, .. } = list.spans[span];
+        if run == NO_BLOCK || !is_pure || adjacency.options.entry_words() != 1 {
+            return None;
+        }
+        let (ends, entries) = run::lists(list.blocks(&adjacency.places), run);
+        words.clear();
+        words.extend(entries.iter().map(|word| word.load(Relaxed)));
+        let largest = words.iter().copied().max();
+        if largest.is_some_and(|largest| largest & DELETION != 0) {
+            return None;
+        }
+        let mut found = Found { degree_sum: words.len() as u64, ..Found::default() };
+        found.neighbor_bound = largest.map_or(0, |largest| largest + 1);
+        let mut rest = &words[..];
+        for (local, end) in (span * SPAN..).zip(ends) {
+            let left = words.len() - end.load(Relaxed) as usize;
+            let part;
+            (part, rest) = rest.split_at(rest.len() - left);
+            let row = Entry { degree: part.len() as u32, ..Entry::default() };
+            if list.entry(local) != row {
+                return None;
+            }
+            let vertex = self.first_vertex + local as u32;
+            found.loops +=
+                i64::from(part.iter().map(|&word| u32::from(word == vertex)).sum::<u32>());
+        }
+        Some(found)
+    }
+
+    /// Looks at the list of `local`.
+    fn check_one(
+        &self,
+        adjacency: &Adjacency,
+        (number, list): (usize, &List),
+        local: usize,
+        lines: &mut Lines,
+        found: &mut Found,
+    ) -> Result<()> {
+        let entry_words = adjacency.options.entry_words();
+        let (entry, span) = (list.entry(local), &list.spans[local / SPAN]);
+        if entry == Entry::default() && span.run == NO_BLOCK {
+            return Ok(());
+        }
+        let listed = self.look_at(adjacency, list, local, lines, found);
+        let is_pure = !span.is_pure || !list.is_changed(local) && listed.tombstones == 0;
+        let wrong = if !listed.has_own_blocks {
+            Some(("blocks in its shard's units, one a place", "others"))
+        } else if !listed.is_whole {
+            Some(("whole entries, with finite weights", "others"))
+        } else if listed.tombstones > 0 && !entry.has_tombstones {
+            Some(("no tombstones, as its row says", "some"))
+        } else if !is_pure {
+            Some(("neighbors in its run only and no tombstones, as its span says", "others"))
+        } else {
+            None
+        };
+        if let Some((expected, found)) = wrong {
+            return Err(self.damaged_list(adjacency, local, expected, found));
+        }
+        let Some(bound) = listed.bound(|| list.pieces(&adjacency.places, local), entry_words)
+        else {
+            let (expected, found) = ("an edge before each tombstone", "a tombstone without one");
+            return Err(self.damaged_list(adjacency, local, expected, found));
+        };
+        // Each tombstone has its edge.
+        let degree = listed.entries - 2 * listed.tombstones;
+        if degree != u64::from(entry.degree) {
+            let expected = format!("{} neighbors, as its row says", entry.degree);
+            return Err(self.damaged_list(adjacency, local, &expected, &degree.to_string()));
+        }
+        found.neighbor_bound = found.neighbor_bound.max(bound);
+        found.tombstones += listed.tombstones;
+        if number == 0 {
+            found.degree_sum += degree;
+            found.loops += listed.loops;
         }
         Ok(())
     }

@@ -132,6 +132,14 @@ pub(crate) fn entries(region: &Region, place: u32, index: usize) -> &[AtomicU32]
     region.words(offset + 4 * u64::from(start), (end - start) as usize)
 }
 
+/// Returns where each list of the run at `place` ends, and all entries; it was checked before.
+pub(crate) fn lists(region: &Region, place: u32) -> (&[AtomicU32], &[AtomicU32]) {
+    let offset = u64::from(place) * LINE_BYTES + 4 * ENDS_START as u64;
+    let ends = region.words(offset, SPAN);
+    let len = ends[SPAN - 1].load(Relaxed) as usize;
+    (ends, region.words(offset + 4 * SPAN as u64, len))
+}
+
 /// A run as views read it: the words from its first on, of a file that is held.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a>(&'a [AtomicU32]);

@@ -7,13 +7,15 @@
 //! The out-edges of the vertices that are asked for. [`one_hop_sample`] needs 4 bytes for each
 //! vertex that has neighbors.
 
-use everedge_core::{Direction, GraphView, ListVisitor, SplitMix64, VertexId};
+use everedge_core::{Direction, GraphView, ListVisitor, SplitMix64, VertexId, par};
 
 use crate::Result;
 use crate::error::{check_vertex, require};
 use crate::frontier::map_sources;
 use crate::spots::{LIST_MAX, drawn};
 
+/// Ranges of ids in a piece of work.
+const RANGES: usize = 16;
 /// Queries in a piece of work.
 const GRAIN: usize = 256;
 /// Neighbors that are spot-checked.
@@ -40,8 +42,20 @@ pub fn one_hop(view: &impl GraphView, source: VertexId) -> Result<Vec<VertexId>>
 /// Draws `count` vertices that have out-neighbors, each as likely as any other and possibly more
 /// than once; none if no vertex has any. The same `seed` draws the same ones.
 pub fn one_hop_sample(view: &impl GraphView, count: usize, seed: u64) -> Vec<VertexId> {
-    let ids = view.vertex_ranges().into_iter().flatten();
-    let candidates: Vec<_> = ids.filter(|&v| view.out_degree(v) > 0).collect();
+    let bound = view.vertex_bound();
+    let candidates = par::map_chunks(&view.vertex_ranges(), RANGES, |ranges| {
+        let mut candidates = Vec::new();
+        for range in ranges {
+            let range = range.start..range.end.min(bound);
+            view.for_each_degree(Direction::Out, range, |v, degree| {
+                if degree > 0 {
+                    candidates.push(v);
+                }
+            });
+        }
+        candidates
+    });
+    let candidates = candidates.concat();
     if candidates.is_empty() {
         return Vec::new();
     }
