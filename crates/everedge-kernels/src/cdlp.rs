@@ -111,7 +111,7 @@ pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) 
         watch::note(iterations.into(), config.iterations_max.into());
         let changed = iterate(view, active.as_ref(), &old, &mut new);
         mem::swap(&mut old, &mut new);
-        if changed.is_empty() {
+        if changed.vertices.is_empty() {
             break;
         }
         active = neighbors_of_few(view, &changed);
@@ -181,18 +181,18 @@ fn into_owners(
 }
 
 /// Computes `new` from the `old` labels; only those of `active` can change, or of all if there is
-/// none. Returns the vertices whose label changed.
+/// none. Returns what changed.
 fn iterate(
     view: &impl GraphView,
     active: Option<&Bitmap>,
     old: &[Place],
     new: &mut [Place],
-) -> Vec<VertexId> {
+) -> Changed {
     let threads = par::PerThread::new(<(Counter, [Labels; 2])>::default);
     let home_of = |first| view.home(first as VertexId, Direction::Out);
     let changed = par::map_chunks_mut_at_home(view.homes(), new, GRAIN, home_of, |first, new| {
         new.copy_from_slice(&old[first..first + new.len()]);
-        let mut changed = Vec::new();
+        let mut changed = Changed::default();
         let firsts = (first as VertexId..).step_by(LIST_GRAIN);
         threads.with(|(counter, [outgoing, incoming])| {
             for (first, new) in firsts.zip(new.chunks_mut(LIST_GRAIN)) {
@@ -205,14 +205,28 @@ fn iterate(
                     let places = [outgoing.of(i), incoming.of(i)];
                     let place = counter.most_frequent(places).unwrap_or(*new);
                     if mem::replace(new, place) != place {
-                        changed.push(v);
+                        changed.vertices.push(v);
+                        changed.edges += places.map(<[Place]>::len).iter().sum::<usize>() as u64;
                     }
                 }
             }
         });
         changed
     });
-    changed.concat()
+    changed.into_iter().fold(Changed::default(), |mut all, part| {
+        all.vertices.extend(part.vertices);
+        all.edges += part.edges;
+        all
+    })
+}
+
+/// What an iteration changed.
+#[derive(Default)]
+struct Changed {
+    /// The vertices that have another label, ascending.
+    vertices: Vec<VertexId>,
+    /// How many entries their lists have.
+    edges: u64,
 }
 
 /// The labels at the other ends of the edges of some vertices in one direction.
@@ -273,15 +287,13 @@ impl ListVisitor for Take<'_> {
     }
 }
 
-/// Returns the neighbors of `changed`, unless finding them is as much work as looking at all.
-fn neighbors_of_few(view: &impl GraphView, changed: &[VertexId]) -> Option<Bitmap> {
-    let sum_of = |list: &[VertexId]| list.iter().map(|&v| degree(view, v)).sum::<u64>();
-    let sums = par::map_chunks(changed, GRAIN, sum_of);
-    if sums.into_iter().sum::<u64>() >= 2 * view.edge_count() / MARKED_PART {
+/// Returns the neighbors of what changed, unless finding them is as much work as looking at all.
+fn neighbors_of_few(view: &impl GraphView, changed: &Changed) -> Option<Bitmap> {
+    if changed.edges >= 2 * view.edge_count() / MARKED_PART {
         return None;
     }
     let marked = AtomicBitmap::new(view.vertex_bound());
-    map_sources(view, changed, Direction::Out, LIST_GRAIN, |list| {
+    map_sources(view, &changed.vertices, Direction::Out, LIST_GRAIN, |list| {
         for &v in list {
             view.out_neighbors(v).for_each(|u| _ = marked.insert(u));
             if view.is_directed() {

@@ -216,7 +216,7 @@ impl<Q: Quotient> ListVisitor for Pull<'_, Q> {
 }
 
 /// Returns the out-degree of each id.
-fn out_degrees(view: &impl GraphView) -> Vec<u32> {
+pub(crate) fn out_degrees(view: &impl GraphView) -> Vec<u32> {
     let mut degrees = par::collect(view.vertex_bound() as usize, |_| 0);
     par::map_chunks_mut(&mut degrees, GRAIN, |first, degrees| {
         let range = first as VertexId..(first + degrees.len()) as VertexId;
