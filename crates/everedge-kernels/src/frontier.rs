@@ -42,6 +42,8 @@ const ALPHA: u64 = 15;
 const ALPHA_WHOLE: u64 = 3;
 /// Edges are counted before a push when a guess is more than what is pulled divided by this.
 const GUESS_MARGIN: u64 = 16;
+/// The same while the frontier does not double in a step: its degrees are then like those before.
+const GUESS_MARGIN_STEADY: u64 = 2;
 /// Pull to push when the frontier shrinks below the number of vertices divided by this.
 const BETA: u32 = 18;
 
@@ -239,7 +241,9 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let edges_max = self.edges_unexplored / alpha;
         // Counting is not worth it while edges would be far fewer if each had as many as lately.
         let guess = list.len() as u64 * (self.last_edges / u64::from(last_count.max(1)) + 1);
-        if guess > edges_max / GUESS_MARGIN && self.out_edge_count(list) > edges_max {
+        let is_steady = list.len() < 2 * last_count as usize;
+        let margin = if is_steady { GUESS_MARGIN_STEADY } else { GUESS_MARGIN };
+        if guess > edges_max / margin && self.out_edge_count(list) > edges_max {
             self.traversal = Traversal::Pull;
             return self.pull(frontier, step);
         }
