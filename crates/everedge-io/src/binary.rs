@@ -25,6 +25,19 @@ pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Pairs>, Fau
     Ok(Opened { grammar: Pairs, header_bytes: 0, declared: Declared::default() })
 }
 
+/// Refuses what begins like pairs of 64-bit integers, which is what NumPy writes unless told otherwise:
+/// every second word is 0, and not all are.
+pub(crate) fn refuse_wide(head: &[u8]) -> Result<(), Fault> {
+    let (pairs, _) = head.as_chunks::<EDGE_BYTES>();
+    let is_wide = pairs.len() >= 4 && pairs.iter().all(|pair| pair[ID_BYTES..] == [0; ID_BYTES]);
+    if !is_wide || pairs.iter().all(|pair| *pair == [0; EDGE_BYTES]) {
+        return Ok(());
+    }
+    let fault = Fault::new(0, "these are 64-bit integers, or edges that all lead to vertex 0");
+    Err(fault
+        .hint("write 32-bit ones (NumPy: astype('<u4')), or say --format binary for such edges"))
+}
+
 #[derive(Debug)]
 pub(crate) struct Pairs;
 

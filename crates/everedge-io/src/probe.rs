@@ -8,6 +8,7 @@
 use crate::archive::is_tar;
 use crate::arrow::{CONTINUATION, FILE_MAGIC};
 use crate::attributes;
+use crate::binary;
 use crate::columns::{GuessedColumn, Resolved};
 use crate::csv::{self, Records};
 use crate::edge_list;
@@ -119,8 +120,8 @@ impl Guess {
 /// [`probe_arrow`](crate::probe_arrow).
 ///
 /// # Errors
-/// [`Error::Syntax`] if it is an archive, binary data of no known format, does not have the
-/// header that its format needs or the columns that were chosen.
+/// [`Error::Syntax`] if it is an archive, binary data of no known format or, as it seems, of 64-bit
+/// integers, does not have the header that its format needs or the columns that were chosen.
 ///
 /// # Example
 /// ```
@@ -138,6 +139,9 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
         refuse_archives(head)?;
     }
     check_choices(format, choices)?;
+    if format == Format::Binary && choices.format.is_none() {
+        binary::refuse_wide(head).map_err(|fault| fault.into_error(Place::Whole))?;
+    }
     let text = match format {
         Format::Binary => return Ok(Guess { weighted: Some(false), ..Guess::of(format) }),
         Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),

@@ -83,7 +83,7 @@ pub(crate) struct Args {
     drop_self_loops: bool,
 
     /// Edges of a batch: what is acknowledged and becomes visible together.
-    #[arg(long, default_value_t = 1 << 16, value_name = "N", value_parser = positive)]
+    #[arg(long, default_value_t = 1 << 16, value_name = "N", value_parser = super::positive)]
     batch: usize,
 
     /// The longest time that an edge of a pipe waits for its batch to fill.
@@ -145,14 +145,6 @@ struct InputArgs {
     /// Round weights to 32 bits; otherwise one that this changes is refused.
     #[arg(long)]
     round_weights: bool,
-}
-
-/// Reads a number from 1 on.
-fn positive(word: &str) -> std::result::Result<usize, String> {
-    match word.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("give a whole number from 1 on".to_owned()),
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -12,6 +12,14 @@ pub(crate) mod verify;
 use everedge::Format;
 use everedge_bench::{Medium, NewGraph, parsed};
 
+/// Reads a number from 1 on.
+fn positive(word: &str) -> Result<usize, String> {
+    match word.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("give a whole number from 1 on".to_owned()),
+    }
+}
+
 /// A file format by name, or `auto` to look.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FormatChoice(pub Option<Format>);

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     top: usize,
 
     /// Run it so often and report the median time.
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = super::positive)]
     trials: usize,
 
     /// Run on a plain CSR copy, to compare; its building is not timed.

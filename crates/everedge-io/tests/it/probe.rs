@@ -207,6 +207,7 @@ fn what_cannot_be_a_graph_is_refused() {
         ("x.gz.gz", b"\x1f\x8b\x08", "compressed twice"),
         ("x.txt", b"0 1\n\x00\x01", "line 2: this is binary data"),
         ("x.graph", b"\x00\x01\n", "binary data"),
+        ("x.bin", &[1, 2, 3, 4].map(u64::to_le_bytes).concat(), "64-bit integers"),
         ("x.csv", b"1\n3\n", "one column only"),
         ("x.json", b"[\n {\"src\": 1}\n]", "array of JSON"),
         ("x.json", b"{\n \"nodes\": []\n}", "expected an object"),
@@ -222,6 +223,9 @@ fn what_cannot_be_a_graph_is_refused() {
             other => panic!("{name}: {other:?}"),
         }
     }
+    let star: Vec<u8> = (0..9_u64).flat_map(u64::to_le_bytes).collect();
+    let choices = InputChoices { format: Some(Format::Binary), ..InputChoices::default() };
+    probe("x.bin", &star, &choices).expect("all edges may lead to vertex 0");
 }
 
 /// A head of comments alone shows no columns; what was chosen must fit all the same.
