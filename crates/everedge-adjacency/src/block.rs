@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 
-use everedge_live::crc_of_shared;
-use everedge_medium::{Region, Site};
+use everedge_medium::{Region, Site, crc_of_shared};
 
 /// Bytes of a line: the unit of places and of flushing.
 pub(crate) const LINE_BYTES: u64 = 64;

@@ -13,8 +13,7 @@ use everedge_core::VertexId;
 use everedge_core::memory::prefetch;
 
 use super::block::{LINE_BYTES, UNIT_LINES, place_salt};
-use everedge_live::crc_of_shared;
-use everedge_medium::{Region, Site};
+use everedge_medium::{Region, Site, crc_of_shared};
 
 /// Vertices of a run.
 pub(crate) const SPAN: usize = 256;

@@ -27,10 +27,9 @@ use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::Manifest;
-use crate::log::crc_of_shared;
 use crate::options::{IdKind, LayoutOptions};
 use crate::{Error, Result};
-use everedge_medium::{Region, Site, Volume};
+use everedge_medium::{Region, Site, Volume, crc_of_shared};
 
 /// The file of the id map.
 pub const NAMES: &str = "names";

@@ -1,10 +1,12 @@
-//! CRC32C of a few double words.
+//! CRC32C of a few double words, and of words that others may change.
 //!
 //! The crate `crc32c` is made for long input: it reads three parts of it beside each other, and each of its
 //! calls stores more than a line of the log has bytes. A writer of single edges would wait for these
 //! stores (`docs/experiments.md`).
 
 #![expect(unsafe_code, reason = "an instruction that not every processor has")]
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Returns the checksum that `crc32c::crc32c_append` returns: for input that is shorter than a hundred
 /// bytes or so.
@@ -16,6 +18,18 @@ pub fn crc32c_of_few(crc: u32, bytes: &[u8]) -> u32 {
         return unsafe { by_instruction(crc, bytes) };
     }
     crc32c::crc32c_append(crc, bytes)
+}
+
+/// Checksums shared words through a small copy.
+pub fn crc_of_shared(mut crc: u32, words: &[AtomicU32]) -> u32 {
+    let mut copy = [0u32; 512];
+    for part in words.chunks(copy.len()) {
+        for (word, shared) in copy.iter_mut().zip(part) {
+            *word = shared.load(Relaxed);
+        }
+        crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(&copy[..part.len()]));
+    }
+    crc
 }
 
 #[cfg(target_arch = "x86_64")]

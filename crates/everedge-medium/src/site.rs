@@ -79,6 +79,14 @@ sites! {
     Names,
     /// Names that opening found.
     NamesFound,
+    /// The head of the file of versions.
+    VersionsHead,
+    /// A version, as the file of versions has it.
+    Version,
+    /// Up to where versions count.
+    VersionsEnd,
+    /// Versions that opening found.
+    VersionsFound,
 }
 
 impl fmt::Display for Site {

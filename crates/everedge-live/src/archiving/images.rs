@@ -32,13 +32,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::MAX_VERTEX_ID;
-use everedge_medium::{Region, Site, Volume};
+use everedge_medium::{Region, Site, Volume, crc_of_shared};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::shard::SHARD_SPAN;
 use super::shard_set::ShardSet;
-use crate::log::crc_of_shared;
 use crate::space::{Extents, Space, UNIT_BYTES};
 use crate::{Error, Result};
 

@@ -706,18 +706,6 @@ impl EdgeLog {
     }
 }
 
-/// Checksums shared words through a small copy.
-pub fn crc_of_shared(mut crc: u32, words: &[AtomicU32]) -> u32 {
-    let mut copy = [0u32; 512];
-    for part in words.chunks(copy.len()) {
-        for (word, shared) in copy.iter_mut().zip(part) {
-            *word = shared.load(Relaxed);
-        }
-        crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(&copy[..part.len()]));
-    }
-    crc
-}
-
 fn split(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }

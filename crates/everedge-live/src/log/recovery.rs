@@ -13,10 +13,10 @@ use super::record::{
     COMMIT_WORDS, HEADER_WORDS, Header, LINE_BYTES, LINE_WORDS, NOTE, Note, VOID_BODY,
     WINDOW_LINES_MAX, encode_commit, may_be_header, record_bytes,
 };
-use super::{Boundary, EdgeLog, Record, SEQUENCE_MAX, crc_of_shared};
+use super::{Boundary, EdgeLog, Record, SEQUENCE_MAX};
 use crate::Result;
 use crate::batch::VERTEX;
-use everedge_medium::Site;
+use everedge_medium::{Site, crc_of_shared};
 
 /// So much of the log is checked at a time, by threads that take so many records each.
 const CHECKED_BYTES: u64 = 64 << 20;

@@ -1,0 +1,202 @@
+//! The edges of a window that not all of its versions have, with the versions that do.
+//!
+//! An edge is there from the version in which it appears to the one in which it disappears. All that a
+//! window asks for is a question about these two numbers (PIE Figure 10 names the answers; its row of right
+//! deltas and Equation 1 count one version too few):
+//!
+//! ```text
+//! common graph of i..j        appears ≤ i, disappears > j
+//! left delta of j             appears = 0, disappears = j
+//! completion delta of j       1 ≤ appears ≤ j, disappears > j
+//! ```
+//! Versions are counted from the first one of the window, 0; an edge that is older appears there.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_core::VertexId;
+
+use super::lists::Lists;
+use super::segment::Segment;
+
+/// The edge is there in the last version of the window.
+pub(crate) const STAYS: u16 = u16::MAX;
+/// A window has at most so many versions.
+pub(crate) const VERSIONS_MAX: usize = STAYS as usize;
+
+/// An edge that some versions of a window have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mortal {
+    pub src: VertexId,
+    pub dst: VertexId,
+    pub weight: f32,
+    /// The first version that has it.
+    pub appears: u16,
+    /// The first later one that has not.
+    pub disappears: u16,
+}
+
+impl Mortal {
+    /// Whether all versions from `i` to `j` have it.
+    #[inline]
+    pub(crate) fn is_common(&self, i: u16, j: u16) -> bool {
+        self.appears <= i && self.disappears > j
+    }
+}
+
+/// The edges that some versions of a window have and that are not among those of the first version of the
+/// timeline that all have.
+pub(crate) struct Lifetimes {
+    /// By vertex over all ids: where its edges begin.
+    starts: Vec<u32>,
+    /// By source.
+    edges: Vec<Mortal>,
+    /// By the version in which edges appear, those that do after the first one, by place.
+    appearing: Grouped,
+    /// By the version in which they disappear.
+    disappearing: Grouped,
+}
+
+/// Places of edges by version.
+struct Grouped {
+    starts: Vec<usize>,
+    places: Vec<u32>,
+}
+
+impl Grouped {
+    fn new(edges: &[Mortal], count: usize, version: impl Fn(&Mortal) -> Option<usize>) -> Self {
+        let mut starts = vec![0; count + 1];
+        edges.iter().filter_map(&version).for_each(|version| starts[version] += 1);
+        let mut sum = 0;
+        for start in &mut starts {
+            (sum, *start) = (sum + *start, sum);
+        }
+        let mut places = vec![0; sum];
+        let mut next = starts.clone();
+        for (place, edge) in (0..).zip(edges) {
+            if let Some(version) = version(edge) {
+                places[next[version]] = place;
+                next[version] += 1;
+            }
+        }
+        Self { starts, places }
+    }
+
+    fn of(&self, versions: Range<u16>) -> &[u32] {
+        let [start, end] = [versions.start, versions.end].map(|version| usize::from(version));
+        &self.places[self.starts[start]..self.starts[end]]
+    }
+}
+
+impl Lifetimes {
+    /// Finds them for the versions from the segment `first` on to the last of `segments`.
+    pub(crate) fn new(words: &[AtomicU32], segments: &[Arc<Segment>], first: usize) -> Self {
+        let mut found = Vec::new();
+        // By segment, by edge that it added: the version in which it disappears. Of the first version of the
+        // timeline only what disappears counts.
+        let added = |segment: &Arc<Segment>| vec![STAYS; segment.lists[0].edge_count()];
+        let mut disappears: Vec<Vec<u16>> = segments[1..].iter().map(added).collect();
+        let base = segments[0].version.number;
+        for (index, segment) in segments.iter().enumerate().skip(1) {
+            let version = index.saturating_sub(first) as u16;
+            let gone = segment.for_each_gone(words, 0, |of, places| {
+                match (of - base) as usize {
+                    0 if version == 0 => {}
+                    0 => for_each_edge(words, &segments[0].lists[0], places, |src, dst, weight| {
+                        let (appears, disappears) = (0, version);
+                        found.push(Mortal { src, dst, weight, appears, disappears });
+                    }),
+                    of => places.iter().for_each(|place| {
+                        disappears[of - 1][place.load(Relaxed) as usize] = version;
+                    }),
+                }
+                Ok(())
+            });
+            gone.expect("it was taken in before");
+        }
+        for ((index, segment), disappears) in (1..).zip(&segments[1..]).zip(disappears) {
+            let appears = usize::saturating_sub(index, first) as u16;
+            let lists = &segment.lists[0];
+            let (neighbors, weights) = (lists.neighbors(words), lists.weights(words));
+            lists.for_each(words, |src, range| {
+                for at in range.filter(|&at| disappears[at] > appears) {
+                    let (dst, weight) = (neighbors[at].load(Relaxed), weight_of(weights.get(at)));
+                    let disappears = disappears[at];
+                    found.push(Mortal { src, dst, weight, appears, disappears });
+                }
+            });
+        }
+        let last = segments.len() - 1;
+        let bound = segments[last].totals.vertex_bound;
+        Self::group(found, bound as usize, last - first + 1)
+    }
+
+    fn group(found: Vec<Mortal>, bound: usize, count: usize) -> Self {
+        let mut starts = vec![0_u32; bound + 1];
+        found.iter().for_each(|edge| starts[edge.src as usize] += 1);
+        let mut sum = 0;
+        for start in &mut starts {
+            (sum, *start) = (sum + *start, sum);
+        }
+        let nothing = Mortal { src: 0, dst: 0, weight: 0.0, appears: 0, disappears: 0 };
+        let mut edges = vec![nothing; found.len()];
+        let mut next = starts.clone();
+        for edge in found {
+            let place = &mut next[edge.src as usize];
+            edges[*place as usize] = edge;
+            *place += 1;
+        }
+        let appears = |edge: &Mortal| (edge.appears > 0).then_some(edge.appears.into());
+        let disappears =
+            |edge: &Mortal| (edge.disappears != STAYS).then_some(edge.disappears.into());
+        let appearing = Grouped::new(&edges, count, appears);
+        let disappearing = Grouped::new(&edges, count, disappears);
+        Self { starts, edges, appearing, disappearing }
+    }
+
+    /// Returns the edges that leave `v`.
+    #[inline]
+    pub(crate) fn of(&self, v: VertexId) -> &[Mortal] {
+        &self.edges[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
+    }
+
+    /// Returns the edges that appear in some versions, which are after the first.
+    pub(crate) fn appearing(&self, versions: Range<u16>) -> impl Iterator<Item = &Mortal> {
+        self.appearing.of(versions).iter().map(|&place| &self.edges[place as usize])
+    }
+
+    /// Returns the edges that disappear in some versions.
+    pub(crate) fn disappearing(&self, versions: Range<u16>) -> impl Iterator<Item = &Mortal> {
+        self.disappearing.of(versions).iter().map(|&place| &self.edges[place as usize])
+    }
+
+    /// Returns an edge for which `holds`, if there is one.
+    pub(crate) fn find(&self, holds: impl Fn(&Mortal) -> bool) -> Option<&Mortal> {
+        self.edges.iter().find(|edge| holds(edge))
+    }
+
+    /// Returns how many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.edges.len()
+    }
+}
+
+/// Calls `f(v, neighbor, weight)` for each of some edges, which are ascending places in `lists`.
+fn for_each_edge(
+    words: &[AtomicU32],
+    lists: &Lists,
+    places: &[AtomicU32],
+    mut f: impl FnMut(VertexId, VertexId, f32),
+) {
+    let (neighbors, weights) = (lists.neighbors(words), lists.weights(words));
+    let mut sources = lists.sources_of(words);
+    for place in places {
+        let at = place.load(Relaxed) as usize;
+        f(sources.of(at), neighbors[at].load(Relaxed), weight_of(weights.get(at)));
+    }
+}
+
+fn weight_of(bits: Option<&AtomicU32>) -> f32 {
+    bits.map_or(1.0, |bits| f32::from_bits(bits.load(Relaxed)))
+}

@@ -1,0 +1,235 @@
+//! The graph of one version, frozen: what is stored, filtered by bits in memory.
+//!
+//! Source: PIE Table 1: a snapshot is the base filtered through its bits, and the deltas up to it.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use everedge_core::{GraphView, VertexId, WeightedView};
+use everedge_medium::HeldWords;
+
+use super::bits::{Bits, Ones};
+use super::lists::{Lists, ROW_SPAN};
+use super::overlay::Overlay;
+use super::segment::{Segment, Totals};
+use super::tip::Tip;
+use super::{TimelineOptions, Version};
+
+/// The graph of one version. It never changes, whatever versions come or go.
+pub struct VersionView {
+    words: HeldWords,
+    /// The versions up to this one.
+    segments: Vec<Arc<Segment>>,
+    /// By direction, by segment: which of its edges there are.
+    alive: [Vec<Bits>; 2],
+    /// By direction: what versions after the first one have added, merged when it is first asked for.
+    overlays: [OnceLock<Overlay>; 2],
+    vertices: Bits,
+    totals: Totals,
+    options: TimelineOptions,
+}
+
+impl VersionView {
+    /// Returns the graph of the version number `index` of those that `tip` has.
+    pub(crate) fn new(tip: &Tip, index: usize, options: &TimelineOptions) -> Self {
+        let past = tip.before(index + 1);
+        let past = past.as_ref().unwrap_or(tip);
+        let (vertices, totals) = (past.vertices().clone(), past.totals());
+        Self::of(past, (index, past.alive().clone()), (vertices, totals), options)
+    }
+
+    /// Returns the graph that all versions from the number `first` to the last of `tip` have in common, with
+    /// the vertices of any of them; its version is the first.
+    pub(crate) fn common(tip: &Tip, first: usize, options: &TimelineOptions) -> Self {
+        let alive = tip.alive().each_ref().map(|alive| alive[..=first].to_vec());
+        let mut vertices = match tip.before(first + 1) {
+            Some(past) => past.vertices().clone(),
+            None => tip.vertices().clone(),
+        };
+        let Totals { vertex_bound, .. } = tip.totals();
+        vertices.grow(vertex_bound as usize);
+        for segment in &tip.segments()[first + 1..] {
+            for v in segment.new_vertices(tip.words()) {
+                vertices.insert(v.load(Relaxed) as usize);
+            }
+        }
+        let bits = alive[0].iter().map(|bits| bits.len() as u64);
+        let totals = Totals {
+            vertex_bound,
+            vertex_count: vertices.len() as u32,
+            // Of an undirected graph there are both ends.
+            edges: bits.sum::<u64>() / if options.directed { 1 } else { 2 },
+            loops: 0,
+        };
+        Self::of(tip, (first, alive), (vertices, totals), options)
+    }
+
+    fn of(
+        tip: &Tip,
+        (last, alive): (usize, [Vec<Bits>; 2]),
+        (vertices, totals): (Bits, Totals),
+        options: &TimelineOptions,
+    ) -> Self {
+        let (words, segments) = (tip.words().clone(), tip.segments()[..=last].to_vec());
+        let overlays = [OnceLock::new(), OnceLock::new()];
+        Self { words, segments, alive, overlays, vertices, totals, options: options.clone() }
+    }
+
+    /// Returns where the out-neighbors of `v` that the first version of the timeline has are stored, and all of
+    /// its neighbors and weights.
+    #[inline]
+    pub(crate) fn stored(&self, v: VertexId) -> (Ones<'_>, &[AtomicU32], &[AtomicU32]) {
+        let base = self.base(0);
+        let stored = self.alive[0][0].ones(base.range(&self.words, v));
+        (stored, base.neighbors(&self.words), base.weights(&self.words))
+    }
+
+    /// Returns which version it is of.
+    pub fn version(&self) -> &Version {
+        &self.segments[self.segments.len() - 1].version
+    }
+
+    #[inline]
+    fn base(&self, direction: usize) -> &Lists {
+        &self.segments[0].lists[direction]
+    }
+
+    #[inline]
+    fn overlay(&self, direction: usize) -> &Overlay {
+        self.overlays[direction].get_or_init(|| {
+            let added = &self.alive[direction][1..];
+            Overlay::new(&self.words, &self.segments[1..], added, direction)
+        })
+    }
+
+    #[inline]
+    fn degree(&self, v: VertexId, direction: usize) -> u32 {
+        let base = self.base(direction).range(&self.words, v);
+        let count = self.alive[direction][0].count(base) + self.overlay(direction).range(v).len();
+        count as u32
+    }
+
+    #[inline]
+    fn neighbors(&self, v: VertexId, direction: usize) -> Neighbors<'_> {
+        let base = self.base(direction);
+        let stored = self.alive[direction][0].ones(base.range(&self.words, v));
+        let overlay = self.overlay(direction);
+        let added = &overlay.neighbors()[overlay.range(v)];
+        Neighbors { stored, neighbors: base.neighbors(&self.words), added: added.iter() }
+    }
+
+    #[inline]
+    fn edges(&self, v: VertexId, direction: usize) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        let (base, overlay) = (self.base(direction), self.overlay(direction));
+        let weights = (base.weights(&self.words), overlay.weights());
+        let weight = |bits: Option<u32>| bits.map_or(1.0, f32::from_bits);
+        let neighbors = base.neighbors(&self.words);
+        let stored = self.alive[direction][0].ones(base.range(&self.words, v));
+        let stored = stored.map(move |at| {
+            let bits = weights.0.get(at).map(|weight| weight.load(Relaxed));
+            (neighbors[at].load(Relaxed), weight(bits))
+        });
+        let added = overlay
+            .range(v)
+            .map(move |at| (overlay.neighbors()[at], weight(weights.1.get(at).copied())));
+        stored.chain(added)
+    }
+
+    /// The direction in which the in-neighbors are kept.
+    #[inline]
+    fn inward(&self) -> usize {
+        usize::from(self.options.directed)
+    }
+}
+
+/// The neighbors of a vertex in a version.
+pub(crate) struct Neighbors<'a> {
+    stored: Ones<'a>,
+    neighbors: &'a [AtomicU32],
+    added: std::slice::Iter<'a, VertexId>,
+}
+
+impl Iterator for Neighbors<'_> {
+    type Item = VertexId;
+
+    #[inline]
+    fn next(&mut self) -> Option<VertexId> {
+        match self.stored.next() {
+            Some(at) => Some(self.neighbors[at].load(Relaxed)),
+            None => self.added.next().copied(),
+        }
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
+        let Self { stored, neighbors, added } = self;
+        let all = stored.fold(init, |sum, at| f(sum, neighbors[at].load(Relaxed)));
+        added.copied().fold(all, f)
+    }
+}
+
+impl GraphView for VersionView {
+    fn vertex_bound(&self) -> u32 {
+        self.totals.vertex_bound
+    }
+
+    fn vertex_count(&self) -> u32 {
+        self.totals.vertex_count
+    }
+
+    fn vertex_ranges(&self) -> Vec<std::ops::Range<VertexId>> {
+        let words = self.vertices.words().chunks(ROW_SPAN / 64);
+        let held = (0..).zip(words).filter(|(_, words)| words.iter().any(|&word| word != 0));
+        let span = ROW_SPAN as u32;
+        held.map(|(i, _): (u32, _)| i * span..(i * span).saturating_add(span)).collect()
+    }
+
+    #[inline]
+    fn is_vertex(&self, v: VertexId) -> bool {
+        self.vertices.contains(v as usize)
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.totals.edges
+    }
+
+    fn is_directed(&self) -> bool {
+        self.options.directed
+    }
+
+    fn has_in_neighbors(&self) -> bool {
+        !self.options.directed || self.options.in_neighbors
+    }
+
+    #[inline]
+    fn out_degree(&self, v: VertexId) -> u32 {
+        self.degree(v, 0)
+    }
+
+    #[inline]
+    fn in_degree(&self, v: VertexId) -> u32 {
+        self.degree(v, self.inward())
+    }
+
+    #[inline]
+    fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.neighbors(v, 0)
+    }
+
+    #[inline]
+    fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.neighbors(v, self.inward())
+    }
+}
+
+impl WeightedView for VersionView {
+    #[inline]
+    fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.edges(v, 0)
+    }
+
+    #[inline]
+    fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.edges(v, self.inward())
+    }
+}

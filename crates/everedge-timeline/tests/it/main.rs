@@ -1,0 +1,5 @@
+//! Tests of the timeline against a graph that is kept as a list of edges.
+
+mod model;
+mod versions;
+mod windows;

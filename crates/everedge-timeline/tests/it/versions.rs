@@ -1,0 +1,180 @@
+//! Every version is the graph that its changes lead to, before and after opening anew.
+
+use everedge_core::{Csr, GraphView, SplitMix64, VertexId, WeightedView};
+use everedge_kernels::{PageRankConfig, pagerank};
+use everedge_medium::{Access, Error, MediumKind, Volume, VolumeOptions};
+use everedge_timeline::{Changes, Timeline, TimelineOptions};
+
+use crate::model::{Model, changes, draw};
+
+const SALT: u32 = 7;
+
+fn options(number: u32) -> TimelineOptions {
+    TimelineOptions {
+        directed: number & 1 == 0,
+        weighted: number & 2 != 0,
+        in_neighbors: number & 4 == 0,
+        simple: number & 8 != 0,
+    }
+}
+
+/// A directory for a timeline.
+pub(crate) struct Home {
+    directory: tempfile::TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().expect("a directory") }
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.directory.path().join("timeline")
+    }
+
+    pub(crate) fn create(&self, options: &TimelineOptions) -> Timeline {
+        let volume = Volume::create(&self.path(), VolumeOptions::new(MediumKind::File));
+        Timeline::create(&volume.expect("a volume"), SALT, options.clone()).expect("a timeline")
+    }
+
+    fn open(&self, options: &TimelineOptions, access: Access) -> Result<Timeline, Error> {
+        let volume = Volume::open(&self.path(), VolumeOptions::new(MediumKind::File), access)?;
+        Timeline::open(&volume, SALT, options.clone())
+    }
+}
+
+#[test]
+fn every_version_is_what_its_changes_lead_to() {
+    let ids: [Vec<VertexId>; 2] =
+        [(0..12).collect(), vec![0, 1, 2, 4095, 4096, 9000, 12287, 12288, 20_000]];
+    for number in 0..16 {
+        for ids in &ids {
+            let (options, home) = (options(number), Home::new());
+            let mut random = SplitMix64::new(u64::from(number));
+            let (mut model, mut models) = (Model::default(), Vec::new());
+            let mut timeline = home.create(&options);
+            for version in 0..12 {
+                let drawn = draw(&mut random, ids, if version == 0 { 60 } else { 15 });
+                let changes = changes(&drawn, &mut model, &options);
+                let before = models.last().map_or(0, |model: &Model| model.edges.len()) as u64;
+                let added = timeline.commit(changes, version, Some("a name")).expect("room");
+                assert_eq!(added.number, version as u64 + 1);
+                assert_eq!(before + added.additions - added.deletions, model.edges.len() as u64);
+                assert_eq!(added.edges, model.edges.len() as u64);
+                models.push(model.clone());
+                if version == 6 {
+                    drop(timeline);
+                    timeline = home.open(&options, Access::Write).expect("it is whole");
+                }
+            }
+            let check = |timeline: &Timeline| {
+                assert_eq!(timeline.versions().len(), models.len());
+                for (number, model) in (1..).zip(&models) {
+                    let view = timeline.at(number).expect("it is there");
+                    model.check(&view, &options, &format!("{options:?} version {number}"));
+                    assert_eq!(view.version().name.as_deref(), Some("a name"));
+                }
+            };
+            check(&timeline);
+            drop(timeline);
+            check(&home.open(&options, Access::Read).expect("it is whole"));
+        }
+    }
+}
+
+#[test]
+fn kernels_run_on_a_version_as_on_a_copy_of_it() {
+    let (options, home) = (options(0), Home::new());
+    let timeline = home.create(&options);
+    let mut random = SplitMix64::new(1);
+    let ids: Vec<VertexId> = (0..300).collect();
+    let mut model = Model::default();
+    for version in 0..5 {
+        let drawn = draw(&mut random, &ids, 2000);
+        timeline.commit(changes(&drawn, &mut model, &options), version, None).expect("room");
+    }
+    for version in timeline.versions() {
+        let view = timeline.at(version.number).expect("it is there");
+        let copy = Csr::from_view(&view);
+        let rank = |ranks: Vec<f64>| -> Vec<i64> {
+            ranks.into_iter().map(|rank| (rank * 1e12) as i64 / 10).collect()
+        };
+        let [found, expected] = [
+            pagerank(&view, &PageRankConfig::default()).expect("a rank").rank,
+            pagerank(&copy, &PageRankConfig::default()).expect("a rank").rank,
+        ]
+        .map(rank);
+        assert_eq!(found, expected);
+        assert_eq!(copy.edge_count(), version.edges);
+    }
+}
+
+#[test]
+fn a_version_is_found_by_its_time() {
+    let (options, home) = (options(0), Home::new());
+    let timeline = home.create(&options);
+    for time in [10, 20, 20, 30] {
+        timeline.commit(Changes::new(), time, None).expect("room");
+    }
+    let number = |time| timeline.at_time(time).map(|view| view.version().number).ok();
+    assert_eq!(
+        [9, 10, 19, 20, 29, 30, 99].map(number),
+        [None, Some(1), Some(1), Some(3), Some(3), Some(4), Some(4)]
+    );
+}
+
+#[test]
+fn what_cannot_be_a_version_is_refused_and_changes_nothing() {
+    let (options, home) = (options(0), Home::new());
+    let timeline = home.create(&options);
+    assert!(timeline.at(1).err().is_some_and(|e| e.to_string().contains("no version yet")));
+    let mut changes = Changes::new();
+    assert!(changes.insert(1 << 31, 0, None).is_err());
+    assert!(changes.insert(0, 1, Some(f32::NAN)).is_err());
+    assert!(changes.is_empty());
+    timeline.commit(Changes::new(), 5, None).expect("room");
+    let early = timeline.commit(Changes::new(), 4, None).expect_err("earlier");
+    assert!(early.to_string().contains("version 1 is of 5"), "{early}");
+    let long = "x".repeat(2000);
+    assert!(timeline.commit(Changes::new(), 6, Some(&long)).is_err());
+    assert_eq!(timeline.versions().len(), 1);
+    let there_are = timeline.at(2).err().expect("none").to_string();
+    assert!(there_are.contains("from 1 to 1"), "{there_are}");
+}
+
+#[test]
+fn damage_is_found_and_named() {
+    let (options, home) = (options(2), Home::new());
+    let mut random = SplitMix64::new(5);
+    let mut model = Model::default();
+    let timeline = home.create(&options);
+    for version in 0..3 {
+        let drawn = draw(&mut random, &[0, 1, 2, 3], 20);
+        timeline.commit(changes(&drawn, &mut model, &options), version, Some("v")).expect("room");
+    }
+    drop(timeline);
+    let path = home.path().join("versions");
+    let whole = std::fs::read(&path).expect("a file");
+    let used = whole.iter().rposition(|&byte| byte != 0).expect("something") + 1;
+    let (mut refused, mut harmless) = (0, 0);
+    for at in (0..used).step_by(5) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        std::fs::write(&path, &bytes).expect("room");
+        let opened = home.open(&options, Access::Read);
+        let read = opened.and_then(|timeline| {
+            (1..=3).try_for_each(|number| {
+                timeline.at(number).map(|view| {
+                    (0..view.vertex_bound()).for_each(|v| view.out_edges(v).for_each(|_| ()));
+                })
+            })
+        });
+        match read {
+            Ok(()) => harmless += 1,
+            Err(Error::Corruption { .. } | Error::Version { .. }) => refused += 1,
+            Err(error) => panic!("byte {at}: {error}"),
+        }
+    }
+    // Between the end and the first version, and behind each version, nothing is used.
+    assert!(harmless < 64 * 8, "{harmless} of {used} bytes, {refused} refused");
+}

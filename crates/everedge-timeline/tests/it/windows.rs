@@ -1,0 +1,131 @@
+//! A query over a window answers for each version what it answers for that version alone.
+
+use everedge_core::{GraphView, SplitMix64, VertexId, WeightedView};
+use everedge_timeline::{
+    Depth, Distance, LargestWeight, MonotoneQuery, Probability, Timeline, TimelineOptions,
+    VersionView, Width,
+};
+use parking_lot::Mutex;
+
+use crate::model::{Model, changes, draw};
+use crate::versions::Home;
+
+/// A query that no kernel knows: every third edge of a path is free.
+struct Thirds;
+
+impl MonotoneQuery for Thirds {
+    type Value = u32;
+    const UNREACHED: u32 = u32::MAX;
+    const SOURCE: u32 = 0;
+
+    fn along(value: u32, weight: f32) -> u32 {
+        value + if weight > 1.0 { 3 } else { 1 }
+    }
+
+    fn is_better(value: u32, other: u32) -> bool {
+        value < other
+    }
+}
+
+/// Solves a query the plain way.
+fn expected<Q: MonotoneQuery>(view: &VersionView, source: VertexId, bound: u32) -> Vec<Q::Value> {
+    let mut values = vec![Q::UNREACHED; bound as usize];
+    if !(source < view.vertex_bound() && view.is_vertex(source)) {
+        return values;
+    }
+    values[source as usize] = Q::SOURCE;
+    loop {
+        let before = values.clone();
+        for v in 0..view.vertex_bound() {
+            let value = values[v as usize];
+            for (to, weight) in view.out_edges(v).filter(|_| value != Q::UNREACHED) {
+                let new = Q::along(value, weight);
+                if Q::is_better(new, values[to as usize]) {
+                    values[to as usize] = new;
+                }
+            }
+        }
+        if values == before {
+            return values;
+        }
+    }
+}
+
+fn check<Q: MonotoneQuery>(timeline: &Timeline, source: VertexId, what: &str) {
+    let count = timeline.versions().len() as u64;
+    for (first, last) in [(1, count), (1, 1), (count, count), (2, 5), (4, count), (1, 4), (5, 6)] {
+        let window = timeline.window(first..=last).expect("they are there");
+        let found = Mutex::new(Vec::new());
+        let run = window.run::<Q>(source, |version, values| {
+            found.lock().push((version.number, values.to_vec()));
+        });
+        if run.is_err() {
+            let is_vertex = |number| {
+                let view = timeline.at(number).expect("it is there");
+                source < view.vertex_bound() && view.is_vertex(source)
+            };
+            assert!(!(first..=last).any(is_vertex), "{what}: {run:?}");
+            continue;
+        }
+        let mut found = found.into_inner();
+        found.sort_by_key(|(number, _)| *number);
+        assert_eq!(found.len() as u64, last - first + 1, "{what}: versions");
+        for (number, values) in found {
+            let view = timeline.at(number).expect("it is there");
+            let expected = expected::<Q>(&view, source, values.len() as u32);
+            assert_eq!(values, expected, "{what}: {first}..={last}, version {number}");
+        }
+    }
+}
+
+#[test]
+fn windows_answer_as_each_version_does() {
+    for number in 0..16_u32 {
+        let options = TimelineOptions {
+            directed: number & 1 == 0,
+            weighted: number & 2 != 0,
+            in_neighbors: number & 4 == 0,
+            simple: number & 8 != 0,
+        };
+        let home = Home::new();
+        let mut random = SplitMix64::new(u64::from(number) + 40);
+        let mut model = Model::default();
+        let timeline = home.create(&options);
+        let ids: Vec<VertexId> = (0..40).collect();
+        for version in 0..9 {
+            let drawn = draw(&mut random, &ids, if version == 0 { 150 } else { 40 });
+            let changes = changes(&drawn, &mut model, &options);
+            timeline.commit(changes, version, None).expect("room");
+        }
+        for source in [0, 7, 13] {
+            let what = |query: &str| format!("{query} from {source}, {options:?}");
+            check::<Depth>(&timeline, source, &what("depth"));
+            check::<Distance>(&timeline, source, &what("distance"));
+            check::<Width>(&timeline, source, &what("width"));
+            check::<LargestWeight>(&timeline, source, &what("largest weight"));
+            check::<Thirds>(&timeline, source, &what("thirds"));
+            if !options.weighted {
+                check::<Probability>(&timeline, source, &what("probability"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_that_cannot_be_asked_says_why() {
+    let options =
+        TimelineOptions { directed: true, weighted: true, in_neighbors: true, simple: false };
+    let home = Home::new();
+    let timeline = home.create(&options);
+    let mut model = Model::default();
+    let change = crate::model::Change::Insert(1, 2, -3.0);
+    timeline.commit(changes(&[], &mut model, &options), 0, None).expect("room");
+    timeline.commit(changes(&[change], &mut model, &options), 0, None).expect("room");
+    let window = timeline.window(1..=2).expect("they are there");
+    let refused = window.run::<Distance>(1, |_, _| ()).expect_err("a negative weight");
+    assert!(refused.to_string().contains("0 or more"), "{refused}");
+    let refused = window.run::<Depth>(0, |_, _| ()).expect_err("no vertex");
+    assert!(refused.to_string().contains("0"), "{refused}");
+    assert!(timeline.window(2..=1).is_err());
+    assert!(timeline.window(0..=1).is_err());
+}
