@@ -4,14 +4,18 @@
 //! trace. A deletion takes the newest of equal edges away, as in a live graph, and is ignored where there is
 //! none.
 
-use everedge_core::{MAX_VERTEX_ID, VertexId};
+use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, par};
 use everedge_medium::{Error, Result};
 
 use super::TimelineOptions;
 use super::bits::Bits;
+use super::finder::Finder;
 use super::lists::{Entry, NewLists};
 use super::segment::{Delta, Place, Totals};
 use super::tip::Tip;
+
+/// Changes in a piece of work, or a few more.
+const GRAIN: usize = 1 << 12;
 
 /// Changes, in the order in which they were made.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +32,13 @@ struct EdgeChange {
     /// The bits of the weight.
     weight: u32,
     is_deletion: bool,
+}
+
+impl EdgeChange {
+    #[inline]
+    fn ends(&self) -> Edge {
+        (self.src, self.dst)
+    }
 }
 
 impl Changes {
@@ -91,16 +102,7 @@ impl Changes {
         totals.vertex_count -= ended_vertices.len() as u32;
         let largest = new_vertices.last().map_or(0, |v| v + 1);
         totals.vertex_bound = totals.vertex_bound.max(largest);
-        let mut net = Net {
-            tip,
-            options,
-            entries: Default::default(),
-            gone: Default::default(),
-            added: Counted::default(),
-            deleted: Counted::default(),
-        };
-        net.take(self.edges);
-        let Net { entries, gone, added, deleted, .. } = net;
+        let Net { entries, gone, added, deleted, .. } = net_edges(self.edges, tip, options);
         totals.edges = totals.edges + added.edges - deleted.edges;
         totals.loops = totals.loops + added.loops - deleted.loops;
         let is_whole = tip.is_empty();
@@ -119,11 +121,18 @@ impl Changes {
 
     /// Returns the ids that become vertices, and those that end.
     fn net_vertices(&self, vertices: &Bits) -> (Vec<VertexId>, Vec<VertexId>) {
-        let inserted = self.edges.iter().enumerate().filter(|(_, change)| !change.is_deletion);
-        let ends = inserted
-            .flat_map(|(at, change)| [change.src, change.dst].map(|v| (v, 2 * at + 1, true)));
         let said = self.vertices.iter().map(|&(v, is_vertex, at)| (v, 2 * at, is_vertex));
-        let mut events: Vec<(VertexId, usize, bool)> = ends.chain(said).collect();
+        let mut events: Vec<(VertexId, usize, bool)> = said.collect();
+        // Where nothing ends, an insertion says nothing of what is a vertex already.
+        let none_ends = events.is_empty();
+        for (at, change) in self.edges.iter().enumerate().filter(|(_, change)| !change.is_deletion)
+        {
+            for v in [change.src, change.dst] {
+                if !(none_ends && vertices.contains(v as usize)) {
+                    events.push((v, 2 * at + 1, true));
+                }
+            }
+        }
         // Stable: of what was said of an id at one place, the last counts.
         events.sort_by_key(|&(v, at, _)| (v, at));
         let last = events.chunk_by(|a, b| a.0 == b.0).filter_map(|events| events.last());
@@ -147,14 +156,65 @@ pub(crate) struct NetChange {
     pub deletions: u64,
 }
 
-/// What edge changes come to, in the making.
-struct Net<'a> {
-    tip: &'a Tip,
-    options: &'a TimelineOptions,
+/// What edge changes come to.
+#[derive(Default)]
+struct Net {
+    /// By direction, in the order of sources.
     entries: [Vec<Entry>; 2],
     gone: [Vec<Place>; 2],
+    /// By direction, what is gone from the list at the other end of an edge: whose list, the neighbor, and
+    /// which of equal ones.
+    gone_at_other_end: [Vec<(VertexId, VertexId, u32)>; 2],
     added: Counted,
     deleted: Counted,
+}
+
+/// Returns what edge changes come to. Threads share them, a group of equal edges never.
+fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -> Net {
+    if !options.directed {
+        for change in &mut edges {
+            (change.src, change.dst) = (change.src.min(change.dst), change.src.max(change.dst));
+        }
+    }
+    edges.sort_by_key(|change| u64::from(change.src) << 32 | u64::from(change.dst));
+    let mut starts = vec![0];
+    while let Some(next) = starts.last().map(|start| start + GRAIN).filter(|&at| at < edges.len()) {
+        let is_same = |at: usize| edges[at].ends() == edges[at - 1].ends();
+        starts.push((next..edges.len()).find(|&at| !is_same(at)).unwrap_or(edges.len()));
+    }
+    let ends = starts[1..].iter().copied().chain([edges.len()]);
+    let pieces: Vec<&[EdgeChange]> = starts.iter().zip(ends).map(|(&s, e)| &edges[s..e]).collect();
+    let nets = par::map_chunks(&pieces, 1, |pieces| {
+        let (mut net, mut finder) = (Net::default(), Finder::new(tip, 0));
+        for equal in pieces[0].chunk_by(|a, b| a.ends() == b.ends()) {
+            net.take_equal(equal, &mut finder, (tip, options));
+        }
+        net
+    });
+    let mut all = nets.into_iter().fold(Net::default(), |mut all, net| {
+        for direction in 0..2 {
+            all.entries[direction].extend(&net.entries[direction]);
+            all.gone[direction].extend(&net.gone[direction]);
+            all.gone_at_other_end[direction].extend(&net.gone_at_other_end[direction]);
+        }
+        all.added.join(net.added);
+        all.deleted.join(net.deleted);
+        all
+    });
+    for direction in 0..2 {
+        let gone = &mut all.gone_at_other_end[direction];
+        gone.sort_unstable();
+        let places = par::map_chunks(gone, GRAIN, |gone| {
+            let mut finder = Finder::new(tip, direction);
+            let mut places = Vec::with_capacity(gone.len());
+            for &(v, neighbor, number) in gone {
+                places.push(finder.find(v, neighbor)[number as usize]);
+            }
+            places
+        });
+        all.gone[direction].extend(places.concat());
+    }
+    all
 }
 
 /// Edges, and those of them that are self-loops.
@@ -169,39 +229,39 @@ impl Counted {
         self.edges += count as u64;
         self.loops += if are_loops { count as u64 } else { 0 };
     }
+
+    fn join(&mut self, other: Self) {
+        self.edges += other.edges;
+        self.loops += other.loops;
+    }
 }
 
-impl Net<'_> {
-    fn take(&mut self, mut edges: Vec<EdgeChange>) {
-        if !self.options.directed {
-            for change in &mut edges {
-                (change.src, change.dst) = (change.src.min(change.dst), change.src.max(change.dst));
-            }
-        }
-        edges.sort_by_key(|change| (change.src, change.dst));
-        for changes in edges.chunk_by(|a, b| (a.src, a.dst) == (b.src, b.dst)) {
-            self.take_equal(changes);
-        }
-    }
-
+impl Net {
     /// Takes the changes of equal edges.
-    fn take_equal(&mut self, changes: &[EdgeChange]) {
-        let EdgeChange { src, dst, .. } = changes[0];
-        let stored = self.tip.find(0, src, dst);
+    fn take_equal(
+        &mut self,
+        changes: &[EdgeChange],
+        finder: &mut Finder<'_>,
+        (tip, options): (&Tip, &TimelineOptions),
+    ) {
+        let (src, dst) = changes[0].ends();
+        let asks = options.simple || changes.iter().any(|change| change.is_deletion);
+        let stored = if asks { finder.find(src, dst) } else { &[] };
         // The edges as they are after each change: some of the stored ones, the oldest, and new ones.
         let (mut kept, mut new) = (stored.len(), Vec::new());
         for change in changes {
             match change.is_deletion {
                 true if new.pop().is_none() => kept = kept.saturating_sub(1),
                 true => {}
-                false if self.options.simple && kept + new.len() > 0 => {}
+                false if options.simple && kept + new.len() > 0 => {}
                 false => new.push(change.weight),
             }
         }
         // A stored edge that came again is the one that was there.
-        let came_again = new.iter().zip(&stored[kept..]).take_while(|(weight, place)| {
-            !self.options.weighted || **weight == self.tip.weight(0, **place)
-        });
+        let came_again = new
+            .iter()
+            .zip(&stored[kept..])
+            .take_while(|(weight, place)| !options.weighted || **weight == tip.weight(0, **place));
         let came_again = came_again.count();
         let gone = kept + came_again..stored.len();
         let new = &new[came_again..];
@@ -210,29 +270,23 @@ impl Net<'_> {
         }
         self.added.add(new.len(), src == dst);
         self.deleted.add(gone.len(), src == dst);
-        for (direction, v, neighbor) in sides(self.options, src, dst) {
-            let places = match (direction, v) == (0, src) {
-                true => &stored,
-                false => &self.tip.find(direction, v, neighbor),
-            };
-            self.gone[direction].extend(&places[gone.clone()]);
-            self.entries[direction].extend(new.iter().map(|&weight| (v, neighbor, weight)));
+        let entry = |v, neighbor| move |&weight: &u32| (v, neighbor, weight);
+        self.entries[0].extend(new.iter().map(entry(src, dst)));
+        self.gone[0].extend(&stored[gone.clone()]);
+        if let Some(direction) = other_end(options, src, dst) {
+            self.entries[direction].extend(new.iter().map(entry(dst, src)));
+            let numbers = gone.map(|number| (dst, src, number as u32));
+            self.gone_at_other_end[direction].extend(numbers);
         }
     }
 }
 
-/// Returns the lists that an edge is in: direction, whose list, and neighbor.
-fn sides(
-    options: &TimelineOptions,
-    src: VertexId,
-    dst: VertexId,
-) -> impl Iterator<Item = (usize, VertexId, VertexId)> + use<> {
-    let other = match (options.directed, options.in_neighbors) {
-        (true, true) => Some((1, dst, src)),
-        (false, _) if src != dst => Some((0, dst, src)),
-        _ => None,
-    };
-    [(0, src, dst)].into_iter().chain(other)
+/// Returns the direction of the list in which an edge is once more, of its other end.
+fn other_end(options: &TimelineOptions, src: VertexId, dst: VertexId) -> Option<usize> {
+    match options.directed {
+        true => options.in_neighbors.then_some(1),
+        false => (src != dst).then_some(0),
+    }
 }
 
 fn check_id(v: VertexId) -> Result<()> {

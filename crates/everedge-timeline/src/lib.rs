@@ -15,6 +15,7 @@
 
 mod bits;
 mod changes;
+mod finder;
 mod lifetimes;
 mod lists;
 mod overlay;

@@ -84,6 +84,22 @@ impl Lists {
         part(words, &self.weights)
     }
 
+    /// Returns the vertices that have rows, or that of each neighbor; none where each group of ids has rows.
+    pub(crate) fn sources<'a>(&self, words: &'a [AtomicU32]) -> &'a [AtomicU32] {
+        part(words, &self.sources)
+    }
+
+    /// Returns which of all neighbors are those of `v`, if `row` is the first one that may be its.
+    pub(crate) fn range_from(&self, words: &[AtomicU32], row: usize, v: VertexId) -> Range<usize> {
+        let sources = self.sources(words)[row..].iter();
+        let count = sources.take_while(|source| source.load(Relaxed) == v).count();
+        match self.form {
+            Form::Pairs => row..row + count,
+            _ if count == 0 => 0..0,
+            _ => self.row_range(words, row),
+        }
+    }
+
     /// Returns which of all neighbors are those of `v`.
     #[inline]
     pub(crate) fn range(&self, words: &[AtomicU32], v: VertexId) -> Range<usize> {
@@ -239,7 +255,7 @@ impl SourceFinder<'_> {
 }
 
 /// Returns for how many of `words` the condition holds, which holds for the first ones: likely few.
-fn gallop(words: &[AtomicU32], holds: impl Fn(&AtomicU32) -> bool) -> usize {
+pub(crate) fn gallop(words: &[AtomicU32], holds: impl Fn(&AtomicU32) -> bool) -> usize {
     let mut step = 1;
     while step <= words.len() && holds(&words[step - 1]) {
         step *= 2;

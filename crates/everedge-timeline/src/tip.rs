@@ -1,10 +1,8 @@
 //! The newest version as the next one finds it: which stored edges it has.
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::VertexId;
 use everedge_medium::HeldWords;
 
 use super::bits::Bits;
@@ -107,34 +105,11 @@ impl Tip {
         Ok(())
     }
 
-    /// Returns where the edges of the list of `v` to `neighbor` are stored that the newest version has, the
-    /// oldest first.
-    pub(crate) fn find(&self, direction: usize, v: VertexId, neighbor: VertexId) -> Vec<Place> {
-        let Some(words) = &self.words else { return Vec::new() };
-        let mut places = Vec::new();
-        for (segment, alive) in self.segments.iter().zip(&self.alive[direction]) {
-            let lists = &segment.lists[direction];
-            let list = lists.range(words, v);
-            let equal = equal_range(&lists.neighbors(words)[list.clone()], neighbor);
-            let version = segment.version.number;
-            let equal = list.start + equal.start..list.start + equal.end;
-            places.extend(alive.ones(equal).map(|at| Place { version, offset: at as u32 }));
-        }
-        places
-    }
-
     /// Returns the bits of the weight of a stored edge.
     pub(crate) fn weight(&self, direction: usize, place: Place) -> u32 {
-        let (Some(words), Some(first)) = (&self.words, self.segments.first()) else { return 0 };
-        let segment = &self.segments[(place.version - first.version.number) as usize];
-        let weights = segment.lists[direction].weights(words);
+        let first = self.segments[0].version.number;
+        let segment = &self.segments[(place.version - first) as usize];
+        let weights = segment.lists[direction].weights(self.words());
         weights.get(place.offset as usize).map_or(0, |weight| weight.load(Relaxed))
     }
-}
-
-/// Returns which of ascending words are `word`.
-fn equal_range(words: &[AtomicU32], word: u32) -> Range<usize> {
-    let start = words.partition_point(|other| other.load(Relaxed) < word);
-    let count = words[start..].iter().take_while(|other| other.load(Relaxed) == word).count();
-    start..start + count
 }
