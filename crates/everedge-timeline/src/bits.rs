@@ -112,6 +112,31 @@ pub(crate) struct Ones<'a> {
     end: usize,
 }
 
+impl Ones<'_> {
+    /// Calls `f` with ranges of numbers that are there, ascending: few, where few are missing.
+    #[inline]
+    pub(crate) fn for_each_range(mut self, mut f: impl FnMut(Range<usize>)) {
+        loop {
+            let first = self.at * WORD_BITS;
+            if first + WORD_BITS > self.end {
+                self.word &= !(u64::MAX << (self.end.saturating_sub(first)));
+            }
+            while self.word != 0 {
+                let start = self.word.trailing_zeros();
+                let count = (!(self.word >> start)).trailing_zeros();
+                let next = start + count;
+                f(first + start as usize..first + next as usize);
+                self.word = if next < u64::BITS { self.word & u64::MAX << next } else { 0 };
+            }
+            self.at += 1;
+            if self.at * WORD_BITS >= self.end {
+                return;
+            }
+            self.word = self.words[self.at];
+        }
+    }
+}
+
 impl Iterator for Ones<'_> {
     type Item = usize;
 
@@ -151,6 +176,9 @@ mod tests {
                     (start..end).filter(|index| !gone.contains(index)).collect();
                 assert_eq!(bits.count(start..end), expected.len(), "{start}..{end}");
                 assert_eq!(bits.ones(start..end).collect::<Vec<_>>(), expected, "{start}..{end}");
+                let mut found = Vec::new();
+                bits.ones(start..end).for_each_range(|range| found.extend(range));
+                assert_eq!(found, expected, "{start}..{end}");
             }
         }
         bits.insert(64);

@@ -84,7 +84,7 @@ impl Grouped {
     }
 
     fn of(&self, versions: Range<u16>) -> &[u32] {
-        let [start, end] = [versions.start, versions.end].map(|version| usize::from(version));
+        let [start, end] = [versions.start, versions.end].map(usize::from);
         &self.places[self.starts[start]..self.starts[end]]
     }
 }

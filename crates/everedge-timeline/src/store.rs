@@ -39,8 +39,8 @@ const END_OFFSET: u64 = LINE_BYTES;
 const FIRST_WORD: u64 = 4 * LINE_WORDS as u64;
 /// The end counts cache lines; the rest of its 8 bytes is a check.
 const END_BITS: u32 = 40;
-/// The file grows by an eighth, but by so much at least.
-const GROWTH_BYTES: u64 = 1 << 20;
+/// The file grows by a quarter, but by so much at least and at most.
+const GROWTH_BYTES: RangeInclusive<u64> = 4096..=64 << 20;
 
 /// A durable history of versions of a graph.
 pub struct Timeline {
@@ -60,13 +60,13 @@ impl Timeline {
     /// # Errors
     /// `NoSpace` or `Io` if the medium fails.
     pub fn create(volume: &Volume, salt: u32, options: TimelineOptions) -> Result<Self> {
-        let region = volume.create_region(VERSIONS, GROWTH_BYTES)?;
+        let region = volume.create_region(VERSIONS, *GROWTH_BYTES.start())?;
         let mut head = [0; LINE_WORDS];
         (head[1], head[2]) = (MAGIC, FORMAT);
         head[0] = crc32c::crc32c_append(salt, bytemuck::cast_slice(&head[1..]));
         region.store_words(0, &head);
-        region.flush(Site::VersionsHead, 0..LINE_BYTES);
-        store_end(&region, salt, FIRST_WORD);
+        region.store_words(END_OFFSET, &encode_end(salt, FIRST_WORD));
+        region.flush(Site::VersionsHead, 0..END_OFFSET + 8);
         region.fence(Site::VersionsHead)?;
         Ok(Self::new(region, salt, options, Tip::default()))
     }
@@ -81,8 +81,9 @@ impl Timeline {
         let region = volume.open_region(VERSIONS)?;
         let end = read_head(&region, salt)?;
         if volume.access() == Access::Write {
-            // A process that was killed may have stored an end that it had not fenced.
+            // A process that was killed, or whose sync failed, may have left an end in caches only.
             region.rewrite(Site::VersionsFound, 0..2 * LINE_BYTES)?;
+            region.fence(Site::VersionsFound)?;
         }
         let mut tip = Tip::default();
         if end > FIRST_WORD {
@@ -246,13 +247,14 @@ impl Timeline {
         let first = read_head(&self.region, self.salt)?;
         let end = first + segment::len(version, delta).next_multiple_of(LINE_WORDS as u64);
         if 4 * end > self.region.len() {
-            let growth = (self.region.len() / 8).max(GROWTH_BYTES);
+            let growth = (self.region.len() / 4).clamp(*GROWTH_BYTES.start(), *GROWTH_BYTES.end());
             let len = (4 * end).max(self.region.len() + growth);
-            self.region.grow(len.next_multiple_of(GROWTH_BYTES))?;
+            self.region.grow(len.next_multiple_of(*GROWTH_BYTES.start()))?;
         }
         segment::write(&self.region, self.salt, first, version, totals, delta);
         self.region.fence(Site::Version)?;
-        store_end(&self.region, self.salt, end);
+        self.region.store_words(END_OFFSET, &encode_end(self.salt, end));
+        self.region.flush(Site::VersionsEnd, END_OFFSET..END_OFFSET + 8);
         self.region.fence(Site::VersionsEnd)?;
         let words = self.region.hold(0, end as usize);
         let damaged = |wrong: Wrong| damaged(&self.region, 4 * first, wrong);
@@ -300,12 +302,11 @@ fn read_head(region: &Region, salt: u32) -> Result<u64> {
     Ok(words)
 }
 
-/// Stores the word before which the versions end. It is not fenced.
-fn store_end(region: &Region, salt: u32, words: u64) {
+/// Returns the number that says before which word the versions end.
+fn encode_end(salt: u32, words: u64) -> [u32; 2] {
     let lines = words / LINE_WORDS as u64;
     let end = lines | end_check(salt, lines) << END_BITS;
-    region.store_words(END_OFFSET, &[end as u32, (end >> 32) as u32]);
-    region.flush(Site::VersionsEnd, END_OFFSET..END_OFFSET + 8);
+    [end as u32, (end >> 32) as u32]
 }
 
 fn end_check(salt: u32, lines: u64) -> u64 {

@@ -2,10 +2,11 @@
 //!
 //! Source: PIE Table 1: a snapshot is the base filtered through its bits, and the deltas up to it.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use everedge_core::{GraphView, VertexId, WeightedView};
+use everedge_core::{Direction, GraphView, ListVisitor, VertexId, WeightedView};
 use everedge_medium::HeldWords;
 
 use super::bits::{Bits, Ones};
@@ -160,11 +161,16 @@ impl Iterator for Neighbors<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
         let Self { stored, neighbors, added } = self;
-        let all = stored.fold(init, |sum, at| f(sum, neighbors[at].load(Relaxed)));
-        added.copied().fold(all, f)
+        let mut all = Some(init);
+        let mut take = |v| all = all.take().map(|sum| f(sum, v));
+        stored.for_each_range(|range| {
+            neighbors[range].iter().for_each(|neighbor| take(neighbor.load(Relaxed)));
+        });
+        added.for_each(|&neighbor| take(neighbor));
+        all.expect("it is put back each time")
     }
 }
 
@@ -177,7 +183,7 @@ impl GraphView for VersionView {
         self.totals.vertex_count
     }
 
-    fn vertex_ranges(&self) -> Vec<std::ops::Range<VertexId>> {
+    fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
         let words = self.vertices.words().chunks(ROW_SPAN / 64);
         let held = (0..).zip(words).filter(|(_, words)| words.iter().any(|&word| word != 0));
         let span = ROW_SPAN as u32;
@@ -219,6 +225,27 @@ impl GraphView for VersionView {
     #[inline]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.neighbors(v, self.inward())
+    }
+
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        let direction = match direction {
+            Direction::Out => 0,
+            Direction::In => self.inward(),
+        };
+        let (base, overlay) = (self.base(direction), self.overlay(direction));
+        let (neighbors, alive) = (base.neighbors(&self.words), &self.alive[direction][0]);
+        for v in range {
+            if visitor.wants(v) {
+                let stored = alive.ones(base.range(&self.words, v));
+                let added = overlay.neighbors()[overlay.range(v)].iter();
+                visitor.visit(v, Neighbors { stored, neighbors, added });
+            }
+        }
     }
 }
 

@@ -31,5 +31,6 @@ mod rounds;
 mod soak;
 mod streams;
 mod sub_graphs;
+mod timeline_crash;
 mod unwinding;
 mod writers_crash;

@@ -61,7 +61,7 @@ mod window_model;
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};

@@ -143,6 +143,7 @@ fn what_cannot_be_a_version_is_refused_and_changes_nothing() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "what someone does to the file")]
 fn damage_is_found_and_named() {
     let (options, home) = (options(2), Home::new());
     let mut random = SplitMix64::new(5);
