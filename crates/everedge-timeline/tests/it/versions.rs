@@ -37,7 +37,11 @@ impl Home {
         Timeline::create(&volume.expect("a volume"), SALT, options.clone()).expect("a timeline")
     }
 
-    fn open(&self, options: &TimelineOptions, access: Access) -> Result<Timeline, Error> {
+    pub(crate) fn open(
+        &self,
+        options: &TimelineOptions,
+        access: Access,
+    ) -> Result<Timeline, Error> {
         let volume = Volume::open(&self.path(), VolumeOptions::new(MediumKind::File), access)?;
         Timeline::open(&volume, SALT, options.clone())
     }

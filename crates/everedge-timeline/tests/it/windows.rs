@@ -51,9 +51,10 @@ fn expected<Q: MonotoneQuery>(view: &VersionView, source: VertexId, bound: u32) 
     }
 }
 
-fn check<Q: MonotoneQuery>(timeline: &Timeline, source: VertexId, what: &str) {
+pub(crate) fn check<Q: MonotoneQuery>(timeline: &Timeline, source: VertexId, what: &str) {
     let count = timeline.versions().len() as u64;
-    for (first, last) in [(1, count), (1, 1), (count, count), (2, 5), (4, count), (1, 4), (5, 6)] {
+    let windows = [(1, count), (1, 1), (count, count), (2, 5), (4, count), (1, 4), (5, 6)];
+    for (first, last) in windows.into_iter().filter(|&(_, last)| last <= count) {
         let window = timeline.window(first..=last).expect("they are there");
         let found = Mutex::new(Vec::new());
         let run = window.run::<Q>(source, |version, values| {
