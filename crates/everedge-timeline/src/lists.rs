@@ -131,6 +131,24 @@ impl Lists {
         (if row == 0 { 0 } else { end(row - 1) })..end(row)
     }
 
+    /// Returns where the lists of the ids from `group` times 4,096 on begin, and where each of them ends; none if
+    /// none of them has neighbors. Only of whole lists.
+    #[inline]
+    pub(crate) fn group<'a>(
+        &self,
+        words: &'a [AtomicU32],
+        group: usize,
+    ) -> Option<(usize, &'a [AtomicU32])> {
+        debug_assert_eq!(self.form, Form::Whole);
+        let first = part(words, &self.rows).get(group)?.load(Relaxed);
+        if first == NO_ROWS {
+            return None;
+        }
+        let (first, ends) = (first as usize, part(words, &self.ends));
+        let start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) as usize };
+        Some((start, &ends[first..first + ROW_SPAN]))
+    }
+
     /// Calls `f(v, range)` for each vertex that has neighbors, ascending, with which of all they are.
     pub(crate) fn for_each(&self, words: &[AtomicU32], mut f: impl FnMut(VertexId, Range<usize>)) {
         match self.form {

@@ -95,6 +95,15 @@ impl Overlay {
         })
     }
 
+    /// Returns where the lists of the ids from `group` times 4,096 on begin, and where each of them ends; none if
+    /// none of them has neighbors.
+    #[inline]
+    pub(crate) fn group(&self, group: usize) -> Option<(usize, &[u32])> {
+        let first = self.rows.get(group).copied().filter(|&first| first != NO_ROWS)? as usize;
+        let start = if first == 0 { 0 } else { self.ends[first - 1] as usize };
+        Some((start, &self.ends[first..first + ROW_SPAN]))
+    }
+
     #[inline]
     pub(crate) fn neighbors(&self) -> &[VertexId] {
         &self.neighbors

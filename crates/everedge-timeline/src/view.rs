@@ -239,14 +239,43 @@ impl GraphView for VersionView {
         };
         let (base, overlay) = (self.base(direction), self.overlay(direction));
         let (neighbors, alive) = (base.neighbors(&self.words), &self.alive[direction][0]);
-        for v in range {
-            if visitor.wants(v) {
-                let stored = alive.ones(base.range(&self.words, v));
-                let added = overlay.neighbors()[overlay.range(v)].iter();
-                visitor.visit(v, Neighbors { stored, neighbors, added });
+        for part in groups(range) {
+            let group = part.start as usize / ROW_SPAN;
+            let (mut stored_start, stored_ends) = base.group(&self.words, group).unzip();
+            let (mut added_start, added_ends) = overlay.group(group).unzip();
+            let first = part.start as usize % ROW_SPAN;
+            if first > 0 {
+                let before = |ends: &[AtomicU32]| ends[first - 1].load(Relaxed) as usize;
+                stored_start = stored_ends.map(before);
+                added_start = added_ends.map(|ends| ends[first - 1] as usize);
+            }
+            let (mut stored_start, mut added_start) =
+                (stored_start.unwrap_or(0), added_start.unwrap_or(0));
+            for v in part {
+                let local = v as usize % ROW_SPAN;
+                let stored_end = stored_ends.map_or(0, |ends| ends[local].load(Relaxed) as usize);
+                let added_end = added_ends.map_or(0, |ends| ends[local] as usize);
+                if visitor.wants(v) {
+                    let stored = alive.ones(stored_start..stored_end);
+                    let added = overlay.neighbors()[added_start..added_end].iter();
+                    visitor.visit(v, Neighbors { stored, neighbors, added });
+                }
+                (stored_start, added_start) = (stored_end, added_end);
             }
         }
     }
+}
+
+/// Cuts a range where an id is a multiple of 4,096.
+fn groups(range: Range<VertexId>) -> impl Iterator<Item = Range<VertexId>> {
+    let span = ROW_SPAN as u32;
+    let mut start = range.start;
+    std::iter::from_fn(move || {
+        let end = range.end.min((start / span + 1).saturating_mul(span));
+        let part = start..end;
+        start = end;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 impl WeightedView for VersionView {

@@ -1,8 +1,9 @@
 //! What a timeline must show, kept the plain way.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use everedge_core::{GraphView, SplitMix64, VertexId, WeightedView};
+use everedge_core::{Direction, GraphView, ListVisitor, SplitMix64, VertexId, WeightedView};
 use everedge_timeline::{Changes, TimelineOptions, VersionView};
 
 /// A graph as edges in the order in which they came.
@@ -60,6 +61,14 @@ impl Model {
         let into = |v| -> Vec<_> {
             self.ends(options).filter(|&(_, dst, _)| dst == v).map(|(s, _, w)| (s, w)).collect()
         };
+        for start in [0, 1, bound / 2, 4097] {
+            for direction in [Direction::Out, Direction::In] {
+                let range = start.min(bound)..bound;
+                if direction == Direction::Out || view.has_in_neighbors() {
+                    check_visits(view, direction, range, what);
+                }
+            }
+        }
         for v in 0..bound + 2 {
             let found: Vec<_> = view.out_edges(v).collect();
             assert_eq!(sorted(found), sorted(out(v)), "{what}: out-edges of {v}");
@@ -87,6 +96,37 @@ impl Model {
             [(src, dst, weight)].into_iter().chain(back)
         })
     }
+}
+
+/// Is shown the lists of all ids that 3 does not divide.
+#[derive(Default)]
+struct Seen(Vec<(VertexId, Vec<VertexId>)>);
+
+impl ListVisitor for Seen {
+    const STOPS_EARLY: bool = false;
+
+    fn wants(&self, v: VertexId) -> bool {
+        !v.is_multiple_of(3)
+    }
+
+    fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        self.0.push((v, neighbors.collect()));
+    }
+}
+
+/// Holds the lists that a range shows to those of each vertex.
+fn check_visits(view: &VersionView, direction: Direction, range: Range<VertexId>, what: &str) {
+    let mut seen = Seen::default();
+    view.visit_neighbors(direction, range.clone(), &mut seen);
+    let list = |v| match direction {
+        Direction::Out => view.out_neighbors(v).collect::<Vec<_>>(),
+        Direction::In => view.in_neighbors(v).collect(),
+    };
+    let wanted = range.filter(|v| !v.is_multiple_of(3)).map(|v| (v, list(v)));
+    // A list of no neighbors need not be shown.
+    let expected: Vec<_> = wanted.filter(|(_, list)| !list.is_empty()).collect();
+    seen.0.retain(|(_, list)| !list.is_empty());
+    assert_eq!(seen.0, expected, "{what}: lists of a range");
 }
 
 fn sorted(mut edges: Vec<(VertexId, f32)>) -> Vec<(VertexId, f32)> {
