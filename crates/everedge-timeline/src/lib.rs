@@ -5,21 +5,23 @@
 //!
 //! # Layout
 //! ```text
-//! file `versions`:  head │ end │ version 1: whole lists │ version 2: what it adds, and the places of what
-//!                   it takes away │ version 3 │ …
-//! memory:           a bit for each stored edge of the newest version, a bit for each vertex
+//! file:    head │ end │ version 1: whole lists │ version 2: what it adds, and the places of what it takes away │ …
+//! memory:  a bit for each stored edge of the newest version, a bit for each vertex
 //! ```
-//! A version is added by one contiguous write, a fence, and a store of 8 bytes (`store.rs`). It keeps what its
-//! changes come to (`changes.rs`). A view of any version is its bits over what is stored, and the edges that
+//! A version is added by one contiguous write, a fence, and a store of 8 bytes (`file.rs`). It keeps what its
+//! changes come to (`changes.rs`). Old versions are let go by a new file whose first version is a later one
+//! (`rebase.rs`). A view of any version is its bits over what is stored, and the edges that
 //! versions have added, merged (`view.rs`, `overlay.rs`).
 
 mod bits;
 mod changes;
+mod file;
 mod finder;
 mod lifetimes;
 mod lists;
 mod overlay;
 mod query;
+mod rebase;
 mod segment;
 mod store;
 mod tip;
@@ -27,8 +29,9 @@ mod view;
 mod window;
 
 pub use changes::Changes;
+pub use file::VERSIONS;
 pub use query::{Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width};
-pub use store::{Timeline, VERSIONS};
+pub use store::Timeline;
 pub use view::VersionView;
 pub use window::Window;
 

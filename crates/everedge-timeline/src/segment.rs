@@ -110,69 +110,136 @@ pub(crate) struct Segment {
     parts: [Range<usize>; PART_COUNT],
 }
 
-/// Writes a segment from the word `first` of `region` on. Nothing of it is fenced.
-pub(crate) fn write(
-    region: &Region,
-    salt: u32,
-    first: u64,
-    version: &Version,
-    totals: &Totals,
-    delta: &Delta,
-) -> u64 {
-    let name = padded(version.name.as_deref().unwrap_or_default().as_bytes());
-    let places = delta.gone.each_ref().map(|gone| encode_places(gone));
-    let mut parts: [&[u32]; PART_COUNT] = [&[]; PART_COUNT];
-    let mut put = |part: Part, words| parts[part.number()] = words;
-    put(Part::Name, &name[..]);
-    put(Part::NewVertices, &delta.new_vertices[..]);
-    put(Part::EndedVertices, &delta.ended_vertices[..]);
-    for (direction, (lists, (groups, offsets))) in delta.lists.iter().zip(&places).enumerate() {
-        put(Part::Rows(direction), &lists.rows[..]);
-        put(Part::Sources(direction), &lists.sources[..]);
-        put(Part::Ends(direction), &lists.ends[..]);
-        put(Part::Neighbors(direction), &lists.neighbors[..]);
-        put(Part::Weights(direction), &lists.weights[..]);
-        put(Part::Groups(direction), &groups[..]);
-        put(Part::Offsets(direction), &offsets[..]);
-    }
-    let len = HEADER_WORDS as u64 + parts.iter().map(|part| part.len() as u64).sum::<u64>();
-    let forms = delta.lists.each_ref().map(|lists| lists.form);
-    let header = encode_header(salt, version, totals, (len, forms), &parts);
-    region.stream_words(Site::Version, 4 * first, &header);
-    let mut offset = first + HEADER_WORDS as u64;
-    for part in parts {
-        region.stream_words(Site::Version, 4 * offset, part);
-        offset += part.len() as u64;
-    }
-    len
+/// What a part of a segment is written from.
+pub(crate) enum Source<'a> {
+    Words(&'a [u32]),
+    /// So many words, which come in pieces.
+    Pieces(usize, &'a dyn Fn(&mut dyn FnMut(&[u32]))),
 }
 
-/// Returns how many words a segment will have.
-pub(crate) fn len(version: &Version, delta: &Delta) -> u64 {
-    let name = version.name.as_deref().unwrap_or_default().len().div_ceil(4);
-    let lists = |lists: &NewLists| {
-        let NewLists { rows, sources, ends, neighbors, weights, .. } = lists;
-        [rows, sources, ends, neighbors, weights].map(Vec::len).iter().sum::<usize>()
-    };
-    let places = |gone: &Vec<Place>| {
-        let groups = gone.chunk_by(|a, b| a.version == b.version).count();
-        gone.len() + GROUP_WORDS * groups
-    };
-    let words = HEADER_WORDS
-        + name
-        + delta.new_vertices.len()
-        + delta.ended_vertices.len()
-        + delta.lists.iter().map(lists).sum::<usize>()
-        + delta.gone.iter().map(places).sum::<usize>();
-    words as u64
+impl Source<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Words(words) => words.len(),
+            Self::Pieces(len, _) => *len,
+        }
+    }
+}
+
+/// The lists of one direction, to be written.
+pub(crate) struct ListSources<'a> {
+    pub form: Form,
+    pub rows: &'a [u32],
+    pub sources: &'a [u32],
+    pub ends: &'a [u32],
+    pub neighbors: Source<'a>,
+    pub weights: Source<'a>,
+}
+
+impl NewLists {
+    fn to_be_written(&self) -> ListSources<'_> {
+        ListSources {
+            form: self.form,
+            rows: &self.rows,
+            sources: &self.sources,
+            ends: &self.ends,
+            neighbors: Source::Words(&self.neighbors),
+            weights: Source::Words(&self.weights),
+        }
+    }
+}
+
+/// A segment, to be written.
+pub(crate) struct NewSegment<'a> {
+    version: &'a Version,
+    totals: &'a Totals,
+    forms: [Form; 2],
+    name: Vec<u32>,
+    places: [(Vec<u32>, Vec<u32>); 2],
+    vertices: [&'a [u32]; 2],
+    lists: [ListSources<'a>; 2],
+}
+
+impl<'a> NewSegment<'a> {
+    /// Prepares what a version changes.
+    pub(crate) fn of(version: &'a Version, totals: &'a Totals, delta: &'a Delta) -> Self {
+        let vertices = [&delta.new_vertices[..], &delta.ended_vertices];
+        let lists = delta.lists.each_ref().map(NewLists::to_be_written);
+        Self::new((version, totals), vertices, lists, &delta.gone)
+    }
+
+    /// Prepares a version; `vertices` are those that are new and those that end.
+    pub(crate) fn new(
+        (version, totals): (&'a Version, &'a Totals),
+        vertices: [&'a [u32]; 2],
+        lists: [ListSources<'a>; 2],
+        gone: &[Vec<Place>; 2],
+    ) -> Self {
+        let name = padded(version.name.as_deref().unwrap_or_default().as_bytes());
+        let forms = lists.each_ref().map(|lists| lists.form);
+        let places = gone.each_ref().map(|gone| encode_places(gone));
+        Self { version, totals, forms, name, places, vertices, lists }
+    }
+
+    /// Returns its parts in their order.
+    fn parts(&self) -> [Source<'_>; PART_COUNT] {
+        let mut parts = [const { Source::Words(&[]) }; PART_COUNT];
+        let mut put = |part: Part, source| parts[part.number()] = source;
+        put(Part::Name, Source::Words(&self.name));
+        put(Part::NewVertices, Source::Words(self.vertices[0]));
+        put(Part::EndedVertices, Source::Words(self.vertices[1]));
+        for (direction, (lists, (groups, offsets))) in
+            self.lists.iter().zip(&self.places).enumerate()
+        {
+            let again = |source: &Source<'a>| match *source {
+                Source::Words(words) => Source::Words(words),
+                Source::Pieces(len, pieces) => Source::Pieces(len, pieces),
+            };
+            put(Part::Rows(direction), Source::Words(lists.rows));
+            put(Part::Sources(direction), Source::Words(lists.sources));
+            put(Part::Ends(direction), Source::Words(lists.ends));
+            put(Part::Neighbors(direction), again(&lists.neighbors));
+            put(Part::Weights(direction), again(&lists.weights));
+            put(Part::Groups(direction), Source::Words(groups));
+            put(Part::Offsets(direction), Source::Words(offsets));
+        }
+        parts
+    }
+
+    /// Returns how many words it will have.
+    pub(crate) fn len(&self) -> u64 {
+        let parts = self.parts();
+        HEADER_WORDS as u64 + parts.iter().map(|part| part.len() as u64).sum::<u64>()
+    }
+
+    /// Writes it from the word `first` of `region` on, from front to back but for its header. Nothing of it is
+    /// fenced.
+    pub(crate) fn write(&self, region: &Region, salt: u32, first: u64) {
+        let mut offset = first + HEADER_WORDS as u64;
+        let sums = self.parts().map(|part| {
+            let (len, mut sum) = (part.len() as u32, salt);
+            let mut put = |words: &[u32]| {
+                region.stream_words(Site::Version, 4 * offset, words);
+                offset += words.len() as u64;
+                sum = crc(sum, words);
+            };
+            match part {
+                Source::Words(words) => put(words),
+                Source::Pieces(_, pieces) => pieces(&mut put),
+            }
+            [len, sum]
+        });
+        let totals = (self.totals, offset - first, self.forms);
+        let header = encode_header(salt, self.version, totals, &sums);
+        region.stream_words(Site::Version, 4 * first, &header);
+    }
 }
 
 fn encode_header(
     salt: u32,
     version: &Version,
-    totals: &Totals,
-    (len, forms): (u64, [Form; 2]),
-    parts: &[&[u32]; PART_COUNT],
+    (totals, len, forms): (&Totals, u64, [Form; 2]),
+    parts: &[[u32; 2]; PART_COUNT],
 ) -> [u32; HEADER_WORDS] {
     let mut words = [0; HEADER_WORDS];
     let mut put = |at: usize, number: u64| {
@@ -189,9 +256,7 @@ fn encode_header(
     words[1] = MAGIC;
     words[2] = forms[0] as u32 | (forms[1] as u32) << 8;
     words[3] = version.name.as_ref().map_or(u32::MAX, |name| name.len() as u32);
-    for (part, pair) in parts.iter().zip(words[PARTS_START..].as_chunks_mut::<2>().0) {
-        *pair = [part.len() as u32, crc(salt, part)];
-    }
+    words[PARTS_START..PARTS_START + 2 * PART_COUNT].copy_from_slice(parts.as_flattened());
     words[0] = crc(salt, &words[1..]);
     words
 }
@@ -354,6 +419,22 @@ impl Segment {
     /// Returns the ids that ended being vertices, ascending.
     pub(crate) fn ended_vertices<'a>(&self, words: &'a [AtomicU32]) -> &'a [AtomicU32] {
         self.part(words, Part::EndedVertices)
+    }
+
+    /// Returns what it changes, but for the edges that it takes away.
+    pub(crate) fn to_delta(&self, words: &[AtomicU32]) -> Delta {
+        let copy = |words: &[AtomicU32]| words.iter().map(|word| word.load(Relaxed)).collect();
+        let lists = [0, 1].map(|direction| NewLists {
+            form: self.lists[direction].form,
+            rows: copy(self.part(words, Part::Rows(direction))),
+            sources: copy(self.part(words, Part::Sources(direction))),
+            ends: copy(self.part(words, Part::Ends(direction))),
+            neighbors: copy(self.part(words, Part::Neighbors(direction))),
+            weights: copy(self.part(words, Part::Weights(direction))),
+        });
+        let [new_vertices, ended_vertices] =
+            [self.new_vertices(words), self.ended_vertices(words)].map(copy);
+        Delta { new_vertices, ended_vertices, lists, gone: Default::default() }
     }
 
     /// Calls `f(version, offsets)` with the edges of each earlier version that this one takes away.

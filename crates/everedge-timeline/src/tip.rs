@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use everedge_medium::HeldWords;
 
 use super::bits::Bits;
+use super::lists::Form;
 use super::segment::{Place, Segment, Totals, Wrong};
 
 /// The versions that there are, and what the newest has of what they stored.
@@ -74,6 +75,16 @@ impl Tip {
     /// What cannot be so; nothing is to be done with this then.
     pub(crate) fn push(&mut self, segment: Arc<Segment>) -> Result<(), Wrong> {
         let Some(words) = &self.words else { return Ok(()) };
+        let number = segment.version.number;
+        let expected = self.segments.last().map_or(number, |last| last.version.number + 1);
+        if number != expected {
+            let [expected, found] = [expected, number].map(|number| number.to_string());
+            return Err(Wrong::new("a version's number", &expected, &found));
+        }
+        let has_whole = segment.lists.iter().all(|lists| lists.form == Form::Whole);
+        if self.segments.is_empty() && !has_whole {
+            return Err(Wrong::new("the first version", "whole lists", "others"));
+        }
         let first = self.segments.first().map_or(segment.version.number, |s| s.version.number);
         for (direction, alive) in self.alive.iter_mut().enumerate() {
             segment.for_each_gone(words, direction, |version, offsets| {

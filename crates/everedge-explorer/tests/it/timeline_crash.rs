@@ -1,4 +1,4 @@
-//! Crashes of a timeline: versions that are added, the file that grows, and calls that fail.
+//! Crashes of a timeline: versions that are added and let go, the file that grows, and calls that fail.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +21,8 @@ struct TimelineSubject {
     directed: bool,
 }
 
-/// The edges and the vertices of each version, in order.
-type State = Vec<(Vec<Edge>, BTreeSet<VertexId>)>;
+/// The number, the edges and the vertices of each version, in order.
+type State = Vec<(u64, Vec<Edge>, BTreeSet<VertexId>)>;
 
 /// What a version changes: edges, and whether they are deleted.
 type Drawn = Vec<(Edge, bool)>;
@@ -53,7 +53,7 @@ impl TimelineSubject {
     }
 
     fn after(&self, mut state: State, drawn: &Drawn) -> State {
-        let (mut edges, mut vertices) = state.last().cloned().unwrap_or_default();
+        let (number, mut edges, mut vertices) = state.last().cloned().unwrap_or_default();
         for &((src, dst), is_deletion) in drawn {
             let edge = if self.directed { (src, dst) } else { (src.min(dst), src.max(dst)) };
             edges.retain(|&other| other != edge);
@@ -63,7 +63,7 @@ impl TimelineSubject {
             }
         }
         edges.sort_unstable();
-        state.push((edges, vertices));
+        state.push((number + 1, edges, vertices));
         state
     }
 
@@ -75,8 +75,8 @@ impl TimelineSubject {
                 false => changes.insert(src, dst, None)?,
             }
         }
-        let number = timeline.versions().len();
-        timeline.commit(changes, number as i64, Some("a version")).map(drop)
+        let time = timeline.versions().last().map_or(0, |last| last.time + 1);
+        timeline.commit(changes, time, Some("a version")).map(drop)
     }
 }
 
@@ -93,6 +93,12 @@ impl Subject for TimelineSubject {
         for number in 0..VERSION_COUNT {
             if (seed + number) % 4 == 3 {
                 timeline = self.open(volume)?.expect("it was made");
+            }
+            if (seed + number) % 3 == 2 && !state.is_empty() {
+                state.drain(..state.len() / 2);
+                history.begin(state.clone());
+                timeline.rebase(state[0].0)?;
+                history.acknowledge();
             }
             let drawn = Self::draw(seed, number);
             state = self.after(state, &drawn);
@@ -116,7 +122,7 @@ impl Subject for TimelineSubject {
             edges.sort_unstable();
             let vertices = (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)).collect();
             assert_eq!(edges.len() as u64, view.edge_count());
-            (edges, vertices)
+            (number, edges, vertices)
         };
         timeline.versions().iter().map(|version| of(version.number)).collect()
     }
@@ -126,6 +132,9 @@ impl Subject for TimelineSubject {
             let drawn = Self::draw(seed, number);
             Self::commit(timeline, &drawn)?;
             state = self.after(state, &drawn);
+            let last = state.len() - 1;
+            timeline.rebase(state[last].0)?;
+            state.drain(..last);
         }
         Ok(state)
     }

@@ -1,9 +1,12 @@
 //! Every version is the graph that its changes lead to, before and after opening anew.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use everedge_core::{Csr, GraphView, SplitMix64, VertexId, WeightedView};
 use everedge_kernels::{PageRankConfig, pagerank};
 use everedge_medium::{Access, Error, MediumKind, Volume, VolumeOptions};
-use everedge_timeline::{Changes, Timeline, TimelineOptions};
+use everedge_timeline::{Changes, Depth, Timeline, TimelineOptions};
 
 use crate::model::{Model, changes, draw};
 
@@ -70,10 +73,27 @@ fn every_version_is_what_its_changes_lead_to() {
                     drop(timeline);
                     timeline = home.open(&options, Access::Write).expect("it is whole");
                 }
+                if version == 8 {
+                    let (before, window) = (timeline.at(2), timeline.window(1..=5));
+                    timeline.rebase(4).expect("room");
+                    models[1].check(
+                        &before.expect("it was there"),
+                        &options,
+                        "of a dropped version",
+                    );
+                    let answered = AtomicUsize::new(0);
+                    let source = models[4].vertices.first().copied().unwrap_or(0);
+                    let run = window.expect("it was there").run::<Depth>(source, |_, _| {
+                        answered.fetch_add(1, Relaxed);
+                    });
+                    assert!(run.is_err() || answered.into_inner() == 5);
+                }
             }
             let check = |timeline: &Timeline| {
-                assert_eq!(timeline.versions().len(), models.len());
-                for (number, model) in (1..).zip(&models) {
+                let numbers: Vec<u64> = timeline.versions().iter().map(|v| v.number).collect();
+                assert_eq!(numbers, (4..=12).collect::<Vec<_>>());
+                assert!(timeline.at(3).is_err());
+                for (number, model) in (1..).zip(&models).skip(3) {
                     let view = timeline.at(number).expect("it is there");
                     model.check(&view, &options, &format!("{options:?} version {number}"));
                     assert_eq!(view.version().name.as_deref(), Some("a name"));
@@ -158,7 +178,7 @@ fn damage_is_found_and_named() {
         timeline.commit(changes(&drawn, &mut model, &options), version, Some("v")).expect("room");
     }
     drop(timeline);
-    let path = home.path().join("versions");
+    let path = home.path().join("versions.0");
     let whole = std::fs::read(&path).expect("a file");
     let used = whole.iter().rposition(|&byte| byte != 0).expect("something") + 1;
     let (mut refused, mut harmless) = (0, 0);

@@ -1,0 +1,196 @@
+//! The files of a timeline: one that versions lie in, and one that says which it is.
+//!
+//! ```text
+//! versions       which number the file has that counts
+//! versions.N     head: magic, format, check │ end: 8 bytes │ … │ version │ version │ …
+//! ```
+//! # Invariants
+//! - V1: what lies before the end is durable, whole, and never changes.
+//! - V2: the end is moved by one store, which is fenced before the version is acknowledged.
+//! - V3: a file of another number than that which counts is no part of the timeline; the next opening for
+//!   writing removes it.
+
+use std::ops::RangeInclusive;
+use std::sync::atomic::Ordering::Relaxed;
+
+use everedge_medium::{Access, Error, HeldWords, Region, Result, Site, Volume, crc_of_shared};
+
+use super::segment::{LINE_WORDS, NewSegment, Segment, Wrong};
+
+/// The file that says which file of versions counts.
+pub const VERSIONS: &str = "versions";
+const MAGIC: u32 = u32::from_le_bytes(*b"EVTL");
+const FORMAT: u32 = 1;
+const LINE_BYTES: u64 = 4 * LINE_WORDS as u64;
+/// Where the end of all versions stands: a line of its own.
+const END_OFFSET: u64 = LINE_BYTES;
+/// Where the first version begins.
+pub(crate) const FIRST_WORD: u64 = 4 * LINE_WORDS as u64;
+/// The end counts cache lines; the rest of its 8 bytes is a check.
+const END_BITS: u32 = 40;
+/// The file grows by a quarter, but by so much at least and at most.
+const GROWTH_BYTES: RangeInclusive<u64> = 4096..=64 << 20;
+
+/// A file of versions.
+#[derive(Clone)]
+pub(crate) struct File {
+    region: Region,
+    salt: u32,
+    number: u64,
+}
+
+impl File {
+    /// Makes a file without versions. It counts when it is [published](Self::publish).
+    pub(crate) fn create(volume: &Volume, salt: u32, number: u64) -> Result<Self> {
+        let name = name(number);
+        if volume.contains(&name)? {
+            volume.remove(&name)?;
+        }
+        let region = volume.create_region(&name, *GROWTH_BYTES.start())?;
+        let mut head = [0; LINE_WORDS];
+        (head[1], head[2]) = (MAGIC, FORMAT);
+        head[0] = crc32c::crc32c_append(salt, bytemuck::cast_slice(&head[1..]));
+        region.store_words(0, &head);
+        region.store_words(END_OFFSET, &encode_end(salt, FIRST_WORD));
+        region.flush(Site::VersionsHead, 0..END_OFFSET + 8);
+        region.fence(Site::VersionsHead)?;
+        Ok(Self { region, salt, number })
+    }
+
+    /// Lets it count, in the place of another.
+    pub(crate) fn publish(&self, volume: &Volume) -> Result<()> {
+        let mut words = [0, MAGIC, self.number as u32, (self.number >> 32) as u32];
+        words[0] = crc32c::crc32c_append(self.salt, bytemuck::cast_slice(&words[1..]));
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        volume.publish(VERSIONS, &bytes)
+    }
+
+    /// Opens the file that counts. If it is opened for writing, what it says is made durable again, and files
+    /// are removed that do not count.
+    pub(crate) fn open(volume: &Volume, salt: u32) -> Result<Self> {
+        let number = read_number(volume, salt)?;
+        let file = Self { region: volume.open_region(&name(number))?, salt, number };
+        file.end()?;
+        if volume.access() == Access::Write {
+            // A process that was killed, or whose sync failed, may have left an end in caches only.
+            file.region.rewrite(Site::VersionsFound, 0..2 * LINE_BYTES)?;
+            file.region.fence(Site::VersionsFound)?;
+            for other in [number.checked_sub(1), number.checked_add(1)].into_iter().flatten() {
+                if volume.contains(&name(other))? {
+                    volume.remove(&name(other))?;
+                }
+            }
+        }
+        Ok(file)
+    }
+
+    /// Returns the file that may take its place.
+    pub(crate) fn next(&self, volume: &Volume) -> Result<Self> {
+        Self::create(volume, self.salt, self.number + 1)
+    }
+
+    /// Removes the file, which does not count any more. Who reads it goes on.
+    pub(crate) fn remove(&self, volume: &Volume) -> Result<()> {
+        volume.remove(&name(self.number))
+    }
+
+    /// Returns the word before which the versions end.
+    pub(crate) fn end(&self) -> Result<u64> {
+        let head = self.region.words(0, LINE_WORDS);
+        let word = |at: usize| head[at].load(Relaxed);
+        let (expected, found) = (word(0), crc_of_shared(self.salt, &head[1..]));
+        if expected != found || word(1) != MAGIC {
+            let [expected, found] = [expected, found].map(|crc| format!("{crc:08x}"));
+            return Err(self.damaged(0, Wrong::new("the head of versions", &expected, &found)));
+        }
+        if word(2) != FORMAT {
+            let path = self.region.path().to_owned();
+            return Err(Error::Version { path, found: word(2), supported: FORMAT });
+        }
+        let end = self.region.load_u64(END_OFFSET);
+        let (lines, check) = (end & ((1 << END_BITS) - 1), end >> END_BITS);
+        let words = lines * LINE_WORDS as u64;
+        let is_inside = words >= FIRST_WORD && 4 * words <= self.region.len();
+        if check != end_check(self.salt, lines) || !is_inside {
+            let wrong = Wrong::new("the end of versions", "one inside of the file", "another");
+            return Err(self.damaged(END_OFFSET / 4, wrong));
+        }
+        Ok(words)
+    }
+
+    /// Writes a version behind the last one, and lets it count.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full, and nothing has changed then; `Poisoned` after a failed fence.
+    pub(crate) fn append(&self, segment: &NewSegment<'_>) -> Result<(HeldWords, Segment)> {
+        let first = self.end()?;
+        let end = first + segment.len().next_multiple_of(LINE_WORDS as u64);
+        if 4 * end > self.region.len() {
+            let growth = (self.region.len() / 4).clamp(*GROWTH_BYTES.start(), *GROWTH_BYTES.end());
+            let len = (4 * end).max(self.region.len() + growth);
+            self.region.grow(len.next_multiple_of(*GROWTH_BYTES.start()))?;
+        }
+        segment.write(&self.region, self.salt, first);
+        self.region.fence(Site::Version)?;
+        self.region.store_words(END_OFFSET, &encode_end(self.salt, end));
+        self.region.flush(Site::VersionsEnd, END_OFFSET..END_OFFSET + 8);
+        self.region.fence(Site::VersionsEnd)?;
+        let words = self.words(end);
+        let found = Segment::read(&words, self.salt, (first, end));
+        Ok((words, found.map_err(|wrong| self.damaged(first, wrong))?))
+    }
+
+    /// Holds the words before `end`.
+    pub(crate) fn words(&self, end: u64) -> HeldWords {
+        self.region.hold(0, end as usize)
+    }
+
+    pub(crate) fn salt(&self) -> u32 {
+        self.salt
+    }
+
+    /// Returns the error for what is wrong from the word `first` on.
+    pub(crate) fn damaged(&self, first: u64, wrong: Wrong) -> Error {
+        let Wrong { what, expected, found } = wrong;
+        let (path, offset) = (self.region.path().to_owned(), 4 * first);
+        Error::Corruption { path, offset, what, expected, found }
+    }
+}
+
+fn name(number: u64) -> String {
+    format!("{VERSIONS}.{number}")
+}
+
+/// Returns the number of the file that counts.
+fn read_number(volume: &Volume, salt: u32) -> Result<u64> {
+    const BYTES: u64 = 16;
+    let bytes = volume.read(VERSIONS, BYTES)?;
+    let word = |at: usize| {
+        let bytes = bytes.get(4 * at..4 * at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let words = [0, 1, 2, 3].map(|at| word(at).unwrap_or_default());
+    let found = crc32c::crc32c_append(salt, bytemuck::cast_slice(&words[1..]));
+    if words[0] != found || words[1] != MAGIC {
+        return Err(Error::Corruption {
+            path: volume.path().join(VERSIONS),
+            offset: 0,
+            what: "the checksum of the number of the file of versions".into(),
+            expected: format!("{:08x}", words[0]),
+            found: format!("{found:08x}"),
+        });
+    }
+    Ok(u64::from(words[2]) | u64::from(words[3]) << 32)
+}
+
+/// Returns the number that says before which word the versions end.
+fn encode_end(salt: u32, words: u64) -> [u32; 2] {
+    let lines = words / LINE_WORDS as u64;
+    let end = lines | end_check(salt, lines) << END_BITS;
+    [end as u32, (end >> 32) as u32]
+}
+
+fn end_check(salt: u32, lines: u64) -> u64 {
+    let crc = crc32c::crc32c_append(salt, &lines.to_le_bytes());
+    u64::from(crc) & ((1 << (u64::BITS - END_BITS)) - 1)
+}
