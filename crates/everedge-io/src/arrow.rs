@@ -19,16 +19,19 @@ use std::io::Read;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use everedge_core::par;
 
 use crate::arrow_lengths::Lengths;
 use crate::columnar::{self, Wanted, catch};
 use crate::ids::IdColumn;
-use crate::read::{Declared, Edges, Sink, check_counts};
-use crate::rules::Rules;
-use crate::{Chunk, Error, Format, Guess, InputChoices, Place, ReadOptions, ReadSummary, Result};
+use crate::read::{Declared, Sink, check_counts};
+use crate::{
+    Chunk, Error, Format, Guess, InputChoices, Place, ReadSummary, Result, UpdateChoices,
+    UpdateGuess,
+};
+
 /// How a file starts.
 pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
 /// How a message of a stream starts.
@@ -51,23 +54,31 @@ const PAST_THE_END: &str = "Unexpected EOS";
 pub fn probe_arrow(input: impl Read, choices: &InputChoices) -> Result<Guess> {
     let mut batches = Batches::new(input);
     let schema = batches.schema()?;
-    let first = |ends: &[usize]| {
-        let batch = batches.next().ok().and_then(Step::batch);
-        let batch = batch.map(|batch| batch.project(ends)).transpose();
-        batch.map_err(|error| damaged(error.to_string()))
-    };
-    columnar::guess(Format::Arrow, &schema, first, choices)
+    columnar::guess(Format::Arrow, &schema, |columns| batches.first(columns), choices)
 }
 
-/// Reads the edges of an Arrow stream or file.
+/// Guesses how to read updates from Arrow data, from its schema and first rows.
+///
+/// `input` may end early: the schema must be there, rows help to tell dense from sparse integers and
+/// seconds from shorter units.
+///
+/// # Errors
+/// [`Error::Syntax`] if it is no Arrow data, has not the columns that were chosen, or no column that
+/// holds times.
+pub fn probe_arrow_updates(input: impl Read, choices: &UpdateChoices) -> Result<UpdateGuess> {
+    let mut batches = Batches::new(input);
+    let schema = batches.schema()?;
+    columnar::guess_updates(Format::Arrow, &schema, |columns| batches.first(columns), choices)
+}
+
+/// Reads the edges of an Arrow stream or file from the columns that `find` returns.
 pub(crate) fn read<C: IdColumn, E: From<Error> + Send>(
     input: impl Read + Send,
-    options: &ReadOptions,
+    find: impl FnOnce(&Schema) -> Result<Wanted>,
     sink: &mut Sink<'_, E>,
 ) -> Result<ReadSummary, E> {
     let mut batches = Batches::new(input);
-    let wanted = Wanted::find(&*batches.schema()?, options)?;
-    let rules = Rules::of(options);
+    let wanted = find(&*batches.schema()?)?;
     let (mut rows, mut summary) = (0, ReadSummary::default());
     let mut chunk: Option<Chunk> = None;
     loop {
@@ -83,11 +94,11 @@ pub(crate) fn read<C: IdColumn, E: From<Error> + Send>(
         chunk = Some(match next? {
             Step::End => break,
             Step::Pause => {
-                let nothing = Edges::<C>::new(options.weighted);
+                let nothing = wanted.edges::<C>();
                 Chunk { is_pause: true, ..nothing.into_chunk(place, batches.bytes) }
             }
             Step::Batch(batch) => {
-                let edges = columnar::take_edges::<C>(&batch, &wanted, rules, rows)?;
+                let edges = columnar::take_edges::<C>(&batch, &wanted, rows)?;
                 rows += batch.num_rows() as u64;
                 edges.into_chunk(place, batches.bytes)
             }
@@ -160,6 +171,13 @@ impl<R: Read> Batches<R> {
         }
         let schema = self.decoder.schema();
         schema.ok_or_else(|| damaged("it has no schema".to_owned()))
+    }
+
+    /// Returns some columns of the first rows, if these are there.
+    fn first(&mut self, columns: &[usize]) -> Result<Option<RecordBatch>> {
+        let batch = self.next().ok().and_then(Step::batch);
+        let batch = batch.map(|batch| batch.project(columns)).transpose();
+        batch.map_err(|error| damaged(error.to_string()))
     }
 
     /// Returns the next batch, or that there is none for now or at all.

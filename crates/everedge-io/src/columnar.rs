@@ -13,47 +13,97 @@ use arrow_array::types::{
     Float16Type, Float32Type, Float64Type,
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, downcast_integer_array};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
+use crate::columnar_updates::{take_updates, timestamp_unit, written};
 use crate::columns::{GuessedColumn, resolve};
 use crate::error::Fault;
 use crate::ids::{IdColumn, ODD_IDS_HINT};
+use crate::operations::{Timed, null_operation, null_step};
 use crate::read::Edges;
 use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::{Sample, is_null};
-use crate::{Column, Error, Format, Guess, InputChoices, Place, ReadOptions, Result};
+use crate::times::null_time;
+use crate::update_columns::{check_distinct_updates, resolve_updates};
+use crate::{
+    Column, Error, Format, Guess, IdKind, InputChoices, Place, ReadOptions, Result, UpdateChoices,
+    UpdateGuess, UpdateOptions,
+};
 
-/// Where a table keeps sources, destinations and, if they are asked for, weights.
-#[derive(Clone, Debug)]
-pub(crate) struct Wanted(pub(crate) Vec<usize>);
+/// The most columns of text that are looked at because they may hold operations.
+const SHOWN_TEXTS_MAX: usize = 16;
+
+/// What to read of a table: sources, destinations and, if they are asked for, weights and what only
+/// updates have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    ends: [usize; 2],
+    weight: Option<usize>,
+    timed: Option<Timed>,
+    rules: Rules,
+}
 
 impl Wanted {
     /// Finds the columns in a schema.
     pub(crate) fn find(schema: &Schema, options: &ReadOptions) -> Result<Self> {
-        let columns = &options.columns;
-        let weight = options.weighted.then_some(&columns.weight);
-        let names: Vec<Option<&str>> =
-            schema.fields().iter().map(|field| Some(field.name().as_str())).collect();
-        let find = |column: &Column| {
-            column.find(&names).ok_or_else(|| {
-                let names: Vec<&str> = names.iter().copied().flatten().collect();
-                syntax(Place::Whole, format!("there is no column {column} among {names:?}"))
-            })
+        Self::find_edges(schema, options).map_err(|fault| fault.into_error(Place::Whole))
+    }
+
+    /// Finds the columns of updates in a schema.
+    pub(crate) fn find_updates(schema: &Schema, options: &UpdateOptions) -> Result<Self> {
+        let find = || {
+            let edges = Self::find_edges(schema, &options.edges)?;
+            let timed = options.timed(|column| find_column(schema, column))?;
+            let [src, dst] = edges.ends;
+            check_distinct_updates(src, dst, edges.weight, &timed)?;
+            Ok(Self { timed: Some(timed), ..edges })
         };
-        let wanted = [&columns.src, &columns.dst].into_iter().chain(weight);
-        Ok(Self(wanted.map(find).collect::<Result<_>>()?))
+        find().map_err(|fault: Fault| fault.into_error(Place::Whole))
+    }
+
+    fn find_edges(schema: &Schema, options: &ReadOptions) -> Result<Self, Fault> {
+        let find = |column: &Column| find_column(schema, column);
+        let columns = &options.columns;
+        Ok(Self {
+            ends: [find(&columns.src)?, find(&columns.dst)?],
+            weight: options.weighted.then(|| find(&columns.weight)).transpose()?,
+            timed: None,
+            rules: Rules::of(options),
+        })
+    }
+
+    /// Returns all columns.
+    pub(crate) fn columns(&self) -> Vec<usize> {
+        let timed = self.timed.iter().flat_map(Timed::columns);
+        self.ends.into_iter().chain(self.weight).chain(timed).collect()
     }
 
     /// The same columns in a batch that holds no others.
     pub(crate) fn projected(&self) -> Self {
-        let mut in_order = self.0.clone();
+        let mut in_order = self.columns();
         in_order.sort_unstable();
         in_order.dedup();
-        let place = |idx: &usize| in_order.binary_search(idx).unwrap_or(usize::MAX);
-        Self(self.0.iter().map(place).collect())
+        let place = |idx: usize| in_order.binary_search(&idx).unwrap_or(usize::MAX);
+        Self {
+            ends: self.ends.map(place),
+            weight: self.weight.map(place),
+            timed: self.timed.map(|timed| timed.map(place)),
+            rules: self.rules,
+        }
     }
+
+    /// Returns a place for what is read.
+    pub(crate) fn edges<C: IdColumn>(&self) -> Edges<C> {
+        Edges::new(self.weight.is_some()).with_updates(self.timed.as_ref())
+    }
+}
+
+fn find_column(schema: &Schema, column: &Column) -> Result<usize, Fault> {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let found = column.find(&names.iter().copied().map(Some).collect::<Vec<_>>());
+    found.ok_or_else(|| Fault::new(0, format!("there is no column {column} among {names:?}")))
 }
 
 /// Guesses which columns hold what, from the types and some rows.
@@ -63,26 +113,79 @@ pub(crate) fn guess(
     first: impl FnOnce(&[usize]) -> Result<Option<RecordBatch>>,
     choices: &InputChoices,
 ) -> Result<Guess> {
-    let columns = schema.fields().iter().map(|field| GuessedColumn {
+    let columns = columns_of(schema);
+    let resolved = resolve(&columns, choices).map_err(|fault| fault.into_error(Place::Whole))?;
+    let ends = [resolved.src, resolved.dst];
+    let batch = if have_text(schema, ends) { None } else { first(&ends)? };
+    let ids = guess_ids(schema, ends, batch.map(|batch| batch.columns().to_vec()), choices);
+    Ok(Guess { columns, ..Guess::of(format) }.with_columns(resolved, ids))
+}
+
+/// Like [`guess`], for updates. `first` returns the columns that it is given in ascending order.
+pub(crate) fn guess_updates(
+    format: Format,
+    schema: &Schema,
+    first: impl FnOnce(&[usize]) -> Result<Option<RecordBatch>>,
+    choices: &UpdateChoices,
+) -> Result<UpdateGuess> {
+    let whole = |fault: Fault| fault.into_error(Place::Whole);
+    let columns = columns_of(schema);
+    let (edges, found) = resolve_updates(&columns, &|_| Vec::new(), choices).map_err(whole)?;
+    let shown = shown_columns(schema, [edges.src, edges.dst, found.time]);
+    let batch = first(&shown)?;
+    let column = |idx: usize| batch.as_ref()?.columns().get(shown.binary_search(&idx).ok()?);
+    let fields = |idx: usize| column(idx).map(written).unwrap_or_default();
+    let (resolved, found) = resolve_updates(&columns, &fields, choices).map_err(whole)?;
+    let ends = [resolved.src, resolved.dst];
+    let of_ends = batch.as_ref().map(|_| ends.into_iter().filter_map(column).cloned().collect());
+    let ids = guess_ids(schema, ends, of_ends, &choices.edges);
+    let edges = Guess { columns, ..Guess::of(format) }.with_columns(resolved, ids);
+    let guess = UpdateGuess::new(edges, found, &fields, choices).map_err(whole)?;
+    let is_timestamp = timestamp_unit(schema.field(found.time).data_type()).is_some();
+    Ok(UpdateGuess { unit: guess.unit.filter(|_| !is_timestamp), ..guess })
+}
+
+/// Returns in ascending order these columns and some of text, one of which may hold operations.
+fn shown_columns(schema: &Schema, wanted: [usize; 3]) -> Vec<usize> {
+    let fields = schema.fields().iter().enumerate();
+    let texts = fields.filter(|(_, field)| is_text(value_type(field.data_type())));
+    let texts = texts.map(|(idx, _)| idx).take(SHOWN_TEXTS_MAX);
+    let mut shown: Vec<usize> = wanted.into_iter().chain(texts).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    shown
+}
+
+/// Returns what the schema says of its columns.
+fn columns_of(schema: &Schema) -> Vec<GuessedColumn> {
+    let column = |field: &Arc<Field>| GuessedColumn {
         name: Some(field.name().clone()),
         is_numeric: field.data_type().is_numeric(),
         may_hold_ids: value_type(field.data_type()).is_integer()
             || is_text(value_type(field.data_type())),
-    });
-    let columns: Vec<GuessedColumn> = columns.collect();
-    let resolved = resolve(&columns, choices).map_err(|fault| fault.into_error(Place::Whole))?;
-    let ends = [resolved.src, resolved.dst];
+    };
+    schema.fields().iter().map(column).collect()
+}
+
+fn have_text(schema: &Schema, ends: [usize; 2]) -> bool {
+    ends.iter().any(|&idx| is_text(value_type(schema.field(idx).data_type())))
+}
+
+/// Guesses the kind of ids from their types, and from the first rows of both ends if these are there.
+fn guess_ids(
+    schema: &Schema,
+    ends: [usize; 2],
+    first: Option<Vec<ArrayRef>>,
+    choices: &InputChoices,
+) -> IdKind {
     let mut sample = Sample::default();
-    if ends.iter().any(|&idx| is_text(value_type(schema.field(idx).data_type()))) {
-        sample.add_text();
-    } else if let Some(batch) = first(&ends)? {
-        batch.columns().iter().for_each(|column| add_integers(column, &mut sample));
-    } else {
+    match first {
+        _ if have_text(schema, ends) => sample.add_text(),
+        Some(ends) => ends.iter().for_each(|ids| add_integers(ids, &mut sample)),
         // Nothing says how large the integers are: an id map takes any.
-        sample.add_number(u64::MAX);
+        None => sample.add_number(u64::MAX),
     }
-    let guess = Guess { columns, ..Guess::of(format) };
-    Ok(guess.with_columns(resolved, sample.ids(choices.ids)))
+    sample.ids(choices.ids)
 }
 
 /// Adds a column's integers to a sample; reading them says what is wrong with the others.
@@ -99,7 +202,7 @@ fn add_integers(column: &ArrayRef, sample: &mut Sample) {
 }
 
 /// Returns the values of a column row by row, also of one by dictionary.
-fn without_dictionary(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+pub(crate) fn without_dictionary(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     match column.as_any_dictionary_opt() {
         Some(column) => take(column.values(), column.keys(), None),
         None => Ok(Arc::clone(column)),
@@ -122,16 +225,15 @@ fn is_text(kind: &DataType) -> bool {
 pub(crate) fn take_edges<C: IdColumn>(
     batch: &RecordBatch,
     wanted: &Wanted,
-    rules: Rules,
     rows_before: u64,
 ) -> Result<Edges<C>> {
     let row_error =
         |row: usize, fault: Fault| fault.into_error(Place::Row(1 + rows_before + row as u64));
-    if wanted.0.iter().any(|&idx| idx >= batch.num_columns()) {
+    if wanted.columns().iter().any(|&idx| idx >= batch.num_columns()) {
         return Err(row_error(0, Fault::new(0, "a column is missing")));
     }
     // A column without values, as of nulls, may declare any number of rows: ids have values.
-    for &idx in wanted.0.iter().take(2) {
+    for idx in wanted.ends {
         let kind = value_type(batch.column(idx).data_type());
         if !kind.is_integer() && !is_text(kind) {
             return Err(row_error(0, wrong_kind(kind)));
@@ -139,7 +241,7 @@ pub(crate) fn take_edges<C: IdColumn>(
     }
     let is_whole = whole_rows(batch, wanted);
     let null = is_whole.iter().position(|is_whole| !is_whole);
-    if let Some(row) = null.filter(|_| !rules.skip_nulls) {
+    if let Some(row) = null.filter(|_| !wanted.rules.skip_nulls) {
         return Err(row_error(row, null_in(batch, wanted, row)));
     }
     let skipped = is_whole.iter().filter(|is_whole| !**is_whole).count();
@@ -153,55 +255,64 @@ pub(crate) fn take_edges<C: IdColumn>(
         let whole = is_whole.iter().enumerate().filter(|(_, is_whole)| **is_whole);
         whole.map(|(row, _)| row).nth(kept).unwrap_or(0)
     };
-    let edges = take_columns(&kept, wanted, rules);
+    let edges = take_columns(&kept, wanted);
     let edges = edges.map_err(|fault| row_error(row_of(fault.at), fault))?;
     Ok(Edges { skipped: skipped as u64, ..edges })
 }
 
-/// Returns the fault of a row with a null: of its weight, if both ids are there.
+/// Returns the fault of a row with a null: of its ids, or else of the first other column that has it.
 fn null_in(batch: &RecordBatch, wanted: &Wanted, row: usize) -> Fault {
-    let is_null =
-        |&idx: &usize| batch.column(idx).logical_nulls().is_some_and(|nulls| nulls.is_null(row));
-    match wanted.0.iter().take(2).any(is_null) {
-        true => Fault::null("an id is null"),
-        false => null_weight(),
+    let is_null = |idx: usize| !whole_in(batch.column(idx), !wanted.ends.contains(&idx))[row];
+    if wanted.ends.into_iter().any(is_null) {
+        return Fault::null("an id is null");
+    }
+    match &wanted.timed {
+        Some(timed) if is_null(timed.time) => null_time(),
+        Some(timed) if timed.operation.is_some_and(is_null) => null_operation(),
+        Some(timed) if timed.step.is_some_and(is_null) => null_step(),
+        _ => null_weight(),
     }
 }
 
-/// Returns for each row whether it has no null where an id or a weight must be.
+/// Returns for each row whether it has no null where a value must be.
 fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
     let mut is_whole = vec![true; batch.num_rows()];
-    for (place, &idx) in wanted.0.iter().enumerate() {
-        let column = batch.column(idx);
-        if let Some(nulls) = column.logical_nulls() {
-            is_whole.iter_mut().zip(nulls.iter()).for_each(|(whole, valid)| *whole &= valid);
-        }
-        // Data frames write a missing number as NaN.
-        if place == 2
-            && column.data_type().is_floating()
-            && let Some(weights) = floats(column)
-        {
-            is_whole.iter_mut().zip(weights).for_each(|(whole, weight)| *whole &= !weight.is_nan());
-        }
-        if place == 2
-            && let Some(weights) = texts_of(column)
-        {
-            let is_number = |text: &Option<String>| text.as_deref().is_some_and(|t| !is_null(t));
-            is_whole.iter_mut().zip(&weights).for_each(|(whole, text)| *whole &= is_number(text));
-        }
+    for idx in wanted.columns() {
+        let whole = whole_in(batch.column(idx), !wanted.ends.contains(&idx));
+        is_whole.iter_mut().zip(whole).for_each(|(is_whole, whole)| *is_whole &= whole);
     }
     is_whole
 }
 
-fn take_columns<C: IdColumn>(
-    batch: &RecordBatch,
-    wanted: &Wanted,
-    rules: Rules,
-) -> Result<Edges<C>, Fault> {
-    let column = |place: usize| batch.column(wanted.0[place]);
-    let (src, dst) = (take_ids(column(0), rules)?, take_ids(column(1), rules)?);
-    let weights = wanted.0.get(2).map(|_| take_weights(column(2), rules)).transpose()?;
-    Ok(Edges { src, dst, weights, skipped: 0 })
+/// Returns for each row of a column whether it has a value. What data frames and databases write for
+/// a null is none, but for ids.
+fn whole_in(column: &ArrayRef, has_words_for_null: bool) -> Vec<bool> {
+    let mut is_whole = match column.logical_nulls() {
+        Some(nulls) => nulls.iter().collect(),
+        None => vec![true; column.len()],
+    };
+    if !has_words_for_null {
+        return is_whole;
+    }
+    // Data frames write a missing number as NaN.
+    if column.data_type().is_floating()
+        && let Some(numbers) = floats(column)
+    {
+        is_whole.iter_mut().zip(numbers).for_each(|(whole, number)| *whole &= !number.is_nan());
+    }
+    if let Some(texts) = texts_of(column) {
+        let is_value = |text: &Option<String>| text.as_deref().is_some_and(|t| !is_null(t));
+        is_whole.iter_mut().zip(&texts).for_each(|(whole, text)| *whole &= is_value(text));
+    }
+    is_whole
+}
+
+fn take_columns<C: IdColumn>(batch: &RecordBatch, wanted: &Wanted) -> Result<Edges<C>, Fault> {
+    let (rules, [src, dst]) = (wanted.rules, wanted.ends.map(|idx| batch.column(idx)));
+    let (src, dst) = (take_ids(src, rules)?, take_ids(dst, rules)?);
+    let weights = wanted.weight.map(|idx| take_weights(batch.column(idx), rules)).transpose()?;
+    let updates = wanted.timed.map(|timed| take_updates(batch, &timed)).transpose()?;
+    Ok(Edges { src, dst, weights, updates, skipped: 0 })
 }
 
 /// Reads a column of ids without nulls; a fault's position is a row.
@@ -283,7 +394,7 @@ fn take_weight_texts(texts: &[Option<String>], rules: Rules) -> Result<Vec<f32>,
 }
 
 /// Returns the values of a column of text, also of one by dictionary; `None` for another type.
-fn texts_of(array: &ArrayRef) -> Option<Vec<Option<String>>> {
+pub(crate) fn texts_of(array: &ArrayRef) -> Option<Vec<Option<String>>> {
     let array = without_dictionary(array).ok()?;
     let owned = |text: Option<&str>| text.map(str::to_owned);
     Some(match array.data_type() {
@@ -295,7 +406,7 @@ fn texts_of(array: &ArrayRef) -> Option<Vec<Option<String>>> {
 }
 
 /// Shows the first value of a column that holds no numbers, and its type.
-fn first_of(array: &ArrayRef) -> String {
+pub(crate) fn first_of(array: &ArrayRef) -> String {
     let kind = array.data_type();
     match array.as_boolean_opt().filter(|values| !values.is_empty()) {
         Some(values) => format!("{} in a column of {kind}", values.value(0)),
@@ -304,7 +415,7 @@ fn first_of(array: &ArrayRef) -> String {
 }
 
 /// Returns numbers that need not be whole; `None` for a column of another type.
-fn floats(array: &ArrayRef) -> Option<Vec<f64>> {
+pub(crate) fn floats(array: &ArrayRef) -> Option<Vec<f64>> {
     Some(match array.data_type() {
         DataType::Float16 => widened::<Float16Type>(array),
         DataType::Float32 => widened::<Float32Type>(array),

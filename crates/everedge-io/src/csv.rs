@@ -25,11 +25,13 @@ use crate::error::{Fault, quote};
 use crate::ids::IdColumn;
 use crate::lines::{BYTE_ORDER_MARK, check_mark, check_slashes, lines_of};
 use crate::names::{find_pair, is_id_word};
+use crate::operations::Timed;
 use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, is_null_word};
 use crate::survey::{Cell, Header, Row};
+use crate::update_columns::{check_distinct_updates, find_header};
 use crate::write::COLUMN_NAMES;
-use crate::{InputChoices, ReadOptions, Result};
+use crate::{InputChoices, ReadOptions, Result, UpdateChoices, UpdateOptions};
 
 /// Returns `text` as a field, in quotes if it needs them to be read back as it is.
 pub(crate) fn quoted(text: &str, delimiter: u8) -> Vec<u8> {
@@ -117,6 +119,8 @@ pub(crate) struct Table {
     src: usize,
     dst: usize,
     weight: Option<usize>,
+    /// What else is read of updates, if records are.
+    timed: Option<Timed>,
     /// How many columns the first record has; none may have more.
     width: usize,
     /// The header as it is written, if there is one: what repeats it is no edge.
@@ -125,14 +129,39 @@ pub(crate) struct Table {
 }
 
 pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Table>, Fault> {
-    let (delimiter, columns) = (options.delimiter(), &options.columns);
-    let start = start_of(head, delimiter, SURVEYED_ROWS)?;
-    let header = Header::find(&start.rows, start.comment, &InputChoices::exactly(options));
+    let mut start = start_of(head, options.delimiter(), SURVEYED_ROWS)?;
+    let choices = InputChoices::exactly(options);
+    let comment = std::mem::take(&mut start.comment);
+    let header = Header::find(&start.rows, comment, &choices, &choices.chosen());
+    open_at(head, &start, &header, None, options)
+}
+
+/// Like [`open`], for updates.
+pub(crate) fn open_updates(head: &[u8], options: &UpdateOptions) -> Result<Opened<Table>, Fault> {
+    let mut start = start_of(head, options.edges.delimiter(), SURVEYED_ROWS)?;
+    let comment = std::mem::take(&mut start.comment);
+    let header = find_header(&start.rows, comment, &UpdateChoices::exactly(options));
+    let timed = options.timed(|column| header.place(column))?;
+    let opened = open_at(head, &start, &header, Some(timed), &options.edges)?;
+    let Table { src, dst, weight, .. } = opened.grammar;
+    check_distinct_updates(src, dst, weight, &timed)?;
+    Ok(opened)
+}
+
+fn open_at(
+    head: &[u8],
+    start: &Start,
+    header: &Header,
+    timed: Option<Timed>,
+    options: &ReadOptions,
+) -> Result<Opened<Table>, Fault> {
+    let columns = &options.columns;
     let table = Table {
-        delimiter,
+        delimiter: options.delimiter(),
         src: header.place(&columns.src)?,
         dst: header.place(&columns.dst)?,
         weight: options.weighted.then(|| header.place(&columns.weight)).transpose()?,
+        timed,
         width: start.rows.first().map_or(usize::MAX, Vec::len),
         header: header.is_there.then(|| head[start.first..start.first_end].trim_ascii().to_owned()),
         rules: Rules::of(options),
@@ -163,7 +192,7 @@ impl Grammar for Table {
     }
 
     fn parse<C: IdColumn>(&self, block: &[u8]) -> Result<Edges<C>, Fault> {
-        let mut edges = Edges::<C>::new(self.weight.is_some());
+        let mut edges = Edges::<C>::new(self.weight.is_some()).with_updates(self.timed.as_ref());
         let mut records = Records::new(block, self.delimiter);
         while records.advance()? {
             let before = edges.src.len();
@@ -190,6 +219,11 @@ impl Table {
         self.push_id(record, self.dst, &mut edges.dst)?;
         if let (Some(weights), Some(weight)) = (&mut edges.weights, self.weight) {
             weights.push(self.rules.parse_weight(record.field(weight)?)?);
+        }
+        if let (Some(updates), Some(timed)) = (&mut edges.updates, &self.timed) {
+            for column in timed.columns() {
+                timed.take(column, record.field(column)?, updates)?;
+            }
         }
         Ok(())
     }

@@ -20,10 +20,12 @@ use crate::attributes;
 use crate::error::Fault;
 use crate::lines::{Lines, Picked, check_returns, check_slashes, fields_of, lines_of};
 use crate::names::find_pair;
+use crate::operations::Timed;
 use crate::read::{Declared, Opened};
 use crate::rules::Rules;
 use crate::survey::{Cell, Header, Row};
-use crate::{Column, Columns, InputChoices, ReadOptions};
+use crate::update_columns::{check_distinct_updates, find_header};
+use crate::{Column, Columns, InputChoices, ReadOptions, UpdateChoices, UpdateOptions};
 
 /// Bytes that start a comment.
 pub(crate) const COMMENTS: [u8; 2] = *b"#%";
@@ -97,28 +99,58 @@ fn refuse_lone_returns(head: &[u8]) -> Result<(), Fault> {
 
 /// Finds the header and how many columns there are.
 pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, Fault> {
+    let mut start = checked_start(head, options)?;
+    let choices = InputChoices::exactly(options);
+    let comment = std::mem::take(&mut start.comment);
+    let header = Header::find(&start.rows, comment, &choices, &choices.chosen());
+    let is_picked = options.columns != Columns::default();
+    let picked = is_picked.then(|| pick(&header, options, None)).transpose()?;
+    open_at(head, &start, &header, picked, options)
+}
+
+/// Like [`open`], for updates.
+pub(crate) fn open_updates(head: &[u8], options: &UpdateOptions) -> Result<Opened<Lines>, Fault> {
+    let mut start = checked_start(head, &options.edges)?;
+    let comment = std::mem::take(&mut start.comment);
+    let header = find_header(&start.rows, comment, &UpdateChoices::exactly(options));
+    let timed = options.timed(|column| header.place(column))?;
+    let picked = pick(&header, &options.edges, Some(timed))?;
+    check_distinct_updates(picked.src, picked.dst, picked.weight, &timed)?;
+    open_at(head, &start, &header, Some(picked), &options.edges)
+}
+
+/// Reads the first lines, none of which may be of another kind of text.
+fn checked_start(head: &[u8], options: &ReadOptions) -> Result<Start, Fault> {
     refuse_lone_returns(head)?;
-    let rules = Rules::of(options);
-    let start = start_of(head, SURVEYED_ROWS);
     if let Some(line) = lines_of(head).map(|(_, line)| line).find(|line| !line.is_empty()) {
-        check_slashes(line.trim_ascii_start(), rules)?;
+        check_slashes(line.trim_ascii_start(), Rules::of(options))?;
     }
-    let least = if options.weighted { 3 } else { 2 };
-    let header = Header::find(&start.rows, start.comment, &InputChoices::exactly(options));
-    let picked = (options.columns != Columns::default()).then(|| {
-        let Columns { src, dst, weight } = &options.columns;
-        let weight = options.weighted.then(|| header.place(weight)).transpose()?;
-        Ok::<_, Fault>(Picked { src: header.place(src)?, dst: header.place(dst)?, weight })
-    });
-    let picked = picked.transpose()?;
+    Ok(start_of(head, SURVEYED_ROWS))
+}
+
+/// Finds the columns that were chosen.
+fn pick(header: &Header, options: &ReadOptions, timed: Option<Timed>) -> Result<Picked, Fault> {
+    let Columns { src, dst, weight } = &options.columns;
+    let weight = options.weighted.then(|| header.place(weight)).transpose()?;
+    Ok(Picked { src: header.place(src)?, dst: header.place(dst)?, weight, timed })
+}
+
+fn open_at(
+    head: &[u8],
+    start: &Start,
+    header: &Header,
+    picked: Option<Picked>,
+    options: &ReadOptions,
+) -> Result<Opened<Lines>, Fault> {
     let header_bytes = if header.is_there { start.first_end } else { 0 };
     let header =
         header.is_there.then(|| head[start.first..start.first_end].trim_ascii().to_owned());
+    let least = if options.weighted { 3 } else { 2 };
     let width = start.rows.first().map_or(least, Vec::len);
     let columns = match picked {
         None => width.max(least),
-        Some(Picked { src, dst, weight }) => {
-            let last = src.max(dst).max(weight.unwrap_or(0));
+        Some(picked) => {
+            let last = picked.last();
             let count = last.checked_add(1).ok_or_else(|| {
                 Fault::new(0, format!("there is no column {}", Column::Index(last)))
             })?;
@@ -134,7 +166,7 @@ pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Lines>, 
         picked,
         has_attributes: true,
         header,
-        rules,
+        rules: Rules::of(options),
     };
     Ok(Opened { grammar, header_bytes, declared: Declared::default() })
 }

@@ -17,14 +17,22 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::{Map, Value};
 
 use crate::blocks::cut_at_line;
-use crate::columns::{GuessedColumn, resolve};
+use crate::columns::{GuessedColumn, Resolved, resolve};
 use crate::error::{Fault, quote};
 use crate::ids::{IdColumn, ODD_IDS_HINT};
 use crate::lines::lines_of;
+use crate::operations::{
+    Updates, no_operation, no_step, parse_operation, parse_step, take_operation, take_step,
+};
 use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::Sample;
-use crate::{Column, Format, Guess, InputChoices, ReadOptions, Result};
+use crate::times::{no_time, parse_time};
+use crate::update_columns::resolve_updates;
+use crate::{
+    Column, Format, Guess, InputChoices, ReadOptions, Result, TimeUnit, UpdateChoices, UpdateGuess,
+    UpdateOptions,
+};
 
 /// Objects that show which keys there are.
 const SURVEYED_OBJECTS: usize = 1000;
@@ -35,61 +43,133 @@ pub(crate) struct Objects {
     src: String,
     dst: String,
     weight: Option<String>,
+    timed: Option<TimedKeys>,
     rules: Rules,
 }
 
+/// The keys of what only updates have.
+#[derive(Debug)]
+struct TimedKeys {
+    time: String,
+    operation: Option<String>,
+    step: Option<String>,
+    unit: TimeUnit,
+}
+
 pub(crate) fn open(head: &[u8], options: &ReadOptions) -> Result<Opened<Objects>, Fault> {
-    let names: Vec<String> = match lines_of(head).find(|(_, line)| !line.trim_ascii().is_empty()) {
+    let names = first_keys(head)?;
+    let grammar = Objects::new(|column| key_of(column, &names), options)?;
+    Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })
+}
+
+/// Like [`open`], for updates.
+pub(crate) fn open_updates(head: &[u8], options: &UpdateOptions) -> Result<Opened<Objects>, Fault> {
+    let names = first_keys(head)?;
+    let key_of = |column: &Column| key_of(column, &names);
+    let timed = TimedKeys {
+        time: key_of(&options.time)?,
+        operation: options.operation.as_ref().map(key_of).transpose()?,
+        step: options.step.as_ref().map(key_of).transpose()?,
+        unit: options.unit,
+    };
+    let grammar = Objects { timed: Some(timed), ..Objects::new(key_of, &options.edges)? };
+    grammar.check_distinct()?;
+    Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })
+}
+
+/// Returns the keys of the first object.
+fn first_keys(head: &[u8]) -> Result<Vec<String>, Fault> {
+    match lines_of(head).find(|(_, line)| !line.trim_ascii().is_empty()) {
         Some((place, line)) => {
             let object = parse_object(line).map_err(|fault| fault.after(place.start))?;
-            object.keys().cloned().collect()
+            Ok(object.keys().cloned().collect())
         }
-        None => Vec::new(),
-    };
-    let key_of = |column: &Column| match column {
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the key of a column; one by number is that of the first object.
+fn key_of(column: &Column, names: &[String]) -> Result<String, Fault> {
+    match column {
         Column::Name(name) => Ok(name.clone()),
         Column::Index(idx) => names.get(*idx).cloned().ok_or_else(|| {
             let keys = quote(names.join(",").as_bytes());
             Fault::new(0, format!("there is no key {column} in {keys}"))
         }),
-    };
-    let columns = &options.columns;
-    let grammar = Objects {
-        src: key_of(&columns.src)?,
-        dst: key_of(&columns.dst)?,
-        weight: options.weighted.then(|| key_of(&columns.weight)).transpose()?,
-        rules: Rules::of(options),
-    };
-    Ok(Opened { grammar, header_bytes: 0, declared: Declared::default() })
+    }
 }
 
 /// Guesses which keys hold what, from the first objects.
 pub(crate) fn guess(text: &[u8], choices: &InputChoices) -> Result<Guess, Fault> {
-    let mut objects = Vec::new();
-    let lines = lines_of(text).filter(|(_, line)| !line.trim_ascii().is_empty());
-    for (place, line) in lines.take(SURVEYED_OBJECTS) {
-        objects.push(parse_object(line).map_err(|fault| fault.after(place.start))?);
-    }
-    let mut keys: Vec<&String> = Vec::new();
-    for key in objects.iter().flat_map(Map::keys) {
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    let values = |key: &str| -> Vec<&Value> {
-        objects.iter().filter_map(|object| object.get(key)).filter(|v| !v.is_null()).collect()
-    };
-    let columns: Vec<GuessedColumn> = keys.iter().map(|key| column(key, &values(key))).collect();
+    let objects = FirstObjects::read(text)?;
+    let columns = objects.columns();
     let resolved = resolve(&columns, choices)?;
-    let mut sample = Sample::default();
-    for id in [resolved.src, resolved.dst].iter().flat_map(|&idx| values(keys[idx])) {
-        match id {
-            Value::String(_) => sample.add_text(),
-            other => sample.add_id(&other.to_string()),
+    Ok(objects.guess(columns, resolved, choices))
+}
+
+/// Like [`guess`], for updates.
+pub(crate) fn guess_updates(text: &[u8], choices: &UpdateChoices) -> Result<UpdateGuess, Fault> {
+    let objects = FirstObjects::read(text)?;
+    let columns = objects.columns();
+    let fields = |idx: usize| objects.values(idx).into_iter().map(text_of).collect();
+    let (resolved, found) = resolve_updates(&columns, &fields, choices)?;
+    let guess = objects.guess(columns, resolved, &choices.edges);
+    UpdateGuess::new(guess, found, &fields, choices)
+}
+
+/// Returns a value as it would stand in a table.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The first objects of a file, and their keys in the order in which they come.
+struct FirstObjects {
+    objects: Vec<Map<String, Value>>,
+    keys: Vec<String>,
+}
+
+impl FirstObjects {
+    fn read(text: &[u8]) -> Result<Self, Fault> {
+        let (mut objects, mut keys) = (Vec::new(), Vec::new());
+        let lines = lines_of(text).filter(|(_, line)| !line.trim_ascii().is_empty());
+        for (place, line) in lines.take(SURVEYED_OBJECTS) {
+            objects.push(parse_object(line).map_err(|fault| fault.after(place.start))?);
         }
+        for key in objects.iter().flat_map(Map::keys) {
+            if !keys.contains(key) {
+                keys.push(key.clone());
+            }
+        }
+        Ok(Self { objects, keys })
     }
-    let guess = Guess { columns, ..Guess::of(Format::JsonLines) };
-    Ok(guess.with_columns(resolved, sample.ids(choices.ids)))
+
+    /// Returns the values of a key that are not null.
+    fn values(&self, key: usize) -> Vec<&Value> {
+        let values = self.objects.iter().filter_map(|object| object.get(&self.keys[key]));
+        values.filter(|value| !value.is_null()).collect()
+    }
+
+    fn columns(&self) -> Vec<GuessedColumn> {
+        let keys = self.keys.iter().enumerate();
+        keys.map(|(idx, key)| column(key, &self.values(idx))).collect()
+    }
+
+    fn guess(
+        &self,
+        columns: Vec<GuessedColumn>,
+        resolved: Resolved,
+        choices: &InputChoices,
+    ) -> Guess {
+        let mut sample = Sample::default();
+        for id in [resolved.src, resolved.dst].iter().flat_map(|&idx| self.values(idx)) {
+            match id {
+                Value::String(_) => sample.add_text(),
+                other => sample.add_id(&other.to_string()),
+            }
+        }
+        let guess = Guess { columns, ..Guess::of(Format::JsonLines) };
+        guess.with_columns(resolved, sample.ids(choices.ids))
+    }
 }
 
 fn column(key: &str, values: &[&Value]) -> GuessedColumn {
@@ -124,6 +204,7 @@ impl Grammar for Objects {
 
     fn parse<C: IdColumn>(&self, block: &[u8]) -> Result<Edges<C>, Fault> {
         let mut edges = Edges::<C>::new(self.weight.is_some());
+        edges.updates = self.timed.as_ref().map(TimedKeys::updates);
         for (place, line) in lines_of(block) {
             let line = line.trim_ascii();
             if line.is_empty() {
@@ -139,15 +220,57 @@ impl Grammar for Objects {
 }
 
 impl Objects {
+    fn new(
+        key_of: impl Fn(&Column) -> Result<String, Fault>,
+        options: &ReadOptions,
+    ) -> Result<Self, Fault> {
+        let columns = &options.columns;
+        Ok(Self {
+            src: key_of(&columns.src)?,
+            dst: key_of(&columns.dst)?,
+            weight: options.weighted.then(|| key_of(&columns.weight)).transpose()?,
+            timed: None,
+            rules: Rules::of(options),
+        })
+    }
+
+    /// Returns the keys in the order of [`Scalars`].
+    fn keys(&self) -> [Option<&String>; KEY_COUNT] {
+        let (src, dst, weight) = (Some(&self.src), Some(&self.dst), self.weight.as_ref());
+        match &self.timed {
+            None => [src, dst, weight, None, None, None],
+            Some(TimedKeys { time, operation, step, .. }) => {
+                [src, dst, weight, Some(time), operation.as_ref(), step.as_ref()]
+            }
+        }
+    }
+
+    /// Refuses a key that was chosen for two things.
+    fn check_distinct(&self) -> Result<(), Fault> {
+        let mut keys: Vec<&String> = self.keys().into_iter().flatten().collect();
+        keys.sort_unstable();
+        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            None => Ok(()),
+            Some(pair) => {
+                let key = quote(pair[0].as_bytes());
+                Err(Fault::new(0, format!("the key {key} was chosen for two things")))
+            }
+        }
+    }
+
     fn parse_line<C: IdColumn>(&self, line: &[u8], edges: &mut Edges<C>) -> Result<(), Fault> {
         let mut reader = serde_json::Deserializer::from_slice(line);
         let edge = EdgeSeed(self).deserialize(&mut reader);
         let edge = edge.and_then(|edge| reader.end().map(|()| edge));
-        let [src, dst, weight] = edge.map_err(|error| no_object(line, &error))?;
+        let [src, dst, weight, time, operation, step] =
+            edge.map_err(|error| no_object(line, &error))?;
         self.push_id(&self.src, src, &mut edges.src)?;
         self.push_id(&self.dst, dst, &mut edges.dst)?;
         if let Some(weights) = &mut edges.weights {
             weights.push(self.take_weight(weight)?);
+        }
+        if let (Some(updates), Some(timed)) = (&mut edges.updates, &self.timed) {
+            timed.push(time, operation, step, updates)?;
         }
         Ok(())
     }
@@ -179,6 +302,52 @@ impl Objects {
     }
 }
 
+impl TimedKeys {
+    fn updates(&self) -> Updates {
+        Updates { steps: self.step.as_ref().map(|_| Vec::new()), ..Updates::default() }
+    }
+
+    fn push(
+        &self,
+        time: Scalar<'_>,
+        operation: Scalar<'_>,
+        step: Scalar<'_>,
+        updates: &mut Updates,
+    ) -> Result<(), Fault> {
+        updates.times.push(self.take_time(time)?);
+        if let Some(key) = &self.operation {
+            updates.deletions.push(match operation {
+                Scalar::Integer(number) => take_operation(number)?,
+                Scalar::Text(text) => parse_operation(text.as_bytes())?,
+                other => return Err(other.refuse_as(key, no_operation)),
+            });
+        }
+        if let Some(key) = &self.step {
+            updates.push_step(match step {
+                Scalar::Integer(number) => take_step(number)?,
+                Scalar::Text(text) => parse_step(text.as_bytes())?,
+                other => return Err(other.refuse_as(key, no_step)),
+            });
+        }
+        Ok(())
+    }
+
+    fn take_time(&self, time: Scalar<'_>) -> Result<i64, Fault> {
+        match time {
+            Scalar::Integer(number) => self.unit.take_integer(number),
+            Scalar::Float(number) => self.unit.take_float(number),
+            Scalar::Text(text) => parse_time(text.as_bytes(), self.unit),
+            other => Err(other.refuse_as(&self.time, no_time)),
+        }
+    }
+}
+
+/// How many keys may matter.
+const KEY_COUNT: usize = 6;
+
+/// The values of the keys that matter: source, destination, weight, time, operation and step.
+type Scalars<'de> = [Scalar<'de>; KEY_COUNT];
+
 /// The value of a key that matters.
 #[derive(Debug)]
 enum Scalar<'de> {
@@ -192,22 +361,28 @@ enum Scalar<'de> {
 
 impl Scalar<'_> {
     fn refuse(&self, key: &str, wanted: &str) -> Fault {
-        let found = match self {
-            Scalar::Missing => return Fault::null(format!("there is no \"{key}\"")),
-            Scalar::Null => return Fault::null(format!("\"{key}\" is null")),
-            Scalar::Float(number) => format!("{number}"),
-            Scalar::Other(what) => (*what).to_owned(),
-            Scalar::Integer(_) | Scalar::Text(_) => "a string".to_owned(),
-        };
-        Fault::new(0, format!("expected {wanted} in \"{key}\", found {found}"))
+        self.refuse_as(key, |found| {
+            Fault::new(0, format!("expected {wanted} in \"{key}\", found {found}"))
+        })
+    }
+
+    /// Returns the fault of a value that is null, or else what `refuse` makes of it.
+    fn refuse_as(&self, key: &str, refuse: impl FnOnce(&str) -> Fault) -> Fault {
+        match self {
+            Scalar::Missing => Fault::null(format!("there is no \"{key}\"")),
+            Scalar::Null => Fault::null(format!("\"{key}\" is null")),
+            Scalar::Float(number) => refuse(&number.to_string()),
+            Scalar::Other(what) => refuse(what),
+            Scalar::Integer(_) | Scalar::Text(_) => refuse("a string"),
+        }
     }
 }
 
-/// Reads the three keys of an object.
+/// Reads the keys of an object that matter.
 struct EdgeSeed<'a>(&'a Objects);
 
 impl<'de> DeserializeSeed<'de> for EdgeSeed<'_> {
-    type Value = [Scalar<'de>; 3];
+    type Value = Scalars<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
         reader.deserialize_map(self)
@@ -215,14 +390,14 @@ impl<'de> DeserializeSeed<'de> for EdgeSeed<'_> {
 }
 
 impl<'de> Visitor<'de> for EdgeSeed<'_> {
-    type Value = [Scalar<'de>; 3];
+    type Value = Scalars<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut values = [Scalar::Missing, Scalar::Missing, Scalar::Missing];
+        let mut values = [const { Scalar::Missing }; KEY_COUNT];
         while let Some(place) = map.next_key_seed(KeySeed(self.0))? {
             match place {
                 Some(place) => values[place] = map.next_value_seed(ScalarSeed)?,
@@ -254,8 +429,7 @@ impl Visitor<'_> for KeySeed<'_> {
     }
 
     fn visit_str<E: de::Error>(self, key: &str) -> Result<Self::Value, E> {
-        let keys = [Some(&self.0.src), Some(&self.0.dst), self.0.weight.as_ref()];
-        Ok(keys.iter().position(|wanted| wanted.is_some_and(|wanted| wanted == key)))
+        Ok(self.0.keys().iter().position(|wanted| wanted.is_some_and(|wanted| wanted == key)))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Readers parse any `impl Read` as a stream of [`Chunk`]s in file order; nothing here opens a
 //! file. [`decompress`] and [`probe()`] say what a file is, [`read_edges`] and [`read_vertices`]
 //! read it, [`EdgeWriter`] writes one, and a [`Generator`] makes edges without a file.
+//! [`probe_updates`] and [`read_updates`] do the same for insertions and deletions with times.
 //!
 //! Memory is bounded by a few MiB for each thread, whatever the size of the file or of a line.
 
@@ -13,6 +14,7 @@ mod attributes;
 mod binary;
 mod blocks;
 mod columnar;
+mod columnar_updates;
 mod columns;
 mod compression;
 mod csv;
@@ -27,6 +29,7 @@ mod lines;
 mod matrix_market;
 mod metis;
 mod names;
+mod operations;
 mod options;
 mod parquet;
 mod parts;
@@ -34,11 +37,15 @@ mod probe;
 mod read;
 mod rules;
 mod survey;
+mod times;
+mod update_columns;
+mod update_guess;
+mod updates;
 mod write;
 mod xz_dictionaries;
 
 pub use archive::{Archive, OnlyGraph, first_of, graphs_of, is_graph_name, is_tar};
-pub use arrow::probe_arrow;
+pub use arrow::{probe_arrow, probe_arrow_updates};
 pub use columns::GuessedColumn;
 pub use compression::{Compress, Compression, Decompress, compress, decompress, decompress_file};
 pub use error::{Error, Place, Result};
@@ -46,9 +53,12 @@ pub use generate::Generator;
 pub use graphalytics::{read_vertices, write_vertices};
 pub use ids::{IdKind, Ids, TextIds};
 pub use options::{Column, Columns, Format, IdChoice, InputChoices, ReadOptions, delimiter};
-pub use parquet::{probe_parquet, read_parquet};
+pub use parquet::{probe_parquet, probe_parquet_updates, read_parquet};
 pub use probe::{Guess, HEAD_BYTES, decisive_len, ending_of, probe};
 pub use read::{Chunk, ReadSummary, read_edges};
 pub use rules::{exact_integer_weights, exact_weights};
 pub use survey::is_dense;
+pub use times::TimeUnit;
+pub use update_guess::{OperationChoice, UpdateChoices, UpdateGuess, probe_updates};
+pub use updates::{UpdateChunk, UpdateOptions, UpdateSummary, read_parquet_updates, read_updates};
 pub use write::{EdgeWriter, Id, WriteOptions};

@@ -17,6 +17,7 @@ use crate::blocks::cut_at_line;
 use crate::csv::repeated_header;
 use crate::error::{Fault, quote};
 use crate::ids::{IdColumn, first_field, is_separator, parse_integer, take_integer};
+use crate::operations::Timed;
 use crate::read::{Edges, Grammar};
 use crate::rules::{Rules, check_number};
 
@@ -52,6 +53,17 @@ pub(crate) struct Picked {
     pub(crate) src: usize,
     pub(crate) dst: usize,
     pub(crate) weight: Option<usize>,
+    /// What else is read of updates, if records are.
+    pub(crate) timed: Option<Timed>,
+}
+
+impl Picked {
+    /// Returns the last of the columns.
+    pub(crate) fn last(&self) -> usize {
+        let timed = self.timed.iter().flat_map(Timed::columns);
+        let others = self.weight.into_iter().chain(timed);
+        others.fold(self.src.max(self.dst), usize::max)
+    }
 }
 
 impl Grammar for Lines {
@@ -63,7 +75,8 @@ impl Grammar for Lines {
 
     /// `block` ends with a line end, so a scan that stops there never leaves it.
     fn parse<C: IdColumn>(&self, block: &[u8]) -> Result<Edges<C>, Fault> {
-        let mut edges = Edges::new(self.weighted);
+        let timed = self.picked.as_ref().and_then(|picked| picked.timed.as_ref());
+        let mut edges = Edges::new(self.weighted).with_updates(timed);
         let mut at = 0;
         while at < block.len() {
             at = skip_blanks(block, at);
@@ -151,6 +164,8 @@ impl Lines {
                 edges.weights.as_mut().filter(|_| picked.weight == Some(columns))
             {
                 weights.push(self.rules.parse_weight(field).map_err(|f| f.after(at))?);
+            } else if let (Some(updates), Some(timed)) = (&mut edges.updates, &picked.timed) {
+                timed.take(columns, field, updates).map_err(|f| f.after(at))?;
             }
             columns += 1;
             at = skip_blanks(block, at + field.len());
@@ -257,6 +272,9 @@ impl Lines {
             fault.after(start)
         } else if columns > most {
             Fault::new(at, format!("expected {most} columns, found {columns}"))
+        } else if self.picked.is_some_and(|picked| picked.timed.is_some()) {
+            let what = format!("expected {least} columns, found {columns}");
+            Fault::new(at, what).hint("every update needs as many columns as the first has")
         } else if self.weighted {
             Fault::new(at, "there is no weight").hint("the graph keeps one for each edge")
         } else {

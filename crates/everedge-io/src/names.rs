@@ -68,6 +68,12 @@ const TIME_WORDS: [&str; 10] = [
     "createdat",
 ];
 
+/// Words that name a column of operations: insertions and deletions.
+const OPERATION_WORDS: [&str; 3] = ["op", "operation", "action"];
+
+/// Words that name a column of steps: numbers of what changed the graph at once.
+const STEP_WORDS: [&str; 3] = ["step", "seq", "commitseq"];
+
 /// Words beside those of a pair that say that the columns hold no ends, but something of them.
 const NO_ENDS: [&str; 14] = [
     "at",
@@ -129,6 +135,16 @@ fn words(name: &str) -> Vec<String> {
 /// Returns whether a name says that the column holds times.
 pub(crate) fn is_time(name: &str) -> bool {
     TIME_WORDS.contains(&plain(name).as_str())
+}
+
+/// Returns whether a name says that the column holds operations.
+pub(crate) fn is_operation(name: &str) -> bool {
+    OPERATION_WORDS.contains(&plain(name).as_str())
+}
+
+/// Returns whether a name says that the column holds steps.
+pub(crate) fn is_step(name: &str) -> bool {
+    STEP_WORDS.contains(&plain(name).as_str())
 }
 
 /// Returns whether a name says that the column holds the weights of edges, whatever stands in it.
@@ -265,6 +281,12 @@ mod tests {
     fn words_of_columns_are_known() {
         for word in ["FromNodeId", "user_id", "item", "Vertex", "targetID", "City name"] {
             assert!(is_id_word(word), "{word}");
+        }
+        for (word, is_known) in [("OP", true), ("Action", true), ("opera", false)] {
+            assert_eq!(is_operation(word), is_known, "{word}");
+        }
+        for (word, is_known) in [("commit_seq", true), ("Step", true), ("steps taken", false)] {
+            assert_eq!(is_step(word), is_known, "{word}");
         }
         for word in ["alice", "x", "Paris", "madrid", "7", "", "user3", "v12"] {
             assert!(!is_id_word(word), "{word}");

@@ -165,6 +165,11 @@ impl InputChoices {
     pub fn has_columns(&self) -> bool {
         self.src.is_some() || self.dst.is_some() || self.weight.is_some()
     }
+
+    /// Returns the columns that were chosen.
+    pub(crate) fn chosen(&self) -> Vec<&Column> {
+        [&self.src, &self.dst, &self.weight].into_iter().flatten().collect()
+    }
 }
 
 /// What the caller says that ids are.

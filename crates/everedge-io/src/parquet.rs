@@ -34,12 +34,11 @@ use parquet::file::properties::WriterProperties;
 
 use crate::columnar::{self, Wanted};
 use crate::ids::{IdColumn, TextIds};
-use crate::read::{Declared, check_counts};
-use crate::rules::Rules;
+use crate::read::{Declared, Sink, check_counts};
 use crate::write::Id;
 use crate::{
     Chunk, Error, Format, Guess, IdKind, InputChoices, Place, ReadOptions, ReadSummary, Result,
-    WriteOptions,
+    UpdateChoices, UpdateGuess, WriteOptions,
 };
 
 /// How many rows are read, or written, at once.
@@ -55,11 +54,29 @@ const BATCH_BYTES: usize = 1 << 26;
 pub fn probe_parquet(file: File, choices: &InputChoices) -> Result<Guess> {
     let builder = open(file)?;
     let schema = builder.schema().clone();
-    let first = |ends: &[usize]| match next_batch(&mut project(builder, ends)?)? {
+    columnar::guess(Format::Parquet, &schema, |columns| first(builder, columns), choices)
+}
+
+/// Guesses how to read updates from a Parquet file, from its schema and first rows.
+///
+/// # Errors
+/// [`Error::Syntax`] if it is not a Parquet file, has not the columns that were chosen, or no column
+/// that holds times.
+pub fn probe_parquet_updates(file: File, choices: &UpdateChoices) -> Result<UpdateGuess> {
+    let builder = open(file)?;
+    let schema = builder.schema().clone();
+    columnar::guess_updates(Format::Parquet, &schema, |columns| first(builder, columns), choices)
+}
+
+/// Returns some columns of the first rows, in the order of the file.
+fn first(
+    builder: ParquetRecordBatchReaderBuilder<File>,
+    columns: &[usize],
+) -> Result<Option<RecordBatch>> {
+    match next_batch(&mut project(builder, columns)?)? {
         Some(batch) => Ok(Some(batch)),
         None => Ok(Some(RecordBatch::new_empty(Arc::new(Schema::empty())))),
-    };
-    columnar::guess(Format::Parquet, &schema, first, choices)
+    }
 }
 
 /// Reads the edges of a Parquet file, as [`read_edges`](crate::read_edges) does for other formats.
@@ -73,24 +90,34 @@ pub fn read_parquet<E: From<Error> + Send>(
     options: &ReadOptions,
     mut sink: impl FnMut(Chunk) -> Result<(), E> + Send,
 ) -> Result<ReadSummary, E> {
-    match options.ids {
-        IdKind::Dense => read_as::<Vec<VertexId>, E>(file, options, &mut sink),
-        IdKind::Sparse => read_as::<Vec<u64>, E>(file, options, &mut sink),
-        IdKind::Text => read_as::<TextIds, E>(file, options, &mut sink),
+    read(file, options.ids, |schema| Wanted::find(schema, options), &mut sink)
+}
+
+/// Reads the edges of a Parquet file from the columns that `find` returns.
+pub(crate) fn read<E: From<Error> + Send>(
+    file: File,
+    ids: IdKind,
+    find: impl FnOnce(&Schema) -> Result<Wanted>,
+    sink: &mut Sink<'_, E>,
+) -> Result<ReadSummary, E> {
+    match ids {
+        IdKind::Dense => read_as::<Vec<VertexId>, E>(file, find, sink),
+        IdKind::Sparse => read_as::<Vec<u64>, E>(file, find, sink),
+        IdKind::Text => read_as::<TextIds, E>(file, find, sink),
     }
 }
 
 fn read_as<C: IdColumn, E: From<Error> + Send>(
     file: File,
-    options: &ReadOptions,
-    sink: &mut (dyn FnMut(Chunk) -> Result<(), E> + Send),
+    find: impl FnOnce(&Schema) -> Result<Wanted>,
+    sink: &mut Sink<'_, E>,
 ) -> Result<ReadSummary, E> {
     let file_bytes = file.metadata().map_err(Error::Io)?.len();
     let builder = open(file)?;
     let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    let wanted = Wanted::find(builder.schema(), options)?;
-    let mut batches = project(builder, &wanted.0)?;
-    let (wanted, rules) = (wanted.projected(), Rules::of(options));
+    let wanted = find(builder.schema())?;
+    let mut batches = project(builder, &wanted.columns())?;
+    let wanted = wanted.projected();
     let (mut rows, mut summary) = (0, ReadSummary::default());
     let mut chunk: Option<Chunk> = None;
     loop {
@@ -103,7 +130,7 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
         let (handed_on, next) = par::beside(hand_on, || next_batch(&mut batches));
         handed_on?;
         let Some(batch) = next? else { break };
-        let edges = columnar::take_edges::<C>(&batch, &wanted, rules, rows)?;
+        let edges = columnar::take_edges::<C>(&batch, &wanted, rows)?;
         let place = Place::Row(1 + rows);
         rows += batch.num_rows() as u64;
         let share = rows as f64 / row_count.max(rows).max(1) as f64;

@@ -61,23 +61,27 @@ pub struct Guess {
 impl Guess {
     /// Returns options to read the file without weights as guessed.
     pub fn options(&self) -> ReadOptions {
-        let column = |idx: usize| match (self.format, self.columns.get(idx)) {
+        ReadOptions {
+            ids: self.ids,
+            columns: Columns {
+                src: self.column(self.src),
+                dst: self.column(self.dst),
+                weight: self.column(self.weight.unwrap_or(2)),
+            },
+            header: Some(self.has_header),
+            delimiter: self.delimiter,
+            ..ReadOptions::new(self.format)
+        }
+    }
+
+    /// Returns how a column is to be found.
+    pub(crate) fn column(&self, idx: usize) -> Column {
+        match (self.format, self.columns.get(idx)) {
             // The keys of an object may come in any order.
             (Format::JsonLines, Some(GuessedColumn { name: Some(name), .. })) => {
                 Column::Name(name.clone())
             }
             _ => Column::Index(idx),
-        };
-        ReadOptions {
-            ids: self.ids,
-            columns: Columns {
-                src: column(self.src),
-                dst: column(self.dst),
-                weight: column(self.weight.unwrap_or(2)),
-            },
-            header: Some(self.has_header),
-            delimiter: self.delimiter,
-            ..ReadOptions::new(self.format)
         }
     }
 
@@ -131,6 +135,25 @@ impl Guess {
 /// # Ok::<(), everedge_io::Error>(())
 /// ```
 pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
+    let format = checked_format(name, head, choices)?;
+    if format == Format::Binary && choices.format.is_none() {
+        binary::refuse_wide(head).map_err(|fault| fault.into_error(Place::Whole))?;
+    }
+    let text = match format {
+        Format::Binary => return Ok(Guess { weighted: Some(false), ..Guess::of(format) }),
+        Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),
+        _ => text_of(head),
+    };
+    let guess = check_binary(text).and_then(|()| match format {
+        Format::Csv | Format::Tsv => table_guess(format, text, choices),
+        Format::JsonLines => json_lines::guess(text, choices),
+        _ => lines_guess(format, text, choices),
+    });
+    guess.map_err(|fault| line_error(text, fault))
+}
+
+/// Returns the format, after a check that the choices leave room for it.
+pub(crate) fn checked_format(name: &str, head: &[u8], choices: &InputChoices) -> Result<Format> {
     let format = match choices.format {
         Some(format) => format,
         None => format_of(&ending_of(name), head, choices)?,
@@ -139,23 +162,18 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
         refuse_archives(head)?;
     }
     check_choices(format, choices)?;
-    if format == Format::Binary && choices.format.is_none() {
-        binary::refuse_wide(head).map_err(|fault| fault.into_error(Place::Whole))?;
-    }
-    let text = match format {
-        Format::Binary => return Ok(Guess { weighted: Some(false), ..Guess::of(format) }),
-        Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),
-        _ => whole_lines(head.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(head)),
-    };
-    let guess = check_binary(text).and_then(|()| match format {
-        Format::Csv | Format::Tsv => table_guess(format, text, choices),
-        Format::JsonLines => json_lines::guess(text, choices),
-        _ => lines_guess(format, text, choices),
-    });
-    guess.map_err(|fault| {
-        let lines = lines_of(text).take_while(|(place, _)| place.end <= fault.at).count();
-        fault.into_error(Place::Line(1 + lines as u64))
-    })
+    Ok(format)
+}
+
+/// Returns the text that guesses look at: whole lines without a byte order mark.
+pub(crate) fn text_of(head: &[u8]) -> &[u8] {
+    whole_lines(head.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(head))
+}
+
+/// Turns a fault in `text` into an error with its line.
+pub(crate) fn line_error(text: &[u8], fault: Fault) -> Error {
+    let lines = lines_of(text).take_while(|(place, _)| place.end <= fault.at).count();
+    fault.into_error(Place::Line(1 + lines as u64))
 }
 
 /// Returns how much of `head`, the start of a stream called `name`, says how the stream is to be read,
@@ -402,7 +420,7 @@ fn whole_lines(head: &[u8]) -> &[u8] {
     end.map_or(head, |end| &head[..=end])
 }
 
-fn check_binary(text: &[u8]) -> Result<(), Fault> {
+pub(crate) fn check_binary(text: &[u8]) -> Result<(), Fault> {
     memchr::memchr(0, text).map_or(Ok(()), |at| {
         let fault = Fault::new(at, "this is binary data of no known format");
         Err(fault.hint("pairs of 32-bit integers are read from files that end in .bin"))
@@ -478,7 +496,7 @@ fn vertex_ids(rows: &[Row], choice: IdChoice) -> IdKind {
 }
 
 /// Refuses a text whose first line is a comment of another kind.
-fn check_start(text: &[u8], choices: &InputChoices) -> Result<(), Fault> {
+pub(crate) fn check_start(text: &[u8], choices: &InputChoices) -> Result<(), Fault> {
     let rules = Rules { literal_ids: choices.ids == IdChoice::Text, ..Rules::default() };
     let mut lines = lines_of(text).filter(|(_, line)| !line.trim_ascii().is_empty());
     let Some((place, line)) = lines.next() else { return Ok(()) };
@@ -486,6 +504,17 @@ fn check_start(text: &[u8], choices: &InputChoices) -> Result<(), Fault> {
 }
 
 fn table_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Guess, Fault> {
+    let (delimiter, start) = table_start(format, text, choices)?;
+    let survey = Survey::new(&start.rows, start.comment, choices)?;
+    Ok(Guess { delimiter: Some(delimiter), ..Guess::of(format) }.with_survey(survey))
+}
+
+/// Returns what separates the columns of a table, and its first records.
+pub(crate) fn table_start(
+    format: Format,
+    text: &[u8],
+    choices: &InputChoices,
+) -> Result<(u8, csv::Start), Fault> {
     check_start(text, choices)?;
     let lines = || lines_of(text).map(|(_, line)| line).filter(|line| !line.is_empty());
     let delimiter = choices.delimiter.unwrap_or_else(|| match format {
@@ -498,6 +527,5 @@ fn table_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Gu
         let fault = Fault::new(start.first, what);
         return Err(fault.hint("--delimiter says what separates the columns"));
     }
-    let survey = Survey::new(&start.rows, start.comment, choices)?;
-    Ok(Guess { delimiter: Some(delimiter), ..Guess::of(format) }.with_survey(survey))
+    Ok((delimiter, start))
 }

@@ -14,9 +14,11 @@ use std::io::Read;
 use everedge_core::{VertexId, par};
 
 use crate::blocks::{BLOCK_BYTES, Block, Blocks};
+use crate::columnar::Wanted;
 use crate::error::Fault;
 use crate::ids::{IdColumn, TextIds};
 use crate::lines::BYTE_ORDER_MARK;
+use crate::operations::{Timed, Updates};
 use crate::rules::Rules;
 use crate::{
     Error, Format, IdKind, Ids, Place, ReadOptions, Result, arrow, binary, csv, dimacs, edge_list,
@@ -40,6 +42,8 @@ pub struct Chunk {
     pub skipped: u64,
     /// Whether the input has nothing more for now: what came should be dealt with.
     pub is_pause: bool,
+    /// What else is there of updates, if the edges are.
+    pub(crate) updates: Option<Updates>,
 }
 
 /// What a file held.
@@ -144,7 +148,9 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
         format @ Format::Parquet => {
             Err(Error::Unsupported { format, what: "read_parquet reads it, as it needs to seek" })?
         }
-        Format::Arrow => arrow::read::<C, E>(blocks.into_input(), options, sink),
+        Format::Arrow => {
+            arrow::read::<C, E>(blocks.into_input(), |schema| Wanted::find(schema, options), sink)
+        }
     }
 }
 
@@ -236,13 +242,21 @@ pub(crate) struct Edges<C> {
     pub(crate) src: C,
     pub(crate) dst: C,
     pub(crate) weights: Option<Vec<f32>>,
+    /// What else is there of updates, if the edges are.
+    pub(crate) updates: Option<Updates>,
     /// Rows that were left out because they hold a null.
     pub(crate) skipped: u64,
 }
 
 impl<C: IdColumn> Edges<C> {
     pub(crate) fn new(weighted: bool) -> Self {
-        Self { src: C::default(), dst: C::default(), weights: weighted.then(Vec::new), skipped: 0 }
+        let (src, dst) = (C::default(), C::default());
+        Self { src, dst, weights: weighted.then(Vec::new), updates: None, skipped: 0 }
+    }
+
+    /// Returns a place for updates, if a record has what makes an edge one.
+    pub(crate) fn with_updates(self, timed: Option<&Timed>) -> Self {
+        Self { updates: timed.map(Updates::new), ..self }
     }
 
     /// Takes back what a record has added since there were `before`, if it may be left out.
@@ -259,14 +273,15 @@ impl<C: IdColumn> Edges<C> {
         self.src.truncate(before);
         self.dst.truncate(before);
         self.weights.iter_mut().for_each(|weights| weights.truncate(before));
+        self.updates.iter_mut().for_each(|updates| updates.truncate(before));
         self.skipped += 1;
         Ok(())
     }
 
     pub(crate) fn into_chunk(self, place: Place, bytes_read: u64) -> Chunk {
-        let Self { src, dst, weights, skipped } = self;
+        let Self { src, dst, weights, updates, skipped } = self;
         let (src, dst) = (src.into_ids(), dst.into_ids());
-        Chunk { src, dst, weights, place, bytes_read, skipped, is_pause: false }
+        Chunk { src, dst, weights, place, bytes_read, skipped, is_pause: false, updates }
     }
 }
 

@@ -68,11 +68,8 @@ impl Survey {
         choices: &InputChoices,
     ) -> Result<Self, Fault> {
         let Some(first) = rows.first() else { return Self::of_nothing(choices) };
-        let header = Header::find(rows, comment, choices);
-        let records: Vec<&Row> = match header.is_there {
-            true => below(first, &rows[1..]),
-            false => rows.iter().collect(),
-        };
+        let header = Header::find(rows, comment, choices, &choices.chosen());
+        let records = header.records(rows);
         let columns = survey_columns(&header.names, &records, first.len());
         let resolved = resolve(&columns, choices)?;
         let mut sample = Sample::default();
@@ -122,17 +119,32 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Looks for names in the first record and in the comment before it.
-    pub(crate) fn find(rows: &[Row], comment: Vec<String>, choices: &InputChoices) -> Self {
+    /// Looks for names in the first record and in the comment before it; `chosen` are all columns that
+    /// the caller chose.
+    pub(crate) fn find(
+        rows: &[Row],
+        comment: Vec<String>,
+        choices: &InputChoices,
+        chosen: &[&Column],
+    ) -> Self {
         let Some((first, rest)) = rows.split_first() else { return Self::default() };
-        let looked = || is_header(first, rest, &comment, choices);
+        let chosen = names_of(chosen);
+        let looked = || is_header(first, rest, &comment, choices, &chosen);
         let is_there = choices.header.unwrap_or_else(looked);
         let names = match is_there {
             true => first.iter().map(|cell| cell.text.clone()).collect(),
-            false if are_names(&comment, first.len(), choices) => comment,
+            false if are_names(&comment, first.len(), &chosen) => comment,
             false => Vec::new(),
         };
         Self { is_there, names }
+    }
+
+    /// Returns the records below the header, without those that repeat it: reading refuses them.
+    pub(crate) fn records<'a>(&self, rows: &'a [Row]) -> Vec<&'a Row> {
+        match rows.split_first() {
+            Some((first, rest)) if self.is_there => below(first, rest),
+            _ => rows.iter().collect(),
+        }
     }
 
     /// Returns where a column stands; one by number stands there.
@@ -156,7 +168,11 @@ fn below<'a>(header: &Row, records: &'a [Row]) -> Vec<&'a Row> {
     records.iter().filter(|row| *row != header).collect()
 }
 
-fn survey_columns(names: &[String], records: &[&Row], width: usize) -> Vec<GuessedColumn> {
+pub(crate) fn survey_columns(
+    names: &[String],
+    records: &[&Row],
+    width: usize,
+) -> Vec<GuessedColumn> {
     let is_numeric = |idx: usize| {
         let fields = records.iter().filter_map(|row| row.get(idx));
         let mut fields = fields.filter(|field| !is_null(field)).peekable();
@@ -172,18 +188,16 @@ fn survey_columns(names: &[String], records: &[&Row], width: usize) -> Vec<Guess
 }
 
 /// Returns the names of the columns that were chosen by name.
-fn chosen_names<'a>(choices: &'a InputChoices) -> Vec<&'a String> {
-    let chosen = [&choices.src, &choices.dst, &choices.weight];
-    let name_of = |column: &'a Column| match column {
+fn names_of<'a>(chosen: &[&'a Column]) -> Vec<&'a String> {
+    let name_of = |column: &&'a Column| match column {
         Column::Name(name) => Some(name),
         Column::Index(_) => None,
     };
-    chosen.into_iter().flatten().filter_map(name_of).collect()
+    chosen.iter().filter_map(name_of).collect()
 }
 
 /// Returns whether a comment above the columns gives their names.
-fn are_names(comment: &[String], width: usize, choices: &InputChoices) -> bool {
-    let chosen = chosen_names(choices);
+fn are_names(comment: &[String], width: usize, chosen: &[&String]) -> bool {
     let has_pair = find_pair(comment.iter().map(|name| Some(name.as_str()))).is_some();
     let has_chosen = !chosen.is_empty() && chosen.iter().all(|name| comment.contains(name));
     comment.len() == width && (has_pair || has_chosen)
@@ -191,9 +205,14 @@ fn are_names(comment: &[String], width: usize, choices: &InputChoices) -> bool {
 
 /// Returns whether a first record differs from those after it as names do from values; a record that
 /// repeats it as a whole says nothing.
-fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoices) -> bool {
+fn is_header(
+    first: &Row,
+    rest: &[Row],
+    comment: &[String],
+    choices: &InputChoices,
+    chosen: &[&String],
+) -> bool {
     let names: Vec<String> = first.iter().map(|cell| cell.text.clone()).collect();
-    let chosen = chosen_names(choices);
     if !chosen.is_empty() {
         // A name is that of a header, or of the comment that stands above the columns.
         let are_all_in = |names: &[String]| chosen.iter().all(|name| names.contains(name));
@@ -211,7 +230,7 @@ fn is_header(first: &Row, rest: &[Row], comment: &[String], choices: &InputChoic
     let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
     let recurs = || ids().any(|id| ends.iter().any(|&idx| is_like(&first[idx], id)));
     // Names that a comment gives stand nowhere else.
-    if are_names(comment, first.len(), choices) && comment != names {
+    if are_names(comment, first.len(), chosen) && comment != names {
         return false;
     }
     if find_pair(names.iter().map(|name| Some(name.as_str()))).is_some() {

@@ -114,8 +114,11 @@ pub(crate) struct Segment {
 pub(crate) enum Source<'a> {
     Words(&'a [u32]),
     /// So many words, which come in pieces.
-    Pieces(usize, &'a dyn Fn(&mut dyn FnMut(&[u32]))),
+    Pieces(usize, &'a Pieces<'a>),
 }
+
+/// Hands words over, a piece at a time.
+pub(crate) type Pieces<'a> = dyn Fn(&mut dyn FnMut(&[u32])) + 'a;
 
 impl Source<'_> {
     fn len(&self) -> usize {

@@ -16,3 +16,6 @@ mod parquet;
 mod probe;
 mod round_trip;
 mod support;
+mod update_guess;
+mod update_tables;
+mod updates;
