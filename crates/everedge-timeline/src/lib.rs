@@ -33,7 +33,7 @@ pub use file::VERSIONS;
 pub use query::{Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width};
 pub use store::Timeline;
 pub use view::VersionView;
-pub use window::Window;
+pub use window::{Schedule, Window};
 
 /// What is fixed for all versions of a timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,18 +22,36 @@
 //! have and others have not.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels as kernels;
 
 use super::bits::Bits;
-use super::lifetimes::{Lifetimes, Mortal};
+use super::lifetimes::{Lifetimes, VERSIONS_MAX};
 use super::query::MonotoneQuery;
 use super::tip::Tip;
 use super::view::VersionView;
 use super::{TimelineOptions, Version};
+
+/// In which order what versions have in common leads to what fewer of them have, and at last to each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// The window is halved until a half is one version.
+    #[default]
+    Halves,
+    /// What the first version and some later ones have in common, one less each time; from there to the last of
+    /// them (PIE Figure 9).
+    Lasting,
+    /// The same for parts of so many versions, and in each part from what its versions have in common (PIE
+    /// Figure 11).
+    TwoStages {
+        /// Versions of a part.
+        versions: u16,
+    },
+    /// From what all have in common to each version.
+    Each,
+}
 
 /// Consecutive versions, made ready for queries.
 pub struct Window {
@@ -87,6 +105,19 @@ impl Window {
         source: VertexId,
         answer: impl Fn(&Version, &[Q::Value]) + Sync + Send,
     ) -> kernels::Result<()> {
+        self.run_by::<Q>(Schedule::Halves, source, answer)
+    }
+
+    /// As [`Self::run`], by a schedule of choice, for measurements.
+    ///
+    /// # Errors
+    /// As that.
+    pub fn run_by<Q: MonotoneQuery>(
+        &self,
+        schedule: Schedule,
+        source: VertexId,
+        answer: impl Fn(&Version, &[Q::Value]) + Sync + Send,
+    ) -> kernels::Result<()> {
         let values = self.solve_common::<Q>(source)?;
         let has_source = self.versions_with(source);
         let answer = |version: u16, values: &[Q::Value]| {
@@ -96,7 +127,21 @@ impl Window {
                 false => answer(&self.versions[version], &vec![Q::UNREACHED; values.len()]),
             }
         };
-        self.halve::<Q>(0..self.versions.len() as u16, values, &answer);
+        let (last, answer) = (self.versions.len() as u16 - 1, &answer);
+        match schedule {
+            Schedule::Halves => self.halve::<Q>((0, last), values, answer),
+            Schedule::Lasting => self.go_back::<Q>((0, last), 0, values, answer),
+            Schedule::TwoStages { versions } => {
+                let local = versions.clamp(1, VERSIONS_MAX as u16);
+                self.go_back_by::<Q>(last, local, values, answer);
+            }
+            Schedule::Each => {
+                par::for_each_range(u32::from(last) + 1, 1, |version| {
+                    let version = version.start as u16;
+                    self.answer_one::<Q>((0, last), version, values.clone(), answer);
+                });
+            }
+        }
         Ok(())
     }
 
@@ -134,14 +179,13 @@ impl Window {
         self.vertex_changes.iter().map(of).collect()
     }
 
-    /// Answers for `versions`, from the values of what they have in common.
+    /// Answers for the versions from `i` to `j`, from the values of what they have in common.
     fn halve<Q: MonotoneQuery>(
         &self,
-        versions: Range<u16>,
-        values: Vec<Q::Value>,
+        (i, j): (u16, u16),
+        mut values: Vec<Q::Value>,
         answer: &(impl Fn(u16, &[Q::Value]) + Sync + Send),
     ) {
-        let (i, j) = (versions.start, versions.end - 1);
         if i == j {
             return answer(i, &values);
         }
@@ -149,37 +193,93 @@ impl Window {
         let mut later = values.clone();
         par::join(
             || {
-                let mut values = values;
-                let edges = self.lifetimes.disappearing(middle + 1..j + 1);
-                let queue = self.relax::<Q>((i, middle), &mut values, edges);
-                self.propagate::<Q>((i, middle), &mut values, queue);
-                self.halve::<Q>(i..middle + 1, values, answer);
+                self.step::<Q>((i, j), (i, middle), &mut values);
+                self.halve::<Q>((i, middle), values, answer);
             },
             || {
-                let edges = self.lifetimes.appearing(i + 1..middle + 2);
-                let queue = self.relax::<Q>((middle + 1, j), &mut later, edges);
-                self.propagate::<Q>((middle + 1, j), &mut later, queue);
-                self.halve::<Q>(middle + 1..j + 1, later, answer);
+                self.step::<Q>((i, j), (middle + 1, j), &mut later);
+                self.halve::<Q>((middle + 1, j), later, answer);
             },
         );
     }
 
-    /// Goes along those of `edges` that all versions from `i` to `j` have. Returns the vertices that are better
-    /// for it.
-    fn relax<'a, Q: MonotoneQuery>(
-        &'a self,
+    /// Answers for the versions from `j` back to `first`, from the values of what those from `i` to `j` have in
+    /// common: what those from `i` to one less have is next.
+    fn go_back<Q: MonotoneQuery>(
+        &self,
         (i, j): (u16, u16),
+        first: u16,
+        mut values: Vec<Q::Value>,
+        answer: &(impl Fn(u16, &[Q::Value]) + Sync + Send),
+    ) {
+        if j == first {
+            return self.answer_one::<Q>((i, j), j, values, answer);
+        }
+        let copy = values.clone();
+        par::join(
+            || self.answer_one::<Q>((i, j), j, copy, answer),
+            || {
+                self.step::<Q>((i, j), (i, j - 1), &mut values);
+                self.go_back::<Q>((i, j - 1), first, values, answer);
+            },
+        );
+    }
+
+    /// Answers for the versions from `j` back to the first one, `local` at a time: from what those of a part have
+    /// in common with the first one to what they have in common.
+    fn go_back_by<Q: MonotoneQuery>(
+        &self,
+        j: u16,
+        local: u16,
+        mut values: Vec<Q::Value>,
+        answer: &(impl Fn(u16, &[Q::Value]) + Sync + Send),
+    ) {
+        let i = (j + 1).saturating_sub(local);
+        let mut of_part = values.clone();
+        par::join(
+            || {
+                self.step::<Q>((0, j), (i, j), &mut of_part);
+                self.go_back::<Q>((i, j), i, of_part, answer);
+            },
+            || {
+                if i > 0 {
+                    self.step::<Q>((0, j), (0, i - 1), &mut values);
+                    self.go_back_by::<Q>(i - 1, local, values, answer);
+                }
+            },
+        );
+    }
+
+    /// Answers for a version, from the values of what those from `i` to `j` have in common.
+    fn answer_one<Q: MonotoneQuery>(
+        &self,
+        common: (u16, u16),
+        version: u16,
+        mut values: Vec<Q::Value>,
+        answer: &(impl Fn(u16, &[Q::Value]) + Sync + Send),
+    ) {
+        self.step::<Q>(common, (version, version), &mut values);
+        answer(version, &values);
+    }
+
+    /// Goes from the values of what the versions of one range have in common to those of what the versions of a
+    /// part of it have: along the edges that come with it, and on from vertices that are better for it.
+    fn step<Q: MonotoneQuery>(
+        &self,
+        (i, j): (u16, u16),
+        (part_i, part_j): (u16, u16),
         values: &mut [Q::Value],
-        edges: impl Iterator<Item = &'a Mortal>,
-    ) -> Queue {
+    ) {
         let mut queue = Queue::new(values.len() as u32);
-        for edge in edges.filter(|edge| edge.is_common(i, j)) {
+        let appearing = self.lifetimes.appearing(i + 1..part_i + 1);
+        let staying = self.lifetimes.disappearing(part_j + 1..j + 1);
+        for edge in appearing.chain(staying).filter(|edge| edge.is_common(part_i, part_j)) {
             let value = values[edge.src as usize];
             if value != Q::UNREACHED {
                 improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut queue);
             }
         }
-        queue
+        self.propagate::<Q>((part_i, part_j), values, queue);
     }
 
     /// Goes on from vertices that are better, over what all versions from `i` to `j` have in common, until none

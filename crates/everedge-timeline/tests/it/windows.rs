@@ -2,13 +2,22 @@
 
 use everedge_core::{GraphView, SplitMix64, VertexId, WeightedView};
 use everedge_timeline::{
-    Depth, Distance, LargestWeight, MonotoneQuery, Probability, Timeline, TimelineOptions,
-    VersionView, Width,
+    Depth, Distance, LargestWeight, MonotoneQuery, Probability, Schedule, Timeline,
+    TimelineOptions, VersionView, Width,
 };
 use parking_lot::Mutex;
 
 use crate::model::{Model, changes, draw};
 use crate::versions::Home;
+
+const SCHEDULES: [Schedule; 6] = [
+    Schedule::Halves,
+    Schedule::Lasting,
+    Schedule::TwoStages { versions: 1 },
+    Schedule::TwoStages { versions: 2 },
+    Schedule::TwoStages { versions: 4 },
+    Schedule::Each,
+];
 
 /// A query that no kernel knows: every third edge of a path is free.
 struct Thirds;
@@ -56,25 +65,26 @@ pub(crate) fn check<Q: MonotoneQuery>(timeline: &Timeline, source: VertexId, wha
     let windows = [(1, count), (1, 1), (count, count), (2, 5), (4, count), (1, 4), (5, 6)];
     for (first, last) in windows.into_iter().filter(|&(_, last)| last <= count) {
         let window = timeline.window(first..=last).expect("they are there");
-        let found = Mutex::new(Vec::new());
-        let run = window.run::<Q>(source, |version, values| {
-            found.lock().push((version.number, values.to_vec()));
-        });
-        if run.is_err() {
-            let is_vertex = |number| {
-                let view = timeline.at(number).expect("it is there");
-                source < view.vertex_bound() && view.is_vertex(source)
-            };
-            assert!(!(first..=last).any(is_vertex), "{what}: {run:?}");
-            continue;
-        }
-        let mut found = found.into_inner();
-        found.sort_by_key(|(number, _)| *number);
-        assert_eq!(found.len() as u64, last - first + 1, "{what}: versions");
-        for (number, values) in found {
-            let view = timeline.at(number).expect("it is there");
-            let expected = expected::<Q>(&view, source, values.len() as u32);
-            assert_eq!(values, expected, "{what}: {first}..={last}, version {number}");
+        let views: Vec<VersionView> =
+            (first..=last).map(|number| timeline.at(number).expect("it is there")).collect();
+        let is_vertex = |view: &VersionView| source < view.vertex_bound() && view.is_vertex(source);
+        let bound = views.iter().map(|view| view.vertex_bound()).max().expect("a version");
+        let expected: Vec<_> = (first..)
+            .zip(&views)
+            .map(|(number, view)| (number, expected::<Q>(view, source, bound)))
+            .collect();
+        for schedule in SCHEDULES {
+            let found = Mutex::new(Vec::new());
+            let run = window.run_by::<Q>(schedule, source, |version, values| {
+                found.lock().push((version.number, values.to_vec()));
+            });
+            if run.is_err() {
+                assert!(!views.iter().any(is_vertex), "{what}: {run:?}");
+                continue;
+            }
+            let mut found = found.into_inner();
+            found.sort_by_key(|(number, _)| *number);
+            assert_eq!(found, expected, "{what}: {first}..={last}, {schedule:?}");
         }
     }
 }
