@@ -208,7 +208,7 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
             let mut finder = Finder::new(tip, direction);
             let mut places = Vec::with_capacity(gone.len());
             for &(v, neighbor, number) in gone {
-                places.push(finder.find(v, neighbor)[number as usize]);
+                places.push(finder.find(v, neighbor, number as usize + 1)[number as usize]);
             }
             places
         });
@@ -245,8 +245,14 @@ impl Net {
         (tip, options): (&Tip, &TimelineOptions),
     ) {
         let (src, dst) = changes[0].ends();
+        // Of equal edges without weights it makes no difference which is gone.
+        let enough = match (options.simple, options.weighted) {
+            (true, _) => 1,
+            (false, true) => usize::MAX,
+            (false, false) => changes.len(),
+        };
         let asks = options.simple || changes.iter().any(|change| change.is_deletion);
-        let stored = if asks { finder.find(src, dst) } else { &[] };
+        let stored = if asks { finder.find(src, dst, enough) } else { &[] };
         // The edges as they are after each change: some of the stored ones, the oldest, and new ones.
         let (mut kept, mut new) = (stored.len(), Vec::new());
         for change in changes {

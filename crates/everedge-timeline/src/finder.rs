@@ -73,9 +73,9 @@ impl<'a> Finder<'a> {
         Self { is_base: true, ..Self::new(tip, direction) }
     }
 
-    /// Returns where the edges of the list of `v` to `neighbor` are stored, the oldest first. Neither `v` nor,
-    /// for one `v`, `neighbor` is less than it was before.
-    pub(crate) fn find(&mut self, v: VertexId, neighbor: VertexId) -> &[Place] {
+    /// Returns where the edges of the list of `v` to `neighbor` are stored, the oldest first; there are more only if
+    /// there are `enough`. Neither `v` nor, for one `v`, `neighbor` is less than it was before.
+    pub(crate) fn find(&mut self, v: VertexId, neighbor: VertexId, enough: usize) -> &[Place] {
         self.found.clear();
         let Self { tip, direction, cursors, found, is_base } = self;
         if *is_base {
@@ -87,6 +87,9 @@ impl<'a> Finder<'a> {
         }
         let alive = &tip.alive()[*direction];
         for ((segment, alive), cursor) in tip.segments().iter().zip(alive).zip(cursors) {
+            if found.len() >= enough {
+                break;
+            }
             let lists = &segment.lists[*direction];
             let equal = cursor.find((lists, tip.words()), v, neighbor);
             let version = segment.version.number;

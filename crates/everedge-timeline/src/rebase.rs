@@ -105,9 +105,10 @@ fn moved(
     // Equal edges have kept their order.
     let (mut before, mut after) = (Finder::new(past, direction), Finder::base(new, direction));
     for (v, neighbor, place) in of_base {
-        let number = before.find(v, neighbor).iter().position(|&other| other == place);
+        let all = before.find(v, neighbor, usize::MAX);
+        let number = all.iter().position(|&other| other == place);
         let number = number.expect("the version has what a later one takes away");
-        places.push(after.find(v, neighbor)[number]);
+        places.push(after.find(v, neighbor, usize::MAX)[number]);
     }
     places.sort_unstable();
     places
