@@ -424,6 +424,11 @@ impl Array {
         sum == self.sections[number].sum
     }
 
+    /// Returns how many entries are in edge logs.
+    pub(super) fn logged_count(&self) -> u64 {
+        self.sections.iter().map(|section| u64::from(section.log_count)).sum()
+    }
+
     /// Returns whether some lists have entries in an edge log.
     pub(super) fn has_logged(&self) -> bool {
         self.sections.iter().any(|section| section.log_count > 0)

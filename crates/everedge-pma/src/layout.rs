@@ -38,6 +38,8 @@ use everedge_medium::{Access, Region, Site};
 
 /// An array is written anew when its tombstones are this share of its words.
 const TOMBSTONES_SHARE: u64 = 8;
+/// In a pause one is of which a larger share than this is in edge logs.
+const LOGGED_SHARE: u64 = 256;
 /// Fewer tombstones are not worth it.
 const TOMBSTONES_MIN: u64 = 1024;
 
@@ -381,38 +383,15 @@ impl Layout for Pma {
 
     /// Writes arrays anew of which much is deleted.
     fn clean_up(core: &Core<Self>) -> bool {
-        let is_due = |array: &Array| {
+        rewrite_some(core, &|array| {
             let tombstones = array.tombstone_count();
             tombstones >= TOMBSTONES_MIN && tombstones * TOMBSTONES_SHARE >= array.used()
-        };
-        let mut archive = core.archive();
-        if core.refuse_if_failed().is_err() {
-            return false;
-        }
-        let (mut rewriting, mut refusals) = (Rewriting::new(Why::Compaction), 0);
-        loop {
-            let rewritten = core.undisturbed(&mut archive, |archive| {
-                core.layout.rewrite(archive, &mut rewriting, &is_due)
-            });
-            match rewritten {
-                // Whoever asks for what is damaged is told; there may be more behind it.
-                Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
-                // So there may be behind what finds no room.
-                Err(Error::NoSpace { .. })
-                    if rewriting.next_shard < archive.shards.len() && refusals < REFUSALS_MAX =>
-                {
-                    refusals += 1;
-                }
-                rewritten => {
-                    let _failed = rewritten.inspect_err(|error| core.fail_unless_full(error));
-                    return rewriting.done.runs > 0;
-                }
-            }
-        }
+        })
     }
 
-    fn put_in_order(_: &Core<Self>, _paused: bool) -> bool {
-        false
+    /// Writes arrays anew, in a pause, of which some is in edge logs: a list that goes on there is read in pieces.
+    fn put_in_order(core: &Core<Self>, paused: bool) -> bool {
+        paused && rewrite_some(core, &|array| array.logged_count() * LOGGED_SHARE > array.used())
     }
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
@@ -426,6 +405,34 @@ impl Layout for Pma {
 
     fn shrink(&self) -> Result<()> {
         self.room.shrink()
+    }
+}
+
+/// Writes some arrays anew that are due. Returns whether there were any.
+fn rewrite_some(core: &Core<Pma>, is_due: &(impl Fn(&Array) -> bool + Sync)) -> bool {
+    let mut archive = core.archive();
+    if core.refuse_if_failed().is_err() {
+        return false;
+    }
+    let (mut rewriting, mut refusals) = (Rewriting::new(Why::Compaction), 0);
+    loop {
+        let rewritten = core.undisturbed(&mut archive, |archive| {
+            core.layout.rewrite(archive, &mut rewriting, is_due)
+        });
+        match rewritten {
+            // Whoever asks for what is damaged is told; there may be more behind it.
+            Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
+            // So there may be behind what finds no room.
+            Err(Error::NoSpace { .. })
+                if rewriting.next_shard < archive.shards.len() && refusals < REFUSALS_MAX =>
+            {
+                refusals += 1;
+            }
+            rewritten => {
+                let _failed = rewritten.inspect_err(|error| core.fail_unless_full(error));
+                return rewriting.done.runs > 0;
+            }
+        }
     }
 }
 
