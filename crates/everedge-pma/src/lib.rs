@@ -226,6 +226,35 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_writes_arrays_anew_that_are_in_edge_logs() {
+        let home = tempfile::tempdir().unwrap();
+        let graph = direct(&home.path().join("g"));
+        let logged = || -> u64 {
+            let archive = graph.live.core.up_to_date().unwrap();
+            archive
+                .shards
+                .iter()
+                .flat_map(|shard| shard.arrays.iter().flatten())
+                .map(|array| array.logged_count())
+                .sum()
+        };
+        for number in 0..200 {
+            graph.insert_edge((number % 16, number * 5 % 16), None).unwrap();
+        }
+        assert!(logged() > 0);
+        let edges = |view: PmaSnapshot| {
+            let mut edges = Vec::new();
+            view.for_each_edge(|src, dst| edges.push((src, dst)));
+            edges.sort_unstable();
+            edges
+        };
+        let before = edges(graph.snapshot().unwrap());
+        graph.put_in_order(|| false);
+        assert_eq!(logged(), 0);
+        assert_eq!(edges(graph.snapshot().unwrap()), before);
+    }
+
+    #[test]
     fn edges_that_are_not_logged_leave_the_log_empty() {
         let home = tempfile::tempdir().unwrap();
         let graph = direct(&home.path().join("g"));
