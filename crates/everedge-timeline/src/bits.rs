@@ -45,10 +45,13 @@ impl Bits {
         was_there
     }
 
-    /// Puts `index` there.
+    /// Puts `index` there. Returns whether it was not.
     #[inline]
-    pub(crate) fn insert(&mut self, index: usize) {
-        self.words[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+    pub(crate) fn insert(&mut self, index: usize) -> bool {
+        let (word, bit) = (&mut self.words[index / WORD_BITS], 1 << (index % WORD_BITS));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
 
     /// Returns how many numbers are there.

@@ -11,7 +11,7 @@ use super::TimelineOptions;
 use super::bits::Bits;
 use super::finder::Finder;
 use super::lists::{Entry, NewLists};
-use super::segment::{Delta, Place, Totals};
+use super::segment::{Delta, Found, Place, Totals, Wrong};
 use super::tip::Tip;
 
 /// Changes in a piece of work, or a few more.
@@ -95,16 +95,24 @@ impl Changes {
     }
 
     /// Returns what the changes come to after `tip`.
-    pub(crate) fn net(self, tip: &Tip, options: &TimelineOptions) -> NetChange {
+    ///
+    /// # Errors
+    /// What of the stored edges cannot be so.
+    pub(crate) fn net(self, tip: &Tip, options: &TimelineOptions) -> Found<NetChange> {
         let (new_vertices, ended_vertices) = self.net_vertices(tip.vertices());
         let mut totals = tip.totals();
         totals.vertex_count += new_vertices.len() as u32;
         totals.vertex_count -= ended_vertices.len() as u32;
         let largest = new_vertices.last().map_or(0, |v| v + 1);
         totals.vertex_bound = totals.vertex_bound.max(largest);
-        let Net { entries, gone, added, deleted, .. } = net_edges(self.edges, tip, options);
-        totals.edges = totals.edges + added.edges - deleted.edges;
-        totals.loops = totals.loops + added.loops - deleted.loops;
+        let Net { entries, gone, added, deleted, .. } = net_edges(self.edges, tip, options)?;
+        let left = |count: u64, added: u64, deleted| (count + added).checked_sub(deleted);
+        let edges = left(totals.edges, added.edges, deleted.edges);
+        let loops = left(totals.loops, added.loops, deleted.loops);
+        let (Some(edges), Some(loops)) = (edges, loops) else {
+            return Err(Wrong::new("the last version's count of edges", "all of them", "fewer"));
+        };
+        (totals.edges, totals.loops) = (edges, loops);
         let is_whole = tip.is_empty();
         let lists = entries.map(|mut entries| {
             // Stable: equal edges stay in the order in which they came.
@@ -116,7 +124,7 @@ impl Changes {
             gone
         });
         let delta = Delta { new_vertices, ended_vertices, lists, gone };
-        NetChange { delta, totals, additions: added.edges, deletions: deleted.edges }
+        Ok(NetChange { delta, totals, additions: added.edges, deletions: deleted.edges })
     }
 
     /// Returns the ids that become vertices, and those that end.
@@ -170,7 +178,10 @@ struct Net {
 }
 
 /// Returns what edge changes come to. Threads share them, a group of equal edges never.
-fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -> Net {
+///
+/// # Errors
+/// What of the stored edges cannot be so.
+fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -> Found<Net> {
     if !options.directed {
         for change in &mut edges {
             (change.src, change.dst) = (change.src.min(change.dst), change.src.max(change.dst));
@@ -206,15 +217,20 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
         gone.sort_unstable();
         let places = par::map_chunks(gone, GRAIN, |gone| {
             let mut finder = Finder::new(tip, direction);
-            let mut places = Vec::with_capacity(gone.len());
-            for &(v, neighbor, number) in gone {
-                places.push(finder.find(v, neighbor, number as usize + 1)[number as usize]);
-            }
-            places
+            let place = |&(v, neighbor, number): &(VertexId, VertexId, u32)| {
+                let number = number as usize;
+                finder.find(v, neighbor, number + 1).get(number).copied().ok_or_else(|| {
+                    let what = format!("the list of vertex {v} at the other end of its edges");
+                    Wrong::new(&what, &format!("one with vertex {neighbor}"), "none")
+                })
+            };
+            gone.iter().map(place).collect::<Found<Vec<_>>>()
         });
-        all.gone[direction].extend(places.concat());
+        for places in places {
+            all.gone[direction].extend(places?);
+        }
     }
-    all
+    Ok(all)
 }
 
 /// Edges, and those of them that are self-loops.

@@ -19,8 +19,6 @@ pub(crate) struct Finder<'a> {
     /// By segment.
     cursors: Vec<Cursor>,
     found: Vec<Place>,
-    /// Whether it looks at the first version only, as it was.
-    is_base: bool,
 }
 
 /// Up to where the lists of a segment were read.
@@ -65,26 +63,14 @@ impl Cursor {
 impl<'a> Finder<'a> {
     pub(crate) fn new(tip: &'a Tip, direction: usize) -> Self {
         let cursors = vec![Cursor::default(); tip.segments().len()];
-        Self { tip, direction, cursors, found: Vec::new(), is_base: false }
-    }
-
-    /// As [`Self::new`], for edges of the first version only, all of which it has whatever later ones took away.
-    pub(crate) fn base(tip: &'a Tip, direction: usize) -> Self {
-        Self { is_base: true, ..Self::new(tip, direction) }
+        Self { tip, direction, cursors, found: Vec::new() }
     }
 
     /// Returns where the edges of the list of `v` to `neighbor` are stored, the oldest first; there are more only if
     /// there are `enough`. Neither `v` nor, for one `v`, `neighbor` is less than it was before.
     pub(crate) fn find(&mut self, v: VertexId, neighbor: VertexId, enough: usize) -> &[Place] {
         self.found.clear();
-        let Self { tip, direction, cursors, found, is_base } = self;
-        if *is_base {
-            let base = &tip.segments()[0];
-            let equal = cursors[0].find((&base.lists[*direction], tip.words()), v, neighbor);
-            let version = base.version.number;
-            found.extend(equal.map(|at| Place { version, offset: at as u32 }));
-            return found;
-        }
+        let Self { tip, direction, cursors, found } = self;
         let alive = &tip.alive()[*direction];
         for ((segment, alive), cursor) in tip.segments().iter().zip(alive).zip(cursors) {
             if found.len() >= enough {

@@ -22,6 +22,7 @@ mod lists;
 mod overlay;
 mod query;
 mod rebase;
+mod rows;
 mod segment;
 mod store;
 mod tip;

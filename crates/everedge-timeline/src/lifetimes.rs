@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::VertexId;
 
 use super::lists::Lists;
+use super::rows::{Rows, counts_to_starts};
 use super::segment::Segment;
 
 /// The edge is there in the last version of the window.
@@ -48,8 +49,7 @@ impl Mortal {
 /// The edges that some versions of a window have and that are not among those of the first version of the
 /// timeline that all have.
 pub(crate) struct Lifetimes {
-    /// By vertex over all ids: where its edges begin.
-    starts: Vec<u32>,
+    rows: Rows,
     /// By source.
     edges: Vec<Mortal>,
     /// By the version in which edges appear, those that do after the first one, by place.
@@ -60,7 +60,7 @@ pub(crate) struct Lifetimes {
 
 /// Places of edges by version.
 struct Grouped {
-    starts: Vec<usize>,
+    starts: Vec<u32>,
     places: Vec<u32>,
 }
 
@@ -68,15 +68,11 @@ impl Grouped {
     fn new(edges: &[Mortal], count: usize, version: impl Fn(&Mortal) -> Option<usize>) -> Self {
         let mut starts = vec![0; count + 1];
         edges.iter().filter_map(&version).for_each(|version| starts[version] += 1);
-        let mut sum = 0;
-        for start in &mut starts {
-            (sum, *start) = (sum + *start, sum);
-        }
-        let mut places = vec![0; sum];
+        let mut places = vec![0; counts_to_starts(&mut starts)];
         let mut next = starts.clone();
         for (place, edge) in (0..).zip(edges) {
             if let Some(version) = version(edge) {
-                places[next[version]] = place;
+                places[next[version] as usize] = place;
                 next[version] += 1;
             }
         }
@@ -85,7 +81,7 @@ impl Grouped {
 
     fn of(&self, versions: Range<u16>) -> &[u32] {
         let [start, end] = [versions.start, versions.end].map(usize::from);
-        &self.places[self.starts[start]..self.starts[end]]
+        &self.places[self.starts[start] as usize..self.starts[end] as usize]
     }
 }
 
@@ -127,38 +123,29 @@ impl Lifetimes {
                 }
             });
         }
-        let last = segments.len() - 1;
-        let bound = segments[last].totals.vertex_bound;
-        Self::group(found, bound as usize, last - first + 1)
+        Self::group(found, segments.len() - first)
     }
 
-    fn group(found: Vec<Mortal>, bound: usize, count: usize) -> Self {
-        let mut starts = vec![0_u32; bound + 1];
-        found.iter().for_each(|edge| starts[edge.src as usize] += 1);
-        let mut sum = 0;
-        for start in &mut starts {
-            (sum, *start) = (sum + *start, sum);
-        }
+    fn group(found: Vec<Mortal>, count: usize) -> Self {
+        let mut rows = Rows::default();
+        found.iter().for_each(|edge| rows.count(edge.src, 1));
         let nothing = Mortal { src: 0, dst: 0, weight: 0.0, appears: 0, disappears: 0 };
-        let mut edges = vec![nothing; found.len()];
-        let mut next = starts.clone();
+        let mut edges = vec![nothing; rows.begin()];
         for edge in found {
-            let place = &mut next[edge.src as usize];
-            edges[*place as usize] = edge;
-            *place += 1;
+            edges[rows.next(edge.src)] = edge;
         }
         let appears = |edge: &Mortal| (edge.appears > 0).then_some(edge.appears.into());
         let disappears =
             |edge: &Mortal| (edge.disappears != STAYS).then_some(edge.disappears.into());
         let appearing = Grouped::new(&edges, count, appears);
         let disappearing = Grouped::new(&edges, count, disappears);
-        Self { starts, edges, appearing, disappearing }
+        Self { rows, edges, appearing, disappearing }
     }
 
     /// Returns the edges that leave `v`.
     #[inline]
     pub(crate) fn of(&self, v: VertexId) -> &[Mortal] {
-        &self.edges[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
+        &self.edges[self.rows.range(v)]
     }
 
     /// Returns the edges that appear in some versions, which are after the first.

@@ -212,7 +212,7 @@ impl Lists {
         };
         let last = ends.last().map_or(0, |end| end.load(Relaxed));
         let is_ordered = match self.form {
-            Form::Whole => self.has_all_rows(words),
+            Form::Whole => self.has_all_rows(words) && self.is_below(words, bound),
             Form::Sparse => pairs(sources, |a, b| a < b),
             Form::Pairs => pairs(sources, |a, b| a <= b),
         };
@@ -226,6 +226,13 @@ impl Lists {
             && below(sources)
             && below(self.neighbors(words))
             && par::map_chunks(self.weights(words), GRAIN, are_finite).into_iter().all(|well| well)
+    }
+
+    /// Whether no id from `bound` on has a list.
+    fn is_below(&self, words: &[AtomicU32], bound: u32) -> bool {
+        let groups = (bound as usize).div_ceil(ROW_SPAN);
+        let beyond = bound..groups as u32 * ROW_SPAN as u32;
+        len(&self.rows) <= groups && beyond.into_iter().all(|v| self.range(words, v).is_empty())
     }
 
     /// Whether the groups of rows follow one another.

@@ -13,7 +13,7 @@ use everedge_medium::Result;
 use super::file::{FIRST_WORD, File};
 use super::finder::Finder;
 use super::lists::{Form, NO_ROWS, ROW_SPAN};
-use super::segment::{Delta, ListSources, NewSegment, Place, Segment, Source};
+use super::segment::{Delta, Found, ListSources, NewSegment, Place, Segment, Source, Wrong};
 use super::tip::Tip;
 use super::view::VersionView;
 
@@ -22,7 +22,8 @@ const PIECE_WORDS: usize = 1 << 16;
 
 /// Writes the graph of a version as the first one of a file.
 pub(crate) fn write_base(file: &File, view: &VersionView) -> Result<Tip> {
-    let vertices: Vec<u32> = (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)).collect();
+    let ids = view.vertex_ranges().into_iter().flatten();
+    let vertices: Vec<u32> = ids.filter(|&v| view.is_vertex(v)).collect();
     let shapes = [0, 1].map(|direction| Shape::of(view, direction));
     let neighbors = [0, 1].map(|direction| {
         move |put: &mut dyn FnMut(&[u32])| for_each_piece(view, direction, |entry| entry.0, put)
@@ -53,65 +54,87 @@ pub(crate) fn write_base(file: &File, view: &VersionView) -> Result<Tip> {
     Ok(tip)
 }
 
-/// Writes the versions of `old` behind the one number `index`, which is the first one of the file and of `tip`.
-/// Returns all versions of the file.
-pub(crate) fn move_later(file: &File, mut tip: Tip, old: &Tip, index: usize) -> Result<Tip> {
+/// Writes the versions of `old` behind the one number `index`, which is the first one of the file `next` and all
+/// that `base` has. Returns all versions of the file.
+pub(crate) fn move_later(
+    (file, next): (&File, &File),
+    base: Tip,
+    old: &Tip,
+    index: usize,
+) -> Result<Tip> {
     let past = old.before(index + 1);
-    let past = past.as_ref().unwrap_or(old);
-    let first = old.segments()[index].version.number;
-    for segment in &old.segments()[index + 1..] {
-        let mut delta: Delta = segment.to_delta(old.words());
-        for direction in 0..2 {
-            delta.gone[direction] = moved(segment, (old, past), &tip, (direction, first));
-        }
-        push(file, &mut tip, &NewSegment::of(&segment.version, &segment.totals, &delta))?;
+    let move_ = Move { old, index, past: past.as_ref().unwrap_or(old), base: &base };
+    let later = &old.segments()[index + 1..];
+    let deltas: Found<Vec<Delta>> = later.iter().map(|segment| move_.delta(segment)).collect();
+    let deltas = deltas.map_err(|wrong| file.damaged(FIRST_WORD, wrong))?;
+    let mut tip = base;
+    for (segment, delta) in later.iter().zip(&deltas) {
+        push(next, &mut tip, &NewSegment::of(&segment.version, &segment.totals, delta))?;
     }
     Ok(tip)
 }
 
 fn push(file: &File, tip: &mut Tip, segment: &NewSegment<'_>) -> Result<()> {
     let (words, segment) = file.append(segment)?;
-    tip.hold(words);
-    tip.push(Arc::new(segment)).map_err(|wrong| file.damaged(FIRST_WORD, wrong))
+    tip.push(words, Arc::new(segment)).map_err(|wrong| file.damaged(FIRST_WORD, wrong))
 }
 
-/// Returns where the edges lie in `new` that `segment` takes away, where `first` is the number of its first
-/// version and `past` is what that one has of the old versions.
-fn moved(
-    segment: &Segment,
-    (old, past): (&Tip, &Tip),
-    new: &Tip,
-    (direction, first): (usize, u64),
-) -> Vec<Place> {
-    let (mut places, mut of_base) = (Vec::new(), Vec::new());
-    let oldest = old.segments()[0].version.number;
-    let found = segment.for_each_gone(old.words(), direction, |version, offsets| {
-        let lists = &old.segments()[(version - oldest) as usize].lists[direction];
-        let (mut sources, neighbors) =
-            (lists.sources_of(old.words()), lists.neighbors(old.words()));
-        for offset in offsets.iter().map(|offset| offset.load(Relaxed)) {
-            let place = Place { version, offset };
-            if version > first {
-                places.push(place);
-            } else {
-                let neighbor = neighbors[offset as usize].load(Relaxed);
-                of_base.push((sources.of(offset as usize), neighbor, place));
-            }
+/// From the versions of one file to those of another.
+struct Move<'a> {
+    old: &'a Tip,
+    /// Which of the old versions is the first one of the new ones.
+    index: usize,
+    /// What it has of the edges that the old ones stored.
+    past: &'a Tip,
+    /// What is stored of it in the new file.
+    base: &'a Tip,
+}
+
+impl Move<'_> {
+    /// Returns what a later version changes, by places of the new file.
+    fn delta(&self, segment: &Segment) -> Found<Delta> {
+        let mut delta = segment.to_delta(self.old.words());
+        for direction in 0..2 {
+            delta.gone[direction] = self.places(segment, direction)?;
         }
-        Ok(())
-    });
-    found.expect("it was taken in before");
-    of_base.sort_unstable();
-    // Equal edges have kept their order.
-    let (mut before, mut after) = (Finder::new(past, direction), Finder::base(new, direction));
-    for (v, neighbor, place) in of_base {
-        let all = before.find(v, neighbor, usize::MAX);
-        let number = all.iter().position(|&other| other == place);
-        let number = number.expect("the version has what a later one takes away");
-        places.push(after.find(v, neighbor, usize::MAX)[number]);
+        Ok(delta)
     }
-    places.sort_unstable();
-    places
+
+    /// Returns where the edges lie in the new file that `segment` takes away.
+    fn places(&self, segment: &Segment, direction: usize) -> Found<Vec<Place>> {
+        let (mut places, mut of_base) = (Vec::new(), Vec::new());
+        let (words, segments) = (self.old.words(), self.old.segments());
+        let (oldest, first) = (&segments[0].version, &segments[self.index].version);
+        segment.for_each_gone(words, direction, |version, offsets| {
+            let lists = &segments[(version - oldest.number) as usize].lists[direction];
+            let (mut sources, neighbors) = (lists.sources_of(words), lists.neighbors(words));
+            for offset in offsets.iter().map(|offset| offset.load(Relaxed)) {
+                let place = Place { version, offset };
+                if version > first.number {
+                    places.push(place);
+                } else {
+                    let neighbor = neighbors[offset as usize].load(Relaxed);
+                    of_base.push((sources.of(offset as usize), neighbor, place));
+                }
+            }
+            Ok(())
+        })?;
+        of_base.sort_unstable();
+        let mut before = Finder::new(self.past, direction);
+        let mut after = Finder::new(self.base, direction);
+        for (v, neighbor, place) in of_base {
+            // Equal edges have kept their order.
+            let all = before.find(v, neighbor, usize::MAX);
+            let number = all.iter().position(|&other| other == place);
+            let all = after.find(v, neighbor, usize::MAX);
+            places.push(number.and_then(|number| all.get(number).copied()).ok_or_else(|| {
+                let what = format!("the list of vertex {v}");
+                Wrong::new(&what, &format!("vertex {neighbor} at its place"), "others")
+            })?);
+        }
+        places.sort_unstable();
+        Ok(places)
+    }
 }
 
 /// Which rows whole lists have, and where they end.
@@ -123,21 +146,16 @@ struct Shape {
 impl Shape {
     fn of(view: &VersionView, direction: usize) -> Self {
         let (mut rows, mut ends, mut end) = (Vec::new(), Vec::new(), 0);
-        if direction < view.list_count() {
-            for first in (0..view.vertex_bound()).step_by(ROW_SPAN) {
-                let ids = first..first.saturating_add(ROW_SPAN as u32).min(view.vertex_bound());
-                let degrees: Vec<u32> = ids.map(|v| view.degree(v, direction)).collect();
-                if degrees.iter().all(|&degree| degree == 0) {
-                    rows.push(NO_ROWS);
-                    continue;
-                }
-                rows.push(ends.len() as u32);
-                let start = ends.len();
-                for degree in degrees {
-                    end += degree;
-                    ends.push(end);
-                }
-                ends.resize(start + ROW_SPAN, end);
+        for ids in view.vertex_ranges().into_iter().filter(|_| direction < view.list_count()) {
+            let degrees: Vec<u32> = ids.clone().map(|v| view.degree(v, direction)).collect();
+            if degrees.iter().all(|&degree| degree == 0) {
+                continue;
+            }
+            rows.resize(ids.start as usize / ROW_SPAN, NO_ROWS);
+            rows.push(ends.len() as u32);
+            for degree in degrees {
+                end += degree;
+                ends.push(end);
             }
         }
         Self { rows, ends }
@@ -152,7 +170,7 @@ fn for_each_piece(
     put: &mut dyn FnMut(&[u32]),
 ) {
     let (mut list, mut piece) = (Vec::new(), Vec::new());
-    for v in 0..view.vertex_bound() {
+    for v in view.vertex_ranges().into_iter().flatten() {
         view.sorted_list(v, direction, &mut list);
         piece.extend(list.iter().map(&word));
         if piece.len() >= PIECE_WORDS {

@@ -111,6 +111,7 @@ pub(crate) struct Segment {
 }
 
 /// What a part of a segment is written from.
+#[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     Words(&'a [u32]),
     /// So many words, which come in pieces.
@@ -194,15 +195,11 @@ impl<'a> NewSegment<'a> {
         for (direction, (lists, (groups, offsets))) in
             self.lists.iter().zip(&self.places).enumerate()
         {
-            let again = |source: &Source<'a>| match *source {
-                Source::Words(words) => Source::Words(words),
-                Source::Pieces(len, pieces) => Source::Pieces(len, pieces),
-            };
             put(Part::Rows(direction), Source::Words(lists.rows));
             put(Part::Sources(direction), Source::Words(lists.sources));
             put(Part::Ends(direction), Source::Words(lists.ends));
-            put(Part::Neighbors(direction), again(&lists.neighbors));
-            put(Part::Weights(direction), again(&lists.weights));
+            put(Part::Neighbors(direction), lists.neighbors);
+            put(Part::Weights(direction), lists.weights);
             put(Part::Groups(direction), Source::Words(groups));
             put(Part::Offsets(direction), Source::Words(offsets));
         }
@@ -294,11 +291,7 @@ impl Segment {
     ///
     /// # Errors
     /// What there is wrong, as (what, expected, found).
-    pub(crate) fn read(
-        words: &[AtomicU32],
-        salt: u32,
-        (first, end): (u64, u64),
-    ) -> Result<Self, Wrong> {
+    pub(crate) fn read(words: &[AtomicU32], salt: u32, (first, end): (u64, u64)) -> Found<Self> {
         let start = first as usize;
         let header = words.get(start..start + HEADER_WORDS).filter(|_| first < end);
         let header = header.ok_or_else(|| Wrong::new("a version", "a header", "the file's end"))?;
@@ -365,7 +358,7 @@ impl Segment {
     ///
     /// # Errors
     /// What there is wrong.
-    pub(crate) fn check_vertices(&self, words: &[AtomicU32], salt: u32) -> Result<(), Wrong> {
+    pub(crate) fn check_vertices(&self, words: &[AtomicU32], salt: u32) -> Found<()> {
         self.check_sums(words, salt, 0..Part::Rows(0).number())?;
         let are_ids = |part: Part| {
             let bound = self.totals.vertex_bound;
@@ -383,7 +376,7 @@ impl Segment {
     ///
     /// # Errors
     /// What there is wrong.
-    pub(crate) fn check_lists(&self, words: &[AtomicU32], salt: u32) -> Result<(), Wrong> {
+    pub(crate) fn check_lists(&self, words: &[AtomicU32], salt: u32) -> Found<()> {
         self.check_sums(words, salt, Part::Rows(0).number()..PART_COUNT)?;
         let bound = self.totals.vertex_bound;
         match self.lists.iter().all(|lists| lists.check(words, bound)) {
@@ -392,7 +385,7 @@ impl Segment {
         }
     }
 
-    fn check_sums(&self, words: &[AtomicU32], salt: u32, parts: Range<usize>) -> Result<(), Wrong> {
+    fn check_sums(&self, words: &[AtomicU32], salt: u32, parts: Range<usize>) -> Found<()> {
         let header = &words[self.first_word as usize..];
         for part in parts {
             let expected = header[PARTS_START + 2 * part + 1].load(Relaxed);
@@ -448,8 +441,8 @@ impl Segment {
         &self,
         words: &[AtomicU32],
         direction: usize,
-        mut f: impl FnMut(u64, &[AtomicU32]) -> Result<(), Wrong>,
-    ) -> Result<(), Wrong> {
+        mut f: impl FnMut(u64, &[AtomicU32]) -> Found<()>,
+    ) -> Found<()> {
         let mut offsets = self.part(words, Part::Offsets(direction));
         let (groups, _) = self.part(words, Part::Groups(direction)).as_chunks::<GROUP_WORDS>();
         for group in groups {
@@ -466,11 +459,14 @@ impl Segment {
     }
 }
 
-fn read_name(words: &[AtomicU32], bytes: usize) -> Result<String, Wrong> {
+fn read_name(words: &[AtomicU32], bytes: usize) -> Found<String> {
     let all: Vec<u8> = words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
     let name = all.get(..bytes).and_then(|bytes| std::str::from_utf8(bytes).ok());
     name.map(str::to_owned).ok_or_else(|| Wrong::new("a version's name", "text", "other bytes"))
 }
+
+/// What was found, or what cannot be so.
+pub(crate) type Found<T> = Result<T, Wrong>;
 
 /// Something that cannot be so, before it is known in which file.
 #[derive(Debug, PartialEq, Eq)]

@@ -89,15 +89,17 @@ impl Timeline {
     /// Cost: the changes, sorted; a look at each list of an edge that is deleted; two fences.
     ///
     /// # Errors
-    /// `InvalidInput` if the name is longer than 1,024 bytes or the time before the last version's; `NoSpace`
-    /// if the medium is full, and nothing has changed then; `Poisoned` after a failed fence.
+    /// `InvalidInput` if the name is longer than 1,024 bytes, the time before the last version's, or the file
+    /// might come to hold more than 2^32 - 1 edges of one direction; `NoSpace` if the medium is full, and nothing
+    /// has changed then; `Corruption` if what it reads is damaged; `Poisoned` after a failed fence.
     pub fn commit(&self, changes: Changes, time: i64, name: Option<&str>) -> Result<Version> {
         let _writer = self.writer.lock();
         let (file, version, change) = {
-            let state = self.state.read();
+            let state = self.checked()?;
             let tip = &state.tip;
-            check(tip, time, name)?;
-            let change = changes.net(tip, &self.options);
+            check(tip, &changes, (time, name))?;
+            let damaged = |wrong| state.file.damaged(FIRST_WORD, wrong);
+            let change = changes.net(tip, &self.options).map_err(damaged)?;
             let version = Version {
                 number: tip.segments().last().map_or(1, |last| last.version.number + 1),
                 time,
@@ -111,9 +113,8 @@ impl Timeline {
         };
         let segment = NewSegment::of(&version, &change.totals, &change.delta);
         let (words, segment) = file.append(&segment)?;
-        let tip = &mut self.state.write().tip;
-        tip.hold(words);
-        tip.push(Arc::new(segment)).map_err(|wrong| file.damaged(FIRST_WORD, wrong))?;
+        let pushed = self.state.write().tip.push(words, Arc::new(segment));
+        pushed.map_err(|wrong| file.damaged(FIRST_WORD, wrong))?;
         Ok(version)
     }
 
@@ -178,13 +179,16 @@ impl Timeline {
         let view = self.at(number)?;
         let old = self.state.read().file.clone();
         let next = old.next(&self.volume)?;
-        let base = rebase::write_base(&next, &view)?;
-        let _writer = self.writer.lock();
-        let tip = {
+        let written = rebase::write_base(&next, &view).and_then(|base| {
+            let writer = self.writer.lock();
             let state = self.state.read();
             let index = index_of(&state.tip, number)?;
-            rebase::move_later(&next, base, &state.tip, index)?
-        };
+            Ok((rebase::move_later((&old, &next), base, &state.tip, index)?, writer))
+        });
+        let (tip, _writer) = written.inspect_err(|_| {
+            // What cannot be removed now, the next opening for writing removes.
+            let _ = next.remove(&self.volume);
+        })?;
         next.publish(&self.volume)?;
         *self.state.write() = State { file: next, tip, is_base_checked: true };
         old.remove(&self.volume)
@@ -211,7 +215,6 @@ fn read_tip(file: &File) -> Result<Tip> {
         return Ok(tip);
     }
     let words = file.words(end);
-    tip.hold(words.clone());
     while first < end {
         let damaged = |wrong| file.damaged(first, wrong);
         let segment = Segment::read(&words, file.salt(), (first, end)).map_err(damaged)?;
@@ -220,13 +223,23 @@ fn read_tip(file: &File) -> Result<Tip> {
             segment.check_lists(&words, file.salt()).map_err(damaged)?;
         }
         let next = first + segment.words.next_multiple_of(LINE_WORDS as u64);
-        tip.push(Arc::new(segment)).map_err(damaged)?;
+        tip.push(words.clone(), Arc::new(segment)).map_err(damaged)?;
         first = next;
     }
     Ok(tip)
 }
 
-fn check(tip: &Tip, time: i64, name: Option<&str>) -> Result<()> {
+fn check(tip: &Tip, changes: &Changes, (time, name): (i64, Option<&str>)) -> Result<()> {
+    // An edge without directions is in two lists.
+    let most = tip.stored_count(0) + 2 * changes.len() as u64;
+    if most > u64::from(u32::MAX) {
+        let what = format!(
+            "a version with which {most} edges of one direction may be stored; there is room for \
+             {}: make a later version the first one",
+            u32::MAX
+        );
+        return Err(Error::InvalidInput { what });
+    }
     let bytes = name.map_or(0, str::len);
     if bytes > NAME_BYTES_MAX {
         let what = format!("a version's name of {bytes} bytes; it may have {NAME_BYTES_MAX}");

@@ -7,7 +7,7 @@ use everedge_medium::HeldWords;
 
 use super::bits::Bits;
 use super::lists::Form;
-use super::segment::{Place, Segment, Totals, Wrong};
+use super::segment::{Found, Place, Segment, Totals, Wrong};
 
 /// The versions that there are, and what the newest has of what they stored.
 #[derive(Default)]
@@ -27,11 +27,20 @@ impl Tip {
         if count == self.segments.len() {
             return None;
         }
-        let mut tip = Self { words: self.words.clone(), ..Self::default() };
+        let mut tip = Self::default();
         for segment in &self.segments[..count] {
-            tip.push(segment.clone()).expect("it was taken in before");
+            tip.push(self.words().clone(), segment.clone()).expect("it was taken in before");
         }
         Some(tip)
+    }
+
+    /// Returns the vertices of the last of the first `count` versions.
+    pub(crate) fn vertices_of(&self, count: usize) -> Bits {
+        let mut vertices = Bits::default();
+        for segment in &self.segments[..count] {
+            change_vertices(&mut vertices, self.words(), segment);
+        }
+        vertices
     }
 
     /// Whether there is no version.
@@ -64,17 +73,18 @@ impl Tip {
         self.words.as_ref().expect("there is a version")
     }
 
-    /// Takes the words of the file, which has grown.
-    pub(crate) fn hold(&mut self, words: HeldWords) {
-        self.words = Some(words);
+    /// Returns how many edges are stored in one direction.
+    pub(crate) fn stored_count(&self, direction: usize) -> u64 {
+        let of = |segment: &Arc<Segment>| segment.lists[direction].edge_count() as u64;
+        self.segments.iter().map(of).sum()
     }
 
-    /// Takes the next version in, whose words are held.
+    /// Takes the next version in; `words` are those of the file up to its end.
     ///
     /// # Errors
     /// What cannot be so; nothing is to be done with this then.
-    pub(crate) fn push(&mut self, segment: Arc<Segment>) -> Result<(), Wrong> {
-        let Some(words) = &self.words else { return Ok(()) };
+    pub(crate) fn push(&mut self, words: HeldWords, segment: Arc<Segment>) -> Found<()> {
+        let before = self.totals();
         let number = segment.version.number;
         let expected = self.segments.last().map_or(number, |last| last.version.number + 1);
         if number != expected {
@@ -85,9 +95,14 @@ impl Tip {
         if self.segments.is_empty() && !has_whole {
             return Err(Wrong::new("the first version", "whole lists", "others"));
         }
-        let first = self.segments.first().map_or(segment.version.number, |s| s.version.number);
+        if segment.totals.vertex_bound < before.vertex_bound {
+            let [expected, found] =
+                [before, segment.totals].map(|totals| totals.vertex_bound.to_string());
+            return Err(Wrong::new("a version's bound of ids, at least", &expected, &found));
+        }
+        let first = self.segments.first().map_or(number, |first| first.version.number);
         for (direction, alive) in self.alive.iter_mut().enumerate() {
-            segment.for_each_gone(words, direction, |version, offsets| {
+            segment.for_each_gone(&words, direction, |version, offsets| {
                 let of = version.checked_sub(first).and_then(|index| alive.get_mut(index as usize));
                 let take = |bits: &mut Bits| {
                     offsets.iter().all(|offset| {
@@ -105,13 +120,13 @@ impl Tip {
             })?;
             alive.push(Bits::all(segment.lists[direction].edge_count()));
         }
-        self.vertices.grow(segment.totals.vertex_bound as usize);
-        for v in segment.new_vertices(words) {
-            self.vertices.insert(v.load(Relaxed) as usize);
+        let count =
+            i64::from(before.vertex_count) + change_vertices(&mut self.vertices, &words, &segment);
+        if count != i64::from(segment.totals.vertex_count) {
+            let (expected, found) = (count.to_string(), segment.totals.vertex_count.to_string());
+            return Err(Wrong::new("a version's count of vertices", &expected, &found));
         }
-        for v in segment.ended_vertices(words) {
-            self.vertices.remove(v.load(Relaxed) as usize);
-        }
+        self.words = Some(words);
         self.segments.push(segment);
         Ok(())
     }
@@ -123,4 +138,17 @@ impl Tip {
         let weights = segment.lists[direction].weights(self.words());
         weights.get(place.offset as usize).map_or(0, |weight| weight.load(Relaxed))
     }
+}
+
+/// Changes vertices as a version does. Returns by how many there are more.
+fn change_vertices(vertices: &mut Bits, words: &HeldWords, segment: &Segment) -> i64 {
+    vertices.grow(segment.totals.vertex_bound as usize);
+    let mut more = 0;
+    for v in segment.new_vertices(words) {
+        more += i64::from(vertices.insert(v.load(Relaxed) as usize));
+    }
+    for v in segment.ended_vertices(words) {
+        more -= i64::from(vertices.remove(v.load(Relaxed) as usize));
+    }
+    more
 }

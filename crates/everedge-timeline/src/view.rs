@@ -40,13 +40,14 @@ impl VersionView {
     }
 
     /// Returns the graph that all versions from the number `first` to the last of `tip` have in common, with
-    /// the vertices of any of them; its version is the first.
-    pub(crate) fn common(tip: &Tip, first: usize, options: &TimelineOptions) -> Self {
+    /// the vertices of any of them, of which `vertices` are those of the first; its version is this one.
+    pub(crate) fn common(
+        tip: &Tip,
+        first: usize,
+        mut vertices: Bits,
+        options: &TimelineOptions,
+    ) -> Self {
         let alive = tip.alive().each_ref().map(|alive| alive[..=first].to_vec());
-        let mut vertices = match tip.before(first + 1) {
-            Some(past) => past.vertices().clone(),
-            None => tip.vertices().clone(),
-        };
         let Totals { vertex_bound, .. } = tip.totals();
         vertices.grow(vertex_bound as usize);
         for segment in &tip.segments()[first + 1..] {
@@ -134,7 +135,8 @@ impl VersionView {
     #[inline]
     pub(crate) fn degree(&self, v: VertexId, direction: usize) -> u32 {
         let base = self.base(direction).range(&self.words, v);
-        let count = self.alive[direction][0].count(base) + self.overlay(direction).range(v).len();
+        let count =
+            self.alive[direction][0].count(base) + self.overlay(direction).rows.range(v).len();
         count as u32
     }
 
@@ -143,14 +145,14 @@ impl VersionView {
         let base = self.base(direction);
         let stored = self.alive[direction][0].ones(base.range(&self.words, v));
         let overlay = self.overlay(direction);
-        let added = &overlay.neighbors()[overlay.range(v)];
+        let added = &overlay.neighbors[overlay.rows.range(v)];
         Neighbors { stored, neighbors: base.neighbors(&self.words), added: added.iter() }
     }
 
     #[inline]
     fn edges(&self, v: VertexId, direction: usize) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         let (base, overlay) = (self.base(direction), self.overlay(direction));
-        let weights = (base.weights(&self.words), overlay.weights());
+        let weights = (base.weights(&self.words), &overlay.weights);
         let weight = |bits: Option<u32>| bits.map_or(1.0, f32::from_bits);
         let neighbors = base.neighbors(&self.words);
         let stored = self.alive[direction][0].ones(base.range(&self.words, v));
@@ -159,8 +161,9 @@ impl VersionView {
             (neighbors[at].load(Relaxed), weight(bits))
         });
         let added = overlay
+            .rows
             .range(v)
-            .map(move |at| (overlay.neighbors()[at], weight(weights.1.get(at).copied())));
+            .map(move |at| (overlay.neighbors[at], weight(weights.1.get(at).copied())));
         stored.chain(added)
     }
 
@@ -270,7 +273,7 @@ impl GraphView for VersionView {
         for part in groups(range) {
             let group = part.start as usize / ROW_SPAN;
             let (mut stored_start, stored_ends) = base.group(&self.words, group).unzip();
-            let (mut added_start, added_ends) = overlay.group(group).unzip();
+            let (mut added_start, added_ends) = overlay.rows.group(group).unzip();
             let first = part.start as usize % ROW_SPAN;
             if first > 0 {
                 let before = |ends: &[AtomicU32]| ends[first - 1].load(Relaxed) as usize;
@@ -285,7 +288,7 @@ impl GraphView for VersionView {
                 let added_end = added_ends.map_or(0, |ends| ends[local] as usize);
                 if visitor.wants(v) {
                     let stored = alive.ones(stored_start..stored_end);
-                    let added = overlay.neighbors()[added_start..added_end].iter();
+                    let added = overlay.neighbors[added_start..added_end].iter();
                     visitor.visit(v, Neighbors { stored, neighbors, added });
                 }
                 (stored_start, added_start) = (stored_end, added_end);

@@ -68,17 +68,16 @@ impl Window {
     /// Makes the versions from the number `first` of `tip` on to its last one ready.
     pub(crate) fn new(tip: &Tip, first: usize, options: &TimelineOptions) -> Self {
         let (words, segments) = (tip.words(), tip.segments());
+        let vertices = tip.vertices_of(first + 1);
         let (lifetimes, common) = par::join(
             || Lifetimes::new(words, segments, first),
-            || VersionView::common(tip, first, options),
+            || VersionView::common(tip, first, vertices.clone(), options),
         );
         let ids = |ids: &[AtomicU32]| ids.iter().map(|id| id.load(Relaxed)).collect();
         let later = segments[first + 1..]
             .iter()
             .map(|segment| [segment.new_vertices(words), segment.ended_vertices(words)].map(ids));
         let vertex_changes = std::iter::once([Vec::new(), Vec::new()]).chain(later).collect();
-        let past = tip.before(first + 1);
-        let vertices = past.as_ref().unwrap_or(tip).vertices().clone();
         let versions = segments[first..].iter().map(|segment| segment.version.clone()).collect();
         Self { versions, common, lifetimes, vertex_changes, vertices }
     }
@@ -335,8 +334,7 @@ impl Queue {
 
     #[inline]
     fn insert(&mut self, v: VertexId) {
-        if !self.is_waiting.contains(v as usize) {
-            self.is_waiting.insert(v as usize);
+        if self.is_waiting.insert(v as usize) {
             self.waiting.push_back(v);
         }
     }

@@ -203,3 +203,99 @@ fn damage_is_found_and_named() {
     // Between the end and the first version, and behind each version, nothing is used.
     assert!(harmless < 64 * 8, "{harmless} of {used} bytes, {refused} refused");
 }
+
+/// Words of a header; where its lengths and checksums begin, and how many there are.
+const HEADER_WORDS: usize = 64;
+const PARTS_START: usize = 20;
+const PART_COUNT: usize = 17;
+
+/// Gives each version in a file the checksums of what it says, as far as it can be followed.
+fn seal(words: &mut [u32], end: usize) {
+    let crc = |words: &[u32]| {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        crc32c::crc32c_append(SALT, &bytes)
+    };
+    let mut first = 64;
+    while first + HEADER_WORDS < end {
+        let mut start = first + HEADER_WORDS;
+        for part in 0..PART_COUNT {
+            let at = first + PARTS_START + 2 * part;
+            let Some(of_part) = words.get(start..start.saturating_add(words[at] as usize)) else {
+                break;
+            };
+            (words[at + 1], start) = (crc(of_part), start + of_part.len());
+        }
+        words[first] = crc(&words[first + 1..first + HEADER_WORDS]);
+        first = start.next_multiple_of(16);
+    }
+}
+
+/// Whoever knows the identity can compute checksums.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "what someone does to the file")]
+fn whatever_a_file_says_is_refused_or_read() {
+    let numbers = [0, 1, 2, 5, 4096, 1 << 16, u32::MAX / 2, u32::MAX];
+    for number in [0, 3, 5] {
+        let (options, home) = (options(number), Home::new());
+        let mut random = SplitMix64::new(9);
+        let mut model = Model::default();
+        let timeline = home.create(&options);
+        for version in 0..3 {
+            let drawn = draw(&mut random, &[0, 1, 2, 3, 5000], 12);
+            timeline.commit(changes(&drawn, &mut model, &options), version, None).expect("room");
+        }
+        drop(timeline);
+        let path = home.path().join("versions.0");
+        let whole: Vec<u32> = std::fs::read(&path)
+            .expect("a file")
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().expect("a word")))
+            .collect();
+        let pointer = std::fs::read(home.path().join("versions")).expect("a file");
+        let end = whole.iter().rposition(|&word| word != 0).expect("something") + 1;
+        let (mut refused, mut taken) = (0, 0);
+        // Rows have many ends: some of them do.
+        for at in (64..end).filter(|at| *at < 64 + HEADER_WORDS + 40 || at.is_multiple_of(7)) {
+            let new = numbers[random.below(numbers.len() as u64) as usize];
+            let is_bound = whole[at] == model_bound(&model) && at % 16 == 10;
+            let mut words = whole.clone();
+            words[at] = if is_bound { new.min(1 << 16) } else { new };
+            seal(&mut words, end);
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            std::fs::write(&path, &bytes).expect("room");
+            std::fs::write(home.path().join("versions"), &pointer).expect("room");
+            match use_all(&home, &options) {
+                Ok(()) => taken += 1,
+                Err(Error::Corruption { .. } | Error::InvalidInput { .. }) => refused += 1,
+                Err(error) => panic!("word {at}: {error}"),
+            }
+        }
+        assert!(refused > 100 && taken > 0, "{refused} refused, {taken} taken");
+    }
+}
+
+fn model_bound(model: &Model) -> u32 {
+    model.vertices.last().map_or(0, |v| v + 1)
+}
+
+/// Reads all versions, asks a window, adds a version, and lets old ones go.
+fn use_all(home: &Home, options: &TimelineOptions) -> Result<(), Error> {
+    let timeline = home.open(options, Access::Read)?;
+    for version in timeline.versions() {
+        let view = timeline.at(version.number)?;
+        view.vertex_ranges().into_iter().flatten().for_each(|v| view.out_edges(v).for_each(drop));
+        pagerank(&view, &PageRankConfig::default()).expect("ranks");
+    }
+    let numbers: Vec<u64> = timeline.versions().iter().map(|version| version.number).collect();
+    if let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) {
+        let _ = timeline.window(first..=last)?.run::<Depth>(0, |_, _| ());
+    }
+    drop(timeline);
+    let timeline = home.open(options, Access::Write)?;
+    let mut changes = Changes::new();
+    for (src, dst) in (0..6).flat_map(|src| (0..6).map(move |dst| (src, dst))) {
+        changes.delete(src, dst)?;
+    }
+    timeline.commit(changes, i64::MAX, None)?;
+    numbers.get(1).map_or(Ok(()), |&number| timeline.rebase(number))
+}
