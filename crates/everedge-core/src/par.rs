@@ -28,7 +28,7 @@ use crate::threads::Workers;
 use crate::watch::{carried, watched};
 use crate::{Homes, memory};
 
-pub use crate::threads::{Alone, Threads, thread_count, with_threads};
+pub use crate::threads::{Alone, Foreground, Threads, thread_count, with_threads};
 
 /// Items in a piece of work that makes an array.
 const COLLECTED_GRAIN: usize = 1 << 14;

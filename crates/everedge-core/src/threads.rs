@@ -10,6 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::{io, process, thread};
 
@@ -113,6 +114,33 @@ impl Alone {
 impl Drop for Alone {
     fn drop(&mut self) {
         ALONE.set(ALONE.get() - 1);
+    }
+}
+
+/// While it lives somebody waits for an answer: work that can wait leaves the threads to that.
+pub struct Foreground(());
+
+/// How many were begun, and how many ended.
+static FOREGROUND: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+impl Foreground {
+    /// Begins it.
+    #[expect(clippy::new_without_default, reason = "it is made to be dropped later")]
+    pub fn new() -> Self {
+        FOREGROUND[0].fetch_add(1, Relaxed);
+        Self(())
+    }
+
+    /// Returns how many were begun in this process, and whether one of them has not ended.
+    pub fn begun() -> (u64, bool) {
+        let [begun, ended] = [&FOREGROUND[0], &FOREGROUND[1]].map(|count| count.load(Relaxed));
+        (begun, begun != ended)
+    }
+}
+
+impl Drop for Foreground {
+    fn drop(&mut self) {
+        FOREGROUND[1].fetch_add(1, Relaxed);
     }
 }
 

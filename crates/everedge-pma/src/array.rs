@@ -42,7 +42,7 @@ const LOG_PERCENT: usize = 90;
 /// An array is written anew if a round adds more than this share of what it has,
 const REBUILD_SHARE: u64 = 8;
 /// or this one if rounds come in bulk: else too many lists would come to be in two parts.
-const BULK_REBUILD_SHARE: u64 = 18;
+const BULK_REBUILD_SHARE: u64 = 64;
 
 /// Words of the longest entry of an edge log.
 pub(super) const LOG_ENTRY_WORDS_MAX: usize = 3 + DIRECT_WORDS;

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use everedge_core::par::Foreground;
 use everedge_core::watch::Watch;
 use everedge_core::{GraphView, par};
 use serde::Serialize;
@@ -102,6 +103,7 @@ impl View {
     /// `Interrupted` if the watch was cancelled.
     pub fn run(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
         options.parameters.check(kernel)?;
+        let _foreground = Foreground::new();
         let work = || {
             let named = options.parameters.source.as_deref();
             let has_source = kernel.starts_at_one_vertex() || named.is_some();

@@ -400,29 +400,6 @@ impl<L: Layout> Core<L> {
         while !self.is_due(1) && L::put_in_order(self, false) {}
     }
 
-    /// Puts lists in order, a step at a time, until somebody writes or `is_wanted`. `written` is the
-    /// end of the log when this was last called: if somebody has written since, nothing is done yet.
-    /// Returns whether any lists may be left.
-    pub(super) fn put_in_order(&self, written: &mut u64, is_wanted: impl Fn() -> bool) -> bool {
-        if self.check_writable().is_err() || self.log.begin_writing().is_err() {
-            return false;
-        }
-        let now = self.log.next_sequence();
-        if std::mem::replace(written, now) != now {
-            return true;
-        }
-        // What waits in the log is put in order with the rest.
-        if self.log.untaken_updates() > 0 && self.up_to_date().is_err() {
-            return false;
-        }
-        while self.log.next_sequence() == now && !is_wanted() {
-            if !L::put_in_order(self, true) {
-                return false;
-            }
-        }
-        true
-    }
-
     /// Returns whether it went well.
     fn archive_once(&self) -> bool {
         let mut archive = self.archive();

@@ -23,6 +23,7 @@ mod images;
 mod layout;
 mod live;
 mod neighbors;
+mod order;
 mod phases;
 mod round;
 mod shard;
