@@ -40,6 +40,7 @@ pub(crate) fn resolve(
     let (resolved, are_named) = resolve_freely(columns, choices)?;
     if !are_named {
         refuse_guess(columns)?;
+        refuse_own_id(columns, resolved)?;
     }
     refuse_twins(columns, resolved, choices)?;
     Ok(resolved)
@@ -184,6 +185,26 @@ fn refuse_guess(columns: &[GuessedColumn]) -> Result<(), Fault> {
     Err(Fault::new(0, what.escape_debug().to_string()).hint("name them with --src and --dst"))
 }
 
+/// Refuses to guess whether `id` numbers the rows or is the other end of what another column refers to,
+/// as in `id,parent_id,name`.
+fn refuse_own_id(
+    columns: &[GuessedColumn],
+    Resolved { src, dst, .. }: Resolved,
+) -> Result<(), Fault> {
+    let name_of = |idx: usize| columns[idx].name.as_deref().unwrap_or_default();
+    let own = (0..columns.len()).find(|&idx| name_of(idx).eq_ignore_ascii_case("id"));
+    let refers = [src, dst].map(|end| ends_in_id(name_of(end)));
+    match own.filter(|own| *own != src && *own != dst) {
+        Some(own) if refers[0] != refers[1] => {
+            let other = if refers[0] { src } else { dst };
+            let [own, other] = [own, other].map(|idx| name_of(idx).escape_debug().to_string());
+            let what = format!("{own} may be the other end of {other}, or number the rows");
+            Err(Fault::new(0, what).hint("name the ends with --src and --dst"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the column that is likely to hold weights: one whose name declares them, also if it holds
 /// no numbers, which reading then says; or one with a usual name; or else the first numeric column
 /// whose name says neither ids nor times nor numbers of rows.
@@ -241,5 +262,17 @@ mod tests {
         assert_eq!(found, Resolved { src: 1, dst: 2, weight: Some(3) });
         let chosen = InputChoices { weight: named("timestamp"), ..InputChoices::default() };
         assert_eq!(resolve(&columns, &chosen).unwrap().weight, Some(0));
+    }
+    #[test]
+    fn an_id_beside_what_refers_to_it_is_not_passed_over() {
+        let none = InputChoices::default();
+        let resolve = |header, choices| resolve(&columns(header, &[0, 1]), choices);
+        assert!(resolve("id,parent_id,name", &none).is_err());
+        assert!(resolve("ID,name,manager_id", &none).is_err());
+        for header in ["id,parent_id", "id,from,to", "id,user_id,item_id", "id,a,b"] {
+            assert!(resolve(header, &none).is_ok(), "{header}");
+        }
+        let chosen = InputChoices { src: named("id"), dst: named("parent_id"), ..none.clone() };
+        assert!(resolve("id,parent_id,name", &chosen).is_ok());
     }
 }
