@@ -58,7 +58,7 @@ pub use probe::{Guess, HEAD_BYTES, decisive_len, ending_of, probe};
 pub use read::{Chunk, ReadSummary, read_edges};
 pub use rules::{exact_integer_weights, exact_weights};
 pub use survey::is_dense;
-pub use times::TimeUnit;
+pub use times::{TimeUnit, date_of, date_text};
 pub use update_guess::{OperationChoice, UpdateChoices, UpdateGuess, probe_updates};
 pub use updates::{UpdateChunk, UpdateOptions, UpdateSummary, read_parquet_updates, read_updates};
 pub use write::{EdgeWriter, Id, WriteOptions};

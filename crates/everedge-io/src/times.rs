@@ -13,7 +13,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, NaiveDate};
+use chrono::{DateTime, NaiveDate, SecondsFormat};
 
 use crate::error::{Fault, quote};
 use crate::ids::scan_integer;
@@ -135,8 +135,33 @@ pub(crate) fn parse_time(field: &[u8], unit: TimeUnit) -> Result<i64, Fault> {
 
 /// Returns whether a field is a date in text, and no number.
 pub(crate) fn is_date(field: &[u8]) -> bool {
+    date(field).is_some()
+}
+
+fn date(field: &[u8]) -> Option<i64> {
     let field = field.trim_ascii();
-    Decimal::parse(field).is_none() && parse_date(field).is_some()
+    Decimal::parse(field).is_none().then(|| parse_date(field)).flatten()
+}
+
+/// Reads a date such as `2024-05-31` or `2024-05-31T10:30:00Z`, in microseconds since 1970; none if the
+/// text is something else, or a number.
+///
+/// # Example
+/// ```
+/// assert_eq!(everedge_io::date_of("1970-01-02T00:00:01Z"), Some(86_401_000_000));
+/// assert_eq!(everedge_io::date_text(86_401_000_000), "1970-01-02T00:00:01Z");
+/// assert_eq!(everedge_io::date_of("monday"), None);
+/// ```
+pub fn date_of(text: &str) -> Option<i64> {
+    date(text.as_bytes())
+}
+
+/// Writes a time in microseconds since 1970 as a date that [`date_of`] reads: in UTC, without the part of a
+/// second if that is 0. A number if it lies outside of the years that dates have.
+pub fn date_text(time: i64) -> String {
+    let form = SecondsFormat::AutoSi;
+    DateTime::from_timestamp_micros(time)
+        .map_or_else(|| time.to_string(), |date| date.to_rfc3339_opts(form, true))
 }
 
 /// Returns whether a field is a time of day without its date.

@@ -26,8 +26,7 @@ use hashbrown::HashTable;
 use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::Manifest;
-use crate::options::{IdKind, LayoutOptions};
+use crate::options::IdKind;
 use crate::{Error, Result};
 use everedge_medium::{Region, Site, Volume, crc_of_shared};
 
@@ -86,30 +85,28 @@ struct TextTable {
 }
 
 impl Names {
-    /// Creates the map of a new graph, or none if its ids are dense.
+    /// Creates the map of a new directory, or none if its ids are dense. `salt` is drawn from the identity
+    /// of the directory.
     ///
     /// # Errors
     /// `NoSpace` or `Io` if the file cannot be made.
-    pub fn create(
-        volume: &Volume,
-        manifest: &Manifest<impl LayoutOptions>,
-    ) -> Result<Option<Self>> {
-        if manifest.options.ids == IdKind::Dense {
+    pub fn create(volume: &Volume, ids: IdKind, salt: u32) -> Result<Option<Self>> {
+        if ids == IdKind::Dense {
             return Ok(None);
         }
         let region = volume.create_region(NAMES, FILE_BYTES_MIN)?;
-        Ok(Some(Self::empty(region, manifest)))
+        Ok(Some(Self::empty(region, ids, salt)))
     }
 
-    /// Opens the map of a graph, if it has one.
+    /// Opens the map of a directory, if it has one.
     ///
     /// # Errors
     /// `Corruption` if a whole frame says what cannot be.
-    pub fn open(volume: &Volume, manifest: &Manifest<impl LayoutOptions>) -> Result<Option<Self>> {
-        if manifest.options.ids == IdKind::Dense {
+    pub fn open(volume: &Volume, ids: IdKind, salt: u32) -> Result<Option<Self>> {
+        if ids == IdKind::Dense {
             return Ok(None);
         }
-        let names = Self::empty(volume.open_region(NAMES)?, manifest);
+        let names = Self::empty(volume.open_region(NAMES)?, ids, salt);
         let mut state = names.state.write();
         let mut last_start = 0;
         loop {
@@ -125,12 +122,12 @@ impl Names {
         Ok(Some(names))
     }
 
-    fn empty(region: Region, manifest: &Manifest<impl LayoutOptions>) -> Self {
-        let table = match manifest.options.ids {
+    fn empty(region: Region, ids: IdKind, salt: u32) -> Self {
+        let table = match ids {
             IdKind::Text => Table::Text(TextTable::default()),
             _ => Table::Integer { by_id: Vec::new(), ids: FxHashMap::default() },
         };
-        let state = State { table, end: 0, checksum: manifest.salt() };
+        let state = State { table, end: 0, checksum: salt };
         Self { region, state: RwLock::new(state) }
     }
 
@@ -450,39 +447,29 @@ fn hash(name: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GraphOptions;
     use everedge_medium::{MediumKind, VolumeOptions};
 
     const ENOSPC: i32 = 28;
 
-    /// A layout that has no options.
-    #[derive(Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-    struct Plain {}
+    /// What the identity of a directory comes to.
+    const SALT: u32 = 7;
 
-    impl LayoutOptions for Plain {
-        const NAME: &'static str = "plain";
-    }
-
-    fn names(ids: IdKind) -> (Volume, Manifest<Plain>, Names) {
+    fn names(ids: IdKind) -> (Volume, Names) {
         let options = VolumeOptions::new(MediumKind::Dram);
         let volume = Volume::create("names".as_ref(), options).unwrap();
-        let manifest = Manifest::new(
-            everedge_medium::Kind::Graph,
-            GraphOptions { ids, ..GraphOptions::default() },
-        );
-        let names = Names::create(&volume, &manifest).unwrap().unwrap();
-        (volume, manifest, names)
+        let names = Names::create(&volume, ids, SALT).unwrap().unwrap();
+        (volume, names)
     }
 
     #[test]
     fn names_are_found_again() {
-        let (volume, manifest, names) = names(IdKind::Text);
+        let (volume, names) = names(IdKind::Text);
         let first = names.intern_texts(["ä", "", "bc", "ä"].into_iter()).unwrap();
         assert_eq!(first, [0, 1, 2, 0]);
         let many: Vec<String> = (0..3000).map(|i| format!("name {i}")).collect();
         let ids = names.intern_texts(many.iter().map(String::as_str)).unwrap();
         drop(names);
-        let names = Names::open(&volume, &manifest).unwrap().unwrap();
+        let names = Names::open(&volume, IdKind::Text, SALT).unwrap().unwrap();
         assert_eq!(names.len(), 3003);
         assert_eq!(names.id_of("bc"), Some(2));
         assert_eq!(names.id_of("none"), None);
@@ -493,11 +480,11 @@ mod tests {
 
     #[test]
     fn integers_are_found_again() {
-        let (volume, manifest, names) = names(IdKind::Integer);
+        let (volume, names) = names(IdKind::Integer);
         assert_eq!(names.intern_integers(&[u64::MAX, 5, u64::MAX]).unwrap(), [0, 1, 0]);
         assert!(names.intern_texts(["5"].into_iter()).is_err());
         drop(names);
-        let names = Names::open(&volume, &manifest).unwrap().unwrap();
+        let names = Names::open(&volume, IdKind::Integer, SALT).unwrap().unwrap();
         assert_eq!(names.id_of("5"), Some(1));
         assert_eq!(names.find_integers(&[u64::MAX, 6]), [Some(0), None]);
     }
@@ -506,9 +493,7 @@ mod tests {
     #[test]
     fn a_name_needs_no_more_room_than_its_own() {
         let (volume, recorder) = Volume::recorded(MediumKind::File, false);
-        let options = GraphOptions { ids: IdKind::Text, ..GraphOptions::default() };
-        let manifest: Manifest<Plain> = Manifest::new(everedge_medium::Kind::Graph, options);
-        let names = Names::create(&volume, &manifest).unwrap().unwrap();
+        let names = Names::create(&volume, IdKind::Text, SALT).unwrap().unwrap();
         for number in 0..100 {
             // A frame of 1,024 bytes: its header, a length, the name.
             let (name, before) = (format!("{number:1004}"), names.region.len());
@@ -520,12 +505,12 @@ mod tests {
             recorder.stop_failing();
         }
         drop(names);
-        assert_eq!(Names::open(&volume, &manifest).unwrap().unwrap().len(), 100);
+        assert_eq!(Names::open(&volume, IdKind::Text, SALT).unwrap().unwrap().len(), 100);
     }
 
     #[test]
     fn a_refused_call_adds_no_name() {
-        let (_volume, _manifest, names) = names(IdKind::Text);
+        let (_volume, names) = names(IdKind::Text);
         let long = "x".repeat(NAME_BYTES_MAX + 1);
         assert!(names.intern_texts(["a", &long].into_iter()).is_err());
         assert_eq!((names.len(), names.id_of("a")), (0, None));

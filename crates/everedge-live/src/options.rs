@@ -145,16 +145,23 @@ impl<L> GraphOptions<L> {
     }
 }
 
-/// What has to be known of a graph before it is opened.
+/// What has to be known of a directory before it is opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphHead {
-    /// What its layout is called.
-    pub layout: String,
+    /// What the layout of a live graph is called.
+    pub layout: Option<String>,
     /// Where bytes live.
     #[serde(with = "medium_text")]
     pub medium: MediumKind,
     /// Whether the power-fail domain takes in the processor's caches.
     pub eadr: bool,
+}
+
+impl GraphHead {
+    /// Returns what the medium needs to know.
+    pub fn volume(&self, meter: bool) -> VolumeOptions {
+        VolumeOptions { kind: self.medium, eadr: self.eadr, meter }
+    }
 }
 
 /// `MediumKind` in words: `file`, `pmem`, `pmem-emulated`, `dram`.

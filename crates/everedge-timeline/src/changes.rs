@@ -275,6 +275,10 @@ impl Net {
             match change.is_deletion {
                 true if new.pop().is_none() => kept = kept.saturating_sub(1),
                 true => {}
+                // It is there once; inserting it again replaces its weight.
+                false if options.simple && options.weighted => {
+                    (kept, new) = (0, vec![change.weight]);
+                }
                 false if options.simple && kept + new.len() > 0 => {}
                 false => new.push(change.weight),
             }

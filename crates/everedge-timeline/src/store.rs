@@ -9,11 +9,11 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use everedge_medium::{Error, Result, Volume};
+use everedge_medium::{Error, MANIFEST, Result, Volume};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
 use super::changes::Changes;
-use super::file::{FIRST_WORD, File};
+use super::file::{FIRST_WORD, File, VERSIONS};
 use super::lifetimes::VERSIONS_MAX;
 use super::rebase;
 use super::segment::{LINE_WORDS, NAME_BYTES_MAX, NewSegment, Segment};
@@ -81,6 +81,28 @@ impl Timeline {
     pub fn versions(&self) -> Vec<Version> {
         let state = self.state.read();
         state.tip.segments().iter().map(|segment| segment.version.clone()).collect()
+    }
+
+    /// Returns a number above every vertex id of any version.
+    pub fn vertex_bound(&self) -> u32 {
+        self.state.read().tip.totals().vertex_bound
+    }
+
+    /// Removes its files and `others`, and then the directory.
+    ///
+    /// # Errors
+    /// `Io` if the directory holds other files, which stay.
+    pub fn remove(self, others: &[&str]) -> Result<()> {
+        self.state.read().file.remove(&self.volume)?;
+        self.volume.remove_all(&[&[VERSIONS, MANIFEST], others].concat())
+    }
+
+    /// Returns the bytes that the timeline's directory takes on its medium.
+    ///
+    /// # Errors
+    /// `Io` if the operating system does not say.
+    pub fn disk_bytes(&self) -> Result<u64> {
+        self.volume.disk_bytes()
     }
 
     /// Adds what `changes` come to as a version, which is durable on return. `time` is in microseconds since

@@ -14,6 +14,7 @@ use everedge_kernels::{
 use serde_json::{Value, json};
 
 use crate::any_view::AnyView;
+use crate::id_map::json_of;
 use crate::kernel::{Convention, Kernel, Parameters};
 use crate::{Error, ExternalId, IdKind, Result, RunOptions, Values, Verify, View};
 
@@ -441,10 +442,7 @@ impl<V: WeightedView> Question<'_, V> {
 
 impl View {
     pub(crate) fn json_name(&self, v: VertexId) -> Value {
-        match self.name_of(v) {
-            ExternalId::Integer(id) => json!(id),
-            ExternalId::Text(id) => json!(id),
-        }
+        json_of(self.name_of(v))
     }
 
     /// Returns the label that each vertex has before labels are passed on: the id that the user gave

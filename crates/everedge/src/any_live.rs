@@ -36,12 +36,12 @@ impl AnyLive {
         Ok(match options.layout {
             Layout::Adjacency => {
                 let manifest = Manifest::new(Kind::Graph, options.with(&options.adjacency));
-                let names = Names::create(&volume, &manifest)?;
+                let names = Names::create(&volume, options.ids, manifest.salt())?;
                 (Self::Adjacency(AdjacencyGraph::create(volume, manifest)?.into()), names)
             }
             Layout::Pma => {
                 let manifest = Manifest::new(Kind::Graph, options.with(&options.pma));
-                let names = Names::create(&volume, &manifest)?;
+                let names = Names::create(&volume, options.ids, manifest.salt())?;
                 (Self::Pma(PmaGraph::create(volume, manifest)?.into()), names)
             }
         })
@@ -53,7 +53,10 @@ impl AnyLive {
             Layout::Adjacency => Self::Adjacency(AdjacencyGraph::open(volume)?.into()),
             Layout::Pma => Self::Pma(PmaGraph::open(volume)?.into()),
         };
-        let names = with_live!(&live, graph => Names::open(graph.volume(), graph.manifest()))?;
+        let names = with_live!(&live, graph => {
+            let manifest = graph.manifest();
+            Names::open(graph.volume(), manifest.options.ids, manifest.salt())
+        })?;
         Ok((live, names))
     }
 

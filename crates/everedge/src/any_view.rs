@@ -8,6 +8,7 @@ use std::ops::Range;
 use everedge_adjacency::Snapshot;
 use everedge_core::{Csr, Direction, GraphView, Homes, ListVisitor, VertexId, WeightedView};
 use everedge_pma::PmaSnapshot;
+use everedge_timeline::VersionView;
 
 /// A frozen view of any kind.
 pub(crate) enum AnyView {
@@ -17,6 +18,8 @@ pub(crate) enum AnyView {
     Pma(PmaSnapshot),
     /// A plain CSR copy.
     Csr(Csr),
+    /// A version.
+    Version(VersionView),
 }
 
 /// Evaluates an expression with the view inside an [`AnyView`], compiled once for each kind.
@@ -26,6 +29,7 @@ macro_rules! with_view {
             $crate::any_view::AnyView::Adjacency($view) => $body,
             $crate::any_view::AnyView::Pma($view) => $body,
             $crate::any_view::AnyView::Csr($view) => $body,
+            $crate::any_view::AnyView::Version($view) => $body,
         }
     };
 }
@@ -40,10 +44,11 @@ impl AnyView {
 }
 
 /// An iterator of one of the views.
-enum AnyIter<A, P, C> {
+enum AnyIter<A, P, C, V> {
     Adjacency(A),
     Pma(P),
     Csr(C),
+    Version(V),
 }
 
 /// Returns an iterator of whatever view there is.
@@ -53,15 +58,17 @@ macro_rules! iter_of {
             AnyView::Adjacency($view) => AnyIter::Adjacency($iter),
             AnyView::Pma($view) => AnyIter::Pma($iter),
             AnyView::Csr($view) => AnyIter::Csr($iter),
+            AnyView::Version($view) => AnyIter::Version($iter),
         }
     };
 }
 
-impl<T, A, P, C> Iterator for AnyIter<A, P, C>
+impl<T, A, P, C, V> Iterator for AnyIter<A, P, C, V>
 where
     A: Iterator<Item = T>,
     P: Iterator<Item = T>,
     C: Iterator<Item = T>,
+    V: Iterator<Item = T>,
 {
     type Item = T;
 
@@ -71,6 +78,7 @@ where
             Self::Adjacency(iter) => iter.next(),
             Self::Pma(iter) => iter.next(),
             Self::Csr(iter) => iter.next(),
+            Self::Version(iter) => iter.next(),
         }
     }
 
@@ -80,6 +88,7 @@ where
             Self::Adjacency(iter) => iter.fold(init, f),
             Self::Pma(iter) => iter.fold(init, f),
             Self::Csr(iter) => iter.fold(init, f),
+            Self::Version(iter) => iter.fold(init, f),
         }
     }
 }

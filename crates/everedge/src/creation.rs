@@ -10,6 +10,7 @@ use everedge_medium::{MANIFEST, MediumKind, Volume};
 use crate::files::{Source, Sources, expand};
 use crate::graph::resolved;
 use crate::guessed::Guessed;
+use crate::id_map::{kind_of, widest};
 use crate::input::{Inputs, STDIN, of_vertices};
 use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
 
@@ -233,12 +234,7 @@ fn suggested(
             declared.peek().is_some() && declared.all(|guess| guess.weighted == Some(true));
         options.weighted |= ingest.input.weight.is_some();
     }
-    options.ids = match guesses.iter().map(|guess| breadth(guess.ids)).max() {
-        None => kind_of(ingest.input.ids),
-        Some(0) => IdKind::Dense,
-        Some(1) => IdKind::Integer,
-        Some(_) => IdKind::Text,
-    };
+    options.ids = widest(guesses.iter().map(|guess| guess.ids), ingest.input.ids);
     options
 }
 
@@ -252,25 +248,6 @@ fn refuse_mixed_weights(files: &[Source], guesses: &[Guess]) -> Result<()> {
          of each kind",
         file.shown().display()
     )))
-}
-
-/// Returns how many kinds of ids are narrower: a wider kind holds what a narrower one does.
-fn breadth(ids: everedge_io::IdKind) -> u32 {
-    match ids {
-        everedge_io::IdKind::Dense => 0,
-        everedge_io::IdKind::Sparse => 1,
-        everedge_io::IdKind::Text => 2,
-    }
-}
-
-/// Returns the kind of ids that a choice fixes without a look at a file.
-fn kind_of(choice: IdChoice) -> IdKind {
-    match choice {
-        IdChoice::Auto | IdChoice::Dense => IdKind::Dense,
-        IdChoice::Integer => IdKind::Integer,
-        // As text any id can be kept.
-        IdChoice::Text | IdChoice::Mapped => IdKind::Text,
-    }
 }
 
 fn is_about_text_ids(error: &Error) -> bool {

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
 use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery, Totals};
-use everedge_medium::{Access, MANIFEST, Manifest, MeterReading, Volume, VolumeOptions};
+use everedge_medium::{Access, Kind, MANIFEST, Manifest, MeterReading, Volume};
 use everedge_pma::Mechanisms;
 use serde::Serialize;
 
 use crate::any_live::AnyLive;
 use crate::any_view::AnyView;
 use crate::error::without_advice;
+use crate::id_map::{find, name_of, named};
 use crate::options::{GraphOptions, Layout};
 use crate::{Error, Result};
 
@@ -32,7 +33,7 @@ pub struct Graph {
 /// What a graph is and how large it is. Serializes to the keys of `everedge stats --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Always `graph`.
+    /// `graph`, or `timeline` for versions.
     pub kind: &'static str,
     /// How neighbors are kept.
     pub layout: String,
@@ -148,8 +149,12 @@ impl Graph {
     /// A link to a graph stands for it.
     fn open_volume(path: &Path, access: Access, meter: bool) -> Result<(Layout, Volume)> {
         let path = &*resolved(path);
-        let GraphHead { layout, medium, eadr } = Manifest::peek(path)?.options;
-        let options = VolumeOptions { kind: medium, eadr, meter };
+        let head: Manifest<GraphHead> = Manifest::peek(path)?;
+        let Some(layout) = head.options.layout.as_ref().filter(|_| head.kind == Kind::Graph) else {
+            let path = path.display();
+            return Err(Error::invalid(format!("`{path}` holds versions and no live graph")));
+        };
+        let options = head.options.volume(meter);
         Ok((layout.parse()?, Volume::open(path, options, access)?))
     }
 
@@ -224,7 +229,7 @@ impl Graph {
         &self,
         names: impl ExactSizeIterator<Item = &'a str>,
     ) -> Result<Vec<VertexId>> {
-        Ok(self.names_for("strings")?.intern_texts(names)?)
+        Ok(named(self.names(), "strings")?.intern_texts(names)?)
     }
 
     /// Returns the vertices of integers, making ids for new ones, durably.
@@ -232,7 +237,7 @@ impl Graph {
     /// # Errors
     /// If the graph's ids are not mapped integers, or the medium is full.
     pub fn intern_integers(&self, names: &[u64]) -> Result<Vec<VertexId>> {
-        Ok(self.names_for("mapped integers")?.intern_integers(names)?)
+        Ok(named(self.names(), "mapped integers")?.intern_integers(names)?)
     }
 
     /// Returns the vertices of strings, `None` for an unknown one.
@@ -256,10 +261,9 @@ impl Graph {
         name_of(self.names.as_deref(), v)
     }
 
-    fn names_for(&self, what: &str) -> Result<&Names> {
-        self.names.as_deref().ok_or_else(|| {
-            Error::invalid(format!("the graph's ids are dense integers, not {what}"))
-        })
+    /// Returns the names of its vertices, if they have some.
+    pub(crate) fn names(&self) -> Option<&Names> {
+        self.names.as_deref()
     }
 
     /// Returns a frozen view of all batches acknowledged so far.
@@ -432,7 +436,7 @@ pub struct View {
 }
 
 impl View {
-    fn new(any: AnyView, names: Option<Arc<Names>>, open_time: Duration) -> Self {
+    pub(crate) fn new(any: AnyView, names: Option<Arc<Names>>, open_time: Duration) -> Self {
         let (numbering, from_other_ends) = (OnceLock::new(), Vec::new());
         Self { any, names, open_time, numbering, from_other_ends }
     }
@@ -615,21 +619,10 @@ impl View {
     }
 }
 
-fn name_of(names: Option<&Names>, v: VertexId) -> ExternalId {
-    names.and_then(|names| names.name_of(v)).unwrap_or(ExternalId::Integer(v.into()))
-}
-
 /// Returns where a link leads, and any other path as it is.
 pub(crate) fn resolved(path: &Path) -> Cow<'_, Path> {
     match path.is_symlink().then(|| path.canonicalize()) {
         Some(Ok(target)) => target.into(),
         _ => path.into(),
-    }
-}
-
-fn find(names: Option<&Names>, name: &str) -> Option<VertexId> {
-    match names {
-        Some(names) => names.id_of(name),
-        None => name.parse().ok(),
     }
 }

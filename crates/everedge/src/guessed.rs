@@ -93,6 +93,16 @@ pub enum ColumnName {
     Name(String),
 }
 
+impl ColumnName {
+    /// Returns what a column of a guess is called.
+    pub(crate) fn of(guess: &Guess, idx: usize) -> Self {
+        match guess.columns.get(idx).and_then(|column| column.name.clone()) {
+            Some(name) => Self::Name(name),
+            None => Self::Number(idx),
+        }
+    }
+}
+
 impl std::fmt::Display for ColumnName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -161,10 +171,7 @@ impl GuessedFile {
     fn new(guess: &Guess, ingest: &IngestOptions, graph: &GraphOptions) -> Self {
         let choices = &ingest.input;
         let has_columns = guess.format.has_columns();
-        let name = |idx: usize| match guess.columns.get(idx).and_then(|c| c.name.clone()) {
-            Some(name) => ColumnName::Name(name),
-            None => ColumnName::Number(idx),
-        };
+        let name = |idx: usize| ColumnName::of(guess, idx);
         let column = |chosen: &Option<Column>, idx: Option<usize>| {
             idx.filter(|_| has_columns && chosen.is_none()).map(name)
         };

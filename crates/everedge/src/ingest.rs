@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use everedge_core::VertexId;
-use everedge_io::{Chunk, Format, Guess, IdChoice, Ids, InputChoices, ReadOptions, ReadSummary};
+use everedge_io::{Chunk, Format, Guess, Ids, InputChoices, ReadOptions, ReadSummary};
 use everedge_io::{read_edges, read_parquet, read_vertices};
 use everedge_live::{Batch, Changes, IdKind};
 use serde::Serialize;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::batcher::Batcher;
 use crate::files::{SkippedFile, Source, Sources, expand};
 use crate::guessed::Guessed;
+use crate::id_map::{chosen_as, read_as, vertices_of};
 use crate::input::{Content, Input, Inputs, of_vertices};
 use crate::run::peak_rss_bytes;
 use crate::stream::Pauses;
@@ -260,11 +261,7 @@ impl Graph {
         options: &IngestOptions,
         taken: &mut Taken,
     ) -> Result<()> {
-        let ids = match self.options().ids {
-            IdKind::Dense => IdChoice::Dense,
-            IdKind::Integer => IdChoice::Integer,
-            IdKind::Text => IdChoice::Text,
-        };
+        let ids = chosen_as(self.options().ids);
         let choices = InputChoices { ids, ..options.input.clone() };
         let read_options = |path: &Path, guess: &Guess| read_options(self, path, guess, options);
         let mut open = |source: &Source, choices: &InputChoices| {
@@ -328,16 +325,8 @@ impl Graph {
     }
 
     /// Turns a file's ids into vertices, making ids for new names.
-    pub(crate) fn vertices_of(&self, names: Ids) -> Result<Vec<VertexId>> {
-        match (names, self.options().ids) {
-            (Ids::Dense(ids), IdKind::Dense) => Ok(ids),
-            (Ids::Dense(ids), _) => {
-                let ids: Vec<u64> = ids.into_iter().map(u64::from).collect();
-                self.intern_integers(&ids)
-            }
-            (Ids::Sparse(ids), _) => self.intern_integers(&ids),
-            (Ids::Text(texts), _) => self.intern_texts(texts.iter()),
-        }
+    pub(crate) fn vertices_of(&self, ids: Ids) -> Result<Vec<VertexId>> {
+        vertices_of(self.names(), ids)
     }
 
     /// Turns a file's ids into vertices; those of unknown names are `None`.
@@ -403,11 +392,7 @@ fn read_options(
     }
     Ok(ReadOptions {
         weighted,
-        ids: match graph.options().ids {
-            IdKind::Dense => everedge_io::IdKind::Dense,
-            IdKind::Integer => everedge_io::IdKind::Sparse,
-            IdKind::Text => everedge_io::IdKind::Text,
-        },
+        ids: read_as(graph.options().ids),
         literal_ids: options.input.ids.is_exact(),
         round_weights: options.round_weights,
         skip_nulls: options.skip_nulls,

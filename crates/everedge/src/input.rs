@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use everedge_io::{Archive, Format, Guess, HEAD_BYTES, OnlyGraph, decisive_len, decompress_file};
-use everedge_io::{InputChoices, ReadOptions, is_tar, probe, probe_arrow, probe_parquet};
+use everedge_io::{Archive, Format, HEAD_BYTES, InputChoices, OnlyGraph};
+use everedge_io::{decisive_len, decompress_file, is_tar};
 
 use crate::files::Source;
 use crate::ingest::IngestOptions;
+use crate::known::Known;
 use crate::stream::Stream;
 use crate::{Error, Result};
 
@@ -29,12 +30,12 @@ const TAR_HEAD_BYTES: u64 = 512;
 static PARKED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
 
 /// An input file, opened and guessed.
-pub(crate) struct Input {
+pub(crate) struct Input<K: Known = InputChoices> {
     /// What messages call it.
     pub path: PathBuf,
-    pub guess: Guess,
+    pub guess: K::Guess,
     /// How it is to be read.
-    pub options: ReadOptions,
+    pub options: K::Options,
     /// Bytes of the file, if that is known.
     pub len: Option<u64>,
     /// Bytes of the file read so far.
@@ -71,13 +72,13 @@ impl<'a> Inputs<'a> {
     /// # Errors
     /// If it cannot be read, is a directory, or has none of the known formats; the error of `read_options`;
     /// `Interrupted` if the ingest is to end before that is known.
-    pub(crate) fn open(
+    pub(crate) fn open<K: Known>(
         &mut self,
         source: &Source,
-        choices: &InputChoices,
-        read_options: impl FnOnce(&Path, &Guess) -> Result<ReadOptions>,
-    ) -> Result<Input> {
-        let opened = self.start(source, choices)?;
+        choices: &K,
+        read_options: impl FnOnce(&Path, &K::Guess) -> Result<K::Options>,
+    ) -> Result<Input<K>> {
+        let opened = self.start(source, choices.edges())?;
         let guessed = opened.guess(choices).and_then(|(guess, parquet)| {
             let options = read_options(&opened.path, &guess)?;
             Ok((guess, options, parquet))
@@ -95,8 +96,8 @@ impl<'a> Inputs<'a> {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub(crate) fn guess(&mut self, source: &Source, choices: &InputChoices) -> Result<Guess> {
-        let opened = self.start(source, choices)?;
+    pub(crate) fn guess<K: Known>(&mut self, source: &Source, choices: &K) -> Result<K::Guess> {
+        let opened = self.start(source, choices.edges())?;
         let guess = opened.guess(choices);
         opened.park();
         Ok(guess?.0)
@@ -213,16 +214,16 @@ impl Opened {
     }
 
     /// Guesses how it is to be read; Parquet is opened once more for that.
-    fn guess(&self, choices: &InputChoices) -> Result<(Guess, Option<File>)> {
+    fn guess<K: Known>(&self, choices: &K) -> Result<(K::Guess, Option<File>)> {
         let at = |error| Error::file(&self.path, error);
         // Of a stream so much decides as does not depend on when it came.
         let decisive = match self.kind {
-            Kind::Stream => decisive_len(&self.name, &self.head, choices),
+            Kind::Stream => decisive_len(&self.name, &self.head, choices.edges()),
             _ => None,
         };
         let shown = &self.head[..decisive.unwrap_or(self.head.len())];
-        let guess = probe(&self.name, shown, choices).map_err(at)?;
-        match guess.format {
+        let guess = choices.probe(&self.name, shown).map_err(at)?;
+        match K::format(&guess) {
             Format::Parquet => {
                 let (guess, file) = open_parquet(&self.path, self.kind, choices)?;
                 Ok((guess, Some(file)))
@@ -230,14 +231,19 @@ impl Opened {
             Format::Arrow if self.kind == Kind::File => {
                 let (file, _) = open_source(&self.path)?;
                 let whole = decompress_file(&self.name, file).map_err(|e| at(e.into()))?;
-                Ok((probe_arrow(whole, choices).map_err(at)?, None))
+                Ok((choices.probe_arrow(whole).map_err(at)?, None))
             }
-            Format::Arrow => Ok((probe_arrow(shown, choices).map_err(at)?, None)),
+            Format::Arrow => Ok((choices.probe_arrow(shown).map_err(at)?, None)),
             _ => Ok((guess, None)),
         }
     }
 
-    fn into_input(self, guess: Guess, options: ReadOptions, parquet: Option<File>) -> Input {
+    fn into_input<K: Known>(
+        self,
+        guess: K::Guess,
+        options: K::Options,
+        parquet: Option<File>,
+    ) -> Input<K> {
         let start = Cursor::new(self.head).chain(Pause(self.pauses));
         Input {
             path: self.path,
@@ -435,7 +441,7 @@ fn read_head(
 }
 
 /// Opens `path` once more, since Parquet is read from its end.
-fn open_parquet(path: &Path, kind: Kind, choices: &InputChoices) -> Result<(Guess, File)> {
+fn open_parquet<K: Known>(path: &Path, kind: Kind, choices: &K) -> Result<(K::Guess, File)> {
     let shown = path.display();
     match kind {
         Kind::File => {}
@@ -450,7 +456,7 @@ fn open_parquet(path: &Path, kind: Kind, choices: &InputChoices) -> Result<(Gues
     }
     let (file, _) = open_source(path)?;
     let guess = file.try_clone().map_err(|e| Error::io(path, "open", e))?;
-    let guess = probe_parquet(guess, choices).map_err(|e| Error::file(path, e))?;
+    let guess = choices.probe_parquet(guess).map_err(|e| Error::file(path, e))?;
     Ok((guess, file))
 }
 

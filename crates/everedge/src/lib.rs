@@ -25,9 +25,11 @@ mod export;
 mod files;
 mod graph;
 mod guessed;
+mod id_map;
 mod ingest;
 mod input;
 mod kernel;
+mod known;
 mod option_table;
 mod options;
 mod output_file;
@@ -35,7 +37,10 @@ mod path_text;
 mod rows;
 mod run;
 mod stream;
+mod timeline;
+mod updates;
 mod values;
+mod window;
 mod word;
 
 pub use creation::{Choices, Target};
@@ -50,7 +55,10 @@ pub use option_table::{Chosen, GraphOption, OptionGroup, OptionKind, size};
 pub use options::{GraphOptions, Layout};
 pub use output_file::OutputFile;
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
+pub use timeline::{Timeline, TimelineOptions, VersionChoice};
+pub use updates::{CommitEvery, UpdateIngest, UpdateReport};
 pub use values::Values;
+pub use window::{VersionAnswer, WindowReport};
 
 pub use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
 pub use everedge_core::watch::Watch;
@@ -58,6 +66,7 @@ pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
 };
 pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, delimiter, first_of};
+pub use everedge_io::{OperationChoice, TimeUnit, date_of, date_text};
 pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{
@@ -65,3 +74,4 @@ pub use everedge_live::{
 };
 pub use everedge_medium::{MediumKind, MeterReading};
 pub use everedge_pma::{LogFirst, Mechanisms, PmaOptions, Rebalancing, VertexArray};
+pub use everedge_timeline::{Changes as VersionChanges, Schedule, Version};

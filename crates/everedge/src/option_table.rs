@@ -111,6 +111,11 @@ impl Chosen {
         self.0.iter().any(|(option, _)| option.name == name)
     }
 
+    /// Returns the names of what was chosen.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|(option, _)| option.name)
+    }
+
     /// Puts what was chosen into options.
     pub fn apply(&self, mut options: GraphOptions) -> GraphOptions {
         for (option, word) in &self.0 {

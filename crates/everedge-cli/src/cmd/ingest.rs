@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::{
-    Choices, Chosen, Column, Graph, IdChoice, IngestOptions, IngestReport, InputChoices, Progress,
-    SkippedFile, Target, delimiter, first_of,
+    Choices, Chosen, Column, CommitEvery, Graph, IdChoice, IngestOptions, IngestReport,
+    InputChoices, OperationChoice, Progress, SkippedFile, Target, TimeUnit, Timeline, UpdateIngest,
+    UpdateReport, delimiter, first_of,
 };
 use everedge_bench::stop_on_signals;
 use indicatif::ProgressBar;
@@ -102,7 +103,45 @@ pub(crate) struct Args {
     input: InputArgs,
 
     #[command(flatten)]
+    updates: UpdateArgs,
+
+    #[command(flatten)]
     new_graph: NewGraph,
+}
+
+/// How files of timed insertions and deletions become versions.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Versions")]
+struct UpdateArgs {
+    /// Take timed insertions and deletions, and add a version after each so many, after each 1d, 12h, 30m or
+    /// 90s, or at each step; GRAPH then holds versions instead of a live graph.
+    #[arg(
+        long,
+        value_name = "N|TIME|step",
+        value_parser = super::parsed::<CommitEvery>,
+        conflicts_with_all = ["delete", "meter", "batch", "flush_every"]
+    )]
+    commit_every: Option<CommitEvery>,
+
+    /// The column of times.
+    #[arg(long, value_name = "COLUMN", requires = "commit_every")]
+    time: Option<String>,
+
+    /// The column of operations: + or -, insert or delete, and the like.
+    #[arg(long, value_name = "COLUMN", requires = "commit_every")]
+    operation: Option<String>,
+
+    /// Take every row for an insertion, whatever a column says.
+    #[arg(long, requires = "commit_every", conflicts_with = "operation")]
+    insertions_only: bool,
+
+    /// The column of steps: numbers of what changed the graph at once.
+    #[arg(long, value_name = "COLUMN", requires = "commit_every")]
+    step: Option<String>,
+
+    /// What times count that are numbers: seconds, milliseconds, microseconds or nanoseconds.
+    #[arg(long, value_name = "UNIT", requires = "commit_every")]
+    time_unit: Option<TimeUnit>,
 }
 
 /// What is known of the files.
@@ -156,6 +195,9 @@ enum Header {
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let ingest = ingest_options(args)?;
+    if let Some(every) = args.updates.commit_every {
+        return take_updates(args, every, ingest, output);
+    }
     let target = Target {
         path: &args.graph,
         chosen: &chosen(args)?,
@@ -198,6 +240,79 @@ fn take_in(
     ingest: &IngestOptions,
     output: Output,
 ) -> Result<IngestReport> {
+    follow(args, output, "edges", |show| Graph::ingest_into(target, &args.files, ingest, show))
+}
+
+fn take_updates(
+    args: &Args,
+    every: CommitEvery,
+    edges: IngestOptions,
+    output: Output,
+) -> Result<ExitCode> {
+    let updates = &args.updates;
+    let operation = match (&updates.operation, updates.insertions_only) {
+        (_, true) => OperationChoice::InsertionsOnly,
+        (Some(_), _) => {
+            column(&updates.operation).map_or_else(Default::default, OperationChoice::Column)
+        }
+        (None, false) => OperationChoice::Auto,
+    };
+    let ingest = UpdateIngest {
+        every,
+        edges,
+        time: column(&updates.time),
+        operation,
+        step: column(&updates.step),
+        unit: updates.time_unit,
+    };
+    let chosen = chosen(args)?;
+    let mut report = follow(args, output, "updates", |show| {
+        Timeline::ingest_into(&args.graph, &chosen, &args.files, &ingest, show)
+    })?;
+    if !output.quiet {
+        // Nobody reads what standard error does not take.
+        let _ = writeln!(std::io::stderr(), "guessed: {}", report.guessed);
+    }
+    report.peak_rss_bytes = everedge::peak_rss_bytes();
+    output.print(&report, updates_in_words)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn updates_in_words(report: &UpdateReport) -> String {
+    let mut words = format!(
+        "{} insertions and {} deletions read in {} ({} a second): {} versions, which add {} edges and delete {}\n\
+         there are {} versions, the newest with {} vertices and {} edges; peak memory {}",
+        count(report.insertions),
+        count(report.deletions),
+        seconds(report.seconds),
+        count(report.updates_per_second as u64),
+        count(report.versions_added),
+        count(report.edges_added),
+        count(report.edges_deleted),
+        count(report.versions),
+        count(report.vertices),
+        count(report.edges),
+        bytes(report.peak_rss_bytes),
+    );
+    if report.late_updates > 0 {
+        let late = count(report.late_updates);
+        words.push_str(&format!(
+            "\n{late} updates are earlier than one before them, and count as of its time"
+        ));
+    }
+    if report.rows_skipped > 0 {
+        words.push_str(&format!("\n{} rows with nulls left out", count(report.rows_skipped)));
+    }
+    words
+}
+
+/// Shows how far an ingest is, of so many `things`.
+fn follow<R>(
+    args: &Args,
+    output: Output,
+    things: &str,
+    ingest: impl FnOnce(&mut (dyn FnMut(Progress) -> bool + Send)) -> everedge::Result<R>,
+) -> Result<R> {
     let mut shown: Option<(usize, ProgressBar)> = None;
     let mut printed = Ok(());
     let mut show = |progress: Progress| {
@@ -210,7 +325,7 @@ fn take_in(
         }
         if let Some((_, bar)) = &shown {
             bar.set_position(progress.bytes_read);
-            bar.set_prefix(format!("{} edges", count(progress.edges)));
+            bar.set_prefix(format!("{} {things}", count(progress.edges)));
         }
         if args.acknowledge {
             printed = writeln!(std::io::stdout(), "{}", progress.edges);
@@ -218,7 +333,7 @@ fn take_in(
         // Nobody learns of further batches when standard output is gone: stop then.
         printed.is_ok()
     };
-    let report = Graph::ingest_into(target, &args.files, ingest, &mut show);
+    let report = ingest(&mut show);
     if let Some((_, bar)) = shown {
         bar.finish_and_clear();
     }
@@ -255,12 +370,14 @@ fn chosen(args: &Args) -> everedge::Result<Chosen> {
     Ok(chosen)
 }
 
+/// Returns a column that is given by number or by name.
+fn column(given: &Option<String>) -> Option<Column> {
+    let word = given.as_ref()?;
+    Some(word.parse().map_or_else(|_| Column::Name(word.clone()), Column::Index))
+}
+
 fn ingest_options(args: &Args) -> Result<IngestOptions> {
     let input = &args.input;
-    let column = |given: &Option<String>| {
-        let word = given.as_ref()?;
-        Some(word.parse().map_or_else(|_| Column::Name(word.clone()), Column::Index))
-    };
     let flush_every = Duration::try_from_secs_f64(args.flush_every);
     Ok(IngestOptions {
         input: InputChoices {

@@ -8,6 +8,8 @@ pub(crate) mod run;
 pub(crate) mod stats;
 pub(crate) mod values;
 pub(crate) mod verify;
+pub(crate) mod versions;
+pub(crate) mod window;
 
 use everedge::Format;
 use everedge_bench::{Medium, NewGraph, parsed};

@@ -1,11 +1,13 @@
-//! `everedge run`: one kernel on the graph as it is now.
+//! `everedge run`: one kernel on the graph as it is now, or as a version has it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ArgMatches;
-use everedge::{Graph, Kernel, Parameters, RunOptions, RunReport, Verify, Watch};
+use everedge::{
+    Graph, Kernel, Parameters, RunOptions, RunReport, Timeline, Verify, VersionChoice, View, Watch,
+};
 
 use super::values::Destination;
 use crate::output::{Output, count, seconds};
@@ -21,6 +23,10 @@ pub(crate) struct Args {
 
     /// The directory of the graph.
     graph: PathBuf,
+
+    /// Ask a version, by number, date or name; without it, the newest of a directory that holds versions.
+    #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>)]
+    at: Option<VersionChoice>,
 
     #[command(flatten)]
     parameters: KernelParameters,
@@ -96,7 +102,7 @@ fn kernels() -> String {
 
 pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCode> {
     args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
-    let graph = Graph::open_read_only(&args.graph)?;
+    let view = open(args)?;
     let options = RunOptions {
         parameters: args.parameters.0.clone(),
         top: Some(args.top),
@@ -106,7 +112,6 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
         verify: args.verify,
         watch: Watch::new(),
     };
-    let view = graph.snapshot()?;
     let run = || view.run(args.kernel, &options);
     let mut report = output.follow(args.kernel.name(), &options.watch, run)?;
     if let Some(destination) = &args.output {
@@ -118,6 +123,15 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
         _ => output.print(&report, in_words)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the graph as it is, or the version that is asked for.
+fn open(args: &Args) -> everedge::Result<View> {
+    if args.at.is_none() && !Timeline::is_at(&args.graph) {
+        return Graph::open_read_only(&args.graph)?.snapshot();
+    }
+    let at = args.at.clone().unwrap_or(VersionChoice::Newest);
+    Timeline::open_read_only(&args.graph)?.at(&at)
 }
 
 fn in_words(report: &RunReport) -> String {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{Graph, Stats};
+use everedge::{Graph, Stats, Timeline};
 
 use crate::output::{Output, bytes, count};
 
@@ -19,7 +19,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let stats = Graph::open_read_only(&args.graph)?.stats()?;
+    let stats = match Timeline::is_at(&args.graph) {
+        true => Timeline::open_read_only(&args.graph)?.stats()?,
+        false => Graph::open_read_only(&args.graph)?.stats()?,
+    };
     output.print(&stats, in_words)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -57,7 +57,7 @@ pub(crate) fn pma(options: &GraphOptions) -> Manifest<PmaOptions> {
 impl LiveGraph {
     /// Creates the id map of a graph that is to be created, if it has one.
     pub(crate) fn create_names(volume: &Volume, options: &GraphOptions) -> Result<Option<Names>> {
-        Names::create(volume, &adjacency(options))
+        Names::create(volume, options.ids, adjacency(options).salt())
     }
 
     pub(crate) fn create(volume: Volume, options: &GraphOptions) -> Result<Self> {
@@ -186,7 +186,10 @@ impl LiveGraph {
 
     /// Opens the id map, if there is one.
     pub(crate) fn names(&self) -> Result<Option<Names>> {
-        with_graph!(self, graph => Names::open(graph.volume(), graph.manifest()))
+        with_graph!(self, graph => {
+            let manifest = graph.manifest();
+            Names::open(graph.volume(), manifest.options.ids, manifest.salt())
+        })
     }
 
     pub(crate) fn recovery(&self) -> Recovery {

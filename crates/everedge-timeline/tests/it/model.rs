@@ -29,11 +29,11 @@ impl Model {
         match change {
             Change::Insert(src, dst, weight) => {
                 self.vertices.extend([src, dst]);
-                let is_there = self.edges.iter().any(|&(s, d, _)| is((s, d), (src, dst)));
-                if !(options.simple && is_there) {
-                    let weight = if options.weighted { weight } else { 1.0 };
-                    self.edges.push((src, dst, weight));
+                let weight = if options.weighted { weight } else { 1.0 };
+                if options.simple {
+                    self.edges.retain(|&(s, d, _)| !is((s, d), (src, dst)));
                 }
+                self.edges.push((src, dst, weight));
             }
             Change::Delete(src, dst) => {
                 let newest = self.edges.iter().rposition(|&(s, d, _)| is((s, d), (src, dst)));

@@ -1,0 +1,82 @@
+//! What is known of an input, from which the rest is guessed.
+
+use std::fs::File;
+use std::io::Read;
+
+use everedge_io::{
+    Format, Guess, InputChoices, ReadOptions, Result, UpdateChoices, UpdateGuess, UpdateOptions,
+    probe, probe_arrow, probe_arrow_updates, probe_parquet, probe_parquet_updates, probe_updates,
+};
+
+/// What is known of an input of edges, or of one of timed updates.
+pub(crate) trait Known {
+    /// How the input is probably to be read.
+    type Guess;
+    /// How it is read.
+    type Options;
+
+    /// Returns what is known of its edges.
+    fn edges(&self) -> &InputChoices;
+
+    /// Returns the format that was guessed.
+    fn format(guess: &Self::Guess) -> Format;
+
+    /// Guesses from the name and the first bytes.
+    fn probe(&self, name: &str, head: &[u8]) -> Result<Self::Guess>;
+
+    /// Guesses from the schema and the first rows of Arrow data.
+    fn probe_arrow(&self, input: impl Read) -> Result<Self::Guess>;
+
+    /// The same of a Parquet file.
+    fn probe_parquet(&self, file: File) -> Result<Self::Guess>;
+}
+
+impl Known for InputChoices {
+    type Guess = Guess;
+    type Options = ReadOptions;
+
+    fn edges(&self) -> &InputChoices {
+        self
+    }
+
+    fn format(guess: &Guess) -> Format {
+        guess.format
+    }
+
+    fn probe(&self, name: &str, head: &[u8]) -> Result<Guess> {
+        probe(name, head, self)
+    }
+
+    fn probe_arrow(&self, input: impl Read) -> Result<Guess> {
+        probe_arrow(input, self)
+    }
+
+    fn probe_parquet(&self, file: File) -> Result<Guess> {
+        probe_parquet(file, self)
+    }
+}
+
+impl Known for UpdateChoices {
+    type Guess = UpdateGuess;
+    type Options = UpdateOptions;
+
+    fn edges(&self) -> &InputChoices {
+        &self.edges
+    }
+
+    fn format(guess: &UpdateGuess) -> Format {
+        guess.edges.format
+    }
+
+    fn probe(&self, name: &str, head: &[u8]) -> Result<UpdateGuess> {
+        probe_updates(name, head, self)
+    }
+
+    fn probe_arrow(&self, input: impl Read) -> Result<UpdateGuess> {
+        probe_arrow_updates(input, self)
+    }
+
+    fn probe_parquet(&self, file: File) -> Result<UpdateGuess> {
+        probe_parquet_updates(file, self)
+    }
+}

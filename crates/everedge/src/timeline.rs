@@ -1,0 +1,325 @@
+//! A history of versions: a directory of its own, with the names of its vertices.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use everedge_core::VertexId;
+use everedge_io::date_of;
+use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
+use everedge_medium::{Access, Kind, Manifest, MediumKind, Volume, VolumeOptions};
+use everedge_timeline::{Changes as VersionChanges, Version};
+use serde::{Deserialize, Serialize};
+
+use crate::any_view::AnyView;
+use crate::graph::resolved;
+use crate::id_map::{find, name_of};
+use crate::{Chosen, Error, GraphOptions, Result, Stats, View};
+
+/// What is fixed when a timeline is created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimelineOptions {
+    /// Where bytes live.
+    #[serde(with = "everedge_live::medium_text")]
+    pub medium: MediumKind,
+    /// Whether the power-fail domain takes in the processor's caches, so that nothing is flushed.
+    pub eadr: bool,
+    /// Whether edges have a direction.
+    pub directed: bool,
+    /// Whether edges carry an `f32` weight.
+    pub weighted: bool,
+    /// Whether a pair keeps one edge only.
+    pub simple: bool,
+    /// Whether a directed graph keeps in-neighbors beside out-neighbors.
+    pub in_neighbors: bool,
+    /// What external ids are.
+    pub ids: IdKind,
+}
+
+impl Default for TimelineOptions {
+    fn default() -> Self {
+        Self {
+            medium: MediumKind::File,
+            eadr: false,
+            directed: true,
+            weighted: false,
+            simple: false,
+            in_neighbors: true,
+            ids: IdKind::Dense,
+        }
+    }
+}
+
+impl TimelineOptions {
+    /// Returns these options with what was chosen.
+    ///
+    /// # Errors
+    /// `InvalidInput` if that is an option of live graphs only.
+    pub(crate) fn choose(&self, chosen: &Chosen) -> Result<Self> {
+        const KNOWN: [&str; 6] =
+            ["medium", "eadr", "directed", "weighted", "simple", "in-neighbors"];
+        if let Some(other) = chosen.names().find(|name| !KNOWN.contains(name)) {
+            return Err(Error::invalid(format!(
+                "{other} is an option of live graphs, not of versions"
+            )));
+        }
+        let Self { medium, eadr, directed, weighted, simple, in_neighbors, ids } = *self;
+        let own = GraphOptions {
+            medium,
+            eadr,
+            directed,
+            weighted,
+            simple,
+            in_neighbors,
+            ..GraphOptions::default()
+        };
+        let GraphOptions { medium, eadr, directed, weighted, simple, in_neighbors, .. } =
+            chosen.apply(own);
+        Ok(Self { medium, eadr, directed, weighted, simple, in_neighbors, ids })
+    }
+
+    fn of_versions(&self) -> everedge_timeline::TimelineOptions {
+        let Self { directed, weighted, simple, in_neighbors, .. } = *self;
+        everedge_timeline::TimelineOptions { directed, weighted, in_neighbors, simple }
+    }
+}
+
+/// Which version is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionChoice {
+    /// The newest.
+    Newest,
+    /// The one of this number.
+    Number(u64),
+    /// The last one that is not later, in microseconds since 1970.
+    Time(i64),
+    /// The newest that is called so.
+    Name(String),
+}
+
+impl FromStr for VersionChoice {
+    type Err = Error;
+
+    /// Reads a number, a date such as `2024-05-31` or `2024-05-31T10:30:00Z`, or a name.
+    fn from_str(word: &str) -> Result<Self> {
+        Ok(match (word.parse(), date_of(word)) {
+            (Ok(number), _) => Self::Number(number),
+            (_, Some(time)) => Self::Time(time),
+            _ => Self::Name(word.to_owned()),
+        })
+    }
+}
+
+/// A durable history of versions of a graph: a directory, open for writing or for reading.
+///
+/// A version is frozen, and is there for good once [`Timeline::commit`] has returned. Any number of
+/// threads may read versions while others are added.
+pub struct Timeline {
+    pub(crate) versions: everedge_timeline::Timeline,
+    options: TimelineOptions,
+    names: Option<Arc<Names>>,
+    open_time: Duration,
+}
+
+impl Timeline {
+    /// Creates a timeline without versions in a new directory; `meter` counts what its medium does.
+    ///
+    /// # Errors
+    /// If the directory exists and is not empty, or the medium fails. Then nothing is left of a directory
+    /// that was not there before.
+    pub fn create(path: &Path, options: &TimelineOptions, meter: bool) -> Result<Self> {
+        let start = Instant::now();
+        let (path, is_new) = (&*resolved(path), !path.exists());
+        let of_medium = VolumeOptions { kind: options.medium, eadr: options.eadr, meter };
+        let volume = Volume::create(path, of_medium)?;
+        let made = Self::create_in(&volume, options);
+        if made.is_err() && is_new {
+            drop(volume);
+            Volume::remove_unfinished(path);
+        }
+        let (versions, names) = made?;
+        Self::new(versions, (options.clone(), names), start)
+    }
+
+    fn create_in(
+        volume: &Volume,
+        options: &TimelineOptions,
+    ) -> Result<(everedge_timeline::Timeline, Option<Names>)> {
+        let manifest = Manifest::new(Kind::Timeline, options.clone());
+        let names = Names::create(volume, options.ids, manifest.salt())?;
+        let of_versions = options.of_versions();
+        let versions = everedge_timeline::Timeline::create(volume, manifest.salt(), of_versions)?;
+        manifest.publish(volume)?;
+        Ok((versions, names))
+    }
+
+    /// Opens a timeline for writing, alone; `meter` counts what its medium does.
+    ///
+    /// # Errors
+    /// If there is no timeline, another process has it open, or it is damaged.
+    pub fn open(path: &Path, meter: bool) -> Result<Self> {
+        Self::open_for(path, Access::Write, meter)
+    }
+
+    /// Opens a timeline for reading, beside other readers; nothing is written.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_read_only(path: &Path) -> Result<Self> {
+        Self::open_for(path, Access::Read, false)
+    }
+
+    fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
+        let (start, path) = (Instant::now(), &*resolved(path));
+        let head: Manifest<GraphHead> = Manifest::peek(path)?;
+        if head.kind != Kind::Timeline {
+            let path = path.display();
+            return Err(Error::invalid(format!("`{path}` holds a live graph and no versions")));
+        }
+        let volume = Volume::open(path, head.options.volume(meter), access)?;
+        let manifest: Manifest<TimelineOptions> = Manifest::read(&volume)?;
+        let (salt, options) = (manifest.salt(), manifest.options);
+        let names = Names::open(&volume, options.ids, salt)?;
+        let versions = everedge_timeline::Timeline::open(&volume, salt, options.of_versions())?;
+        Self::new(versions, (options, names), start)
+    }
+
+    fn new(
+        versions: everedge_timeline::Timeline,
+        (options, names): (TimelineOptions, Option<Names>),
+        start: Instant,
+    ) -> Result<Self> {
+        if let Some(names) = &names {
+            names.check_covers(versions.vertex_bound())?;
+        }
+        let (names, open_time) = (names.map(Arc::new), start.elapsed());
+        Ok(Self { versions, options, names, open_time })
+    }
+
+    /// Removes the directory of a timeline that nobody has open.
+    ///
+    /// # Errors
+    /// If it is none, is in use, or holds files that are not the timeline's.
+    pub fn remove(path: &Path) -> Result<()> {
+        let timeline = Self::open(path, false)?;
+        Ok(timeline.versions.remove(&[NAMES])?)
+    }
+
+    /// Returns whether a directory holds a timeline.
+    pub fn is_at(path: &Path) -> bool {
+        let head = Manifest::<GraphHead>::peek(&resolved(path));
+        head.is_ok_and(|head| head.kind == Kind::Timeline)
+    }
+
+    /// Returns what was fixed when it was created.
+    pub fn options(&self) -> &TimelineOptions {
+        &self.options
+    }
+
+    /// Returns how long opening or creating took.
+    pub fn open_time(&self) -> Duration {
+        self.open_time
+    }
+
+    pub(crate) fn names(&self) -> Option<&Names> {
+        self.names.as_deref()
+    }
+
+    /// Returns what the source of a vertex called it.
+    pub fn name_of(&self, v: VertexId) -> ExternalId {
+        name_of(self.names(), v)
+    }
+
+    /// Returns the vertex of a name that some version may have.
+    ///
+    /// # Errors
+    /// `InvalidInput` if there is none.
+    pub(crate) fn find_vertex(&self, name: &str) -> Result<VertexId> {
+        let missing = || Error::invalid(format!("vertex `{name}` is in no version"));
+        find(self.names(), name).filter(|&v| v < self.versions.vertex_bound()).ok_or_else(missing)
+    }
+
+    /// Returns the versions, ascending.
+    pub fn versions(&self) -> Vec<Version> {
+        self.versions.versions()
+    }
+
+    /// Adds what `changes` of dense ids come to as a version, which is durable on return. `time` is in
+    /// microseconds since 1970, and not before that of the last version.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a time that goes back or a name of more than 1,024 bytes; `NoSpace` on a full
+    /// medium: nothing has changed then. `Poisoned` after a failed fence.
+    pub fn commit(
+        &self,
+        changes: VersionChanges,
+        time: i64,
+        name: Option<&str>,
+    ) -> Result<Version> {
+        Ok(self.versions.commit(changes, time, name)?)
+    }
+
+    /// Returns the number of a version.
+    ///
+    /// # Errors
+    /// `InvalidInput` if there is none.
+    pub fn find(&self, choice: &VersionChoice) -> Result<u64> {
+        let versions = self.versions();
+        let newest = |is_it: &dyn Fn(&Version) -> bool| versions.iter().rev().find(|v| is_it(v));
+        let found = match choice {
+            VersionChoice::Newest => versions.last(),
+            VersionChoice::Number(number) => newest(&|version| version.number == *number),
+            VersionChoice::Time(time) => newest(&|version| version.time <= *time),
+            VersionChoice::Name(name) => newest(&|version| version.name.as_ref() == Some(name)),
+        };
+        let missing = || {
+            let there_are = match (versions.first(), versions.last()) {
+                (Some(first), Some(last)) => format!("from {} to {}", first.number, last.number),
+                _ => "none".to_owned(),
+            };
+            let what = match choice {
+                VersionChoice::Newest => "there is no version yet".to_owned(),
+                VersionChoice::Number(number) => {
+                    format!("no version {number}; there are {there_are}")
+                }
+                VersionChoice::Time(_) => "no version is so early".to_owned(),
+                VersionChoice::Name(name) => format!("no version is called `{name}`"),
+            };
+            Error::invalid(what)
+        };
+        found.map(|version| version.number).ok_or_else(missing)
+    }
+
+    /// Returns the graph of a version.
+    ///
+    /// # Errors
+    /// `InvalidInput` if there is none; if its lists are damaged.
+    pub fn at(&self, choice: &VersionChoice) -> Result<View> {
+        let start = Instant::now();
+        let any = AnyView::Version(self.versions.at(self.find(choice)?)?);
+        Ok(View::new(any, self.names.clone(), self.open_time + start.elapsed()))
+    }
+
+    /// Returns what the timeline is and how large; vertices and edges are those of the newest version.
+    ///
+    /// # Errors
+    /// If the operating system does not say how large its files are.
+    pub fn stats(&self) -> Result<Stats> {
+        let (options, versions) = (&self.options, self.versions());
+        let newest = versions.last();
+        Ok(Stats {
+            kind: "timeline",
+            layout: "deltas".to_owned(),
+            medium: options.medium.to_string(),
+            directed: options.directed,
+            weighted: options.weighted,
+            simple: options.simple,
+            vertices: newest.map_or(0, |version| version.vertices.into()),
+            edges: newest.map_or(0, |version| version.edges),
+            disk_bytes: self.versions.disk_bytes()?,
+            versions: versions.len() as u64,
+        })
+    }
+}

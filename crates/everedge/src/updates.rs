@@ -1,0 +1,392 @@
+//! Taking files of timed insertions and deletions in, a version for each stretch of them.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use everedge_io::{Column, IdChoice, InputChoices, ReadOptions};
+use everedge_io::{OperationChoice, TimeUnit, UpdateChoices, UpdateChunk, UpdateGuess};
+use everedge_io::{UpdateOptions, read_parquet_updates, read_updates};
+use everedge_timeline::Changes;
+use serde::Serialize;
+
+use crate::files::{Source, expand};
+use crate::guessed::ColumnName;
+use crate::id_map::{chosen_as, read_as, vertices_of, widest};
+use crate::input::{Content, Input, Inputs};
+use crate::run::peak_rss_bytes;
+use crate::{Chosen, Error, Graph, IngestOptions, Progress, Result, Timeline, TimelineOptions};
+
+const MICROSECONDS: i64 = 1_000_000;
+/// Units of `--commit-every`, and the seconds of one.
+const UNITS: [(char, i64); 5] = [('s', 1), ('m', 60), ('h', 3600), ('d', 86_400), ('w', 604_800)];
+
+/// Where one version ends and the next one begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitEvery {
+    /// After so many updates.
+    Updates(u64),
+    /// At each whole multiple of so many microseconds since 1970; a stretch without updates gets no version.
+    Time(i64),
+    /// Where the number of the step changes.
+    Step,
+}
+
+impl FromStr for CommitEvery {
+    type Err = Error;
+
+    /// Reads a number of updates, a time such as `1d`, `12h`, `30m`, `90s` or `2w`, or `step`.
+    fn from_str(word: &str) -> Result<Self> {
+        let expected = || {
+            Error::invalid(format!(
+                "`{word}`: a number of updates, a time such as 1d, 12h, 30m, 90s or 2w, or step"
+            ))
+        };
+        if word == "step" {
+            return Ok(Self::Step);
+        }
+        if let Ok(count) = word.parse() {
+            return if count > 0 { Ok(Self::Updates(count)) } else { Err(expected()) };
+        }
+        let unit = UNITS.iter().find_map(|&(unit, seconds)| {
+            Some((word.strip_suffix(unit)?.parse::<u32>().ok()?, seconds))
+        });
+        let time =
+            unit.and_then(|(count, seconds)| i64::from(count).checked_mul(seconds * MICROSECONDS));
+        time.filter(|&time| time > 0).map(Self::Time).ok_or_else(expected)
+    }
+}
+
+/// How files of updates are taken in.
+#[derive(Clone, Debug)]
+pub struct UpdateIngest {
+    /// Where versions end.
+    pub every: CommitEvery,
+    /// What is known of the files' edges, and which rows and weights are taken.
+    pub edges: IngestOptions,
+    /// The column of times, if it is known.
+    pub time: Option<Column>,
+    /// Where operations stand.
+    pub operation: OperationChoice,
+    /// The column of steps, if it is known.
+    pub step: Option<Column>,
+    /// What times count that are numbers, if it is known.
+    pub unit: Option<TimeUnit>,
+}
+
+/// What an ingest of updates did. Serializes to the keys of `everedge ingest --commit-every … --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UpdateReport {
+    /// Insertions in the files.
+    pub insertions: u64,
+    /// Deletions in the files.
+    pub deletions: u64,
+    /// Updates that are earlier than one before them: they count as of its time.
+    pub late_updates: u64,
+    /// Versions that were added.
+    pub versions_added: u64,
+    /// Edges that these versions have and the ones before them have not, added up.
+    pub edges_added: u64,
+    /// Edges that went with these versions, added up.
+    pub edges_deleted: u64,
+    /// Versions of the timeline afterwards.
+    pub versions: u64,
+    /// Vertices of the newest one.
+    pub vertices: u64,
+    /// Edges of the newest one.
+    pub edges: u64,
+    /// From the first update read to the last version committed.
+    pub seconds: f64,
+    /// Updates read in a second.
+    pub updates_per_second: f64,
+    /// The most memory that this process has taken.
+    pub peak_rss_bytes: u64,
+    /// Rows that were left out because they hold a null.
+    pub rows_skipped: u64,
+    /// How the first file was read.
+    pub guessed: String,
+}
+
+impl Timeline {
+    /// Opens the timeline at `path`, or creates it as was `chosen` and the files suggest, and takes files of
+    /// updates in. A new timeline without versions is removed again. `progress` is called after some versions
+    /// were committed and ends the ingest when it returns false.
+    ///
+    /// # Errors
+    /// `File` with the place in the file; `Partly` if versions of this call were committed before it;
+    /// `InvalidInput` if the timeline is there and was made with other options.
+    pub fn ingest_into(
+        path: &Path,
+        chosen: &Chosen,
+        files: &[PathBuf],
+        ingest: &UpdateIngest,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<UpdateReport> {
+        let sources = expand(files, &ingest.edges)?;
+        if Graph::is_there(path)? {
+            let timeline = Self::open(path, false)?;
+            if timeline.options().choose(chosen)? != *timeline.options() {
+                let what = "the versions were made with other options, which cannot be changed: leave them \
+                            out, or make another timeline";
+                return Err(Error::invalid(what));
+            }
+            return timeline.ingest(&sources.files, ingest, progress);
+        }
+        let options = TimelineOptions::default().choose(chosen)?;
+        let (mut inputs, choices) =
+            (Inputs::new(&ingest.edges), ingest.choices(ingest.edges.input.ids));
+        let guess = |source| inputs.guess(source, &choices).map(|guess| guess.edges.ids);
+        let ids = sources.files.iter().map(guess).collect::<Result<Vec<_>>>()?;
+        let ids = widest(ids.into_iter(), ingest.edges.input.ids);
+        let timeline = Self::create(path, &TimelineOptions { ids, ..options }, false)?;
+        let outcome = timeline.ingest(&sources.files, ingest, progress);
+        if timeline.versions().is_empty() {
+            drop(timeline);
+            Self::remove(path)?;
+        }
+        outcome
+    }
+
+    fn ingest(
+        &self,
+        sources: &[Source],
+        ingest: &UpdateIngest,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<UpdateReport> {
+        let before = self.versions().len();
+        let start = Instant::now();
+        let mut inputs = Inputs::new(&ingest.edges);
+        let mut stretch = Stretch::new(self, ingest);
+        let mut taken = Taken::default();
+        for (number, source) in sources.iter().enumerate() {
+            let outcome = self.ingest_file(
+                (number, source),
+                ingest,
+                &mut inputs,
+                &mut stretch,
+                &mut taken,
+                progress,
+            );
+            outcome.map_err(|error| match stretch.committed {
+                0 => error.interrupted_in(source.shown()),
+                edges => Error::Partly {
+                    edges,
+                    are_deletions: false,
+                    source: Box::new(error.interrupted_in(source.shown())),
+                },
+            })?;
+        }
+        stretch.commit()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let versions = self.versions();
+        let added = &versions[before..];
+        let newest = versions.last();
+        Ok(UpdateReport {
+            insertions: taken.insertions,
+            deletions: taken.deletions,
+            late_updates: stretch.late,
+            versions_added: added.len() as u64,
+            edges_added: added.iter().map(|version| version.additions).sum(),
+            edges_deleted: added.iter().map(|version| version.deletions).sum(),
+            versions: versions.len() as u64,
+            vertices: newest.map_or(0, |version| version.vertices.into()),
+            edges: newest.map_or(0, |version| version.edges),
+            seconds,
+            updates_per_second: (taken.insertions + taken.deletions) as f64 / seconds.max(1e-9),
+            peak_rss_bytes: peak_rss_bytes(),
+            rows_skipped: taken.skipped,
+            guessed: taken.guessed.unwrap_or_default(),
+        })
+    }
+
+    fn ingest_file(
+        &self,
+        (number, source): (usize, &Source),
+        ingest: &UpdateIngest,
+        inputs: &mut Inputs<'_>,
+        stretch: &mut Stretch<'_>,
+        taken: &mut Taken,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<()> {
+        let choices = ingest.choices(chosen_as(self.options().ids));
+        let input: Input<UpdateChoices> =
+            inputs.open(source, &choices, |path, guess| self.read_options(path, guess, ingest))?;
+        taken.guessed.get_or_insert_with(|| in_words(&input.guess));
+        let (len, bytes_read) = (input.len, input.bytes_read.clone());
+        let mut take = |chunk: UpdateChunk| {
+            let versions = stretch.take(chunk).map_err(Sink::Timeline)?;
+            let bytes_read = bytes_read.load(Relaxed);
+            let (file, given, edges) = (number, source.given, stretch.committed);
+            let now = Progress { file, given, bytes_read, bytes_total: len, edges };
+            match versions == 0 || progress(now) {
+                true => ingest.edges.check_stop().map_err(Sink::Timeline),
+                false => Err(Sink::Timeline(Error::Interrupted)),
+            }
+        };
+        let summary = match input.content {
+            Content::Parquet(file) => read_parquet_updates(file, &input.options, &mut take),
+            Content::Stream(bytes) => read_updates(bytes, &input.options, &mut take),
+        };
+        let summary = summary.map_err(|error| match error {
+            Sink::Read(error) => Error::file(&input.path, error),
+            Sink::Timeline(error) => error,
+        })?;
+        taken.insertions += summary.insertions;
+        taken.deletions += summary.deletions;
+        taken.skipped += summary.skipped;
+        Ok(())
+    }
+
+    fn read_options(
+        &self,
+        path: &Path,
+        guess: &UpdateGuess,
+        ingest: &UpdateIngest,
+    ) -> Result<UpdateOptions> {
+        let options = guess.options();
+        if self.options().weighted && guess.edges.weight.is_none() {
+            return Err(Error::invalid(format!(
+                "`{}`: the versions keep weights, and no column holds them; name it with --weight",
+                path.display()
+            )));
+        }
+        if ingest.every == CommitEvery::Step && options.step.is_none() {
+            return Err(Error::invalid(format!(
+                "`{}`: no column holds steps; name it with --step, or commit every so many updates",
+                path.display()
+            )));
+        }
+        let edges = ReadOptions {
+            weighted: self.options().weighted,
+            ids: read_as(self.options().ids),
+            literal_ids: ingest.edges.input.ids.is_exact(),
+            round_weights: ingest.edges.round_weights,
+            skip_nulls: ingest.edges.skip_nulls,
+            ..options.edges
+        };
+        Ok(UpdateOptions { edges, ..options })
+    }
+}
+
+impl UpdateIngest {
+    fn choices(&self, ids: IdChoice) -> UpdateChoices {
+        UpdateChoices {
+            edges: InputChoices { ids, ..self.edges.input.clone() },
+            time: self.time.clone(),
+            operation: self.operation.clone(),
+            step: self.step.clone(),
+            unit: self.unit,
+        }
+    }
+}
+
+/// Counts over all files of an ingest.
+#[derive(Default)]
+struct Taken {
+    insertions: u64,
+    deletions: u64,
+    skipped: u64,
+    guessed: Option<String>,
+}
+
+/// Updates that are to become the next version.
+struct Stretch<'a> {
+    timeline: &'a Timeline,
+    ingest: &'a UpdateIngest,
+    changes: Changes,
+    /// How many there are.
+    count: u64,
+    /// The latest time so far, of versions too.
+    time: Option<i64>,
+    /// Which stretch of time, or step, it is.
+    place: i64,
+    late: u64,
+    /// Updates that are in versions of this ingest.
+    committed: u64,
+}
+
+impl<'a> Stretch<'a> {
+    fn new(timeline: &'a Timeline, ingest: &'a UpdateIngest) -> Self {
+        let time = timeline.versions().last().map(|version| version.time);
+        let changes = Changes::new();
+        Self { timeline, ingest, changes, count: 0, time, place: 0, late: 0, committed: 0 }
+    }
+
+    /// Takes the next updates. Returns how many versions were committed before the last of them.
+    fn take(&mut self, chunk: UpdateChunk) -> Result<u64> {
+        let names = self.timeline.names();
+        let (src, dst) = (vertices_of(names, chunk.src)?, vertices_of(names, chunk.dst)?);
+        let mut versions = 0;
+        for (idx, (u, v)) in src.into_iter().zip(dst).enumerate() {
+            self.late += u64::from(self.time.is_some_and(|time| chunk.times[idx] < time));
+            let time = self.time.map_or(chunk.times[idx], |time| time.max(chunk.times[idx]));
+            let (is_full, place) = match self.ingest.every {
+                CommitEvery::Updates(count) => (self.count == count, 0),
+                CommitEvery::Time(length) => (false, time.div_euclid(length)),
+                CommitEvery::Step => {
+                    (false, chunk.steps.as_ref().map_or(0, |steps| steps[idx] as i64))
+                }
+            };
+            if self.count > 0 && (is_full || place != self.place) {
+                self.commit()?;
+                versions += 1;
+            }
+            (self.time, self.place) = (Some(time), place);
+            self.count += 1;
+            match (chunk.is_deletion[idx], self.ingest.edges.drop_self_loops && u == v) {
+                (true, _) => self.changes.delete(u, v)?,
+                (false, true) => self.changes.set_vertex(u, true)?,
+                (false, false) => {
+                    let weight = chunk.weights.as_ref().map(|weights| weights[idx]);
+                    self.changes.insert(u, v, weight)?;
+                }
+            }
+        }
+        Ok(versions)
+    }
+
+    /// Makes what was taken a version, if it is anything.
+    fn commit(&mut self) -> Result<()> {
+        if self.count > 0 {
+            let changes = std::mem::take(&mut self.changes);
+            self.timeline.commit(changes, self.time.unwrap_or_default(), None)?;
+            self.committed += std::mem::take(&mut self.count);
+        }
+        Ok(())
+    }
+}
+
+/// An error of reading, whose file is yet to be named, or of the timeline.
+enum Sink {
+    Read(everedge_io::Error),
+    Timeline(Error),
+}
+
+impl From<everedge_io::Error> for Sink {
+    fn from(error: everedge_io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Says in one line how updates are read.
+fn in_words(guess: &UpdateGuess) -> String {
+    let name = |idx: usize| ColumnName::of(&guess.edges, idx);
+    let mut words = guess.edges.format.name().to_owned();
+    let _ = write!(words, ", src={}, dst={}", name(guess.edges.src), name(guess.edges.dst));
+    let _ = write!(words, ", time={}", name(guess.time));
+    let others = [("op", guess.operation), ("step", guess.step), ("weight", guess.edges.weight)];
+    for (what, column) in others {
+        if let Some(idx) = column {
+            let _ = write!(words, ", {what}={}", name(idx));
+        }
+    }
+    if let Some(unit) = guess.unit {
+        let _ = write!(words, ", times in {unit}");
+    }
+    if guess.operation.is_none() {
+        words.push_str(", all of them insertions");
+    }
+    words
+}
