@@ -10,7 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::{io, process, thread};
 
@@ -117,22 +117,31 @@ impl Drop for Alone {
     }
 }
 
-/// While it lives somebody waits for an answer: work that can wait leaves the threads to that.
+/// While it lives somebody waits for an answer, and work that nobody waits for is put off.
 pub struct Foreground(());
 
-/// How many were begun, and how many ended.
+/// How many were begun, and how many ended, in the process of this number: a forked child has none of its
+/// parent's.
 static FOREGROUND: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+static FOREGROUND_OF: AtomicU32 = AtomicU32::new(0);
 
 impl Foreground {
     /// Begins it.
     #[expect(clippy::new_without_default, reason = "it is made to be dropped later")]
     pub fn new() -> Self {
+        let id = process::id();
+        if FOREGROUND_OF.swap(id, Relaxed) != id {
+            FOREGROUND.iter().for_each(|count| count.store(0, Relaxed));
+        }
         FOREGROUND[0].fetch_add(1, Relaxed);
         Self(())
     }
 
     /// Returns how many were begun in this process, and whether one of them has not ended.
     pub fn begun() -> (u64, bool) {
+        if FOREGROUND_OF.load(Relaxed) != process::id() {
+            return (0, false);
+        }
         let [begun, ended] = [&FOREGROUND[0], &FOREGROUND[1]].map(|count| count.load(Relaxed));
         (begun, begun != ended)
     }

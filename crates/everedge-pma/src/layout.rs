@@ -38,10 +38,10 @@ use everedge_medium::{Access, Region, Site};
 
 /// An array is written anew when its tombstones are this share of its words.
 const TOMBSTONES_SHARE: u64 = 8;
-/// In a pause one is of which a larger share than this is in edge logs.
-const LOGGED_SHARE: u64 = 256;
 /// Fewer tombstones are not worth it.
 const TOMBSTONES_MIN: u64 = 1024;
+/// In a pause an array is written anew if a larger share of its words than this is in edge logs.
+const LOGGED_SHARE: u64 = 256;
 
 /// So many groups may find no room before the archiving thread leaves the others for later.
 const REFUSALS_MAX: u32 = 4;
@@ -196,6 +196,10 @@ impl Layout for Pma {
             LogFirst::Yes => Ok(false),
             LogFirst::No => direct::store_edge(core, edge, weight),
         }
+    }
+
+    fn stored_edges(&self) -> u64 {
+        self.direct.load(Relaxed)
     }
 
     fn lists(&self) -> Lists {
@@ -383,15 +387,25 @@ impl Layout for Pma {
 
     /// Writes arrays anew of which much is deleted.
     fn clean_up(core: &Core<Self>) -> bool {
-        rewrite_some(core, &|array| {
+        let rewriting = Rewriting::new(Why::Compaction);
+        rewrite_some(core, rewriting, &|array| {
             let tombstones = array.tombstone_count();
             tombstones >= TOMBSTONES_MIN && tombstones * TOMBSTONES_SHARE >= array.used()
         })
     }
 
-    /// Writes arrays anew, in a pause, of which some is in edge logs: a list that goes on there is read in pieces.
+    /// Writes arrays anew, in a pause, of which some is in edge logs: a list that goes on there is read in
+    /// pieces. Nobody has asked for it: what insertions may need stays free, and what nobody has read since
+    /// opening stays as it is.
     fn put_in_order(core: &Core<Self>, paused: bool) -> bool {
-        paused && rewrite_some(core, &|array| array.logged_count() * LOGGED_SHARE > array.used())
+        if !paused || core.layout.room.is_full() {
+            return false;
+        }
+        let entry_words = core.layout.options.entry_words() as u64;
+        rewrite_some(core, Rewriting::unasked(), &|array| {
+            let logged = array.logged_count() * entry_words;
+            array.is_checked && logged * LOGGED_SHARE > array.used()
+        })
     }
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
@@ -408,29 +422,36 @@ impl Layout for Pma {
     }
 }
 
-/// Writes some arrays anew that are due. Returns whether there were any.
-fn rewrite_some(core: &Core<Pma>, is_due: &(impl Fn(&Array) -> bool + Sync)) -> bool {
+/// Writes some arrays anew that are due. Returns whether it did.
+fn rewrite_some(
+    core: &Core<Pma>,
+    mut rewriting: Rewriting,
+    is_due: &(impl Fn(&Array) -> bool + Sync),
+) -> bool {
     let mut archive = core.archive();
     if core.refuse_if_failed().is_err() {
         return false;
     }
-    let (mut rewriting, mut refusals) = (Rewriting::new(Why::Compaction), 0);
+    let mut refusals = 0;
     loop {
         let rewritten = core.undisturbed(&mut archive, |archive| {
             core.layout.rewrite(archive, &mut rewriting, is_due)
         });
+        let (is_done, has_more) =
+            (rewriting.done.runs > 0, rewriting.next_shard < archive.shards.len());
         match rewritten {
             // Whoever asks for what is damaged is told; there may be more behind it.
-            Err(Error::Corruption { .. }) if rewriting.next_shard < archive.shards.len() => {}
+            Err(Error::Corruption { .. }) if !is_done && has_more => {}
             // So there may be behind what finds no room.
-            Err(Error::NoSpace { .. })
-                if rewriting.next_shard < archive.shards.len() && refusals < REFUSALS_MAX =>
-            {
+            Err(Error::NoSpace { .. }) if !is_done && has_more && refusals < REFUSALS_MAX => {
                 refusals += 1;
             }
             rewritten => {
                 let _failed = rewritten.inspect_err(|error| core.fail_unless_full(error));
-                return rewriting.done.runs > 0;
+                if is_done {
+                    core.layout.survey(&archive, 0);
+                }
+                return is_done;
             }
         }
     }

@@ -213,35 +213,40 @@ mod tests {
 
     /// Returns a graph whose single edges are not logged, with edges among 16 vertices.
     fn direct(path: &std::path::Path) -> PmaGraph {
+        direct_by(path, Phases::InTurn, (0..160).map(|i| (i % 16, i * 7 % 16)))
+    }
+
+    fn direct_by(
+        path: &std::path::Path,
+        phases: Phases,
+        edges: impl Iterator<Item = everedge_core::Edge>,
+    ) -> PmaGraph {
         let log_first = LogFirst::No;
-        let tuning = PmaOptions { log_first, section_vertices: 4, ..options().tuning };
+        let tuning = PmaOptions { log_first, section_vertices: 4, phases, ..options().tuning };
         let durability = everedge_live::Durability::Edge;
         let options = options::GraphOptions { medium: PMEM, durability, tuning, ..options() };
         let volume = Volume::create(path, VolumeOptions::new(PMEM)).unwrap();
         let graph = PmaGraph::create(volume, Manifest::new(Kind::Graph, options)).unwrap();
-        let edges: Vec<_> = (0..160).map(|i| (i % 16, i * 7 % 16)).collect();
-        graph.insert(&edges, None).unwrap();
+        graph.insert(&edges.collect::<Vec<_>>(), None).unwrap();
         graph.flush_all().unwrap();
         graph
+    }
+
+    /// Returns how many entries are in edge logs.
+    fn logged(graph: &PmaGraph) -> u64 {
+        let archive = graph.live.core.up_to_date().unwrap();
+        let arrays = archive.shards.iter().flat_map(|shard| shard.arrays.iter().flatten());
+        arrays.map(|array| array.logged_count()).sum()
     }
 
     #[test]
     fn a_pause_writes_arrays_anew_that_are_in_edge_logs() {
         let home = tempfile::tempdir().unwrap();
         let graph = direct(&home.path().join("g"));
-        let logged = || -> u64 {
-            let archive = graph.live.core.up_to_date().unwrap();
-            archive
-                .shards
-                .iter()
-                .flat_map(|shard| shard.arrays.iter().flatten())
-                .map(|array| array.logged_count())
-                .sum()
-        };
         for number in 0..200 {
             graph.insert_edge((number % 16, number * 5 % 16), None).unwrap();
         }
-        assert!(logged() > 0);
+        assert!(logged(&graph) > 0);
         let edges = |view: PmaSnapshot| {
             let mut edges = Vec::new();
             view.for_each_edge(|src, dst| edges.push((src, dst)));
@@ -250,8 +255,53 @@ mod tests {
         };
         let before = edges(graph.snapshot().unwrap());
         graph.put_in_order(|| false);
-        assert_eq!(logged(), 0);
+        assert_eq!(logged(&graph), 0);
         assert_eq!(edges(graph.snapshot().unwrap()), before);
+    }
+
+    /// Edges of some shards, in each.
+    fn in_shards(per_shard: u32) -> impl Iterator<Item = everedge_core::Edge> {
+        let first = |number: u32| number % 4 * everedge_live::SHARD_SPAN as u32;
+        (0..4 * per_shard).map(move |i| (first(i) + i % 16, first(i) + i * 7 % 16))
+    }
+
+    #[test]
+    fn a_pause_gives_up_when_an_edge_comes_that_is_not_logged() {
+        let home = tempfile::tempdir().unwrap();
+        let graph = direct_by(&home.path().join("g"), Phases::InTurn, in_shards(160));
+        let edges: Vec<_> = in_shards(100).collect();
+        edges.iter().for_each(|&edge| graph.insert_edge(edge, None).unwrap());
+        let before = logged(&graph);
+        graph.put_in_order(|| {
+            graph.insert_edge(edges[0], None).unwrap();
+            false
+        });
+        assert!(logged(&graph) > before / 4);
+    }
+
+    #[test]
+    fn a_pause_comes_after_edges_that_are_not_logged() {
+        let home = tempfile::tempdir().unwrap();
+        let two_threads = || {
+            let graph = direct_by(&home.path().join("g"), Phases::Overlapped, in_shards(160));
+            // The pause after what was logged is over by then.
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            pause_after_stored_edges(&graph);
+        };
+        everedge_core::par::with_threads(2, two_threads).unwrap();
+    }
+
+    fn pause_after_stored_edges(graph: &PmaGraph) {
+        let before = graph.live.core.log.next_sequence();
+        let edges = in_shards(10);
+        edges.for_each(|edge| graph.insert_edge(edge, None).unwrap());
+        assert_eq!(graph.live.core.log.next_sequence(), before);
+        assert!(logged(graph) > 0);
+        let start = std::time::Instant::now();
+        while logged(graph) > 0 {
+            assert!(start.elapsed().as_secs() < 20, "lists are still in edge logs");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 
     #[test]

@@ -13,14 +13,18 @@ use super::mechanisms::Why;
 use super::shard::{Additions, Shard};
 use everedge_live::{Archive, Compaction, Core, Error, Result, SIDES, UNIT_BYTES};
 
-/// A compaction writes this share of all arrays before it lets others go on.
+/// A compaction writes this share of all arrays before it lets others go on,
 const COMPACTION_SHARE: u64 = 16;
+/// and what nobody has asked for so many units, if that is less.
+const UNASKED_UNITS: u64 = (32 << 20) / UNIT_BYTES;
 /// One that lacks room tries so often what others have freed meanwhile.
 const COMPACTION_PASSES_MAX: u32 = 64;
 
 /// A pass over all arrays, a group of shards at a time.
 pub(super) struct Rewriting {
     why: Why,
+    /// Whether nobody has asked for it: then it leaves free what insertions may need.
+    is_unasked: bool,
     /// Where the next group begins.
     pub next_shard: usize,
     pub done: Compaction,
@@ -28,7 +32,12 @@ pub(super) struct Rewriting {
 
 impl Rewriting {
     pub(super) fn new(why: Why) -> Self {
-        Self { why, next_shard: 0, done: Compaction::default() }
+        Self { why, is_unasked: false, next_shard: 0, done: Compaction::default() }
+    }
+
+    /// Returns one that nobody has asked for.
+    pub(super) fn unasked() -> Self {
+        Self { is_unasked: true, ..Self::new(Why::Compaction) }
     }
 }
 
@@ -97,11 +106,16 @@ impl Pma {
         rewriting: &mut Rewriting,
         is_due: &(impl Fn(&Array) -> bool + Sync),
     ) -> Result<()> {
-        let group = group(&archive.shards, rewriting.next_shard, is_due);
+        let most = if rewriting.is_unasked { UNASKED_UNITS } else { u64::MAX };
+        let group = group(&archive.shards, (rewriting.next_shard, most), is_due);
         // First of all: whoever goes on after an error comes to the end.
         rewriting.next_shard = group.end;
-        self.provide_place(archive)?;
-        let context = self.context_after(archive.next_sequence);
+        let (mut context, mut fill) = (self.context_after(archive.next_sequence), Fill::Any);
+        if rewriting.is_unasked {
+            (context.kept, fill) = (self.room.needed(), Fill::Roomy);
+        } else {
+            self.provide_place(archive)?;
+        }
         let is_of_due = |shard: &Arc<Shard>| shard.arrays.iter().flatten().any(is_due);
         let numbers: Vec<usize> =
             group.clone().filter(|&number| is_of_due(&archive.shards[number])).collect();
@@ -111,7 +125,7 @@ impl Pma {
         let outcomes = par::map_chunks_mut(&mut due, 1, |_, shard| {
             let mut done = Compaction::default();
             let shard = Arc::make_mut(shard[0]);
-            let rewritten = shard.rewrite(&context, rewriting.why, is_due, &mut done);
+            let rewritten = shard.rewrite(&context, (rewriting.why, fill), is_due, &mut done);
             (done, rewritten.and_then(|()| drain(self)))
         });
         self.publish_if_possible();
@@ -120,18 +134,18 @@ impl Pma {
             rewriting.done.freed_bytes += of_shard.freed_bytes;
             rewriting.done.written_bytes += of_shard.written_bytes;
         }
-        let (mut lacks_room, mut damage) = (false, Ok(()));
+        let (mut lack, mut damage) = (Ok(()), Ok(()));
         for (_, rewritten) in outcomes {
             match rewritten {
-                Err(Error::NoSpace { .. }) => lacks_room = true,
+                Err(error @ Error::NoSpace { .. }) => lack = Err(error),
                 Err(error @ Error::Corruption { .. }) => damage = Err(error),
                 rewritten => rewritten?,
             }
         }
-        if lacks_room {
-            self.rewrite_in_turn(archive, &numbers, rewriting, is_due)?;
+        if lack.is_err() && !rewriting.is_unasked {
+            lack = self.rewrite_in_turn(archive, &numbers, rewriting, is_due);
         }
-        damage
+        lack.and(damage)
     }
 
     /// Writes arrays of some shards anew, one after the other: where there is a place for one only.
@@ -225,10 +239,15 @@ impl Pma {
     }
 }
 
-/// Returns shards from the number `first` on, of which arrays of a share of all bytes are due.
-fn group(shards: &[Arc<Shard>], first: usize, is_due: &impl Fn(&Array) -> bool) -> Range<usize> {
+/// Returns shards from the number `first` on, of which arrays of a share of all bytes are due, or of `most`
+/// units, but of one shard at least.
+fn group(
+    shards: &[Arc<Shard>],
+    (first, most): (usize, u64),
+    is_due: &impl Fn(&Array) -> bool,
+) -> Range<usize> {
     let units = |array: &Array| array.shape.units();
-    let most = arrays(shards).map(units).sum::<u64>() / COMPACTION_SHARE;
+    let most = most.min(arrays(shards).map(units).sum::<u64>() / COMPACTION_SHARE);
     let mut sum = 0;
     let of_shard = |shard: &Arc<Shard>| -> u64 {
         shard.arrays.iter().flatten().filter(|array| is_due(array)).map(units).sum()

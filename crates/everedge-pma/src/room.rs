@@ -204,6 +204,13 @@ impl Room {
         Free { units: longest + self.units_of(updates), longest }
     }
 
+    /// Returns what the next insertions need.
+    pub(super) fn needed(&self) -> Free {
+        let needs = *self.needs.lock();
+        let units = needs.units + needs.without_gaps + self.expected_units();
+        Free { units, longest: needs.longest }
+    }
+
     /// Returns the place for one array, which is left when another has taken one.
     pub(super) fn place(&self) -> Free {
         let longest = self.needs.lock().longest / PLACES;
@@ -330,9 +337,8 @@ impl Room {
     /// After a round: reserves what batches need until `backlog` updates more are archived, or says
     /// that so many may not wait.
     pub(super) fn provide(&self, backlog: u64) {
-        let needs = *self.needs.lock();
-        let longest = needs.longest;
-        let units = needs.units + needs.without_gaps + self.expected_units();
+        let Free { units, longest } = self.needed();
+        let batch_updates = self.needs.lock().batch_updates;
         let reserved = self.space.reserve(units + self.units_of(backlog), longest);
         // Who takes less may find it.
         let is_there = reserved.inspect_err(|_| self.space.forget_missing()).is_ok();
@@ -348,7 +354,7 @@ impl Room {
             false => of_largest.min(of_units(room.units.saturating_sub(units))),
         };
         // There is room for a batch, or insertions are refused.
-        let updates_max = updates_max.max(needs.batch_updates);
+        let updates_max = updates_max.max(batch_updates);
         self.updates_max.store(updates_max, Relaxed);
     }
 

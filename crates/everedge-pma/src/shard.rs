@@ -277,7 +277,7 @@ impl Shard {
     pub(super) fn rewrite(
         &mut self,
         context: &Context,
-        why: Why,
+        how: (Why, Fill),
         is_due: &impl Fn(&Array) -> bool,
         done: &mut Compaction,
     ) -> Result<()> {
@@ -286,7 +286,7 @@ impl Shard {
             if let Some(array) = array.as_mut().filter(|array| is_due(array)) {
                 let vertices: &[u64] = if side == 0 { &self.vertices } else { &[] };
                 let freed_bytes = UNIT_BYTES * array.shape.units();
-                array.rebuild(context, &Additions::none(), (vertices, 0), (why, Fill::Any))?;
+                array.rebuild(context, &Additions::none(), (vertices, 0), how)?;
                 done.runs += 1;
                 done.freed_bytes += freed_bytes;
                 done.written_bytes += UNIT_BYTES * array.shape.units();

@@ -132,6 +132,11 @@ pub trait Layout: Send + Sync + Sized + 'static {
         Ok(false)
     }
 
+    /// Returns how many edges were stored so since opening.
+    fn stored_edges(&self) -> u64 {
+        0
+    }
+
     /// Returns where lists lie, and what they may need there for what is logged.
     fn lists(&self) -> Lists;
 
@@ -311,7 +316,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
     fn clean_up(core: &Core<Self>) -> bool;
 
     /// Puts some lists in order, as far as that pays: more does when writers have `paused`. A bounded
-    /// step, for which others wait. Returns whether there were any.
+    /// step, for which others wait. Returns whether it did any.
     fn put_in_order(core: &Core<Self>, paused: bool) -> bool;
 
     /// Returns a frozen view of what is archived.

@@ -102,6 +102,7 @@ impl<L: Layout> Live<L> {
     pub fn insert_edge(&self, (src, dst): Edge, weight: Option<f32>) -> Result<()> {
         let is_valid = src.max(dst) <= MAX_VERTEX_ID && weight.is_none_or(f32::is_finite);
         if is_valid && L::store_edge(&self.core, (src, dst), weight)? {
+            self.archiver.call(false);
             return Ok(());
         }
         if is_valid && let Some(is_due) = self.core.commit_edge((src, dst), weight)? {
@@ -196,7 +197,7 @@ impl<L: Layout> Live<L> {
 
     /// Puts all lists in order, as a pause of the writers does, until somebody writes or `is_ended`.
     pub fn put_in_order(&self, is_ended: impl Fn() -> bool) {
-        let mut written = self.core.log.next_sequence();
+        let mut written = self.core.written();
         self.core.put_in_order(&mut written, is_ended);
     }
 

@@ -9,25 +9,29 @@ use everedge_core::par::Foreground;
 use super::core::Core;
 use super::layout::Layout;
 
-/// While somebody waits for an answer, lists are put in order a step at a time, and after each that is
-/// given so many times as long as the step took;
+/// After a step, somebody who waits for an answer is given so many times as long as the step took;
 const GIVE_WAY_STEPS: u32 = 8;
-/// before the first, as long as if a step took this.
+/// before the first step, as if one had taken so long.
 const STEP: Duration = Duration::from_millis(20);
-/// It is looked so often whether the answer is there,
+/// The answer is looked for at such intervals.
 const LOOK: Duration = Duration::from_millis(1);
-/// and nobody waits for another if none does for so long.
+/// Whoever asks much at once leaves gaps that are shorter than this.
 const QUIET: Duration = Duration::from_millis(20);
 
 impl<L: Layout> Core<L> {
-    /// Puts lists in order, a step at a time, until somebody writes or `is_wanted`. `written` is the
-    /// end of the log when this was last called: if somebody has written since, nothing is done yet.
+    /// Returns a number that grows with whatever somebody writes.
+    pub(super) fn written(&self) -> u64 {
+        self.log.next_sequence() + self.layout.stored_edges()
+    }
+
+    /// Puts lists in order, a step at a time, until somebody writes or `is_wanted`. `written` is what
+    /// [`Self::written`] was when this was last called: if somebody has written since, nothing is done yet.
     /// Returns whether any lists may be left.
     pub(super) fn put_in_order(&self, written: &mut u64, is_wanted: impl Fn() -> bool) -> bool {
         if self.check_writable().is_err() || self.log.begin_writing().is_err() {
             return false;
         }
-        let now = self.log.next_sequence();
+        let now = self.written();
         if std::mem::replace(written, now) != now {
             return true;
         }
@@ -35,7 +39,7 @@ impl<L: Layout> Core<L> {
         if self.log.untaken_updates() > 0 && self.up_to_date().is_err() {
             return false;
         }
-        let goes_on = || self.log.next_sequence() == now && !is_wanted();
+        let goes_on = || self.written() == now && !is_wanted();
         let (mut begun, mut step) = (Foreground::begun().0, STEP);
         loop {
             give_way(begun, step * GIVE_WAY_STEPS, goes_on);
@@ -52,8 +56,8 @@ impl<L: Layout> Core<L> {
     }
 }
 
-/// If somebody has waited for an answer since so many had `begun` to, waits until nobody does for a
-/// while, for whoever asks much leaves gaps; at most so long, and while it `goes_on`.
+/// If somebody has waited for an answer since so many had `begun` to, waits until nobody does any more; at
+/// most so long, and while it `goes_on`.
 fn give_way(mut begun: u64, most: Duration, goes_on: impl Fn() -> bool) {
     let (start, mut quiet) = (Instant::now(), QUIET);
     loop {
@@ -81,11 +85,10 @@ mod tests {
         let most = Duration::from_millis(60);
         let long = Duration::from_secs(3600);
         let (begun, _) = Foreground::begun();
-        assert!(waited(begun, long) < long);
+        assert!(waited(begun, long) < most);
         let asked = Foreground::new();
         assert!(waited(begun, most) >= most);
-        let ended = || Instant::now() > Instant::now();
-        give_way(begun, long, ended);
+        give_way(begun, long, || false);
         drop(asked);
         assert!(waited(begun, long) >= QUIET);
     }
