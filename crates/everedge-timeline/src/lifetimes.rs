@@ -158,6 +158,11 @@ impl Lifetimes {
         self.disappearing.of(versions).iter().map(|&place| &self.edges[place as usize])
     }
 
+    /// Returns all of them, by source.
+    pub(crate) fn edges(&self) -> &[Mortal] {
+        &self.edges
+    }
+
     /// Returns an edge for which `holds`, if there is one.
     pub(crate) fn find(&self, holds: impl Fn(&Mortal) -> bool) -> Option<&Mortal> {
         self.edges.iter().find(|edge| holds(edge))

@@ -28,7 +28,7 @@ use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels as kernels;
 
 use super::bits::Bits;
-use super::lifetimes::{Lifetimes, VERSIONS_MAX};
+use super::lifetimes::{Lifetimes, Mortal, VERSIONS_MAX};
 use super::query::MonotoneQuery;
 use super::tip::Tip;
 use super::view::VersionView;
@@ -90,6 +90,24 @@ impl Window {
     /// Returns how many edges some versions have and others have not; of an undirected graph, both ends.
     pub fn changed_edges(&self) -> usize {
         self.lifetimes.len()
+    }
+
+    /// Returns the edges that the last version has and the first one has not, and those that only the first one
+    /// has, each ascending; of an undirected graph with the smaller end first.
+    pub fn difference(&self) -> [Vec<(VertexId, VertexId, f32)>; 2] {
+        let last = self.versions.len() as u16 - 1;
+        let is_once = |edge: &&Mortal| self.common.is_directed() || edge.src <= edge.dst;
+        let edges = |is_in: &dyn Fn(&Mortal) -> bool| {
+            let edges = self.lifetimes.edges().iter().filter(is_once).filter(|edge| is_in(edge));
+            let bits = edges.map(|edge| (edge.src, edge.dst, edge.weight.to_bits()));
+            let mut edges: Vec<_> = bits.collect();
+            edges.sort_unstable();
+            edges
+        };
+        let came = edges(&|edge| edge.is_common(last, last) && edge.appears > 0);
+        let went = edges(&|edge| edge.appears == 0 && !edge.is_common(last, last));
+        // What went and came again is in both versions.
+        [without(&came, &went), without(&went, &came)]
     }
 
     /// Calls `answer(version, values)` for each version of the window, in no order and possibly at the same
@@ -302,6 +320,20 @@ impl Window {
             }
         }
     }
+}
+
+/// Returns those of some edges that others are not, one for one; both ascend.
+fn without(
+    edges: &[(VertexId, VertexId, u32)],
+    others: &[(VertexId, VertexId, u32)],
+) -> Vec<(VertexId, VertexId, f32)> {
+    let mut others = others.iter().peekable();
+    let is_left = |edge: &&(VertexId, VertexId, u32)| {
+        while others.next_if(|other| other < edge).is_some() {}
+        others.next_if(|other| other == edge).is_none()
+    };
+    let left = edges.iter().filter(is_left);
+    left.map(|&(src, dst, bits)| (src, dst, f32::from_bits(bits))).collect()
 }
 
 /// Gives `v` a value if it is better.

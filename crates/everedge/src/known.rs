@@ -4,9 +4,15 @@ use std::fs::File;
 use std::io::Read;
 
 use everedge_io::{
-    Format, Guess, InputChoices, ReadOptions, Result, UpdateChoices, UpdateGuess, UpdateOptions,
-    probe, probe_arrow, probe_arrow_updates, probe_parquet, probe_parquet_updates, probe_updates,
+    Error, Format, Guess, InputChoices, ReadOptions, Result, UpdateChoices, UpdateGuess,
+    UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet, probe_parquet_updates,
+    probe_updates,
 };
+
+/// Columns of timed insertions and deletions, at least.
+const COLUMNS_OF_UPDATES: usize = 4;
+const ARE_UPDATES: &str = "it holds timed insertions and deletions: `--commit-every` makes versions of them; \
+                           to take all rows as edges, name the ends with --src and --dst";
 
 /// What is known of an input of edges, or of one of timed updates.
 pub(crate) trait Known {
@@ -44,7 +50,16 @@ impl Known for InputChoices {
     }
 
     fn probe(&self, name: &str, head: &[u8]) -> Result<Guess> {
-        probe(name, head, self)
+        let guess = probe(name, head, self)?;
+        let are_ends_open = self.src.is_none() && self.dst.is_none();
+        if are_ends_open && guess.columns.len() >= COLUMNS_OF_UPDATES {
+            let choices = UpdateChoices { edges: self.clone(), ..UpdateChoices::default() };
+            let updates = probe_updates(name, head, &choices);
+            if updates.is_ok_and(|guess| guess.operation.is_some()) {
+                return Err(Error::Unsupported { format: guess.format, what: ARE_UPDATES });
+            }
+        }
+        Ok(guess)
     }
 
     fn probe_arrow(&self, input: impl Read) -> Result<Guess> {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use everedge_core::VertexId;
+use everedge_core::{GraphView, VertexId};
 use everedge_io::date_of;
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
 use everedge_medium::{Access, Kind, Manifest, MediumKind, Volume, VolumeOptions};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::any_view::AnyView;
 use crate::graph::resolved;
 use crate::id_map::{find, name_of};
-use crate::{Chosen, Error, GraphOptions, Result, Stats, View};
+use crate::{Chosen, Error, GraphOptions, Result, Stats, Verification, View};
 
 /// What is fixed when a timeline is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -300,6 +300,60 @@ impl Timeline {
         let start = Instant::now();
         let any = AnyView::Version(self.versions.at(self.find(choice)?)?);
         Ok(View::new(any, self.names.clone(), self.open_time + start.elapsed()))
+    }
+
+    /// Returns the edges that a version has and an earlier one has not, and those that only the earlier one has,
+    /// each as `(src, dst, weight)`, ascending. An undirected one comes once; the weight is 1 if there are none.
+    ///
+    /// Cost: what the versions in between have changed, in memory.
+    ///
+    /// # Errors
+    /// As [`Self::at`]; `InvalidInput` if the second version is not later.
+    pub fn difference(
+        &self,
+        earlier: &VersionChoice,
+        later: &VersionChoice,
+    ) -> Result<[Vec<(VertexId, VertexId, f32)>; 2]> {
+        Ok(self.versions.window(self.find(earlier)?..=self.find(later)?)?.difference())
+    }
+
+    /// Checks the lists of each version, what they count, and that every vertex has its name.
+    ///
+    /// # Errors
+    /// Only if it cannot be read; what is wrong is in the outcome.
+    pub fn verify(path: &Path) -> Result<Verification> {
+        let (mut problems, mut checks) = (Vec::new(), 1);
+        let timeline = match Self::open_read_only(path) {
+            Ok(timeline) => timeline,
+            Err(error) => return Verification::of_damage(error),
+        };
+        for version in timeline.versions() {
+            let view = match timeline.versions.at(version.number) {
+                Ok(view) => view,
+                Err(error) => return Verification::of_damage(error.into()),
+            };
+            let mut found = [0; 2];
+            for v in (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)) {
+                found[0] += 1;
+                let loops = || view.out_neighbors(v).filter(|&to| to == v).count() as u64;
+                let ends = u64::from(view.out_degree(v));
+                found[1] += if view.is_directed() { 2 * ends } else { ends + loops() };
+            }
+            let expected = [u64::from(version.vertices), 2 * version.edges];
+            checks += 2;
+            for (what, (expected, found)) in
+                ["vertices", "ends of edges"].into_iter().zip(expected.into_iter().zip(found))
+            {
+                if expected != found {
+                    let number = version.number;
+                    problems.push(format!(
+                        "version {number}: expected {expected} {what}, found {found}"
+                    ));
+                }
+            }
+        }
+        let problem_count = problems.len() as u64;
+        Ok(Verification { ok: problems.is_empty(), checks, problems, problem_count })
     }
 
     /// Returns what the timeline is and how large; vertices and edges are those of the newest version.

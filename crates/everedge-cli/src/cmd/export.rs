@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
-use everedge::{ExportReport, Format, Graph};
+use everedge::{ExportReport, Format, Graph, VersionChoice};
 use serde::Serialize;
 
 use super::FormatChoice;
@@ -34,6 +34,10 @@ pub(crate) struct Args {
     #[arg(long, default_value = "auto", value_name = "FORMAT")]
     format: FormatChoice,
 
+    /// Write a version, by number, date or name; without it, the newest of a directory that holds versions.
+    #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>, conflicts_with = "salvage")]
+    at: Option<VersionChoice>,
+
     /// Write what is whole of a damaged graph: edges from vertices whose lists are damaged, and from up
     /// to 4,096 beside each, are lost. What is lost is listed on standard error and in `problems` of
     /// --json; exits 1 if something is.
@@ -57,10 +61,11 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
                      the edges to a file\n";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
     }
-    let graph = Graph::open_read_only(&args.graph)?;
     let (view, problems) = match args.salvage {
-        true => graph.salvage().map(|(view, problems)| (view, Some(problems)))?,
-        false => (graph.snapshot()?, None),
+        true => Graph::open_read_only(&args.graph)?
+            .salvage()
+            .map(|(view, problems)| (view, Some(problems)))?,
+        false => (super::open(&args.graph, args.at.as_ref())?, None),
     };
     let problems_found = problems.clone().unwrap_or_default();
     if is_stdout {

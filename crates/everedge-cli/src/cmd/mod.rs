@@ -1,6 +1,7 @@
 //! One command a file.
 
 pub(crate) mod compact;
+pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod generate;
 pub(crate) mod ingest;
@@ -11,8 +12,18 @@ pub(crate) mod verify;
 pub(crate) mod versions;
 pub(crate) mod window;
 
-use everedge::Format;
+use std::path::Path;
+
+use everedge::{Format, Graph, Timeline, VersionChoice, View};
 use everedge_bench::{Medium, NewGraph, parsed};
+
+/// Returns a graph as it is, or a version: the newest, if the directory holds versions and none is asked for.
+fn open(path: &Path, at: Option<&VersionChoice>) -> everedge::Result<View> {
+    if at.is_none() && !Timeline::is_at(path) {
+        return Graph::open_read_only(path)?.snapshot();
+    }
+    Timeline::open_read_only(path)?.at(at.unwrap_or(&VersionChoice::Newest))
+}
 
 /// Reads a number from 1 on.
 fn positive(word: &str) -> Result<usize, String> {

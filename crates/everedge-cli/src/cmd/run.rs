@@ -5,9 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ArgMatches;
-use everedge::{
-    Graph, Kernel, Parameters, RunOptions, RunReport, Timeline, Verify, VersionChoice, View, Watch,
-};
+use everedge::{Kernel, Parameters, RunOptions, RunReport, Verify, VersionChoice, Watch};
 
 use super::values::Destination;
 use crate::output::{Output, count, seconds};
@@ -102,7 +100,7 @@ fn kernels() -> String {
 
 pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCode> {
     args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
-    let view = open(args)?;
+    let view = super::open(&args.graph, args.at.as_ref())?;
     let options = RunOptions {
         parameters: args.parameters.0.clone(),
         top: Some(args.top),
@@ -123,15 +121,6 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
         _ => output.print(&report, in_words)?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the graph as it is, or the version that is asked for.
-fn open(args: &Args) -> everedge::Result<View> {
-    if args.at.is_none() && !Timeline::is_at(&args.graph) {
-        return Graph::open_read_only(&args.graph)?.snapshot();
-    }
-    let at = args.at.clone().unwrap_or(VersionChoice::Newest);
-    Timeline::open_read_only(&args.graph)?.at(&at)
 }
 
 fn in_words(report: &RunReport) -> String {

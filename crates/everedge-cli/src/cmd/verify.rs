@@ -4,21 +4,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{Graph, Verification};
+use everedge::{Graph, Timeline, Verification};
 
 use crate::output::{Output, count};
 
 /// Check all checksums, chains, degrees and counts of a graph. Exits 1 if something is wrong.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory of the graph.
+    /// The directory of the graph, or of versions.
     graph: PathBuf,
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let found = match Graph::open_read_only(&args.graph) {
-        Ok(graph) => graph.verify()?,
-        Err(error) => Verification::of_damage(error)?,
+    let found = match Timeline::is_at(&args.graph) {
+        true => Timeline::verify(&args.graph)?,
+        false => match Graph::open_read_only(&args.graph) {
+            Ok(graph) => graph.verify()?,
+            Err(error) => Verification::of_damage(error)?,
+        },
     };
     output.print(&found, in_words)?;
     Ok(if found.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })

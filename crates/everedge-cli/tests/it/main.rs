@@ -15,3 +15,4 @@ mod output;
 mod reference;
 mod salvage;
 mod tables;
+mod versions;

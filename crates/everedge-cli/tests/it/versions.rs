@@ -1,0 +1,139 @@
+//! Files of timed insertions and deletions as versions, and what is asked of them.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::Value;
+
+/// Runs everedge, with words between blanks and `{}` for the directory.
+fn everedge(home: &Path, words: &str) -> Output {
+    let home = home.to_str().unwrap();
+    let words = words.split(' ').map(|word| word.replace("{}", home));
+    std::process::Command::new(env!("CARGO_BIN_EXE_everedge")).args(words).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Returns what it prints, of a run that goes well.
+fn printed(home: &Path, words: &str) -> String {
+    let output = everedge(home, words);
+    assert!(output.status.success(), "{words}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn json(home: &Path, words: &str) -> Value {
+    serde_json::from_str(&printed(home, &format!("{words} --json --quiet"))).unwrap()
+}
+
+/// Returns what it says, of a run that fails.
+fn refused(home: &Path, words: &str) -> String {
+    let output = everedge(home, words);
+    assert_eq!(output.status.code(), Some(1), "{words}: {}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+/// A stream of four steps, on three days.
+const STREAM: &str = "\
+0 1000000000 + a b
+0 1000000000 + b c
+1 1000086400 + c d
+2 1000086401 - b c
+2 1000086401 + a d
+3 1000172800 + b c
+3 1000172800 - a b
+";
+
+fn stream() -> (tempfile::TempDir, PathBuf) {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().to_owned();
+    std::fs::write(path.join("stream"), STREAM).unwrap();
+    (home, path)
+}
+
+#[test]
+fn each_step_is_a_version() {
+    let (_home, home) = stream();
+    let report = json(&home, "ingest {}/g {}/stream --commit-every step");
+    assert_eq!((&report["insertions"], &report["deletions"]), (&5.into(), &2.into()));
+    assert_eq!((&report["versions_added"], &report["edges"]), (&4.into(), &3.into()));
+    let versions = &json(&home, "versions {}/g")["versions"];
+    let edges: Vec<_> = versions.as_array().unwrap().iter().map(|v| &v["edges"]).collect();
+    assert_eq!(edges, [2, 3, 3, 3]);
+    assert_eq!(versions[3]["time"], "2001-09-11T01:46:40Z");
+    let stats = json(&home, "stats {}/g");
+    assert_eq!((&stats["kind"], &stats["versions"]), (&"timeline".into(), &4.into()));
+    let window = json(&home, "window bfs {}/g --source a");
+    let reached: Vec<_> =
+        window["versions"].as_array().unwrap().iter().map(|v| &v["result"]["reached"]).collect();
+    assert_eq!(reached, [3, 4, 3, 2]);
+    for (version, expected) in [("1", 3), ("2", 4), ("3", 3), ("4", 2), ("2001-09-10", 3)] {
+        let words = format!("run bfs {{}}/g --source a --at {version}");
+        assert_eq!(json(&home, &words)["result"]["reached"], expected, "{version}");
+    }
+    assert_eq!(printed(&home, "diff {}/g --from 1 --to 3"), "- b c\n+ a d\n+ c d\n");
+    // What went and came again is no difference.
+    assert_eq!(printed(&home, "diff {}/g --from 1"), "- a b\n+ a d\n+ c d\n");
+    assert_eq!(printed(&home, "export {}/g - --at 1"), "# src dst\na b\nb c\n");
+    assert!(json(&home, "verify {}/g")["ok"].as_bool().unwrap());
+    let kinds = ["compact {}/g", "ingest {}/g {}/edges"];
+    std::fs::write(home.join("edges"), "a b\n").unwrap();
+    for words in kinds {
+        assert!(refused(&home, words).contains("holds versions and no live graph"), "{words}");
+    }
+}
+
+#[test]
+fn versions_end_after_some_updates_or_some_time() {
+    let (_home, home) = stream();
+    for (every, expected) in [("3", 3), ("1d", 3), ("1s", 4), ("100", 1), ("2w", 1)] {
+        let _ = std::fs::remove_dir_all(home.join("g"));
+        let words = format!("ingest {{}}/g {{}}/stream --commit-every {every}");
+        assert_eq!(json(&home, &words)["versions_added"], expected, "{every}");
+        assert_eq!(json(&home, "stats {}/g")["edges"], 3, "{every}");
+    }
+    // More of the same is later than what is there.
+    std::fs::write(home.join("more"), "4 900000000 + d a\n4 1100000000 - d a\n").unwrap();
+    let report = json(&home, "ingest {}/g {}/more --commit-every 1");
+    assert_eq!((&report["versions"], &report["late_updates"]), (&3.into(), &1.into()));
+}
+
+#[test]
+fn a_stream_is_no_list_of_edges() {
+    let (_home, home) = stream();
+    assert!(refused(&home, "ingest {}/g {}/stream").contains("--commit-every"));
+    assert!(!home.join("g").exists());
+    let report = json(&home, "ingest {}/g {}/stream --src 3 --dst 4");
+    assert_eq!(report["edges"], 7);
+    assert!(refused(&home, "versions {}/g").contains("holds a live graph and no versions"));
+    assert!(refused(&home, "run wcc {}/g --at 1").contains("holds a live graph and no versions"));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let (_home, home) = stream();
+    std::fs::write(home.join("bad"), format!("{STREAM}4 soon + a b\n")).unwrap();
+    let error = refused(&home, "ingest {}/g {}/bad --commit-every step");
+    assert!(error.contains("line 8") && error.contains("soon"), "{error}");
+    assert!(!home.join("g").exists());
+    for words in
+        ["ingest {}/g {}/stream --commit-every 0", "ingest {}/g {}/stream --commit-every 1x"]
+    {
+        assert_eq!(everedge(&home, words).status.code(), Some(2), "{words}");
+    }
+    printed(&home, "ingest {}/g {}/stream --commit-every step --quiet");
+    for (words, expected) in [
+        ("run wcc {}/g --at 5", "no version 5; there are from 1 to 4"),
+        ("run wcc {}/g --at 1999-01-01", "no version is so early"),
+        ("run wcc {}/g --at monday", "no version is called `monday`"),
+        ("window wcc {}/g --source a", "is no question of a window"),
+        ("window bfs {}/g --source z", "vertex `z` is in no version"),
+        ("window bfs {}/g --source a --from 3 --to 2", "from version 3 to 2"),
+        ("ingest {}/g {}/stream --commit-every 1 --undirected", "made with other options"),
+        ("ingest {}/h {}/stream --commit-every 1 --layout pma", "option of live graphs"),
+    ] {
+        let error = refused(&home, words);
+        assert!(error.contains(expected), "{words}: {error}");
+    }
+}
