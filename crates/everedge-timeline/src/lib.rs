@@ -15,6 +15,7 @@
 
 mod bits;
 mod changes;
+mod compare;
 mod file;
 mod finder;
 mod lifetimes;

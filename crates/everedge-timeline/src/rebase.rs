@@ -4,32 +4,46 @@
 //! Source: PIE §3.2, the next check point. There the base is made anew between windows; here views and commits
 //! go on beside it.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{GraphView, VertexId, WeightedView};
 use everedge_medium::Result;
 
+use super::Version;
 use super::file::{FIRST_WORD, File};
 use super::finder::Finder;
 use super::lists::{Form, NO_ROWS, ROW_SPAN};
-use super::segment::{Delta, Found, ListSources, NewSegment, Place, Segment, Source, Wrong};
+use super::segment::{
+    Delta, Found, ListSources, NewSegment, Place, Segment, Source, Totals, Wrong,
+};
 use super::tip::Tip;
-use super::view::VersionView;
 
 /// Words of a piece in which lists are written.
 const PIECE_WORDS: usize = 1 << 16;
 
-/// Writes the graph of a version as the first one of a file.
-pub(crate) fn write_base(file: &File, view: &VersionView) -> Result<Tip> {
+/// Writes a graph as the first version of a file. `head` is what is said of it, `list_count` how many directions
+/// have lists.
+pub(crate) fn write_base(
+    file: &File,
+    view: &impl WeightedView,
+    head: (&Version, &Totals),
+    (list_count, is_weighted): (usize, bool),
+) -> Result<Tip> {
     let ids = view.vertex_ranges().into_iter().flatten();
     let vertices: Vec<u32> = ids.filter(|&v| view.is_vertex(v)).collect();
-    let shapes = [0, 1].map(|direction| Shape::of(view, direction));
+    let all = [0, 1].map(|direction| (direction < list_count).then_some(view));
+    let shapes = [0, 1].map(|direction| Shape::of(all[direction], direction));
     let neighbors = [0, 1].map(|direction| {
-        move |put: &mut dyn FnMut(&[u32])| for_each_piece(view, direction, |entry| entry.0, put)
+        move |put: &mut dyn FnMut(&[u32])| {
+            for_each_piece(all[direction], direction, |entry| entry.0, put)
+        }
     });
     let weights = [0, 1].map(|direction| {
-        move |put: &mut dyn FnMut(&[u32])| for_each_piece(view, direction, |entry| entry.1, put)
+        move |put: &mut dyn FnMut(&[u32])| {
+            for_each_piece(all[direction], direction, |entry| entry.1, put)
+        }
     });
     let lists = [0, 1].map(|direction| {
         let Shape { rows, ends } = &shapes[direction];
@@ -40,14 +54,13 @@ pub(crate) fn write_base(file: &File, view: &VersionView) -> Result<Tip> {
             sources: &[],
             ends,
             neighbors: Source::Pieces(len, &neighbors[direction]),
-            weights: match view.is_weighted() {
+            weights: match is_weighted {
                 true => Source::Pieces(len, &weights[direction]),
                 false => Source::Words(&[]),
             },
         }
     });
     let gone = Default::default();
-    let head = (view.version(), view.totals());
     let segment = NewSegment::new(head, [&vertices, &[]], lists, &gone);
     let mut tip = Tip::default();
     push(file, &mut tip, &segment)?;
@@ -144,10 +157,12 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(view: &VersionView, direction: usize) -> Self {
+    /// Returns those of a graph, or of none.
+    fn of(view: Option<&impl WeightedView>, direction: usize) -> Self {
         let (mut rows, mut ends, mut end) = (Vec::new(), Vec::new(), 0);
-        for ids in view.vertex_ranges().into_iter().filter(|_| direction < view.list_count()) {
-            let degrees: Vec<u32> = ids.clone().map(|v| view.degree(v, direction)).collect();
+        for (view, ids) in view.into_iter().flat_map(|view| spans(view).map(move |ids| (view, ids)))
+        {
+            let degrees: Vec<u32> = ids.clone().map(|v| degree(view, v, direction)).collect();
             if degrees.iter().all(|&degree| degree == 0) {
                 continue;
             }
@@ -162,16 +177,44 @@ impl Shape {
     }
 }
 
-/// Calls `put` with all entries of one direction, in pieces.
+/// Returns the whole spans of rows in which there are vertices, ascending.
+fn spans(view: &impl GraphView) -> impl Iterator<Item = Range<VertexId>> {
+    let span = ROW_SPAN as u32;
+    let mut starts: Vec<u32> = Vec::new();
+    for range in view.vertex_ranges().into_iter().filter(|range| !range.is_empty()) {
+        starts.extend((range.start / span..=(range.end - 1) / span).map(|number| number * span));
+    }
+    starts.dedup();
+    starts.into_iter().map(move |start| start..start + span)
+}
+
+fn degree(view: &impl GraphView, v: VertexId, direction: usize) -> u32 {
+    match (v < view.vertex_bound(), direction) {
+        (false, _) => 0,
+        (true, 0) => view.out_degree(v),
+        (true, _) => view.in_degree(v),
+    }
+}
+
+/// Calls `put` with all entries of one direction of a graph, or of none, in pieces.
 fn for_each_piece(
-    view: &VersionView,
+    view: Option<&impl WeightedView>,
     direction: usize,
     word: impl Fn(&(VertexId, u32)) -> u32,
     put: &mut dyn FnMut(&[u32]),
 ) {
     let (mut list, mut piece) = (Vec::new(), Vec::new());
-    for v in view.vertex_ranges().into_iter().flatten() {
-        view.sorted_list(v, direction, &mut list);
+    for (view, v) in view.into_iter().flat_map(|view| {
+        let ids = spans(view).flatten().take_while(|&v| v < view.vertex_bound());
+        ids.map(move |v| (view, v))
+    }) {
+        list.clear();
+        match direction {
+            0 => list.extend(view.out_edges(v).map(|(to, weight)| (to, weight.to_bits()))),
+            _ => list.extend(view.in_edges(v).map(|(from, weight)| (from, weight.to_bits()))),
+        }
+        // Stable: what was there first came first.
+        list.sort_by_key(|&(neighbor, _)| neighbor);
         piece.extend(list.iter().map(&word));
         if piece.len() >= PIECE_WORDS {
             put(&piece);

@@ -9,14 +9,16 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use everedge_core::WeightedView;
 use everedge_medium::{Error, MANIFEST, Result, Volume};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
 use super::changes::Changes;
+use super::compare;
 use super::file::{FIRST_WORD, File, VERSIONS};
 use super::lifetimes::VERSIONS_MAX;
 use super::rebase;
-use super::segment::{LINE_WORDS, NAME_BYTES_MAX, NewSegment, Segment};
+use super::segment::{LINE_WORDS, NAME_BYTES_MAX, NewSegment, Segment, Totals};
 use super::tip::Tip;
 use super::view::VersionView;
 use super::window::Window;
@@ -115,11 +117,21 @@ impl Timeline {
     /// might come to hold more than 2^32 - 1 edges of one direction; `NoSpace` if the medium is full, and nothing
     /// has changed then; `Corruption` if what it reads is damaged; `Poisoned` after a failed fence.
     pub fn commit(&self, changes: Changes, time: i64, name: Option<&str>) -> Result<Version> {
-        let _writer = self.writer.lock();
+        let writer = self.writer.lock();
+        self.add(&writer, changes, (time, name))
+    }
+
+    /// Adds a version, beside no other that does.
+    fn add(
+        &self,
+        _writer: &MutexGuard<'_, ()>,
+        changes: Changes,
+        (time, name): (i64, Option<&str>),
+    ) -> Result<Version> {
         let (file, version, change) = {
             let state = self.checked()?;
             let tip = &state.tip;
-            check(tip, &changes, (time, name))?;
+            check(tip, changes.len() as u64, (time, name))?;
             let damaged = |wrong| state.file.damaged(FIRST_WORD, wrong);
             let change = changes.net(tip, &self.options).map_err(damaged)?;
             let version = Version {
@@ -137,6 +149,67 @@ impl Timeline {
         let (words, segment) = file.append(&segment)?;
         let pushed = self.state.write().tip.push(words, Arc::new(segment));
         pushed.map_err(|wrong| file.damaged(FIRST_WORD, wrong))?;
+        Ok(version)
+    }
+
+    /// Makes what a graph is now a version, which is durable on return: the first one is written as it is, later
+    /// ones as what has changed. The graph has edges as the timeline's options say. `time` is as for
+    /// [`Self::commit`].
+    ///
+    /// Cost: all lists of the graph and of the version before are read.
+    ///
+    /// # Errors
+    /// As [`Self::commit`].
+    pub fn commit_graph(
+        &self,
+        graph: &impl WeightedView,
+        time: i64,
+        name: Option<&str>,
+    ) -> Result<Version> {
+        let writer = self.writer.lock();
+        match self.versions().last() {
+            Some(newest) => {
+                let changes = compare::changes_to(&self.at(newest.number)?, graph)?;
+                self.add(&writer, changes, (time, name))
+            }
+            None => self.add_first(&writer, graph, (time, name)),
+        }
+    }
+
+    /// Writes a graph as the first version.
+    fn add_first(
+        &self,
+        _writer: &MutexGuard<'_, ()>,
+        graph: &impl WeightedView,
+        (time, name): (i64, Option<&str>),
+    ) -> Result<Version> {
+        let file = {
+            let state = self.state.read();
+            check(&state.tip, graph.edge_count(), (time, name))?;
+            state.file.clone()
+        };
+        let ids = || graph.vertex_ranges().into_iter().flatten();
+        let loops_of = |v| graph.out_neighbors(v).filter(|&to| to == v).count() as u64;
+        let totals = Totals {
+            vertex_bound: graph.vertex_bound(),
+            vertex_count: graph.vertex_count(),
+            edges: graph.edge_count(),
+            loops: ids().map(loops_of).sum(),
+        };
+        let version = Version {
+            number: 1,
+            time,
+            name: name.map(str::to_owned),
+            vertices: totals.vertex_count,
+            edges: totals.edges,
+            additions: totals.edges,
+            deletions: 0,
+        };
+        let list_count = if self.options.directed && self.options.in_neighbors { 2 } else { 1 };
+        let form = (list_count, self.options.weighted);
+        let tip = rebase::write_base(&file, graph, (&version, &totals), form)?;
+        let mut state = self.state.write();
+        (state.tip, state.is_base_checked) = (tip, true);
         Ok(version)
     }
 
@@ -201,7 +274,9 @@ impl Timeline {
         let view = self.at(number)?;
         let old = self.state.read().file.clone();
         let next = old.next(&self.volume)?;
-        let written = rebase::write_base(&next, &view).and_then(|base| {
+        let head = (view.version(), view.totals());
+        let form = (view.list_count(), self.options.weighted);
+        let written = rebase::write_base(&next, &view, head, form).and_then(|base| {
             let writer = self.writer.lock();
             let state = self.state.read();
             let index = index_of(&state.tip, number)?;
@@ -251,9 +326,9 @@ fn read_tip(file: &File) -> Result<Tip> {
     Ok(tip)
 }
 
-fn check(tip: &Tip, changes: &Changes, (time, name): (i64, Option<&str>)) -> Result<()> {
+fn check(tip: &Tip, changes: u64, (time, name): (i64, Option<&str>)) -> Result<()> {
     // An edge without directions is in two lists.
-    let most = tip.stored_count(0) + 2 * changes.len() as u64;
+    let most = tip.stored_count(0) + 2 * changes;
     if most > u64::from(u32::MAX) {
         let what = format!(
             "a version with which {most} edges of one direction may be stored; there is room for \

@@ -118,22 +118,8 @@ impl VersionView {
         if self.options.directed && self.options.in_neighbors { 2 } else { 1 }
     }
 
-    /// Puts the neighbors of `v` and the bits of their weights into `list`, ascending, equal ones in the order in
-    /// which they came.
-    pub(crate) fn sorted_list(
-        &self,
-        v: VertexId,
-        direction: usize,
-        list: &mut Vec<(VertexId, u32)>,
-    ) {
-        list.clear();
-        list.extend(self.edges(v, direction).map(|(to, weight)| (to, weight.to_bits())));
-        // Stable: what was there first came first.
-        list.sort_by_key(|&(neighbor, _)| neighbor);
-    }
-
     #[inline]
-    pub(crate) fn degree(&self, v: VertexId, direction: usize) -> u32 {
+    fn degree(&self, v: VertexId, direction: usize) -> u32 {
         let base = self.base(direction).range(&self.words, v);
         let count =
             self.alive[direction][0].count(base) + self.overlay(direction).rows.range(v).len();

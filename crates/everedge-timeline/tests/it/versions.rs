@@ -106,6 +106,45 @@ fn every_version_is_what_its_changes_lead_to() {
     }
 }
 
+/// What a graph is when it is committed is the version, however it came to be so.
+#[test]
+fn a_graph_is_committed_as_it_is() {
+    let ids: Vec<VertexId> = vec![0, 1, 2, 5, 4095, 4096, 9000, 20_000];
+    for number in 0..16 {
+        let (options, homes) = (options(number), [Home::new(), Home::new()]);
+        let [live, mut timeline] = homes.each_ref().map(|home| home.create(&options));
+        let mut random = SplitMix64::new(u64::from(number) + 100);
+        let (mut model, mut models) = (Model::default(), Vec::new());
+        for time in 0..10 {
+            for _ in 0..2 {
+                let drawn = draw(&mut random, &ids, 12);
+                live.commit(changes(&drawn, &mut model, &options), time, None).expect("room");
+            }
+            let newest = live.versions().last().map_or(0, |version| version.number);
+            let graph = live.at(newest).expect("it is there");
+            let before = timeline.versions().last().map_or(0, |version| version.edges);
+            let version = match time {
+                5 => timeline.commit_graph(&Csr::from_weighted_view(&graph), time, Some("a copy")),
+                _ => timeline.commit_graph(&graph, time, None),
+            };
+            let version = version.expect("room");
+            assert_eq!(before + version.additions - version.deletions, version.edges);
+            models.push(model.clone());
+            if time == 3 {
+                drop(timeline);
+                timeline = homes[1].open(&options, Access::Write).expect("it is whole");
+            }
+        }
+        let unchanged = timeline.commit_graph(&timeline.at(10).expect("it is there"), 10, None);
+        let unchanged = unchanged.expect("room");
+        assert_eq!((unchanged.additions, unchanged.deletions), (0, 0));
+        for (number, model) in (1..).zip(&models) {
+            let view = timeline.at(number).expect("it is there");
+            model.check(&view, &options, &format!("{options:?} version {number}"));
+        }
+    }
+}
+
 #[test]
 fn kernels_run_on_a_version_as_on_a_copy_of_it() {
     let (options, home) = (options(0), Home::new());

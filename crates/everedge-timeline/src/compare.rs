@@ -1,0 +1,102 @@
+//! What a graph has that a version has not, and the other way round.
+
+use everedge_core::{GraphView, VertexId, WeightedView, par};
+use everedge_medium::Result;
+
+use super::changes::Changes;
+use super::view::VersionView;
+
+/// Ids whose lists are compared in a piece of work.
+const GRAIN: u32 = 1 << 12;
+
+/// A list: neighbors and the bits of weights, in the order of neighbors.
+type List = Vec<(VertexId, u32)>;
+
+/// Returns the changes that make a version what a graph is.
+///
+/// Cost: all lists of both are read, sorted by neighbor.
+///
+/// # Errors
+/// `InvalidInput` if the graph has a weight that is not finite.
+pub(crate) fn changes_to(version: &VersionView, graph: &impl WeightedView) -> Result<Changes> {
+    let bound = version.vertex_bound().max(graph.vertex_bound());
+    let has = |view: &dyn Fn(VertexId) -> bool, bound: u32, v: VertexId| v < bound && view(v);
+    let pieces = par::map_ranges(bound, GRAIN, |ids| {
+        let (mut edges, mut vertices) = (Vec::new(), Vec::new());
+        let (mut old, mut new) = (List::new(), List::new());
+        for v in ids {
+            let was = has(&|v| version.is_vertex(v), version.vertex_bound(), v);
+            let is = has(&|v| graph.is_vertex(v), graph.vertex_bound(), v);
+            if was != is {
+                vertices.push((v, is));
+            }
+            list_of(version, (v, was), &mut old);
+            list_of(graph, (v, is), &mut new);
+            if old != new {
+                compare(v, (&old, &new), version.is_weighted(), &mut edges);
+            }
+        }
+        (edges, vertices)
+    });
+    let mut changes = Changes::new();
+    for change in pieces.iter().flat_map(|(edges, _)| edges) {
+        match change.weight {
+            Some(weight) => changes.insert(change.src, change.dst, Some(weight))?,
+            None => changes.delete(change.src, change.dst)?,
+        }
+    }
+    // A vertex ends after its edges.
+    for &(v, is_vertex) in pieces.iter().flat_map(|(_, vertices)| vertices) {
+        changes.set_vertex(v, is_vertex)?;
+    }
+    Ok(changes)
+}
+
+/// An edge that is inserted, or one that is deleted, which has no weight here.
+struct Change {
+    src: VertexId,
+    dst: VertexId,
+    weight: Option<f32>,
+}
+
+/// Puts the out-edges of `v` into `list`, if it is a vertex: of an undirected graph those from the smaller end.
+fn list_of(view: &impl WeightedView, (v, is_vertex): (VertexId, bool), list: &mut List) {
+    list.clear();
+    if is_vertex {
+        let is_ours = |&(to, _): &(VertexId, f32)| view.is_directed() || v <= to;
+        list.extend(view.out_edges(v).filter(is_ours).map(|(to, weight)| (to, weight.to_bits())));
+        // Stable: equal edges stay in the order in which they came.
+        list.sort_by_key(|&(to, _)| to);
+    }
+}
+
+/// Adds what makes the list `old` of a vertex the list `new`.
+fn compare(
+    src: VertexId,
+    (old, new): (&List, &List),
+    is_weighted: bool,
+    changes: &mut Vec<Change>,
+) {
+    let mut old = old.chunk_by(|a, b| a.0 == b.0).peekable();
+    let mut new = new.chunk_by(|a, b| a.0 == b.0).peekable();
+    let next = |group: Option<&&[(VertexId, u32)]>| group.map_or(VertexId::MAX, |group| group[0].0);
+    loop {
+        let dst = next(old.peek()).min(next(new.peek()));
+        let [was, is] = [
+            old.next_if(|group| group[0].0 == dst).unwrap_or_default(),
+            new.next_if(|group| group[0].0 == dst).unwrap_or_default(),
+        ];
+        if was.is_empty() && is.is_empty() {
+            return;
+        }
+        if was == is {
+            continue;
+        }
+        // Of edges with weights it counts which are gone: those that stay come again.
+        let kept = if is_weighted { 0 } else { was.len().min(is.len()) };
+        let deletion = || Change { src, dst, weight: None };
+        changes.extend(std::iter::repeat_with(deletion).take(was.len() - kept));
+        let weights = is[kept..].iter().map(|&(_, bits)| Some(f32::from_bits(bits)));
+        changes.extend(weights.map(|weight| Change { src, dst, weight }));
+    }
+}
