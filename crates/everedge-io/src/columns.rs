@@ -13,6 +13,10 @@ use crate::{Column, InputChoices};
 /// The most columns of a table whose ends are guessed though no names say which they are.
 const GUESSED_COLUMNS_MAX: usize = 3;
 
+const ENDS_HINT: &str = "name the ends with --src and --dst";
+const END_HINT: &str = "choose by number: --src 0 is the first column";
+const WEIGHT_HINT: &str = "choose by number: --weight 2 is the third column";
+
 /// A column that a guess found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuessedColumn {
@@ -41,28 +45,31 @@ pub(crate) fn resolve(
     if !are_named {
         refuse_guess(columns)?;
         refuse_own_id(columns, resolved)?;
+        refuse_other_end(columns, resolved, choices)?;
     }
     refuse_twins(columns, resolved, choices)?;
     Ok(resolved)
 }
 
-/// Refuses a column whose name another one has too, unless it was chosen by its number.
+/// Refuses a column whose name another one has too, unless it was chosen by its number. Weights
+/// count if their name was chosen or declares them: others are left out, and said.
 fn refuse_twins(
     columns: &[GuessedColumn],
-    Resolved { src, dst, .. }: Resolved,
+    Resolved { src, dst, weight }: Resolved,
     choices: &InputChoices,
 ) -> Result<(), Fault> {
-    for (idx, choice) in [(src, &choices.src), (dst, &choices.dst)] {
-        let name = columns.get(idx).and_then(|column| column.name.as_ref());
-        let is_by_name = |name: &String| match choice {
-            None => true,
-            Some(Column::Name(chosen)) => chosen == name,
-            Some(Column::Index(_)) => false,
-        };
-        let Some(name) = name.filter(|name| !name.is_empty() && is_by_name(name)) else { continue };
-        if columns.iter().filter(|column| column.name.as_ref() == Some(name)).count() > 1 {
+    let name_of = |idx: usize| columns.get(idx).and_then(|column| column.name.as_deref());
+    let is_meant = |idx: &usize| choices.weight.is_some() || name_of(*idx).is_some_and(is_weight);
+    let ends =
+        [(src, &choices.src), (dst, &choices.dst)].map(|(idx, choice)| (idx, choice, END_HINT));
+    let weight = weight.filter(is_meant).map(|idx| (idx, &choices.weight, WEIGHT_HINT));
+    for (idx, choice, hint) in ends.into_iter().chain(weight) {
+        let is_by_name = !matches!(choice, Some(Column::Index(_)));
+        let name = name_of(idx).filter(|name| !name.is_empty() && is_by_name);
+        let Some(name) = name else { continue };
+        if columns.iter().filter(|column| column.name.as_deref() == Some(name)).count() > 1 {
             let what = format!("two columns are called {}", quote(name.as_bytes()));
-            return Err(Fault::new(0, what).hint("choose by number: --src 0 is the first column"));
+            return Err(Fault::new(0, what).hint(hint));
         }
     }
     Ok(())
@@ -78,11 +85,23 @@ pub(crate) fn resolve_freely(
     let (src, dst) = (find(&choices.src)?, find(&choices.dst)?);
     let chosen_weight = find(&choices.weight)?;
     let ends = find_ends(columns, src, dst, chosen_weight);
-    let no_second = || Fault::new(0, "there is no second column for destinations");
-    let Ends { src, dst, are_named } = ends.ok_or_else(no_second)?;
+    let Ends { src, dst, are_named } = ends.ok_or_else(|| no_second(columns))?;
     let weight = chosen_weight.or_else(|| find_weight(columns, src, dst));
     check_distinct(src, dst, chosen_weight)?;
     Ok((Resolved { src, dst, weight }, are_named))
+}
+
+/// Returns the fault of columns of which fewer than two may be ends.
+fn no_second(columns: &[GuessedColumn]) -> Fault {
+    match declare_weights(columns) {
+        true => Fault::new(0, "there is one column of ids beside the weights").hint(ENDS_HINT),
+        false => Fault::new(0, "there is no second column for destinations"),
+    }
+}
+
+/// Returns whether the name of a column declares weights.
+fn declare_weights(columns: &[GuessedColumn]) -> bool {
+    columns.iter().any(|column| column.name.as_deref().is_some_and(is_weight))
 }
 
 /// Refuses a column that was chosen for two things.
@@ -157,20 +176,26 @@ struct Ends {
 }
 
 /// Returns the first `count` columns of those that may be ends: of such as probably hold ids, if
-/// there are so many.
+/// there are so many. A column of declared weights never is, nor one of times beside it.
 fn first_free(
     columns: &[GuessedColumn],
     is_free: impl Fn(&usize) -> bool,
     count: usize,
 ) -> Vec<usize> {
-    let holds_ids = |idx: &usize| {
-        let name = columns[*idx].name.as_deref();
-        let is_other = |name: &str| is_time(name) || is_weight_word(name) || is_row_number(name);
-        columns[*idx].may_hold_ids && !name.is_some_and(is_other)
+    let are_declared = declare_weights(columns);
+    let may_be_end = |idx: &usize| {
+        let name = columns[*idx].name.as_deref().unwrap_or_default();
+        !(is_weight(name) || are_declared && is_time(name))
     };
-    let any = || (0..columns.len()).filter(&is_free);
-    let of_ids: Vec<usize> = any().filter(holds_ids).take(count).collect();
+    let any = || (0..columns.len()).filter(|idx| is_free(idx) && may_be_end(idx));
+    let of_ids: Vec<usize> = any().filter(|&idx| holds_ids(&columns[idx])).take(count).collect();
     if of_ids.len() == count { of_ids } else { any().take(count).collect() }
+}
+
+/// Returns whether a column probably holds ids, as far as its name says.
+fn holds_ids(column: &GuessedColumn) -> bool {
+    let is_other = |name: &str| is_time(name) || is_weight_word(name) || is_row_number(name);
+    column.may_hold_ids && !column.name.as_deref().is_some_and(is_other)
 }
 
 /// Refuses to guess the ends among many named columns, none of which is called as ends are.
@@ -199,10 +224,33 @@ fn refuse_own_id(
             let other = if refers[0] { src } else { dst };
             let [own, other] = [own, other].map(|idx| name_of(idx).escape_debug().to_string());
             let what = format!("{own} may be the other end of {other}, or number the rows");
-            Err(Fault::new(0, what).hint("name the ends with --src and --dst"))
+            Err(Fault::new(0, what).hint(ENDS_HINT))
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses to guess by its place the other end of one that was chosen, where several columns may be it:
+/// `--src 1` alone would turn every edge. The first two columns are the ends of any table.
+fn refuse_other_end(
+    columns: &[GuessedColumn],
+    Resolved { src, dst, weight }: Resolved,
+    choices: &InputChoices,
+) -> Result<(), Fault> {
+    let chosen = match (&choices.src, &choices.dst) {
+        (Some(_), None) => src,
+        (None, Some(_)) => dst,
+        _ => return Ok(()),
+    };
+    let weight = weight.filter(|_| choices.weight.is_some());
+    let may_be_other =
+        |idx: &usize| *idx != chosen && Some(*idx) != weight && holds_ids(&columns[*idx]);
+    let is_first = chosen == 0 || (src, dst) == (0, 1);
+    if is_first || (0..columns.len()).filter(may_be_other).count() < 2 {
+        return Ok(());
+    }
+    let what = "one end was chosen, and several columns may be the other";
+    Err(Fault::new(0, what).hint("name both ends with --src and --dst"))
 }
 
 /// Returns the column that is likely to hold weights: one whose name declares them, also if it holds

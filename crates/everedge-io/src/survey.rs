@@ -7,7 +7,7 @@ use everedge_core::MAX_VERTEX_ID;
 
 use crate::columns::{GuessedColumn, Resolved, check_distinct, locate, resolve, resolve_freely};
 use crate::error::{Fault, quote};
-use crate::names::{find_pair, is_id_word};
+use crate::names::{find_pair, is_id_word, is_weight};
 use crate::rules::{is_null_word, is_number, is_written_number};
 use crate::{Column, IdChoice, IdKind, InputChoices};
 
@@ -224,7 +224,7 @@ fn is_header(
     }
     let columns = survey_columns(&names, &rest, first.len());
     let Ok((Resolved { src, dst, .. }, _)) = resolve_freely(&columns, choices) else {
-        return false;
+        return declares_weights(&columns);
     };
     let ends = [src, dst];
     let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
@@ -249,6 +249,11 @@ fn is_header(
             ids_are_numbers
                 || (!rest.is_empty() && (are_both(is_id_word) || is_above_numbers()) && !recurs())
         })
+}
+
+/// Returns whether a name that declares weights stands above numbers.
+fn declares_weights(columns: &[GuessedColumn]) -> bool {
+    columns.iter().any(|column| column.is_numeric && column.name.as_deref().is_some_and(is_weight))
 }
 
 /// Returns whether a first record is that of a data frame with an index: it names all columns but the
