@@ -163,6 +163,7 @@ fn columns_of(schema: &Schema) -> Vec<GuessedColumn> {
         is_numeric: field.data_type().is_numeric(),
         may_hold_ids: value_type(field.data_type()).is_integer()
             || is_text(value_type(field.data_type())),
+        is_date: false,
     };
     schema.fields().iter().map(column).collect()
 }

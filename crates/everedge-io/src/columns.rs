@@ -1,12 +1,12 @@
 //! Which columns of a table hold sources, destinations and weights.
 //!
 //! Columns that the caller chose are fixed; the names of the others say where the rest is, in all
-//! formats alike. Where no name speaks, the first columns that are left do; among many named ones none is
-//! guessed.
+//! formats alike. Where no name speaks, the first columns that are left do, after a first one of times;
+//! among many named ones none is guessed, nor one that would turn the edges of a chosen one.
 
 use crate::error::{Fault, quote};
 use crate::names::{
-    are_pair, ends_in_id, find_pair, is_row_number, is_time, is_weight, is_weight_word,
+    are_pair, ends_in_id, find_pair, is_period, is_row_number, is_time, is_weight, is_weight_word,
 };
 use crate::{Column, InputChoices};
 
@@ -26,6 +26,8 @@ pub struct GuessedColumn {
     pub is_numeric: bool,
     /// Whether it can hold ids: whole numbers or text.
     pub may_hold_ids: bool,
+    /// Whether all its fields seen are dates in text, and at least one is.
+    pub is_date: bool,
 }
 
 /// Where a table keeps what.
@@ -159,9 +161,10 @@ fn find_ends(
         (None, Some(dst)) => other(dst, false),
         (None, None) => {
             let names = (0..columns.len()).map(|idx| is_free(&idx).then(|| name_of(idx)));
-            find_pair(names).map(named).or_else(|| match first(2)[..] {
-                [src, dst] => Some(Ends { src, dst, are_named: false }),
-                _ => None,
+            find_pair(names).map(named).or_else(|| {
+                let [src, dst] =
+                    beside_times(columns, is_free).or_else(|| first(2).try_into().ok())?;
+                Some(Ends { src, dst, are_named: false })
             })
         }
     }
@@ -173,6 +176,19 @@ struct Ends {
     dst: usize,
     /// Whether their names, or the caller, say that they are.
     are_named: bool,
+}
+
+/// Returns the ends beside a first column of times: the next two that may hold ids, if both have numbers
+/// or both text.
+fn beside_times(columns: &[GuessedColumn], is_free: impl Fn(&usize) -> bool) -> Option<[usize; 2]> {
+    let is_time =
+        |column: &GuessedColumn| column.is_date || column.name.as_deref().is_some_and(is_period);
+    let (first, others) = columns.split_first()?;
+    let others = others.iter().zip(1..);
+    let mut ends =
+        others.filter(|(column, idx)| is_free(idx) && holds_ids(column) && !is_time(column));
+    let ((src, src_idx), (dst, dst_idx)) = (ends.next()?, ends.next()?);
+    (is_time(first) && src.is_numeric == dst.is_numeric).then_some([src_idx, dst_idx])
 }
 
 /// Returns the first `count` columns of those that may be ends: of such as probably hold ids, if
@@ -231,7 +247,8 @@ fn refuse_own_id(
 }
 
 /// Refuses to guess by its place the other end of one that was chosen, where several columns may be it:
-/// `--src 1` alone would turn every edge. The first two columns are the ends of any table.
+/// `--src 1` alone would turn every edge. Beside column 0 stands column 1, and before destinations in
+/// column 1 stand sources.
 fn refuse_other_end(
     columns: &[GuessedColumn],
     Resolved { src, dst, weight }: Resolved,
@@ -255,7 +272,7 @@ fn refuse_other_end(
 
 /// Returns the column that is likely to hold weights: one whose name declares them, also if it holds
 /// no numbers, which reading then says; or one with a usual name; or else the first numeric column
-/// whose name says neither ids nor times nor numbers of rows.
+/// whose name says neither ids nor times nor numbers of rows, nor years or the like.
 fn find_weight(columns: &[GuessedColumn], src: usize, dst: usize) -> Option<usize> {
     let name_of = |idx: usize| columns[idx].name.as_deref().unwrap_or_default();
     let others = || (0..columns.len()).filter(|&idx| idx != src && idx != dst);
@@ -264,7 +281,10 @@ fn find_weight(columns: &[GuessedColumn], src: usize, dst: usize) -> Option<usiz
     let named = || others().find(|&idx| is_weight_word(name_of(idx)));
     let is_other = |idx: usize| {
         let name = columns[idx].name.as_deref();
-        name.is_some_and(|name| is_time(name) || is_row_number(name) || ends_in_id(name))
+        let is_value = |name: &str| {
+            is_time(name) || is_period(name) || is_row_number(name) || ends_in_id(name)
+        };
+        name.is_some_and(is_value)
     };
     declared.or_else(named).or_else(|| numeric().find(|&idx| !is_other(idx)))
 }
@@ -278,6 +298,7 @@ mod tests {
             name: Some(name.to_owned()),
             is_numeric: numeric.contains(&idx),
             may_hold_ids: true,
+            is_date: false,
         };
         header.split(',').enumerate().map(column).collect()
     }

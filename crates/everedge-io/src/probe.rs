@@ -144,6 +144,7 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
         Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),
         _ => text_of(head),
     };
+    let choices = &InputChoices { format: Some(format), ..choices.clone() };
     let guess = check_binary(text).and_then(|()| match format {
         Format::Csv | Format::Tsv => table_guess(format, text, choices),
         Format::JsonLines => json_lines::guess(text, choices),
@@ -483,7 +484,8 @@ fn with_attributes(mut guess: Guess, text: &[u8]) -> Guess {
     guess.weight = has_weights.then_some(2);
     if has_weights {
         let name = Some(attributes::WEIGHT.to_owned());
-        guess.columns.push(GuessedColumn { name, is_numeric: true, may_hold_ids: false });
+        let column = GuessedColumn { name, is_numeric: true, ..GuessedColumn::default() };
+        guess.columns.push(column);
     }
     guess
 }

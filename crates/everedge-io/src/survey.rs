@@ -9,7 +9,8 @@ use crate::columns::{GuessedColumn, Resolved, check_distinct, locate, resolve, r
 use crate::error::{Fault, quote};
 use crate::names::{find_pair, is_id_word, is_weight};
 use crate::rules::{is_null_word, is_number, is_written_number};
-use crate::{Column, IdChoice, IdKind, InputChoices};
+use crate::times::is_date;
+use crate::{Column, Format, IdChoice, IdKind, InputChoices};
 
 /// Ids below this bound are dense, however few there are: arrays of that length cost little.
 const DENSE_BOUND: u64 = 1 << 26;
@@ -173,16 +174,17 @@ pub(crate) fn survey_columns(
     records: &[&Row],
     width: usize,
 ) -> Vec<GuessedColumn> {
-    let is_numeric = |idx: usize| {
+    let all_are = |idx: usize, is: fn(&[u8]) -> bool| {
         let fields = records.iter().filter_map(|row| row.get(idx));
         let mut fields = fields.filter(|field| !is_null(field)).peekable();
-        fields.peek().is_some() && fields.all(|field| is_number(field.as_bytes()))
+        fields.peek().is_some() && fields.all(|field| is(field.as_bytes()))
     };
     let column = |idx: usize| GuessedColumn {
         name: names.get(idx).cloned(),
-        is_numeric: is_numeric(idx),
+        is_numeric: all_are(idx, is_number),
         // What data frames write before each row is no id.
         may_hold_ids: names.get(idx).is_none_or(|name| !name.is_empty()),
+        is_date: all_are(idx, is_date),
     };
     (0..width).map(column).collect()
 }
@@ -236,6 +238,9 @@ fn is_header(
     if find_pair(names.iter().map(|name| Some(name.as_str()))).is_some() {
         return !recurs();
     }
+    // Edge lists are seldom tables: their ids may be words beside numbers.
+    let is_table = matches!(choices.format, Some(Format::Csv | Format::Tsv));
+    let are_above_values = || is_table && are_names_of_values(first, &rest, &columns);
     // A wrong id below does not make an edge of the names above it.
     let must_be_numbers = matches!(choices.ids, IdChoice::Dense | IdChoice::Integer);
     // Ids are no header, whatever stands beside them.
@@ -247,8 +252,22 @@ fn is_header(
             let mut is_above_numbers =
                 || others.any(|idx| columns[idx].is_numeric && is_name(&first[idx]));
             ids_are_numbers
-                || (!rest.is_empty() && (are_both(is_id_word) || is_above_numbers()) && !recurs())
+                || (!rest.is_empty()
+                    && (are_both(is_id_word) || is_above_numbers() || are_above_values())
+                    && !recurs())
         })
+}
+
+/// Returns whether a first record is all names, one of which stands above numbers in digits or dates.
+fn are_names_of_values(first: &Row, rest: &[&Row], columns: &[GuessedColumn]) -> bool {
+    let has_digits = |idx: usize| {
+        let mut fields = rest.iter().filter_map(|row| row.get(idx));
+        fields.any(|field| is_written_number(field.as_bytes()))
+    };
+    let is_value = |(idx, column): (usize, &GuessedColumn)| {
+        column.is_date || (column.is_numeric && has_digits(idx))
+    };
+    first.iter().all(|name| is_name(name)) && columns.iter().enumerate().any(is_value)
 }
 
 /// Returns whether a name that declares weights stands above numbers.

@@ -159,6 +159,8 @@ pub fn probe_updates(name: &str, head: &[u8], choices: &UpdateChoices) -> Result
         _ => {}
     }
     let text = text_of(head);
+    let edges = InputChoices { format: Some(format), ..choices.edges.clone() };
+    let choices = &UpdateChoices { edges, ..choices.clone() };
     let guess = check_binary(text).and_then(|()| match format {
         Format::JsonLines => json_lines::guess_updates(text, choices),
         Format::EdgeList => {

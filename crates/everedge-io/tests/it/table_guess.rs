@@ -73,6 +73,62 @@ fn weights_that_are_declared_twice_are_told_apart_by_number() {
 }
 
 #[test]
+fn names_above_numbers_and_dates_are_a_header() {
+    for (head, ends) in [
+        ("year,exporter,importer\n2020,FR,DE\n", (1, 2)),
+        ("season,home_team,away_team\n2020,ARS,CHE\n", (1, 2)),
+        ("week,home,away\n7,ARS,CHE\n", (1, 2)),
+        ("date,a,b\n2024-01-01,x,y\n", (1, 2)),
+        ("when,a,b\n2024-01-01,x,y\n2024-01-02,x,z\n", (1, 2)),
+        ("name,age,city\nann,7,rome\n", (0, 1)),
+        ("name,age\nann,7\n", (0, 1)),
+        ("who,whom,since\nann,bob,2024-01-01\n", (0, 1)),
+        (":START_ID(P),role,:END_ID(M),:TYPE\nann,boss,mars,ACTED_IN\n", (0, 2)),
+        (":START_ID,:END_ID,:TYPE\nann,mars,ACTED_IN\n", (0, 1)),
+    ] {
+        for (name, separator) in [("x.csv", ","), ("x.tsv", "\t")] {
+            let guess = guess(name, &head.replace(',', separator));
+            assert!(guess.has_header, "{head:?}");
+            assert_eq!((guess.src, guess.dst), ends, "{head:?}");
+        }
+    }
+    for head in [
+        "kind,who,whom\nlike,ann,bob\n",
+        "paper,cites\np1,p2\n",
+        "ann,bob,x\neve,dan,y\n",
+        "ann,bob,2024-01-01\neve,dan,2024-01-02\n",
+        "ann,7,x\neve,dan,8\n",
+        "user1,user2,unknown\nuser3,user4,1.5\n",
+        "ann,inf\nbob,inf\n",
+        ":alice,:bob\n:carol,:dan\n",
+    ] {
+        assert!(!guess("x.csv", head).has_header, "{head:?}");
+    }
+    let words = guess("x.txt", "ann bob\neve 7\n");
+    assert!(!words.has_header, "an edge list may mix ids");
+}
+
+#[test]
+fn a_first_column_of_times_is_no_end_beside_two_others() {
+    for (head, ends) in [
+        ("2024-01-01,x,y\n2024-01-02,x,z\n", (1, 2)),
+        ("2024-01-01,1,2\n2024-01-02,1,3\n", (1, 2)),
+        ("2024-01-01,x,7\n2024-01-02,y,8\n", (0, 1)),
+        ("2024-01-01,x\n2024-01-02,y\n", (0, 1)),
+        ("x,2024-01-01,y\nx,2024-01-02,z\n", (0, 1)),
+        ("year,country,gdp\n2020,FR,5\n", (0, 1)),
+        ("src,dst,year\n1,2,3\n", (0, 1)),
+    ] {
+        let guess = guess("x.csv", head);
+        assert_eq!((guess.src, guess.dst), ends, "{head:?}");
+    }
+    assert_eq!(guess("x.csv", "year,exporter,importer\n2020,FR,DE\n").weight, None);
+    let both = InputChoices { src: named("year"), dst: named("a"), ..InputChoices::default() };
+    let chosen = guess_with("x.csv", "year,a,b\n2020,x,y\n", &both).unwrap();
+    assert_eq!((chosen.src, chosen.dst), (0, 1));
+}
+
+#[test]
 fn one_chosen_end_does_not_turn_edges() {
     let choices = |src, dst| InputChoices { src, dst, ..InputChoices::default() };
     const BOTH: &[&str] = &["name both ends", "--src and --dst"];
