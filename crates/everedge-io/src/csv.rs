@@ -2,7 +2,8 @@
 //!
 //! Source: RFC 4180. A field may stand in double quotes, inside of which a doubled quote is a quote
 //! and separators, blanks and line ends are text; blanks around a field do not belong to it. Blank
-//! lines are skipped. Which columns hold ids and weights is an option; the others may hold anything.
+//! lines are skipped. All records have as many columns as the first: which of them hold ids and weights is
+//! an option; the others may hold anything.
 //!
 //! Lines before the first record that start with `#` or `%` are comments if they have no separator
 //! or a blank after the mark; the last one may give the names of the columns. The first record is a
@@ -32,6 +33,9 @@ use crate::survey::{Cell, Header, Row};
 use crate::update_columns::{check_distinct_updates, find_header};
 use crate::write::COLUMN_NAMES;
 use crate::{InputChoices, ReadOptions, Result, UpdateChoices, UpdateOptions};
+
+const QUOTES_HINT: &str = "a field that holds the separator needs quotes";
+const WIDTH_HINT: &str = "every record needs as many columns as the first has";
 
 /// Returns `text` as a field, in quotes if it needs them to be read back as it is.
 pub(crate) fn quoted(text: &str, delimiter: u8) -> Vec<u8> {
@@ -121,8 +125,8 @@ pub(crate) struct Table {
     weight: Option<usize>,
     /// What else is read of updates, if records are.
     timed: Option<Timed>,
-    /// How many columns the first record has; none may have more.
-    width: usize,
+    /// How many columns the first record has, if it was seen: all others have as many.
+    width: Option<usize>,
     /// The header as it is written, if there is one: what repeats it is no edge.
     header: Option<Vec<u8>>,
     rules: Rules,
@@ -162,7 +166,7 @@ fn open_at(
         dst: header.place(&columns.dst)?,
         weight: options.weighted.then(|| header.place(&columns.weight)).transpose()?,
         timed,
-        width: start.rows.first().map_or(usize::MAX, Vec::len),
+        width: start.rows.first().map(Vec::len),
         header: header.is_there.then(|| head[start.first..start.first_end].trim_ascii().to_owned()),
         rules: Rules::of(options),
     };
@@ -228,12 +232,14 @@ impl Table {
         Ok(())
     }
 
-    /// Refuses a record with more columns than the first, and one that repeats the header.
+    /// Refuses a record with more or fewer columns than the first, and one that repeats the header.
     fn check_record(&self, record: &Records) -> Result<(), Fault> {
         let found = record.fields.len();
-        if found > self.width {
-            let what = format!("expected {} columns, found {found}", self.width);
-            return Err(Fault::new(0, what).hint("a field that holds the separator needs quotes"));
+        if let Some(width) = self.width.filter(|width| *width != found) {
+            let hint = if found > width { QUOTES_HINT } else { WIDTH_HINT };
+            return Err(
+                Fault::new(0, format!("expected {width} columns, found {found}")).hint(hint)
+            );
         }
         let text = &record.text[record.start..record.at];
         match self.header.as_deref() {

@@ -1,8 +1,8 @@
 //! What tables say by names, by the look of their columns and by comments, and what they leave open.
 
-use everedge_io::{Column, Error, Guess, InputChoices, probe};
+use everedge_io::{Column, Error, Format, Guess, InputChoices, Place, ReadOptions, probe};
 
-use crate::support::read;
+use crate::support::{assert_refused, read};
 
 fn guess_with(name: &str, head: &str, choices: &InputChoices) -> Result<Guess, Error> {
     probe(name, head.as_bytes(), choices)
@@ -126,6 +126,21 @@ fn a_first_column_of_times_is_no_end_beside_two_others() {
     let both = InputChoices { src: named("year"), dst: named("a"), ..InputChoices::default() };
     let chosen = guess_with("x.csv", "year,a,b\n2020,x,y\n", &both).unwrap();
     assert_eq!((chosen.src, chosen.dst), (0, 1));
+}
+
+#[test]
+fn a_record_shorter_than_the_first_is_refused() {
+    let short = "src,dst,time\n7,8900,200\n9,12\n";
+    let what = "expected 3 columns, found 2";
+    for (name, separator) in [("x.csv", ","), ("x.tsv", "\t")] {
+        let text = short.replace(',', separator);
+        let options = guess(name, &text).options();
+        assert_refused(text.as_bytes(), &options, Place::Line(3), what);
+        let whole = "src,dst,time\n7,8,9\n\n1,2,\n\n".replace(',', separator);
+        assert_eq!(edges(name, &whole).len(), 2);
+    }
+    let options = ReadOptions::new(Format::Csv);
+    assert_refused(b"1,2,3\n4,5\n", &options, Place::Line(2), what);
 }
 
 #[test]
