@@ -1,6 +1,8 @@
 //! What tables say by names, by the look of their columns and by comments, and what they leave open.
 
-use everedge_io::{Column, Error, Format, Guess, InputChoices, Place, ReadOptions, probe};
+use everedge_io::{
+    Column, Error, Format, Guess, IdChoice, InputChoices, Place, ReadOptions, probe,
+};
 
 use crate::support::{assert_refused, read};
 
@@ -141,6 +143,23 @@ fn a_record_shorter_than_the_first_is_refused() {
     }
     let options = ReadOptions::new(Format::Csv);
     assert_refused(b"1,2,3\n4,5\n", &options, Place::Line(2), what);
+}
+
+#[test]
+fn words_of_data_frames_for_nulls_are_nulls() {
+    for null in ["None", "Null", "\\N", "<NA>", "n/a", "-nan", "-NaN", "#N/A", "#NA", "1.#QNAN"] {
+        let file = format!("a,b\nc,{null}\nd,e\n");
+        let options = guess("x.csv", &file).options();
+        assert_refused(file.as_bytes(), &options, Place::Line(2), "--skip-nulls");
+        let skipping = ReadOptions { skip_nulls: true, ..options };
+        assert_eq!(read(file.as_bytes(), &skipping).unwrap().summary.skipped, 1, "{null}");
+        let text = InputChoices { ids: IdChoice::Text, ..InputChoices::default() };
+        let literal = guess_with("x.csv", &file, &text).unwrap().options();
+        let literal = ReadOptions { literal_ids: true, ..literal };
+        assert_eq!(read(file.as_bytes(), &literal).unwrap().edges.len(), 3, "{null}");
+    }
+    assert_eq!(edges("x.csv", "a,b\nc,none\nnone,NONE\n").len(), 3);
+    assert!(!guess("x.csv", "None,Null\n3,4\n").has_header);
 }
 
 #[test]
