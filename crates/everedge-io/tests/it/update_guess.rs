@@ -183,6 +183,27 @@ fn words_of_operations_are_found_in_a_column_of_any_name() {
     assert_eq!(read(text.as_bytes(), &guess.options()).unwrap().is_deletion, [false, true]);
 }
 
+/// A dash stands for nothing as well as for a deletion.
+#[test]
+fn dashes_alone_are_operations_only_where_a_name_or_a_place_says_so() {
+    for (text, operation) in [
+        ("src,dst,time,comment\n1,2,5,-\n1,2,6,-\n", None),
+        ("src,dst,time,comment\n1,2,5,-\n1,2,6,-\n1,2,7,late\n", None),
+        ("src,dst,time,change\n1,2,5,-\n1,2,6,+\n", Some(3)),
+        ("src,dst,time,change\n1,2,5,delete\n1,2,6,-\n", Some(3)),
+        ("src,dst,time,op\n1,2,5,-\n1,2,6,-\n", Some(3)),
+        ("0 5 - 1 2\n0 6 - 1 2\n", Some(2)),
+    ] {
+        assert_eq!(guess("x", text).operation, operation, "{text:?}");
+    }
+    let text = "src,dst,time,comment\n1,2,5,-\n1,2,6,-\n";
+    assert_eq!(read_guessed("x", text).is_deletion, [false, false]);
+    let change = OperationChoice::Column(Column::Index(3));
+    let choices = UpdateChoices { operation: change, ..UpdateChoices::default() };
+    let chosen = probe_updates("x", text.as_bytes(), &choices).unwrap();
+    assert_eq!(read(text.as_bytes(), &chosen.options()).unwrap().is_deletion, [true, true]);
+}
+
 #[test]
 fn a_column_of_steps_holds_whole_numbers_if_it_is_guessed() {
     for (value, step) in [("7", Some(3)), ("1.5", None), ("abc", None), ("-1", None)] {

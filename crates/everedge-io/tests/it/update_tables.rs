@@ -211,7 +211,7 @@ fn words_of_operations_are_found_in_a_column_of_any_name() {
         ("src", Arc::clone(&ends)),
         ("dst", Arc::clone(&ends)),
         ("ts", ends),
-        ("change", strings(&["", "null", "-"])),
+        ("change", strings(&["", "null", "delete"])),
     ]);
     let bytes = arrow_of(&table);
     let guess = probe_arrow_updates(&bytes[..], &UpdateChoices::default()).unwrap();
