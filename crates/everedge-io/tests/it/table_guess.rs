@@ -163,6 +163,23 @@ fn words_of_data_frames_for_nulls_are_nulls() {
 }
 
 #[test]
+fn wide_integers_are_refused_at_any_length() {
+    let none = InputChoices::default();
+    let wide = |ids: &[u64]| ids.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>();
+    let many: Vec<u64> = (0..16).map(|id| (2 << 32) + id).collect();
+    let few: Vec<u64> = (0..6).map(|id| (2 << 32) + id).collect();
+    for ids in [&[1, 2][..], &[5, 0], &[1, 2, 3, 4], &many] {
+        let error = probe("x.bin", &wide(ids), &none).unwrap_err().to_string();
+        assert!(error.contains("64-bit integers") && error.contains("--format binary"), "{error}");
+        let format = Some(Format::Binary);
+        probe("x.bin", &wide(ids), &InputChoices { format, ..none.clone() }).unwrap();
+    }
+    for ids in [&[][..], &[0, 0], &[7], &[1, 2 << 32 | 1], &few] {
+        probe("x.bin", &wide(ids), &none).expect("these may be pairs");
+    }
+}
+
+#[test]
 fn one_chosen_end_does_not_turn_edges() {
     let choices = |src, dst| InputChoices { src, dst, ..InputChoices::default() };
     const BOTH: &[&str] = &["name both ends", "--src and --dst"];
