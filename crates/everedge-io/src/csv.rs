@@ -5,6 +5,7 @@
 //! lines are skipped. All records have as many columns as the first: which of them hold ids and weights is
 //! an option; the others may hold anything.
 //!
+//! A first line `sep=;`, which is for Excel, names the separator and is no record.
 //! Lines before the first record that start with `#` or `%` are comments if they have no separator
 //! or a blank after the mark; the last one may give the names of the columns. The first record is a
 //! header if the options say so or if it looks like one (`survey.rs`).
@@ -87,6 +88,19 @@ pub(crate) fn start_of(head: &[u8], delimiter: u8, row_count: usize) -> Result<S
     Ok(start)
 }
 
+/// Returns the separator that the first line of a text names, if it does.
+pub(crate) fn named_separator(text: &[u8]) -> Option<u8> {
+    lines_of(text).next().and_then(|(_, line)| separator_in(line))
+}
+
+/// Returns the separator that a line such as `sep=;` names.
+pub(crate) fn separator_in(line: &[u8]) -> Option<u8> {
+    match line.strip_suffix(b"\r").unwrap_or(line).strip_prefix(b"sep=") {
+        Some([byte]) => Some(*byte),
+        _ => None,
+    }
+}
+
 /// Returns whether a text starts with a comment that is no record.
 pub(crate) fn starts_with_comment(head: &[u8], delimiter: u8) -> bool {
     head.starts_with(b"#") && skip_comments(head, delimiter).1 > 0
@@ -96,6 +110,10 @@ pub(crate) fn starts_with_comment(head: &[u8], delimiter: u8) -> bool {
 fn skip_comments(head: &[u8], delimiter: u8) -> (Vec<String>, usize) {
     let (mut comment, mut first) = (Vec::new(), 0);
     for (place, line) in lines_of(head) {
+        if place.start == 0 && separator_in(line).is_some() {
+            first = place.end;
+            continue;
+        }
         let trimmed = line.trim_ascii();
         let Some((mark, text)) = trimmed.split_first() else { continue };
         if !COMMENTS.contains(mark) {

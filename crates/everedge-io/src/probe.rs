@@ -211,10 +211,12 @@ fn two_records(head: &[u8], is_dimacs: bool) -> Option<usize> {
         if head[place.end - 1] != b'\n' {
             break;
         }
-        let text = line.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(line).trim_ascii();
+        let line = line.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(line);
+        let text = line.trim_ascii();
         has_letter_comments |= count == 0 && text == b"c";
         let is_comment = text.first().is_none_or(|first| matches!(first, b'#' | b'%'))
-            || (has_letter_comments && fields_of(text).next() == Some(b"c"));
+            || (has_letter_comments && fields_of(text).next() == Some(b"c"))
+            || (place.start == 0 && csv::separator_in(line).is_some());
         if is_comment && !is_open {
             continue;
         }
@@ -319,11 +321,13 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
         let line = line.trim_ascii();
         !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%")
     };
-    let lines: Vec<&[u8]> = lines_of(head.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(head))
-        .map(|(_, line)| line)
-        .filter(is_edge)
-        .take(COMPARED_LINES)
-        .collect();
+    let text = head.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(head);
+    if let Some(separator) = csv::named_separator(text) {
+        let is_tab = choices.delimiter.unwrap_or(separator) == b'\t';
+        return Ok(if is_tab { Format::Tsv } else { Format::Csv });
+    }
+    let lines: Vec<&[u8]> =
+        lines_of(text).map(|(_, line)| line).filter(is_edge).take(COMPARED_LINES).collect();
     let line = lines.first().copied().unwrap_or_default();
     let fields: Vec<&[u8]> = fields_of(line).collect();
     let is_table = is_table_ending(extension);
@@ -519,7 +523,8 @@ pub(crate) fn table_start(
 ) -> Result<(u8, csv::Start), Fault> {
     check_start(text, choices)?;
     let lines = || lines_of(text).map(|(_, line)| line).filter(|line| !line.is_empty());
-    let delimiter = choices.delimiter.unwrap_or_else(|| match format {
+    let named = choices.delimiter.or_else(|| csv::named_separator(text));
+    let delimiter = named.unwrap_or_else(|| match format {
         Format::Tsv => b'\t',
         _ => delimiter_of(&lines().take(COMPARED_LINES).collect::<Vec<_>>()).unwrap_or(b','),
     });

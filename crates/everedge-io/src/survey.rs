@@ -30,6 +30,9 @@ pub fn is_dense(largest: u64, count: u64) -> bool {
         && (largest <= DENSE_BOUND || largest / DENSE_SPREAD <= count)
 }
 
+/// Marks between the ends of an edge.
+const MARKS: [&str; 4] = ["->", "-->", "-", ","];
+
 /// A record as text.
 pub(crate) type Row = Vec<Cell>;
 
@@ -73,6 +76,7 @@ impl Survey {
         let records = header.records(rows);
         let columns = survey_columns(&header.names, &records, first.len());
         let resolved = resolve(&columns, choices)?;
+        refuse_marks(&records, [resolved.src, resolved.dst], choices)?;
         let mut sample = Sample::default();
         for row in records {
             for idx in [resolved.src, resolved.dst] {
@@ -167,6 +171,28 @@ impl Header {
 /// Returns the records after a header, without those that repeat it: reading refuses them.
 fn below<'a>(header: &Row, records: &'a [Row]) -> Vec<&'a Row> {
     records.iter().filter(|row| *row != header).collect()
+}
+
+/// Refuses an end that a guess puts where a mark stands between the ends of each edge, as in `1 -> 2`.
+pub(crate) fn refuse_marks(
+    records: &[&Row],
+    ends: [usize; 2],
+    choices: &InputChoices,
+) -> Result<(), Fault> {
+    let mark_in = |row: &Row| match &row[..] {
+        [_, mark, _, ..] => MARKS.into_iter().find(|known| mark.text == *known),
+        _ => None,
+    };
+    let mut guessed = ends.into_iter().zip([&choices.src, &choices.dst]);
+    let is_guessed = guessed.any(|(end, choice)| end == 1 && choice.is_none());
+    match records.first().and_then(|row| mark_in(row)) {
+        Some(mark) if is_guessed && records.iter().all(|row| mark_in(row) == Some(mark)) => {
+            let what =
+                format!("the second column holds no ids: all are {}", quote(mark.as_bytes()));
+            Err(Fault::new(0, what).hint("name the ends: --src 0 --dst 2"))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn survey_columns(

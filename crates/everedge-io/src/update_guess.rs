@@ -10,7 +10,7 @@ use crate::columns::{GuessedColumn, Resolved};
 use crate::edge_list;
 use crate::error::Fault;
 use crate::probe::{check_binary, check_start, checked_format, line_error, table_start, text_of};
-use crate::survey::{Row, Sample, is_null, survey_columns};
+use crate::survey::{Row, Sample, is_null, refuse_marks, survey_columns};
 use crate::times::{guess_unit, is_date, refuse_compact_dates};
 use crate::update_columns::{Fields, Found, find_header, resolve_updates};
 use crate::updates::refuse;
@@ -198,6 +198,7 @@ fn guess_table(
     };
     let (resolved, found) = resolve_updates(&columns, &fields, choices)?;
     let Resolved { src, dst, .. } = resolved;
+    refuse_marks(&records, [src, dst], &choices.edges)?;
     let mut sample = Sample::default();
     [src, dst].iter().flat_map(|&idx| fields(idx)).for_each(|id| sample.add_id(&id));
     let ids = sample.ids(choices.edges.ids);

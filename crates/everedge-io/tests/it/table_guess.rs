@@ -1,7 +1,7 @@
 //! What tables say by names, by the look of their columns and by comments, and what they leave open.
 
 use everedge_io::{
-    Column, Error, Format, Guess, IdChoice, InputChoices, Place, ReadOptions, probe,
+    Column, Error, Format, Guess, IdChoice, IdKind, InputChoices, Place, ReadOptions, probe,
 };
 
 use crate::support::{assert_refused, read};
@@ -177,6 +177,45 @@ fn wide_integers_are_refused_at_any_length() {
     for ids in [&[][..], &[0, 0], &[7], &[1, 2 << 32 | 1], &few] {
         probe("x.bin", &wide(ids), &none).expect("these may be pairs");
     }
+}
+
+#[test]
+fn the_separator_of_excel_is_no_row() {
+    for head in ["sep=;\nfrom;to\na,1;b\n", "\u{feff}sep=;\r\nfrom;to\r\na,1;b\r\n"] {
+        for name in ["x.csv", "x", "x.txt"] {
+            let guess = guess(name, head);
+            assert_eq!((guess.format, guess.delimiter), (Format::Csv, Some(b';')), "{name}");
+            assert!(guess.has_header);
+            assert_eq!(edges(name, head), [("a,1".to_owned(), "b".to_owned())]);
+        }
+    }
+    assert_eq!(edges("x.csv", "sep=\t\n1\t2\n").len(), 1);
+    assert_eq!(guess("x.csv", "sep=|\nann|bob\n").delimiter, Some(b'|'));
+    assert_eq!(edges("x.csv", "sep=;x,b\nc,d\n").len(), 2);
+    let dense = ReadOptions { delimiter: Some(b';'), ..ReadOptions::new(Format::Csv) };
+    assert_refused(b"sep=;\n1;2\nx;3\n", &dense, Place::Line(3), "integer id");
+    let choices = InputChoices::default();
+    let head = b"sep=;\nfrom;to\n1;2\n3;4\n";
+    assert_eq!(everedge_io::decisive_len("-", head, &choices), Some(18));
+}
+
+#[test]
+fn arrows_between_ids_are_no_ends() {
+    let none = InputChoices::default();
+    for mark in ["->", "-->", "-", ","] {
+        let head = format!("x\t{mark}\ty\tz\ny\t{mark}\tz\tx\n");
+        assert_unguessed("x.el", &head, &none, &["holds no ids", "--src 0 --dst 2"]);
+    }
+    assert_unguessed("x.el", "1 -> 2\n2 -> 3\n", &none, &["\"->\"", "--src 0 --dst 2"]);
+    let table = "who,by,whom\nann,->,bob\nbob,->,eve\n";
+    let headed = InputChoices { header: Some(true), ..none.clone() };
+    assert_unguessed("x.csv", table, &headed, &["holds no ids", "--src 0 --dst 2"]);
+    let both = InputChoices { src: index(0), dst: index(2), ..none.clone() };
+    let guess = guess_with("x.el", "1 -> 2\n2 -> 3\n", &both).unwrap();
+    assert_eq!((guess.src, guess.dst, guess.ids), (0, 2, IdKind::Dense));
+    let meant = InputChoices { src: index(0), dst: index(1), ..none };
+    assert_eq!(guess_with("x.el", "1 -> 2\n", &meant).unwrap().dst, 1);
+    assert_eq!(self::guess("x.el", "a -> b\nc d e\n").dst, 1);
 }
 
 #[test]
