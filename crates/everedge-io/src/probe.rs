@@ -452,6 +452,9 @@ fn lines_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Gu
             check_start(text, choices)?;
             let start = edge_list::start_of(text, usize::MAX);
             let guess = guess.with_survey(Survey::new(&start.rows, start.comment, choices)?);
+            edge_list::refuse_sides(text, guess.ids, choices)?;
+            let directed = edge_list::are_undirected(text).then_some(false);
+            let guess = Guess { directed, ..guess };
             if choices.has_columns() { guess } else { with_attributes(guess, text) }
         }
         _ => {

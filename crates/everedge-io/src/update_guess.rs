@@ -166,7 +166,9 @@ pub fn probe_updates(name: &str, head: &[u8], choices: &UpdateChoices) -> Result
         Format::EdgeList => {
             check_start(text, &choices.edges)?;
             let start = edge_list::start_of(text, usize::MAX);
-            guess_table(Guess::of(format), &start.rows, start.comment, choices)
+            let guess = guess_table(Guess::of(format), &start.rows, start.comment, choices)?;
+            edge_list::refuse_sides(text, guess.edges.ids, &choices.edges)?;
+            Ok(guess)
         }
         _ => {
             let (delimiter, start) = table_start(format, text, &choices.edges)?;

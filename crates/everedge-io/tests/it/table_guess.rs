@@ -243,3 +243,27 @@ fn one_chosen_end_does_not_turn_edges() {
         assert_eq!((guess.src, guess.dst), ends, "{head:?} {choices:?}");
     }
 }
+
+#[test]
+fn comments_declare_directions() {
+    for (head, directed) in [
+        ("# Undirected graph: ../youtube.ungraph.txt\n# Nodes: 2\n1 2\n", Some(false)),
+        ("# Undirected graph (each unordered pair of nodes is saved once): x\n1 2\n", Some(false)),
+        ("# Undirected graph (each pair of nodes is saved twice):x\n1 2\n2 1\n", None),
+        ("# Directed graph (each unordered pair of nodes is saved once)\n1 2\n", None),
+        ("% sym unweighted\n% 1 2 2\n1 2\n", Some(false)),
+        ("% sym\n1 2\n", Some(false)),
+        ("% asym positive\n1 2 3\n", None),
+        ("% sym links of one kind\n1 2\n", None),
+        ("# by hand\n1 2\n# Undirected graph\n", None),
+        ("1 2\n", None),
+    ] {
+        assert_eq!(guess("out.x", head).directed, directed, "{head:?}");
+    }
+    let none = InputChoices::default();
+    let sides = "% bip unweighted\n1 1\n1 2\n";
+    assert_unguessed("out.x", sides, &none, &["bipartite", "prefix", "--ids text"]);
+    assert_eq!(guess("out.x", "% bip\nu1 i1\n").ids, IdKind::Text);
+    let dense = InputChoices { ids: IdChoice::Dense, ..none };
+    assert_eq!(guess_with("out.x", sides, &dense).unwrap().ids, IdKind::Dense);
+}

@@ -148,6 +148,7 @@ fn what_may_be_several_things_is_not_guessed() {
         ("1 2 20240531\n2 3 20240601\n", "the time \"20240531\" may be a date or a number"),
         ("1\n", "which of the 1 columns"),
         ("1 -> 2 5\n1 -> 3 6\n", "--src 0 --dst 2"),
+        ("% bip\n1 1 5\n", "bipartite"),
         ("1 2 2024-05-31 10:30:00\n", "dates and times of day stand in two columns"),
         ("src,dst,date,clock\n1,2,2024-05-31,10:30\n", "2024-05-31T10:30:00, or choose one"),
     ] {
