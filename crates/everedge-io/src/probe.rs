@@ -460,7 +460,8 @@ fn lines_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Gu
         _ => {
             let rows = edge_list::start_of(text, usize::MAX).rows;
             let weighted = rows.first().map(|row| row.len() > 2);
-            let choices = InputChoices { header: Some(false), ..choices.clone() };
+            let [src, dst] = [0, 1].map(|idx| Some(Column::Index(idx)));
+            let choices = InputChoices { header: Some(false), src, dst, ..choices.clone() };
             let ids = match format {
                 Format::Graphalytics => Survey::new(&rows, Vec::new(), &choices)?.ids,
                 _ => vertex_ids(&rows, choices.ids),

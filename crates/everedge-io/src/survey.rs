@@ -7,7 +7,7 @@ use everedge_core::MAX_VERTEX_ID;
 
 use crate::columns::{GuessedColumn, Resolved, check_distinct, locate, resolve, resolve_freely};
 use crate::error::{Fault, quote};
-use crate::names::{find_pair, is_id_word, is_weight};
+use crate::names::{are_pair, find_pair, is_id_word, is_weight};
 use crate::rules::{is_null_word, is_number, is_written_number};
 use crate::times::is_date;
 use crate::{Column, Format, IdChoice, IdKind, InputChoices};
@@ -76,7 +76,7 @@ impl Survey {
         let records = header.records(rows);
         let columns = survey_columns(&header.names, &records, first.len());
         let resolved = resolve(&columns, choices)?;
-        refuse_marks(&records, [resolved.src, resolved.dst], choices)?;
+        refuse_marks(&records, &columns, [resolved.src, resolved.dst], choices)?;
         let mut sample = Sample::default();
         for row in records {
             for idx in [resolved.src, resolved.dst] {
@@ -173,12 +173,18 @@ fn below<'a>(header: &Row, records: &'a [Row]) -> Vec<&'a Row> {
     records.iter().filter(|row| *row != header).collect()
 }
 
-/// Refuses an end that a guess puts where a mark stands between the ends of each edge, as in `1 -> 2`.
+/// Refuses an end that a guess puts where a mark stands between the ends of each edge, as in `1 -> 2`,
+/// though no names say that it is one.
 pub(crate) fn refuse_marks(
     records: &[&Row],
+    columns: &[GuessedColumn],
     ends: [usize; 2],
     choices: &InputChoices,
 ) -> Result<(), Fault> {
+    let [src, dst] = ends.map(|idx| columns.get(idx).and_then(|column| column.name.as_deref()));
+    if are_pair(src.unwrap_or_default(), dst.unwrap_or_default()) {
+        return Ok(());
+    }
     let mark_in = |row: &Row| match &row[..] {
         [_, mark, _, ..] => MARKS.into_iter().find(|known| mark.text == *known),
         _ => None,
@@ -250,6 +256,10 @@ fn is_header(
     if is_above_an_index(first, &rest) {
         return true;
     }
+    // Names that a comment gives stand nowhere else.
+    if are_names(comment, first.len(), chosen) && comment != names {
+        return false;
+    }
     let columns = survey_columns(&names, &rest, first.len());
     let Ok((Resolved { src, dst, .. }, _)) = resolve_freely(&columns, choices) else {
         return declares_weights(&columns);
@@ -257,10 +267,6 @@ fn is_header(
     let ends = [src, dst];
     let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
     let recurs = || ids().any(|id| ends.iter().any(|&idx| is_like(&first[idx], id)));
-    // Names that a comment gives stand nowhere else.
-    if are_names(comment, first.len(), chosen) && comment != names {
-        return false;
-    }
     if find_pair(names.iter().map(|name| Some(name.as_str()))).is_some() {
         return !recurs();
     }
@@ -296,9 +302,11 @@ fn are_names_of_values(first: &Row, rest: &[&Row], columns: &[GuessedColumn]) ->
     first.iter().all(|name| is_name(name)) && columns.iter().enumerate().any(is_value)
 }
 
-/// Returns whether a name that declares weights stands above numbers.
+/// Returns whether a name that declares weights stands above numbers, or beside usual names of ids.
 fn declares_weights(columns: &[GuessedColumn]) -> bool {
-    columns.iter().any(|column| column.is_numeric && column.name.as_deref().is_some_and(is_weight))
+    let names = || columns.iter().filter_map(|column| Some((column.name.as_deref()?, column)));
+    names().any(|(name, column)| is_weight(name) && column.is_numeric)
+        || names().all(|(name, _)| is_weight(name) || is_id_word(name))
 }
 
 /// Returns whether a first record is that of a data frame with an index: it names all columns but the

@@ -200,7 +200,7 @@ fn guess_table(
     };
     let (resolved, found) = resolve_updates(&columns, &fields, choices)?;
     let Resolved { src, dst, .. } = resolved;
-    refuse_marks(&records, [src, dst], &choices.edges)?;
+    refuse_marks(&records, &columns, [src, dst], &choices.edges)?;
     let mut sample = Sample::default();
     [src, dst].iter().flat_map(|&idx| fields(idx)).for_each(|id| sample.add_id(&id));
     let ids = sample.ids(choices.edges.ids);

@@ -47,6 +47,8 @@ fn declared_weights_are_no_ends() {
         "src,weight\n2,5\n",
         "weight,dst\n5,2\n",
         "city,weight\nrome,5\n",
+        "city,weight\nrome,heavy\n",
+        "dst,weight\n",
         "dst,weight,time\n2,5,7\n",
     ] {
         for (name, separator) in [("x.csv", ","), ("x.tsv", "\t"), ("x.txt", " ")] {
@@ -59,6 +61,7 @@ fn declared_weights_are_no_ends() {
     let both = InputChoices { src: named("weight"), dst: named("dst"), ..none };
     let meant = guess_with("x.csv", "dst,weight\n2,5\n", &both).unwrap();
     assert_eq!((meant.src, meant.dst, meant.weighted), (1, 0, None));
+    assert_eq!(edges("x.txt", "# src dst\ndst weight\n2 5\n").len(), 2, "a comment names the ends");
     assert_eq!(edges("x.csv", "time,weight\nmoney,power\n").len(), 2, "ids may be such words");
 }
 
@@ -216,6 +219,13 @@ fn arrows_between_ids_are_no_ends() {
     let meant = InputChoices { src: index(0), dst: index(1), ..none };
     assert_eq!(guess_with("x.el", "1 -> 2\n", &meant).unwrap().dst, 1);
     assert_eq!(self::guess("x.el", "a -> b\nc d e\n").dst, 1);
+    for (name, text) in [
+        ("x.el", "# src dst weight\na -> 1\nb -> 2\n"),
+        ("x.csv", "src,dst,weight\na,->,1\nb,->,2\n"),
+        ("x.e", "a -> 1\nb -> 2\n"),
+    ] {
+        assert_eq!(edges(name, text)[0], ("a".to_owned(), "->".to_owned()), "{name}");
+    }
 }
 
 #[test]
