@@ -15,6 +15,10 @@ use crate::{ReadOptions, Result};
 
 const ID_BYTES: usize = 4;
 const EDGE_BYTES: usize = 2 * ID_BYTES;
+/// So many edges that all lead to vertex 0 are probably none, also if their count is odd.
+const ZERO_PAIRS: usize = 4;
+/// So many edges that all lead to one other vertex are probably none.
+const SAME_PAIRS: usize = 8;
 
 /// A binary file has no header, and no weights.
 pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Pairs>, Fault> {
@@ -26,14 +30,20 @@ pub(crate) fn open(_: &[u8], options: &ReadOptions) -> Result<Opened<Pairs>, Fau
 }
 
 /// Refuses what begins like pairs of 64-bit integers, which is what NumPy writes unless told otherwise:
-/// every second word is 0, and not all are.
+/// every second word is the same, and is 0 if ids are below 2^32.
 pub(crate) fn refuse_wide(head: &[u8]) -> Result<(), Fault> {
     let (pairs, _) = head.as_chunks::<EDGE_BYTES>();
-    let is_wide = pairs.len() >= 4 && pairs.iter().all(|pair| pair[ID_BYTES..] == [0; ID_BYTES]);
-    if !is_wide || pairs.iter().all(|pair| *pair == [0; EDGE_BYTES]) {
+    let Some(first) = pairs.first() else { return Ok(()) };
+    let word = &first[ID_BYTES..];
+    let is_wide = match word {
+        [0, 0, 0, 0] => pairs.len() >= ZERO_PAIRS || head.len().is_multiple_of(2 * EDGE_BYTES),
+        _ => pairs.len() >= SAME_PAIRS,
+    };
+    let are_same = || pairs.iter().all(|pair| pair[ID_BYTES..] == *word);
+    if !is_wide || !are_same() || pairs.iter().all(|pair| *pair == [0; EDGE_BYTES]) {
         return Ok(());
     }
-    let fault = Fault::new(0, "these are 64-bit integers, or edges that all lead to vertex 0");
+    let fault = Fault::new(0, "these are 64-bit integers, or edges that all lead to one vertex");
     Err(fault
         .hint("write 32-bit ones (NumPy: astype('<u4')), or say --format binary for such edges"))
 }

@@ -34,6 +34,8 @@ use crate::{
 
 /// The most columns of text that are looked at because they may hold operations.
 const SHOWN_TEXTS_MAX: usize = 16;
+/// The most columns that are all looked at because one may hold operations and be in the way.
+const SHOWN_COLUMNS_MAX: usize = 16;
 
 /// What to read of a table: sources, destinations and, if they are asked for, weights and what only
 /// updates have.
@@ -130,8 +132,12 @@ pub(crate) fn guess_updates(
 ) -> Result<UpdateGuess> {
     let whole = |fault: Fault| fault.into_error(Place::Whole);
     let columns = columns_of(schema);
-    let (edges, found) = resolve_updates(&columns, &|_| Vec::new(), choices).map_err(whole)?;
-    let shown = shown_columns(schema, [edges.src, edges.dst, found.time]);
+    // Without fields a column of operations that nothing names may be taken for an end.
+    let shown = match resolve_updates(&columns, &|_| Vec::new(), choices) {
+        Ok((edges, found)) => shown_columns(schema, [edges.src, edges.dst, found.time]),
+        Err(_) if columns.len() <= SHOWN_COLUMNS_MAX => (0..columns.len()).collect(),
+        Err(fault) => return Err(whole(fault)),
+    };
     let batch = first(&shown)?;
     let column = |idx: usize| batch.as_ref()?.columns().get(shown.binary_search(&idx).ok()?);
     let fields = |idx: usize| column(idx).map(written).unwrap_or_default();
@@ -163,6 +169,7 @@ fn columns_of(schema: &Schema) -> Vec<GuessedColumn> {
         is_numeric: field.data_type().is_numeric(),
         may_hold_ids: value_type(field.data_type()).is_integer()
             || is_text(value_type(field.data_type())),
+        is_date: false,
     };
     schema.fields().iter().map(column).collect()
 }

@@ -1,17 +1,21 @@
 //! Which columns of a table hold sources, destinations and weights.
 //!
 //! Columns that the caller chose are fixed; the names of the others say where the rest is, in all
-//! formats alike. Where no name speaks, the first columns that are left do; among many named ones none is
-//! guessed.
+//! formats alike. Where no name speaks, the first columns that are left do, after a first one of times;
+//! among many named ones none is guessed, nor one that would turn the edges of a chosen one.
 
 use crate::error::{Fault, quote};
 use crate::names::{
-    are_pair, ends_in_id, find_pair, is_row_number, is_time, is_weight, is_weight_word,
+    are_pair, ends_in_id, find_pair, is_period, is_row_number, is_time, is_weight, is_weight_word,
 };
 use crate::{Column, InputChoices};
 
 /// The most columns of a table whose ends are guessed though no names say which they are.
 const GUESSED_COLUMNS_MAX: usize = 3;
+
+const ENDS_HINT: &str = "name the ends with --src and --dst";
+const END_HINT: &str = "choose by number: --src 0 is the first column";
+const WEIGHT_HINT: &str = "choose by number: --weight 2 is the third column";
 
 /// A column that a guess found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub struct GuessedColumn {
     pub is_numeric: bool,
     /// Whether it can hold ids: whole numbers or text.
     pub may_hold_ids: bool,
+    /// Whether all its fields seen are dates in text, and at least one is.
+    pub is_date: bool,
 }
 
 /// Where a table keeps what.
@@ -41,28 +47,31 @@ pub(crate) fn resolve(
     if !are_named {
         refuse_guess(columns)?;
         refuse_own_id(columns, resolved)?;
+        refuse_other_end(columns, resolved, choices)?;
     }
     refuse_twins(columns, resolved, choices)?;
     Ok(resolved)
 }
 
-/// Refuses a column whose name another one has too, unless it was chosen by its number.
+/// Refuses a column whose name another one has too, unless it was chosen by its number. Weights
+/// count if their name was chosen or declares them: others are left out, and said.
 fn refuse_twins(
     columns: &[GuessedColumn],
-    Resolved { src, dst, .. }: Resolved,
+    Resolved { src, dst, weight }: Resolved,
     choices: &InputChoices,
 ) -> Result<(), Fault> {
-    for (idx, choice) in [(src, &choices.src), (dst, &choices.dst)] {
-        let name = columns.get(idx).and_then(|column| column.name.as_ref());
-        let is_by_name = |name: &String| match choice {
-            None => true,
-            Some(Column::Name(chosen)) => chosen == name,
-            Some(Column::Index(_)) => false,
-        };
-        let Some(name) = name.filter(|name| !name.is_empty() && is_by_name(name)) else { continue };
-        if columns.iter().filter(|column| column.name.as_ref() == Some(name)).count() > 1 {
+    let name_of = |idx: usize| columns.get(idx).and_then(|column| column.name.as_deref());
+    let is_meant = |idx: &usize| choices.weight.is_some() || name_of(*idx).is_some_and(is_weight);
+    let ends =
+        [(src, &choices.src), (dst, &choices.dst)].map(|(idx, choice)| (idx, choice, END_HINT));
+    let weight = weight.filter(is_meant).map(|idx| (idx, &choices.weight, WEIGHT_HINT));
+    for (idx, choice, hint) in ends.into_iter().chain(weight) {
+        let is_by_name = !matches!(choice, Some(Column::Index(_)));
+        let name = name_of(idx).filter(|name| !name.is_empty() && is_by_name);
+        let Some(name) = name else { continue };
+        if columns.iter().filter(|column| column.name.as_deref() == Some(name)).count() > 1 {
             let what = format!("two columns are called {}", quote(name.as_bytes()));
-            return Err(Fault::new(0, what).hint("choose by number: --src 0 is the first column"));
+            return Err(Fault::new(0, what).hint(hint));
         }
     }
     Ok(())
@@ -78,11 +87,23 @@ pub(crate) fn resolve_freely(
     let (src, dst) = (find(&choices.src)?, find(&choices.dst)?);
     let chosen_weight = find(&choices.weight)?;
     let ends = find_ends(columns, src, dst, chosen_weight);
-    let no_second = || Fault::new(0, "there is no second column for destinations");
-    let Ends { src, dst, are_named } = ends.ok_or_else(no_second)?;
+    let Ends { src, dst, are_named } = ends.ok_or_else(|| no_second(columns))?;
     let weight = chosen_weight.or_else(|| find_weight(columns, src, dst));
     check_distinct(src, dst, chosen_weight)?;
     Ok((Resolved { src, dst, weight }, are_named))
+}
+
+/// Returns the fault of columns of which fewer than two may be ends.
+fn no_second(columns: &[GuessedColumn]) -> Fault {
+    match declare_weights(columns) {
+        true => Fault::new(0, "there is one column of ids beside the weights").hint(ENDS_HINT),
+        false => Fault::new(0, "there is no second column for destinations"),
+    }
+}
+
+/// Returns whether the name of a column declares weights.
+fn declare_weights(columns: &[GuessedColumn]) -> bool {
+    columns.iter().any(|column| column.name.as_deref().is_some_and(is_weight))
 }
 
 /// Refuses a column that was chosen for two things.
@@ -140,9 +161,10 @@ fn find_ends(
         (None, Some(dst)) => other(dst, false),
         (None, None) => {
             let names = (0..columns.len()).map(|idx| is_free(&idx).then(|| name_of(idx)));
-            find_pair(names).map(named).or_else(|| match first(2)[..] {
-                [src, dst] => Some(Ends { src, dst, are_named: false }),
-                _ => None,
+            find_pair(names).map(named).or_else(|| {
+                let [src, dst] =
+                    beside_times(columns, is_free).or_else(|| first(2).try_into().ok())?;
+                Some(Ends { src, dst, are_named: false })
             })
         }
     }
@@ -156,21 +178,40 @@ struct Ends {
     are_named: bool,
 }
 
+/// Returns the ends beside a first column of times: the next two that may hold ids, if both have numbers
+/// or both text.
+fn beside_times(columns: &[GuessedColumn], is_free: impl Fn(&usize) -> bool) -> Option<[usize; 2]> {
+    let is_time =
+        |column: &GuessedColumn| column.is_date || column.name.as_deref().is_some_and(is_period);
+    let (first, others) = columns.split_first()?;
+    let others = others.iter().zip(1..);
+    let mut ends =
+        others.filter(|(column, idx)| is_free(idx) && holds_ids(column) && !is_time(column));
+    let ((src, src_idx), (dst, dst_idx)) = (ends.next()?, ends.next()?);
+    (is_time(first) && src.is_numeric == dst.is_numeric).then_some([src_idx, dst_idx])
+}
+
 /// Returns the first `count` columns of those that may be ends: of such as probably hold ids, if
-/// there are so many.
+/// there are so many. A column of declared weights never is, nor one of times beside it.
 fn first_free(
     columns: &[GuessedColumn],
     is_free: impl Fn(&usize) -> bool,
     count: usize,
 ) -> Vec<usize> {
-    let holds_ids = |idx: &usize| {
-        let name = columns[*idx].name.as_deref();
-        let is_other = |name: &str| is_time(name) || is_weight_word(name) || is_row_number(name);
-        columns[*idx].may_hold_ids && !name.is_some_and(is_other)
+    let are_declared = declare_weights(columns);
+    let may_be_end = |idx: &usize| {
+        let name = columns[*idx].name.as_deref().unwrap_or_default();
+        !(is_weight(name) || are_declared && is_time(name))
     };
-    let any = || (0..columns.len()).filter(&is_free);
-    let of_ids: Vec<usize> = any().filter(holds_ids).take(count).collect();
+    let any = || (0..columns.len()).filter(|idx| is_free(idx) && may_be_end(idx));
+    let of_ids: Vec<usize> = any().filter(|&idx| holds_ids(&columns[idx])).take(count).collect();
     if of_ids.len() == count { of_ids } else { any().take(count).collect() }
+}
+
+/// Returns whether a column probably holds ids, as far as its name says.
+fn holds_ids(column: &GuessedColumn) -> bool {
+    let is_other = |name: &str| is_time(name) || is_weight_word(name) || is_row_number(name);
+    column.may_hold_ids && !column.name.as_deref().is_some_and(is_other)
 }
 
 /// Refuses to guess the ends among many named columns, none of which is called as ends are.
@@ -199,15 +240,39 @@ fn refuse_own_id(
             let other = if refers[0] { src } else { dst };
             let [own, other] = [own, other].map(|idx| name_of(idx).escape_debug().to_string());
             let what = format!("{own} may be the other end of {other}, or number the rows");
-            Err(Fault::new(0, what).hint("name the ends with --src and --dst"))
+            Err(Fault::new(0, what).hint(ENDS_HINT))
         }
         _ => Ok(()),
     }
 }
 
+/// Refuses to guess by its place the other end of one that was chosen, where several columns may be it:
+/// `--src 1` alone would turn every edge. Beside column 0 stands column 1, and before destinations in
+/// column 1 stand sources.
+fn refuse_other_end(
+    columns: &[GuessedColumn],
+    Resolved { src, dst, weight }: Resolved,
+    choices: &InputChoices,
+) -> Result<(), Fault> {
+    let chosen = match (&choices.src, &choices.dst) {
+        (Some(_), None) => src,
+        (None, Some(_)) => dst,
+        _ => return Ok(()),
+    };
+    let weight = weight.filter(|_| choices.weight.is_some());
+    let may_be_other =
+        |idx: &usize| *idx != chosen && Some(*idx) != weight && holds_ids(&columns[*idx]);
+    let is_first = chosen == 0 || (src, dst) == (0, 1);
+    if is_first || (0..columns.len()).filter(may_be_other).count() < 2 {
+        return Ok(());
+    }
+    let what = "one end was chosen, and several columns may be the other";
+    Err(Fault::new(0, what).hint("name both ends with --src and --dst"))
+}
+
 /// Returns the column that is likely to hold weights: one whose name declares them, also if it holds
 /// no numbers, which reading then says; or one with a usual name; or else the first numeric column
-/// whose name says neither ids nor times nor numbers of rows.
+/// whose name says neither ids nor times nor numbers of rows, nor years or the like.
 fn find_weight(columns: &[GuessedColumn], src: usize, dst: usize) -> Option<usize> {
     let name_of = |idx: usize| columns[idx].name.as_deref().unwrap_or_default();
     let others = || (0..columns.len()).filter(|&idx| idx != src && idx != dst);
@@ -216,7 +281,10 @@ fn find_weight(columns: &[GuessedColumn], src: usize, dst: usize) -> Option<usiz
     let named = || others().find(|&idx| is_weight_word(name_of(idx)));
     let is_other = |idx: usize| {
         let name = columns[idx].name.as_deref();
-        name.is_some_and(|name| is_time(name) || is_row_number(name) || ends_in_id(name))
+        let is_value = |name: &str| {
+            is_time(name) || is_period(name) || is_row_number(name) || ends_in_id(name)
+        };
+        name.is_some_and(is_value)
     };
     declared.or_else(named).or_else(|| numeric().find(|&idx| !is_other(idx)))
 }
@@ -230,6 +298,7 @@ mod tests {
             name: Some(name.to_owned()),
             is_numeric: numeric.contains(&idx),
             may_hold_ids: true,
+            is_date: false,
         };
         header.split(',').enumerate().map(column).collect()
     }

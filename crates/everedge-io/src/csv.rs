@@ -2,8 +2,10 @@
 //!
 //! Source: RFC 4180. A field may stand in double quotes, inside of which a doubled quote is a quote
 //! and separators, blanks and line ends are text; blanks around a field do not belong to it. Blank
-//! lines are skipped. Which columns hold ids and weights is an option; the others may hold anything.
+//! lines are skipped. All records have as many columns as the first: which of them hold ids and weights is
+//! an option; the others may hold anything.
 //!
+//! A first line `sep=;`, which is for Excel, names the separator and is no record.
 //! Lines before the first record that start with `#` or `%` are comments if they have no separator
 //! or a blank after the mark; the last one may give the names of the columns. The first record is a
 //! header if the options say so or if it looks like one (`survey.rs`).
@@ -32,6 +34,9 @@ use crate::survey::{Cell, Header, Row};
 use crate::update_columns::{check_distinct_updates, find_header};
 use crate::write::COLUMN_NAMES;
 use crate::{InputChoices, ReadOptions, Result, UpdateChoices, UpdateOptions};
+
+const QUOTES_HINT: &str = "a field that holds the separator needs quotes";
+const WIDTH_HINT: &str = "every record needs as many columns as the first has";
 
 /// Returns `text` as a field, in quotes if it needs them to be read back as it is.
 pub(crate) fn quoted(text: &str, delimiter: u8) -> Vec<u8> {
@@ -83,6 +88,19 @@ pub(crate) fn start_of(head: &[u8], delimiter: u8, row_count: usize) -> Result<S
     Ok(start)
 }
 
+/// Returns the separator that the first line of a text names, if it does.
+pub(crate) fn named_separator(text: &[u8]) -> Option<u8> {
+    lines_of(text).next().and_then(|(_, line)| separator_in(line))
+}
+
+/// Returns the separator that a line such as `sep=;` names.
+pub(crate) fn separator_in(line: &[u8]) -> Option<u8> {
+    match line.strip_suffix(b"\r").unwrap_or(line).strip_prefix(b"sep=") {
+        Some([byte]) => Some(*byte),
+        _ => None,
+    }
+}
+
 /// Returns whether a text starts with a comment that is no record.
 pub(crate) fn starts_with_comment(head: &[u8], delimiter: u8) -> bool {
     head.starts_with(b"#") && skip_comments(head, delimiter).1 > 0
@@ -92,6 +110,10 @@ pub(crate) fn starts_with_comment(head: &[u8], delimiter: u8) -> bool {
 fn skip_comments(head: &[u8], delimiter: u8) -> (Vec<String>, usize) {
     let (mut comment, mut first) = (Vec::new(), 0);
     for (place, line) in lines_of(head) {
+        if place.start == 0 && separator_in(line).is_some() {
+            first = place.end;
+            continue;
+        }
         let trimmed = line.trim_ascii();
         let Some((mark, text)) = trimmed.split_first() else { continue };
         if !COMMENTS.contains(mark) {
@@ -121,8 +143,8 @@ pub(crate) struct Table {
     weight: Option<usize>,
     /// What else is read of updates, if records are.
     timed: Option<Timed>,
-    /// How many columns the first record has; none may have more.
-    width: usize,
+    /// How many columns the first record has, if it was seen: all others have as many.
+    width: Option<usize>,
     /// The header as it is written, if there is one: what repeats it is no edge.
     header: Option<Vec<u8>>,
     rules: Rules,
@@ -162,7 +184,7 @@ fn open_at(
         dst: header.place(&columns.dst)?,
         weight: options.weighted.then(|| header.place(&columns.weight)).transpose()?,
         timed,
-        width: start.rows.first().map_or(usize::MAX, Vec::len),
+        width: start.rows.first().map(Vec::len),
         header: header.is_there.then(|| head[start.first..start.first_end].trim_ascii().to_owned()),
         rules: Rules::of(options),
     };
@@ -228,12 +250,14 @@ impl Table {
         Ok(())
     }
 
-    /// Refuses a record with more columns than the first, and one that repeats the header.
+    /// Refuses a record with more or fewer columns than the first, and one that repeats the header.
     fn check_record(&self, record: &Records) -> Result<(), Fault> {
         let found = record.fields.len();
-        if found > self.width {
-            let what = format!("expected {} columns, found {found}", self.width);
-            return Err(Fault::new(0, what).hint("a field that holds the separator needs quotes"));
+        if let Some(width) = self.width.filter(|width| *width != found) {
+            let hint = if found > width { QUOTES_HINT } else { WIDTH_HINT };
+            return Err(
+                Fault::new(0, format!("expected {width} columns, found {found}")).hint(hint)
+            );
         }
         let text = &record.text[record.start..record.at];
         match self.header.as_deref() {

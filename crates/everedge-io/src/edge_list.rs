@@ -6,6 +6,8 @@
 //! or `%` are comments. All records have as many columns as the first, so that adjacency lists,
 //! which look alike, are not taken for edges. A dict of attributes may stand in their place (`attributes.rs`). The first record may be a header; if not, the last
 //! comment before it may give the names: then the first record is an edge. Where columns are chosen, the others may hold anything.
+//! Comments before the first record may say that the graph has no direction: `# Undirected graph` is
+//! what SNAP writes, `% sym` what KONECT does.
 //!
 //! # Example
 //! ```text
@@ -25,12 +27,15 @@ use crate::read::{Declared, Opened};
 use crate::rules::Rules;
 use crate::survey::{Cell, Header, Row};
 use crate::update_columns::{check_distinct_updates, find_header};
-use crate::{Column, Columns, InputChoices, ReadOptions, UpdateChoices, UpdateOptions};
+use crate::{Column, Columns, IdKind, InputChoices, ReadOptions, UpdateChoices, UpdateOptions};
 
 /// Bytes that start a comment.
 pub(crate) const COMMENTS: [u8; 2] = *b"#%";
 /// Records that show what the columns are.
 pub(crate) const SURVEYED_ROWS: usize = 1000;
+
+const SIDES_HINT: &str = "put a prefix before the ids of one side and say --ids text, or say --ids \
+                          integer to take them as they are";
 
 /// The first lines of an edge list.
 pub(crate) struct Start {
@@ -66,6 +71,44 @@ pub(crate) fn start_of(head: &[u8], row_count: usize) -> Start {
         }
     }
     start
+}
+
+/// Returns whether a comment before the first record says that edges have no direction: SNAP writes
+/// `# Undirected graph`, KONECT `% sym`. A graph of SNAP whose pairs are saved twice has both directions.
+pub(crate) fn are_undirected(text: &[u8]) -> bool {
+    let is_declared = |line: &[u8]| match &comment_fields(line)[..] {
+        [first, second, others @ ..] if line.starts_with(b"#") => {
+            let is_twice = others.iter().any(|word| word.starts_with("twice"));
+            first == "Undirected" && second.trim_end_matches(':') == "graph" && !is_twice
+        }
+        _ => has_konect_kind(line, "sym"),
+    };
+    first_comments(text).any(is_declared)
+}
+
+/// Refuses ids of a bipartite graph of KONECT, which numbers each side from 1, unless the choices or
+/// prefixes say what they are.
+pub(crate) fn refuse_sides(text: &[u8], ids: IdKind, choices: &InputChoices) -> Result<(), Fault> {
+    let is_bipartite = || first_comments(text).any(|line| has_konect_kind(line, "bip"));
+    if choices.ids.is_exact() || ids == IdKind::Text || !is_bipartite() {
+        return Ok(());
+    }
+    let what = "this is a bipartite graph, both sides of which have the same ids";
+    Err(Fault::new(0, what).hint(SIDES_HINT))
+}
+
+/// Returns whether a comment is as KONECT writes the first: the kind of graph, then that of its weights.
+fn has_konect_kind(comment: &[u8], kind: &str) -> bool {
+    let fields = comment_fields(comment);
+    comment.starts_with(b"%")
+        && fields.len() <= 2
+        && fields.first().is_some_and(|first| first == kind)
+}
+
+/// Returns the comments before the first record.
+fn first_comments(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = lines_of(text).map(|(_, line)| line.trim_ascii());
+    lines.take_while(|line| line.first().is_none_or(|first| COMMENTS.contains(first)))
 }
 
 /// The comment above edges whose ids are text: it settles that they are an edge list and that the

@@ -27,7 +27,7 @@ use crate::operations::{
 use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::Sample;
-use crate::times::{no_time, parse_time};
+use crate::times::{is_date, no_time, parse_time};
 use crate::update_columns::resolve_updates;
 use crate::{
     Column, Format, Guess, InputChoices, ReadOptions, Result, TimeUnit, UpdateChoices, UpdateGuess,
@@ -174,10 +174,12 @@ impl FirstObjects {
 
 fn column(key: &str, values: &[&Value]) -> GuessedColumn {
     let is_id = |value: &&Value| value.is_u64() || value.is_i64() || value.is_string();
+    let is_date_text = |value: &&Value| value.as_str().is_some_and(|text| is_date(text.as_bytes()));
     GuessedColumn {
         name: Some(key.to_owned()),
         is_numeric: !values.is_empty() && values.iter().all(|value| value.is_number()),
         may_hold_ids: values.iter().all(is_id),
+        is_date: !values.is_empty() && values.iter().all(is_date_text),
     }
 }
 

@@ -68,6 +68,9 @@ const TIME_WORDS: [&str; 10] = [
     "createdat",
 ];
 
+/// Words that name a column of numbers for times.
+const PERIOD_WORDS: [&str; 5] = ["year", "month", "day", "week", "season"];
+
 /// Words that name a column of operations: insertions and deletions.
 const OPERATION_WORDS: [&str; 3] = ["op", "operation", "action"];
 
@@ -107,14 +110,23 @@ pub(crate) fn is_weight_word(name: &str) -> bool {
     is_weight(name) || WEIGHT_WORDS.contains(&plain(name).as_str())
 }
 
+/// Returns a name without the group of ids that Neo4j puts behind it: `:START_ID(Person)` is `:START_ID`.
+fn without_group(name: &str) -> &str {
+    match name.split_once('(') {
+        Some((name, _)) if name.starts_with(':') => name,
+        _ => name,
+    }
+}
+
 /// Returns a name in small letters without marks: `From_Node_ID` is `fromnodeid`.
 fn plain(name: &str) -> String {
+    let name = without_group(name);
     name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Returns the words of a name in small letters: `FromNodeID` is `from`, `node`, `id`.
 fn words(name: &str) -> Vec<String> {
-    let letters: Vec<char> = name.chars().collect();
+    let letters: Vec<char> = without_group(name).chars().collect();
     let (mut words, mut word) = (Vec::new(), String::new());
     for (idx, &letter) in letters.iter().enumerate() {
         let before = idx.checked_sub(1).map(|idx| letters[idx]);
@@ -135,6 +147,11 @@ fn words(name: &str) -> Vec<String> {
 /// Returns whether a name says that the column holds times.
 pub(crate) fn is_time(name: &str) -> bool {
     TIME_WORDS.contains(&plain(name).as_str())
+}
+
+/// Returns whether a name says that the column holds years, months or the like.
+pub(crate) fn is_period(name: &str) -> bool {
+    PERIOD_WORDS.contains(&plain(name).as_str())
 }
 
 /// Returns whether a name says that the column holds operations.
@@ -265,6 +282,7 @@ mod tests {
             ("head relation tail", Some((0, 2))),
             ("target source", Some((1, 0))),
             ("source_id from to", Some((1, 2))),
+            (":START_ID(P) role :END_ID(M)", Some((0, 2))),
             ("src_port src_ip dst_port dst_ip", Some((1, 3))),
             ("user_id item_id", Some((0, 1))),
             ("user_5 item_5", None),

@@ -144,6 +144,7 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
         Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),
         _ => text_of(head),
     };
+    let choices = &InputChoices { format: Some(format), ..choices.clone() };
     let guess = check_binary(text).and_then(|()| match format {
         Format::Csv | Format::Tsv => table_guess(format, text, choices),
         Format::JsonLines => json_lines::guess(text, choices),
@@ -210,10 +211,12 @@ fn two_records(head: &[u8], is_dimacs: bool) -> Option<usize> {
         if head[place.end - 1] != b'\n' {
             break;
         }
-        let text = line.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(line).trim_ascii();
+        let line = line.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(line);
+        let text = line.trim_ascii();
         has_letter_comments |= count == 0 && text == b"c";
         let is_comment = text.first().is_none_or(|first| matches!(first, b'#' | b'%'))
-            || (has_letter_comments && fields_of(text).next() == Some(b"c"));
+            || (has_letter_comments && fields_of(text).next() == Some(b"c"))
+            || (place.start == 0 && csv::separator_in(line).is_some());
         if is_comment && !is_open {
             continue;
         }
@@ -318,11 +321,13 @@ fn format_of_line(extension: &str, head: &[u8], choices: &InputChoices) -> Resul
         let line = line.trim_ascii();
         !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%")
     };
-    let lines: Vec<&[u8]> = lines_of(head.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(head))
-        .map(|(_, line)| line)
-        .filter(is_edge)
-        .take(COMPARED_LINES)
-        .collect();
+    let text = head.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(head);
+    if let Some(separator) = csv::named_separator(text) {
+        let is_tab = choices.delimiter.unwrap_or(separator) == b'\t';
+        return Ok(if is_tab { Format::Tsv } else { Format::Csv });
+    }
+    let lines: Vec<&[u8]> =
+        lines_of(text).map(|(_, line)| line).filter(is_edge).take(COMPARED_LINES).collect();
     let line = lines.first().copied().unwrap_or_default();
     let fields: Vec<&[u8]> = fields_of(line).collect();
     let is_table = is_table_ending(extension);
@@ -447,12 +452,16 @@ fn lines_guess(format: Format, text: &[u8], choices: &InputChoices) -> Result<Gu
             check_start(text, choices)?;
             let start = edge_list::start_of(text, usize::MAX);
             let guess = guess.with_survey(Survey::new(&start.rows, start.comment, choices)?);
+            edge_list::refuse_sides(text, guess.ids, choices)?;
+            let directed = edge_list::are_undirected(text).then_some(false);
+            let guess = Guess { directed, ..guess };
             if choices.has_columns() { guess } else { with_attributes(guess, text) }
         }
         _ => {
             let rows = edge_list::start_of(text, usize::MAX).rows;
             let weighted = rows.first().map(|row| row.len() > 2);
-            let choices = InputChoices { header: Some(false), ..choices.clone() };
+            let [src, dst] = [0, 1].map(|idx| Some(Column::Index(idx)));
+            let choices = InputChoices { header: Some(false), src, dst, ..choices.clone() };
             let ids = match format {
                 Format::Graphalytics => Survey::new(&rows, Vec::new(), &choices)?.ids,
                 _ => vertex_ids(&rows, choices.ids),
@@ -483,7 +492,8 @@ fn with_attributes(mut guess: Guess, text: &[u8]) -> Guess {
     guess.weight = has_weights.then_some(2);
     if has_weights {
         let name = Some(attributes::WEIGHT.to_owned());
-        guess.columns.push(GuessedColumn { name, is_numeric: true, may_hold_ids: false });
+        let column = GuessedColumn { name, is_numeric: true, ..GuessedColumn::default() };
+        guess.columns.push(column);
     }
     guess
 }
@@ -517,7 +527,8 @@ pub(crate) fn table_start(
 ) -> Result<(u8, csv::Start), Fault> {
     check_start(text, choices)?;
     let lines = || lines_of(text).map(|(_, line)| line).filter(|line| !line.is_empty());
-    let delimiter = choices.delimiter.unwrap_or_else(|| match format {
+    let named = choices.delimiter.or_else(|| csv::named_separator(text));
+    let delimiter = named.unwrap_or_else(|| match format {
         Format::Tsv => b'\t',
         _ => delimiter_of(&lines().take(COMPARED_LINES).collect::<Vec<_>>()).unwrap_or(b','),
     });

@@ -127,10 +127,34 @@ impl Fault {
     }
 }
 
-/// Returns whether a word is how databases and data frames write a null.
+/// Returns whether a word is how databases (`\N`) and data frames write a null: one of those that
+/// pandas reads as a null.
 #[inline]
 pub(crate) fn is_null_word(field: &[u8]) -> bool {
-    field.len() <= 4 && matches!(field, b"NULL" | b"null" | b"NaN" | b"nan" | b"NA" | b"N/A")
+    const BYTES_MAX: usize = b"-1.#QNAN".len();
+    field.len() <= BYTES_MAX
+        && matches!(
+            field,
+            b"NULL"
+                | b"Null"
+                | b"null"
+                | b"None"
+                | b"NaN"
+                | b"nan"
+                | b"-NaN"
+                | b"-nan"
+                | b"NA"
+                | b"N/A"
+                | b"n/a"
+                | b"<NA>"
+                | b"#NA"
+                | b"#N/A"
+                | b"\\N"
+                | b"1.#IND"
+                | b"-1.#IND"
+                | b"1.#QNAN"
+                | b"-1.#QNAN"
+        )
 }
 
 /// Returns whether a number keeps its value as `weight`: exactly, or in how it is written.
@@ -273,6 +297,8 @@ mod tests {
         assert!(!rules.parse_weight(b"x").unwrap_err().is_null);
         assert!(rules.check_text_id(b"null").unwrap_err().is_null);
         assert!(rules.check_text_id(b"Null Island").is_ok());
+        assert!([&b"-1.#QNAN"[..], b"<NA>", b"\\N", b"None"].iter().all(|word| is_null_word(word)));
+        assert!([&b"none"[..], b"NONE", b"N", b"Nan"].iter().all(|word| !is_null_word(word)));
         let literal = Rules { literal_ids: true, ..rules };
         assert!(literal.check_text_id(b"null").is_ok());
         assert!(literal.check_text_id(b"").is_err());

@@ -7,9 +7,10 @@ use everedge_core::MAX_VERTEX_ID;
 
 use crate::columns::{GuessedColumn, Resolved, check_distinct, locate, resolve, resolve_freely};
 use crate::error::{Fault, quote};
-use crate::names::{find_pair, is_id_word};
+use crate::names::{are_pair, find_pair, is_id_word, is_weight};
 use crate::rules::{is_null_word, is_number, is_written_number};
-use crate::{Column, IdChoice, IdKind, InputChoices};
+use crate::times::is_date;
+use crate::{Column, Format, IdChoice, IdKind, InputChoices};
 
 /// Ids below this bound are dense, however few there are: arrays of that length cost little.
 const DENSE_BOUND: u64 = 1 << 26;
@@ -28,6 +29,9 @@ pub fn is_dense(largest: u64, count: u64) -> bool {
     largest <= u64::from(MAX_VERTEX_ID)
         && (largest <= DENSE_BOUND || largest / DENSE_SPREAD <= count)
 }
+
+/// Marks between the ends of an edge.
+const MARKS: [&str; 4] = ["->", "-->", "-", ","];
 
 /// A record as text.
 pub(crate) type Row = Vec<Cell>;
@@ -72,6 +76,7 @@ impl Survey {
         let records = header.records(rows);
         let columns = survey_columns(&header.names, &records, first.len());
         let resolved = resolve(&columns, choices)?;
+        refuse_marks(&records, &columns, [resolved.src, resolved.dst], choices)?;
         let mut sample = Sample::default();
         for row in records {
             for idx in [resolved.src, resolved.dst] {
@@ -168,21 +173,50 @@ fn below<'a>(header: &Row, records: &'a [Row]) -> Vec<&'a Row> {
     records.iter().filter(|row| *row != header).collect()
 }
 
+/// Refuses an end that a guess puts where a mark stands between the ends of each edge, as in `1 -> 2`,
+/// though no names say that it is one.
+pub(crate) fn refuse_marks(
+    records: &[&Row],
+    columns: &[GuessedColumn],
+    ends: [usize; 2],
+    choices: &InputChoices,
+) -> Result<(), Fault> {
+    let [src, dst] = ends.map(|idx| columns.get(idx).and_then(|column| column.name.as_deref()));
+    if are_pair(src.unwrap_or_default(), dst.unwrap_or_default()) {
+        return Ok(());
+    }
+    let mark_in = |row: &Row| match &row[..] {
+        [_, mark, _, ..] => MARKS.into_iter().find(|known| mark.text == *known),
+        _ => None,
+    };
+    let mut guessed = ends.into_iter().zip([&choices.src, &choices.dst]);
+    let is_guessed = guessed.any(|(end, choice)| end == 1 && choice.is_none());
+    match records.first().and_then(|row| mark_in(row)) {
+        Some(mark) if is_guessed && records.iter().all(|row| mark_in(row) == Some(mark)) => {
+            let what =
+                format!("the second column holds no ids: all are {}", quote(mark.as_bytes()));
+            Err(Fault::new(0, what).hint("name the ends: --src 0 --dst 2"))
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn survey_columns(
     names: &[String],
     records: &[&Row],
     width: usize,
 ) -> Vec<GuessedColumn> {
-    let is_numeric = |idx: usize| {
+    let all_are = |idx: usize, is: fn(&[u8]) -> bool| {
         let fields = records.iter().filter_map(|row| row.get(idx));
         let mut fields = fields.filter(|field| !is_null(field)).peekable();
-        fields.peek().is_some() && fields.all(|field| is_number(field.as_bytes()))
+        fields.peek().is_some() && fields.all(|field| is(field.as_bytes()))
     };
     let column = |idx: usize| GuessedColumn {
         name: names.get(idx).cloned(),
-        is_numeric: is_numeric(idx),
+        is_numeric: all_are(idx, is_number),
         // What data frames write before each row is no id.
         may_hold_ids: names.get(idx).is_none_or(|name| !name.is_empty()),
+        is_date: all_are(idx, is_date),
     };
     (0..width).map(column).collect()
 }
@@ -222,20 +256,23 @@ fn is_header(
     if is_above_an_index(first, &rest) {
         return true;
     }
-    let columns = survey_columns(&names, &rest, first.len());
-    let Ok((Resolved { src, dst, .. }, _)) = resolve_freely(&columns, choices) else {
-        return false;
-    };
-    let ends = [src, dst];
-    let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
-    let recurs = || ids().any(|id| ends.iter().any(|&idx| is_like(&first[idx], id)));
     // Names that a comment gives stand nowhere else.
     if are_names(comment, first.len(), chosen) && comment != names {
         return false;
     }
+    let columns = survey_columns(&names, &rest, first.len());
+    let Ok((Resolved { src, dst, .. }, _)) = resolve_freely(&columns, choices) else {
+        return declares_weights(&columns);
+    };
+    let ends = [src, dst];
+    let ids = || rest.iter().flat_map(|row| ends.map(|idx| row.get(idx))).flatten();
+    let recurs = || ids().any(|id| ends.iter().any(|&idx| is_like(&first[idx], id)));
     if find_pair(names.iter().map(|name| Some(name.as_str()))).is_some() {
         return !recurs();
     }
+    // Edge lists are seldom tables: their ids may be words beside numbers.
+    let is_table = matches!(choices.format, Some(Format::Csv | Format::Tsv));
+    let are_above_values = || is_table && are_names_of_values(first, &rest, &columns);
     // A wrong id below does not make an edge of the names above it.
     let must_be_numbers = matches!(choices.ids, IdChoice::Dense | IdChoice::Integer);
     // Ids are no header, whatever stands beside them.
@@ -247,8 +284,29 @@ fn is_header(
             let mut is_above_numbers =
                 || others.any(|idx| columns[idx].is_numeric && is_name(&first[idx]));
             ids_are_numbers
-                || (!rest.is_empty() && (are_both(is_id_word) || is_above_numbers()) && !recurs())
+                || (!rest.is_empty()
+                    && (are_both(is_id_word) || is_above_numbers() || are_above_values())
+                    && !recurs())
         })
+}
+
+/// Returns whether a first record is all names, one of which stands above numbers in digits or dates.
+fn are_names_of_values(first: &Row, rest: &[&Row], columns: &[GuessedColumn]) -> bool {
+    let has_digits = |idx: usize| {
+        let mut fields = rest.iter().filter_map(|row| row.get(idx));
+        fields.any(|field| is_written_number(field.as_bytes()))
+    };
+    let is_value = |(idx, column): (usize, &GuessedColumn)| {
+        column.is_date || (column.is_numeric && has_digits(idx))
+    };
+    first.iter().all(|name| is_name(name)) && columns.iter().enumerate().any(is_value)
+}
+
+/// Returns whether a name that declares weights stands above numbers, or beside usual names of ids.
+fn declares_weights(columns: &[GuessedColumn]) -> bool {
+    let names = || columns.iter().filter_map(|column| Some((column.name.as_deref()?, column)));
+    names().any(|(name, column)| is_weight(name) && column.is_numeric)
+        || names().all(|(name, _)| is_weight(name) || is_id_word(name))
 }
 
 /// Returns whether a first record is that of a data frame with an index: it names all columns but the

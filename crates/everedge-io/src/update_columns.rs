@@ -52,7 +52,7 @@ pub(crate) fn resolve_updates(
     if roles.operation.is_none() {
         let is_free = |idx: &usize| !roles.holds(*idx);
         let mut free = (0..columns.len()).filter(is_free);
-        roles.operation = free.find(|&idx| most_are(&fields(idx), is_operation_word));
+        roles.operation = free.find(|&idx| are_operations(&fields(idx)));
     }
     let edges = resolve_others(columns, &roles, choices)?;
     // A column of operations holds no ends, also where it is not read.
@@ -81,6 +81,13 @@ pub(crate) struct Found {
     pub(crate) time: usize,
     pub(crate) operation: Option<usize>,
     pub(crate) step: Option<usize>,
+}
+
+/// Returns whether a column that nothing names holds operations: most fields can be nothing else, and
+/// one at least is not `-`, which stands for nothing as well.
+fn are_operations(fields: &[String]) -> bool {
+    let is_clear = |field: &String| field.trim() != "-" && is_operation_word(field.as_bytes());
+    most_are(fields, is_operation_word) && fields.iter().any(is_clear)
 }
 
 /// Finds the header of a table of updates: names of columns, one of which may stand above times.

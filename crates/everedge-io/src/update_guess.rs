@@ -10,7 +10,7 @@ use crate::columns::{GuessedColumn, Resolved};
 use crate::edge_list;
 use crate::error::Fault;
 use crate::probe::{check_binary, check_start, checked_format, line_error, table_start, text_of};
-use crate::survey::{Row, Sample, is_null, survey_columns};
+use crate::survey::{Row, Sample, is_null, refuse_marks, survey_columns};
 use crate::times::{guess_unit, is_date, refuse_compact_dates};
 use crate::update_columns::{Fields, Found, find_header, resolve_updates};
 use crate::updates::refuse;
@@ -159,12 +159,16 @@ pub fn probe_updates(name: &str, head: &[u8], choices: &UpdateChoices) -> Result
         _ => {}
     }
     let text = text_of(head);
+    let edges = InputChoices { format: Some(format), ..choices.edges.clone() };
+    let choices = &UpdateChoices { edges, ..choices.clone() };
     let guess = check_binary(text).and_then(|()| match format {
         Format::JsonLines => json_lines::guess_updates(text, choices),
         Format::EdgeList => {
             check_start(text, &choices.edges)?;
             let start = edge_list::start_of(text, usize::MAX);
-            guess_table(Guess::of(format), &start.rows, start.comment, choices)
+            let guess = guess_table(Guess::of(format), &start.rows, start.comment, choices)?;
+            edge_list::refuse_sides(text, guess.edges.ids, &choices.edges)?;
+            Ok(guess)
         }
         _ => {
             let (delimiter, start) = table_start(format, text, &choices.edges)?;
@@ -196,6 +200,7 @@ fn guess_table(
     };
     let (resolved, found) = resolve_updates(&columns, &fields, choices)?;
     let Resolved { src, dst, .. } = resolved;
+    refuse_marks(&records, &columns, [src, dst], &choices.edges)?;
     let mut sample = Sample::default();
     [src, dst].iter().flat_map(|&idx| fields(idx)).for_each(|id| sample.add_id(&id));
     let ids = sample.ids(choices.edges.ids);

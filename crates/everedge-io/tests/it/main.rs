@@ -16,6 +16,7 @@ mod parquet;
 mod probe;
 mod round_trip;
 mod support;
+mod table_guess;
 mod update_guess;
 mod update_tables;
 mod updates;

@@ -147,6 +147,8 @@ fn what_may_be_several_things_is_not_guessed() {
         ("a,b,c,d,time\n1,2,3,4,5\n", "name them with --src and --dst"),
         ("1 2 20240531\n2 3 20240601\n", "the time \"20240531\" may be a date or a number"),
         ("1\n", "which of the 1 columns"),
+        ("1 -> 2 5\n1 -> 3 6\n", "--src 0 --dst 2"),
+        ("% bip\n1 1 5\n", "bipartite"),
         ("1 2 2024-05-31 10:30:00\n", "dates and times of day stand in two columns"),
         ("src,dst,date,clock\n1,2,2024-05-31,10:30\n", "2024-05-31T10:30:00, or choose one"),
     ] {
@@ -181,6 +183,27 @@ fn words_of_operations_are_found_in_a_column_of_any_name() {
     let guess = guess("x", text);
     assert_eq!((guess.operation, guess.edges.weight), (Some(4), Some(3)));
     assert_eq!(read(text.as_bytes(), &guess.options()).unwrap().is_deletion, [false, true]);
+}
+
+/// A dash stands for nothing as well as for a deletion.
+#[test]
+fn dashes_alone_are_operations_only_where_a_name_or_a_place_says_so() {
+    for (text, operation) in [
+        ("src,dst,time,comment\n1,2,5,-\n1,2,6,-\n", None),
+        ("src,dst,time,comment\n1,2,5,-\n1,2,6,-\n1,2,7,late\n", None),
+        ("src,dst,time,change\n1,2,5,-\n1,2,6,+\n", Some(3)),
+        ("src,dst,time,change\n1,2,5,delete\n1,2,6,-\n", Some(3)),
+        ("src,dst,time,op\n1,2,5,-\n1,2,6,-\n", Some(3)),
+        ("0 5 - 1 2\n0 6 - 1 2\n", Some(2)),
+    ] {
+        assert_eq!(guess("x", text).operation, operation, "{text:?}");
+    }
+    let text = "src,dst,time,comment\n1,2,5,-\n1,2,6,-\n";
+    assert_eq!(read_guessed("x", text).is_deletion, [false, false]);
+    let change = OperationChoice::Column(Column::Index(3));
+    let choices = UpdateChoices { operation: change, ..UpdateChoices::default() };
+    let chosen = probe_updates("x", text.as_bytes(), &choices).unwrap();
+    assert_eq!(read(text.as_bytes(), &chosen.options()).unwrap().is_deletion, [true, true]);
 }
 
 #[test]

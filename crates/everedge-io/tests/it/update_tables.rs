@@ -211,11 +211,31 @@ fn words_of_operations_are_found_in_a_column_of_any_name() {
         ("src", Arc::clone(&ends)),
         ("dst", Arc::clone(&ends)),
         ("ts", ends),
-        ("change", strings(&["", "null", "-"])),
+        ("change", strings(&["", "null", "delete"])),
     ]);
     let bytes = arrow_of(&table);
     let guess = probe_arrow_updates(&bytes[..], &UpdateChoices::default()).unwrap();
     assert_eq!(guess.operation, Some(3), "nulls say nothing");
+}
+
+/// As in CSV, operations are none of the columns that may hold the ends.
+#[test]
+fn operations_of_any_name_are_no_ends_in_tables() {
+    let change = || strings(&["add", "delete"]);
+    let (ids, times) = (|| integers(&[1, 2]), || integers(&[5, 6]));
+    let table = |change: ArrayRef| {
+        batch(vec![("a", ids()), ("b", ids()), ("c", ids()), ("change", change), ("time", times())])
+    };
+    let (guess, stream) = read_table(&table(change()), &UpdateChoices::default()).unwrap();
+    assert_eq!(places(&guess), (0, 1, Some(2), 4, Some(3), None));
+    assert_eq!((guess.edges.ids, stream.is_deletion), (IdKind::Dense, vec![false, true]));
+    let csv = "a,b,c,change,time\n1,1,1,add,5\n2,2,2,delete,6\n";
+    assert_eq!(places(&crate::updates::guess("x.csv", csv)), places(&guess));
+    let refers = vec![("id", ids()), ("parent_id", ids()), ("change", change()), ("time", times())];
+    let (guess, _) = read_table(&batch(refers), &UpdateChoices::default()).unwrap();
+    assert_eq!(places(&guess).4, Some(2));
+    let words = table(strings(&["x", "y"]));
+    assert_syntax(read_table(&words, &UpdateChoices::default()), Place::Whole, "name them with");
 }
 
 #[test]

@@ -213,8 +213,8 @@ fn hostile_records_are_refused_where_they_are() {
     }
     let table = evolution(Format::Csv);
     for (record, what) in [
-        ("0,5,+,1", "there is no column 5: the record has 4"),
-        ("0,5", "there is no column 4: the record has 2"),
+        ("0,5,+,1", "expected 5 columns, found 4"),
+        ("0,5", "expected 5 columns, found 2"),
         ("0,5,+,1,2,3", "expected 5 columns, found 6"),
         ("0,,+,1,2", "the time is null"),
         ("0,5,,1,2", "the operation is null"),
