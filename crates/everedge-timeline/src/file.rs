@@ -157,6 +157,16 @@ impl File {
     }
 }
 
+/// Returns whether a timeline has files of this name.
+pub fn is_file(name: &str) -> bool {
+    let number = name.strip_prefix(VERSIONS);
+    number.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_number))
+}
+
+fn is_number(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+}
+
 fn name(number: u64) -> String {
     format!("{VERSIONS}.{number}")
 }

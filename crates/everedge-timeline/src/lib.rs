@@ -31,7 +31,7 @@ mod view;
 mod window;
 
 pub use changes::Changes;
-pub use file::VERSIONS;
+pub use file::{VERSIONS, is_file};
 pub use query::{Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width};
 pub use store::Timeline;
 pub use view::VersionView;

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use everedge_core::WeightedView;
-use everedge_medium::{Error, MANIFEST, Result, Volume};
+use everedge_medium::{Error, Result, Volume};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
 use super::changes::Changes;
@@ -90,13 +90,13 @@ impl Timeline {
         self.state.read().tip.totals().vertex_bound
     }
 
-    /// Removes its files and `others`, and then the directory.
+    /// Removes its files. What it has there is lost.
     ///
     /// # Errors
-    /// `Io` if the directory holds other files, which stay.
-    pub fn remove(self, others: &[&str]) -> Result<()> {
-        self.state.read().file.remove(&self.volume)?;
-        self.volume.remove_all(&[&[VERSIONS, MANIFEST], others].concat())
+    /// If the medium fails.
+    pub fn remove(&self) -> Result<()> {
+        self.volume.remove(VERSIONS)?;
+        self.state.read().file.remove(&self.volume)
     }
 
     /// Returns the bytes that the timeline's directory takes on its medium.

@@ -48,7 +48,7 @@ pub enum Error {
     },
 
     /// An ingest ended early; what was acknowledged before stays.
-    #[error("{source}; {}", acknowledged(*edges, *are_deletions))]
+    #[error("{source}; {}{}", acknowledged(*edges, *are_deletions), perhaps_more(source))]
     Partly {
         /// How many edges were acknowledged.
         edges: u64,
@@ -79,6 +79,17 @@ fn acknowledged(edges: u64, are_deletions: bool) -> String {
         (1, true) => "the deletion before it is done".to_owned(),
         (edges, false) => format!("the {edges} edges before it are in the graph"),
         (edges, true) => format!("the {edges} deletions before it are done"),
+    }
+}
+
+/// Says that what failed may be there all the same: what was written of it may be whole.
+fn perhaps_more(error: &Error) -> &'static str {
+    use everedge_live::Error::{Io, Poisoned};
+    match error {
+        Error::Storage(Io { .. } | Poisoned { .. }) => {
+            ", and what came next may be: look before you repeat it"
+        }
+        _ => "",
     }
 }
 

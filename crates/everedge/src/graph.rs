@@ -4,20 +4,22 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
 use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery, Totals};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MeterReading, Volume};
 use everedge_pma::Mechanisms;
+use everedge_timeline::{Version, is_file as is_of_versions};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::any_live::AnyLive;
-use crate::any_view::AnyView;
+use crate::any_view::{AnyView, with_view};
 use crate::error::without_advice;
 use crate::id_map::{find, name_of, named};
 use crate::options::{GraphOptions, Layout};
-use crate::{Error, Result};
+use crate::{Error, Result, Timeline};
 
 /// A live, durable graph: a directory, open for writing or for reading.
 ///
@@ -27,6 +29,8 @@ pub struct Graph {
     live: AnyLive,
     options: GraphOptions,
     names: Option<Arc<Names>>,
+    /// Its versions, once they were asked for. Whoever commits holds it.
+    timeline: Mutex<Option<Arc<Timeline>>>,
     open_time: Duration,
 }
 
@@ -98,6 +102,22 @@ impl Verification {
     }
 }
 
+impl Verification {
+    /// Adds something that is wrong.
+    pub(crate) fn add(&mut self, problem: String) {
+        (self.ok, self.problem_count) = (false, self.problem_count + 1);
+        self.problems.push(problem);
+    }
+
+    /// Adds what an error says that ended the checks, if it is damage.
+    pub(crate) fn take_damage(&mut self, checked: Result<()>) -> Result<()> {
+        match checked {
+            Err(error) => error.damage().map(|problem| self.add(problem)).ok_or(error),
+            Ok(()) => Ok(()),
+        }
+    }
+}
+
 impl Graph {
     /// Creates an empty graph in a new directory; `meter` counts what its medium does.
     ///
@@ -159,8 +179,8 @@ impl Graph {
     }
 
     fn new((live, names): (AnyLive, Option<Names>), start: Instant) -> Self {
-        let options = live.options();
-        Self { live, options, names: names.map(Arc::new), open_time: start.elapsed() }
+        let (options, names) = (live.options(), names.map(Arc::new));
+        Self { live, options, names, timeline: Mutex::default(), open_time: start.elapsed() }
     }
 
     /// Removes the directory of a graph that nobody has open.
@@ -169,13 +189,18 @@ impl Graph {
     /// If it is not a graph, is in use, or holds files that are not the graph's.
     pub fn remove(path: &Path) -> Result<()> {
         let (layout, volume) = Self::open_volume(path, Access::Write, false)?;
+        for entry in volume.path().read_dir().into_iter().flatten().flatten() {
+            if let Some(name) = entry.file_name().to_str().filter(|name| is_of_versions(name)) {
+                volume.remove(name)?;
+            }
+        }
         Ok(volume.remove_all(AnyLive::files(layout))?)
     }
 
     /// Returns whether a directory holds the files of a graph but no manifest; what a creation leaves
     /// that was interrupted has a mark, and is not asked for.
     pub(crate) fn has_lost_manifest(path: &Path) -> bool {
-        let is_ours = |name: &str| name == "lock" || AnyLive::is_file(name);
+        let is_ours = |name: &str| name == "lock" || AnyLive::is_file(name) || is_of_versions(name);
         let mut names = Vec::new();
         for entry in path.read_dir().into_iter().flatten().flatten() {
             names.push(entry.file_name().to_string_lossy().trim_end_matches(".tmp").to_owned());
@@ -294,6 +319,47 @@ impl Graph {
         Ok((view, problems.into_iter().map(without_advice).collect()))
     }
 
+    /// Makes what the graph is now a version, durably, with the time of now. Writers go on meanwhile: it is
+    /// what a [`Self::snapshot`] shows that is taken during the call.
+    ///
+    /// Cost: the first version takes as many bytes as a CSR, later ones what has changed; all lists of the graph and of
+    /// the version before are read and compared.
+    ///
+    /// # Errors
+    /// `NoSpace` on a full medium: no version was added then. `Poisoned` after a failed fence. As
+    /// [`Self::snapshot`].
+    pub fn commit(&self, name: Option<&str>) -> Result<Version> {
+        let mut timeline = self.timeline.lock();
+        let timeline = match &*timeline {
+            Some(timeline) => timeline.clone(),
+            None => timeline.insert(self.open_timeline(true)?.expect("it was made")).clone(),
+        };
+        let view = self.live.snapshot()?;
+        // A version has no edge that a crash could still take from the graph.
+        self.sync()?;
+        let newest = timeline.versions().last().map_or(i64::MIN, |version| version.time);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let time = (now.as_micros() as i64).max(newest);
+        with_view!(&view, view => Ok(timeline.versions.commit_graph(view, time, name)?))
+    }
+
+    /// Returns the versions of the graph, if it was ever [committed](Self::commit).
+    ///
+    /// # Errors
+    /// If they are damaged.
+    pub fn timeline(&self) -> Result<Option<Arc<Timeline>>> {
+        let mut timeline = self.timeline.lock();
+        if timeline.is_none() {
+            *timeline = self.open_timeline(false)?;
+        }
+        Ok(timeline.clone())
+    }
+
+    fn open_timeline(&self, creates: bool) -> Result<Option<Arc<Timeline>>> {
+        let of_graph = (&self.options, self.names.clone());
+        Ok(Timeline::of_graph(self.live.volume(), of_graph, creates)?.map(Arc::new))
+    }
+
     /// Makes all that was applied durable, whatever the graph's durability.
     ///
     /// # Errors
@@ -347,7 +413,7 @@ impl Graph {
             vertices: totals.vertex_count.into(),
             edges: totals.edge_count,
             disk_bytes: self.live.volume().disk_bytes()?,
-            versions: 0,
+            versions: self.timeline()?.map_or(0, |timeline| timeline.versions().len() as u64),
         })
     }
 
@@ -389,15 +455,21 @@ impl Graph {
     /// # Errors
     /// As [`Self::snapshot`], but for damage.
     pub fn verify(&self) -> Result<Verification> {
-        match self.live.verify() {
+        let mut outcome = match self.live.verify() {
             Ok(found) => {
                 let (ok, checks) = (found.problems.is_empty(), found.checks);
                 let problem_count = found.problem_count();
                 let problems = found.problems.into_iter().map(without_advice).collect();
-                Ok(Verification { ok, checks, problems, problem_count })
+                Verification { ok, checks, problems, problem_count }
             }
-            Err(error) => Verification::of_damage(error),
-        }
+            Err(error) => Verification::of_damage(error)?,
+        };
+        let checked = self.timeline().and_then(|timeline| match timeline {
+            Some(timeline) => timeline.check(&mut outcome),
+            None => Ok(()),
+        });
+        outcome.take_damage(checked)?;
+        Ok(outcome)
     }
 
     /// Returns what was fixed at creation.

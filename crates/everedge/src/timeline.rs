@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use everedge_core::{GraphView, VertexId};
 use everedge_io::date_of;
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
-use everedge_medium::{Access, Kind, Manifest, MediumKind, Volume, VolumeOptions};
-use everedge_timeline::{Changes as VersionChanges, Version};
+use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
+use everedge_timeline::{Changes as VersionChanges, VERSIONS, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::AnyView;
@@ -17,9 +17,8 @@ use crate::graph::resolved;
 use crate::id_map::{find, name_of};
 use crate::{Chosen, Error, GraphOptions, Result, Stats, Verification, View};
 
-/// What is fixed when a timeline is created.
+/// What is fixed when a timeline is created; of a live graph, what its versions have in common with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TimelineOptions {
     /// Where bytes live.
     #[serde(with = "everedge_live::medium_text")]
@@ -53,6 +52,13 @@ impl Default for TimelineOptions {
 }
 
 impl TimelineOptions {
+    /// Returns those of the versions of a live graph.
+    fn of_graph(options: &GraphOptions) -> Self {
+        let GraphOptions { medium, eadr, directed, weighted, simple, in_neighbors, ids, .. } =
+            *options;
+        Self { medium, eadr, directed, weighted, simple, in_neighbors, ids }
+    }
+
     /// Returns these options with what was chosen.
     ///
     /// # Errors
@@ -75,9 +81,7 @@ impl TimelineOptions {
             in_neighbors,
             ..GraphOptions::default()
         };
-        let GraphOptions { medium, eadr, directed, weighted, simple, in_neighbors, .. } =
-            chosen.apply(own);
-        Ok(Self { medium, eadr, directed, weighted, simple, in_neighbors, ids })
+        Ok(Self { ids, ..Self::of_graph(&chosen.apply(own)) })
     }
 
     fn of_versions(&self) -> everedge_timeline::TimelineOptions {
@@ -117,9 +121,10 @@ impl FromStr for VersionChoice {
 /// A version is frozen, and is there for good once [`Timeline::commit`] has returned. Any number of
 /// threads may read versions while others are added.
 pub struct Timeline {
-    pub(crate) versions: everedge_timeline::Timeline,
+    pub(crate) versions: Arc<everedge_timeline::Timeline>,
     options: TimelineOptions,
     names: Option<Arc<Names>>,
+    volume: Volume,
     open_time: Duration,
 }
 
@@ -134,13 +139,16 @@ impl Timeline {
         let (path, is_new) = (&*resolved(path), !path.exists());
         let of_medium = VolumeOptions { kind: options.medium, eadr: options.eadr, meter };
         let volume = Volume::create(path, of_medium)?;
-        let made = Self::create_in(&volume, options);
-        if made.is_err() && is_new {
-            drop(volume);
-            Volume::remove_unfinished(path);
+        match Self::create_in(&volume, options) {
+            Ok((versions, names)) => Self::new(volume, versions, (options.clone(), names), start),
+            Err(error) => {
+                drop(volume);
+                if is_new {
+                    Volume::remove_unfinished(path);
+                }
+                Err(error)
+            }
         }
-        let (versions, names) = made?;
-        Self::new(versions, (options.clone(), names), start)
     }
 
     fn create_in(
@@ -173,20 +181,30 @@ impl Timeline {
 
     fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
         let (start, path) = (Instant::now(), &*resolved(path));
-        let head: Manifest<GraphHead> = Manifest::peek(path)?;
-        if head.kind != Kind::Timeline {
+        let manifest: Manifest<TimelineOptions> = Manifest::peek(path)?;
+        let TimelineOptions { medium, eadr, .. } = manifest.options;
+        if access == Access::Write && manifest.kind != Kind::Timeline {
             let path = path.display();
-            return Err(Error::invalid(format!("`{path}` holds a live graph and no versions")));
+            return Err(Error::invalid(format!(
+                "`{path}` holds a live graph, whose versions are made by committing it"
+            )));
         }
-        let volume = Volume::open(path, head.options.volume(meter), access)?;
+        let volume = Volume::open(path, VolumeOptions { kind: medium, eadr, meter }, access)?;
+        if manifest.kind == Kind::Graph && !volume.contains(VERSIONS)? {
+            let path = path.display();
+            return Err(Error::invalid(format!(
+                "`{path}` has no versions: `everedge commit` makes what the graph is now one"
+            )));
+        }
         let manifest: Manifest<TimelineOptions> = Manifest::read(&volume)?;
         let (salt, options) = (manifest.salt(), manifest.options);
         let names = Names::open(&volume, options.ids, salt)?;
         let versions = everedge_timeline::Timeline::open(&volume, salt, options.of_versions())?;
-        Self::new(versions, (options, names), start)
+        Self::new(volume, versions, (options, names), start)
     }
 
     fn new(
+        volume: Volume,
         versions: everedge_timeline::Timeline,
         (options, names): (TimelineOptions, Option<Names>),
         start: Instant,
@@ -194,8 +212,28 @@ impl Timeline {
         if let Some(names) = &names {
             names.check_covers(versions.vertex_bound())?;
         }
-        let (names, open_time) = (names.map(Arc::new), start.elapsed());
-        Ok(Self { versions, options, names, open_time })
+        let (versions, names) = (Arc::new(versions), names.map(Arc::new));
+        Ok(Self { versions, options, names, volume, open_time: start.elapsed() })
+    }
+
+    /// Returns the versions of an open live graph, if it has some; with `creates`, it has some then.
+    pub(crate) fn of_graph(
+        volume: &Volume,
+        (options, names): (&GraphOptions, Option<Arc<Names>>),
+        creates: bool,
+    ) -> Result<Option<Self>> {
+        let start = Instant::now();
+        let options = TimelineOptions::of_graph(options);
+        let salt = Manifest::<TimelineOptions>::read(volume)?.salt();
+        let versions = match (volume.contains(VERSIONS)?, creates) {
+            (true, _) => everedge_timeline::Timeline::open(volume, salt, options.of_versions()),
+            (false, true) => {
+                everedge_timeline::Timeline::create(volume, salt, options.of_versions())
+            }
+            (false, false) => return Ok(None),
+        };
+        let (versions, volume) = (Arc::new(versions?), volume.clone());
+        Ok(Some(Self { versions, options, names, volume, open_time: start.elapsed() }))
     }
 
     /// Removes the directory of a timeline that nobody has open.
@@ -204,7 +242,10 @@ impl Timeline {
     /// If it is none, is in use, or holds files that are not the timeline's.
     pub fn remove(path: &Path) -> Result<()> {
         let timeline = Self::open(path, false)?;
-        Ok(timeline.versions.remove(&[NAMES])?)
+        let volume = timeline.volume;
+        timeline.versions.remove()?;
+        drop(timeline.versions);
+        Ok(volume.remove_all(&[NAMES, MANIFEST])?)
     }
 
     /// Returns whether a directory holds a timeline.
@@ -322,16 +363,20 @@ impl Timeline {
     /// # Errors
     /// Only if it cannot be read; what is wrong is in the outcome.
     pub fn verify(path: &Path) -> Result<Verification> {
-        let (mut problems, mut checks) = (Vec::new(), 1);
-        let timeline = match Self::open_read_only(path) {
-            Ok(timeline) => timeline,
-            Err(error) => return Verification::of_damage(error),
-        };
-        for version in timeline.versions() {
-            let view = match timeline.versions.at(version.number) {
-                Ok(view) => view,
-                Err(error) => return Verification::of_damage(error.into()),
-            };
+        let mut found =
+            Verification { ok: true, checks: 0, problems: Vec::new(), problem_count: 0 };
+        let checked = Self::open_read_only(path).and_then(|timeline| timeline.check(&mut found));
+        found.take_damage(checked)?;
+        Ok(found)
+    }
+
+    /// Adds what is wrong with its versions.
+    ///
+    /// # Errors
+    /// If lists are damaged, or cannot be read.
+    pub(crate) fn check(&self, outcome: &mut Verification) -> Result<()> {
+        for version in self.versions() {
+            let view = self.versions.at(version.number)?;
             let mut found = [0; 2];
             for v in (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)) {
                 found[0] += 1;
@@ -340,20 +385,18 @@ impl Timeline {
                 found[1] += if view.is_directed() { 2 * ends } else { ends + loops() };
             }
             let expected = [u64::from(version.vertices), 2 * version.edges];
-            checks += 2;
-            for (what, (expected, found)) in
-                ["vertices", "ends of edges"].into_iter().zip(expected.into_iter().zip(found))
-            {
+            let counts = expected.into_iter().zip(found);
+            for (what, (expected, found)) in ["vertices", "ends of edges"].into_iter().zip(counts) {
+                outcome.checks += 1;
                 if expected != found {
                     let number = version.number;
-                    problems.push(format!(
-                        "version {number}: expected {expected} {what}, found {found}"
-                    ));
+                    let problem =
+                        format!("version {number}: expected {expected} {what}, found {found}");
+                    outcome.add(problem);
                 }
             }
         }
-        let problem_count = problems.len() as u64;
-        Ok(Verification { ok: problems.is_empty(), checks, problems, problem_count })
+        Ok(())
     }
 
     /// Returns what the timeline is and how large; vertices and edges are those of the newest version.

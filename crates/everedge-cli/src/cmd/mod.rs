@@ -1,5 +1,6 @@
 //! One command a file.
 
+pub(crate) mod commit;
 pub(crate) mod compact;
 pub(crate) mod diff;
 pub(crate) mod export;

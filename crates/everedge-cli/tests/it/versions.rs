@@ -106,8 +106,8 @@ fn a_stream_is_no_list_of_edges() {
     assert!(!home.join("g").exists());
     let report = json(&home, "ingest {}/g {}/stream --src 3 --dst 4");
     assert_eq!(report["edges"], 7);
-    assert!(refused(&home, "versions {}/g").contains("holds a live graph and no versions"));
-    assert!(refused(&home, "run wcc {}/g --at 1").contains("holds a live graph and no versions"));
+    assert!(refused(&home, "versions {}/g").contains("everedge commit"));
+    assert!(refused(&home, "run wcc {}/g --at 1").contains("everedge commit"));
 }
 
 #[test]
@@ -136,4 +136,68 @@ fn what_cannot_be_is_refused() {
         let error = refused(&home, words);
         assert!(error.contains(expected), "{words}: {error}");
     }
+}
+
+/// What a live graph is becomes a version; it goes on, and the version stays.
+#[test]
+fn a_live_graph_is_committed() {
+    for options in
+        ["", " --layout pma", " --undirected --weighted", " --simple --no-in --layout pma"]
+    {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        std::fs::write(home.join("e.csv"), "src,dst,weight\na,b,1\nb,c,2\nc,d,3\na,b,4\n").unwrap();
+        std::fs::write(home.join("more.csv"), "src,dst,weight\nd,e,5\na,b,4\n").unwrap();
+        std::fs::write(home.join("gone.csv"), "src,dst\nb,c\n").unwrap();
+        let weights = if options.contains("weighted") { "" } else { " --unweighted" };
+        let ingest = |file: &str| format!("ingest {{}}/g {{}}/{file}{options}{weights} --quiet");
+        printed(home, &ingest("e.csv"));
+        assert!(refused(home, "versions {}/g").contains("everedge commit"), "{options}");
+        let edges = json(home, "stats {}/g")["edges"].as_u64().unwrap();
+        let first = json(home, "commit {}/g --name monday");
+        assert_eq!((&first["version"], &first["additions"]), (&1.into(), &edges.into()));
+        printed(home, &ingest("more.csv"));
+        printed(home, "ingest {}/g {}/gone.csv --delete --quiet");
+        let second = json(home, "commit {}/g");
+        let now = json(home, "stats {}/g");
+        assert_eq!(now["versions"], 2, "{options}");
+        assert_eq!(second["edges"], now["edges"], "{options}");
+        let unchanged = json(home, "commit {}/g --name still");
+        assert_eq!((&unchanged["additions"], &unchanged["deletions"]), (&0.into(), &0.into()));
+        let exported = |words: &str| {
+            let mut lines: Vec<String> = printed(home, words).lines().map(str::to_owned).collect();
+            lines.sort_unstable();
+            lines
+        };
+        assert_eq!(exported("export {}/g -"), exported("export {}/g - --at 2"), "{options}");
+        assert_eq!(exported("export {}/g -"), exported("export {}/g - --at still"), "{options}");
+        assert_eq!(json(home, "run bfs {}/g --source a --at monday")["result"]["reached"], 4);
+        let window = json(home, "window bfs {}/g --source a");
+        let reached: Vec<_> = window["versions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| &v["result"]["reached"])
+            .collect();
+        assert_eq!(reached, [4, 2, 2], "{options}");
+        assert!(printed(home, "diff {}/g --from monday --to 2").contains("- b c"), "{options}");
+        assert!(json(home, "verify {}/g")["ok"].as_bool().unwrap(), "{options}");
+    }
+}
+
+#[test]
+fn damaged_versions_are_named_and_leave_the_live_graph() {
+    let (_home, home) = stream();
+    printed(&home, "ingest {}/g {}/stream --src 3 --dst 4 --quiet");
+    printed(&home, "commit {}/g --quiet");
+    let file = home.join("g/versions.0");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let at = bytes.iter().rposition(|&byte| byte != 0).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let verified = everedge(&home, "verify {}/g");
+    assert_eq!(verified.status.code(), Some(1));
+    assert!(text(&verified.stdout).contains("versions.0"), "{}", text(&verified.stdout));
+    assert!(refused(&home, "run wcc {}/g --at 1").contains("versions.0"));
+    assert_eq!(json(&home, "run wcc {}/g")["result"]["components"], 1);
 }
