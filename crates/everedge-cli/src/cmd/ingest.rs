@@ -100,21 +100,22 @@ pub(crate) struct Args {
     acknowledge: bool,
 
     #[command(flatten)]
+    new_graph: NewGraph,
+
+    #[command(flatten)]
     input: InputArgs,
 
     #[command(flatten)]
     updates: UpdateArgs,
-
-    #[command(flatten)]
-    new_graph: NewGraph,
 }
 
 /// How files of timed insertions and deletions become versions.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Versions")]
 struct UpdateArgs {
-    /// Take timed insertions and deletions, and add a version after each so many, after each 1d, 12h, 30m or
-    /// 90s, or at each step; GRAPH then holds versions instead of a live graph.
+    /// Take timed insertions and deletions, a version for each N, each 1d, 12h, 30m or 90s, or each step.
+    ///
+    /// GRAPH then holds versions instead of a live graph.
     #[arg(
         long,
         value_name = "N|TIME|step",
@@ -124,23 +125,23 @@ struct UpdateArgs {
     commit_every: Option<CommitEvery>,
 
     /// The column of times.
-    #[arg(long, value_name = "COLUMN", requires = "commit_every")]
+    #[arg(long, value_name = "COLUMN", requires = "commit_every", hide_short_help = true)]
     time: Option<String>,
 
     /// The column of operations: + or -, insert or delete, and the like.
-    #[arg(long, value_name = "COLUMN", requires = "commit_every")]
+    #[arg(long, value_name = "COLUMN", requires = "commit_every", hide_short_help = true)]
     operation: Option<String>,
 
     /// Take every row for an insertion, whatever a column says.
-    #[arg(long, requires = "commit_every", conflicts_with = "operation")]
+    #[arg(long, requires = "commit_every", conflicts_with = "operation", hide_short_help = true)]
     insertions_only: bool,
 
     /// The column of steps: numbers of what changed the graph at once.
-    #[arg(long, value_name = "COLUMN", requires = "commit_every")]
+    #[arg(long, value_name = "COLUMN", requires = "commit_every", hide_short_help = true)]
     step: Option<String>,
 
     /// What times count that are numbers: seconds, milliseconds, microseconds or nanoseconds.
-    #[arg(long, value_name = "UNIT", requires = "commit_every")]
+    #[arg(long, value_name = "UNIT", requires = "commit_every", hide_short_help = true)]
     time_unit: Option<TimeUnit>,
 }
 
@@ -177,12 +178,14 @@ struct InputArgs {
     #[arg(long, value_name = "COLUMN", conflicts_with = "delete")]
     weight: Option<String>,
 
-    /// Leave out rows whose ids or weights are empty, NULL, NaN or NA; otherwise they are refused.
+    /// Leave out rows whose ids or weights are null; otherwise they are refused.
+    ///
+    /// Null is what is empty, NULL, None, NaN, NA and the like.
     #[arg(long)]
     skip_nulls: bool,
 
     /// Round weights to 32 bits; otherwise one that this changes is refused.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     round_weights: bool,
 }
 
