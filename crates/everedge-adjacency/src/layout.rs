@@ -502,6 +502,10 @@ impl Layout for Adjacency {
         let due: Vec<_> = shards.filter(|(_, shard)| may_be_due(shard)).collect();
         let flush = |(_, shard): (usize, &mut Arc<Shard>)| {
             self.read_shared(shard)?;
+            // What is damaged takes nothing in: what waits there is in its image.
+            if !shard.has_unflushed() || self.check(shard).is_err() {
+                return Ok(());
+            }
             if Arc::get_mut(shard).is_none() {
                 *shard = Arc::new(shard.copy()?);
             }
