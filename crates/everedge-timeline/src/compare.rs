@@ -4,10 +4,12 @@ use everedge_core::{GraphView, VertexId, WeightedView, par};
 use everedge_medium::Result;
 
 use super::changes::Changes;
+use super::lists::ROW_SPAN;
+use super::rebase::spans;
 use super::view::VersionView;
 
-/// Ids whose lists are compared in a piece of work.
-const GRAIN: u32 = 1 << 12;
+/// Spans of ids whose lists are compared in a piece of work.
+const SPANS: usize = 16;
 
 /// A list: neighbors and the bits of weights, in the order of neighbors.
 type List = Vec<(VertexId, u32)>;
@@ -19,14 +21,17 @@ type List = Vec<(VertexId, u32)>;
 /// # Errors
 /// `InvalidInput` if the graph has a weight that is not finite.
 pub(crate) fn changes_to(version: &VersionView, graph: &impl WeightedView) -> Result<Changes> {
-    let bound = version.vertex_bound().max(graph.vertex_bound());
-    let has = |view: &dyn Fn(VertexId) -> bool, bound: u32, v: VertexId| v < bound && view(v);
-    let pieces = par::map_ranges(bound, GRAIN, |ids| {
+    // Most ids may be none of either.
+    let mut starts: Vec<VertexId> =
+        spans(version).chain(spans(graph)).map(|span| span.start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let pieces = par::map_chunks(&starts, SPANS, |starts| {
         let (mut edges, mut vertices) = (Vec::new(), Vec::new());
         let (mut old, mut new) = (List::new(), List::new());
-        for v in ids {
-            let was = has(&|v| version.is_vertex(v), version.vertex_bound(), v);
-            let is = has(&|v| graph.is_vertex(v), graph.vertex_bound(), v);
+        for v in starts.iter().flat_map(|&start| start..start + ROW_SPAN as u32) {
+            let was = v < version.vertex_bound() && version.is_vertex(v);
+            let is = v < graph.vertex_bound() && graph.is_vertex(v);
             if was != is {
                 vertices.push((v, is));
             }

@@ -178,7 +178,7 @@ impl Shape {
 }
 
 /// Returns the whole spans of rows in which there are vertices, ascending.
-fn spans(view: &impl GraphView) -> impl Iterator<Item = Range<VertexId>> {
+pub(crate) fn spans(view: &impl GraphView) -> impl Iterator<Item = Range<VertexId>> {
     let span = ROW_SPAN as u32;
     let mut starts: Vec<u32> = Vec::new();
     for range in view.vertex_ranges().into_iter().filter(|range| !range.is_empty()) {

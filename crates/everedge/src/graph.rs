@@ -329,6 +329,7 @@ impl Graph {
     /// `NoSpace` on a full medium: no version was added then. `Poisoned` after a failed fence. As
     /// [`Self::snapshot`].
     pub fn commit(&self, name: Option<&str>) -> Result<Version> {
+        self.refuse_if_forked()?;
         let mut timeline = self.timeline.lock();
         let timeline = match &*timeline {
             Some(timeline) => timeline.clone(),
@@ -348,11 +349,20 @@ impl Graph {
     /// # Errors
     /// If they are damaged.
     pub fn timeline(&self) -> Result<Option<Arc<Timeline>>> {
+        self.refuse_if_forked()?;
         let mut timeline = self.timeline.lock();
         if timeline.is_none() {
             *timeline = self.open_timeline(false)?;
         }
         Ok(timeline.clone())
+    }
+
+    /// A forked child may never get what another thread held at the fork.
+    fn refuse_if_forked(&self) -> Result<()> {
+        match self.live.volume().check_health() {
+            Err(error @ everedge_live::Error::Forked) => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
     fn open_timeline(&self, creates: bool) -> Result<Option<Arc<Timeline>>> {

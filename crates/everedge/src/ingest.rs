@@ -357,10 +357,6 @@ struct Taken<'a> {
 
 fn read_into(batcher: &mut Batcher<'_>, input: Input) -> Result<ReadSummary> {
     let read_options = input.options;
-    let at = |error: Sink| match error {
-        Sink::Read(error) => Error::file(&input.path, error),
-        Sink::Graph(error) => error,
-    };
     let mut take = |chunk: Chunk| batcher.take(chunk).map_err(Sink::Graph);
     let summary = match input.content {
         Content::Parquet(file) => read_parquet(file, &read_options, &mut take),
@@ -370,7 +366,7 @@ fn read_into(batcher: &mut Batcher<'_>, input: Input) -> Result<ReadSummary> {
         }
         Content::Stream(bytes) => read_edges(bytes, &read_options, &mut take),
     };
-    summary.map_err(at)
+    summary.map_err(|error| error.in_file(&input.path))
 }
 
 /// Returns how to read a file for a graph.
@@ -400,10 +396,20 @@ fn read_options(
     })
 }
 
-/// An error of reading, whose file is yet to be named, or of the graph.
-enum Sink {
+/// An error of reading, whose file is yet to be named, or of what takes the edges.
+pub(crate) enum Sink {
     Read(everedge_io::Error),
     Graph(Error),
+}
+
+impl Sink {
+    /// Names the file.
+    pub(crate) fn in_file(self, path: &Path) -> Error {
+        match self {
+            Self::Read(error) => Error::file(path, error),
+            Self::Graph(error) => error,
+        }
+    }
 }
 
 impl From<everedge_io::Error> for Sink {

@@ -12,9 +12,10 @@ use everedge_io::{UpdateOptions, read_parquet_updates, read_updates};
 use everedge_timeline::Changes;
 use serde::Serialize;
 
-use crate::files::{Source, expand};
+use crate::files::{SkippedFile, Source, expand};
 use crate::guessed::ColumnName;
 use crate::id_map::{chosen_as, read_as, vertices_of, widest};
+use crate::ingest::Sink;
 use crate::input::{Content, Input, Inputs};
 use crate::run::peak_rss_bytes;
 use crate::{Chosen, Error, Graph, IngestOptions, Progress, Result, Timeline, TimelineOptions};
@@ -105,6 +106,8 @@ pub struct UpdateReport {
     pub peak_rss_bytes: u64,
     /// Rows that were left out because they hold a null.
     pub rows_skipped: u64,
+    /// Files of directories that were not taken in, and why.
+    pub skipped_files: Vec<SkippedFile>,
     /// How the first file was read.
     pub guessed: String,
 }
@@ -125,6 +128,10 @@ impl Timeline {
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<UpdateReport> {
         let sources = expand(files, &ingest.edges)?;
+        let take = |timeline: &Self, progress: &mut (dyn FnMut(Progress) -> bool + Send)| {
+            let report = timeline.ingest(&sources.files, ingest, progress)?;
+            Ok(UpdateReport { skipped_files: sources.skipped.clone(), ..report })
+        };
         if Graph::is_there(path)? {
             let timeline = Self::open(path, false)?;
             if timeline.options().choose(chosen)? != *timeline.options() {
@@ -132,16 +139,19 @@ impl Timeline {
                             out, or make another timeline";
                 return Err(Error::invalid(what));
             }
-            return timeline.ingest(&sources.files, ingest, progress);
+            return take(&timeline, progress);
         }
         let options = TimelineOptions::default().choose(chosen)?;
         let (mut inputs, choices) =
             (Inputs::new(&ingest.edges), ingest.choices(ingest.edges.input.ids));
-        let guess = |source| inputs.guess(source, &choices).map(|guess| guess.edges.ids);
-        let ids = sources.files.iter().map(guess).collect::<Result<Vec<_>>>()?;
-        let ids = widest(ids.into_iter(), ingest.edges.input.ids);
-        let timeline = Self::create(path, &TimelineOptions { ids, ..options }, false)?;
-        let outcome = timeline.ingest(&sources.files, ingest, progress);
+        let guess = |source| inputs.guess(source, &choices).map(|guess| guess.edges);
+        let guesses = sources.files.iter().map(guess).collect::<Result<Vec<_>>>()?;
+        let ids = widest(guesses.iter().map(|guess| guess.ids), ingest.edges.input.ids);
+        let declare_weights =
+            !guesses.is_empty() && guesses.iter().all(|guess| guess.weighted == Some(true));
+        let weighted = options.weighted || declare_weights && !ingest.edges.unweighted;
+        let timeline = Self::create(path, &TimelineOptions { ids, weighted, ..options }, false)?;
+        let outcome = take(&timeline, progress);
         if timeline.versions().is_empty() {
             drop(timeline);
             Self::remove(path)?;
@@ -197,6 +207,7 @@ impl Timeline {
             updates_per_second: (taken.insertions + taken.deletions) as f64 / seconds.max(1e-9),
             peak_rss_bytes: peak_rss_bytes(),
             rows_skipped: taken.skipped,
+            skipped_files: Vec::new(),
             guessed: taken.guessed.unwrap_or_default(),
         })
     }
@@ -216,23 +227,20 @@ impl Timeline {
         taken.guessed.get_or_insert_with(|| in_words(&input.guess));
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
         let mut take = |chunk: UpdateChunk| {
-            let versions = stretch.take(chunk).map_err(Sink::Timeline)?;
+            let versions = stretch.take(chunk).map_err(Sink::Graph)?;
             let bytes_read = bytes_read.load(Relaxed);
             let (file, given, edges) = (number, source.given, stretch.committed);
             let now = Progress { file, given, bytes_read, bytes_total: len, edges };
             match versions == 0 || progress(now) {
-                true => ingest.edges.check_stop().map_err(Sink::Timeline),
-                false => Err(Sink::Timeline(Error::Interrupted)),
+                true => ingest.edges.check_stop().map_err(Sink::Graph),
+                false => Err(Sink::Graph(Error::Interrupted)),
             }
         };
         let summary = match input.content {
             Content::Parquet(file) => read_parquet_updates(file, &input.options, &mut take),
             Content::Stream(bytes) => read_updates(bytes, &input.options, &mut take),
         };
-        let summary = summary.map_err(|error| match error {
-            Sink::Read(error) => Error::file(&input.path, error),
-            Sink::Timeline(error) => error,
-        })?;
+        let summary = summary.map_err(|error| error.in_file(&input.path))?;
         taken.insertions += summary.insertions;
         taken.deletions += summary.deletions;
         taken.skipped += summary.skipped;
@@ -249,6 +257,15 @@ impl Timeline {
         if self.options().weighted && guess.edges.weight.is_none() {
             return Err(Error::invalid(format!(
                 "`{}`: the versions keep weights, and no column holds them; name it with --weight",
+                path.display()
+            )));
+        }
+        if !self.options().weighted
+            && !ingest.edges.unweighted
+            && guess.edges.weighted == Some(true)
+        {
+            return Err(Error::invalid(format!(
+                "`{}` has weights, and the versions keep none: --unweighted leaves them out",
                 path.display()
             )));
         }
@@ -355,18 +372,6 @@ impl<'a> Stretch<'a> {
             self.committed += std::mem::take(&mut self.count);
         }
         Ok(())
-    }
-}
-
-/// An error of reading, whose file is yet to be named, or of the timeline.
-enum Sink {
-    Read(everedge_io::Error),
-    Timeline(Error),
-}
-
-impl From<everedge_io::Error> for Sink {
-    fn from(error: everedge_io::Error) -> Self {
-        Self::Read(error)
     }
 }
 

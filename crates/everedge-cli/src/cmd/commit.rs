@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Result;
-use everedge::{Graph, date_text};
+use everedge::Graph;
 use serde::Serialize;
 
-use crate::output::{Output, count, seconds};
+use super::versions::Row;
+use crate::output::{Output, seconds};
 
 /// Make what a graph is now a version, which stays as it is.
 ///
@@ -25,45 +27,19 @@ pub(crate) struct Args {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Report {
-    version: u64,
-    name: Option<String>,
-    time: String,
-    vertices: u32,
-    edges: u64,
-    additions: u64,
-    deletions: u64,
+    #[serde(flatten)]
+    version: Row,
     seconds: f64,
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let graph = Graph::open(&args.graph, false)?;
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let version = graph.commit(args.name.as_deref())?;
-    let seconds = start.elapsed().as_secs_f64();
+    let report = Report { version: version.into(), seconds: start.elapsed().as_secs_f64() };
     graph.close()?;
-    let report = Report {
-        version: version.number,
-        name: version.name,
-        time: date_text(version.time),
-        vertices: version.vertices,
-        edges: version.edges,
-        additions: version.additions,
-        deletions: version.deletions,
-        seconds,
-    };
-    output.print(&report, in_words)?;
+    output.print(&report, |report| {
+        format!("{}\ncommitted in {}", report.version.in_words(), seconds(report.seconds))
+    })?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn in_words(report: &Report) -> String {
-    format!(
-        "version {} of {}: {} vertices and {} edges, {} came and {} went, in {}",
-        report.version,
-        report.time,
-        count(report.vertices.into()),
-        count(report.edges),
-        count(report.additions),
-        count(report.deletions),
-        seconds(report.seconds)
-    )
 }

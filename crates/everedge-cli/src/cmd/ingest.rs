@@ -216,7 +216,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         if let Some(words) = report.guessed.in_words() {
             let _ = writeln!(std::io::stderr(), "guessed: {words}");
         }
-        if let Some(words) = skipped_in_words(&report) {
+        if let Some(words) = skipped_in_words(&report.skipped_files) {
             let _ = writeln!(std::io::stderr(), "{words}");
         }
     }
@@ -226,11 +226,11 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
 }
 
 /// Says which files were not taken in, and why; nothing if all were.
-fn skipped_in_words(report: &IngestReport) -> Option<String> {
+fn skipped_in_words(skipped: &[SkippedFile]) -> Option<String> {
     let say = |skipped: &SkippedFile| format!("`{}` ({})", skipped.file.display(), skipped.why);
-    let files: Vec<String> = report.skipped_files.iter().map(say).collect();
+    let files: Vec<String> = skipped.iter().map(say).collect();
     let has_edges = |skipped: &SkippedFile| skipped.why != SkippedFile::NO_EDGES;
-    let advice = match report.skipped_files.iter().any(has_edges) {
+    let advice = match skipped.iter().any(has_edges) {
         true => "; name a file itself to take it in",
         false => "",
     };
@@ -275,6 +275,9 @@ fn take_updates(
     if !output.quiet {
         // Nobody reads what standard error does not take.
         let _ = writeln!(std::io::stderr(), "guessed: {}", report.guessed);
+        if let Some(words) = skipped_in_words(&report.skipped_files) {
+            let _ = writeln!(std::io::stderr(), "{words}");
+        }
     }
     report.peak_rss_bytes = everedge::peak_rss_bytes();
     output.print(&report, updates_in_words)?;

@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 /// A version as `--json` has it.
 #[derive(Serialize)]
-struct Row {
+pub(super) struct Row {
     version: u64,
     name: Option<String>,
     time: String,
@@ -31,41 +31,51 @@ struct Row {
     deletions: u64,
 }
 
+impl From<Version> for Row {
+    fn from(version: Version) -> Self {
+        Self {
+            version: version.number,
+            name: version.name,
+            time: date_text(version.time),
+            vertices: version.vertices,
+            edges: version.edges,
+            additions: version.additions,
+            deletions: version.deletions,
+        }
+    }
+}
+
+impl Row {
+    /// Says it in a line.
+    pub(super) fn in_words(&self) -> String {
+        format!(
+            "{:>6}  {}  {:>12} vertices  {:>13} edges  +{} -{}{}",
+            self.version,
+            self.time,
+            count(self.vertices.into()),
+            count(self.edges),
+            count(self.additions),
+            count(self.deletions),
+            self.name.as_ref().map_or_else(String::new, |name| format!("  {name}")),
+        )
+    }
+}
+
 #[derive(Serialize)]
 struct Report {
     versions: Vec<Row>,
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let row = |version: Version| Row {
-        version: version.number,
-        name: version.name,
-        time: date_text(version.time),
-        vertices: version.vertices,
-        edges: version.edges,
-        additions: version.additions,
-        deletions: version.deletions,
-    };
-    let versions = Timeline::open_read_only(&args.graph)?.versions().into_iter().map(row);
-    output.print(&Report { versions: versions.collect() }, in_words)?;
+    let versions = Timeline::open_read_only(&args.graph)?.versions();
+    let report = Report { versions: versions.into_iter().map(Row::from).collect() };
+    output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn in_words(report: &Report) -> String {
-    if report.versions.is_empty() {
-        return "no versions yet".to_owned();
+    match report.versions.as_slice() {
+        [] => "no versions yet".to_owned(),
+        versions => versions.iter().map(Row::in_words).collect::<Vec<_>>().join("\n"),
     }
-    let line = |row: &Row| {
-        format!(
-            "{:>6}  {}  {:>12} vertices  {:>13} edges  +{} -{}{}",
-            row.version,
-            row.time,
-            count(row.vertices.into()),
-            count(row.edges),
-            count(row.additions),
-            count(row.deletions),
-            row.name.as_ref().map_or_else(String::new, |name| format!("  {name}")),
-        )
-    };
-    report.versions.iter().map(line).collect::<Vec<_>>().join("\n")
 }

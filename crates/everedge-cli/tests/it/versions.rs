@@ -100,6 +100,21 @@ fn versions_end_after_some_updates_or_some_time() {
 }
 
 #[test]
+fn weights_of_updates_are_kept_or_refused() {
+    let (_home, home) = stream();
+    let rows = "src,dst,time,op,weight\na,b,2024-05-29,+,2.5\nb,c,2024-05-30,+,4\n";
+    std::fs::write(home.join("w.csv"), rows).unwrap();
+    printed(&home, "ingest {}/g {}/w.csv --commit-every 1d --quiet");
+    assert!(json(&home, "stats {}/g")["weighted"].as_bool().unwrap());
+    let window = json(&home, "window sssp {}/g --source a");
+    assert_eq!(window["versions"][1]["result"]["max"], 6.5);
+    printed(&home, "ingest {}/h {}/stream --commit-every step --quiet");
+    assert!(refused(&home, "ingest {}/h {}/w.csv --commit-every 1d").contains("--unweighted"));
+    printed(&home, "ingest {}/i {}/w.csv --commit-every 1d --unweighted --quiet");
+    assert!(!json(&home, "stats {}/i")["weighted"].as_bool().unwrap());
+}
+
+#[test]
 fn a_stream_is_no_list_of_edges() {
     let (_home, home) = stream();
     assert!(refused(&home, "ingest {}/g {}/stream").contains("--commit-every"));
