@@ -17,14 +17,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use everedge_core::memory::prefetch;
 use everedge_live::{
     BITMAP_WORDS, Error, Extents, FoundImage, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN, Space,
 };
+use everedge_medium::HeldWords;
 
 use super::block::{ENTRY_WORDS_MAX, NO_BLOCK, UNIT_LINES};
-use super::buffers::{self, CLASS_MAX, Plan};
+use super::buffers::{CLASS_MAX, Plan, STEP_WORDS};
 use super::layout::Adjacency;
-use super::list::{List, Span, Spill};
+use super::list::{LINE_WORDS, List, Span, Spill};
 use super::run::SPAN;
 use super::shard::Shard;
 use super::space::ShardSpace;
@@ -75,7 +77,11 @@ pub(crate) fn encode(
         encode_space(space, words, &mut extents);
     }
     let head_words = words.len();
-    shard.lists.iter().for_each(|list| encode_list(list, entry_words, words));
+    for list in &shard.lists {
+        let region = list.buffers().region();
+        let buffers = region.hold(0, region.len() as usize / 4);
+        encode_list(list, &buffers, entry_words, words);
+    }
     (head_words, extents)
 }
 
@@ -92,20 +98,29 @@ fn encode_space(space: &ShardSpace, words: &mut Vec<u32>, extents: &mut Vec<Arc<
     extents.extend(space.extents.clone());
 }
 
-fn encode_list(list: &List, entry_words: usize, words: &mut Vec<u32>) {
-    let region = list.buffers().region();
+fn encode_list(list: &List, buffers: &HeldWords, entry_words: usize, words: &mut Vec<u32>) {
     let bits = words.len();
     words.resize(bits + BIT_WORDS, 0);
+    // Which vertices have a row is as if by chance, and so is the length of a buffer: a branch on
+    // either would be guessed wrong.
+    let (mut locals, mut count) = ([0; SHARD_SPAN], 0);
+    for (local, entry) in list.table.entries().enumerate() {
+        let is_row = !entry.is_empty();
+        locals[count] = local;
+        count += usize::from(is_row);
+        words[bits + local / 32] |= u32::from(is_row) << (local % 32);
+    }
     let mut sequence = None;
-    for local in 0..SHARD_SPAN {
-        list.warm_buffer(local + READ_AHEAD);
+    for (index, &local) in locals[..count].iter().enumerate() {
+        let ahead = list.entry(locals[(index + READ_AHEAD).min(count - 1)]);
+        let first = ahead.buffer as usize * STEP_WORDS;
+        // Few buffers are longer than two lines.
+        for word in [first, first + usize::from(ahead.buffered)] {
+            prefetch(&buffers[word..]);
+        }
         let entry = list.entry(local);
         let class = if entry.buffered > 0 { entry.class } else { 0 };
         let row = Entry { class, buffer: 0, ..entry };
-        if row == Entry::default() {
-            continue;
-        }
-        words[bits + local / 32] |= 1 << (local % 32);
         if row == (Entry { degree: row.degree, ..Entry::default() }) && row.degree < IS_RUN {
             words.push(row.degree | IS_RUN);
             continue;
@@ -126,11 +141,23 @@ fn encode_list(list: &List, entry_words: usize, words: &mut Vec<u32>) {
         } else {
             words.extend([row.counts(), row.head, row.degree]);
         }
-        let buffer =
-            if buffered > 0 { buffers::words(region, entry.buffer, 0..buffered) } else { &[] };
-        words.extend(buffer.iter().map(|word| word.load(Relaxed)));
+        encode_buffer(buffers, entry.buffer as usize * STEP_WORDS, buffered, words);
         encode_spills(spills, &mut sequence, words);
     }
+}
+
+/// Copies a line at a time, the last one with what follows the buffer: most are shorter than a line.
+#[inline(always)]
+fn encode_buffer(buffers: &HeldWords, first: usize, count: usize, words: &mut Vec<u32>) {
+    let end = words.len() + count;
+    let whole = first..first + count.next_multiple_of(LINE_WORDS);
+    match buffers.get(whole) {
+        Some(lines) => lines.as_chunks::<LINE_WORDS>().0.iter().for_each(|line| {
+            words.extend_from_slice(&line.each_ref().map(|word| word.load(Relaxed)));
+        }),
+        None => words.extend(buffers[first..first + count].iter().map(|word| word.load(Relaxed))),
+    }
+    words.truncate(end);
 }
 
 /// Where the medium is full these may be all lists of a shard: a row takes most, as it takes a buffer.

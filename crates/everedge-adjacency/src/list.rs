@@ -178,15 +178,6 @@ impl List {
         }
     }
 
-    /// Starts loading the buffer of `local`, if there is one, into the cache.
-    #[inline]
-    pub(crate) fn warm_buffer(&self, local: usize) {
-        if local < SHARD_SPAN {
-            let words = words_of(self.buffers.region(), &self.entry(local));
-            words.chunks(LINE_WORDS).for_each(prefetch);
-        }
-    }
-
     /// Appends insertions to the list of `local`, and counts them, if that makes its buffer neither
     /// grow nor full. If it does, returns the row in which they are counted, and nothing else is
     /// done.

@@ -57,6 +57,13 @@ impl Entry {
         !(self.has_tombstones | self.has_spills)
     }
 
+    /// Whether the vertex has nothing here, but perhaps a buffer for what will come.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        let [places, counts] = Self { buffer: 0, class: 0, ..*self }.row();
+        places | counts == 0
+    }
+
     /// Returns the row that four words are.
     #[inline(always)]
     pub(crate) fn new([head, degree, buffer, counts]: [u32; ROW_WORDS]) -> Self {
