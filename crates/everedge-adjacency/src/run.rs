@@ -187,7 +187,8 @@ impl<'a> Run<'a> {
     /// Starts loading the first entries of the vertex number `index` into the cache.
     #[inline]
     pub(crate) fn prefetch_entries(self, index: usize) {
-        let start = if index == 0 { 0 } else { self.0[ENDS_START + index - 1].load(Relaxed) };
+        // Of the first vertex it is a word of bits, and then may be nowhere.
+        let start = self.0[ENDS_START + index - 1].load(Relaxed);
         prefetch(self.0.get(ENTRIES_START + start as usize..).unwrap_or_default());
     }
 

@@ -377,7 +377,8 @@ impl GraphView for Snapshot {
         }
     }
 
-    #[inline]
+    // Always: a call for each vertex of a frontier is a tenth of a search of roads.
+    #[inline(always)]
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         let list = self.totals.list_of(direction);
         // Where a list lies is known only once its entry, or the end of the one before, is there.

@@ -201,7 +201,7 @@ impl Adjacency {
 
     /// Starts loading the beginning of a list some places after that of the first of `vertices`,
     /// and further on where one lies.
-    #[inline]
+    #[inline(always)]
     pub(super) fn load_ahead(&self, vertices: &[VertexId]) {
         if let Some(&v) = vertices.get(2 * READ_AHEAD) {
             memory::prefetch(&self.offsets[v as usize..]);

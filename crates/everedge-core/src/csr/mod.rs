@@ -197,6 +197,7 @@ impl Csr {
         self.incoming.as_ref().unwrap_or(&self.outgoing)
     }
 
+    #[inline]
     fn lists(&self, direction: Direction) -> &Adjacency {
         match direction {
             Direction::Out => &self.outgoing,
@@ -281,7 +282,7 @@ impl GraphView for Csr {
         self.lists(direction).ranges(range).for_each(|(v, list)| f(v, list.len() as u32));
     }
 
-    #[inline]
+    #[inline(always)]
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         self.lists(direction).load_ahead(vertices);
     }
