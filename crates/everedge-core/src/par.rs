@@ -32,6 +32,8 @@ pub use crate::threads::{Alone, Foreground, Threads, thread_count, with_threads}
 
 /// Items in a piece of work that makes an array.
 const COLLECTED_GRAIN: usize = 1 << 14;
+/// Fewer items are sorted by one thread.
+const SORTED_GRAIN: usize = 1 << 12;
 
 /// Runs `f`, which starts many short loops, on one of the threads that loops run on: a loop that is
 /// started there begins at once. With `homes` it runs here, for only then loops go home.
@@ -120,6 +122,17 @@ pub fn map_chunks_mut<T: Send, R: Send>(
 /// Returns `f` of each index below `len`, in huge pages where they fit.
 pub fn collect<T: Send>(len: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     memory::collect(len, COLLECTED_GRAIN, f)
+}
+
+/// Sorts by a key; items of equal keys stay in their order.
+pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync + Send) {
+    let threads = thread_count();
+    if threads > 1 && items.len() >= SORTED_GRAIN {
+        let piece = items.len().div_ceil(threads);
+        map_chunks_mut(items, piece, |_, piece| piece.sort_by_key(&key));
+    }
+    // It finds what is sorted already, and merges it.
+    items.sort_by_key(key);
 }
 
 /// Calls `f` on every task, for work that the caller has cut itself.

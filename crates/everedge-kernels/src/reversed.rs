@@ -67,7 +67,7 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
         self.0.for_each_degree(direction.reversed(), range, f);
     }
 
-    #[inline]
+    #[inline(always)]
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         self.0.load_ahead(direction.reversed(), vertices);
     }

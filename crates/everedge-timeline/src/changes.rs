@@ -114,15 +114,16 @@ impl Changes {
         };
         (totals.edges, totals.loops) = (edges, loops);
         let is_whole = tip.is_empty();
-        let lists = entries.map(|mut entries| {
+        let in_order = |(mut entries, mut gone): (Vec<Entry>, Vec<Place>)| {
             // Stable: equal edges stay in the order in which they came.
-            entries.sort_by_key(|&(v, neighbor, _)| (v, neighbor));
-            NewLists::new(&entries, (options.weighted, is_whole))
-        });
-        let gone = gone.map(|mut gone| {
+            par::sort_by_key(&mut entries, |&(v, neighbor, _)| (v, neighbor));
             gone.sort_unstable();
-            gone
-        });
+            (NewLists::new(&entries, (options.weighted, is_whole)), gone)
+        };
+        let ([out_entries, in_entries], [out_gone, in_gone]) = (entries, gone);
+        let (outward, inward) =
+            par::join(|| in_order((out_entries, out_gone)), || in_order((in_entries, in_gone)));
+        let (lists, gone) = ([outward.0, inward.0], [outward.1, inward.1]);
         let delta = Delta { new_vertices, ended_vertices, lists, gone };
         Ok(NetChange { delta, totals, additions: added.edges, deletions: deleted.edges })
     }
@@ -170,12 +171,15 @@ struct Net {
     /// By direction, in the order of sources.
     entries: [Vec<Entry>; 2],
     gone: [Vec<Place>; 2],
-    /// By direction, what is gone from the list at the other end of an edge: whose list, the neighbor, and
-    /// which of equal ones.
-    gone_at_other_end: [Vec<(VertexId, VertexId, u32)>; 2],
+    /// By direction, what is gone from the list at the other end of an edge.
+    gone_at_other_end: [Vec<OtherEnd>; 2],
     added: Counted,
     deleted: Counted,
 }
+
+/// An edge in the list at its other end: whose list, the neighbor, the version that added it, and which of the equal
+/// ones that it added.
+type OtherEnd = (VertexId, VertexId, u64, u32);
 
 /// Returns what edge changes come to. Threads share them, a group of equal edges never.
 ///
@@ -187,18 +191,22 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
             (change.src, change.dst) = (change.src.min(change.dst), change.src.max(change.dst));
         }
     }
-    edges.sort_by_key(|change| u64::from(change.src) << 32 | u64::from(change.dst));
+    par::sort_by_key(&mut edges, |change| u64::from(change.src) << 32 | u64::from(change.dst));
     let mut starts = vec![0];
     while let Some(next) = starts.last().map(|start| start + GRAIN).filter(|&at| at < edges.len()) {
         let is_same = |at: usize| edges[at].ends() == edges[at - 1].ends();
         starts.push((next..edges.len()).find(|&at| !is_same(at)).unwrap_or(edges.len()));
     }
-    let ends = starts[1..].iter().copied().chain([edges.len()]);
+    let (ends, count) = (starts[1..].iter().copied().chain([edges.len()]), edges.len());
     let pieces: Vec<&[EdgeChange]> = starts.iter().zip(ends).map(|(&s, e)| &edges[s..e]).collect();
     let nets = par::map_chunks(&pieces, 1, |pieces| {
-        let (mut net, mut finder) = (Net::default(), Finder::new(tip, 0));
-        for equal in pieces[0].chunk_by(|a, b| a.ends() == b.ends()) {
+        let (mut net, mut finder) = (Net::default(), Finder::new(tip, 0, count));
+        let (piece, mut done) = (pieces[0], 0);
+        for equal in piece.chunk_by(|a, b| a.ends() == b.ends()) {
+            let asks = |change: &&EdgeChange| options.simple || change.is_deletion;
+            finder.load_ahead(|places| piece.get(done + places).filter(asks).map(EdgeChange::ends));
             net.take_equal(equal, &mut finder, (tip, options));
+            done += equal.len();
         }
         net
     });
@@ -214,17 +222,20 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
     });
     for direction in 0..2 {
         let gone = &mut all.gone_at_other_end[direction];
-        gone.sort_unstable();
+        par::sort_by_key(gone, |&end| end);
+        let count = gone.len();
+        let oldest = tip.segments().first().map_or(0, |oldest| oldest.version.number);
         let places = par::map_chunks(gone, GRAIN, |gone| {
-            let mut finder = Finder::new(tip, direction);
-            let place = |&(v, neighbor, number): &(VertexId, VertexId, u32)| {
-                let number = number as usize;
-                finder.find(v, neighbor, number + 1).get(number).copied().ok_or_else(|| {
+            let mut finder = Finder::new(tip, direction, count);
+            let place = |(at, &(v, neighbor, version, number)): (usize, &OtherEnd)| {
+                finder.load_ahead(|places| gone.get(at + places).map(|end| (end.0, end.1)));
+                let found = finder.find_in((version - oldest) as usize, v, neighbor);
+                found.get(number as usize).copied().ok_or_else(|| {
                     let what = format!("the list of vertex {v} at the other end of its edges");
                     Wrong::new(&what, &format!("one with vertex {neighbor}"), "none")
                 })
             };
-            gone.iter().map(place).collect::<Found<Vec<_>>>()
+            gone.iter().enumerate().map(place).collect::<Found<Vec<_>>>()
         });
         for places in places {
             all.gone[direction].extend(places?);
@@ -301,8 +312,11 @@ impl Net {
         self.gone[0].extend(&stored[gone.clone()]);
         if let Some(direction) = other_end(options, src, dst) {
             self.entries[direction].extend(new.iter().map(entry(dst, src)));
-            let numbers = gone.map(|number| (dst, src, number as u32));
-            self.gone_at_other_end[direction].extend(numbers);
+            self.gone_at_other_end[direction].extend(gone.map(|index| {
+                let version = stored[index].version;
+                let first = stored.partition_point(|other| other.version < version);
+                (dst, src, version, (index - first) as u32)
+            }));
         }
     }
 }

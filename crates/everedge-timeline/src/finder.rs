@@ -1,21 +1,30 @@
 //! Finds where edges are stored that are asked for in ascending order.
 //!
 //! Each version has a place up to which its lists were read, from which the next edge is likely close: so a
-//! delta is searched by as many steps as it has edges, not by a search from its middle for each.
+//! delta is searched by as many steps as it has edges, not by a search from its middle for each. Where many edges
+//! are asked for, a filter says which deltas are searched at all, and an index which part of a whole list.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 
+use super::chunk_index::ChunkIndex;
+use super::filter::Filter;
 use super::lists::{Form, Lists, gallop};
 use super::segment::Place;
 use super::tip::Tip;
+
+/// How many edges after one that is found the next one is loaded into the cache.
+const AHEAD: usize = 12;
 
 /// Finds edges of one direction that the newest version has.
 pub(crate) struct Finder<'a> {
     tip: &'a Tip,
     direction: usize,
+    filter: Option<&'a Filter>,
+    /// That of the first version.
+    index: Option<&'a ChunkIndex>,
     /// By segment.
     cursors: Vec<Cursor>,
     found: Vec<Place>,
@@ -39,6 +48,7 @@ impl Cursor {
         (lists, words): (&Lists, &[AtomicU32]),
         v: VertexId,
         neighbor: VertexId,
+        index: Option<&ChunkIndex>,
     ) -> Range<usize> {
         if self.vertex != Some(v) {
             self.vertex = Some(v);
@@ -52,8 +62,11 @@ impl Cursor {
             };
         }
         let neighbors = lists.neighbors(words);
-        let list = &neighbors[self.list.clone()];
-        self.list.start += gallop(list, |other| other.load(Relaxed) < neighbor);
+        let is_below = |other: &AtomicU32| other.load(Relaxed) < neighbor;
+        self.list.start = match index.map(|index| index.part(self.list.clone(), neighbor)) {
+            Some(part) => part.start + neighbors[part].partition_point(is_below),
+            None => self.list.start + gallop(&neighbors[self.list.clone()], is_below),
+        };
         let rest = &neighbors[self.list.clone()];
         let count = rest.iter().take_while(|other| other.load(Relaxed) == neighbor).count();
         self.list.start..self.list.start + count
@@ -61,26 +74,73 @@ impl Cursor {
 }
 
 impl<'a> Finder<'a> {
-    pub(crate) fn new(tip: &'a Tip, direction: usize) -> Self {
+    /// Returns what finds about `count` edges of one direction.
+    pub(crate) fn new(tip: &'a Tip, direction: usize, count: usize) -> Self {
         let cursors = vec![Cursor::default(); tip.segments().len()];
-        Self { tip, direction, cursors, found: Vec::new() }
+        let (filter, index) = (tip.filter(count), tip.chunk_index(direction, count));
+        Self { tip, direction, filter, index, cursors, found: Vec::new() }
+    }
+
+    /// Starts loading what finding those `edges` that are asked for next needs, each the list and the neighbor: the
+    /// first one's is found now, those of the others in their order.
+    #[inline]
+    pub(crate) fn load_ahead(&self, edges: impl Fn(usize) -> Option<(VertexId, VertexId)>) {
+        let Some(index) = self.index else { return };
+        let (lists, words) = (&self.tip.segments()[0].lists[self.direction], self.tip.words());
+        if let Some((v, _)) = edges(2 * AHEAD) {
+            lists.prefetch_range(words, v);
+        }
+        if let Some((v, neighbor)) = edges(AHEAD) {
+            if let Some(filter) = self.filter {
+                filter.prefetch(self.edge(v, neighbor));
+            }
+            index.prefetch_part(lists.neighbors(words), lists.range(words, v), neighbor);
+        }
     }
 
     /// Returns where the edges of the list of `v` to `neighbor` are stored, the oldest first; there are more only if
     /// there are `enough`. Neither `v` nor, for one `v`, `neighbor` is less than it was before.
     pub(crate) fn find(&mut self, v: VertexId, neighbor: VertexId, enough: usize) -> &[Place] {
         self.found.clear();
-        let Self { tip, direction, cursors, found } = self;
-        let alive = &tip.alive()[*direction];
-        for ((segment, alive), cursor) in tip.segments().iter().zip(alive).zip(cursors) {
-            if found.len() >= enough {
-                break;
-            }
-            let lists = &segment.lists[*direction];
-            let equal = cursor.find((lists, tip.words()), v, neighbor);
-            let version = segment.version.number;
-            found.extend(alive.ones(equal).map(|at| Place { version, offset: at as u32 }));
+        let (count, filter, edge) = (self.cursors.len(), self.filter, self.edge(v, neighbor));
+        if count > 0 {
+            self.look(0, v, neighbor);
         }
-        found
+        let mut look = |index| {
+            let is_wanted = self.found.len() < enough;
+            if is_wanted {
+                self.look(index, v, neighbor);
+            }
+            is_wanted
+        };
+        let _all = match filter {
+            Some(filter) => filter.versions(edge, count).all(&mut look),
+            None => (1..count).all(&mut look),
+        };
+        &self.found
+    }
+
+    /// Returns the edge that the list of `v` has for `neighbor`.
+    #[inline]
+    fn edge(&self, v: VertexId, neighbor: VertexId) -> (VertexId, VertexId) {
+        if self.direction == 0 { (v, neighbor) } else { (neighbor, v) }
+    }
+
+    /// Returns where those edges are stored that the version number `index` has added, as [`Self::find`].
+    pub(crate) fn find_in(&mut self, index: usize, v: VertexId, neighbor: VertexId) -> &[Place] {
+        self.found.clear();
+        self.look(index, v, neighbor);
+        &self.found
+    }
+
+    /// Adds where those edges are stored that the version number `index` has added.
+    fn look(&mut self, index: usize, v: VertexId, neighbor: VertexId) {
+        let (segment, words) = (&self.tip.segments()[index], self.tip.words());
+        let alive = &self.tip.alive()[self.direction][index];
+        let lists = &segment.lists[self.direction];
+        let chunks = self.index.filter(|_| index == 0);
+        let equal = self.cursors[index].find((lists, words), v, neighbor, chunks);
+        let version = segment.version.number;
+        self.found.extend(alive.ones(equal).map(|at| Place { version, offset: at as u32 }));
     }
 }

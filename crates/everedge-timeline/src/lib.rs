@@ -15,8 +15,10 @@
 
 mod bits;
 mod changes;
+mod chunk_index;
 mod compare;
 mod file;
+mod filter;
 mod finder;
 mod lifetimes;
 mod lists;

@@ -12,6 +12,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use everedge_core::memory::prefetch;
 use everedge_core::{VertexId, par};
 
 /// Ids that have rows together, in the form [`Form::Whole`].
@@ -129,6 +130,16 @@ impl Lists {
     fn row_range(&self, words: &[AtomicU32], row: usize) -> Range<usize> {
         let end = |row: usize| words[self.ends.start as usize + row].load(Relaxed) as usize;
         (if row == 0 { 0 } else { end(row - 1) })..end(row)
+    }
+
+    /// Starts loading what says where the list of `v` lies into the cache. Only of whole lists.
+    #[inline]
+    pub(crate) fn prefetch_range(&self, words: &[AtomicU32], v: VertexId) {
+        debug_assert_eq!(self.form, Form::Whole);
+        if let Some(first) = part(words, &self.rows).get(v as usize / ROW_SPAN) {
+            let row = (first.load(Relaxed) as usize).saturating_add(v as usize % ROW_SPAN);
+            prefetch(part(words, &self.ends).get(row..).unwrap_or_default());
+        }
     }
 
     /// Returns where the lists of the ids from `group` times 4,096 on begin, and where each of them ends; none if

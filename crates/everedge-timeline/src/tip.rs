@@ -1,13 +1,18 @@
 //! The newest version as the next one finds it: which stored edges it has.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 
 use everedge_medium::HeldWords;
 
 use super::bits::Bits;
+use super::chunk_index::ChunkIndex;
+use super::filter::Filter;
 use super::lists::Form;
 use super::segment::{Found, Place, Segment, Totals, Wrong};
+
+/// So many pivots of an index are made in the time that finding one edge without it takes.
+const PIVOTS_PER_EDGE: usize = 8;
 
 /// The versions that there are, and what the newest has of what they stored.
 #[derive(Default)]
@@ -19,6 +24,10 @@ pub(crate) struct Tip {
     vertices: Bits,
     /// The words of the file; none while there is no version.
     words: Option<HeldWords>,
+    /// Made when it is first worth it.
+    filter: OnceLock<Filter>,
+    /// By direction, of the first version, as the filter.
+    chunk_indexes: [OnceLock<ChunkIndex>; 2],
 }
 
 impl Tip {
@@ -63,6 +72,34 @@ impl Tip {
 
     pub(crate) fn totals(&self) -> Totals {
         self.segments.last().map_or(Totals::default(), |segment| segment.totals)
+    }
+
+    /// Returns what says which versions may have added an edge; none where looking for `count` edges in each takes
+    /// less than making it.
+    pub(crate) fn filter(&self, count: usize) -> Option<&Filter> {
+        let later = self.segments.get(1..).unwrap_or_default();
+        let is_worth_it = || {
+            let added = later.iter().map(|segment| segment.lists[0].edge_count());
+            count * later.len() > added.sum()
+        };
+        if self.filter.get().is_none() && (later.is_empty() || !is_worth_it()) {
+            return None;
+        }
+        let make = || Filter::new(self.words(), &self.segments, self.totals().vertex_bound);
+        Some(self.filter.get_or_init(make))
+    }
+
+    /// Returns what finds the neighbors of the first version; none where finding `count` without it takes less than
+    /// making it.
+    pub(crate) fn chunk_index(&self, direction: usize, count: usize) -> Option<&ChunkIndex> {
+        let (index, lists) = (&self.chunk_indexes[direction], self.segments.first()?);
+        let lists = &lists.lists[direction];
+        if index.get().is_none()
+            && count < ChunkIndex::len_for(lists.edge_count()) / PIVOTS_PER_EDGE
+        {
+            return None;
+        }
+        Some(index.get_or_init(|| ChunkIndex::new(lists.neighbors(self.words()))))
     }
 
     /// Returns the words of the file.
@@ -125,6 +162,12 @@ impl Tip {
         if count != i64::from(segment.totals.vertex_count) {
             let (expected, found) = (count.to_string(), segment.totals.vertex_count.to_string());
             return Err(Wrong::new("a version's count of vertices", &expected, &found));
+        }
+        if let Some(filter) = self.filter.get_mut() {
+            filter.add(&words, self.segments.len(), &segment);
+            if filter.is_crowded(segment.totals.vertex_bound) {
+                self.filter.take();
+            }
         }
         self.words = Some(words);
         self.segments.push(segment);

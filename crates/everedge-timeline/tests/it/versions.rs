@@ -8,7 +8,7 @@ use everedge_kernels::{PageRankConfig, pagerank};
 use everedge_medium::{Access, Error, MediumKind, Volume, VolumeOptions};
 use everedge_timeline::{Changes, Depth, Timeline, TimelineOptions};
 
-use crate::model::{Model, changes, draw};
+use crate::model::{Change, Model, changes, draw};
 
 const SALT: u32 = 7;
 
@@ -102,6 +102,47 @@ fn every_version_is_what_its_changes_lead_to() {
             check(&timeline);
             drop(timeline);
             check(&home.open(&options, Access::Read).expect("it is whole"));
+        }
+    }
+}
+
+/// Edges are found in lists of many chunks, and in any of more versions than a filter has bits.
+#[test]
+fn edges_are_found_in_long_lists_and_in_many_versions() {
+    const IDS: u32 = 800;
+    for number in [0, 1, 3, 8, 11] {
+        let (options, home) = (options(number), Home::new());
+        let mut random = SplitMix64::new(u64::from(number));
+        let (mut model, mut models) = (Model::default(), Vec::new());
+        let timeline = home.create(&options);
+        let first = (0..3).flat_map(|hub| (0..IDS).map(move |v| Change::Insert(hub, v, 1.0)));
+        let changes_of = |drawn: &[Change], model: &mut Model| changes(drawn, model, &options);
+        let first: Vec<Change> = first.collect();
+        timeline.commit(changes_of(&first, &mut model), 0, None).expect("room");
+        for version in 1..150 {
+            let drawn: Vec<Change> = (0..12)
+                .map(|_| {
+                    let at = random.below(model.edges.len() as u64) as usize;
+                    match random.below(2) {
+                        // Half of them are edges that a late version has added.
+                        0 => {
+                            let late = at.max(model.edges.len().saturating_sub(300));
+                            let (src, dst, _) = model.edges[late];
+                            Change::Delete(src, dst)
+                        }
+                        _ => {
+                            let [hub, v] = [3, IDS].map(|n| random.below(n.into()) as u32);
+                            Change::Insert(hub, v, random.below(3) as f32)
+                        }
+                    }
+                })
+                .collect();
+            timeline.commit(changes_of(&drawn, &mut model), version, None).expect("room");
+            models.push(model.clone());
+        }
+        for index in [60, 70, 148] {
+            let view = timeline.at(index as u64 + 2).expect("it is there");
+            models[index].check(&view, &options, &format!("{options:?} version {index}"));
         }
     }
 }
