@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use everedge_core::memory::prefetch;
+
 /// Bits of a word.
 const WORD_BITS: usize = u64::BITS as usize;
 
@@ -34,6 +36,12 @@ impl Bits {
     #[inline]
     pub(crate) fn contains(&self, index: usize) -> bool {
         self.words.get(index / WORD_BITS).is_some_and(|word| word >> (index % WORD_BITS) & 1 == 1)
+    }
+
+    /// Starts loading the word of `index` into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: usize) {
+        prefetch(self.words.get(index / WORD_BITS..).unwrap_or_default());
     }
 
     /// Takes `index` away. Returns whether it was there.

@@ -15,7 +15,7 @@ use super::segment::{Delta, Found, Place, Totals, Wrong};
 use super::tip::Tip;
 
 /// Changes in a piece of work, or a few more.
-const GRAIN: usize = 1 << 12;
+const GRAIN: usize = 1 << 10;
 
 /// Changes, in the order in which they were made.
 #[derive(Clone, Debug, Default)]

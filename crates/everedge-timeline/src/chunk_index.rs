@@ -7,13 +7,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::memory::prefetch;
 use everedge_core::{VertexId, par};
 
 /// Neighbors of a chunk: 256 bytes.
 const CHUNK: usize = 64;
-/// Neighbors of a cache line.
-const LINE: usize = 16;
 /// Chunks in a piece of work.
 const GRAIN: usize = 1 << 12;
 
@@ -51,17 +48,6 @@ impl ChunkIndex {
         };
         let chunk = first + before;
         start.max(chunk * CHUNK)..end.min((chunk + 1) * CHUNK)
-    }
-
-    /// Starts loading such a part into the cache.
-    #[inline]
-    pub(crate) fn prefetch_part(
-        &self,
-        neighbors: &[AtomicU32],
-        list: Range<usize>,
-        neighbor: VertexId,
-    ) {
-        neighbors[self.part(list, neighbor)].chunks(LINE).for_each(prefetch);
     }
 }
 

@@ -8,11 +8,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
+use everedge_core::memory::prefetch;
 
 use super::chunk_index::ChunkIndex;
 use super::filter::Filter;
 use super::lists::{Form, Lists, gallop};
-use super::segment::Place;
+use super::segment::{LINE_WORDS, Place};
 use super::tip::Tip;
 
 /// How many edges after one that is found the next one is loaded into the cache.
@@ -94,7 +95,9 @@ impl<'a> Finder<'a> {
             if let Some(filter) = self.filter {
                 filter.prefetch(self.edge(v, neighbor));
             }
-            index.prefetch_part(lists.neighbors(words), lists.range(words, v), neighbor);
+            let part = index.part(lists.range(words, v), neighbor);
+            self.tip.alive()[self.direction][0].prefetch(part.start);
+            lists.neighbors(words)[part].chunks(LINE_WORDS).for_each(prefetch);
         }
     }
 

@@ -15,11 +15,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::VertexId;
+use everedge_core::memory::prefetch;
+use everedge_core::{VertexId, par};
 
 use super::lists::Lists;
 use super::rows::{Rows, counts_to_starts};
 use super::segment::Segment;
+use super::view::READ_AHEAD;
 
 /// The edge is there in the last version of the window.
 pub(crate) const STAYS: u16 = u16::MAX;
@@ -88,51 +90,61 @@ impl Grouped {
 impl Lifetimes {
     /// Finds them for the versions from the segment `first` on to the last of `segments`.
     pub(crate) fn new(words: &[AtomicU32], segments: &[Arc<Segment>], first: usize) -> Self {
-        let mut found = Vec::new();
-        // By segment, by edge that it added: the version in which it disappears. Of the first version of the
-        // timeline only what disappears counts.
-        let added = |segment: &Arc<Segment>| vec![STAYS; segment.lists[0].edge_count()];
-        let mut disappears: Vec<Vec<u16>> = segments[1..].iter().map(added).collect();
         let base = segments[0].version.number;
-        for (index, segment) in segments.iter().enumerate().skip(1) {
-            let version = index.saturating_sub(first) as u16;
-            let gone = segment.for_each_gone(words, 0, |of, places| {
-                match (of - base) as usize {
-                    0 if version == 0 => {}
-                    0 => for_each_edge(words, &segments[0].lists[0], places, |src, dst, weight| {
-                        let (appears, disappears) = (0, version);
-                        found.push(Mortal { src, dst, weight, appears, disappears });
-                    }),
-                    of => places.iter().for_each(|place| {
-                        disappears[of - 1][place.load(Relaxed) as usize] = version;
-                    }),
+        let version_of = |index: usize| index.saturating_sub(first) as u16;
+        let later = |f: &(dyn Fn(usize, &Segment) -> Vec<Mortal> + Sync)| {
+            par::map_ranges(segments.len() as u32 - 1, 1, |at| {
+                let index = at.start as usize + 1;
+                f(index, &segments[index])
+            })
+        };
+        // Of the first version of the timeline only what disappears counts.
+        let mut found = later(&|index, segment| {
+            let (version, mut gone) = (version_of(index), Vec::new());
+            for_each_gone(words, segment, |of, places| {
+                if of == base && version > 0 {
+                    for_each_edge(words, &segments[0].lists[0], places, |src, dst, weight| {
+                        gone.push(Mortal { src, dst, weight, appears: 0, disappears: version });
+                    });
                 }
-                Ok(())
             });
-            gone.expect("it was taken in before");
+            gone
+        });
+        // By segment, by edge that it added: the version in which it disappears.
+        let added = |segment: &Arc<Segment>| vec![STAYS; segment.lists[0].edge_count()];
+        let mut disappears: Vec<Vec<u16>> = segments.iter().skip(1).map(added).collect();
+        for (index, segment) in segments.iter().enumerate().skip(1) {
+            for_each_gone(words, segment, |of, places| {
+                if of > base {
+                    let disappears = &mut disappears[(of - base) as usize - 1];
+                    for place in places {
+                        disappears[place.load(Relaxed) as usize] = version_of(index);
+                    }
+                }
+            });
         }
-        for ((index, segment), disappears) in (1..).zip(&segments[1..]).zip(disappears) {
-            let appears = usize::saturating_sub(index, first) as u16;
-            let lists = &segment.lists[0];
+        found.extend(later(&|index, segment| {
+            let (appears, mut added) = (version_of(index), Vec::new());
+            let (lists, disappears) = (&segment.lists[0], &disappears[index - 1]);
             let (neighbors, weights) = (lists.neighbors(words), lists.weights(words));
             lists.for_each(words, |src, range| {
                 for at in range.filter(|&at| disappears[at] > appears) {
                     let (dst, weight) = (neighbors[at].load(Relaxed), weight_of(weights.get(at)));
-                    let disappears = disappears[at];
-                    found.push(Mortal { src, dst, weight, appears, disappears });
+                    added.push(Mortal { src, dst, weight, appears, disappears: disappears[at] });
                 }
             });
-        }
-        Self::group(found, segments.len() - first)
+            added
+        }));
+        Self::group(&found, segments.len() - first)
     }
 
-    fn group(found: Vec<Mortal>, count: usize) -> Self {
+    fn group(found: &[Vec<Mortal>], count: usize) -> Self {
         let mut rows = Rows::default();
-        found.iter().for_each(|edge| rows.count(edge.src, 1));
+        found.iter().flatten().for_each(|edge| rows.count(edge.src, 1));
         let nothing = Mortal { src: 0, dst: 0, weight: 0.0, appears: 0, disappears: 0 };
         let mut edges = vec![nothing; rows.begin()];
-        for edge in found {
-            edges[rows.next(edge.src)] = edge;
+        for edge in found.iter().flatten() {
+            edges[rows.next(edge.src)] = *edge;
         }
         let appears = |edge: &Mortal| (edge.appears > 0).then_some(edge.appears.into());
         let disappears =
@@ -146,6 +158,17 @@ impl Lifetimes {
     #[inline]
     pub(crate) fn of(&self, v: VertexId) -> &[Mortal] {
         &self.edges[self.rows.range(v)]
+    }
+
+    /// Starts loading where the edges that leave `row` lie, and those that leave `list`, into the cache.
+    #[inline]
+    pub(crate) fn load_ahead(&self, row: Option<VertexId>, list: Option<VertexId>) {
+        if let Some(v) = row {
+            self.rows.prefetch(v);
+        }
+        if let Some(v) = list {
+            prefetch(self.of(v));
+        }
     }
 
     /// Returns the edges that appear in some versions, which are after the first.
@@ -174,6 +197,15 @@ impl Lifetimes {
     }
 }
 
+/// Calls `f(version, places)` for each version that added out-edges which `segment` takes away.
+fn for_each_gone(words: &[AtomicU32], segment: &Segment, mut f: impl FnMut(u64, &[AtomicU32])) {
+    let gone = segment.for_each_gone(words, 0, |version, places| {
+        f(version, places);
+        Ok(())
+    });
+    gone.expect("it was taken in before");
+}
+
 /// Calls `f(v, neighbor, weight)` for each of some edges, which are ascending places in `lists`.
 fn for_each_edge(
     words: &[AtomicU32],
@@ -183,7 +215,12 @@ fn for_each_edge(
 ) {
     let (neighbors, weights) = (lists.neighbors(words), lists.weights(words));
     let mut sources = lists.sources_of(words);
-    for place in places {
+    for (index, place) in places.iter().enumerate() {
+        if let Some(ahead) = places.get(index + READ_AHEAD) {
+            let ahead = ahead.load(Relaxed) as usize;
+            prefetch(&neighbors[ahead..]);
+            prefetch(weights.get(ahead..).unwrap_or_default());
+        }
         let at = place.load(Relaxed) as usize;
         f(sources.of(at), neighbors[at].load(Relaxed), weight_of(weights.get(at)));
     }

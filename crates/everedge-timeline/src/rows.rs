@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use everedge_core::VertexId;
+use everedge_core::memory::prefetch;
 
 use super::lists::{NO_ROWS, ROW_SPAN};
 
@@ -59,6 +60,14 @@ impl Rows {
                 let start = if local == 0 { first } else { ends[local - 1] as usize };
                 start..ends[local] as usize
             }
+        }
+    }
+
+    /// Starts loading what says where the list of `v` lies into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, v: VertexId) {
+        if let Some((_, ends)) = self.group(v as usize / ROW_SPAN) {
+            prefetch(&ends[v as usize % ROW_SPAN..]);
         }
     }
 

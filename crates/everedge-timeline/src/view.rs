@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use everedge_core::memory::prefetch;
 use everedge_core::{Direction, GraphView, ListVisitor, VertexId, WeightedView};
 use everedge_medium::HeldWords;
 
@@ -15,6 +16,9 @@ use super::overlay::Overlay;
 use super::segment::{Segment, Totals};
 use super::tip::Tip;
 use super::{TimelineOptions, Version};
+
+/// How many lists after one that is read the next one is loaded into the cache.
+pub(crate) const READ_AHEAD: usize = 8;
 
 /// The graph of one version. It never changes, whatever versions come or go.
 pub struct VersionView {
@@ -84,6 +88,27 @@ impl VersionView {
         let base = self.base(0);
         let stored = self.alive[0][0].ones(base.range(&self.words, v));
         (stored, base.neighbors(&self.words), base.weights(&self.words))
+    }
+
+    /// Starts loading where the list of `row` lies, and the beginning of that of `list`, into the cache: of those
+    /// that the first version of the timeline has.
+    #[inline]
+    pub(crate) fn load_stored_ahead(
+        &self,
+        direction: usize,
+        row: Option<VertexId>,
+        list: Option<VertexId>,
+    ) {
+        let base = self.base(direction);
+        if let Some(v) = row {
+            base.prefetch_range(&self.words, v);
+        }
+        if let Some(v) = list {
+            let first = base.range(&self.words, v).start;
+            self.alive[direction][0].prefetch(first);
+            prefetch(&base.neighbors(&self.words)[first..]);
+            prefetch(base.weights(&self.words).get(first..).unwrap_or_default());
+        }
     }
 
     /// Returns which version it is of.
@@ -242,6 +267,23 @@ impl GraphView for VersionView {
     #[inline]
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
         self.neighbors(v, self.inward())
+    }
+
+    #[inline(always)]
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        let direction = match direction {
+            Direction::Out => 0,
+            Direction::In => self.inward(),
+        };
+        let [row, list] = [2 * READ_AHEAD, READ_AHEAD].map(|at| vertices.get(at).copied());
+        self.load_stored_ahead(direction, row, list);
+        let overlay = self.overlay(direction);
+        if let Some(v) = row {
+            overlay.rows.prefetch(v);
+        }
+        if let Some(v) = list {
+            prefetch(&overlay.neighbors[overlay.rows.range(v)]);
+        }
     }
 
     fn visit_neighbors(

@@ -26,12 +26,13 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels as kernels;
+use parking_lot::Mutex;
 
 use super::bits::Bits;
 use super::lifetimes::{Lifetimes, Mortal, VERSIONS_MAX};
 use super::query::MonotoneQuery;
 use super::tip::Tip;
-use super::view::VersionView;
+use super::view::{READ_AHEAD, VersionView};
 use super::{TimelineOptions, Version};
 
 /// In which order what versions have in common leads to what fewer of them have, and at last to each.
@@ -135,7 +136,6 @@ impl Window {
         source: VertexId,
         answer: impl Fn(&Version, &[Q::Value]) + Sync + Send,
     ) -> kernels::Result<()> {
-        let values = self.solve_common::<Q>(source)?;
         let has_source = self.versions_with(source);
         let answer = |version: u16, values: &[Q::Value]| {
             let version = usize::from(version);
@@ -144,43 +144,26 @@ impl Window {
                 false => answer(&self.versions[version], &vec![Q::UNREACHED; values.len()]),
             }
         };
-        let (last, answer) = (self.versions.len() as u16 - 1, &answer);
+        let run = Run::<Q, _> {
+            window: self,
+            answer,
+            values: Mutex::default(),
+            queues: Mutex::default(),
+        };
+        let (last, values) = (self.versions.len() as u16 - 1, run.solve_common(source)?);
         match schedule {
-            Schedule::Halves => self.halve::<Q>((0, last), values, answer),
-            Schedule::Lasting => self.go_back::<Q>((0, last), 0, values, answer),
+            Schedule::Halves => run.halve((0, last), values),
+            Schedule::Lasting => run.go_back((0, last), 0, values),
             Schedule::TwoStages { versions } => {
-                let local = versions.clamp(1, VERSIONS_MAX as u16);
-                self.go_back_by::<Q>(last, local, values, answer);
+                run.go_back_by(last, versions.clamp(1, VERSIONS_MAX as u16), values);
             }
             Schedule::Each => {
                 par::for_each_range(u32::from(last) + 1, 1, |version| {
-                    let version = version.start as u16;
-                    self.answer_one::<Q>((0, last), version, values.clone(), answer);
+                    run.answer_one((0, last), version.start as u16, run.copy(&values));
                 });
             }
         }
         Ok(())
-    }
-
-    /// Solves the query on what all versions have in common.
-    fn solve_common<Q: MonotoneQuery>(&self, source: VertexId) -> kernels::Result<Vec<Q::Value>> {
-        let bound = self.common.vertex_bound();
-        if source >= bound || !self.common.is_vertex(source) {
-            return Err(kernels::Error::NotAVertex { vertex: source });
-        }
-        if let Some(edge) = self.lifetimes.find(|edge| !Q::accepts(edge.weight)) {
-            let (src, dst, weight) = (edge.src, edge.dst, edge.weight);
-            return Err(kernels::Error::BadWeight { src, dst, weight, expected: Q::WEIGHTS });
-        }
-        if let Some(solved) = Q::solve(&self.common, source) {
-            return solved;
-        }
-        let mut values = vec![Q::UNREACHED; bound as usize];
-        values[source as usize] = Q::SOURCE;
-        let mut queue = Queue::new(bound);
-        queue.insert(source);
-        self.propagate::<Q>((0, self.versions.len() as u16 - 1), &mut values, queue);
-        Ok(values)
     }
 
     /// Returns for each version whether `v` is a vertex.
@@ -195,128 +178,149 @@ impl Window {
         };
         self.vertex_changes.iter().map(of).collect()
     }
+}
+
+/// A query as it runs over a window.
+struct Run<'a, Q: MonotoneQuery, A> {
+    window: &'a Window,
+    answer: A,
+    /// What steps are done with, for others to use: memory that is new costs more than what they do with it.
+    values: Mutex<Vec<Vec<Q::Value>>>,
+    queues: Mutex<Vec<Queue>>,
+}
+
+impl<Q: MonotoneQuery, A: Fn(u16, &[Q::Value]) + Sync + Send> Run<'_, Q, A> {
+    /// Solves the query on what all versions have in common.
+    fn solve_common(&self, source: VertexId) -> kernels::Result<Vec<Q::Value>> {
+        let Window { common, lifetimes, versions, .. } = self.window;
+        let bound = common.vertex_bound();
+        if source >= bound || !common.is_vertex(source) {
+            return Err(kernels::Error::NotAVertex { vertex: source });
+        }
+        if let Some(edge) = lifetimes.find(|edge| !Q::accepts(edge.weight)) {
+            let (src, dst, weight) = (edge.src, edge.dst, edge.weight);
+            return Err(kernels::Error::BadWeight { src, dst, weight, expected: Q::WEIGHTS });
+        }
+        if let Some(solved) = Q::solve(common, source) {
+            return solved;
+        }
+        let mut values = vec![Q::UNREACHED; bound as usize];
+        values[source as usize] = Q::SOURCE;
+        let mut queue = Queue::new(bound);
+        queue.insert(source);
+        self.propagate((0, versions.len() as u16 - 1), &mut values, &mut queue);
+        Ok(values)
+    }
+
+    /// Returns a copy of values.
+    fn copy(&self, values: &[Q::Value]) -> Vec<Q::Value> {
+        let mut copy = self.values.lock().pop().unwrap_or_default();
+        copy.clear();
+        copy.extend_from_slice(values);
+        copy
+    }
+
+    /// Answers for a version, whose values these are.
+    fn finish(&self, version: u16, values: Vec<Q::Value>) {
+        (self.answer)(version, &values);
+        self.values.lock().push(values);
+    }
 
     /// Answers for the versions from `i` to `j`, from the values of what they have in common.
-    fn halve<Q: MonotoneQuery>(
-        &self,
-        (i, j): (u16, u16),
-        mut values: Vec<Q::Value>,
-        answer: &(impl Fn(u16, &[Q::Value]) + Sync + Send),
-    ) {
+    fn halve(&self, (i, j): (u16, u16), mut values: Vec<Q::Value>) {
         if i == j {
-            return answer(i, &values);
+            return self.finish(i, values);
         }
         let middle = i + (j - i) / 2;
-        let mut later = values.clone();
+        let mut later = self.copy(&values);
         par::join(
             || {
-                self.step::<Q>((i, j), (i, middle), &mut values);
-                self.halve::<Q>((i, middle), values, answer);
+                self.step((i, j), (i, middle), &mut values);
+                self.halve((i, middle), values);
             },
             || {
-                self.step::<Q>((i, j), (middle + 1, j), &mut later);
-                self.halve::<Q>((middle + 1, j), later, answer);
+                self.step((i, j), (middle + 1, j), &mut later);
+                self.halve((middle + 1, j), later);
             },
         );
     }
 
     /// Answers for the versions from `j` back to `first`, from the values of what those from `i` to `j` have in
     /// common: what those from `i` to one less have is next.
-    fn go_back<Q: MonotoneQuery>(
-        &self,
-        (i, j): (u16, u16),
-        first: u16,
-        mut values: Vec<Q::Value>,
-        answer: &(impl Fn(u16, &[Q::Value]) + Sync + Send),
-    ) {
+    fn go_back(&self, (i, j): (u16, u16), first: u16, mut values: Vec<Q::Value>) {
         if j == first {
-            return self.answer_one::<Q>((i, j), j, values, answer);
+            return self.answer_one((i, j), j, values);
         }
-        let copy = values.clone();
+        let copy = self.copy(&values);
         par::join(
-            || self.answer_one::<Q>((i, j), j, copy, answer),
+            || self.answer_one((i, j), j, copy),
             || {
-                self.step::<Q>((i, j), (i, j - 1), &mut values);
-                self.go_back::<Q>((i, j - 1), first, values, answer);
+                self.step((i, j), (i, j - 1), &mut values);
+                self.go_back((i, j - 1), first, values);
             },
         );
     }
 
     /// Answers for the versions from `j` back to the first one, `local` at a time: from what those of a part have
     /// in common with the first one to what they have in common.
-    fn go_back_by<Q: MonotoneQuery>(
-        &self,
-        j: u16,
-        local: u16,
-        mut values: Vec<Q::Value>,
-        answer: &(impl Fn(u16, &[Q::Value]) + Sync + Send),
-    ) {
+    fn go_back_by(&self, j: u16, local: u16, mut values: Vec<Q::Value>) {
         let i = (j + 1).saturating_sub(local);
-        let mut of_part = values.clone();
+        let mut of_part = self.copy(&values);
         par::join(
             || {
-                self.step::<Q>((0, j), (i, j), &mut of_part);
-                self.go_back::<Q>((i, j), i, of_part, answer);
+                self.step((0, j), (i, j), &mut of_part);
+                self.go_back((i, j), i, of_part);
             },
             || {
                 if i > 0 {
-                    self.step::<Q>((0, j), (0, i - 1), &mut values);
-                    self.go_back_by::<Q>(i - 1, local, values, answer);
+                    self.step((0, j), (0, i - 1), &mut values);
+                    self.go_back_by(i - 1, local, values);
                 }
             },
         );
     }
 
     /// Answers for a version, from the values of what those from `i` to `j` have in common.
-    fn answer_one<Q: MonotoneQuery>(
-        &self,
-        common: (u16, u16),
-        version: u16,
-        mut values: Vec<Q::Value>,
-        answer: &(impl Fn(u16, &[Q::Value]) + Sync + Send),
-    ) {
-        self.step::<Q>(common, (version, version), &mut values);
-        answer(version, &values);
+    fn answer_one(&self, common: (u16, u16), version: u16, mut values: Vec<Q::Value>) {
+        self.step(common, (version, version), &mut values);
+        self.finish(version, values);
     }
 
     /// Goes from the values of what the versions of one range have in common to those of what the versions of a
     /// part of it have: along the edges that come with it, and on from vertices that are better for it.
-    fn step<Q: MonotoneQuery>(
-        &self,
-        (i, j): (u16, u16),
-        (part_i, part_j): (u16, u16),
-        values: &mut [Q::Value],
-    ) {
-        let mut queue = Queue::new(values.len() as u32);
-        let appearing = self.lifetimes.appearing(i + 1..part_i + 1);
-        let staying = self.lifetimes.disappearing(part_j + 1..j + 1);
-        for edge in appearing.chain(staying).filter(|edge| edge.is_common(part_i, part_j)) {
+    fn step(&self, (i, j): (u16, u16), part: (u16, u16), values: &mut [Q::Value]) {
+        let lifetimes = &self.window.lifetimes;
+        let waiting = self.queues.lock().pop();
+        let mut queue = waiting.unwrap_or_else(|| Queue::new(values.len() as u32));
+        let appearing = lifetimes.appearing(i + 1..part.0 + 1);
+        let staying = lifetimes.disappearing(part.1 + 1..j + 1);
+        for edge in appearing.chain(staying).filter(|edge| edge.is_common(part.0, part.1)) {
             let value = values[edge.src as usize];
             if value != Q::UNREACHED {
                 improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut queue);
             }
         }
-        self.propagate::<Q>((part_i, part_j), values, queue);
+        self.propagate(part, values, &mut queue);
+        self.queues.lock().push(queue);
     }
 
     /// Goes on from vertices that are better, over what all versions from `i` to `j` have in common, until none
     /// gets better any more.
-    fn propagate<Q: MonotoneQuery>(
-        &self,
-        (i, j): (u16, u16),
-        values: &mut [Q::Value],
-        mut queue: Queue,
-    ) {
+    fn propagate(&self, (i, j): (u16, u16), values: &mut [Q::Value], queue: &mut Queue) {
+        let Window { common, lifetimes, .. } = self.window;
         while let Some(v) = queue.pop() {
+            let [row, list] = [2 * READ_AHEAD, READ_AHEAD].map(|places| queue.ahead(places));
+            common.load_stored_ahead(0, row, list);
+            lifetimes.load_ahead(row, list);
             let value = values[v as usize];
-            let (stored, neighbors, weights) = self.common.stored(v);
+            let (stored, neighbors, weights) = common.stored(v);
             for at in stored {
                 let weight = weights.get(at).map_or(1.0, |bits| f32::from_bits(bits.load(Relaxed)));
                 let neighbor = neighbors[at].load(Relaxed);
-                improve::<Q>(values, neighbor, Q::along(value, weight), &mut queue);
+                improve::<Q>(values, neighbor, Q::along(value, weight), queue);
             }
-            for edge in self.lifetimes.of(v).iter().filter(|edge| edge.is_common(i, j)) {
-                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut queue);
+            for edge in lifetimes.of(v).iter().filter(|edge| edge.is_common(i, j)) {
+                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), queue);
             }
         }
     }
@@ -369,6 +373,12 @@ impl Queue {
         if self.is_waiting.insert(v as usize) {
             self.waiting.push_back(v);
         }
+    }
+
+    /// Returns the vertex that comes so many places after the next one.
+    #[inline]
+    fn ahead(&self, places: usize) -> Option<VertexId> {
+        self.waiting.get(places).copied()
     }
 
     #[inline]
