@@ -2,7 +2,9 @@
 
 use everedge_adjacency::AdjacencyGraph;
 use everedge_core::{Edge, VertexId};
-use everedge_live::{Batch, Changes, Compaction, Manifest, Names, Recovery, Totals, Verification};
+use everedge_live::{
+    Batch, Changes, Compaction, Manifest, Names, Recovery, Since, Totals, Verification,
+};
 use everedge_medium::{Kind, MediumKind, Volume};
 use everedge_pma::{Mechanisms, PmaGraph};
 
@@ -77,6 +79,13 @@ impl AnyLive {
         Ok(match self {
             Self::Adjacency(graph) => AnyView::Adjacency(graph.snapshot()?),
             Self::Pma(graph) => AnyView::Pma(graph.snapshot()?),
+        })
+    }
+
+    pub(crate) fn follow(&self, is_wanted: bool) -> Result<Since<AnyView>> {
+        Ok(match self {
+            Self::Adjacency(graph) => graph.follow(is_wanted)?.map(AnyView::Adjacency),
+            Self::Pma(graph) => graph.follow(is_wanted)?.map(AnyView::Pma),
         })
     }
 

@@ -7,10 +7,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
-use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery, Totals};
+use everedge_live::{
+    Batch, Changes, ExternalId, Followed, FollowedUpdate, GraphHead, IdKind, Names, Recovery,
+    Since, Totals,
+};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MeterReading, Volume};
 use everedge_pma::Mechanisms;
-use everedge_timeline::{Version, is_file as is_of_versions};
+use everedge_timeline::{Changes as VersionChanges, Version, is_file as is_of_versions};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -29,9 +32,18 @@ pub struct Graph {
     live: AnyLive,
     options: GraphOptions,
     names: Option<Arc<Names>>,
-    /// Its versions, once they were asked for. Whoever commits holds it.
-    timeline: Mutex<Option<Arc<Timeline>>>,
+    /// Whoever commits holds it.
+    versions: Mutex<Versions>,
     open_time: Duration,
+}
+
+/// The versions of an open graph.
+#[derive(Default)]
+struct Versions {
+    /// Once they were asked for.
+    timeline: Option<Arc<Timeline>>,
+    /// Whether the newest is what the graph was when it was last asked what has changed.
+    is_followed: bool,
 }
 
 /// What a graph is and how large it is. Serializes to the keys of `everedge stats --json`.
@@ -180,7 +192,7 @@ impl Graph {
 
     fn new((live, names): (AnyLive, Option<Names>), start: Instant) -> Self {
         let (options, names) = (live.options(), names.map(Arc::new));
-        Self { live, options, names, timeline: Mutex::default(), open_time: start.elapsed() }
+        Self { live, options, names, versions: Mutex::default(), open_time: start.elapsed() }
     }
 
     /// Removes the directory of a graph that nobody has open.
@@ -322,26 +334,40 @@ impl Graph {
     /// Makes what the graph is now a version, durably, with the time of now. Writers go on meanwhile: it is
     /// what a [`Self::snapshot`] shows that is taken during the call.
     ///
-    /// Cost: the first version takes as many bytes as a CSR, later ones what has changed; all lists of the graph and of
-    /// the version before are read and compared.
+    /// Cost: the first version takes as many bytes as a CSR, later ones what has changed. What has changed since
+    /// this handle last did is known, unless it is more than 2^20 updates and than a 16th of the edges, or edges
+    /// were stored without the log; else all lists of the graph and of the version before are read and compared.
     ///
     /// # Errors
     /// `NoSpace` on a full medium: no version was added then. `Poisoned` after a failed fence. As
     /// [`Self::snapshot`].
     pub fn commit(&self, name: Option<&str>) -> Result<Version> {
         self.refuse_if_forked()?;
-        let mut timeline = self.timeline.lock();
-        let timeline = match &*timeline {
+        let mut versions = self.versions.lock();
+        let timeline = match &versions.timeline {
             Some(timeline) => timeline.clone(),
-            None => timeline.insert(self.open_timeline(true)?.expect("it was made")).clone(),
+            None => {
+                let made = self.open_timeline(true)?.expect("it was made");
+                versions.timeline.insert(made).clone()
+            }
         };
-        let view = self.live.snapshot()?;
+        // Whatever fails from here on, the next commit compares.
+        let since = self.live.follow(std::mem::take(&mut versions.is_followed))?;
         // A version has no edge that a crash could still take from the graph.
         self.sync()?;
         let newest = timeline.versions().last().map_or(i64::MIN, |version| version.time);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let time = (now.as_micros() as i64).max(newest);
-        with_view!(&view, view => Ok(timeline.versions.commit_graph(view, time, name)?))
+        let version = match since {
+            Since::Updates(updates) => {
+                timeline.versions.commit(changes_of(&updates)?, time, name)?
+            }
+            Since::View(view) => {
+                with_view!(&view, view => timeline.versions.commit_graph(view, time, name)?)
+            }
+        };
+        versions.is_followed = true;
+        Ok(version)
     }
 
     /// Returns the versions of the graph, if it was ever [committed](Self::commit).
@@ -350,11 +376,11 @@ impl Graph {
     /// If they are damaged.
     pub fn timeline(&self) -> Result<Option<Arc<Timeline>>> {
         self.refuse_if_forked()?;
-        let mut timeline = self.timeline.lock();
-        if timeline.is_none() {
-            *timeline = self.open_timeline(false)?;
+        let mut versions = self.versions.lock();
+        if versions.timeline.is_none() {
+            versions.timeline = self.open_timeline(false)?;
         }
-        Ok(timeline.clone())
+        Ok(versions.timeline.clone())
     }
 
     /// A forked child may never get what another thread held at the fork.
@@ -707,4 +733,18 @@ pub(crate) fn resolved(path: &Path) -> Cow<'_, Path> {
         Some(Ok(target)) => target.into(),
         _ => path.into(),
     }
+}
+
+/// Returns updates of a live graph as changes of its newest version.
+fn changes_of(updates: &Followed) -> Result<VersionChanges> {
+    let mut changes = VersionChanges::new();
+    for update in updates.iter() {
+        match update {
+            FollowedUpdate::Insert((src, dst), weight) => changes.insert(src, dst, weight)?,
+            FollowedUpdate::Delete((src, dst)) => changes.delete(src, dst)?,
+            FollowedUpdate::Add(v) => changes.set_vertex(v, true)?,
+            FollowedUpdate::End(v) => changes.set_vertex(v, false)?,
+        }
+    }
+    Ok(changes)
 }

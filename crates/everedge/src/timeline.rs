@@ -125,6 +125,8 @@ pub struct Timeline {
     options: TimelineOptions,
     names: Option<Arc<Names>>,
     volume: Volume,
+    /// Whether it is that of a live graph that is open for writing, and adds to it.
+    is_of_graph: bool,
     open_time: Duration,
 }
 
@@ -184,10 +186,7 @@ impl Timeline {
         let manifest: Manifest<TimelineOptions> = Manifest::peek(path)?;
         let TimelineOptions { medium, eadr, .. } = manifest.options;
         if access == Access::Write && manifest.kind != Kind::Timeline {
-            let path = path.display();
-            return Err(Error::invalid(format!(
-                "`{path}` holds a live graph, whose versions are made by committing it"
-            )));
+            return Err(only_commits(path));
         }
         let volume = Volume::open(path, VolumeOptions { kind: medium, eadr, meter }, access)?;
         if manifest.kind == Kind::Graph && !volume.contains(VERSIONS)? {
@@ -213,7 +212,8 @@ impl Timeline {
             names.check_covers(versions.vertex_bound())?;
         }
         let (versions, names) = (Arc::new(versions), names.map(Arc::new));
-        Ok(Self { versions, options, names, volume, open_time: start.elapsed() })
+        let open_time = start.elapsed();
+        Ok(Self { versions, options, names, volume, is_of_graph: false, open_time })
     }
 
     /// Returns the versions of an open live graph, if it has some; with `creates`, it has some then.
@@ -233,7 +233,8 @@ impl Timeline {
             (false, false) => return Ok(None),
         };
         let (versions, volume) = (Arc::new(versions?), volume.clone());
-        Ok(Some(Self { versions, options, names, volume, open_time: start.elapsed() }))
+        let open_time = start.elapsed();
+        Ok(Some(Self { versions, options, names, volume, is_of_graph: true, open_time }))
     }
 
     /// Removes the directory of a timeline that nobody has open.
@@ -291,15 +292,18 @@ impl Timeline {
     /// microseconds since 1970, and not before that of the last version.
     ///
     /// # Errors
-    /// `InvalidInput` for a time that goes back or a name of more than 1,024 bytes; `NoSpace` on a full
-    /// medium: nothing has changed then. `Poisoned` after a failed fence.
+    /// `InvalidInput` for a time that goes back, a name of more than 1,024 bytes, or versions of a live graph;
+    /// `NoSpace` on a full medium: nothing has changed then. `Poisoned` after a failed fence.
     pub fn commit(
         &self,
         changes: VersionChanges,
         time: i64,
         name: Option<&str>,
     ) -> Result<Version> {
-        Ok(self.versions.commit(changes, time, name)?)
+        match self.is_of_graph {
+            true => Err(only_commits(self.volume.path())),
+            false => Ok(self.versions.commit(changes, time, name)?),
+        }
     }
 
     /// Returns the number of a version.
@@ -419,4 +423,9 @@ impl Timeline {
             versions: versions.len() as u64,
         })
     }
+}
+
+fn only_commits(path: &Path) -> Error {
+    let path = path.display();
+    Error::invalid(format!("`{path}` holds a live graph, whose versions are made by committing it"))
 }

@@ -14,6 +14,7 @@ use everedge_core::par::{self, PerThread};
 use super::damage::Lacking;
 use super::deal::deal;
 use super::divide::{SIDES, Scattered, Scratch, Sorter};
+use super::followed::Followed;
 use super::frozen::Totals;
 use super::layout::{Layout, Parts, RoundContext, Taken};
 use super::round::{Round, Step, for_each_step, pairs};
@@ -50,6 +51,8 @@ pub struct Archive<L: Layout> {
     scratch: Scratch,
     /// Shards that lack what the log has for them.
     pub(super) lacking: Lacking,
+    /// For somebody who has an older state: what has changed since, unless it is too much.
+    followed: Option<Followed>,
     /// How many updates each thread has archived, both ends of an edge counted.
     pub shares: Vec<u64>,
 }
@@ -69,6 +72,7 @@ impl<L: Layout> Archive<L> {
             epoch,
             scratch: Scratch::default(),
             lacking: Lacking::default(),
+            followed: None,
             shares: Vec::new(),
         }
     }
@@ -116,9 +120,16 @@ impl<L: Layout> Archive<L> {
             return Ok(());
         }
         let first = self.next_sequence;
+        let is_weighted = layout.options().weighted;
         for_each_step(log, &records, first..u64::MAX, |step| match step {
-            Step::Edges(round) => self.take_round(layout, &round),
+            Step::Edges(round) => {
+                self.followed.take_if(|followed| !followed.take_round(&round, is_weighted));
+                self.take_round(layout, &round)
+            }
             Step::Vertices { record, start, end } => {
+                self.followed.take_if(|followed| {
+                    !followed.take_vertices(log, record, (start, end), is_weighted)
+                });
                 self.take_vertex_updates(layout, log, record, start..end)
             }
         })?;
@@ -128,6 +139,13 @@ impl<L: Layout> Archive<L> {
             layout.after_rounds(self, Taken { updates, largest_batch, logged_bytes });
         }
         Ok(())
+    }
+
+    /// Follows the graph from its state now on. Returns what has changed since this was called before, if all
+    /// of that is known: of that, `stored_edges` were stored without the log, in all.
+    pub(super) fn follow(&mut self, stored_edges: u64) -> Option<Followed> {
+        let next = Followed::new(self.degree_sum(), stored_edges);
+        self.followed.replace(next).filter(|followed| followed.is_all(stored_edges))
     }
 
     fn take_round(&mut self, layout: &L, round: &Round) -> Result<()> {

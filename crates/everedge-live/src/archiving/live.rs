@@ -5,6 +5,7 @@ use std::sync::Arc;
 use everedge_core::{Edge, GraphView, MAX_VERTEX_ID, VertexId};
 
 use super::core::Core;
+use super::followed::Since;
 use super::frozen::Totals;
 use super::layout::Layout;
 use super::phases::Archiver;
@@ -169,6 +170,24 @@ impl<L: Layout> Live<L> {
         self.core.view(&mut archive)
     }
 
+    /// Returns what all acknowledged batches have changed since this was called before, if `is_wanted` and it is
+    /// known, and otherwise what the graph is now.
+    ///
+    /// Cost: what was acknowledged is archived. From now on what changes is kept in memory, see [`Followed`](super::Followed).
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
+    pub fn follow(&self, is_wanted: bool) -> Result<Since<L::Snapshot>> {
+        // Before: those that are stored meanwhile count for the next call.
+        let stored_edges = self.core.layout.stored_edges();
+        let mut archive = self.core.up_to_date()?;
+        self.core.refuse_damage(&archive)?;
+        match archive.follow(stored_edges).filter(|_| is_wanted) {
+            Some(updates) => Ok(Since::Updates(updates)),
+            None => Ok(Since::View(self.core.view(&mut archive)?)),
+        }
+    }
+
     /// Returns a frozen view of what is whole of all acknowledged batches, and what is not: what the log
     /// has lost, and vertices whose lists are damaged, which have none.
     ///
@@ -314,6 +333,15 @@ macro_rules! live_graph {
             /// If the log's tail cannot be archived.
             pub fn snapshot(&self) -> $crate::Result<$snapshot> {
                 self.live.snapshot()
+            }
+
+            /// Returns what all batches acknowledged so far have changed since this was called before, if
+            /// `is_wanted` and it is known, and otherwise what the graph is now.
+            ///
+            /// # Errors
+            /// As [`Self::snapshot`].
+            pub fn follow(&self, is_wanted: bool) -> $crate::Result<$crate::Since<$snapshot>> {
+                self.live.follow(is_wanted)
             }
 
             /// Returns a frozen view of what is whole of the graph, and what is damaged: vertices whose

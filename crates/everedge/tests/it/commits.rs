@@ -1,0 +1,161 @@
+//! A version is what the graph was when it was committed, whatever has changed it since the one before.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use everedge::{
+    Batch, Durability, Edge, Graph, GraphOptions, Layout, LogFirst, MediumKind, PmaOptions,
+    VersionChoice, View,
+};
+use everedge_core::SplitMix64;
+
+const IDS: u64 = 40;
+
+/// The vertices and edges of a view, in order.
+type Content = (Vec<u32>, Vec<(u32, u32, u32)>);
+
+fn content(view: &View) -> Content {
+    let (src, dst, weights) = view.edges();
+    let edges = src.into_iter().zip(dst).zip(weights);
+    let mut edges: Vec<_> = edges.map(|((u, v), weight)| (u, v, weight.to_bits())).collect();
+    edges.sort_unstable();
+    (view.vertices(), edges)
+}
+
+fn edge(random: &mut SplitMix64) -> Edge {
+    (random.below(IDS) as u32, random.below(IDS) as u32)
+}
+
+/// Changes a graph in one of the ways that there are.
+fn change(graph: &Graph, random: &mut SplitMix64) {
+    let weighted = graph.options().weighted;
+    let weights: Vec<f32> = (0..8).map(|_| 1.0 + random.below(3) as f32).collect();
+    match random.below(6) {
+        0 => graph.insert(&[edge(random)], weighted.then_some(&weights[..1])).unwrap(),
+        1 => {
+            let edges: Vec<Edge> = (0..8).map(|_| edge(random)).collect();
+            graph.insert(&edges, weighted.then_some(&weights[..])).unwrap();
+        }
+        2 => drop(graph.delete(&[edge(random), edge(random), edge(random)]).unwrap()),
+        3 => drop(graph.delete_vertex(random.below(IDS) as u32).unwrap()),
+        4 => {
+            let mut batch = Batch::new(weighted);
+            for &weight in &weights {
+                let (u, v) = edge(random);
+                batch.insert(u, v, weight).unwrap();
+                let (u, v) = edge(random);
+                batch.delete(u, v).unwrap();
+            }
+            batch.add_vertex(random.below(IDS) as u32).unwrap();
+            graph.apply(&batch).unwrap();
+        }
+        _ => drop(graph.compact().unwrap()),
+    }
+}
+
+fn all_options() -> impl Iterator<Item = GraphOptions> {
+    (0..24u32).map(|number| GraphOptions {
+        layout: if number < 8 { Layout::Adjacency } else { Layout::Pma },
+        medium: MediumKind::Pmem { emulated: true },
+        directed: number & 1 == 0,
+        weighted: number & 2 != 0,
+        simple: number & 4 != 0 && number < 16,
+        durability: if number & 4 == 0 { Durability::Edge } else { Durability::Batch },
+        log_bytes: 1 << 20,
+        pma: PmaOptions {
+            log_first: if number < 16 { LogFirst::Yes } else { LogFirst::No },
+            ..PmaOptions::default()
+        },
+        ..GraphOptions::default()
+    })
+}
+
+#[test]
+fn versions_are_what_the_graph_was() {
+    for (seed, options) in (1..).zip(all_options()) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("graph");
+        let mut random = SplitMix64::new(seed);
+        let mut graph = Graph::create(&path, &options, false).unwrap();
+        let mut expected = Vec::new();
+        for round in 0..20 {
+            if round == 12 {
+                graph.close().unwrap();
+                graph = Graph::open(&path, false).unwrap();
+            }
+            // In some rounds nothing changes.
+            for _ in 0..random.below(6) {
+                change(&graph, &mut random);
+            }
+            if round % 5 == 3 {
+                // Somebody reads, and a version is committed right after the one before.
+                drop(graph.snapshot().unwrap());
+                graph.commit(None).unwrap();
+                expected.push(content(&graph.snapshot().unwrap()));
+            }
+            let version = graph.commit(Some("a name")).unwrap();
+            expected.push(content(&graph.snapshot().unwrap()));
+            assert_eq!(version.number as usize, expected.len());
+        }
+        let timeline = graph.timeline().unwrap().expect("it has versions");
+        for (number, expected) in (1..).zip(&expected) {
+            let view = timeline.at(&VersionChoice::Number(number)).unwrap();
+            assert!(content(&view) == *expected, "{options:?}: version {number}");
+        }
+        assert!(timeline.commit(Default::default(), i64::MAX, None).is_err());
+        drop(timeline);
+        assert!(graph.verify().unwrap().ok);
+    }
+}
+
+/// What was acknowledged before a commit is in its version, and each batch is wholly in a version or not at all.
+#[test]
+fn versions_beside_writers_have_whole_batches() {
+    const WRITERS: u32 = 2;
+    for layout in [Layout::Adjacency, Layout::Pma] {
+        let home = tempfile::tempdir().unwrap();
+        let medium = MediumKind::Pmem { emulated: true };
+        let options =
+            GraphOptions { layout, medium, log_bytes: 1 << 20, ..GraphOptions::default() };
+        let graph = Graph::create(&home.path().join("graph"), &options, false).unwrap();
+        let acknowledged: [Mutex<u32>; 2] = Default::default();
+        let is_over = AtomicBool::new(false);
+        let graph = &graph;
+        let found = std::thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (acknowledged, is_over) = (&acknowledged[writer as usize], &is_over);
+                scope.spawn(move || {
+                    let mut batch = 0;
+                    while !is_over.load(Relaxed) {
+                        // Batch number b of a writer leads to b, three times.
+                        graph.insert(&[(writer, batch); 3], None).unwrap();
+                        batch += 1;
+                        *acknowledged.lock().unwrap() = batch;
+                    }
+                });
+            }
+            let mut found = Vec::new();
+            for _ in 0..60 {
+                let before = acknowledged.each_ref().map(|count| *count.lock().unwrap());
+                found.push((before, graph.commit(None).unwrap().number));
+            }
+            is_over.store(true, Relaxed);
+            found
+        });
+        let timeline = graph.timeline().unwrap().expect("it has versions");
+        for (before, number) in found {
+            let view = timeline.at(&VersionChoice::Number(number)).unwrap();
+            for writer in 0..WRITERS {
+                // No id has a vertex before its batch.
+                let list = match writer < view.vertex_bound() {
+                    true => view.out_neighbors(writer),
+                    false => Vec::new(),
+                };
+                let batches = list.len() as u32 / 3;
+                assert!(batches >= before[writer as usize], "{layout:?} version {number}");
+                let whole = (0..batches).flat_map(|batch| [batch; 3]);
+                assert!(list.into_iter().eq(whole), "{layout:?} version {number}");
+            }
+        }
+    }
+}
