@@ -17,11 +17,12 @@ use crate::guessed::ColumnName;
 use crate::id_map::{chosen_as, read_as, vertices_of, widest};
 use crate::ingest::Sink;
 use crate::input::{Content, Input, Inputs};
+use crate::keep::Keep;
 use crate::run::peak_rss_bytes;
 use crate::{Chosen, Error, Graph, IngestOptions, Progress, Result, Timeline, TimelineOptions};
 
 const MICROSECONDS: i64 = 1_000_000;
-/// Units of `--commit-every`, and the seconds of one.
+/// Units of times, and the seconds of one.
 const UNITS: [(char, i64); 5] = [('s', 1), ('m', 60), ('h', 3600), ('d', 86_400), ('w', 604_800)];
 
 /// Where one version ends and the next one begins.
@@ -51,13 +52,16 @@ impl FromStr for CommitEvery {
         if let Ok(count) = word.parse() {
             return if count > 0 { Ok(Self::Updates(count)) } else { Err(expected()) };
         }
-        let unit = UNITS.iter().find_map(|&(unit, seconds)| {
-            Some((word.strip_suffix(unit)?.parse::<u32>().ok()?, seconds))
-        });
-        let time =
-            unit.and_then(|(count, seconds)| i64::from(count).checked_mul(seconds * MICROSECONDS));
-        time.filter(|&time| time > 0).map(Self::Time).ok_or_else(expected)
+        time_of(word).map(Self::Time).ok_or_else(expected)
     }
+}
+
+/// Returns the microseconds of a time such as `1d` that is not 0.
+pub(crate) fn time_of(word: &str) -> Option<i64> {
+    let (count, seconds) = UNITS.iter().find_map(|&(unit, seconds)| {
+        Some((word.strip_suffix(unit)?.parse::<u32>().ok()?, seconds))
+    })?;
+    i64::from(count).checked_mul(seconds * MICROSECONDS).filter(|&time| time > 0)
 }
 
 /// How files of updates are taken in.
@@ -75,6 +79,8 @@ pub struct UpdateIngest {
     pub step: Option<Column>,
     /// What times count that are numbers, if it is known.
     pub unit: Option<TimeUnit>,
+    /// Which versions stay afterwards, if not all.
+    pub keep: Option<Keep>,
 }
 
 /// What an ingest of updates did. Serializes to the keys of `everedge ingest --commit-every … --json`.
@@ -189,10 +195,16 @@ impl Timeline {
             })?;
         }
         stretch.commit()?;
-        let seconds = start.elapsed().as_secs_f64();
         let versions = self.versions();
         let added = &versions[before..];
         let newest = versions.last();
+        let dropped = ingest.keep.map_or(Ok(0), |keep| self.keep(keep));
+        let dropped = dropped.map_err(|error| Error::Partly {
+            edges: stretch.committed,
+            are_deletions: false,
+            source: Box::new(error),
+        })?;
+        let seconds = start.elapsed().as_secs_f64();
         Ok(UpdateReport {
             insertions: taken.insertions,
             deletions: taken.deletions,
@@ -200,7 +212,7 @@ impl Timeline {
             versions_added: added.len() as u64,
             edges_added: added.iter().map(|version| version.additions).sum(),
             edges_deleted: added.iter().map(|version| version.deletions).sum(),
-            versions: versions.len() as u64,
+            versions: versions.len() as u64 - dropped,
             vertices: newest.map_or(0, |version| version.vertices.into()),
             edges: newest.map_or(0, |version| version.edges),
             seconds,

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
-use everedge::Graph;
+use everedge::{Graph, Keep};
+use everedge_bench::parsed;
 use serde::Serialize;
 
 use super::versions::Row;
@@ -22,6 +23,11 @@ pub(crate) struct Args {
     /// What the version is called.
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
+
+    /// Let older versions than these go then: so many stay, or those that show each moment of so long before this
+    /// one, such as 30d or 12h.
+    #[arg(long, value_name = "N|TIME", value_parser = parsed::<Keep>)]
+    keep: Option<Keep>,
 }
 
 /// What `--json` prints.
@@ -36,6 +42,9 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let graph = Graph::open(&args.graph, false)?;
     let start = Instant::now();
     let version = graph.commit(args.name.as_deref())?;
+    if let (Some(keep), Some(timeline)) = (args.keep, graph.timeline()?) {
+        timeline.keep(keep)?;
+    }
     let report = Report { version: version.into(), seconds: start.elapsed().as_secs_f64() };
     graph.close()?;
     output.print(&report, |report| {

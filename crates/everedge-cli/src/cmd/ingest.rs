@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::{
     Choices, Chosen, Column, CommitEvery, Graph, IdChoice, IngestOptions, IngestReport,
-    InputChoices, OperationChoice, Progress, SkippedFile, Target, TimeUnit, Timeline, UpdateIngest,
-    UpdateReport, delimiter, first_of,
+    InputChoices, Keep, OperationChoice, Progress, SkippedFile, Target, TimeUnit, Timeline,
+    UpdateIngest, UpdateReport, delimiter, first_of,
 };
 use everedge_bench::stop_on_signals;
 use indicatif::ProgressBar;
@@ -143,6 +143,17 @@ struct UpdateArgs {
     /// What times count that are numbers: seconds, milliseconds, microseconds or nanoseconds.
     #[arg(long, value_name = "UNIT", requires = "commit_every", hide_short_help = true)]
     time_unit: Option<TimeUnit>,
+
+    /// Let older versions than these go at the end: so many stay, or those that show each moment of so long before
+    /// the newest, such as 30d or 12h.
+    #[arg(
+        long,
+        value_name = "N|TIME",
+        requires = "commit_every",
+        value_parser = super::parsed::<Keep>,
+        hide_short_help = true
+    )]
+    keep: Option<Keep>,
 }
 
 /// What is known of the files.
@@ -267,6 +278,7 @@ fn take_updates(
         operation,
         step: column(&updates.step),
         unit: updates.time_unit,
+        keep: updates.keep,
     };
     let chosen = chosen(args)?;
     let mut report = follow(args, output, "updates", |show| {

@@ -1,15 +1,16 @@
 //! `everedge versions`: which versions there are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{Timeline, Version, date_text};
+use everedge::{Graph, Keep, Timeline, Version, date_text};
+use everedge_bench::parsed;
 use serde::Serialize;
 
 use crate::output::{Output, count};
 
-/// List the versions that a directory holds.
+/// List the versions that a directory holds, or let old ones go.
 ///
 /// Of each: its number, its time, its vertices and edges, how many edges it has that the one before has
 /// not, how many only the one before has, and its name.
@@ -17,6 +18,11 @@ use crate::output::{Output, count};
 pub(crate) struct Args {
     /// The directory of the versions.
     graph: PathBuf,
+
+    /// Let older versions than these go: so many stay, the newest, or those that show each moment of so long before
+    /// the newest, such as 30d or 12h. What only older ones had is given back.
+    #[arg(long, value_name = "N|TIME", value_parser = parsed::<Keep>)]
+    keep: Option<Keep>,
 }
 
 /// A version as `--json` has it.
@@ -67,10 +73,25 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    if let Some(keep) = args.keep {
+        let_go(&args.graph, keep)?;
+    }
     let versions = Timeline::open_read_only(&args.graph)?.versions();
     let report = Report { versions: versions.into_iter().map(Row::from).collect() };
     output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lets the versions go that are not among those to keep.
+fn let_go(path: &Path, keep: Keep) -> everedge::Result<()> {
+    if Timeline::is_at(path) {
+        return Timeline::open(path, false)?.keep(keep).map(drop);
+    }
+    let graph = Graph::open(path, false)?;
+    if let Some(timeline) = graph.timeline()? {
+        timeline.keep(keep)?;
+    }
+    graph.close()
 }
 
 fn in_words(report: &Report) -> String {

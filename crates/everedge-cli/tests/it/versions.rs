@@ -132,9 +132,12 @@ fn what_cannot_be_is_refused() {
     let error = refused(&home, "ingest {}/g {}/bad --commit-every step");
     assert!(error.contains("line 8") && error.contains("soon"), "{error}");
     assert!(!home.join("g").exists());
-    for words in
-        ["ingest {}/g {}/stream --commit-every 0", "ingest {}/g {}/stream --commit-every 1x"]
-    {
+    for words in [
+        "ingest {}/g {}/stream --commit-every 0",
+        "ingest {}/g {}/stream --commit-every 1x",
+        "ingest {}/g {}/stream --keep 2",
+        "ingest {}/g {}/stream --commit-every 1 --keep 0",
+    ] {
         assert_eq!(everedge(&home, words).status.code(), Some(2), "{words}");
     }
     printed(&home, "ingest {}/g {}/stream --commit-every step --quiet");
@@ -196,6 +199,17 @@ fn a_live_graph_is_committed() {
             .collect();
         assert_eq!(reached, [4, 2, 2], "{options}");
         assert!(printed(home, "diff {}/g --from monday --to 2").contains("- b c"), "{options}");
+        assert!(json(home, "verify {}/g")["ok"].as_bool().unwrap(), "{options}");
+        let numbers = |report: serde_json::Value| {
+            let versions = report["versions"].as_array().unwrap().clone();
+            versions.iter().map(|v| v["version"].as_u64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(json(home, "versions {}/g --keep 2")), [2, 3], "{options}");
+        assert!(refused(home, "run wcc {}/g --at monday").contains("no version is called"));
+        printed(home, &ingest("more.csv"));
+        assert_eq!(json(home, "commit {}/g --keep 2")["version"], 4);
+        assert_eq!(numbers(json(home, "versions {}/g --keep 1w")), [3, 4], "{options}");
+        assert_eq!(exported("export {}/g -"), exported("export {}/g - --at 4"), "{options}");
         assert!(json(home, "verify {}/g")["ok"].as_bool().unwrap(), "{options}");
     }
 }

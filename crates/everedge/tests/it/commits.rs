@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use everedge::{
-    Batch, Durability, Edge, Graph, GraphOptions, Layout, LogFirst, MediumKind, PmaOptions,
-    VersionChoice, View,
+    Batch, Durability, Edge, Graph, GraphOptions, Keep, Layout, LogFirst, MediumKind, PmaOptions,
+    Timeline, TimelineOptions, VersionChanges, VersionChoice, View,
 };
 use everedge_core::SplitMix64;
 
@@ -157,5 +157,45 @@ fn versions_beside_writers_have_whole_batches() {
                 assert!(list.into_iter().eq(whole), "{layout:?} version {number}");
             }
         }
+    }
+}
+
+#[test]
+fn what_stays_shows_all_of_the_time_that_was_asked_for() {
+    const SECOND: i64 = 1_000_000;
+    let times = [0, 10, 20, 20, 30];
+    for (keep, first) in [
+        ("1", 5),
+        ("2", 4),
+        ("5", 1),
+        ("99", 1),
+        ("5s", 4),
+        // Ten seconds before the newest version the fourth was the newest.
+        ("10s", 4),
+        ("15s", 2),
+        ("30s", 1),
+        ("1h", 1),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("versions");
+        let timeline = Timeline::create(&path, &TimelineOptions::default(), false).unwrap();
+        assert_eq!(timeline.keep(keep.parse().unwrap()).unwrap(), 0);
+        for (v, time) in (0..).zip(times) {
+            let mut changes = VersionChanges::new();
+            changes.insert(v, v + 1, None).unwrap();
+            timeline.commit(changes, time * SECOND, None).unwrap();
+        }
+        let old = timeline.at(&VersionChoice::Number(1)).unwrap();
+        assert_eq!(timeline.keep(keep.parse().unwrap()).unwrap(), first - 1, "{keep}");
+        // Whoever reads a version that went goes on.
+        assert_eq!(old.edge_count(), 1);
+        drop((old, timeline));
+        let timeline = Timeline::open(&path, false).unwrap();
+        let numbers: Vec<u64> = timeline.versions().iter().map(|v| v.number).collect();
+        assert_eq!(numbers, (first..=5).collect::<Vec<_>>(), "{keep}");
+        assert_eq!(timeline.at(&VersionChoice::Newest).unwrap().edge_count(), 5);
+    }
+    for word in ["0", "-1", "", "3x", "0d"] {
+        assert!(word.parse::<Keep>().is_err(), "{word}");
     }
 }
