@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Changes, Edge, GraphOptions, StorageError, VertexId};
+use everedge::{Batch, Changes, Edge, GraphOptions, Keep, StorageError, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -13,6 +13,7 @@ use crate::handle::Handle;
 use crate::options::{Chosen, Ingest};
 use crate::report::report;
 use crate::signals::{Tell, ingest_until_signal};
+use crate::timeline::{Timeline, VersionFields, fields};
 use crate::view::{View, kind_word};
 
 /// Edges inserted, edges deleted, deletions ignored.
@@ -232,6 +233,32 @@ impl Graph {
         let graph = self.handle.get()?;
         let view = py.detach(|| graph.snapshot()).map_err(exception)?;
         Ok(View::new(view, graph.options().simple))
+    }
+
+    /// Makes what the graph is now a version, and lets older versions go than `keep` says. Returns it.
+    fn commit(
+        &self,
+        py: Python<'_>,
+        name: Option<String>,
+        keep: Option<&str>,
+    ) -> PyResult<VersionFields> {
+        let graph = self.handle.get()?;
+        let keep = keep.map(str::parse::<Keep>).transpose().map_err(exception)?;
+        let commit = || {
+            let version = graph.commit(name.as_deref())?;
+            if let (Some(keep), Some(timeline)) = (keep, graph.timeline()?) {
+                timeline.keep(keep)?;
+            }
+            Ok(version)
+        };
+        py.detach(commit).map(fields).map_err(exception)
+    }
+
+    /// Returns the versions, if there are some.
+    fn timeline(&self, py: Python<'_>) -> PyResult<Option<Timeline>> {
+        let graph = self.handle.get()?;
+        let timeline = py.detach(|| graph.timeline()).map_err(exception)?;
+        Ok(timeline.map(Timeline::from))
     }
 
     /// Makes all that was applied durable.

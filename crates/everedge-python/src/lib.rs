@@ -10,6 +10,7 @@ mod handle;
 mod options;
 mod report;
 mod signals;
+mod timeline;
 mod view;
 mod weights;
 
@@ -37,6 +38,8 @@ mod _native {
     use crate::graph::Graph;
     #[pymodule_export]
     use crate::options::{Chosen, graph_options};
+    #[pymodule_export]
+    use crate::timeline::Timeline;
     #[pymodule_export]
     use crate::view::View;
     #[pymodule_export]

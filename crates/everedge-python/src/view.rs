@@ -12,6 +12,19 @@ use crate::handle::Handle;
 use crate::report::report;
 use crate::signals::SIGNALS_EVERY;
 
+/// Returns an answer as an array, or none.
+pub(crate) fn array(py: Python<'_>, values: Values) -> Bound<'_, PyAny> {
+    match values {
+        Values::Depth(values)
+        | Values::Component(values)
+        | Values::Count(values)
+        | Values::Vertices(values) => values.into_pyarray(py).into_any(),
+        Values::Label(values) => values.into_pyarray(py).into_any(),
+        Values::None => py.None().into_bound(py),
+        Values::Score(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
+    }
+}
+
 type Column<'py, T> = Bound<'py, PyArray1<T>>;
 
 /// A frozen view of a graph.
@@ -51,16 +64,7 @@ impl View {
         let run = || view.run(kernel, &options).map_err(exception);
         let done = py.detach(|| until_signal(&options.watch, tell.as_ref(), run))?;
         let reported = report(py, &done)?;
-        let values = match done.values {
-            Values::Depth(values)
-            | Values::Component(values)
-            | Values::Count(values)
-            | Values::Vertices(values) => values.into_pyarray(py).into_any(),
-            Values::Label(values) => values.into_pyarray(py).into_any(),
-            Values::None => py.None().into_bound(py),
-            Values::Score(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
-        };
-        Ok((reported, values))
+        Ok((reported, array(py, done.values)))
     }
 
     /// Returns a number above every vertex id.
@@ -183,7 +187,7 @@ impl View {
 ///
 /// # Errors
 /// That exception; the error of `work`; `OSError` if the system refuses the thread.
-fn until_signal<R: Send>(
+pub(crate) fn until_signal<R: Send>(
     watch: &Watch,
     tell: Option<&Py<PyAny>>,
     work: impl FnOnce() -> PyResult<R> + Send,

@@ -88,6 +88,11 @@ impl Window {
         &self.versions
     }
 
+    /// Returns the ids that are vertices of some version, ascending.
+    pub fn vertices(&self) -> Vec<VertexId> {
+        (0..self.common.vertex_bound()).filter(|&v| self.common.is_vertex(v)).collect()
+    }
+
     /// Returns how many edges some versions have and others have not; of an undirected graph, both ends.
     pub fn changed_edges(&self) -> usize {
         self.lifetimes.len()

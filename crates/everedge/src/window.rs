@@ -35,6 +35,9 @@ pub struct WindowReport {
     pub changed_edges: u64,
     /// The most memory that this process has taken.
     pub peak_rss_bytes: u64,
+    /// The vertices of all versions, ascending, if values are kept.
+    #[serde(skip)]
+    pub vertices: Vec<VertexId>,
 }
 
 /// The answer for one version.
@@ -119,6 +122,7 @@ impl Timeline {
             seconds: start.elapsed().as_secs_f64(),
             changed_edges: window.changed_edges() as u64,
             peak_rss_bytes: peak_rss_bytes(),
+            vertices: if keeps_values { window.vertices() } else { Vec::new() },
         })
     }
 }

@@ -60,6 +60,7 @@ from everedge._reports import (
     Verification,
 )
 from everedge._snapshot import Snapshot
+from everedge._timeline import Difference, Timeline, Version, Window, WindowReport, WindowValues
 from everedge._values import UNREACHED, Communities, Components, Values
 
 __version__ = _VERSION
@@ -73,6 +74,7 @@ __all__ = [
     "Compaction",
     "Components",
     "CorruptionError",
+    "Difference",
     "EveredgeError",
     "FileError",
     "ForkedError",
@@ -92,9 +94,14 @@ __all__ = [
     "RunReport",
     "Snapshot",
     "Stats",
+    "Timeline",
     "Values",
     "Verification",
+    "Version",
     "VersionError",
+    "Window",
+    "WindowReport",
+    "WindowValues",
     "bc",
     "bfs",
     "cdlp",

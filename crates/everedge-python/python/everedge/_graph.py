@@ -33,6 +33,7 @@ from everedge._reports import (
     Verification,
 )
 from everedge._snapshot import Snapshot
+from everedge._timeline import Timeline, Version
 
 IdChoice: TypeAlias = Literal["auto", "dense", "integer", "text", "map"]
 """What the ids of a graph are."""
@@ -312,6 +313,37 @@ class Graph:
                 # A view of it would keep the directory from other data: this one is in memory.
                 native = _native.Graph.create(self._path, self._in_memory, native.id_kind(), False)
             return Snapshot(native.snapshot())
+
+    def commit(self, name: str | None = None, *, keep: int | str | None = None) -> Version:
+        """Make what the graph is now a version, durably, and return it. Writers go on meanwhile.
+
+        `keep` lets older versions go, as `Timeline.keep` does.
+
+        Cost: the first time after opening all edges are read and compared with the version before, later
+        what has changed.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges([0, 1], [1, 2])
+        >>> graph.commit("monday").edges
+        2
+        """
+        with self._using() as native:
+            if self._is_unshaped and not native.stats()["vertices"]:
+                raise InvalidInputError("the graph holds nothing yet: there is nothing to commit")
+            return Version(*native.commit(name, None if keep is None else str(keep)))
+
+    @property
+    def timeline(self) -> Timeline:
+        """The versions of the graph.
+
+        Raises `InvalidInputError` if it was never committed.
+        """
+        with self._using() as native:
+            timeline = native.timeline()
+            if timeline is None:
+                raise InvalidInputError("the graph has no versions: commit() makes what it is now one")
+            return Timeline._of(timeline)
 
     def sync(self) -> None:
         """Make all that was applied durable, whatever the durability."""

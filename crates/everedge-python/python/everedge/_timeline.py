@@ -1,0 +1,441 @@
+"""Versions of a graph, and questions over several of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge import _native
+from everedge._columns import Id, is_id, word
+from everedge._errors import EveredgeError, InvalidInputError
+from everedge._snapshot import Snapshot
+from everedge._values import Values, Vertices
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import pandas
+    import pyarrow
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_PLOTTED = 8
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a graph."""
+
+    number: int
+    """From 1 on, each one more than the one before."""
+    microseconds: int
+    """When it was committed, in microseconds since 1970."""
+    name: str | None
+    """What it is called."""
+    vertices: int
+    """Vertices that its graph has."""
+    edges: int
+    """Edges that its graph has."""
+    additions: int
+    """Edges that the version before does not have."""
+    deletions: int
+    """Edges that only the version before has."""
+
+    @property
+    def time(self) -> datetime:
+        """When it was committed, in UTC."""
+        return _EPOCH + timedelta(microseconds=self.microseconds)
+
+
+VersionChoice: TypeAlias = "int | str | datetime | Version"
+"""A version by its number, its name, or a time: the last one that is not later.
+
+A string that is a date, such as `2024-05-31`, is a time. A `datetime` without a time zone is in UTC.
+"""
+
+
+@dataclass(frozen=True)
+class WindowReport:
+    """How a question over versions was answered."""
+
+    kernel: str
+    """The kernel."""
+    source: int | str
+    """The id of the source."""
+    threads: int
+    """Threads that it ran on."""
+    versions: list[dict[str, Any]]
+    """For each version `version`, `name`, `time`, `seconds` until its answer was there, and its `result` in short."""
+    open_seconds: float
+    """How long opening the versions took."""
+    build_seconds: float
+    """How long it took to make them ready."""
+    seconds: float
+    """From there until all answers were there."""
+    changed_edges: int
+    """Edges that some of the versions have and others have not."""
+    peak_rss_bytes: int
+    """The most memory that this process has taken."""
+
+
+class Timeline:
+    """The versions that a directory holds: those of a live graph, or of a file of timed changes.
+
+    `Graph.timeline` returns those of an open graph. A directory that `everedge ingest --commit-every`
+    made is opened by its path, for reading beside other readers, or with `read_only=False` for
+    `keep`.
+
+    Raises `InvalidInputError` if the graph there was never committed.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges(["app", "lib"], ["lib", "libc"])
+    >>> _ = graph.commit("monday")
+    >>> graph.add_edges("app", "libc")
+    >>> _ = graph.commit("tuesday")
+    >>> timeline = graph.timeline
+    >>> timeline
+    <Timeline of 2 versions, from 1 to 2>
+    >>> timeline.window().bfs(source="app").of("libc")
+    array([2, 1], dtype=int32)
+    >>> timeline.at("monday").num_edges
+    2
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = True) -> None:
+        self._native = _native.Timeline.open(os.fspath(path), read_only)
+
+    @classmethod
+    def _of(cls, native: _native.Timeline) -> Timeline:
+        timeline = cls.__new__(cls)
+        timeline._native = native
+        return timeline
+
+    @property
+    def versions(self) -> list[Version]:
+        """The versions, the oldest first."""
+        return [Version(*fields) for fields in self._native.versions()]
+
+    def at(self, version: VersionChoice) -> Snapshot:
+        """Return the graph of a version, for every kernel.
+
+        Raises `InvalidInputError` if there is no such version.
+        """
+        return Snapshot(self._native.at(self._find(version)))
+
+    def window(
+        self, first: VersionChoice | None = None, last: VersionChoice | None = None
+    ) -> Window:
+        """Return consecutive versions, all unless told, for questions over all of them.
+
+        Raises `InvalidInputError` if there are no such versions.
+        """
+        versions = self.versions
+        if not versions:
+            raise InvalidInputError("there is no version yet")
+        start = versions[0].number if first is None else self._find(first)
+        end = versions[-1].number if last is None else self._find(last)
+        if start > end:
+            raise InvalidInputError(f"a window from version {start} to {end}: the first is not later")
+        chosen = [version for version in versions if start <= version.number <= end]
+        return Window(self._native, chosen)
+
+    def difference(self, earlier: VersionChoice, later: VersionChoice) -> Difference:
+        """Return the edges that came between two versions, and those that went.
+
+        Cost: what the versions in between have changed.
+        """
+        came, went = self._native.difference(self._find(earlier), self._find(later))
+        return Difference(self._edges(came), self._edges(went))
+
+    def keep(self, versions: int | str) -> int:
+        """Let older versions than these go, and return how many went.
+
+        `versions` is how many stay, or a time such as `"30d"` or `"12h"`: those stay that show each moment of
+        so long before the newest one. Whoever reads one that goes may go on.
+        """
+        return self._native.keep(str(versions))
+
+    def close(self) -> None:
+        """Give the versions up; a second time does nothing. What they answered stays."""
+        self._native.close()
+
+    def __len__(self) -> int:
+        return len(self._native.versions())
+
+    def __iter__(self) -> Iterator[Version]:
+        return iter(self.versions)
+
+    def __enter__(self) -> Timeline:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        try:
+            versions = self.versions
+        except EveredgeError as error:
+            return f"<Timeline: {error}>"
+        if not versions:
+            return "<Timeline without versions>"
+        [first, last] = versions[0].number, versions[-1].number
+        return f"<Timeline of {len(versions):,} versions, from {first} to {last}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Timeline stays in its process: pass its path, and open it there")
+
+    def _find(self, version: VersionChoice) -> int:
+        match version:
+            case Version():
+                return version.number
+            case datetime():
+                at = version if version.tzinfo else version.replace(tzinfo=timezone.utc)
+                return self._native.find_time((at - _EPOCH) // timedelta(microseconds=1))
+            case str():
+                return self._native.find_word(version)
+            case int() | np.integer() if not isinstance(version, bool) and version >= 0:
+                # The native half says which numbers there are.
+                return self._native.find_word(str(int(version)))
+        raise InvalidInputError(f"{version!r}: a version has a number from 1, a name or a time")
+
+    def _edges(
+        self,
+        edges: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float32]],
+    ) -> Edges:
+        src, dst, weight = edges
+        names = _names(self._native, src), _names(self._native, dst)
+        return (*names, weight if self._native.is_weighted() else None)
+
+
+Edges: TypeAlias = "tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]"
+"""Sources, destinations and weights (`None` without), in external ids."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed between two versions; an undirected edge comes once."""
+
+    added: Edges
+    """The edges that only the later version has: sources, destinations, weights (`None` without)."""
+    removed: Edges
+    """The edges that only the earlier one has."""
+
+    def __repr__(self) -> str:
+        return f"<Difference: {len(self.added[0]):,} edges came, {len(self.removed[0]):,} went>"
+
+
+class Window:
+    """Consecutive versions, for one question over all of them.
+
+    What the versions have in common is worked on once. A source need be a vertex of some version; where it
+    is none, it reaches nothing.
+    """
+
+    def __init__(self, native: _native.Timeline, versions: list[Version]) -> None:
+        self._native = native
+        self.versions = versions
+        """The versions, the oldest first."""
+
+    def bfs(self, source: Id, *, threads: int = 0) -> WindowValues[np.int32]:
+        """Return how many edges a shortest path from `source` has, in each version; -1 without one."""
+        # Depths are below 2^31 and the mark for none has all bits set: -1 in two's complement.
+        report, vertices, values = self._ask("bfs", source, threads)
+        return WindowValues(self.versions, vertices, [value.view(np.int32) for value in values], report)
+
+    def sssp(self, source: Id, *, threads: int = 0) -> WindowValues[np.float64]:
+        """Return the length of a shortest path in each version; `inf` where there is none.
+
+        Raises `KernelError` for a negative weight.
+        """
+        return self._scores("sssp", source, threads)
+
+    def sswp(self, source: Id, *, threads: int = 0) -> WindowValues[np.float64]:
+        """Return the width of a widest path, the least of its weights; `-inf` where there is none."""
+        return self._scores("sswp", source, threads)
+
+    def ssnp(self, source: Id, *, threads: int = 0) -> WindowValues[np.float64]:
+        """Return the least that the largest weight of a path can be; `inf` where there is none."""
+        return self._scores("ssnp", source, threads)
+
+    def viterbi(self, source: Id, *, threads: int = 0) -> WindowValues[np.float64]:
+        """Return the largest product of weights from 0 to 1 of a path; 0 where there is none.
+
+        Raises `KernelError` for another weight.
+        """
+        return self._scores("viterbi", source, threads)
+
+    def __len__(self) -> int:
+        return len(self.versions)
+
+    def __repr__(self) -> str:
+        return f"<Window of versions {self.versions[0].number} to {self.versions[-1].number}>"
+
+    def _scores(self, kernel: str, source: Id, threads: int) -> WindowValues[np.float64]:
+        report, vertices, values = self._ask(kernel, source, threads)
+        return WindowValues(self.versions, vertices, values, report)
+
+    def _ask(
+        self, kernel: str, source: Id, threads: int
+    ) -> tuple[WindowReport, Vertices, list[npt.NDArray[Any]]]:
+        if not 0 <= threads < 1 << 32:
+            raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
+        versions = self.versions[0].number, self.versions[-1].number
+        report, index, values = self._native.window(kernel, versions, word(source), threads)
+        vertices = Vertices(index, _names(self._native, index), len(values[0]))
+        return WindowReport(**report), vertices, values
+
+
+class WindowValues(Generic[Scalar]):
+    """One value for each version and vertex. Stays as it is when the versions are closed.
+
+    - `ids` are the vertices of all versions, `versions` what they are called and when they were.
+    - `values` is an array of shape `[version, vertex]`; `np.asarray` gives it, too.
+    - `r.at("monday")` is the answer for a version, by vertex; `r.of("libc6")` that of a vertex, by version.
+    """
+
+    def __init__(
+        self,
+        versions: list[Version],
+        vertices: Vertices,
+        by_version: list[npt.NDArray[Scalar]],
+        report: WindowReport,
+    ) -> None:
+        self._vertices = vertices
+        self._by_version = by_version
+        self.versions = versions
+        """The versions, the oldest first."""
+        self.report = report
+        """How the question was answered."""
+
+    @property
+    def ids(self) -> npt.NDArray[Any]:
+        """The external ids of the vertices of all versions, in ascending order of vertex numbers."""
+        return self._vertices.ids
+
+    @cached_property
+    def values(self) -> npt.NDArray[Scalar]:
+        """The values; shape `[version, vertex]`. Cost: a copy at the first use."""
+        return np.stack([values[self._vertices.index] for values in self._by_version])
+
+    def at(self, version: int | str | Version) -> Values[Scalar]:
+        """Return the answer for a version of the window, by its number or name.
+
+        Raises `KeyError` if the window has no such version.
+        """
+        wanted = version.number if isinstance(version, Version) else version
+        for at in reversed(range(len(self.versions))):
+            if wanted in (self.versions[at].number, self.versions[at].name):
+                return Values(self.report.kernel, self._vertices, self._by_version[at])
+        raise KeyError(version)
+
+    def of(self, vertex: Id) -> npt.NDArray[Scalar]:
+        """Return the value of a vertex in each version. Raises `KeyError` if no version has it."""
+        row = self._vertices.row(vertex) if is_id(vertex) else None
+        if row is None:
+            raise KeyError(vertex)
+        at = self._vertices.index[row]
+        return np.array([values[at] for values in self._by_version])
+
+    def changed(self) -> npt.NDArray[Any]:
+        """Return the external ids of the vertices whose value is not the same in all versions."""
+        ids: npt.NDArray[Any] = self.ids[(self.values != self.values[0]).any(axis=0)]
+        return ids
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas frame: a row for each version, by number, a column for each id; needs pandas."""
+        import pandas
+
+        numbers = pandas.Index([version.number for version in self.versions], name="version")
+        return pandas.DataFrame(self.values, numbers, pandas.Index(self.ids, name="id"))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return an Arrow table with the columns `version`, `id` and `value`; needs pyarrow."""
+        import pyarrow
+
+        count = len(self.ids)
+        numbers = np.repeat([version.number for version in self.versions], count)
+        ids = pyarrow.array(self.ids)
+        columns = {
+            "version": pyarrow.array(numbers),
+            "id": pyarrow.chunked_array([ids] * len(self.versions), ids.type),
+            "value": pyarrow.array(self.values.ravel()),
+        }
+        return pyarrow.table(columns)
+
+    def plot(self, *vertices: Id, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draw the value of some vertices over the versions; needs matplotlib.
+
+        Without vertices, draws those that change most often, eight at most. What is not reached leaves a
+        gap. Returns the axes.
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=(8, 4.5), layout="constrained")[1]
+        drawn = list(vertices) or self._most_changed()
+        numbers = [version.number for version in self.versions]
+        for vertex in drawn:
+            values = self.of(vertex).astype(float)
+            is_missing = values < 0 if self.report.kernel == "bfs" else ~np.isfinite(values)
+            values[is_missing] = np.nan
+            ax.step(numbers, values, where="post", marker="o", markersize=3, label=str(vertex))
+        ax.set_xlabel("version")
+        ax.set_ylabel(f"{self.report.kernel} from {self.report.source}")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.spines[["top", "right"]].set_visible(False)
+        if drawn:
+            ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        return ax
+
+    def _most_changed(self) -> list[Any]:
+        changes = (self.values[1:] != self.values[:-1]).sum(axis=0)
+        order = np.argsort(-changes, kind="stable")[:_PLOTTED]
+        return list(self.ids[order[changes[order] > 0]].tolist())
+
+    def __len__(self) -> int:
+        return len(self.versions)
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        values = self.values if dtype is None else self.values.astype(dtype, copy=False)
+        return values.copy() if copy else values
+
+    def __repr__(self) -> str:
+        kernel, source = self.report.kernel, self.report.source
+        lines = [f"{kernel} from {source} in {len(self):,} versions of {len(self.ids):,} vertices"]
+        shown = list(zip(self.versions, self.report.versions, strict=True))
+        for version, answer in shown[:_SHOWN]:
+            result = ", ".join(f"{key} {value}" for key, value in answer["result"].items())
+            name = f"  {version.name}" if version.name else ""
+            lines.append(f"  {version.number:>4}  {result}{name}")
+        if len(shown) > _SHOWN:
+            lines.append("  ...")
+        return "\n".join(lines)
+
+
+def _names(native: _native.Timeline, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+    """Return the external ids of vertices."""
+    kind = native.id_kind()
+    if kind == "dense":
+        return vertices
+    if kind == "integer":
+        return native.integers(vertices)
+    return np.array(native.texts(vertices), object)

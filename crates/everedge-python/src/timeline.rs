@@ -1,0 +1,161 @@
+//! Versions of a graph as a class of Python.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use everedge::{ExternalId, Keep, Kernel, Version, VersionChoice, VertexId, Watch, par};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::error::exception;
+use crate::handle::Handle;
+use crate::report::report;
+use crate::view::{View, array, kind_word, until_signal};
+
+/// Number, microseconds since 1970, name, vertices, edges, additions and deletions of a version.
+pub(crate) type VersionFields = (u64, i64, Option<String>, u32, u64, u64, u64);
+
+/// The report, the vertices of all versions, and the answer of each version by vertex number.
+type WindowAnswer<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<u32>>, Vec<Bound<'py, PyAny>>);
+
+/// Sources, destinations and weights (1 if there are none).
+type Edges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f32>>);
+
+pub(crate) fn fields(version: Version) -> VersionFields {
+    let Version { number, time, name, vertices, edges, additions, deletions } = version;
+    (number, time, name, vertices, edges, additions, deletions)
+}
+
+/// A history of versions.
+#[pyclass(frozen, module = "everedge._native")]
+pub(crate) struct Timeline {
+    handle: Handle<Arc<everedge::Timeline>>,
+}
+
+impl From<Arc<everedge::Timeline>> for Timeline {
+    fn from(timeline: Arc<everedge::Timeline>) -> Self {
+        Self { handle: Handle::new("timeline", timeline) }
+    }
+}
+
+#[pymethods]
+impl Timeline {
+    /// Opens the versions of a directory, alone, or for reading beside other readers.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, read_only: bool) -> PyResult<Self> {
+        let open = || match read_only {
+            true => everedge::Timeline::open_read_only(&path),
+            false => everedge::Timeline::open(&path, false),
+        };
+        Ok(Self::from(Arc::new(py.detach(open).map_err(exception)?)))
+    }
+
+    /// Returns the versions, ascending.
+    fn versions(&self) -> PyResult<Vec<VersionFields>> {
+        Ok(self.handle.get()?.versions().into_iter().map(fields).collect())
+    }
+
+    /// Returns the number of the version that a word names: a date, a name, or a number.
+    fn find_word(&self, word: &str) -> PyResult<u64> {
+        let timeline = self.handle.get()?;
+        word.parse().and_then(|choice| timeline.find(&choice)).map_err(exception)
+    }
+
+    /// Returns the number of the last version that is not later than a time in microseconds since 1970.
+    fn find_time(&self, time: i64) -> PyResult<u64> {
+        self.handle.get()?.find(&VersionChoice::Time(time)).map_err(exception)
+    }
+
+    /// Returns the graph of a version.
+    fn at(&self, py: Python<'_>, number: u64) -> PyResult<View> {
+        let timeline = self.handle.get()?;
+        let view = py.detach(|| timeline.at(&VersionChoice::Number(number))).map_err(exception)?;
+        Ok(View::new(view, timeline.options().simple))
+    }
+
+    /// Answers a kernel from one source for each of the versions from `first` to `last`.
+    fn window<'py>(
+        &self,
+        py: Python<'py>,
+        kernel: &str,
+        versions: (u64, u64),
+        source: &str,
+        threads: usize,
+    ) -> PyResult<WindowAnswer<'py>> {
+        let timeline = self.handle.get()?;
+        let kernel: Kernel = kernel.parse().map_err(exception)?;
+        let [first, last] = [versions.0, versions.1].map(VersionChoice::Number);
+        let answer = || timeline.window(kernel, (&first, &last), source, true);
+        let run = || par::with_threads(threads, answer)?.map_err(exception);
+        let mut done = py.detach(|| until_signal(&Watch::default(), None, run))?;
+        let reported = report(py, &done)?;
+        let vertices = std::mem::take(&mut done.vertices).into_pyarray(py);
+        let values = done.versions.into_iter().map(|version| array(py, version.values)).collect();
+        Ok((reported, vertices, values))
+    }
+
+    /// Returns the edges that only the later version has, and those that only the earlier one has.
+    fn difference<'py>(
+        &self,
+        py: Python<'py>,
+        earlier: u64,
+        later: u64,
+    ) -> PyResult<[Edges<'py>; 2]> {
+        let timeline = self.handle.get()?;
+        let [earlier, later] = [earlier, later].map(VersionChoice::Number);
+        let found = py.detach(|| timeline.difference(&earlier, &later)).map_err(exception)?;
+        Ok(found.map(|edges| {
+            let src: Vec<VertexId> = edges.iter().map(|edge| edge.0).collect();
+            let dst: Vec<VertexId> = edges.iter().map(|edge| edge.1).collect();
+            let weight: Vec<f32> = edges.iter().map(|edge| edge.2).collect();
+            (src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py))
+        }))
+    }
+
+    /// Lets older versions go than these. Returns how many went.
+    fn keep(&self, py: Python<'_>, keep: &str) -> PyResult<u64> {
+        let timeline = self.handle.get()?;
+        let keep: Keep = keep.parse().map_err(exception)?;
+        py.detach(|| timeline.keep(keep)).map_err(exception)
+    }
+
+    /// Returns whether edges carry a weight.
+    fn is_weighted(&self) -> PyResult<bool> {
+        Ok(self.handle.get()?.options().weighted)
+    }
+
+    /// Returns what names are: `dense`, `integer` or `text`.
+    fn id_kind(&self) -> PyResult<&'static str> {
+        Ok(kind_word(self.handle.get()?.options().ids))
+    }
+
+    /// Returns the names of vertices that have strings.
+    fn texts(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, u32>) -> PyResult<Vec<String>> {
+        let (timeline, vertices) = (self.handle.get()?, vertices.as_slice()?.to_vec());
+        let text = |v| match timeline.name_of(v) {
+            ExternalId::Text(name) => name,
+            ExternalId::Integer(id) => id.to_string(),
+        };
+        Ok(py.detach(|| vertices.into_iter().map(text).collect()))
+    }
+
+    /// Returns the names of vertices that have integers.
+    fn integers<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let (timeline, vertices) = (self.handle.get()?, vertices.as_slice()?.to_vec());
+        let integer = |v| match timeline.name_of(v) {
+            ExternalId::Integer(id) => id,
+            ExternalId::Text(_) => unreachable!("an id map keeps names of one kind"),
+        };
+        let names: Vec<u64> = py.detach(|| vertices.into_iter().map(integer).collect());
+        Ok(names.into_pyarray(py))
+    }
+
+    /// Gives the versions up; a second time does nothing.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.handle.close());
+    }
+}

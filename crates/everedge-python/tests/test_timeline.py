@@ -1,0 +1,191 @@
+"""Versions: commits, questions to one and to several, and what stays."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+import everedge
+
+# Edges that come and go, by version.
+CHANGES: list[tuple[list[tuple[str, str, float]], list[tuple[str, str]]]] = [
+    ([("a", "b", 1.0), ("b", "c", 2.0), ("c", "d", 3.0)], []),
+    ([("a", "c", 1.5)], []),
+    ([("d", "e", 0.5)], [("b", "c")]),
+    ([("b", "c", 4.0)], [("a", "c")]),
+    ([], []),
+]
+
+
+@pytest.fixture(params=["adjacency", "pma"])
+def graph(path: Path, request: pytest.FixtureRequest) -> everedge.Graph:
+    """A graph with a version after each of the changes."""
+    graph = everedge.Graph(path, layout=request.param, weighted=True)
+    for number, (came, went) in enumerate(CHANGES, 1):
+        for src, dst, weight in came:
+            graph.add_edges(src, dst, weight)
+        for src, dst in went:
+            graph.delete_edges(src, dst)
+        version = graph.commit(f"v{number}")
+        assert (version.number, version.additions, version.deletions) == (
+            number,
+            len(came),
+            len(went),
+        )
+    return graph
+
+
+def expected() -> list[networkx.DiGraph]:
+    """The same graphs, kept by NetworkX."""
+    graph, graphs = networkx.DiGraph(), []
+    for came, went in CHANGES:
+        graph.add_weighted_edges_from(came)
+        graph.remove_edges_from(went)
+        graphs.append(graph.copy())
+    return graphs
+
+
+def test_each_version_is_the_graph_of_its_time(graph: everedge.Graph) -> None:
+    timeline = graph.timeline
+    assert [version.name for version in timeline] == ["v1", "v2", "v3", "v4", "v5"]
+    for number, known in enumerate(expected(), 1):
+        for choice in (number, f"v{number}", timeline.versions[number - 1]):
+            with timeline.at(choice) as view:
+                src, dst, weight = view.edges()
+                assert weight is not None
+                edges = set(zip(src.tolist(), dst.tolist(), weight.tolist(), strict=True))
+                assert edges == set(known.edges.data("weight"))
+                assert set(view.vertices.tolist()) == set(known.nodes)
+        # Every kernel takes a version.
+        assert everedge.wcc(timeline.at(number)).top(1)[0][1] == len(known)
+
+
+def test_windows_answer_as_each_version_does(graph: everedge.Graph) -> None:
+    timeline, graphs = graph.timeline, expected()
+    depths = timeline.window().bfs(source="a")
+    lengths = timeline.window(2, "v4").sssp(source="a")
+    assert depths.values.shape == (5, 5)
+    assert [version.number for version in lengths.versions] == [2, 3, 4]
+    for number, known in enumerate(graphs, 1):
+        found = depths.at(number)
+        for vertex, depth in networkx.single_source_shortest_path_length(known, "a").items():
+            assert found[vertex] == depth
+        assert (found.values >= 0).sum() == len(networkx.descendants(known, "a")) + 1
+    for version, row in zip(lengths.versions, lengths.values, strict=True):
+        known = networkx.single_source_dijkstra_path_length(graphs[version.number - 1], "a")
+        assert {v: x for v, x in zip(lengths.ids.tolist(), row.tolist(), strict=True) if x < np.inf} == known
+    for kernel in ("bfs", "sssp", "sswp", "ssnp"):
+        answers = getattr(timeline.window(), kernel)(source="a")
+        for number in range(1, 6):
+            alone = getattr(timeline.at(number), kernel)(source="a").to_dict()
+            of_window = answers.at(f"v{number}").to_dict()
+            assert {v: of_window[v] for v in alone} == alone
+
+
+def test_answers_go_where_people_want_them(graph: everedge.Graph) -> None:
+    depths = graph.timeline.window().bfs(source="a")
+    assert depths.of("d").tolist() == [3, 2, 2, 3, 3]
+    assert depths.of("e").tolist() == [-1, -1, 3, 4, 4]
+    assert sorted(depths.changed().tolist()) == ["c", "d", "e"]
+    frame = depths.to_pandas()
+    assert frame.loc[2, "d"] == 2 and frame.index.name == "version"
+    table = depths.to_arrow()
+    assert table.num_rows == 25 and table.column_names == ["version", "id", "value"]
+    assert table.slice(5, 5).to_pydict()["value"] == depths.at(2).values.tolist()
+    assert np.asarray(depths).dtype == np.int32
+    assert str(depths).splitlines()[:2] == [
+        "bfs from a in 5 versions of 5 vertices",
+        "     1  reached 4, depth 3  v1",
+    ]
+    with pytest.raises(KeyError):
+        depths.of("z")
+    with pytest.raises(KeyError):
+        depths.at(9)
+
+
+def test_a_plot_has_a_line_for_each_vertex(graph: everedge.Graph) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    depths = graph.timeline.window().bfs(source="a")
+    axes = depths.plot()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["c", "d", "e"]
+    gaps = axes.lines[2].get_ydata()
+    assert np.isnan(gaps[:2]).all() and gaps[2:].tolist() == [3, 4, 4]
+    assert len(depths.plot("b", ax=matplotlib.pyplot.figure().subplots()).lines) == 1
+
+
+def test_times_name_versions(graph: everedge.Graph) -> None:
+    timeline = graph.timeline
+    now = datetime.now(timezone.utc)
+    assert timeline.at(now + timedelta(days=1)).num_edges == timeline.at("v5").num_edges
+    assert all(now - timedelta(hours=1) < version.time <= now for version in timeline)
+    for choice in ("1999-01-01", datetime(1999, 1, 1), 0, 6, "v6", -1, True, 1.5):
+        with pytest.raises(everedge.InvalidInputError):
+            timeline.at(choice)  # type: ignore[arg-type]
+    with pytest.raises(everedge.InvalidInputError):
+        timeline.window(3, 2)
+    with pytest.raises(everedge.InvalidInputError, match="in no version"):
+        timeline.window().bfs(source="z")
+
+
+def test_what_came_and_went(graph: everedge.Graph) -> None:
+    difference = graph.timeline.difference("v1", "v4")
+    came, went = difference.added, difference.removed
+    assert (came[0].tolist(), came[1].tolist()) == (["b", "d"], ["c", "e"])
+    assert came[2] is not None and came[2].tolist() == [4.0, 0.5]
+    assert (went[0].tolist(), went[1].tolist()) == (["b"], ["c"])
+    assert repr(difference) == "<Difference: 2 edges came, 1 went>"
+
+
+def test_old_versions_are_let_go(graph: everedge.Graph, path: Path) -> None:
+    old = graph.timeline.at(1)
+    assert graph.timeline.keep(3) == 2
+    assert old.num_edges == 3
+    graph.add_edges("e", "a", 1.0)
+    assert graph.commit(keep=2).number == 6
+    assert [version.number for version in graph.timeline] == [5, 6]
+    assert graph.timeline.keep("30d") == 0
+    for wrong in (0, "soon"):
+        with pytest.raises(everedge.InvalidInputError):
+            graph.timeline.keep(wrong)
+    old.close()
+    graph.close()
+    with everedge.Timeline(path) as timeline:
+        assert repr(timeline) == "<Timeline of 2 versions, from 5 to 6>"
+        assert timeline.at(6).num_edges == 5
+
+
+def test_a_graph_without_versions_says_so(path: Path) -> None:
+    with everedge.Graph(path) as graph:
+        with pytest.raises(everedge.InvalidInputError, match="nothing yet"):
+            graph.commit()
+        graph.add_edges(0, 1)
+        with pytest.raises(everedge.InvalidInputError, match="commit"):
+            _ = graph.timeline
+        graph.commit()
+        timeline = graph.timeline
+        assert timeline.window().bfs(source=0).of(1).tolist() == [1]
+        with pytest.raises(TypeError):
+            pickle.dumps(timeline)
+        # A name of digits would be a number.
+        assert timeline.versions[0].name is None
+
+
+def test_a_forked_child_asks_no_timeline(graph: everedge.Graph) -> None:
+    timeline = graph.timeline
+
+    def ask() -> None:
+        with pytest.raises(everedge.ForkedError):
+            timeline.at(1)
+
+    child = multiprocessing.get_context("fork").Process(target=ask)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert timeline.at(1).num_edges == 3
