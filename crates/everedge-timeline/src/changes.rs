@@ -4,7 +4,7 @@
 //! trace. A deletion takes the newest of equal edges away, as in a live graph, and is ignored where there is
 //! none.
 
-use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, par};
+use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, WeightedView, par};
 use everedge_medium::{Error, Result};
 
 use super::TimelineOptions;
@@ -29,15 +29,27 @@ pub struct Changes {
 struct EdgeChange {
     src: VertexId,
     dst: VertexId,
-    /// The bits of the weight.
-    weight: u32,
-    is_deletion: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// With the bits of the weight.
+    Insertion(u32),
+    Deletion,
+    /// All of the pair go.
+    Clearing,
 }
 
 impl EdgeChange {
     #[inline]
     fn ends(&self) -> Edge {
         (self.src, self.dst)
+    }
+
+    #[inline]
+    fn inserts(&self) -> bool {
+        matches!(self.kind, Kind::Insertion(_))
     }
 }
 
@@ -66,7 +78,7 @@ impl Changes {
         if !weight.is_finite() {
             return Err(invalid(format!("the weight {weight} is not finite")));
         }
-        self.push(src, dst, (weight.to_bits(), false))
+        self.push(src, dst, Kind::Insertion(weight.to_bits()))
     }
 
     /// Deletes the newest edge from `src` to `dst`, if there is one.
@@ -74,7 +86,41 @@ impl Changes {
     /// # Errors
     /// `InvalidInput` if an id is above [`MAX_VERTEX_ID`].
     pub fn delete(&mut self, src: VertexId, dst: VertexId) -> Result<()> {
-        self.push(src, dst, (0, true))
+        self.push(src, dst, Kind::Deletion)
+    }
+
+    /// Deletes all edges from `src` to `dst`.
+    ///
+    /// # Errors
+    /// As [`Self::delete`].
+    pub fn clear(&mut self, src: VertexId, dst: VertexId) -> Result<()> {
+        self.push(src, dst, Kind::Clearing)
+    }
+
+    /// Makes the edges of some pairs those that a graph has.
+    ///
+    /// Cost: the lists of the sources.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn set_pairs(&mut self, graph: &impl WeightedView, mut pairs: Vec<Edge>) -> Result<()> {
+        pairs.sort_unstable();
+        pairs.dedup();
+        for &(src, dst) in &pairs {
+            self.clear(src, dst)?;
+        }
+        for of_source in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let src = of_source[0].0;
+            if src >= graph.vertex_bound() || !graph.is_vertex(src) {
+                continue;
+            }
+            for (dst, weight) in graph.out_edges(src) {
+                if of_source.binary_search(&(src, dst)).is_ok() {
+                    self.insert(src, dst, Some(weight))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Makes `v` a vertex, or ends it; its edges are to be deleted before.
@@ -87,10 +133,9 @@ impl Changes {
         Ok(())
     }
 
-    fn push(&mut self, src: VertexId, dst: VertexId, change: (u32, bool)) -> Result<()> {
+    fn push(&mut self, src: VertexId, dst: VertexId, kind: Kind) -> Result<()> {
         check_id(src.max(dst))?;
-        let (weight, is_deletion) = change;
-        self.edges.push(EdgeChange { src, dst, weight, is_deletion });
+        self.edges.push(EdgeChange { src, dst, kind });
         Ok(())
     }
 
@@ -134,8 +179,7 @@ impl Changes {
         let mut events: Vec<(VertexId, usize, bool)> = said.collect();
         // Where nothing ends, an insertion says nothing of what is a vertex already.
         let none_ends = events.is_empty();
-        for (at, change) in self.edges.iter().enumerate().filter(|(_, change)| !change.is_deletion)
-        {
+        for (at, change) in self.edges.iter().enumerate().filter(|(_, change)| change.inserts()) {
             for v in [change.src, change.dst] {
                 if !(none_ends && vertices.contains(v as usize)) {
                     events.push((v, 2 * at + 1, true));
@@ -203,7 +247,7 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
         let (mut net, mut finder) = (Net::default(), Finder::new(tip, 0, count));
         let (piece, mut done) = (pieces[0], 0);
         for equal in piece.chunk_by(|a, b| a.ends() == b.ends()) {
-            let asks = |change: &&EdgeChange| options.simple || change.is_deletion;
+            let asks = |change: &&EdgeChange| options.simple || !change.inserts();
             finder.load_ahead(|places| piece.get(done + places).filter(asks).map(EdgeChange::ends));
             net.take_equal(equal, &mut finder, (tip, options));
             done += equal.len();
@@ -273,25 +317,27 @@ impl Net {
     ) {
         let (src, dst) = changes[0].ends();
         // Of equal edges without weights it makes no difference which is gone.
-        let enough = match (options.simple, options.weighted) {
+        let clears = changes.iter().any(|change| change.kind == Kind::Clearing);
+        let enough = match (options.simple, options.weighted || clears) {
             (true, _) => 1,
             (false, true) => usize::MAX,
             (false, false) => changes.len(),
         };
-        let asks = options.simple || changes.iter().any(|change| change.is_deletion);
+        let asks = options.simple || changes.iter().any(|change| !change.inserts());
         let stored = if asks { finder.find(src, dst, enough) } else { &[] };
         // The edges as they are after each change: some of the stored ones, the oldest, and new ones.
         let (mut kept, mut new) = (stored.len(), Vec::new());
         for change in changes {
-            match change.is_deletion {
-                true if new.pop().is_none() => kept = kept.saturating_sub(1),
-                true => {}
+            match change.kind {
+                Kind::Clearing => (kept, new) = (0, Vec::new()),
+                Kind::Deletion if new.pop().is_none() => kept = kept.saturating_sub(1),
+                Kind::Deletion => {}
                 // It is there once; inserting it again replaces its weight.
-                false if options.simple && options.weighted => {
-                    (kept, new) = (0, vec![change.weight]);
+                Kind::Insertion(weight) if options.simple && options.weighted => {
+                    (kept, new) = (0, vec![weight]);
                 }
-                false if options.simple && kept + new.len() > 0 => {}
-                false => new.push(change.weight),
+                Kind::Insertion(_) if options.simple && kept + new.len() > 0 => {}
+                Kind::Insertion(weight) => new.push(weight),
             }
         }
         // A stored edge that came again is the one that was there.

@@ -362,6 +362,11 @@ impl Graph {
             Since::Updates(updates) => {
                 timeline.versions.commit(changes_of(&updates)?, time, name)?
             }
+            Since::UpdatesOf(updates, view) => {
+                let (mut changes, pairs) = changes_but_deletions(&updates, view.is_directed())?;
+                with_view!(&view, view => changes.set_pairs(view, pairs)?);
+                timeline.versions.commit(changes, time, name)?
+            }
             Since::View(view) => {
                 with_view!(&view, view => timeline.versions.commit_graph(view, time, name)?)
             }
@@ -747,4 +752,37 @@ fn changes_of(updates: &Followed) -> Result<VersionChanges> {
         }
     }
     Ok(changes)
+}
+
+/// As [`changes_of`], without the edges of pairs of which some were deleted; returns these pairs, too.
+fn changes_but_deletions(
+    updates: &Followed,
+    is_directed: bool,
+) -> Result<(VersionChanges, Vec<Edge>)> {
+    let pair = |(src, dst): Edge| match is_directed {
+        true => (src, dst),
+        false => (src.min(dst), src.max(dst)),
+    };
+    let deleted = updates.iter().filter_map(|update| match update {
+        FollowedUpdate::Delete(edge) => Some(pair(edge)),
+        _ => None,
+    });
+    let mut pairs: Vec<Edge> = deleted.collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let mut changes = VersionChanges::new();
+    for update in updates.iter() {
+        match update {
+            FollowedUpdate::Insert(edge, _) if pairs.binary_search(&pair(edge)).is_ok() => {
+                // The ends stay vertices, whatever becomes of the edge.
+                changes.set_vertex(edge.0, true)?;
+                changes.set_vertex(edge.1, true)?;
+            }
+            FollowedUpdate::Insert((src, dst), weight) => changes.insert(src, dst, weight)?,
+            FollowedUpdate::Delete(_) => {}
+            FollowedUpdate::Add(v) => changes.set_vertex(v, true)?,
+            FollowedUpdate::End(v) => changes.set_vertex(v, false)?,
+        }
+    }
+    Ok((changes, pairs))
 }

@@ -3,9 +3,10 @@
 //!
 //! The process that is killed is this test binary, run again as [`child`]: each of its two writers
 //! runs operations of a script and notes in a file when one has returned, while its main
-//! thread takes snapshots and compacts. Writers have vertices of their own, so that the edges of one
+//! thread takes snapshots, compacts, commits versions and lets old ones go. Writers have vertices of their own, so that the edges of one
 //! do not depend on the other. A writer waits for each operation: after the kill there are all that
-//! it spoke of, and at most the next one.
+//! it spoke of, and at most the next one. A version is called after what the writers had done when its commit
+//! began; it has that, or more, and nothing that the graph has not.
 //!
 //! Four graphs live through the whole run, one of each layout on files and on emulated persistent
 //! memory; half of them have weights, half are directed. `EVEREDGE_KILLS` is the number of kills.
@@ -19,7 +20,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use everedge::{Batch, Durability, Edge, Graph, GraphOptions, Layout, MediumKind, VertexId, View};
+use everedge::{
+    Batch, Durability, Edge, Graph, GraphOptions, Keep, Layout, MediumKind, VersionChoice,
+    VertexId, View,
+};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
@@ -175,6 +179,11 @@ fn notes(directory: &Path, writer: usize) -> PathBuf {
     directory.with_extension(format!("writer-{writer}"))
 }
 
+/// Returns where the numbers of versions are noted that were acknowledged.
+fn version_notes(directory: &Path) -> PathBuf {
+    directory.with_extension("versions")
+}
+
 /// Not a test: what the process that is killed runs.
 #[test]
 fn child() {
@@ -184,9 +193,11 @@ fn child() {
     let path = Path::new(words.next().unwrap());
     let graph = Graph::open(path, false).unwrap();
     let ended = AtomicUsize::new(0);
+    let operations: Vec<AtomicUsize> = done.iter().map(|&done| AtomicUsize::new(done)).collect();
+    let mut committed = File::options().append(true).open(version_notes(path)).unwrap();
     std::thread::scope(|scope| {
         for (writer, &done) in done.iter().enumerate() {
-            let (graph, ended) = (&graph, &ended);
+            let (graph, ended, operations) = (&graph, &ended, &operations[writer]);
             let mut acknowledged = File::options().append(true).open(notes(path, writer)).unwrap();
             scope.spawn(move || {
                 let mut script = Script::new(writer, graph.options().directed);
@@ -194,6 +205,7 @@ fn child() {
                 for _ in 0..OPERATIONS {
                     script.next().run(graph).unwrap();
                     acknowledged.write_all(b".").unwrap();
+                    operations.fetch_add(1, Ordering::Relaxed);
                 }
                 ended.fetch_add(1, Ordering::Relaxed);
             });
@@ -205,6 +217,16 @@ fn child() {
             graph.snapshot().unwrap();
             if round % 4 == 3 {
                 graph.compact().unwrap();
+            }
+            if round % 4 == 1 {
+                let before = operations.iter().map(|count| count.load(Ordering::Relaxed));
+                let name = before.map(|count| count.to_string()).collect::<Vec<_>>().join(" ");
+                let version = graph.commit(Some(&name)).unwrap();
+                committed.write_all(format!("{}\n", version.number).as_bytes()).unwrap();
+            }
+            if round % 16 == 1 {
+                let timeline = graph.timeline().unwrap().expect("it was committed");
+                timeline.keep(Keep::Versions(3)).unwrap();
             }
             sleep(Duration::from_millis(1));
         }
@@ -218,6 +240,8 @@ struct Victim {
     scripts: Vec<Script>,
     done: [usize; WRITERS],
     kills: u64,
+    /// The newest version that was seen.
+    version: u64,
     /// How long a process lives that is not killed.
     life: Duration,
 }
@@ -239,13 +263,15 @@ impl Victim {
         Graph::create(&directory, &options, false).unwrap().close().unwrap();
         let scripts = (0..WRITERS).map(|writer| Script::new(writer, options.directed)).collect();
         let life = Duration::from_secs(60);
-        let mut victim = Self { directory, scripts, done: [0; WRITERS], kills: 0, life };
+        let mut victim =
+            Self { directory, scripts, done: [0; WRITERS], kills: 0, version: 0, life };
         victim.play(life, 1);
         victim
     }
 
     /// Lets a process write, kills it after `delay`, and checks the graph.
     fn play(&mut self, delay: Duration, round: u64) {
+        let (scripts, done) = (self.scripts.clone(), self.done);
         let acknowledged = self.write(delay);
         let is_writing = round.is_multiple_of(ROUNDS_PER_WRITING_OPEN);
         let graph = match is_writing {
@@ -255,6 +281,7 @@ impl Victim {
         let found = graph.verify().unwrap();
         assert!(found.ok, "{}, round {round}: {:?}", self.directory.display(), found.problems);
         self.check(&graph.snapshot().unwrap(), acknowledged, round);
+        self.check_versions(&graph, (&scripts, done), round);
         if is_writing {
             graph.close().unwrap();
         }
@@ -264,6 +291,7 @@ impl Victim {
     fn write(&mut self, delay: Duration) -> [usize; WRITERS] {
         let done = self.done.map(|count| count.to_string()).join(" ");
         (0..WRITERS).for_each(|writer| drop(File::create(notes(&self.directory, writer)).unwrap()));
+        drop(File::create(version_notes(&self.directory)).unwrap());
         let start = Instant::now();
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "kill_writers::child", "--nocapture", "--quiet"])
@@ -290,15 +318,54 @@ impl Victim {
         acknowledged
     }
 
+    /// Compares the versions that came since `scripts` had done so many operations with what those leave.
+    fn check_versions(
+        &mut self,
+        graph: &Graph,
+        (scripts, done): (&[Script], [usize; WRITERS]),
+        round: u64,
+    ) {
+        let place = format!("{}, round {round}", self.directory.display());
+        let noted = std::fs::read_to_string(version_notes(&self.directory)).unwrap();
+        let acknowledged = noted.lines().last().map_or(self.version, |last| last.parse().unwrap());
+        let Some(timeline) = graph.timeline().unwrap() else {
+            return assert_eq!(acknowledged, 0, "{place}");
+        };
+        let versions = timeline.versions();
+        let newest = versions.last().map_or(0, |version| version.number);
+        assert!((acknowledged..=acknowledged + 1).contains(&newest), "{place}: version {newest}");
+        for version in versions.into_iter().filter(|version| version.number > self.version) {
+            let view = timeline.at(&VersionChoice::Number(version.number)).unwrap();
+            let name = version.name.expect("a name");
+            let before: Vec<usize> = name.split(' ').map(|count| count.parse().unwrap()).collect();
+            let mut found = arcs_by_writer(&view);
+            for (writer, found) in found.iter_mut().enumerate() {
+                found.sort_unstable();
+                let (mut script, mut count) = (scripts[writer].clone(), done[writer]);
+                while count < before[writer]
+                    || count < self.done[writer] && *found != script.arcs(view.is_weighted())
+                {
+                    drop(script.next());
+                    count += 1;
+                }
+                assert!(
+                    *found == script.arcs(view.is_weighted()),
+                    "{place}: version {} has no state of writer {writer} between {} and {} operations",
+                    version.number,
+                    before[writer],
+                    self.done[writer]
+                );
+            }
+        }
+        self.version = newest;
+    }
+
     /// Compares the arcs of each writer with those that its operations leave.
     fn check(&mut self, view: &View, acknowledged: [usize; WRITERS], round: u64) {
-        let mut found = vec![Vec::new(); WRITERS];
+        let found = arcs_by_writer(view);
         let mut in_degrees = vec![0; view.vertex_bound() as usize];
-        let all = view.for_each_arc(|u, v, weight| {
+        let all = view.for_each_arc(|_, v, _| {
             in_degrees[v as usize] += 1;
-            if let Some(arcs) = found.get_mut((u / OWN_VERTICES) as usize) {
-                arcs.push((u, v, weight.to_bits()));
-            }
             Ok::<(), std::convert::Infallible>(())
         });
         assert_eq!(all, Ok(()));
@@ -324,6 +391,19 @@ impl Victim {
     }
 }
 
+/// Returns the arcs from the vertices of each writer, weights as bits.
+fn arcs_by_writer(view: &View) -> Vec<Vec<(VertexId, VertexId, u32)>> {
+    let mut found = vec![Vec::new(); WRITERS];
+    let all = view.for_each_arc(|u, v, weight| {
+        if let Some(arcs) = found.get_mut((u / OWN_VERTICES) as usize) {
+            arcs.push((u, v, weight.to_bits()));
+        }
+        Ok::<(), std::convert::Infallible>(())
+    });
+    assert_eq!(all, Ok(()));
+    found
+}
+
 #[test]
 fn killed_writers_lose_nothing_that_they_acknowledged() {
     let place = tempfile::tempdir().unwrap();
@@ -338,5 +418,6 @@ fn killed_writers_lose_nothing_that_they_acknowledged() {
         round += 1;
     }
     let done: usize = victims.iter().flat_map(|victim| victim.done).sum();
-    println!("kills of writers={wanted} operations={done} lost=0");
+    let versions: u64 = victims.iter().map(|victim| victim.version).sum();
+    println!("kills of writers={wanted} operations={done} versions={versions} lost=0");
 }

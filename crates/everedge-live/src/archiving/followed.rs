@@ -90,14 +90,9 @@ impl Followed {
         self.updates.len() as u64 + u64::from(count) <= self.limit
     }
 
-    /// Returns how many updates there are.
-    pub fn len(&self) -> usize {
-        self.updates.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.updates.is_empty()
+    /// Whether an edge was deleted.
+    pub(super) fn has_deletions(&self) -> bool {
+        self.updates.iter().any(|&[src, dst]| src & DELETION != 0 && dst & VERTEX == 0)
     }
 
     /// Returns the updates, the oldest first.
@@ -121,6 +116,8 @@ impl Followed {
 pub enum Since<V> {
     /// These updates have changed it.
     Updates(Followed),
+    /// So have these, and some delete one of several edges of a pair whose weights differ: the graph says which.
+    UpdatesOf(Followed, V),
     /// It is not known what has; the graph is this now.
     View(V),
 }
@@ -130,6 +127,7 @@ impl<V> Since<V> {
     pub fn map<W>(self, view: impl FnOnce(V) -> W) -> Since<W> {
         match self {
             Self::Updates(updates) => Since::Updates(updates),
+            Self::UpdatesOf(updates, of_graph) => Since::UpdatesOf(updates, view(of_graph)),
             Self::View(of_graph) => Since::View(view(of_graph)),
         }
     }

@@ -182,7 +182,13 @@ impl<L: Layout> Live<L> {
         let stored_edges = self.core.layout.stored_edges();
         let mut archive = self.core.up_to_date()?;
         self.core.refuse_damage(&archive)?;
+        let options = &self.core.manifest.options;
+        // A list is not always in the order in which its edges came.
+        let is_unsure = options.weighted && !options.simple;
         match archive.follow(stored_edges).filter(|_| is_wanted) {
+            Some(updates) if is_unsure && updates.has_deletions() => {
+                Ok(Since::UpdatesOf(updates, self.core.view(&mut archive)?))
+            }
             Some(updates) => Ok(Since::Updates(updates)),
             None => Ok(Since::View(self.core.view(&mut archive)?)),
         }

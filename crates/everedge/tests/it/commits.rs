@@ -9,8 +9,6 @@ use everedge::{
 };
 use everedge_core::SplitMix64;
 
-const IDS: u64 = 40;
-
 /// The vertices and edges of a view, in order.
 type Content = (Vec<u32>, Vec<(u32, u32, u32)>);
 
@@ -22,34 +20,41 @@ fn content(view: &View) -> Content {
     (view.vertices(), edges)
 }
 
-fn edge(random: &mut SplitMix64) -> Edge {
-    (random.below(IDS) as u32, random.below(IDS) as u32)
+/// Draws an edge. With few ids there are many edges of a pair, whose weights differ.
+fn edge(random: &mut SplitMix64, ids: u64) -> Edge {
+    (random.below(ids) as u32, random.below(ids) as u32)
 }
 
 /// Changes a graph in one of the ways that there are.
-fn change(graph: &Graph, random: &mut SplitMix64) {
+fn change(graph: &Graph, random: &mut SplitMix64, ids: u64) {
     let weighted = graph.options().weighted;
     let weights: Vec<f32> = (0..8).map(|_| 1.0 + random.below(3) as f32).collect();
     match random.below(6) {
-        0 => graph.insert(&[edge(random)], weighted.then_some(&weights[..1])).unwrap(),
+        0 => graph.insert(&[edge(random, ids)], weighted.then_some(&weights[..1])).unwrap(),
         1 => {
-            let edges: Vec<Edge> = (0..8).map(|_| edge(random)).collect();
+            let edges: Vec<Edge> = (0..8).map(|_| edge(random, ids)).collect();
             graph.insert(&edges, weighted.then_some(&weights[..])).unwrap();
         }
-        2 => drop(graph.delete(&[edge(random), edge(random), edge(random)]).unwrap()),
-        3 => drop(graph.delete_vertex(random.below(IDS) as u32).unwrap()),
+        2 => {
+            graph.delete(&[edge(random, ids), edge(random, ids), edge(random, ids)]).unwrap();
+        }
+        3 => {
+            graph.delete_vertex(random.below(ids) as u32).unwrap();
+        }
         4 => {
             let mut batch = Batch::new(weighted);
             for &weight in &weights {
-                let (u, v) = edge(random);
+                let (u, v) = edge(random, ids);
                 batch.insert(u, v, weight).unwrap();
-                let (u, v) = edge(random);
+                let (u, v) = edge(random, ids);
                 batch.delete(u, v).unwrap();
             }
-            batch.add_vertex(random.below(IDS) as u32).unwrap();
+            batch.add_vertex(random.below(ids) as u32).unwrap();
             graph.apply(&batch).unwrap();
         }
-        _ => drop(graph.compact().unwrap()),
+        _ => {
+            graph.compact().unwrap();
+        }
     }
 }
 
@@ -72,7 +77,8 @@ fn all_options() -> impl Iterator<Item = GraphOptions> {
 
 #[test]
 fn versions_are_what_the_graph_was() {
-    for (seed, options) in (1..).zip(all_options()) {
+    let cases = all_options().flat_map(|options| [(options.clone(), 4), (options, 40)]);
+    for (seed, (options, ids)) in (1..).zip(cases) {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("graph");
         let mut random = SplitMix64::new(seed);
@@ -85,7 +91,7 @@ fn versions_are_what_the_graph_was() {
             }
             // In some rounds nothing changes.
             for _ in 0..random.below(6) {
-                change(&graph, &mut random);
+                change(&graph, &mut random, ids);
             }
             if round % 5 == 3 {
                 // Somebody reads, and a version is committed right after the one before.
@@ -100,7 +106,7 @@ fn versions_are_what_the_graph_was() {
         let timeline = graph.timeline().unwrap().expect("it has versions");
         for (number, expected) in (1..).zip(&expected) {
             let view = timeline.at(&VersionChoice::Number(number)).unwrap();
-            assert!(content(&view) == *expected, "{options:?}: version {number}");
+            assert!(content(&view) == *expected, "{options:?}, {ids} ids: version {number}");
         }
         assert!(timeline.commit(Default::default(), i64::MAX, None).is_err());
         drop(timeline);
