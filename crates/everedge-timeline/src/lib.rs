@@ -37,7 +37,7 @@ pub use file::{VERSIONS, is_file};
 pub use query::{Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width};
 pub use store::Timeline;
 pub use view::VersionView;
-pub use window::{Schedule, Window};
+pub use window::{Answer, Schedule, Window};
 
 /// What is fixed for all versions of a timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Instant;
 
 use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels as kernels;
@@ -52,6 +53,18 @@ pub enum Schedule {
     },
     /// From what all have in common to each version.
     Each,
+}
+
+/// What a query finds in one version.
+#[derive(Debug)]
+pub struct Answer<'a, V> {
+    /// The version.
+    pub version: &'a Version,
+    /// By id, for as many ids as the last version of the window has; those that are no vertices of this
+    /// version have [`UNREACHED`](MonotoneQuery::UNREACHED).
+    pub values: &'a [V],
+    /// How long its own steps took, with its part of those that it shares with other versions.
+    pub seconds: f64,
 }
 
 /// Consecutive versions, made ready for queries.
@@ -116,9 +129,7 @@ impl Window {
         [without(&came, &went), without(&went, &came)]
     }
 
-    /// Calls `answer(version, values)` for each version of the window, in no order and possibly at the same
-    /// time; `values` has as many ids as the last version, and
-    /// [`UNREACHED`](MonotoneQuery::UNREACHED) for those that are no vertices of the version.
+    /// Calls `answer` for each version of the window, in no order and possibly at the same time.
     ///
     /// # Errors
     /// [`NotAVertex`](kernels::Error::NotAVertex) if `source` is no vertex in any version;
@@ -126,7 +137,7 @@ impl Window {
     pub fn run<Q: MonotoneQuery>(
         &self,
         source: VertexId,
-        answer: impl Fn(&Version, &[Q::Value]) + Sync + Send,
+        answer: impl Fn(Answer<'_, Q::Value>) + Sync + Send,
     ) -> kernels::Result<()> {
         self.run_by::<Q>(Schedule::Halves, source, answer)
     }
@@ -139,14 +150,17 @@ impl Window {
         &self,
         schedule: Schedule,
         source: VertexId,
-        answer: impl Fn(&Version, &[Q::Value]) + Sync + Send,
+        answer: impl Fn(Answer<'_, Q::Value>) + Sync + Send,
     ) -> kernels::Result<()> {
         let has_source = self.versions_with(source);
-        let answer = |version: u16, values: &[Q::Value]| {
-            let version = usize::from(version);
-            match has_source[version] {
-                true => answer(&self.versions[version], values),
-                false => answer(&self.versions[version], &vec![Q::UNREACHED; values.len()]),
+        let answer = |number: u16, State { values, seconds }: &State<Q::Value>| {
+            let (version, seconds) = (&self.versions[usize::from(number)], *seconds);
+            match has_source[usize::from(number)] {
+                true => answer(Answer { version, values, seconds }),
+                false => {
+                    let values = &vec![Q::UNREACHED; values.len()];
+                    answer(Answer { version, values, seconds });
+                }
             }
         };
         let run = Run::<Q, _> {
@@ -155,16 +169,19 @@ impl Window {
             values: Mutex::default(),
             queues: Mutex::default(),
         };
-        let (last, values) = (self.versions.len() as u16 - 1, run.solve_common(source)?);
+        let start = Instant::now();
+        let values = run.solve_common(source)?;
+        let (last, seconds) = (self.versions.len() as u16 - 1, start.elapsed().as_secs_f64());
+        let state = State { values, seconds: seconds / self.versions.len() as f64 };
         match schedule {
-            Schedule::Halves => run.halve((0, last), values),
-            Schedule::Lasting => run.go_back((0, last), 0, values),
+            Schedule::Halves => run.halve((0, last), state),
+            Schedule::Lasting => run.go_back((0, last), 0, state),
             Schedule::TwoStages { versions } => {
-                run.go_back_by(last, versions.clamp(1, VERSIONS_MAX as u16), values);
+                run.go_back_by(last, versions.clamp(1, VERSIONS_MAX as u16), state);
             }
             Schedule::Each => {
                 par::for_each_range(u32::from(last) + 1, 1, |version| {
-                    run.answer_one((0, last), version.start as u16, run.copy(&values));
+                    run.answer_one((0, last), version.start as u16, run.copy(&state));
                 });
             }
         }
@@ -185,6 +202,13 @@ impl Window {
     }
 }
 
+/// Where a query is: the values of what some versions have in common.
+struct State<V> {
+    values: Vec<V>,
+    /// The part of each of these versions in the time that this took.
+    seconds: f64,
+}
+
 /// A query as it runs over a window.
 struct Run<'a, Q: MonotoneQuery, A> {
     window: &'a Window,
@@ -194,7 +218,7 @@ struct Run<'a, Q: MonotoneQuery, A> {
     queues: Mutex<Vec<Queue>>,
 }
 
-impl<Q: MonotoneQuery, A: Fn(u16, &[Q::Value]) + Sync + Send> Run<'_, Q, A> {
+impl<Q: MonotoneQuery, A: Fn(u16, &State<Q::Value>) + Sync + Send> Run<'_, Q, A> {
     /// Solves the query on what all versions have in common.
     fn solve_common(&self, source: VertexId) -> kernels::Result<Vec<Q::Value>> {
         let Window { common, lifetimes, versions, .. } = self.window;
@@ -217,31 +241,31 @@ impl<Q: MonotoneQuery, A: Fn(u16, &[Q::Value]) + Sync + Send> Run<'_, Q, A> {
         Ok(values)
     }
 
-    /// Returns a copy of values.
-    fn copy(&self, values: &[Q::Value]) -> Vec<Q::Value> {
-        let mut copy = self.values.lock().pop().unwrap_or_default();
-        copy.clear();
-        copy.extend_from_slice(values);
-        copy
+    /// Returns a copy of a state.
+    fn copy(&self, state: &State<Q::Value>) -> State<Q::Value> {
+        let mut values = self.values.lock().pop().unwrap_or_default();
+        values.clear();
+        values.extend_from_slice(&state.values);
+        State { values, seconds: state.seconds }
     }
 
-    /// Answers for a version, whose values these are.
-    fn finish(&self, version: u16, values: Vec<Q::Value>) {
-        (self.answer)(version, &values);
-        self.values.lock().push(values);
+    /// Answers for a version, of which this is the state.
+    fn finish(&self, version: u16, state: State<Q::Value>) {
+        (self.answer)(version, &state);
+        self.values.lock().push(state.values);
     }
 
-    /// Answers for the versions from `i` to `j`, from the values of what they have in common.
-    fn halve(&self, (i, j): (u16, u16), mut values: Vec<Q::Value>) {
+    /// Answers for the versions from `i` to `j`, from the state of what they have in common.
+    fn halve(&self, (i, j): (u16, u16), mut state: State<Q::Value>) {
         if i == j {
-            return self.finish(i, values);
+            return self.finish(i, state);
         }
         let middle = i + (j - i) / 2;
-        let mut later = self.copy(&values);
+        let mut later = self.copy(&state);
         par::join(
             || {
-                self.step((i, j), (i, middle), &mut values);
-                self.halve((i, middle), values);
+                self.step((i, j), (i, middle), &mut state);
+                self.halve((i, middle), state);
             },
             || {
                 self.step((i, j), (middle + 1, j), &mut later);
@@ -250,27 +274,27 @@ impl<Q: MonotoneQuery, A: Fn(u16, &[Q::Value]) + Sync + Send> Run<'_, Q, A> {
         );
     }
 
-    /// Answers for the versions from `j` back to `first`, from the values of what those from `i` to `j` have in
+    /// Answers for the versions from `j` back to `first`, from the state of what those from `i` to `j` have in
     /// common: what those from `i` to one less have is next.
-    fn go_back(&self, (i, j): (u16, u16), first: u16, mut values: Vec<Q::Value>) {
+    fn go_back(&self, (i, j): (u16, u16), first: u16, mut state: State<Q::Value>) {
         if j == first {
-            return self.answer_one((i, j), j, values);
+            return self.answer_one((i, j), j, state);
         }
-        let copy = self.copy(&values);
+        let copy = self.copy(&state);
         par::join(
             || self.answer_one((i, j), j, copy),
             || {
-                self.step((i, j), (i, j - 1), &mut values);
-                self.go_back((i, j - 1), first, values);
+                self.step((i, j), (i, j - 1), &mut state);
+                self.go_back((i, j - 1), first, state);
             },
         );
     }
 
     /// Answers for the versions from `j` back to the first one, `local` at a time: from what those of a part have
     /// in common with the first one to what they have in common.
-    fn go_back_by(&self, j: u16, local: u16, mut values: Vec<Q::Value>) {
+    fn go_back_by(&self, j: u16, local: u16, mut state: State<Q::Value>) {
         let i = (j + 1).saturating_sub(local);
-        let mut of_part = self.copy(&values);
+        let mut of_part = self.copy(&state);
         par::join(
             || {
                 self.step((0, j), (i, j), &mut of_part);
@@ -278,22 +302,23 @@ impl<Q: MonotoneQuery, A: Fn(u16, &[Q::Value]) + Sync + Send> Run<'_, Q, A> {
             },
             || {
                 if i > 0 {
-                    self.step((0, j), (0, i - 1), &mut values);
-                    self.go_back_by(i - 1, local, values);
+                    self.step((0, j), (0, i - 1), &mut state);
+                    self.go_back_by(i - 1, local, state);
                 }
             },
         );
     }
 
-    /// Answers for a version, from the values of what those from `i` to `j` have in common.
-    fn answer_one(&self, common: (u16, u16), version: u16, mut values: Vec<Q::Value>) {
-        self.step(common, (version, version), &mut values);
-        self.finish(version, values);
+    /// Answers for a version, from the state of what those from `i` to `j` have in common.
+    fn answer_one(&self, common: (u16, u16), version: u16, mut state: State<Q::Value>) {
+        self.step(common, (version, version), &mut state);
+        self.finish(version, state);
     }
 
-    /// Goes from the values of what the versions of one range have in common to those of what the versions of a
-    /// part of it have: along the edges that come with it, and on from vertices that are better for it.
-    fn step(&self, (i, j): (u16, u16), part: (u16, u16), values: &mut [Q::Value]) {
+    /// Goes from the state of what the versions of one range have in common to that of what the versions of a part
+    /// of it have: along the edges that come with it, and on from vertices that are better for it.
+    fn step(&self, (i, j): (u16, u16), part: (u16, u16), state: &mut State<Q::Value>) {
+        let (start, values) = (Instant::now(), &mut state.values);
         let lifetimes = &self.window.lifetimes;
         let waiting = self.queues.lock().pop();
         let mut queue = waiting.unwrap_or_else(|| Queue::new(values.len() as u32));
@@ -307,6 +332,7 @@ impl<Q: MonotoneQuery, A: Fn(u16, &[Q::Value]) + Sync + Send> Run<'_, Q, A> {
         }
         self.propagate(part, values, &mut queue);
         self.queues.lock().push(queue);
+        state.seconds += start.elapsed().as_secs_f64() / f64::from(part.1 - part.0 + 1);
     }
 
     /// Goes on from vertices that are better, over what all versions from `i` to `j` have in common, until none

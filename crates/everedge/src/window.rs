@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use everedge_core::{VertexId, par};
 use everedge_timeline::{
-    Depth, Distance, LargestWeight, MonotoneQuery, Probability, Version, Width, Window,
+    Answer, Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width, Window,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub struct VersionAnswer {
     /// Microseconds since 1970.
     #[serde(serialize_with = "as_date")]
     pub time: i64,
-    /// From the start until its answer was there, with those that were there before it.
+    /// How long its own steps took, with its part of those that it shares with other versions.
     pub seconds: f64,
     /// The answer in short.
     pub result: Value,
@@ -145,9 +145,8 @@ impl Asked<'_> {
         &self,
         in_short: impl Fn(&[Q::Value]) -> (Value, fn(&[Q::Value]) -> Values) + Sync + Send,
     ) -> Result<Vec<VersionAnswer>> {
-        let (start, answers) = (Instant::now(), Mutex::new(Vec::new()));
-        let take = |version: &Version, values: &[Q::Value]| {
-            let seconds = start.elapsed().as_secs_f64();
+        let answers = Mutex::new(Vec::new());
+        let take = |Answer { version, values, seconds }: Answer<'_, Q::Value>| {
             let (result, keep) = in_short(values);
             let answer = VersionAnswer {
                 version: version.number,

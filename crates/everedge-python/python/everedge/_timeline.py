@@ -74,7 +74,7 @@ class WindowReport:
     threads: int
     """Threads that it ran on."""
     versions: list[dict[str, Any]]
-    """For each version `version`, `name`, `time`, `seconds` until its answer was there, and its `result` in short."""
+    """For each version `version`, `name`, `time`, `seconds` of its steps and its part of shared ones, and `result`."""
     open_seconds: float
     """How long opening the versions took."""
     build_seconds: float

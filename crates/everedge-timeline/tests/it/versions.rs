@@ -83,7 +83,7 @@ fn every_version_is_what_its_changes_lead_to() {
                     );
                     let answered = AtomicUsize::new(0);
                     let source = models[4].vertices.first().copied().unwrap_or(0);
-                    let run = window.expect("it was there").run::<Depth>(source, |_, _| {
+                    let run = window.expect("it was there").run::<Depth>(source, |_| {
                         answered.fetch_add(1, Relaxed);
                     });
                     assert!(run.is_err() || answered.into_inner() == 5);
@@ -368,7 +368,7 @@ fn use_all(home: &Home, options: &TimelineOptions) -> Result<(), Error> {
     }
     let numbers: Vec<u64> = timeline.versions().iter().map(|version| version.number).collect();
     if let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) {
-        let _ = timeline.window(first..=last)?.run::<Depth>(0, |_, _| ());
+        let _ = timeline.window(first..=last)?.run::<Depth>(0, |_| ());
     }
     drop(timeline);
     let timeline = home.open(options, Access::Write)?;

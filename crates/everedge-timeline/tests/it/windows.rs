@@ -75,8 +75,9 @@ pub(crate) fn check<Q: MonotoneQuery>(timeline: &Timeline, source: VertexId, wha
             .collect();
         for schedule in SCHEDULES {
             let found = Mutex::new(Vec::new());
-            let run = window.run_by::<Q>(schedule, source, |version, values| {
-                found.lock().push((version.number, values.to_vec()));
+            let run = window.run_by::<Q>(schedule, source, |answer| {
+                assert!(answer.seconds >= 0.0);
+                found.lock().push((answer.version.number, answer.values.to_vec()));
             });
             if run.is_err() {
                 assert!(!views.iter().any(is_vertex), "{what}: {run:?}");
@@ -133,9 +134,9 @@ fn a_window_that_cannot_be_asked_says_why() {
     timeline.commit(changes(&[], &mut model, &options), 0, None).expect("room");
     timeline.commit(changes(&[change], &mut model, &options), 0, None).expect("room");
     let window = timeline.window(1..=2).expect("they are there");
-    let refused = window.run::<Distance>(1, |_, _| ()).expect_err("a negative weight");
+    let refused = window.run::<Distance>(1, |_| ()).expect_err("a negative weight");
     assert!(refused.to_string().contains("0 or more"), "{refused}");
-    let refused = window.run::<Depth>(0, |_, _| ()).expect_err("no vertex");
+    let refused = window.run::<Depth>(0, |_| ()).expect_err("no vertex");
     assert!(refused.to_string().contains("0"), "{refused}");
     let (two, one) = (2, 1);
     assert!(timeline.window(two..=one).is_err());
