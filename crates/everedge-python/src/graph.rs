@@ -244,13 +244,7 @@ impl Graph {
     ) -> PyResult<VersionFields> {
         let graph = self.handle.get()?;
         let keep = keep.map(str::parse::<Keep>).transpose().map_err(exception)?;
-        let commit = || {
-            let version = graph.commit(name.as_deref())?;
-            if let (Some(keep), Some(timeline)) = (keep, graph.timeline()?) {
-                timeline.keep(keep)?;
-            }
-            Ok(version)
-        };
+        let commit = || graph.commit_and_keep(name.as_deref(), keep);
         py.detach(commit).map(fields).map_err(exception)
     }
 

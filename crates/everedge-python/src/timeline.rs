@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use everedge::{ExternalId, Keep, Kernel, Version, VersionChoice, VertexId, Watch, par};
+use everedge::{Error, ExternalId, Keep, Kernel, Version, VersionChoice, VertexId, Watch, par};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -86,8 +86,12 @@ impl Timeline {
         let kernel: Kernel = kernel.parse().map_err(exception)?;
         let [first, last] = [versions.0, versions.1].map(VersionChoice::Number);
         let answer = || timeline.window(kernel, (&first, &last), source, true);
-        let run = || par::with_threads(threads, answer)?.map_err(exception);
-        let mut done = py.detach(|| until_signal(&Watch::default(), None, run))?;
+        let watch = Watch::default();
+        let run = || match par::with_threads(threads, || watch.run(answer))? {
+            Ok(answered) => answered.map_err(exception),
+            Err(_cancelled) => Err(exception(Error::Interrupted)),
+        };
+        let mut done = py.detach(|| until_signal(&watch, None, run))?;
         let reported = report(py, &done)?;
         let vertices = std::mem::take(&mut done.vertices).into_pyarray(py);
         let values = done.versions.into_iter().map(|version| array(py, version.values)).collect();

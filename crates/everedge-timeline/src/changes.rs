@@ -241,14 +241,18 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
         let is_same = |at: usize| edges[at].ends() == edges[at - 1].ends();
         starts.push((next..edges.len()).find(|&at| !is_same(at)).unwrap_or(edges.len()));
     }
-    let (ends, count) = (starts[1..].iter().copied().chain([edges.len()]), edges.len());
+    let ends = starts[1..].iter().copied().chain([edges.len()]);
     let pieces: Vec<&[EdgeChange]> = starts.iter().zip(ends).map(|(&s, e)| &edges[s..e]).collect();
+    let asks = |change: &EdgeChange| options.simple || !change.inserts();
+    // Before the loop: what it makes for all of them is made in loops of its own.
+    let finder = Finder::new(tip, 0, edges.iter().filter(|change| asks(change)).count());
     let nets = par::map_chunks(&pieces, 1, |pieces| {
-        let (mut net, mut finder) = (Net::default(), Finder::new(tip, 0, count));
+        let (mut net, mut finder) = (Net::default(), finder.clone());
         let (piece, mut done) = (pieces[0], 0);
         for equal in piece.chunk_by(|a, b| a.ends() == b.ends()) {
-            let asks = |change: &&EdgeChange| options.simple || !change.inserts();
-            finder.load_ahead(|places| piece.get(done + places).filter(asks).map(EdgeChange::ends));
+            finder.load_ahead(|places| {
+                piece.get(done + places).filter(|change| asks(change)).map(EdgeChange::ends)
+            });
             net.take_equal(equal, &mut finder, (tip, options));
             done += equal.len();
         }
@@ -267,10 +271,10 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
     for direction in 0..2 {
         let gone = &mut all.gone_at_other_end[direction];
         par::sort_by_key(gone, |&end| end);
-        let count = gone.len();
+        let finder = Finder::new(tip, direction, gone.len());
         let oldest = tip.segments().first().map_or(0, |oldest| oldest.version.number);
         let places = par::map_chunks(gone, GRAIN, |gone| {
-            let mut finder = Finder::new(tip, direction, count);
+            let mut finder = finder.clone();
             let place = |(at, &(v, neighbor, version, number)): (usize, &OtherEnd)| {
                 finder.load_ahead(|places| gone.get(at + places).map(|end| (end.0, end.1)));
                 let found = finder.find_in((version - oldest) as usize, v, neighbor);
@@ -341,13 +345,22 @@ impl Net {
             }
         }
         // A stored edge that came again is the one that was there.
-        let came_again = new
-            .iter()
-            .zip(&stored[kept..])
-            .take_while(|(weight, place)| !options.weighted || **weight == tip.weight(0, **place));
-        let came_again = came_again.count();
-        let gone = kept + came_again..stored.len();
-        let new = &new[came_again..];
+        let came_again =
+            |weight: u32, index: usize| !options.weighted || weight == tip.weight(0, stored[index]);
+        let mut gone: Vec<usize> = (kept..stored.len()).collect();
+        match clears {
+            // Of what was said after a clearing nobody asks for the order.
+            true => gone.retain(|&index| {
+                let same = new.iter().position(|&weight| came_again(weight, index));
+                same.map(|at| new.remove(at)).is_none()
+            }),
+            false => {
+                let same = new.iter().zip(&gone).take_while(|(w, index)| came_again(**w, **index));
+                let count = same.count();
+                new.drain(..count);
+                gone.drain(..count);
+            }
+        }
         if gone.is_empty() && new.is_empty() {
             return;
         }
@@ -355,10 +368,10 @@ impl Net {
         self.deleted.add(gone.len(), src == dst);
         let entry = |v, neighbor| move |&weight: &u32| (v, neighbor, weight);
         self.entries[0].extend(new.iter().map(entry(src, dst)));
-        self.gone[0].extend(&stored[gone.clone()]);
+        self.gone[0].extend(gone.iter().map(|&index| stored[index]));
         if let Some(direction) = other_end(options, src, dst) {
             self.entries[direction].extend(new.iter().map(entry(dst, src)));
-            self.gone_at_other_end[direction].extend(gone.map(|index| {
+            self.gone_at_other_end[direction].extend(gone.iter().map(|&index| {
                 let version = stored[index].version;
                 let first = stored.partition_point(|other| other.version < version);
                 (dst, src, version, (index - first) as u32)

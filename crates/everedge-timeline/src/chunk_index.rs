@@ -1,4 +1,4 @@
-//! The last neighbor of each chunk of 256 bytes of whole lists, in memory: one look at the medium finds an edge.
+//! The last neighbor of each chunk of 256 bytes of whole lists, in memory: a search reads one chunk of a list.
 //!
 //! Source: PIE §3.2, Figure 8, there for lists of at least 256 neighbors, each with a tree of its own. Difference: the
 //! chunks are those of all lists together, so that a list needs nothing but where it begins and ends: the

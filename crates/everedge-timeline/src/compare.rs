@@ -11,7 +11,7 @@ use super::view::VersionView;
 /// Spans of ids whose lists are compared in a piece of work.
 const SPANS: usize = 16;
 
-/// A list: neighbors and the bits of weights, in the order of neighbors.
+/// A list: neighbors and the bits of weights, in order.
 type List = Vec<(VertexId, u32)>;
 
 /// Returns the changes that make a version what a graph is.
@@ -38,16 +38,16 @@ pub(crate) fn changes_to(version: &VersionView, graph: &impl WeightedView) -> Re
             list_of(version, (v, was), &mut old);
             list_of(graph, (v, is), &mut new);
             if old != new {
-                compare(v, (&old, &new), version.is_weighted(), &mut edges);
+                compare(v, (&old, &new), &mut edges);
             }
         }
         (edges, vertices)
     });
     let mut changes = Changes::new();
-    for change in pieces.iter().flat_map(|(edges, _)| edges) {
-        match change.weight {
-            Some(weight) => changes.insert(change.src, change.dst, Some(weight))?,
-            None => changes.delete(change.src, change.dst)?,
+    for &(src, dst, weight) in pieces.iter().flat_map(|(edges, _)| edges) {
+        match weight {
+            Some(weight) => changes.insert(src, dst, Some(weight))?,
+            None => changes.clear(src, dst)?,
         }
     }
     // A vertex ends after its edges.
@@ -57,12 +57,8 @@ pub(crate) fn changes_to(version: &VersionView, graph: &impl WeightedView) -> Re
     Ok(changes)
 }
 
-/// An edge that is inserted, or one that is deleted, which has no weight here.
-struct Change {
-    src: VertexId,
-    dst: VertexId,
-    weight: Option<f32>,
-}
+/// An edge that is inserted, or all of a pair that are cleared, which have no weight here.
+type Change = (VertexId, VertexId, Option<f32>);
 
 /// Puts the out-edges of `v` into `list`, if it is a vertex: of an undirected graph those from the smaller end.
 fn list_of(view: &impl WeightedView, (v, is_vertex): (VertexId, bool), list: &mut List) {
@@ -70,18 +66,14 @@ fn list_of(view: &impl WeightedView, (v, is_vertex): (VertexId, bool), list: &mu
     if is_vertex {
         let is_ours = |&(to, _): &(VertexId, f32)| view.is_directed() || v <= to;
         list.extend(view.out_edges(v).filter(is_ours).map(|(to, weight)| (to, weight.to_bits())));
-        // Stable: equal edges stay in the order in which they came.
-        list.sort_by_key(|&(to, _)| to);
+        // By weight, too: in which order equal edges came, a live graph does not say.
+        list.sort_unstable();
     }
 }
 
-/// Adds what makes the list `old` of a vertex the list `new`.
-fn compare(
-    src: VertexId,
-    (old, new): (&List, &List),
-    is_weighted: bool,
-    changes: &mut Vec<Change>,
-) {
+/// Adds what makes the list `old` of a vertex the list `new`: where a pair differs, all of its edges come anew, and
+/// those that were there count as such.
+fn compare(src: VertexId, (old, new): (&List, &List), changes: &mut Vec<Change>) {
     let mut old = old.chunk_by(|a, b| a.0 == b.0).peekable();
     let mut new = new.chunk_by(|a, b| a.0 == b.0).peekable();
     let next = |group: Option<&&[(VertexId, u32)]>| group.map_or(VertexId::MAX, |group| group[0].0);
@@ -94,14 +86,9 @@ fn compare(
         if was.is_empty() && is.is_empty() {
             return;
         }
-        if was == is {
-            continue;
+        if was != is {
+            changes.extend((!was.is_empty()).then_some((src, dst, None)));
+            changes.extend(is.iter().map(|&(_, bits)| (src, dst, Some(f32::from_bits(bits)))));
         }
-        // Of edges with weights it counts which are gone: those that stay come again.
-        let kept = if is_weighted { 0 } else { was.len().min(is.len()) };
-        let deletion = || Change { src, dst, weight: None };
-        changes.extend(std::iter::repeat_with(deletion).take(was.len() - kept));
-        let weights = is[kept..].iter().map(|&(_, bits)| Some(f32::from_bits(bits)));
-        changes.extend(weights.map(|weight| Change { src, dst, weight }));
     }
 }

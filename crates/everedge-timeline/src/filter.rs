@@ -31,13 +31,13 @@ pub(crate) struct Filter {
 impl Filter {
     /// Takes in the versions after the first one.
     ///
-    /// Cost: their edges. Memory: 8 bytes for each of them, but at most 16 for each id.
+    /// Cost: their edges. Memory: 16 to 32 bytes for each of them, but at most 16 for each id, and 32 KiB at least.
     pub(crate) fn new(words: &[AtomicU32], segments: &[Arc<Segment>], vertex_bound: u32) -> Self {
         let added = segments[1..].iter().map(|segment| segment.lists[0].edge_count());
         // Room for as many again.
         let wanted = (2 * added.sum::<usize>()).next_power_of_two();
-        let most = (SLOTS_PER_ID * vertex_bound as usize).max(SLOTS_MIN);
-        let slots = wanted.clamp(SLOTS_MIN, most.next_power_of_two());
+        let most = (SLOTS_PER_ID * vertex_bound as usize).max(SLOTS_MIN).ilog2();
+        let slots = wanted.clamp(SLOTS_MIN, 1 << most);
         let mut filter = Self { slots: vec![0; slots], edges: 0 };
         for (index, segment) in segments.iter().enumerate().skip(1) {
             filter.add(words, index, segment);
@@ -62,7 +62,7 @@ impl Filter {
     /// Whether a larger one, made anew, would tell more.
     pub(crate) fn is_crowded(&self, vertex_bound: u32) -> bool {
         self.edges > EDGES_PER_SLOT * self.slots.len()
-            && self.slots.len() < SLOTS_PER_ID * vertex_bound as usize
+            && 2 * self.slots.len() <= SLOTS_PER_ID * vertex_bound as usize
     }
 
     /// Returns the numbers of the versions after the first one, of `count` in all, that may have added an edge,

@@ -20,6 +20,7 @@ use super::tip::Tip;
 const AHEAD: usize = 12;
 
 /// Finds edges of one direction that the newest version has.
+#[derive(Clone)]
 pub(crate) struct Finder<'a> {
     tip: &'a Tip,
     direction: usize,

@@ -23,6 +23,15 @@ use super::tip::Tip;
 /// Words of a piece in which lists are written.
 const PIECE_WORDS: usize = 1 << 16;
 
+/// How equal edges stand in lists: in both lists of an edge alike.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EqualEdges {
+    /// As in the lists of the graph.
+    AsTheyCame,
+    /// By weight, for those of the graph do not say.
+    ByWeight,
+}
+
 /// Writes a graph as the first version of a file. `head` is what is said of it, `list_count` how many directions
 /// have lists.
 pub(crate) fn write_base(
@@ -30,6 +39,7 @@ pub(crate) fn write_base(
     view: &impl WeightedView,
     head: (&Version, &Totals),
     (list_count, is_weighted): (usize, bool),
+    equal: EqualEdges,
 ) -> Result<Tip> {
     let ids = view.vertex_ranges().into_iter().flatten();
     let vertices: Vec<u32> = ids.filter(|&v| view.is_vertex(v)).collect();
@@ -37,12 +47,12 @@ pub(crate) fn write_base(
     let shapes = [0, 1].map(|direction| Shape::of(all[direction], direction));
     let neighbors = [0, 1].map(|direction| {
         move |put: &mut dyn FnMut(&[u32])| {
-            for_each_piece(all[direction], direction, |entry| entry.0, put)
+            for_each_piece(all[direction], (direction, equal), |entry| entry.0, put)
         }
     });
     let weights = [0, 1].map(|direction| {
         move |put: &mut dyn FnMut(&[u32])| {
-            for_each_piece(all[direction], direction, |entry| entry.1, put)
+            for_each_piece(all[direction], (direction, equal), |entry| entry.1, put)
         }
     });
     let lists = [0, 1].map(|direction| {
@@ -199,7 +209,7 @@ fn degree(view: &impl GraphView, v: VertexId, direction: usize) -> u32 {
 /// Calls `put` with all entries of one direction of a graph, or of none, in pieces.
 fn for_each_piece(
     view: Option<&impl WeightedView>,
-    direction: usize,
+    (direction, equal): (usize, EqualEdges),
     word: impl Fn(&(VertexId, u32)) -> u32,
     put: &mut dyn FnMut(&[u32]),
 ) {
@@ -213,8 +223,11 @@ fn for_each_piece(
             0 => list.extend(view.out_edges(v).map(|(to, weight)| (to, weight.to_bits()))),
             _ => list.extend(view.in_edges(v).map(|(from, weight)| (from, weight.to_bits()))),
         }
-        // Stable: what was there first came first.
-        list.sort_by_key(|&(neighbor, _)| neighbor);
+        match equal {
+            // Stable.
+            EqualEdges::AsTheyCame => list.sort_by_key(|&(neighbor, _)| neighbor),
+            EqualEdges::ByWeight => list.sort_unstable(),
+        }
         piece.extend(list.iter().map(&word));
         if piece.len() >= PIECE_WORDS {
             put(&piece);

@@ -10,14 +10,14 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use everedge_core::WeightedView;
-use everedge_medium::{Error, Result, Volume};
+use everedge_medium::{Access, Error, Result, Volume};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
 use super::changes::Changes;
 use super::compare;
 use super::file::{FIRST_WORD, File, VERSIONS};
 use super::lifetimes::VERSIONS_MAX;
-use super::rebase;
+use super::rebase::{self, EqualEdges};
 use super::segment::{LINE_WORDS, NAME_BYTES_MAX, NewSegment, Segment, Totals};
 use super::tip::Tip;
 use super::view::VersionView;
@@ -115,7 +115,8 @@ impl Timeline {
     /// # Errors
     /// `InvalidInput` if the name is longer than 1,024 bytes, the time before the last version's, or the file
     /// might come to hold more than 2^32 - 1 edges of one direction; `NoSpace` if the medium is full, and nothing
-    /// has changed then; `Corruption` if what it reads is damaged; `Poisoned` after a failed fence.
+    /// has changed then; `Corruption` if what it reads is damaged; `Poisoned` after a failed fence; `ReadOnly` if
+    /// it is open for reading.
     pub fn commit(&self, changes: Changes, time: i64, name: Option<&str>) -> Result<Version> {
         let writer = self.writer.lock();
         self.add(&writer, changes, (time, name))
@@ -128,6 +129,7 @@ impl Timeline {
         changes: Changes,
         (time, name): (i64, Option<&str>),
     ) -> Result<Version> {
+        self.check_writable()?;
         let (file, version, change) = {
             let state = self.checked()?;
             let tip = &state.tip;
@@ -183,6 +185,7 @@ impl Timeline {
         graph: &impl WeightedView,
         (time, name): (i64, Option<&str>),
     ) -> Result<Version> {
+        self.check_writable()?;
         let file = {
             let state = self.state.read();
             check(&state.tip, graph.edge_count(), (time, name))?;
@@ -207,7 +210,8 @@ impl Timeline {
         };
         let list_count = if self.options.directed && self.options.in_neighbors { 2 } else { 1 };
         let form = (list_count, self.options.weighted);
-        let tip = rebase::write_base(&file, graph, (&version, &totals), form)?;
+        let tip =
+            rebase::write_base(&file, graph, (&version, &totals), form, EqualEdges::ByWeight)?;
         let mut state = self.state.write();
         (state.tip, state.is_base_checked) = (tip, true);
         Ok(version)
@@ -241,7 +245,8 @@ impl Timeline {
 
     /// Returns consecutive versions, ready for queries over all of them.
     ///
-    /// Cost: a bit for each stored edge; 24 bytes for each edge that some of them have and others have not.
+    /// Cost: a bit for each stored edge; 24 bytes for each edge that some of them have and others have not, and 16 more
+    /// while they are found.
     ///
     /// # Errors
     /// As [`Self::at`]; `InvalidInput` if the window is empty or has more than 65,535 versions.
@@ -268,15 +273,21 @@ impl Timeline {
     ///
     /// # Errors
     /// `InvalidInput` if there is no such version; `NoSpace` if the medium has no room for both files: nothing
-    /// has changed then; `Poisoned` after a failed fence.
+    /// has changed then; `Poisoned` after a failed fence; `ReadOnly` if it is open for reading.
     pub fn rebase(&self, number: u64) -> Result<()> {
+        self.check_writable()?;
         let _rebasing = self.rebasing.lock();
+        if self.versions().first().is_some_and(|first| number <= first.number) {
+            // Somebody else let them go.
+            return Ok(());
+        }
         let view = self.at(number)?;
         let old = self.state.read().file.clone();
         let next = old.next(&self.volume)?;
         let head = (view.version(), view.totals());
         let form = (view.list_count(), self.options.weighted);
-        let written = rebase::write_base(&next, &view, head, form).and_then(|base| {
+        let base = rebase::write_base(&next, &view, head, form, EqualEdges::AsTheyCame);
+        let written = base.and_then(|base| {
             let writer = self.writer.lock();
             let state = self.state.read();
             let index = index_of(&state.tip, number)?;
@@ -289,6 +300,14 @@ impl Timeline {
         next.publish(&self.volume)?;
         *self.state.write() = State { file: next, tip, is_base_checked: true };
         old.remove(&self.volume)
+    }
+
+    /// What is opened for reading is changed in memory only.
+    fn check_writable(&self) -> Result<()> {
+        match self.volume.access() {
+            Access::Read => Err(Error::ReadOnly { path: self.volume.path().to_owned() }),
+            Access::Write => Ok(()),
+        }
     }
 
     /// Returns the versions, of which the lists of the first one were looked at.

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-use everedge_core::{GraphView, VertexId, par};
+use everedge_core::{GraphView, VertexId, par, watch};
 use everedge_kernels as kernels;
 use parking_lot::Mutex;
 
@@ -318,6 +318,7 @@ impl<Q: MonotoneQuery, A: Fn(u16, &State<Q::Value>) + Sync + Send> Run<'_, Q, A>
     /// Goes from the state of what the versions of one range have in common to that of what the versions of a part
     /// of it have: along the edges that come with it, and on from vertices that are better for it.
     fn step(&self, (i, j): (u16, u16), part: (u16, u16), state: &mut State<Q::Value>) {
+        watch::check();
         let (start, values) = (Instant::now(), &mut state.values);
         let lifetimes = &self.window.lifetimes;
         let waiting = self.queues.lock().pop();

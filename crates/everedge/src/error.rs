@@ -58,6 +58,15 @@ pub enum Error {
         source: Box<Error>,
     },
 
+    /// A version was committed, but older ones were not let go.
+    #[error("version {version} is committed, but older ones were not let go: {source}")]
+    Committed {
+        /// Its number.
+        version: u64,
+        /// Why.
+        source: Box<Error>,
+    },
+
     /// The progress callback asked to stop, or a watch was cancelled.
     #[error("interrupted")]
     Interrupted,

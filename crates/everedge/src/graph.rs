@@ -22,7 +22,7 @@ use crate::any_view::{AnyView, with_view};
 use crate::error::without_advice;
 use crate::id_map::{find, name_of, named};
 use crate::options::{GraphOptions, Layout};
-use crate::{Error, Result, Timeline};
+use crate::{Error, Keep, Result, Timeline};
 
 /// A live, durable graph: a directory, open for writing or for reading.
 ///
@@ -372,6 +372,22 @@ impl Graph {
             }
         };
         versions.is_followed = true;
+        Ok(version)
+    }
+
+    /// As [`Self::commit`]; then lets older versions go than those to keep.
+    ///
+    /// # Errors
+    /// As that; `Committed` if the version is there and others could not be let go.
+    pub fn commit_and_keep(&self, name: Option<&str>, keep: Option<Keep>) -> Result<Version> {
+        let version = self.commit(name)?;
+        let kept = match (keep, self.timeline()) {
+            (Some(keep), Ok(Some(timeline))) => timeline.keep(keep).map(drop),
+            (Some(_), Err(error)) => Err(error),
+            _ => Ok(()),
+        };
+        let number = version.number;
+        kept.map_err(|error| Error::Committed { version: number, source: Box::new(error) })?;
         Ok(version)
     }
 

@@ -12,7 +12,7 @@ use crate::{Error, Result, Timeline};
 pub enum Keep {
     /// So many, the newest ones.
     Versions(u64),
-    /// All that any date shows of so many microseconds before the newest version.
+    /// The one that was the newest so many microseconds before the newest one, and all after it.
     Time(i64),
 }
 
@@ -36,7 +36,9 @@ impl Keep {
     fn first_of(self, versions: &[Version]) -> u64 {
         let (first, newest) = (&versions[0], &versions[versions.len() - 1]);
         match self {
-            Self::Versions(count) => first.number.max((newest.number + 1).saturating_sub(count)),
+            Self::Versions(count) => {
+                first.number.max((newest.number + 1).saturating_sub(count.max(1)))
+            }
             Self::Time(time) => {
                 let since = newest.time.saturating_sub(time);
                 let then = versions.iter().rev().find(|version| version.time <= since);

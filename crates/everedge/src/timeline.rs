@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{GraphView, SplitMix64, VertexId, WeightedView};
 use everedge_io::date_of;
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
@@ -374,7 +374,7 @@ impl Timeline {
         Ok(found)
     }
 
-    /// Adds what is wrong with its versions.
+    /// Adds what is wrong with its versions: in what they count, and in the two lists that an edge is in.
     ///
     /// # Errors
     /// If lists are damaged, or cannot be read.
@@ -388,9 +388,11 @@ impl Timeline {
                 let ends = u64::from(view.out_degree(v));
                 found[1] += if view.is_directed() { 2 * ends } else { ends + loops() };
             }
-            let expected = [u64::from(version.vertices), 2 * version.edges];
-            let counts = expected.into_iter().zip(found);
-            for (what, (expected, found)) in ["vertices", "ends of edges"].into_iter().zip(counts) {
+            let [from_sources, from_destinations] = sums_of_edges(&view);
+            let expected = [u64::from(version.vertices), 2 * version.edges, from_sources];
+            let counts = expected.into_iter().zip([found[0], found[1], from_destinations]);
+            let names = ["vertices", "ends of edges", "as the sum of edges by their sources"];
+            for (what, (expected, found)) in names.into_iter().zip(counts) {
                 outcome.checks += 1;
                 if expected != found {
                     let number = version.number;
@@ -428,4 +430,27 @@ impl Timeline {
 fn only_commits(path: &Path) -> Error {
     let path = path.display();
     Error::invalid(format!("`{path}` holds a live graph, whose versions are made by committing it"))
+}
+
+/// Returns the sums of a hash of each edge, as the lists of sources and those of destinations have it: they are equal.
+fn sums_of_edges(view: &impl WeightedView) -> [u64; 2] {
+    let mut sums = [0_u64; 2];
+    let hash = |src: VertexId, dst: VertexId, weight: f32| {
+        let ends = SplitMix64::new(u64::from(src) << 32 | u64::from(dst)).next_u64();
+        SplitMix64::new(ends ^ u64::from(weight.to_bits())).next_u64()
+    };
+    for v in (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)) {
+        for (to, weight) in view.out_edges(v) {
+            sums[0] = sums[0].wrapping_add(hash(v, to, weight));
+            if !view.has_in_neighbors() {
+                sums[1] = sums[0];
+            }
+        }
+        if view.has_in_neighbors() {
+            for (from, weight) in view.in_edges(v) {
+                sums[1] = sums[1].wrapping_add(hash(from, v, weight));
+            }
+        }
+    }
+    sums
 }

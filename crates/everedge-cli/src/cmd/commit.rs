@@ -41,10 +41,7 @@ struct Report {
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let graph = Graph::open(&args.graph, false)?;
     let start = Instant::now();
-    let version = graph.commit(args.name.as_deref())?;
-    if let (Some(keep), Some(timeline)) = (args.keep, graph.timeline()?) {
-        timeline.keep(keep)?;
-    }
+    let version = graph.commit_and_keep(args.name.as_deref(), args.keep)?;
     let report = Report { version: version.into(), seconds: start.elapsed().as_secs_f64() };
     graph.close()?;
     output.print(&report, |report| {

@@ -142,9 +142,14 @@ impl<L: Layout> Archive<L> {
     }
 
     /// Follows the graph from its state now on. Returns what has changed since this was called before, if all
-    /// of that is known: of that, `stored_edges` were stored without the log, in all.
-    pub(super) fn follow(&mut self, stored_edges: u64) -> Option<Followed> {
-        let next = Followed::new(self.degree_sum(), stored_edges);
+    /// of that is known. `stored_edges` is how many edges were stored without the log since opening.
+    pub(super) fn follow(
+        &mut self,
+        options: &GraphOptions<impl Sized>,
+        stored_edges: u64,
+    ) -> Option<Followed> {
+        let ends = if options.directed { 1 } else { 2 };
+        let next = Followed::new(self.degree_sum() / ends, stored_edges);
         self.followed.replace(next).filter(|followed| followed.is_all(stored_edges))
     }
 

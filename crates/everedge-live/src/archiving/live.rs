@@ -178,14 +178,14 @@ impl<L: Layout> Live<L> {
     /// # Errors
     /// As [`Self::snapshot`].
     pub fn follow(&self, is_wanted: bool) -> Result<Since<L::Snapshot>> {
-        // Before: those that are stored meanwhile count for the next call.
-        let stored_edges = self.core.layout.stored_edges();
         let mut archive = self.core.up_to_date()?;
         self.core.refuse_damage(&archive)?;
+        // Nobody stores more while this holds the archive.
+        let stored_edges = self.core.layout.stored_edges();
         let options = &self.core.manifest.options;
         // A list is not always in the order in which its edges came.
         let is_unsure = options.weighted && !options.simple;
-        match archive.follow(stored_edges).filter(|_| is_wanted) {
+        match archive.follow(options, stored_edges).filter(|_| is_wanted) {
             Some(updates) if is_unsure && updates.has_deletions() => {
                 Ok(Since::UpdatesOf(updates, self.core.view(&mut archive)?))
             }

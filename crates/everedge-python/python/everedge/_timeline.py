@@ -166,7 +166,10 @@ class Timeline:
         return self._native.keep(str(versions))
 
     def close(self) -> None:
-        """Give the versions up; a second time does nothing. What they answered stays."""
+        """Give the versions up; a second time does nothing. What they answered stays.
+
+        Until then, and while a window or snapshot of them is there, the directory is in use.
+        """
         self._native.close()
 
     def __len__(self) -> int:

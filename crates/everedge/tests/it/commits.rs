@@ -110,7 +110,42 @@ fn versions_are_what_the_graph_was() {
         }
         assert!(timeline.commit(Default::default(), i64::MAX, None).is_err());
         drop(timeline);
-        assert!(graph.verify().unwrap().ok);
+        let found = graph.verify().unwrap();
+        assert!(found.ok, "{options:?}, {ids} ids: {:?}", found.problems);
+        // What is opened for reading takes no version, and shows none that is not there.
+        graph.close().unwrap();
+        let graph = Graph::open_read_only(&path).unwrap();
+        assert!(graph.commit(None).is_err());
+        let timeline = graph.timeline().unwrap().expect("it has versions");
+        assert_eq!(timeline.versions().len(), expected.len());
+        assert!(timeline.keep(Keep::Versions(1)).is_err());
+    }
+}
+
+/// Equal edges stand in another order in the list of each end, and come again in another order: the version has
+/// the same weights at both ends, and nothing has changed.
+#[test]
+fn edges_of_one_pair_keep_their_weights_at_both_ends() {
+    for options in all_options().filter(|options| options.weighted && !options.simple) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("graph");
+        let graph = Graph::create(&path, &options, false).unwrap();
+        graph.insert(&[(0, 1), (0, 1), (1, 5), (5, 0)], Some(&[1.0, 2.0, 1.0, 3.0])).unwrap();
+        graph.delete(&[(1, 5)]).unwrap();
+        graph.commit(None).unwrap();
+        graph.delete(&[(0, 1)]).unwrap();
+        graph.commit(None).unwrap();
+        graph.insert(&[(0, 1), (0, 7)], Some(&[4.0, 5.0])).unwrap();
+        graph.delete(&[(0, 7)]).unwrap();
+        graph.commit(None).unwrap();
+        graph.insert(&[(0, 7)], Some(&[5.0])).unwrap();
+        graph.delete(&[(0, 7)]).unwrap();
+        graph.close().unwrap();
+        let graph = Graph::open(&path, false).unwrap();
+        let version = graph.commit(None).unwrap();
+        assert_eq!((version.additions, version.deletions), (0, 0), "{options:?}");
+        let found = graph.verify().unwrap();
+        assert!(found.ok, "{options:?}: {:?}", found.problems);
     }
 }
 
