@@ -113,6 +113,11 @@ def test_a_plot_has_a_line_for_each_vertex(graph: everedge.Graph) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     depths = graph.timeline.window().bfs(source="a")
+    graph.add_vertices(["_x", "$\\foo$"])
+    graph.commit()
+    odd = graph.timeline.window().bfs(source="a").plot("_x", "$\\foo$")
+    odd.figure.canvas.draw()
+    assert [text.get_text() for text in odd.get_legend().get_texts()] == ["_x", r"\$\foo\$"]
     axes = depths.plot()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["c", "d", "e"]
     gaps = axes.lines[2].get_ydata()
@@ -173,8 +178,10 @@ def test_a_graph_without_versions_says_so(path: Path) -> None:
         assert timeline.window().bfs(source=0).of(1).tolist() == [1]
         with pytest.raises(TypeError):
             pickle.dumps(timeline)
-        # A name of digits would be a number.
-        assert timeline.versions[0].name is None
+        for name in ("3", "2024-05-31"):
+            with pytest.raises(everedge.InvalidInputError, match="would mean"):
+                graph.commit(name)
+        assert len(timeline) == 1
 
 
 def test_a_forked_child_asks_no_timeline(graph: everedge.Graph) -> None:

@@ -190,11 +190,6 @@ impl Lifetimes {
     pub(crate) fn find(&self, holds: impl Fn(&Mortal) -> bool) -> Option<&Mortal> {
         self.edges.iter().find(|edge| holds(edge))
     }
-
-    /// Returns how many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.edges.len()
-    }
 }
 
 /// Calls `f(version, places)` for each version that added out-edges which `segment` takes away.

@@ -254,9 +254,13 @@ impl Timeline {
         let state = self.checked()?;
         let [first, last] = [*numbers.start(), *numbers.end()];
         let (start, end) = (index_of(&state.tip, first)?, index_of(&state.tip, last)?);
-        if start > end || end - start >= VERSIONS_MAX {
+        if start > end {
+            let what = format!("a window from version {first} to {last}: that is earlier");
+            return Err(Error::InvalidInput { what });
+        }
+        if end - start >= VERSIONS_MAX {
             let what = format!(
-                "a window from version {first} to {last}: it has from 1 to {VERSIONS_MAX} versions"
+                "a window from version {first} to {last}: it has at most {VERSIONS_MAX} versions"
             );
             return Err(Error::InvalidInput { what });
         }

@@ -106,9 +106,13 @@ impl Window {
         (0..self.common.vertex_bound()).filter(|&v| self.common.is_vertex(v)).collect()
     }
 
-    /// Returns how many edges some versions have and others have not; of an undirected graph, both ends.
+    /// Returns how many edges some versions have and others have not; one that goes and comes again counts each
+    /// time.
     pub fn changed_edges(&self) -> usize {
-        self.lifetimes.len()
+        let last = self.versions.len() as u16 - 1;
+        let is_once = |edge: &&Mortal| self.common.is_directed() || edge.src <= edge.dst;
+        let edges = self.lifetimes.edges().iter().filter(is_once);
+        edges.filter(|edge| !edge.is_common(0, last)).count()
     }
 
     /// Returns the edges that the last version has and the first one has not, and those that only the first one

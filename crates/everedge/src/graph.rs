@@ -22,6 +22,7 @@ use crate::any_view::{AnyView, with_view};
 use crate::error::without_advice;
 use crate::id_map::{find, name_of, named};
 use crate::options::{GraphOptions, Layout};
+use crate::timeline::check_name;
 use crate::{Error, Keep, Result, Timeline};
 
 /// A live, durable graph: a directory, open for writing or for reading.
@@ -339,10 +340,11 @@ impl Graph {
     /// were stored without the log; else all lists of the graph and of the version before are read and compared.
     ///
     /// # Errors
-    /// `NoSpace` on a full medium: no version was added then. `Poisoned` after a failed fence. As
-    /// [`Self::snapshot`].
+    /// `InvalidInput` for a name that is a number or a date, which would mean another version; `NoSpace` on a full
+    /// medium: no version was added then. `Poisoned` after a failed fence. As [`Self::snapshot`].
     pub fn commit(&self, name: Option<&str>) -> Result<Version> {
         self.refuse_if_forked()?;
+        check_name(name)?;
         let mut versions = self.versions.lock();
         let timeline = match &versions.timeline {
             Some(timeline) => timeline.clone(),

@@ -292,7 +292,8 @@ impl Timeline {
     /// microseconds since 1970, and not before that of the last version.
     ///
     /// # Errors
-    /// `InvalidInput` for a time that goes back, a name of more than 1,024 bytes, or versions of a live graph;
+    /// `InvalidInput` for a time that goes back, a name of more than 1,024 bytes or one that is a number or a date, or
+    /// versions of a live graph;
     /// `NoSpace` on a full medium: nothing has changed then. `Poisoned` after a failed fence.
     pub fn commit(
         &self,
@@ -300,6 +301,7 @@ impl Timeline {
         time: i64,
         name: Option<&str>,
     ) -> Result<Version> {
+        check_name(name)?;
         match self.is_of_graph {
             true => Err(only_commits(self.volume.path())),
             false => Ok(self.versions.commit(changes, time, name)?),
@@ -424,6 +426,23 @@ impl Timeline {
             disk_bytes: self.versions.disk_bytes()?,
             versions: versions.len() as u64,
         })
+    }
+}
+
+/// Refuses a name by which its version would not be found.
+///
+/// # Errors
+/// `InvalidInput` if it is a number or a date.
+pub(crate) fn check_name(name: Option<&str>) -> Result<()> {
+    match name.map(|name| (name, name.parse())) {
+        Some((name, Ok(VersionChoice::Number(_)))) => {
+            let what = format!("the name `{name}` would mean the version of this number");
+            Err(Error::invalid(what))
+        }
+        Some((name, Ok(VersionChoice::Time(_)))) => Err(Error::invalid(format!(
+            "the name `{name}` would mean the last version that is not later: `at {name}` is none"
+        ))),
+        _ => Ok(()),
     }
 }
 

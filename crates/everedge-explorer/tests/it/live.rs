@@ -3,7 +3,10 @@
 use crate::options::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Snapshot};
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
-use everedge_live::{Batch, Changes, Manifest, Names, Recovery, Result, Verification};
+use everedge_live::{
+    Batch, Changes, Followed, FollowedUpdate, Manifest, Names, Recovery, Result, Since,
+    Verification,
+};
 use everedge_medium::{Kind, Volume};
 use everedge_pma::{PmaGraph, PmaOptions, PmaSnapshot};
 
@@ -112,6 +115,15 @@ impl LiveGraph {
             Self::Adjacency(graph) => View::Adjacency(Box::new(graph.snapshot()?)),
             Self::Pma(graph) => View::Pma(graph.snapshot()?),
         })
+    }
+
+    /// Returns the updates since this was called before, if they are known.
+    pub(crate) fn follow(&self) -> Result<Option<Vec<FollowedUpdate>>> {
+        let listed = |updates: Followed| Some(updates.iter().collect());
+        Ok(with_graph!(self, graph => match graph.follow(true)? {
+            Since::Updates(updates) | Since::UpdatesOf(updates, _) => listed(updates),
+            Since::View(_) => None,
+        }))
     }
 
     /// Returns a view of what is whole, and what is not.

@@ -10,6 +10,7 @@ mod damaged_lists;
 mod damaged_log;
 mod disk;
 mod explorer;
+mod followed;
 mod forked;
 mod full;
 mod full_goes_on;

@@ -60,7 +60,15 @@ from everedge._reports import (
     Verification,
 )
 from everedge._snapshot import Snapshot
-from everedge._timeline import Difference, Timeline, Version, Window, WindowReport, WindowValues
+from everedge._timeline import (
+    Difference,
+    Timeline,
+    Version,
+    VersionChoice,
+    Window,
+    WindowReport,
+    WindowValues,
+)
 from everedge._values import UNREACHED, Communities, Components, Values
 
 __version__ = _VERSION
@@ -98,6 +106,7 @@ __all__ = [
     "Values",
     "Verification",
     "Version",
+    "VersionChoice",
     "VersionError",
     "Window",
     "WindowReport",

@@ -21,6 +21,7 @@ from everedge._values import Values, Vertices
 
 if TYPE_CHECKING:
     import matplotlib.axes
+    import matplotlib.lines
     import pandas
     import pyarrow
 
@@ -59,7 +60,7 @@ class Version:
 VersionChoice: TypeAlias = "int | str | datetime | Version"
 """A version by its number, its name, or a time: the last one that is not later.
 
-A string that is a date, such as `2024-05-31`, is a time. A `datetime` without a time zone is in UTC.
+A string that is a date, such as `2024-05-31`, means its midnight in UTC. A `datetime` has a time zone.
 """
 
 
@@ -161,7 +162,7 @@ class Timeline:
         """Let older versions than these go, and return how many went.
 
         `versions` is how many stay, or a time such as `"30d"` or `"12h"`: those stay that show each moment of
-        so long before the newest one. Whoever reads one that goes may go on.
+        so long before the newest one. A snapshot of one that goes stays; a window of it asks in vain.
         """
         return self._native.keep(str(versions))
 
@@ -207,8 +208,10 @@ class Timeline:
             case Version():
                 return version.number
             case datetime():
-                at = version if version.tzinfo else version.replace(tzinfo=timezone.utc)
-                return self._native.find_time((at - _EPOCH) // timedelta(microseconds=1))
+                if version.utcoffset() is None:
+                    what = "without a time zone it is no moment; .astimezone() takes it as local time"
+                    raise InvalidInputError(f"{version!r}: {what}")
+                return self._native.find_time((version - _EPOCH) // timedelta(microseconds=1))
             case str():
                 return self._native.find_word(version)
             case int() | np.integer() if not isinstance(version, bool) and version >= 0:
@@ -306,7 +309,8 @@ class Window:
 class WindowValues(Generic[Scalar]):
     """One value for each version and vertex. Stays as it is when the versions are closed.
 
-    - `ids` are the vertices of all versions, `versions` what they are called and when they were.
+    - `ids` are the vertices of all versions, `versions` what they are called and when they were. Where a version
+      has not one of them, it is not reached.
     - `values` is an array of shape `[version, vertex]`; `np.asarray` gives it, too.
     - `r.at("monday")` is the answer for a version, by vertex; `r.of("libc6")` that of a vertex, by version.
     """
@@ -388,23 +392,28 @@ class WindowValues(Generic[Scalar]):
         """
         from matplotlib.ticker import MaxNLocator
 
+        is_ours = ax is None
         if ax is None:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots(figsize=(8, 4.5), layout="constrained")[1]
         drawn = list(vertices) or self._most_changed()
         numbers = [version.number for version in self.versions]
+        lines: list[matplotlib.lines.Line2D] = []
         for vertex in drawn:
             values = self.of(vertex).astype(float)
             is_missing = values < 0 if self.report.kernel == "bfs" else ~np.isfinite(values)
             values[is_missing] = np.nan
-            ax.step(numbers, values, where="post", marker="o", markersize=3, label=str(vertex))
+            lines += ax.step(numbers, values, where="post", marker="o", markersize=3)
         ax.set_xlabel("version")
-        ax.set_ylabel(f"{self.report.kernel} from {self.report.source}")
+        ax.set_ylabel(_literal(f"{self.report.kernel} from {self.report.source}"))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.spines[["top", "right"]].set_visible(False)
-        if drawn:
-            ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        labels = [_literal(vertex) for vertex in drawn]
+        if labels and is_ours:
+            ax.legend(lines, labels, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        elif labels:
+            ax.legend(lines, labels, frameon=False)
         return ax
 
     def _most_changed(self) -> list[Any]:
@@ -432,6 +441,11 @@ class WindowValues(Generic[Scalar]):
         if len(shown) > _SHOWN:
             lines.append("  ...")
         return "\n".join(lines)
+
+
+def _literal(name: Id) -> str:
+    """Return what matplotlib shows as this text, not as a formula."""
+    return str(name).replace("$", r"\$")
 
 
 def _names(native: _native.Timeline, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:

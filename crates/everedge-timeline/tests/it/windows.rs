@@ -65,6 +65,9 @@ pub(crate) fn check<Q: MonotoneQuery>(timeline: &Timeline, source: VertexId, wha
     let windows = [(1, count), (1, 1), (count, count), (2, 5), (4, count), (1, 4), (5, 6)];
     for (first, last) in windows.into_iter().filter(|&(_, last)| last <= count) {
         let window = timeline.window(first..=last).expect("they are there");
+        if first == last {
+            assert_eq!(window.changed_edges(), 0, "{what}: version {first}");
+        }
         let views: Vec<VersionView> =
             (first..=last).map(|number| timeline.at(number).expect("it is there")).collect();
         let is_vertex = |view: &VersionView| source < view.vertex_bound() && view.is_vertex(source);
