@@ -219,6 +219,8 @@ struct Net {
     gone_at_other_end: [Vec<OtherEnd>; 2],
     added: Counted,
     deleted: Counted,
+    /// Which of the stored edges of the pair at hand are gone.
+    gone_of_pair: Vec<usize>,
 }
 
 /// An edge in the list at its other end: whose list, the neighbor, the version that added it, and which of the equal
@@ -347,7 +349,9 @@ impl Net {
         // A stored edge that came again is the one that was there.
         let came_again =
             |weight: u32, index: usize| !options.weighted || weight == tip.weight(0, stored[index]);
-        let mut gone: Vec<usize> = (kept..stored.len()).collect();
+        let gone = &mut self.gone_of_pair;
+        gone.clear();
+        gone.extend(kept..stored.len());
         match clears {
             // Of what was said after a clearing nobody asks for the order.
             true => gone.retain(|&index| {
@@ -355,7 +359,7 @@ impl Net {
                 same.map(|at| new.remove(at)).is_none()
             }),
             false => {
-                let same = new.iter().zip(&gone).take_while(|(w, index)| came_again(**w, **index));
+                let same = new.iter().zip(&*gone).take_while(|(w, index)| came_again(**w, **index));
                 let count = same.count();
                 new.drain(..count);
                 gone.drain(..count);

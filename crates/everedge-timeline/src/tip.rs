@@ -11,6 +11,8 @@ use super::filter::Filter;
 use super::lists::Form;
 use super::segment::{Found, Place, Segment, Totals, Wrong};
 
+/// So many edges are taken into a filter in the time in which one version is searched for an edge.
+const EDGES_PER_LOOK: usize = 4;
 /// So many pivots of an index are made in the time that finding one edge without it takes.
 const PIVOTS_PER_EDGE: usize = 8;
 
@@ -80,7 +82,7 @@ impl Tip {
         let later = self.segments.get(1..).unwrap_or_default();
         let is_worth_it = || {
             let added = later.iter().map(|segment| segment.lists[0].edge_count());
-            count * later.len() > added.sum()
+            EDGES_PER_LOOK * count * later.len() > added.sum()
         };
         if self.filter.get().is_none() && (later.is_empty() || !is_worth_it()) {
             return None;
