@@ -3,23 +3,23 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use everedge::{Error, ExternalId, Keep, Kernel, Version, VersionChoice, VertexId, Watch, par};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use everedge::{Error, Keep, Kernel, Version, VersionChoice, VertexId, Watch, par};
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::error::exception;
 use crate::handle::Handle;
 use crate::report::report;
-use crate::view::{View, array, kind_word, until_signal};
+use crate::view::{Column, View, array, integers, kind_word, texts, until_signal};
 
 /// Number, microseconds since 1970, name, vertices, edges, additions and deletions of a version.
 pub(crate) type VersionFields = (u64, i64, Option<String>, u32, u64, u64, u64);
 
 /// The report, the vertices of all versions, and the answer of each version by vertex number.
-type WindowAnswer<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<u32>>, Vec<Bound<'py, PyAny>>);
+type WindowAnswer<'py> = (Bound<'py, PyAny>, Column<'py, u32>, Vec<Bound<'py, PyAny>>);
 
 /// Sources, destinations and weights (1 if there are none).
-type Edges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f32>>);
+type Edges<'py> = (Column<'py, u32>, Column<'py, u32>, Column<'py, f32>);
 
 pub(crate) fn fields(version: Version) -> VersionFields {
     let Version { number, time, name, vertices, edges, additions, deletions } = version;
@@ -135,12 +135,8 @@ impl Timeline {
 
     /// Returns the names of vertices that have strings.
     fn texts(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, u32>) -> PyResult<Vec<String>> {
-        let (timeline, vertices) = (self.handle.get()?, vertices.as_slice()?.to_vec());
-        let text = |v| match timeline.name_of(v) {
-            ExternalId::Text(name) => name,
-            ExternalId::Integer(id) => id.to_string(),
-        };
-        Ok(py.detach(|| vertices.into_iter().map(text).collect()))
+        let timeline = self.handle.get()?;
+        texts(py, &vertices, |v| timeline.name_of(v))
     }
 
     /// Returns the names of vertices that have integers.
@@ -148,14 +144,9 @@ impl Timeline {
         &self,
         py: Python<'py>,
         vertices: PyReadonlyArray1<'py, u32>,
-    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let (timeline, vertices) = (self.handle.get()?, vertices.as_slice()?.to_vec());
-        let integer = |v| match timeline.name_of(v) {
-            ExternalId::Integer(id) => id,
-            ExternalId::Text(_) => unreachable!("an id map keeps names of one kind"),
-        };
-        let names: Vec<u64> = py.detach(|| vertices.into_iter().map(integer).collect());
-        Ok(names.into_pyarray(py))
+    ) -> PyResult<Column<'py, u64>> {
+        let timeline = self.handle.get()?;
+        integers(py, &vertices, |v| timeline.name_of(v))
     }
 
     /// Gives the versions up; a second time does nothing.

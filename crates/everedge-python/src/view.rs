@@ -25,7 +25,7 @@ pub(crate) fn array(py: Python<'_>, values: Values) -> Bound<'_, PyAny> {
     }
 }
 
-type Column<'py, T> = Bound<'py, PyArray1<T>>;
+pub(crate) type Column<'py, T> = Bound<'py, PyArray1<T>>;
 
 /// A frozen view of a graph.
 #[pyclass(frozen, module = "everedge._native")]
@@ -144,10 +144,8 @@ impl View {
 
     /// Returns the names of vertices that have strings.
     fn texts(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, u32>) -> PyResult<Vec<String>> {
-        self.names(py, &vertices, |name| match name {
-            ExternalId::Text(name) => name,
-            ExternalId::Integer(id) => id.to_string(),
-        })
+        let view = self.handle.get()?;
+        texts(py, &vertices, |v| view.name_of(v))
     }
 
     /// Returns the names of vertices that have integers.
@@ -156,11 +154,8 @@ impl View {
         py: Python<'py>,
         vertices: PyReadonlyArray1<'py, u32>,
     ) -> PyResult<Column<'py, u64>> {
-        let names = self.names(py, &vertices, |name| match name {
-            ExternalId::Integer(id) => id,
-            ExternalId::Text(_) => unreachable!("an id map keeps names of one kind"),
-        })?;
-        Ok(names.into_pyarray(py))
+        let view = self.handle.get()?;
+        integers(py, &vertices, |v| view.name_of(v))
     }
 
     /// Gives the view up; a second time does nothing.
@@ -169,17 +164,33 @@ impl View {
     }
 }
 
-impl View {
-    fn names<T: Send>(
-        &self,
-        py: Python<'_>,
-        vertices: &PyReadonlyArray1<'_, u32>,
-        unwrap: fn(ExternalId) -> T,
-    ) -> PyResult<Vec<T>> {
-        let view = self.handle.get()?;
-        let vertices = vertices.as_slice()?.to_vec();
-        Ok(py.detach(|| vertices.into_iter().map(|v| unwrap(view.name_of(v))).collect()))
-    }
+/// Returns the names of vertices that have strings.
+pub(crate) fn texts(
+    py: Python<'_>,
+    vertices: &PyReadonlyArray1<'_, u32>,
+    name_of: impl Fn(VertexId) -> ExternalId + Sync,
+) -> PyResult<Vec<String>> {
+    let vertices = vertices.as_slice()?.to_vec();
+    let text = |v| match name_of(v) {
+        ExternalId::Text(name) => name,
+        ExternalId::Integer(id) => id.to_string(),
+    };
+    Ok(py.detach(|| vertices.into_iter().map(text).collect()))
+}
+
+/// Returns the names of vertices that have integers.
+pub(crate) fn integers<'py>(
+    py: Python<'py>,
+    vertices: &PyReadonlyArray1<'py, u32>,
+    name_of: impl Fn(VertexId) -> ExternalId + Sync,
+) -> PyResult<Column<'py, u64>> {
+    let vertices = vertices.as_slice()?.to_vec();
+    let integer = |v| match name_of(v) {
+        ExternalId::Integer(id) => id,
+        ExternalId::Text(_) => unreachable!("an id map keeps names of one kind"),
+    };
+    let names: Vec<u64> = py.detach(|| vertices.into_iter().map(integer).collect());
+    Ok(names.into_pyarray(py))
 }
 
 /// Runs `work` on a thread of its own while this one runs the handlers of signals and tells how far

@@ -347,19 +347,33 @@ impl Net {
             }
         }
         // A stored edge that came again is the one that was there.
-        let came_again =
+        let is_same =
             |weight: u32, index: usize| !options.weighted || weight == tip.weight(0, stored[index]);
         let gone = &mut self.gone_of_pair;
         gone.clear();
         gone.extend(kept..stored.len());
         match clears {
-            // Of what was said after a clearing nobody asks for the order.
-            true => gone.retain(|&index| {
-                let same = new.iter().position(|&weight| came_again(weight, index));
-                same.map(|at| new.remove(at)).is_none()
-            }),
+            // Nobody asks for the order of what was said after a clearing. There may be a million of a pair.
+            true if options.weighted => {
+                let weight = |index: usize| tip.weight(0, stored[index]);
+                new.sort_unstable();
+                gone.sort_unstable_by_key(|&index| weight(index));
+                let mut come = std::mem::take(&mut new).into_iter().peekable();
+                gone.retain(|&index| {
+                    while let Some(other) = come.next_if(|&other| other < weight(index)) {
+                        new.push(other);
+                    }
+                    come.next_if_eq(&weight(index)).is_none()
+                });
+                new.extend(come);
+            }
+            true => {
+                let count = new.len().min(gone.len());
+                new.truncate(new.len() - count);
+                gone.truncate(gone.len() - count);
+            }
             false => {
-                let same = new.iter().zip(&*gone).take_while(|(w, index)| came_again(**w, **index));
+                let same = new.iter().zip(&*gone).take_while(|(w, index)| is_same(**w, **index));
                 let count = same.count();
                 new.drain(..count);
                 gone.drain(..count);

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::VertexId;
 use everedge_core::memory::prefetch;
+use everedge_core::{VertexId, scramble};
 
 use super::segment::Segment;
 
@@ -94,9 +94,7 @@ impl Filter {
 
     #[inline]
     fn slots_of(&self, (src, dst): (VertexId, VertexId)) -> [usize; 2] {
-        // The upper bits of a product depend on all bits of a number, the lower ones only on those below them.
-        let hash = (u64::from(src) << 32 | u64::from(dst)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let hash = (hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let hash = scramble(u64::from(src) << 32 | u64::from(dst));
         let unused = BITS as u32 - self.slots.len().trailing_zeros();
         [hash, hash.rotate_left(32)].map(|hash| (hash >> unused) as usize)
     }

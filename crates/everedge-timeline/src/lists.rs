@@ -7,7 +7,8 @@
 //! sparse   sources: ascending │ ends: beside them │ neighbors
 //! pairs    sources: one for each neighbor, ascending │ neighbors
 //! ```
-//! The neighbors of a vertex ascend; equal ones are in the order in which they came.
+//! The neighbors of a vertex ascend; equal ones are in the order in which they came, or, of a live graph that became the
+//! first version, in that of their weights.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

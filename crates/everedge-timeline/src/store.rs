@@ -268,7 +268,7 @@ impl Timeline {
         Ok(Window::new(past.as_ref().unwrap_or(&state.tip), start, &self.options))
     }
 
-    /// Makes a version the first one: those before it are gone, and so are the edges that only they had.
+    /// Makes a version the first one, if it or a later one is not yet: those before it are gone, and so are the edges that only they had.
     /// Numbers, times and names stay. Views and windows of any version go on; a crash leaves all versions or
     /// those from this one on.
     ///

@@ -4,47 +4,35 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
-use everedge_live::{
-    Batch, Changes, ExternalId, Followed, FollowedUpdate, GraphHead, IdKind, Names, Recovery,
-    Since, Totals,
-};
+use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery, Totals};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MeterReading, Volume};
 use everedge_pma::Mechanisms;
-use everedge_timeline::{Changes as VersionChanges, Version, is_file as is_of_versions};
+use everedge_timeline::is_file as is_of_versions;
 use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::any_live::AnyLive;
-use crate::any_view::{AnyView, with_view};
+use crate::any_view::AnyView;
+use crate::commit::Versions;
 use crate::error::without_advice;
 use crate::id_map::{find, name_of, named};
 use crate::options::{GraphOptions, Layout};
-use crate::timeline::check_name;
-use crate::{Error, Keep, Result, Timeline};
+use crate::{Error, Result};
 
 /// A live, durable graph: a directory, open for writing or for reading.
 ///
 /// Any number of threads may write and take snapshots. Call [`Graph::close`] at the end: it makes
 /// the next opening faster; without it nothing acknowledged is lost.
 pub struct Graph {
-    live: AnyLive,
+    pub(crate) live: AnyLive,
     options: GraphOptions,
-    names: Option<Arc<Names>>,
+    pub(crate) names: Option<Arc<Names>>,
     /// Whoever commits holds it.
-    versions: Mutex<Versions>,
+    pub(crate) versions: Mutex<Versions>,
     open_time: Duration,
-}
-
-/// The versions of an open graph.
-#[derive(Default)]
-struct Versions {
-    /// Once they were asked for.
-    timeline: Option<Arc<Timeline>>,
-    /// Whether the newest is what the graph was when it was last asked what has changed.
-    is_followed: bool,
 }
 
 /// What a graph is and how large it is. Serializes to the keys of `everedge stats --json`.
@@ -332,91 +320,12 @@ impl Graph {
         Ok((view, problems.into_iter().map(without_advice).collect()))
     }
 
-    /// Makes what the graph is now a version, durably, with the time of now. Writers go on meanwhile: it is
-    /// what a [`Self::snapshot`] shows that is taken during the call.
-    ///
-    /// Cost: the first version takes as many bytes as a CSR, later ones what has changed. What has changed since
-    /// this handle last did is known, unless it is more than 2^20 updates and than a 16th of the edges, or edges
-    /// were stored without the log; else all lists of the graph and of the version before are read and compared.
-    ///
-    /// # Errors
-    /// `InvalidInput` for a name that is a number or a date, which would mean another version; `NoSpace` on a full
-    /// medium: no version was added then. `Poisoned` after a failed fence. As [`Self::snapshot`].
-    pub fn commit(&self, name: Option<&str>) -> Result<Version> {
-        self.refuse_if_forked()?;
-        check_name(name)?;
-        let mut versions = self.versions.lock();
-        let timeline = match &versions.timeline {
-            Some(timeline) => timeline.clone(),
-            None => {
-                let made = self.open_timeline(true)?.expect("it was made");
-                versions.timeline.insert(made).clone()
-            }
-        };
-        // Whatever fails from here on, the next commit compares.
-        let since = self.live.follow(std::mem::take(&mut versions.is_followed))?;
-        // A version has no edge that a crash could still take from the graph.
-        self.sync()?;
-        let newest = timeline.versions().last().map_or(i64::MIN, |version| version.time);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let time = (now.as_micros() as i64).max(newest);
-        let version = match since {
-            Since::Updates(updates) => {
-                timeline.versions.commit(changes_of(&updates)?, time, name)?
-            }
-            Since::UpdatesOf(updates, view) => {
-                let (mut changes, pairs) = changes_but_deletions(&updates, view.is_directed())?;
-                with_view!(&view, view => changes.set_pairs(view, pairs)?);
-                timeline.versions.commit(changes, time, name)?
-            }
-            Since::View(view) => {
-                with_view!(&view, view => timeline.versions.commit_graph(view, time, name)?)
-            }
-        };
-        versions.is_followed = true;
-        Ok(version)
-    }
-
-    /// As [`Self::commit`]; then lets older versions go than those to keep.
-    ///
-    /// # Errors
-    /// As that; `Committed` if the version is there and others could not be let go.
-    pub fn commit_and_keep(&self, name: Option<&str>, keep: Option<Keep>) -> Result<Version> {
-        let version = self.commit(name)?;
-        let kept = match (keep, self.timeline()) {
-            (Some(keep), Ok(Some(timeline))) => timeline.keep(keep).map(drop),
-            (Some(_), Err(error)) => Err(error),
-            _ => Ok(()),
-        };
-        let number = version.number;
-        kept.map_err(|error| Error::Committed { version: number, source: Box::new(error) })?;
-        Ok(version)
-    }
-
-    /// Returns the versions of the graph, if it was ever [committed](Self::commit).
-    ///
-    /// # Errors
-    /// If they are damaged.
-    pub fn timeline(&self) -> Result<Option<Arc<Timeline>>> {
-        self.refuse_if_forked()?;
-        let mut versions = self.versions.lock();
-        if versions.timeline.is_none() {
-            versions.timeline = self.open_timeline(false)?;
-        }
-        Ok(versions.timeline.clone())
-    }
-
     /// A forked child may never get what another thread held at the fork.
-    fn refuse_if_forked(&self) -> Result<()> {
+    pub(crate) fn refuse_if_forked(&self) -> Result<()> {
         match self.live.volume().check_health() {
             Err(error @ everedge_live::Error::Forked) => Err(error.into()),
             _ => Ok(()),
         }
-    }
-
-    fn open_timeline(&self, creates: bool) -> Result<Option<Arc<Timeline>>> {
-        let of_graph = (&self.options, self.names.clone());
-        Ok(Timeline::of_graph(self.live.volume(), of_graph, creates)?.map(Arc::new))
     }
 
     /// Makes all that was applied durable, whatever the graph's durability.
@@ -756,51 +665,4 @@ pub(crate) fn resolved(path: &Path) -> Cow<'_, Path> {
         Some(Ok(target)) => target.into(),
         _ => path.into(),
     }
-}
-
-/// Returns updates of a live graph as changes of its newest version.
-fn changes_of(updates: &Followed) -> Result<VersionChanges> {
-    let mut changes = VersionChanges::new();
-    for update in updates.iter() {
-        match update {
-            FollowedUpdate::Insert((src, dst), weight) => changes.insert(src, dst, weight)?,
-            FollowedUpdate::Delete((src, dst)) => changes.delete(src, dst)?,
-            FollowedUpdate::Add(v) => changes.set_vertex(v, true)?,
-            FollowedUpdate::End(v) => changes.set_vertex(v, false)?,
-        }
-    }
-    Ok(changes)
-}
-
-/// As [`changes_of`], without the edges of pairs of which some were deleted; returns these pairs, too.
-fn changes_but_deletions(
-    updates: &Followed,
-    is_directed: bool,
-) -> Result<(VersionChanges, Vec<Edge>)> {
-    let pair = |(src, dst): Edge| match is_directed {
-        true => (src, dst),
-        false => (src.min(dst), src.max(dst)),
-    };
-    let deleted = updates.iter().filter_map(|update| match update {
-        FollowedUpdate::Delete(edge) => Some(pair(edge)),
-        _ => None,
-    });
-    let mut pairs: Vec<Edge> = deleted.collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    let mut changes = VersionChanges::new();
-    for update in updates.iter() {
-        match update {
-            FollowedUpdate::Insert(edge, _) if pairs.binary_search(&pair(edge)).is_ok() => {
-                // The ends stay vertices, whatever becomes of the edge.
-                changes.set_vertex(edge.0, true)?;
-                changes.set_vertex(edge.1, true)?;
-            }
-            FollowedUpdate::Insert((src, dst), weight) => changes.insert(src, dst, weight)?,
-            FollowedUpdate::Delete(_) => {}
-            FollowedUpdate::Add(v) => changes.set_vertex(v, true)?,
-            FollowedUpdate::End(v) => changes.set_vertex(v, false)?,
-        }
-    }
-    Ok((changes, pairs))
 }

@@ -19,6 +19,7 @@ mod answers;
 mod any_live;
 mod any_view;
 mod batcher;
+mod commit;
 mod creation;
 mod error;
 mod export;

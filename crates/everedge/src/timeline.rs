@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use everedge_core::{GraphView, SplitMix64, VertexId, WeightedView};
+use everedge_core::{GraphView, VertexId, WeightedView, scramble};
 use everedge_io::date_of;
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
@@ -455,8 +455,8 @@ fn only_commits(path: &Path) -> Error {
 fn sums_of_edges(view: &impl WeightedView) -> [u64; 2] {
     let mut sums = [0_u64; 2];
     let hash = |src: VertexId, dst: VertexId, weight: f32| {
-        let ends = SplitMix64::new(u64::from(src) << 32 | u64::from(dst)).next_u64();
-        SplitMix64::new(ends ^ u64::from(weight.to_bits())).next_u64()
+        let ends = scramble(u64::from(src) << 32 | u64::from(dst));
+        scramble(ends ^ u64::from(weight.to_bits()))
     };
     for v in (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)) {
         for (to, weight) in view.out_edges(v) {

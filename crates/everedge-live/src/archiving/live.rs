@@ -173,7 +173,8 @@ impl<L: Layout> Live<L> {
     /// Returns what all acknowledged batches have changed since this was called before, if `is_wanted` and it is
     /// known, and otherwise what the graph is now.
     ///
-    /// Cost: what was acknowledged is archived. From now on what changes is kept in memory, see [`Followed`](super::Followed).
+    /// Cost: what was acknowledged is archived. From now on what changes is kept in memory, see
+    /// [`Followed`](super::Followed).
     ///
     /// # Errors
     /// As [`Self::snapshot`].

@@ -205,12 +205,7 @@ class Snapshot:
         return Vertices(index, self._names(index), self._native.vertex_bound())
 
     def _names(self, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-        kind = self._native.id_kind()
-        if kind == "dense":
-            return vertices
-        if kind == "integer":
-            return self._native.integers(vertices)
-        return np.array(self._native.texts(vertices), object)
+        return names(self._native, vertices)
 
     def _find(self, vertex: Id) -> int:
         found = self._native.find(word(vertex))
@@ -229,3 +224,15 @@ class Snapshot:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
             report, answer = self._native.run(kernel, told, threads, tell)
         return RunReport(**report), answer
+
+
+def names(
+    native: _native.View | _native.Timeline, vertices: npt.NDArray[np.uint32]
+) -> npt.NDArray[Any]:
+    """Return the external ids of vertices."""
+    kind = native.id_kind()
+    if kind == "dense":
+        return vertices
+    if kind == "integer":
+        return native.integers(vertices)
+    return np.array(native.texts(vertices), object)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from everedge import _native
 from everedge._columns import Id, is_id, word
 from everedge._errors import EveredgeError, InvalidInputError
-from everedge._snapshot import Snapshot
+from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
 
 if TYPE_CHECKING:
@@ -224,8 +224,8 @@ class Timeline:
         edges: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float32]],
     ) -> Edges:
         src, dst, weight = edges
-        names = _names(self._native, src), _names(self._native, dst)
-        return (*names, weight if self._native.is_weighted() else None)
+        ends = names(self._native, src), names(self._native, dst)
+        return (*ends, weight if self._native.is_weighted() else None)
 
 
 Edges: TypeAlias = "tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]"
@@ -302,7 +302,7 @@ class Window:
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
         versions = self.versions[0].number, self.versions[-1].number
         report, index, values = self._native.window(kernel, versions, word(source), threads)
-        vertices = Vertices(index, _names(self._native, index), len(values[0]))
+        vertices = Vertices(index, names(self._native, index), len(values[0]))
         return WindowReport(**report), vertices, values
 
 
@@ -446,13 +446,3 @@ class WindowValues(Generic[Scalar]):
 def _literal(name: Id) -> str:
     """Return what matplotlib shows as this text, not as a formula."""
     return str(name).replace("$", r"\$")
-
-
-def _names(native: _native.Timeline, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-    """Return the external ids of vertices."""
-    kind = native.id_kind()
-    if kind == "dense":
-        return vertices
-    if kind == "integer":
-        return native.integers(vertices)
-    return np.array(native.texts(vertices), object)

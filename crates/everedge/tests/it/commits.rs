@@ -201,6 +201,33 @@ fn versions_beside_writers_have_whole_batches() {
     }
 }
 
+/// All the same edge: what a commit compares of a pair costs no more for each than of many pairs.
+#[test]
+fn a_pair_may_have_very_many_edges() {
+    const COUNT: usize = 300_000;
+    for options in all_options().filter(|options| !options.simple && options.directed) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("graph");
+        let graph = Graph::create(&path, &options, false).unwrap();
+        let weights: Vec<f32> = (0..COUNT).map(|number| (number % 1000) as f32).collect();
+        let weights = options.weighted.then_some(&weights[..]);
+        graph.insert(&vec![(0, 1); COUNT], weights).unwrap();
+        graph.commit(None).unwrap();
+        graph.delete(&[(0, 1); 3]).unwrap();
+        let version = graph.commit(None).unwrap();
+        assert_eq!((version.additions, version.deletions), (0, 3), "{options:?}");
+        // Now by comparing all.
+        graph.delete(&[(0, 1); 3]).unwrap();
+        graph.close().unwrap();
+        let graph = Graph::open(&path, false).unwrap();
+        let version = graph.commit(None).unwrap();
+        assert_eq!((version.additions, version.deletions), (0, 3), "{options:?}");
+        let timeline = graph.timeline().unwrap().expect("it has versions");
+        let view = timeline.at(&VersionChoice::Newest).unwrap();
+        assert!(content(&view) == content(&graph.snapshot().unwrap()), "{options:?}");
+    }
+}
+
 #[test]
 fn what_stays_shows_all_of_the_time_that_was_asked_for() {
     const SECOND: i64 = 1_000_000;
