@@ -435,12 +435,12 @@ impl Timeline {
 /// `InvalidInput` if it is a number or a date.
 pub(crate) fn check_name(name: Option<&str>) -> Result<()> {
     match name.map(|name| (name, name.parse())) {
-        Some((name, Ok(VersionChoice::Number(_)))) => {
-            let what = format!("the name `{name}` would mean the version of this number");
-            Err(Error::invalid(what))
-        }
+        Some((name, Ok(VersionChoice::Number(_)))) => Err(Error::invalid(format!(
+            "the name `{name}` would mean the version of this number: call it otherwise, such as `v{name}`"
+        ))),
         Some((name, Ok(VersionChoice::Time(_)))) => Err(Error::invalid(format!(
-            "the name `{name}` would mean the last version that is not later: `at {name}` is none"
+            "the name `{name}` would mean the last version that is not later: call it otherwise, such as \
+             `at {name}`"
         ))),
         _ => Ok(()),
     }
