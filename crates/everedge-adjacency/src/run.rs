@@ -139,65 +139,74 @@ pub(crate) fn lists(region: &Region, place: u32) -> (&[AtomicU32], &[AtomicU32])
     (ends, region.words(offset + 4 * SPAN as u64, len))
 }
 
-/// A run as views read it: the words from its first on, of a file that is held.
+/// A run as views read it, in a file that is held.
 #[derive(Clone, Copy)]
-pub(crate) struct Run<'a>(&'a [AtomicU32]);
+pub(crate) struct Run<'a> {
+    head: &'a [AtomicU32; ENTRIES_START],
+    /// The entries, and what follows them in the file.
+    words: &'a [AtomicU32],
+}
 
 impl<'a> Run<'a> {
-    /// Returns the run at the line `place` of a file.
-    #[inline]
-    pub(crate) fn at(file: &'a [AtomicU32], place: u32) -> Self {
-        Self(&file[place as usize * LINE_WORDS..])
+    /// Returns the run at the line `place` of a file, unless that ends before.
+    #[inline(always)]
+    pub(crate) fn at(file: &'a [AtomicU32], place: u32) -> Option<Self> {
+        let (head, words) = file.get(place as usize * LINE_WORDS..)?.split_first_chunk()?;
+        Some(Self { head, words })
     }
 
     /// Returns where the list of each vertex ends, and all entries.
     #[inline]
     pub(crate) fn lists(self) -> (&'a [AtomicU32], &'a [AtomicU32]) {
-        let (head, rest) = self.0.split_at(ENTRIES_START);
-        let ends = &head[ENDS_START..];
-        (ends, &rest[..ends[SPAN - 1].load(Relaxed) as usize])
+        let ends = &self.head[ENDS_START..];
+        (ends, &self.words[..ends[SPAN - 1].load(Relaxed) as usize])
     }
 
-    /// Returns the entries of the vertex number `index`.
-    #[inline]
-    pub(crate) fn entries(self, index: usize) -> &'a [AtomicU32] {
-        let Range { start, end } = self.bounds(index);
-        &self.0[ENTRIES_START + start..ENTRIES_START + end]
+    /// Returns the entries of a vertex of the run.
+    #[inline(always)]
+    pub(crate) fn entries(self, v: VertexId) -> &'a [AtomicU32] {
+        &self.words[self.bounds(v)]
     }
 
     /// Returns how many words these are.
     #[inline]
-    pub(crate) fn len(self, index: usize) -> u32 {
-        self.bounds(index).len() as u32
+    pub(crate) fn len(self, v: VertexId) -> u32 {
+        self.bounds(v).len() as u32
     }
 
     /// Starts loading where lists end into the cache, and the first of them.
     #[inline]
     pub(crate) fn prefetch_ends(self) {
-        let words = self.0.get(..ENTRIES_START + 4 * LINE_WORDS).unwrap_or_default();
-        words.chunks(LINE_WORDS).for_each(prefetch);
+        self.head.chunks(LINE_WORDS).for_each(prefetch);
+        self.words.chunks(LINE_WORDS).take(4).for_each(prefetch);
     }
 
-    /// Starts loading where the list of the vertex number `index` lies into the cache.
-    #[inline]
-    pub(crate) fn prefetch_bounds(self, index: usize) {
-        prefetch(&self.0[ENDS_START + index - 1..]);
+    /// Starts loading where the list of a vertex lies into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_bounds(self, v: VertexId) {
+        prefetch(&self.head[Self::before_end(v)..]);
     }
 
-    /// Starts loading the first entries of the vertex number `index` into the cache.
-    #[inline]
-    pub(crate) fn prefetch_entries(self, index: usize) {
+    /// Starts loading the first entries of a vertex into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_entries(self, v: VertexId) {
         // Of the first vertex it is a word of bits, and then may be nowhere.
-        let start = self.0[ENDS_START + index - 1].load(Relaxed);
-        prefetch(self.0.get(ENTRIES_START + start as usize..).unwrap_or_default());
+        let start = self.head[Self::before_end(v)].load(Relaxed);
+        prefetch(self.words.get(start as usize..).unwrap_or_default());
     }
 
-    #[inline]
-    fn bounds(self, index: usize) -> Range<usize> {
-        // The word before the first end is one of bits.
-        let pair = &self.0[ENDS_START + index - 1..][..2];
-        let [before, end] = [0, 1].map(|i| pair[i].load(Relaxed) as usize);
-        (if index == 0 { 0 } else { before })..end
+    #[inline(always)]
+    fn bounds(self, v: VertexId) -> Range<usize> {
+        let before = Self::before_end(v);
+        let [start, end] = [before, before + 1].map(|i| self.head[i].load(Relaxed) as usize);
+        (if before < ENDS_START { 0 } else { start })..end
+    }
+
+    /// Returns which word stands before the end of a list: that of the one before or, of the first
+    /// vertex, one of bits.
+    #[inline(always)]
+    fn before_end(v: VertexId) -> usize {
+        ENDS_START - 1 + v as usize % SPAN
     }
 }
 

@@ -12,6 +12,7 @@ use std::vec;
 use everedge_core::memory::prefetch;
 use everedge_core::{
     Direction, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, Wanted, WeightedView,
+    visit_ahead,
 };
 
 use super::block::NO_BLOCK;
@@ -39,7 +40,7 @@ const _: () = assert!(SHARD_SPAN == HOME_SPAN as usize);
 /// A run that is all of the lists of its vertices.
 #[derive(Clone, Copy)]
 struct PureRun {
-    /// Where it lies in the file of its sub-graph, or [`NO_BLOCK`].
+    /// Where it lies in the file of its sub-graph, or [`NO_RUN`].
     place: u32,
     sub_graph: u32,
 }
@@ -54,6 +55,8 @@ struct Loose {
 }
 
 const NO_TABLE: u32 = u32::MAX;
+/// A place after which no file has room for a run.
+const NO_RUN: u32 = u32::MAX;
 
 /// A frozen view of a live graph.
 pub struct Snapshot {
@@ -109,26 +112,22 @@ impl Snapshot {
     fn degree(&self, v: VertexId, list: usize) -> u32 {
         match self.pure_run(v, list) {
             // Close to the entries, which are likely to be asked for next.
-            Some(run) => self.run(run).len(v as usize % SPAN) >> u32::from(self.totals.weighted),
+            Some(run) => run.len(v) >> u32::from(self.totals.weighted),
             None => self.loose(v, list).map_or(0, |loose| self.entry(loose, v).degree),
         }
     }
 
-    #[inline]
-    fn pure_run(&self, v: VertexId, list: usize) -> Option<PureRun> {
-        self.pure_runs[list].get(v as usize / SPAN).copied().filter(|run| run.place != NO_BLOCK)
-    }
-
-    #[inline]
-    fn run(&self, run: PureRun) -> Run<'_> {
-        Run::at(&self.files[run.sub_graph as usize], run.place)
+    #[inline(always)]
+    fn pure_run(&self, v: VertexId, list: usize) -> Option<Run<'_>> {
+        let run = self.pure_runs[list].get(v as usize / SPAN)?;
+        Run::at(self.files.get(run.sub_graph as usize)?, run.place)
     }
 
     // Always: what it returns is taken apart at once, if it need not pass through memory.
     #[inline(always)]
     fn neighbors(&self, v: VertexId, list: usize) -> Neighbors<'_> {
         if let Some(run) = self.pure_run(v, list) {
-            let words = Chain::of_words(self.run(run).entries(v as usize % SPAN));
+            let words = Chain::of_words(run.entries(v));
             return Neighbors { words, weighted: self.totals.weighted, live: None };
         }
         match self.loose(v, list) {
@@ -157,7 +156,7 @@ impl Snapshot {
         let list = &self.shards[v as usize / SHARD_SPAN].lists[list];
         match list.spans[local(v) / SPAN].run {
             NO_BLOCK => &[],
-            place => Run::at(&self.files[list.sub_graph], place).entries(v as usize % SPAN),
+            place => Run::at(&self.files[list.sub_graph], place).map_or(&[], |run| run.entries(v)),
         }
     }
 
@@ -169,8 +168,8 @@ impl Snapshot {
 
     /// Shows the lists of a part of a run.
     #[inline]
-    fn visit_run<V: ListVisitor>(&self, run: PureRun, range: Range<VertexId>, visitor: &mut V) {
-        let (ends, entries) = self.run(run).lists();
+    fn visit_run<V: ListVisitor>(&self, run: Run<'_>, range: Range<VertexId>, visitor: &mut V) {
+        let (ends, entries) = run.lists();
         let start_of = |index: usize| match index {
             0 => 0,
             _ => ends[index - 1].load(Relaxed) as usize,
@@ -361,7 +360,7 @@ impl GraphView for Snapshot {
             let first = part.start as usize % SPAN;
             match (self.pure_run(part.start, list), self.loose(part.start, list)) {
                 (Some(run), _) => {
-                    let (ends, _) = self.run(run).lists();
+                    let (ends, _) = run.lists();
                     let mut start = if first == 0 { 0 } else { ends[first - 1].load(Relaxed) };
                     for (v, end) in part.zip(&ends[first..]) {
                         let end = end.load(Relaxed);
@@ -384,16 +383,46 @@ impl GraphView for Snapshot {
         // Where a list lies is known only once its entry, or the end of the one before, is there.
         if let Some(&v) = vertices.get(2 * READ_AHEAD) {
             match self.pure_run(v, list) {
-                Some(run) => self.run(run).prefetch_bounds(v as usize % SPAN),
+                Some(run) => run.prefetch_bounds(v),
                 None => self.load_row_ahead(v, list),
             }
         }
         if let Some(&v) = vertices.get(READ_AHEAD) {
             match self.pure_run(v, list) {
-                Some(run) => self.run(run).prefetch_entries(v as usize % SPAN),
+                Some(run) => run.prefetch_entries(v),
                 None => self.load_list_ahead(v, list),
             }
         }
+    }
+
+    #[inline(always)]
+    fn visit_listed(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        visitor: &mut impl ListVisitor,
+    ) {
+        let list = self.totals.list_of(direction);
+        let load = |v: VertexId| match self.pure_run(v, list) {
+            Some(run) => run.prefetch_bounds(v),
+            None => self.load_row_ahead(v, list),
+        };
+        let find = |v: VertexId| {
+            let Some(run) = self.pure_run(v, list) else {
+                self.load_list_ahead(v, list);
+                return None;
+            };
+            let words = run.entries(v);
+            prefetch(words);
+            Some(words)
+        };
+        let neighbor = |word: &AtomicU32| word.load(Relaxed);
+        let step = self.entry_words();
+        visit_ahead(vertices, None, (load, find), |v, words| match (words, step) {
+            (Some(words), 1) => visitor.visit(v, words.iter().map(neighbor)),
+            (Some(words), _) => visitor.visit(v, words.iter().step_by(step).map(neighbor)),
+            (None, _) => visitor.visit(v, self.neighbors(v, list)),
+        });
     }
 
     fn visit_neighbors(
@@ -407,7 +436,7 @@ impl GraphView for Snapshot {
             match (self.pure_run(part.start, list), self.loose(part.start, list)) {
                 (Some(run), _) => {
                     if let Some(next) = self.pure_run(part.end, list) {
-                        self.run(next).prefetch_ends();
+                        next.prefetch_ends();
                     }
                     self.visit_run(run, part, visitor);
                 }
@@ -563,7 +592,7 @@ fn loose(shards: &[Arc<Shard>], list: usize) -> Vec<Loose> {
 /// Returns the pure run of each span, up to the last one that is; of none where few of the ids up to
 /// there have a shard.
 fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<PureRun> {
-    let none = PureRun { place: NO_BLOCK, sub_graph: 0 };
+    let none = PureRun { place: NO_RUN, sub_graph: 0 };
     let has_pure = |lists: &List| lists.spans.iter().any(|span| span.is_pure);
     let last = shards.iter().rposition(|shard| shard.lists.get(list).is_some_and(has_pure));
     let shards = &shards[..last.map_or(0, |last| last + 1)];

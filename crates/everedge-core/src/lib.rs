@@ -20,4 +20,5 @@ pub use numbering::Numbering;
 pub use random::{SplitMix64, scramble};
 pub use view::{
     Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, Wanted, WeightedView,
+    visit_ahead,
 };

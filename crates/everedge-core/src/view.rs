@@ -104,6 +104,28 @@ pub trait GraphView: Sync {
         }
     }
 
+    /// Shows `visitor` the neighbors of each of `vertices`, in their order, whatever it wants.
+    ///
+    /// As [`out_neighbors`](Self::out_neighbors) or [`in_neighbors`](Self::in_neighbors) of each.
+    /// Lists are loaded into the cache some places ahead.
+    #[inline(always)]
+    fn visit_listed(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        visitor: &mut impl ListVisitor,
+    ) where
+        Self: Sized,
+    {
+        for (i, &v) in vertices.iter().enumerate() {
+            self.load_ahead(direction, &vertices[i..]);
+            match direction {
+                Direction::Out => visitor.visit(v, self.out_neighbors(v)),
+                Direction::In => visitor.visit(v, self.in_neighbors(v)),
+            }
+        }
+    }
+
     /// Starts loading what reading the neighbors of those `vertices` that are read next needs: the
     /// first one's are read now, those of the others in their order. Changes no answer.
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
@@ -220,6 +242,35 @@ impl Wanted {
             start = end;
             (!part.is_empty()).then_some(part)
         })
+    }
+}
+
+/// How many lists after one that is read the next one is found.
+const FIND_AHEAD: usize = 8;
+
+/// Calls `visit(v, list)` for each of `vertices`, with what `find` found of it some places before,
+/// and `load` as many places before that: so a list is on its way into the cache when it is read.
+#[inline(always)]
+pub fn visit_ahead<T: Copy>(
+    vertices: &[VertexId],
+    nothing: T,
+    (load, find): (impl Fn(VertexId), impl Fn(VertexId) -> T),
+    mut visit: impl FnMut(VertexId, T),
+) {
+    let mut found = [nothing; FIND_AHEAD];
+    for (place, &v) in found.iter_mut().zip(vertices) {
+        *place = find(v);
+    }
+    for (i, &v) in vertices.iter().enumerate() {
+        if let Some(&ahead) = vertices.get(i + 2 * FIND_AHEAD) {
+            load(ahead);
+        }
+        let place = &mut found[i % FIND_AHEAD];
+        let list = *place;
+        if let Some(&ahead) = vertices.get(i + FIND_AHEAD) {
+            *place = find(ahead);
+        }
+        visit(v, list);
     }
 }
 

@@ -262,16 +262,12 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let grain = push_grain(self.view, list.len());
         let reached = map_sources(self.view, list, Direction::Out, grain, |list| {
             let (mut reached, mut edges) = (Vec::new(), 0_u64);
-            for (i, &u) in list.iter().enumerate() {
-                self.view.load_ahead(Direction::Out, &list[i..]);
-                // A fold: a layout knows where the pieces of its lists end.
-                self.view.out_neighbors(u).for_each(|v| {
-                    edges += 1;
-                    if step.wants(v) && step.push(u, v) {
-                        reached.push(v);
-                    }
-                });
-            }
+            visit_out_edges(self.view, list, |u, v| {
+                edges += 1;
+                if step.wants(v) && step.push(u, v) {
+                    reached.push(v);
+                }
+            });
             (reached, edges)
         });
         let (reached, edges): (Vec<_>, Vec<_>) = reached.into_iter().unzip();
@@ -295,6 +291,35 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let homes = self.view.homes();
         let counts = par::map_chunks_mut_at_home(homes, words, PULL_GRAIN, home_of, pull_words);
         Frontier { members: Members::Dense(reached), count: counts.into_iter().sum() }
+    }
+}
+
+/// Calls `f(u, v)` for the edges that leave each `u` of `list`, in its order.
+#[inline(always)]
+pub(crate) fn visit_out_edges(
+    view: &impl GraphView,
+    list: &[VertexId],
+    f: impl FnMut(VertexId, VertexId),
+) {
+    view.visit_listed(Direction::Out, list, &mut EachEdge(f));
+}
+
+/// Sees every edge of the lists that it is shown.
+struct EachEdge<F>(F);
+
+impl<F: FnMut(VertexId, VertexId)> ListVisitor for EachEdge<F> {
+    const STOPS_EARLY: bool = false;
+
+    #[inline]
+    fn wants(&self, _: VertexId) -> bool {
+        true
+    }
+
+    // Always: a call a list would cost more than the few edges that most have.
+    #[inline(always)]
+    fn visit(&mut self, u: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        // A fold: a layout knows where the pieces of its lists end.
+        neighbors.for_each(|v| (self.0)(u, v));
     }
 }
 

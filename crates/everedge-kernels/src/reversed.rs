@@ -72,6 +72,16 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
         self.0.load_ahead(direction.reversed(), vertices);
     }
 
+    #[inline(always)]
+    fn visit_listed(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        visitor: &mut impl ListVisitor,
+    ) {
+        self.0.visit_listed(direction.reversed(), vertices, visitor);
+    }
+
     fn visit_neighbors(
         &self,
         direction: Direction,

@@ -32,7 +32,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::{AtomicBitmap, Direction, GraphView, VertexId, par, watch};
 
 use crate::error::require;
-use crate::frontier::{EdgeMap, EdgeStep, Frontier, filter, map_sources, push_grain, vertices};
+use crate::frontier::{
+    EdgeMap, EdgeStep, Frontier, filter, map_sources, push_grain, vertices, visit_out_edges,
+};
 use crate::reversed::Reversed;
 use crate::spots::{LIST_MAX, Spots, check_drawn, reached};
 use crate::wcc::{check_names, component_count, largest, wcc};
@@ -429,14 +431,11 @@ fn spread(
         let grain = push_grain(view, list.len());
         let reached = map_sources(view, &list, Direction::Out, grain, |list| {
             let mut reached = Vec::new();
-            for (i, &u) in list.iter().enumerate() {
-                view.load_ahead(Direction::Out, &list[i..]);
-                view.out_neighbors(u).for_each(|v| {
-                    if reach(u, v) {
-                        reached.push(v);
-                    }
-                });
-            }
+            visit_out_edges(view, list, |u, v| {
+                if reach(u, v) {
+                    reached.push(v);
+                }
+            });
             reached
         });
         list = reached.concat();

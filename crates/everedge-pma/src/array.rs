@@ -21,8 +21,8 @@ use rustc_hash::FxHashMap;
 use super::build::Fill;
 use super::extent::{Extent, LogEntry};
 use super::header::{self, Place, mix};
+use super::lists::{HAS_TOMBSTONES, IS_LOGGED, ListRef, Lists};
 use super::mechanisms::{Counters, Why};
-use super::plain_lists::PlainLists;
 use super::rebalance::{self, newest};
 use super::restore::Bound;
 use super::shape::{DIRECT_WORDS, Shape};
@@ -31,12 +31,8 @@ use super::undo::Job;
 use super::with_tombstones::LiveReader;
 use everedge_live::DELETION;
 use everedge_live::{Error, Result, SHARD_SPAN, Update};
-use everedge_medium::{HeldWords, Site};
+use everedge_medium::Site;
 
-/// Whether a list has entries in the edge log: in the start of its row.
-pub(super) const IS_LOGGED: u32 = 1 << 31;
-/// Whether a list has tombstones: in the length of its row.
-pub(super) const HAS_TOMBSTONES: u32 = 1 << 31;
 /// An edge log is merged when so many percent of it are used.
 const LOG_PERCENT: usize = 90;
 /// An array is written anew if a round adds more than this share of what it has,
@@ -121,14 +117,11 @@ impl Section {
 #[derive(Clone)]
 pub(super) struct Array {
     pub extent: Arc<Extent>,
-    /// The words of its lists.
-    pub lists: HeldWords,
+    pub lists: Lists,
     /// What the medium has of it, while `extent` is in memory.
     pub kept: Option<Arc<Extent>>,
     pub shape: Shape,
     pub index: u32,
-    /// A row for each vertex, and the end of the words.
-    pub rows: Vec<Place>,
     pub sections: Vec<Section>,
     /// The degrees of lists with tombstones.
     pub live_degrees: FxHashMap<u32, u32>,
@@ -137,16 +130,6 @@ pub(super) struct Array {
     pub is_checked: bool,
     /// The id after the largest that lists named then, or when they were last looked at for it.
     pub neighbor_bound: Bound,
-}
-
-/// A list as readers see it.
-#[derive(Clone, Copy)]
-pub(super) struct ListRef<'a> {
-    pub words: &'a [AtomicU32],
-    /// Whether there are more in the edge log.
-    pub is_logged: bool,
-    /// Whether there are tombstones.
-    pub has_tombstones: bool,
 }
 
 impl Array {
@@ -162,7 +145,7 @@ impl Array {
 
     /// Returns how many vertices there is room for.
     pub(super) fn vertex_count(&self) -> usize {
-        self.rows.len() - 1
+        self.lists.vertex_count()
     }
 
     /// Returns the words of all lists.
@@ -195,13 +178,7 @@ impl Array {
     /// Returns the words of a list of which there is a row.
     #[inline]
     pub(super) fn list(&self, local: usize) -> ListRef<'_> {
-        self.list_of(self.rows[local])
-    }
-
-    /// Returns those of all lists from `local` on.
-    #[inline]
-    pub(super) fn lists(&self, local: usize) -> impl Iterator<Item = ListRef<'_>> {
-        self.rows[local..].iter().map(|row| self.list_of(*row))
+        self.lists.list(local)
     }
 
     /// Whether lists are nothing but their words: without entries in edge logs and tombstones.
@@ -215,49 +192,16 @@ impl Array {
 
     /// Whether the lists of a section that is [plain](Self::is_plain) follow each other without gaps.
     pub(super) fn is_packed(&self, locals: &Range<usize>) -> bool {
-        let rows = &self.rows[locals.clone()];
+        let rows = &self.lists.rows[locals.clone()];
         rows.windows(2).fold(true, |is_packed, pair| {
             is_packed & (pair[0].start + pair[0].len == pair[1].start)
         })
     }
 
-    /// Returns its lists, of which the caller reads those only that are [plain](Self::is_plain).
-    #[inline]
-    pub(super) fn plain_lists(&self) -> PlainLists<'_> {
-        PlainLists::new(&self.rows, &self.lists)
-    }
-
-    #[inline(always)]
-    fn list_of(&self, row: Place) -> ListRef<'_> {
-        let start = (row.start & !IS_LOGGED) as usize;
-        let words = &self.lists[start..start + (row.len & !HAS_TOMBSTONES) as usize];
-        ListRef {
-            words,
-            is_logged: row.start & IS_LOGGED != 0,
-            has_tombstones: row.len & HAS_TOMBSTONES != 0,
-        }
-    }
-
-    /// Starts loading a list into the cache, if there is one.
-    #[inline]
-    pub(super) fn prefetch(&self, local: usize) {
-        if let Some(row) = self.rows.get(local) {
-            prefetch(&self.lists[(row.start & !IS_LOGGED) as usize..]);
-        }
-    }
-
-    /// Starts loading the row of a list into the cache.
-    #[inline]
-    pub(super) fn prefetch_row(&self, local: usize) {
-        if let Some(rows) = self.rows.get(local..) {
-            prefetch(rows);
-        }
-    }
-
     /// Returns the neighbors that no tombstone took away.
     #[inline]
     pub(super) fn degree(&self, local: usize) -> u32 {
-        let Some(row) = self.rows.get(local) else { return 0 };
+        let Some(row) = self.lists.rows.get(local) else { return 0 };
         match (row.start | row.len) & IS_LOGGED == 0 {
             true => row.len / self.shape.entry_words,
             false => self.degree_of_parts(local),
@@ -266,7 +210,7 @@ impl Array {
 
     #[cold]
     fn degree_of_parts(&self, local: usize) -> u32 {
-        let row = self.rows[local];
+        let row = self.lists.rows[local];
         match row.len & HAS_TOMBSTONES {
             0 => row.len / self.shape.entry_words + u32::from(self.logged(local).count),
             _ => self.live_degrees[&(local as u32)],
@@ -336,14 +280,14 @@ impl Array {
     /// Returns the words of a list, those in the edge log included.
     pub(super) fn raw_len(&self, local: usize) -> u32 {
         match local < self.vertex_count() {
-            true => (self.rows[local].len & !HAS_TOMBSTONES) + self.logged_len(local),
+            true => (self.lists.rows[local].len & !HAS_TOMBSTONES) + self.logged_len(local),
             false => 0,
         }
     }
 
     /// Returns the same of all lists.
     pub(super) fn raw_lens(&self) -> Vec<u32> {
-        let rows = &self.rows[..self.vertex_count()];
+        let rows = &self.lists.rows[..self.vertex_count()];
         let mut lens: Vec<u32> = rows.iter().map(|row| row.len & !HAS_TOMBSTONES).collect();
         for (number, _) in self.sections.iter().enumerate().filter(|(_, s)| s.log_count > 0) {
             let locals = self.shape.locals(number..number + 1);
@@ -355,7 +299,7 @@ impl Array {
     /// Returns the words of a list in the edge log.
     #[inline]
     fn logged_len(&self, local: usize) -> u32 {
-        match self.rows[local].start & IS_LOGGED {
+        match self.lists.rows[local].start & IS_LOGGED {
             0 => 0,
             _ => u32::from(self.logged(local).count) * self.shape.entry_words,
         }
@@ -412,7 +356,7 @@ impl Array {
         let degree = self.degree(local);
         self.live_degrees.entry(local as u32).or_insert(degree);
         if local < self.vertex_count() {
-            self.rows[local].len |= HAS_TOMBSTONES;
+            self.lists.rows_mut()[local].len |= HAS_TOMBSTONES;
         }
     }
 
@@ -528,10 +472,12 @@ impl Array {
         let mut longest = (0, 0);
         for (local, updates) in runs {
             let words = (updates.len() * context.entry_words) as u32;
-            let Place { start, len } = self.rows[local];
+            let Place { start, len } = self.lists.rows[local];
             let room = if start & IS_LOGGED == 0 { self.gap(local) } else { 0 };
             // They are appended after all sections were looked at.
-            prefetch(&self.lists[((start & !IS_LOGGED) + (len & !HAS_TOMBSTONES)) as usize..]);
+            prefetch(
+                &self.lists.words[((start & !IS_LOGGED) + (len & !HAS_TOMBSTONES)) as usize..],
+            );
             added += words;
             let missing = words.saturating_sub(room);
             overflow += missing as usize / context.entry_words;
@@ -554,8 +500,8 @@ impl Array {
 
     /// Returns the words of the gap after a list.
     fn gap(&self, local: usize) -> u32 {
-        let Place { start, len } = self.rows[local];
-        let next = self.rows[local + 1].start & !IS_LOGGED;
+        let Place { start, len } = self.lists.rows[local];
+        let next = self.lists.rows[local + 1].start & !IS_LOGGED;
         next - (start & !IS_LOGGED) - (len & !HAS_TOMBSTONES)
     }
 
@@ -585,7 +531,7 @@ impl Array {
             let width = 1 << level;
             let first = section / width * width;
             let locals = self.shape.locals(first..first + width);
-            let start = |local: usize| self.rows[local].start & !IS_LOGGED;
+            let start = |local: usize| self.lists.rows[local].start & !IS_LOGGED;
             let capacity = u64::from(start(locals.end) - start(locals.start));
             let used: u64 =
                 self.sections[first..first + width].iter().map(|s| u64::from(s.used)).sum();
@@ -640,7 +586,7 @@ impl Array {
     /// Returns the words of some sections, and where they begin.
     fn copy_words(&self, sections: Range<usize>) -> (u32, Vec<u32>) {
         let locals = self.shape.locals(sections);
-        let start = |local: usize| self.rows[local].start & !IS_LOGGED;
+        let start = |local: usize| self.lists.rows[local].start & !IS_LOGGED;
         let words = start(locals.start)..start(locals.end);
         let copy = header::copy(self.extent.words(self.shape.words_range(words.clone())));
         (words.start, copy)
@@ -656,7 +602,7 @@ impl Array {
         let parts = 0..self.shape.words_range(0..self.shape.capacity).end;
         memory.store(Site::Array, 0, &header::copy(self.extent.words(parts)));
         memory.store(Site::Array, self.shape.words_range(*start..*start).start, saved);
-        self.lists = memory.hold_lists(&self.shape);
+        self.lists.words = memory.hold_lists(&self.shape);
         self.kept = Some(std::mem::replace(&mut self.extent, Arc::new(memory)));
         Ok(())
     }
@@ -665,7 +611,7 @@ impl Array {
     fn reload(&mut self, number: usize) -> Result<()> {
         let (header, slot, crc) = newest(&self.extent, &self.shape, number)?;
         let locals = self.shape.locals(number..number + 1);
-        for (row, place) in self.rows[locals].iter_mut().zip(&header.places) {
+        for (row, place) in self.lists.rows_mut()[locals].iter_mut().zip(&header.places) {
             *row = Place { start: place.start, len: place.len | row.len & HAS_TOMBSTONES };
         }
         let section = &mut self.sections[number];
@@ -682,8 +628,11 @@ impl Array {
     fn append(&mut self, context: &Context, local: usize, updates: &[Update]) -> Option<usize> {
         let entry_words = context.entry_words;
         let number = self.shape.section_of(local);
-        let gap =
-            if self.rows[local].start & IS_LOGGED == 0 { self.gap(local) as usize } else { 0 };
+        let gap = if self.lists.rows[local].start & IS_LOGGED == 0 {
+            self.gap(local) as usize
+        } else {
+            0
+        };
         let (in_gap, in_log) = updates.split_at(updates.len().min(gap / entry_words));
         if in_log.len() > self.log_room(number) {
             return None;
@@ -693,14 +642,14 @@ impl Array {
         for updates in in_gap.chunks(words.len() / entry_words) {
             let words = &mut words[..updates.len() * entry_words];
             context.write_entries(updates, words);
-            let Place { start, len } = self.rows[local];
+            let Place { start, len } = self.lists.rows[local];
             let (start, len) = (start & !IS_LOGGED, len & !HAS_TOMBSTONES);
             let end = start + len;
             self.extent.store(Site::Word, self.shape.words_range(end..end).start, words);
             for (place, &word) in (len..).zip(&*words) {
                 sum = sum.wrapping_add(mix(local, place, word));
             }
-            self.rows[local].len += words.len() as u32;
+            self.lists.rows_mut()[local].len += words.len() as u32;
         }
         let vertex = self.first_vertex() + local as u32;
         let section = &mut self.sections[number];
@@ -708,7 +657,7 @@ impl Array {
         section.used += (updates.len() * entry_words) as u32;
         section.count(vertex, updates);
         section.is_dirty = true;
-        if self.rows[local].len & HAS_TOMBSTONES != 0 {
+        if self.lists.rows[local].len & HAS_TOMBSTONES != 0 {
             self.change_live_degree(local, updates);
         }
         if !in_log.is_empty() {
@@ -744,7 +693,7 @@ impl Array {
     /// Notes that the next entry of an edge log has these words of a list.
     pub(super) fn note_logged(&mut self, local: usize, words: &[u32]) {
         let span = self.shape.section_vertices as usize;
-        let row = &mut self.rows[local];
+        let row = &mut self.lists.rows_mut()[local];
         let section = &mut self.sections[local / span];
         let heads = section.heads.get_or_insert_with(|| vec![Logged::default(); span].into());
         let Logged { count, .. } = heads[local % span];
@@ -761,7 +710,7 @@ impl Array {
     #[cfg(debug_assertions)]
     pub(super) fn check(&self) {
         let mut next = 0;
-        for row in &self.rows {
+        for row in &*self.lists.rows {
             assert!(row.start & !IS_LOGGED >= next, "A1");
             next = (row.start & !IS_LOGGED) + (row.len & !HAS_TOMBSTONES);
         }

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use super::array::{Array, Section, newest_first, sum_of};
 use super::extent::Extent;
 use super::header::Place;
+use super::lists::Lists;
 use super::mechanisms::{Counters, Why};
 use super::restore::Bound;
 use super::shape::{Shape, spread};
@@ -205,12 +206,11 @@ impl<'a> Plan<'a> {
         }
         let is_in_memory = extent.unit().is_none();
         let mut array = Array {
-            lists: extent.hold_lists(&shape),
+            lists: Lists { rows: rows.into(), words: extent.hold_lists(&shape) },
             extent: Arc::new(extent),
             kept: old.filter(|_| is_in_memory).and_then(Array::durable_extent).cloned(),
             shape,
             index,
-            rows,
             sections: vec![Section::default(); section_count],
             live_degrees: FxHashMap::default(),
             is_checked: true,
@@ -256,8 +256,8 @@ impl Filler<'_> {
         added: impl Iterator<Item = (usize, &'u [Update])>,
     ) {
         let locals = array.shape.locals(number..number + 1);
-        let base = array.rows[locals.start].start;
-        let len = (array.rows[locals.end].start - base) as usize;
+        let base = array.lists.rows[locals.start].start;
+        let len = (array.lists.rows[locals.end].start - base) as usize;
         self.buffer.clear();
         self.buffer.resize(len + COPY_WORDS, 0);
         let mut section = match self.old.and_then(|old| old.sections.get(number)) {
@@ -289,21 +289,22 @@ impl Filler<'_> {
         added: impl Iterator<Item = (usize, &'u [Update])>,
         section: &mut Section,
     ) {
-        let end_of = |local: usize| (old.rows[local].start + old.rows[local].len) as usize;
+        let end_of =
+            |local: usize| (old.lists.rows[local].start + old.lists.rows[local].len) as usize;
         let first_vertex = old.first_vertex();
-        let (mut from, mut to) = (old.rows[locals.start].start as usize, 0);
+        let (mut from, mut to) = (old.lists.rows[locals.start].start as usize, 0);
         for (local, updates) in added {
             let end = end_of(local);
             let new_at = to + end - from;
-            old.lists.copy(from, &mut self.buffer[to..new_at]);
+            old.lists.words.copy(from, &mut self.buffer[to..new_at]);
             (from, to) = (end, new_at + updates.len() * self.context.entry_words);
             let new = &mut self.buffer[new_at..to];
             section.count(first_vertex + local as u32, updates);
             self.context.write_entries(updates, new);
-            section.add_words(local, old.rows[local].len, new);
+            section.add_words(local, old.lists.rows[local].len, new);
         }
         let copied = end_of(locals.end - 1) - from;
-        old.lists.copy(from, &mut self.buffer[to..to + copied]);
+        old.lists.words.copy(from, &mut self.buffer[to..to + copied]);
         section.used = (to + copied) as u32;
     }
 
@@ -316,11 +317,11 @@ impl Filler<'_> {
         section: &mut Section,
     ) {
         let mut added = added.peekable();
-        let base = array.rows[locals.start].start;
+        let base = array.lists.rows[locals.start].start;
         let first_vertex = array.first_vertex();
         let mut is_cleaned = false;
         for local in locals.clone() {
-            let Place { start, len } = array.rows[local];
+            let Place { start, len } = array.lists.rows[local];
             section.used += len;
             let to = &mut self.buffer[(start - base) as usize..];
             let updates = added.next_if(|run| run.0 == local).map_or(&[][..], |run| run.1);
@@ -343,7 +344,7 @@ impl Filler<'_> {
         }
         if is_cleaned {
             section.sum = locals.fold(0, |sum, local| {
-                let Place { start, len } = array.rows[local];
+                let Place { start, len } = array.lists.rows[local];
                 let words = &self.buffer[(start - base) as usize..][..len as usize];
                 sum_of(sum, local, words.iter().copied())
             });
@@ -368,10 +369,10 @@ fn pack(lens: &[u32], shape: &Shape, rows: &mut Vec<Place>) {
 /// one of: the end of a loop that nobody foresees costs more than a few words more. Leaves zeros after
 /// it. Returns how many words it has.
 fn copy_plain(old: &Array, local: usize, to: &mut [u32]) -> usize {
-    let Place { start, len } = old.rows[local];
+    let Place { start, len } = old.lists.rows[local];
     let len = len as usize;
     let count = len.div_ceil(COPY_WORDS);
-    let steps = (old.lists[start as usize..].as_chunks::<COPY_WORDS>().0).get(..count);
+    let steps = (old.lists.words[start as usize..].as_chunks::<COPY_WORDS>().0).get(..count);
     match (steps, to.as_chunks_mut::<COPY_WORDS>().0.get_mut(..count)) {
         (Some(from), Some(to)) => {
             for (to, from) in to.iter_mut().zip(from) {

@@ -279,7 +279,7 @@ impl Array {
         for (place, entry) in extent.log(&shape, number, counted + count).enumerate() {
             let before = entries.entry(entry.local()).or_default();
             if place >= counted {
-                let start = self.rows[entry.local()].len + *before * shape.entry_words;
+                let start = self.lists.rows[entry.local()].len + *before * shape.entry_words;
                 let words = header::copy(entry.words());
                 for (index, &word) in (start..).zip(&words) {
                     section.sum = section.sum.wrapping_add(header::mix(entry.local(), index, word));

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::VertexId;
 use rustc_hash::FxHashMap;
 
-use super::array::{Array, HAS_TOMBSTONES, IS_LOGGED, Logged, Section};
+use super::array::{Array, Logged, Section};
 use super::direct::{DirectEntry, find_direct};
 use super::extent::Extent;
 use super::header::{Header, Place, mix};
+use super::lists::{HAS_TOMBSTONES, IS_LOGGED, Lists};
 use super::rebalance::{damaged, mismatch, newest};
 use super::shape::Shape;
 use everedge_live::{DELETION, Error, Result, are_weights, live_bound};
@@ -107,7 +108,8 @@ impl Array {
             }
             next = place.start + place.len;
         }
-        let (lists, live_degrees) = (extent.hold_lists(&shape), FxHashMap::default());
+        let lists = Lists { rows: rows.into(), words: extent.hold_lists(&shape) };
+        let live_degrees = FxHashMap::default();
         let (kept, is_checked, neighbor_bound) = (None, false, Bound::default());
         let array = Self {
             extent,
@@ -115,7 +117,6 @@ impl Array {
             kept,
             shape,
             index,
-            rows,
             sections,
             live_degrees,
             is_checked,
@@ -176,7 +177,7 @@ impl Array {
         let is_counted =
             found.tombstones == section.tombstones && found.loops == i64::from(section.loops);
         if !self.extent.region.matches(Site::ListSum, section.sum, found.sum) || !is_counted {
-            let start = self.rows[locals.start].start;
+            let start = self.lists.rows[locals.start].start;
             let offset = self.shape.words_range(start..start).start;
             return Err(damaged(&self.extent, offset, &self.lists_of(&locals), "their sum"));
         }
@@ -215,7 +216,7 @@ impl Array {
         logged: Logged,
     ) -> impl Iterator<Item = u32> {
         let Self { extent, shape, .. } = self;
-        let Place { start, len } = self.rows[local];
+        let Place { start, len } = self.lists.rows[local];
         let words = extent.words(shape.words_range(start..start + len));
         let entry = move |place: u16| {
             let index = usize::from(place).checked_sub(1)?;
@@ -228,7 +229,7 @@ impl Array {
 
     /// Counts the words of a list.
     fn count_list(&self, local: usize, found: &mut Found) -> FoundList {
-        let Place { start, len } = self.rows[local];
+        let Place { start, len } = self.lists.rows[local];
         let words = self.extent.words(self.shape.words_range(start..start + len));
         let vertex = self.first_vertex() + local as u32;
         let is_weighted = self.shape.entry_words == 2;
@@ -277,7 +278,7 @@ impl Array {
             if entry.previous() != logged.head {
                 return Err(damage());
             }
-            let before = self.rows[local].len + u32::from(logged.count) * shape.entry_words;
+            let before = self.lists.rows[local].len + u32::from(logged.count) * shape.entry_words;
             for (index, word) in (before..).zip(entry.words()) {
                 found.sum = found.sum.wrapping_add(mix(local, index, word.load(Relaxed)));
             }
@@ -300,13 +301,13 @@ impl Array {
         let Looked { heads, with_tombstones, neighbor_bound } = looked;
         self.neighbor_bound.set(self.neighbor_bound.get().max(neighbor_bound));
         let locals = self.shape.locals(number..number + 1);
-        for (row, logged) in self.rows[locals].iter_mut().zip(&heads) {
+        for (row, logged) in self.lists.rows_mut()[locals].iter_mut().zip(&heads) {
             row.start |= if logged.count > 0 { IS_LOGGED } else { 0 };
         }
         let section = &mut self.sections[number];
         section.heads = (section.log_count > 0).then(|| heads.into());
         for local in with_tombstones {
-            self.rows[local].len |= HAS_TOMBSTONES;
+            self.lists.rows_mut()[local].len |= HAS_TOMBSTONES;
             let degree = self.live_entries(local).len();
             self.live_degrees.insert(local as u32, degree as u32);
         }

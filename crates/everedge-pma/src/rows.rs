@@ -80,7 +80,7 @@ impl Rows {
             return;
         }
         for (offset, local) in range.clone().step_by(ROW_BYTES as usize).zip(locals) {
-            let (row, logged) = (array.rows[local], array.logged(local));
+            let (row, logged) = (array.lists.rows[local], array.logged(local));
             let entries = u32::from(logged.head) | u32::from(logged.count) << 16;
             self.region.store_words(offset, &[row.start, row.len, entries, 0]);
         }

@@ -2,8 +2,9 @@
 //!
 //! A header counts what lists hold; `header.rs` says how it lies on the medium.
 
-use super::array::{Array, HAS_TOMBSTONES, IS_LOGGED, Section};
+use super::array::{Array, Section};
 use super::header::{Header, Moment, Place};
+use super::lists::{HAS_TOMBSTONES, IS_LOGGED};
 
 impl Array {
     /// Whether some lists are not what their section's header says.
@@ -69,7 +70,7 @@ impl Array {
             tombstones: section.tombstones,
             loops: section.loops,
             direct,
-            places: self.rows[locals].iter().map(place).collect(),
+            places: self.lists.rows[locals].iter().map(place).collect(),
         };
         let slot = 1 - usize::from(section.slot);
         section.crc = self.extent.write_header(&self.shape, (number, slot), &header);

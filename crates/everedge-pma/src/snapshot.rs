@@ -12,10 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::vec;
 
-use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView};
+use everedge_core::memory::prefetch;
+use everedge_core::{
+    Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView, visit_ahead,
+};
 
-use super::array::{Array, ListRef};
+use super::array::Array;
 use super::layout::Pma;
+use super::lists::{ListRef, Lists};
 use super::shard::Shard;
 use super::with_tombstones::LiveReader;
 use crate::options::GraphOptions;
@@ -30,6 +34,8 @@ const SHORT_WORDS: usize = 8;
 /// A frozen view of a live graph in the `pma` layout.
 pub struct PmaSnapshot {
     shards: Vec<Arc<Shard>>,
+    /// By side, by shard: what is asked for most is so found with one look.
+    lists: [Vec<Option<Lists>>; 2],
     totals: Totals,
 }
 
@@ -42,7 +48,11 @@ impl Snapshot {
     pub(super) fn new(archive: &Archive<Pma>, options: &GraphOptions, direct: u64) -> Self {
         let mut totals = archive.totals(options);
         totals.sequence += direct;
-        Self { totals, shards: archive.shards.clone() }
+        let shards = archive.shards.clone();
+        let lists_of = |array: &Option<Array>| array.as_ref().map(|array| array.lists.clone());
+        let lists =
+            [0, 1].map(|side| shards.iter().map(|shard| lists_of(&shard.arrays[side])).collect());
+        Self { shards, lists, totals }
     }
 
     #[inline]
@@ -51,39 +61,48 @@ impl Snapshot {
         array.filter(|array| local(v) < array.vertex_count())
     }
 
+    #[inline]
+    fn lists(&self, v: VertexId, side: usize) -> Option<&Lists> {
+        self.lists[side].get(v as usize / SHARD_SPAN)?.as_ref()
+    }
+
+    #[inline]
+    fn degree(&self, v: VertexId, side: usize) -> u32 {
+        let list = self.lists(v, side).map_or(Some(&[][..]), |lists| lists.plain_list(local(v)));
+        match list {
+            Some(words) => words.len() as u32 >> u32::from(self.totals.weighted),
+            None => self.array(v, side).map_or(0, |array| array.degree(local(v))),
+        }
+    }
+
     #[inline(always)]
     fn neighbors(&self, v: VertexId, side: usize) -> PmaNeighbors<'_> {
-        match self.array(v, side) {
-            Some(array) => self.neighbors_in(array, local(v)),
-            None => PmaNeighbors { words: [].iter(), weighted: self.totals.weighted, parts: None },
+        let list = self.lists(v, side).map_or(Some(&[][..]), |lists| lists.plain_list(local(v)));
+        let weighted = self.totals.weighted;
+        match list {
+            Some(words) => PmaNeighbors { words: words.iter(), weighted, parts: None },
+            None => self.neighbors_in_parts(v, side),
         }
     }
 
-    #[inline(always)]
-    fn neighbors_in<'a>(&self, array: &'a Array, local: usize) -> PmaNeighbors<'a> {
-        let ListRef { words, is_logged, has_tombstones } = array.list(local);
-        let parts = if is_logged | has_tombstones {
-            Some(parts(array, local, has_tombstones))
-        } else {
-            None
-        };
-        let words = if has_tombstones { [].iter() } else { words.iter() };
-        PmaNeighbors { words, weighted: self.totals.weighted, parts }
-    }
-}
-
-/// Returns what a list has beside its words; all of it, if there are tombstones.
-/// Cost: a vector. Visitors of many lists use one buffer for all instead.
-#[cold]
-fn parts(array: &Array, local: usize, has_tombstones: bool) -> Box<vec::IntoIter<(u32, u32)>> {
-    let mut parts = Vec::new();
-    match has_tombstones {
-        true => parts = array.live_entries(local),
-        false => {
-            array.read_logged(local, &mut parts);
+    /// Returns the neighbors in a list that is not its words only.
+    /// Cost: a vector. Visitors of many lists use one buffer for all instead.
+    #[cold]
+    fn neighbors_in_parts(&self, v: VertexId, side: usize) -> PmaNeighbors<'_> {
+        let (mut words, mut parts) = ([].iter(), Vec::new());
+        if let Some(array) = self.array(v, side) {
+            let list = array.list(local(v));
+            match list.has_tombstones {
+                true => parts = array.live_entries(local(v)),
+                false => {
+                    words = list.words.iter();
+                    array.read_logged(local(v), &mut parts);
+                }
+            }
         }
+        let weighted = self.totals.weighted;
+        PmaNeighbors { words, weighted, parts: Some(Box::new(parts.into_iter())) }
     }
-    Box::new(parts.into_iter())
 }
 
 impl GraphView for Snapshot {
@@ -119,12 +138,12 @@ impl GraphView for Snapshot {
 
     #[inline]
     fn out_degree(&self, v: VertexId) -> u32 {
-        self.array(v, 0).map_or(0, |array| array.degree(local(v)))
+        self.degree(v, 0)
     }
 
     #[inline]
     fn in_degree(&self, v: VertexId) -> u32 {
-        self.array(v, self.totals.list_of(Direction::In)).map_or(0, |array| array.degree(local(v)))
+        self.degree(v, self.totals.list_of(Direction::In))
     }
 
     #[inline(always)]
@@ -159,15 +178,46 @@ impl GraphView for Snapshot {
         let side = self.totals.list_of(direction);
         // Where a list lies is known only once its row is there.
         if let Some(&v) = vertices.get(2 * READ_AHEAD)
-            && let Some(array) = self.array(v, side)
+            && let Some(lists) = self.lists(v, side)
         {
-            array.prefetch_row(local(v));
+            lists.prefetch_row(local(v));
         }
         if let Some(&v) = vertices.get(READ_AHEAD)
-            && let Some(array) = self.array(v, side)
+            && let Some(lists) = self.lists(v, side)
         {
-            array.prefetch(local(v));
+            lists.prefetch(local(v));
         }
+    }
+
+    #[inline(always)]
+    fn visit_listed(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        visitor: &mut impl ListVisitor,
+    ) {
+        let side = self.totals.list_of(direction);
+        let load = |v: VertexId| {
+            if let Some(lists) = self.lists(v, side) {
+                lists.prefetch_row(local(v));
+            }
+        };
+        let find = |v: VertexId| {
+            let Some(lists) = self.lists(v, side) else { return Some(&[][..]) };
+            let list = lists.plain_list(local(v));
+            match list {
+                Some(words) => prefetch(words),
+                None => lists.prefetch(local(v)),
+            }
+            list
+        };
+        let neighbor = |word: &AtomicU32| word.load(Relaxed);
+        let step = if self.totals.weighted { 2 } else { 1 };
+        visit_ahead(vertices, None, (load, find), |v, list| match (list, step) {
+            (Some(words), 1) => visitor.visit(v, words.iter().map(neighbor)),
+            (Some(words), _) => visitor.visit(v, words.iter().step_by(step).map(neighbor)),
+            (None, _) => visitor.visit(v, self.neighbors_in_parts(v, side)),
+        });
     }
 
     fn visit_neighbors(
@@ -200,7 +250,7 @@ impl Snapshot {
         let first = local(range.start);
         let is_plain = !self.totals.weighted && array.is_plain(first..first + range.len());
         if is_plain {
-            let lists = array.plain_lists();
+            let lists = array.lists.plain();
             // The loops that most visitors are in: nothing else is to stand in them. Of short lists
             // the processor loads the next itself.
             if V::STOPS_EARLY && lists.words_between(first, range.len()) > SHORT_WORDS * range.len()
@@ -222,12 +272,12 @@ impl Snapshot {
         if V::STOPS_EARLY {
             let wanted = Wanted::of(range, visitor);
             for (v, ahead) in wanted.iter(READ_AHEAD) {
-                ahead.into_iter().for_each(|ahead| array.prefetch(local(ahead)));
+                ahead.into_iter().for_each(|ahead| array.lists.prefetch(local(ahead)));
                 self.visit_list((array, v), array.list(local(v)), &mut parts, visitor);
             }
             return;
         }
-        for (v, list) in range.zip(array.lists(first)) {
+        for (v, list) in range.zip(array.lists.from(first)) {
             if visitor.wants(v) {
                 self.visit_list((array, v), list, &mut parts, visitor);
             }

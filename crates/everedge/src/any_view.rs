@@ -148,6 +148,16 @@ impl GraphView for AnyView {
         with_view!(self, view => view.load_ahead(direction, vertices));
     }
 
+    #[inline]
+    fn visit_listed(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        visitor: &mut impl ListVisitor,
+    ) {
+        with_view!(self, view => view.visit_listed(direction, vertices, visitor));
+    }
+
     fn visit_neighbors(
         &self,
         direction: Direction,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::slice;
 
 use super::{EDGE_GRAIN, VERTEX_GRAIN};
-use crate::{Edge, ListVisitor, VertexId, Wanted, memory, par};
+use crate::{Edge, ListVisitor, VertexId, Wanted, memory, par, visit_ahead};
 
 /// How many lists of a range ahead the beginning of one is loaded.
 const RANGE_READ_AHEAD: usize = 16;
@@ -197,6 +197,20 @@ impl Adjacency {
                 visitor.visit(v, self.neighbors(v).iter().copied());
             }
         }
+    }
+
+    /// Shows the lists of `vertices`.
+    #[inline(always)]
+    pub(super) fn visit_listed(&self, vertices: &[VertexId], visitor: &mut impl ListVisitor) {
+        let load = |v: VertexId| memory::prefetch(&self.offsets[v as usize..]);
+        let find = |v: VertexId| {
+            let list = self.neighbors(v);
+            memory::prefetch(list);
+            list
+        };
+        visit_ahead(vertices, &[][..], (load, find), |v, list| {
+            visitor.visit(v, list.iter().copied());
+        });
     }
 
     /// Starts loading the beginning of a list some places after that of the first of `vertices`,

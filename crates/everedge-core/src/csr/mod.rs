@@ -287,6 +287,16 @@ impl GraphView for Csr {
         self.lists(direction).load_ahead(vertices);
     }
 
+    #[inline(always)]
+    fn visit_listed(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        visitor: &mut impl ListVisitor,
+    ) {
+        self.lists(direction).visit_listed(vertices, visitor);
+    }
+
     #[inline]
     fn visit_neighbors(
         &self,

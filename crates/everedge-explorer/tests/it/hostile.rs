@@ -390,6 +390,9 @@ pub(crate) fn walk(view: &impl WeightedView) -> bool {
             let mut degrees = 0;
             view.for_each_degree(direction, ids.clone(), |_, degree| degrees += u64::from(degree));
             assert_eq!(counted.0.get(), degrees, "what is shown is no more than is told");
+            counted.0.set(0);
+            view.visit_listed(direction, &ids.clone().collect::<Vec<_>>(), &mut counted);
+            assert_eq!(counted.0.get(), degrees, "what is shown one by one is as much");
         }
         for v in ids {
             vertices += u64::from(view.is_vertex(v));

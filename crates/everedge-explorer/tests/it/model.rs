@@ -93,7 +93,10 @@ fn assert_shown<'a>(
         }
     }
     let lists: Vec<_> = lists.collect();
-    let mut shown = Shown(lists.iter().map(|&(v, _)| (v, None)).collect());
+    let nothing_shown = || Shown(lists.iter().map(|&(v, _)| (v, None)).collect());
+    let (mut shown, mut shown_listed) = (nothing_shown(), nothing_shown());
+    let listed: Vec<_> = lists.iter().map(|&(v, _)| v).rev().collect();
+    view.visit_listed(direction, &listed, &mut shown_listed);
     let mut degrees = HashMap::new();
     // Between vertices that lie far apart there are thousands of ids that are none.
     for run in lists.chunk_by(|a, b| b.0 - a.0 < 100) {
@@ -107,8 +110,10 @@ fn assert_shown<'a>(
     }
     for (v, list) in lists {
         let expected: Vec<VertexId> = list.iter().map(|&(neighbor, _)| neighbor).collect();
-        let found = shown.0.remove(&v).flatten();
-        assert_eq!(found.as_ref(), Some(&expected), "{direction:?}-neighbors shown of {v}");
+        for shown in [&mut shown, &mut shown_listed] {
+            let found = shown.0.remove(&v).flatten();
+            assert_eq!(found.as_ref(), Some(&expected), "{direction:?}-neighbors shown of {v}");
+        }
         assert_eq!(degrees.get(&v), Some(&expected.len()), "{direction:?}-degree told of {v}");
     }
 }
