@@ -11,7 +11,7 @@ use clap::Subcommand;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::harness::Task;
-use crate::measurements::{self, delete, ingest, kernels, mixed, recovery};
+use crate::measurements::{self, delete, ingest, kernels, mixed, recovery, window};
 use crate::output::Output;
 use crate::papers::{self, dgap, xpgraph};
 
@@ -48,6 +48,7 @@ Examples:
   everedge bench recovery --scale 20 --closed --early
   everedge bench kernels --scale 20 --kernel bfs,pagerank --report kernels.html
   everedge bench mixed --scale 20 --layout adjacency,pma
+  everedge bench window --scale 20 --kernel bfs,sssp --versions 12 --percent 0.5
   everedge bench xpgraph --scale 18 --report experiments.html
   everedge bench dgap --scale 18 --figure 6,9";
 
@@ -58,6 +59,7 @@ enum What {
     Recovery(Box<recovery::Args>),
     Kernels(Box<kernels::Args>),
     Mixed(Box<mixed::Args>),
+    Window(Box<window::Args>),
     /// Measure the experiments of the XPGraph paper that this machine can answer.
     ///
     /// The paper is the one of the layout `adjacency`: Wang et al., ACM Transactions on Storage
@@ -91,6 +93,7 @@ pub fn run(args: &Args, output: Output) -> Result<ExitCode> {
             What::Recovery(args) => recovery::run(args, output)?,
             What::Kernels(args) => kernels::run(args, output)?,
             What::Mixed(args) => mixed::run(args, output)?,
+            What::Window(args) => window::run(args, output)?,
             What::Xpgraph(args) => papers::run(&xpgraph::PAPER, args, output)?,
             What::Dgap(args) => papers::run(&dgap::PAPER, args, output)?,
         },

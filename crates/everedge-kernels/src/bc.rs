@@ -359,6 +359,7 @@ pub fn verify_betweenness(
     result: &Betweenness,
 ) -> Result<()> {
     check_form(view, config, result)?;
+    check_all(view.vertex_bound(), |v| check_between(view, result, v))?;
     let (Betweenness { score, sources, .. }, bound) = (result, view.vertex_bound());
     let mut random = SplitMix64::new(0);
     // From 1 to 2^31.
@@ -373,13 +374,12 @@ pub fn verify_betweenness(
     })
 }
 
-/// Checks that no score is negative, ids that paths cannot lead over have none, scores sum to the
-/// vertices between the ends of all paths, and at some vertices that the last search counted
-/// depths, paths and shares as their neighbors' say.
+/// Checks that no score is negative, scores sum to the vertices between the ends of all paths, and at
+/// some vertices that paths can lead over those with a score, and that the last search counted depths,
+/// paths and shares as their neighbors' say.
 ///
 /// Misses scores exchanged between vertices by a search that is not the last, and faults at few
-/// vertices. Cost: the scores and degrees once, and one of 64 vertices, unless it has more than 256
-/// edges.
+/// vertices. Cost: the scores once, and one of 64 vertices, unless it has more than 256 edges.
 ///
 /// # Errors
 /// As [`verify_betweenness`].
@@ -413,9 +413,16 @@ fn check_form(
     require(KERNEL, has_sources, || "paths begin at other vertices".to_string())?;
     check_all(bound, |v| {
         let score = score[v as usize];
-        let may_lead = view.out_degree(v) > 0 && view.in_degree(v) > 0;
-        let holds = if may_lead { score >= 0.0 } else { score == 0.0 };
-        require(KERNEL, holds, || format!("{v} has score {score}, paths over it: {may_lead}"))
+        require(KERNEL, score >= 0.0, || format!("{v} has score {score}"))
+    })
+}
+
+/// Checks that a vertex has a score only if paths may lead over it.
+fn check_between(view: &impl GraphView, result: &Betweenness, v: VertexId) -> Result<()> {
+    let score = result.score[v as usize];
+    let may_lead = || view.out_degree(v) > 0 && view.in_degree(v) > 0;
+    require(KERNEL, score == 0.0 || may_lead(), || {
+        format!("{v} has score {score}, and no paths lead over it")
     })
 }
 
@@ -426,6 +433,7 @@ fn check_at(
     result: &Betweenness,
     v: VertexId,
 ) -> Result<()> {
+    check_between(view, result, v)?;
     let LastSearch { depth, paths, share } = &result.last;
     let depth_of = |u: VertexId| depth[u as usize];
     let depth_v = depth_of(v);

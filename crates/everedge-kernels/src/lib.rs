@@ -61,7 +61,9 @@ pub use kcore::{
 };
 pub use lcc::{Lcc, lcc, spot_check_lcc, verify_lcc};
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, spot_check_one_hop, verify_one_hop};
-pub use pagerank::{PageRank, PageRankConfig, pagerank, spot_check_pagerank, verify_pagerank};
+pub use pagerank::{
+    PageRank, PageRankConfig, pagerank, pagerank_from, spot_check_pagerank, verify_pagerank,
+};
 pub use radii::{Radii, RadiiConfig, radii, spot_check_radii, verify_radii};
 pub use scc::{Scc, SccConfig, scc, spot_check_scc, verify_scc};
 pub use ssnp::{Ssnp, spot_check_ssnp, ssnp, verify_ssnp};

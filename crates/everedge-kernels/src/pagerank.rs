@@ -135,19 +135,46 @@ impl Quotient for f64 {
 /// # Ok::<(), everedge_kernels::Error>(())
 /// ```
 pub fn pagerank(view: &impl GraphView, config: &PageRankConfig) -> Result<PageRank> {
+    pagerank_from(view, config, &[])
+}
+
+/// As [`pagerank`], beginning with `ranks` by id, such as those of a graph that has changed little since: they are
+/// divided by their sum. Equal ranks take the place of those that are 0 or missing.
+///
+/// # Errors
+/// As that.
+pub fn pagerank_from(
+    view: &impl GraphView,
+    config: &PageRankConfig,
+    ranks: &[f64],
+) -> Result<PageRank> {
     config.check()?;
     Ok(match config.is_narrow() {
-        true => rank::<f32>(view, config),
-        false => rank::<f64>(view, config),
+        true => rank::<f32>(view, config, ranks),
+        false => rank::<f64>(view, config, ranks),
     })
 }
 
-fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig) -> PageRank {
-    let initial = 1.0 / f64::from(view.vertex_count());
+/// Returns the ranks to begin with.
+fn initial(view: &impl GraphView, vertices: &VertexSet, ranks: &[f64]) -> Vec<f64> {
+    let equal = 1.0 / f64::from(view.vertex_count());
+    let mut rank = par::collect(view.vertex_bound() as usize, |v| {
+        let is_vertex = vertices.contains(v as VertexId);
+        let given = ranks.get(v).copied().filter(|&rank| rank > 0.0);
+        if is_vertex { given.unwrap_or(equal) } else { 0.0 }
+    });
+    if !ranks.is_empty() {
+        let sums = par::map_chunks(&rank, GRAIN, |part| part.iter().sum::<f64>());
+        let sum: f64 = sums.into_iter().sum();
+        par::map_chunks_mut(&mut rank, GRAIN, |_, part| part.iter_mut().for_each(|r| *r /= sum));
+    }
+    rank
+}
+
+fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig, ranks: &[f64]) -> PageRank {
     let bound = view.vertex_bound() as usize;
     let vertices = VertexSet::of(view);
-    let is_vertex = |v| vertices.contains(v as VertexId);
-    let rank = par::collect(bound, |v| if is_vertex(v) { initial } else { 0.0 });
+    let rank = initial(view, &vertices, ranks);
     let mut result = PageRank { rank, iterations: 0, change: f64::INFINITY };
     let mut quotient = par::collect(bound, |_| Q::default());
     let degrees = out_degrees(view);

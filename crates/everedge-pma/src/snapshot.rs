@@ -28,13 +28,17 @@ use everedge_live::{Archive, SHARD_SPAN, Totals, frozen_view};
 /// How many lists after one that is read the next one is loaded into the cache.
 const READ_AHEAD: usize = 8;
 
+/// Lists are kept by shard if at least one of so many shards has some.
+const SHARDS_PER_HELD: usize = 8;
+
 /// Lists that have so many words on average lie in a cache line with the next.
 const SHORT_WORDS: usize = 8;
 
 /// A frozen view of a live graph in the `pma` layout.
 pub struct PmaSnapshot {
     shards: Vec<Arc<Shard>>,
-    /// By side, by shard: what is asked for most is so found with one look.
+    /// By side, by shard: what is asked for most is so found with one look. Empty where few of the shards have
+    /// lists.
     lists: [Vec<Option<Lists>>; 2],
     totals: Totals,
 }
@@ -49,9 +53,7 @@ impl Snapshot {
         let mut totals = archive.totals(options);
         totals.sequence += direct;
         let shards = archive.shards.clone();
-        let lists_of = |array: &Option<Array>| array.as_ref().map(|array| array.lists.clone());
-        let lists =
-            [0, 1].map(|side| shards.iter().map(|shard| lists_of(&shard.arrays[side])).collect());
+        let lists = [0, 1].map(|side| held_lists(&shards, side));
         Self { shards, lists, totals }
     }
 
@@ -63,7 +65,10 @@ impl Snapshot {
 
     #[inline]
     fn lists(&self, v: VertexId, side: usize) -> Option<&Lists> {
-        self.lists[side].get(v as usize / SHARD_SPAN)?.as_ref()
+        match self.lists[side].get(v as usize / SHARD_SPAN) {
+            Some(lists) => lists.as_ref(),
+            None => self.array(v, side).map(|array| &array.lists),
+        }
     }
 
     #[inline]
@@ -309,6 +314,16 @@ impl Snapshot {
                 visitor.visit(v, live.iter().map(|edge| edge.0));
             }
         }
+    }
+}
+
+/// Returns the lists of one side of all shards; none where few have some.
+fn held_lists(shards: &[Arc<Shard>], side: usize) -> Vec<Option<Lists>> {
+    let lists_of =
+        |shard: &Arc<Shard>| shard.arrays[side].as_ref().map(|array| array.lists.clone());
+    match shards.iter().filter(|shard| shard.arrays[side].is_some()).count() {
+        held if held * SHARDS_PER_HELD < shards.len() => Vec::new(),
+        _ => shards.iter().map(lists_of).collect(),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Changes, Edge, GraphOptions, Keep, StorageError, VertexId};
+use everedge::{Batch, Changes, Commit, Edge, GraphOptions, Keep, StorageError, VertexId, date_of};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
-use crate::error::{edges_acknowledged, exception, with_edges};
+use crate::error::{edges_acknowledged, exception, raised, with_edges};
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest};
 use crate::report::report;
@@ -18,6 +18,27 @@ use crate::view::{View, kind_word};
 
 /// Edges inserted, edges deleted, deletions ignored.
 type ChangeCounts = (u64, u64, u64);
+
+/// A time as Python gives it.
+#[derive(FromPyObject)]
+enum Moment {
+    Microseconds(i64),
+    Date(String),
+}
+
+impl Moment {
+    /// Returns it in microseconds since 1970.
+    fn microseconds(self) -> PyResult<i64> {
+        match self {
+            Self::Microseconds(time) => Ok(time),
+            Self::Date(word) => date_of(&word).ok_or_else(|| {
+                let what =
+                    format!("the time {word:?}: a date such as 2024-05-31 or 2024-05-31T10:30:00Z");
+                raised("InvalidInputError", &what)
+            }),
+        }
+    }
+}
 
 /// A live graph.
 #[pyclass(frozen, module = "everedge._native")]
@@ -235,17 +256,19 @@ impl Graph {
         Ok(View::new(view, graph.options().simple))
     }
 
-    /// Makes what the graph is now a version, and lets older versions go than `keep` says. Returns it.
+    /// Makes what the graph is now a version, of the moment `time`, and lets older versions go than `keep` says.
+    /// Returns it.
     fn commit(
         &self,
         py: Python<'_>,
         name: Option<String>,
+        time: Option<Moment>,
         keep: Option<&str>,
     ) -> PyResult<VersionFields> {
         let graph = self.handle.get()?;
+        let time = time.map(Moment::microseconds).transpose()?;
         let keep = keep.map(str::parse::<Keep>).transpose().map_err(exception)?;
-        let commit = || graph.commit_and_keep(name.as_deref(), keep);
-        py.detach(commit).map(fields).map_err(exception)
+        py.detach(|| graph.commit(Commit { name, time, keep })).map(fields).map_err(exception)
     }
 
     /// Returns the versions, if there are some.

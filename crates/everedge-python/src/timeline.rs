@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use everedge::{Error, Keep, Kernel, Version, VersionChoice, VertexId, Watch, par};
+use everedge::{
+    Error, Keep, Kernel, Parameters, Version, VersionChoice, VertexId, Watch, WindowOptions, par,
+};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -73,19 +75,24 @@ impl Timeline {
         Ok(View::new(view, timeline.options().simple))
     }
 
-    /// Answers a kernel from one source for each of the versions from `first` to `last`.
+    /// Answers a kernel with `parameters`, all as texts, for each of the versions from `first` to `last`.
     fn window<'py>(
         &self,
         py: Python<'py>,
         kernel: &str,
         versions: (u64, u64),
-        source: &str,
+        parameters: Vec<(String, String)>,
         threads: usize,
     ) -> PyResult<WindowAnswer<'py>> {
         let timeline = self.handle.get()?;
         let kernel: Kernel = kernel.parse().map_err(exception)?;
         let [first, last] = [versions.0, versions.1].map(VersionChoice::Number);
-        let answer = || timeline.window(kernel, (&first, &last), source, true);
+        let mut given = Parameters::default();
+        for (name, text) in &parameters {
+            given.set(name, text).map_err(exception)?;
+        }
+        let options = WindowOptions { keeps_values: true, ..given.into() };
+        let answer = || timeline.window(kernel, (&first, &last), &options);
         let watch = Watch::default();
         let run = || match par::with_threads(threads, || watch.run(answer))? {
             Ok(answered) => answered.map_err(exception),

@@ -11,6 +11,7 @@ use crate::error::exception;
 use crate::handle::Handle;
 use crate::report::report;
 use crate::signals::SIGNALS_EVERY;
+use crate::timeline::{VersionFields, fields};
 
 /// Returns an answer as an array, or none.
 pub(crate) fn array(py: Python<'_>, values: Values) -> Bound<'_, PyAny> {
@@ -65,6 +66,11 @@ impl View {
         let done = py.detach(|| until_signal(&options.watch, tell.as_ref(), run))?;
         let reported = report(py, &done)?;
         Ok((reported, array(py, done.values)))
+    }
+
+    /// Returns which version it is of, if it is of one.
+    fn version(&self) -> PyResult<Option<VersionFields>> {
+        Ok(self.handle.get()?.version().cloned().map(fields))
     }
 
     /// Returns a number above every vertex id.

@@ -88,6 +88,32 @@ def test_windows_answer_as_each_version_does(graph: everedge.Graph) -> None:
             assert {v: of_window[v] for v in alone} == alone
 
 
+def test_what_has_no_source_is_asked_of_a_window_too(graph: everedge.Graph) -> None:
+    timeline, graphs = graph.timeline, expected()
+    window = timeline.window()
+    components, ranks, cores = window.wcc(), window.pagerank(tolerance=1e-9), window.kcore()
+    assert [r.report.method for r in (components, ranks, cores)] == ["shared", "from-before", "each"]
+    triangles = window.triangles()
+    for number, known in enumerate(graphs, 1):
+        simple = networkx.Graph(known)
+        assert triangles[number - 1] == sum(networkx.triangles(simple).values()) // 3
+        assert {v: int(x) for v, x in cores.at(number).to_dict().items() if x} == networkx.core_number(simple)
+        places = components.values[number - 1]
+        for part in networkx.connected_components(simple):
+            rows = [components.ids.tolist().index(vertex) for vertex in part]
+            assert {int(places[row]) for row in rows} == {min(rows)}
+        assert sum(place < 0 for place in places) == len(places) - len(known)
+        alone = everedge.pagerank(timeline.at(number), tolerance=1e-9)
+        for vertex, rank in alone.to_dict().items():
+            assert abs(ranks.at(number)[vertex] - rank) < 1e-8
+    assert repr(components).startswith("wcc in 5 versions of 5 vertices")
+    assert ranks.of("e").tolist()[:2] == [0, 0]
+    newest = timeline.versions[-1]
+    source = max(graphs[-1].out_degree, key=lambda degree: degree[1])[0]
+    assert window.bfs().report.source in {v for v, d in graphs[-1].out_degree if d == graphs[-1].out_degree[source]}
+    assert newest.number == 5
+
+
 def test_answers_go_where_people_want_them(graph: everedge.Graph) -> None:
     depths = graph.timeline.window().bfs(source="a")
     assert depths.of("d").tolist() == [3, 2, 2, 3, 3]
@@ -182,6 +208,27 @@ def test_a_graph_without_versions_says_so(path: Path) -> None:
             with pytest.raises(everedge.InvalidInputError, match="would mean"):
                 graph.commit(name)
         assert len(timeline) == 1
+
+
+def test_a_version_has_the_time_that_is_given(path: Path) -> None:
+    with everedge.Graph(path) as graph:
+        graph.add_edges(0, 1)
+        assert graph.commit(time="2024-05-31").time == datetime(2024, 5, 31, tzinfo=timezone.utc)
+        graph.add_edges(1, 2)
+        later = datetime(2024, 6, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+        assert graph.commit("june", time=later).time == later
+        with pytest.raises(everedge.InvalidInputError, match="version 2 is of 2024-06-01T10"):
+            graph.commit(time="2024-06-01")
+        with pytest.raises(everedge.InvalidInputError, match="time zone"):
+            graph.commit(time=datetime(2024, 6, 2))
+        for wrong in ("soon", "3"):
+            with pytest.raises(everedge.InvalidInputError, match="2024-05-31"):
+                graph.commit(time=wrong)
+        version = graph.timeline.at("2024-05-31T08:00:00Z").version
+        assert version is not None and version.number == 1
+        assert graph.timeline.at(later).version == graph.timeline.versions[1]
+        assert graph.snapshot().version is None
+        assert len(graph.timeline) == 2
 
 
 def test_a_forked_child_asks_no_timeline(graph: everedge.Graph) -> None:

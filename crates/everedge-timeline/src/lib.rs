@@ -17,6 +17,7 @@ mod bits;
 mod changes;
 mod chunk_index;
 mod compare;
+mod components;
 mod file;
 mod filter;
 mod finder;
@@ -26,6 +27,7 @@ mod overlay;
 mod query;
 mod rebase;
 mod rows;
+mod schedule;
 mod segment;
 mod store;
 mod tip;
@@ -35,9 +37,10 @@ mod window;
 pub use changes::Changes;
 pub use file::{VERSIONS, is_file};
 pub use query::{Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width};
+pub use schedule::Schedule;
 pub use store::Timeline;
 pub use view::VersionView;
-pub use window::{Answer, Schedule, Window};
+pub use window::{Answer, Window};
 
 /// What is fixed for all versions of a timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]

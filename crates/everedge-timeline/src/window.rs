@@ -1,59 +1,30 @@
-//! One query over all versions of a window, each answered from what it shares with others.
+//! One question over all versions of a window, each answered from what it shares with others.
 //!
-//! Source: PIE §3.3 and §4.1, after CommonGraph (Afarin et al., ASPLOS 2023): the query is solved on the graph
-//! that all versions have in common. From there every version is reached by adding edges only, by which no value
-//! gets worse.
-//!
-//! Difference: the window is halved. What versions `i..j` have in common leads to what each half has in common, by
-//! adding the edges that only this half has:
-//!
-//! ```text
-//!                    common 0..7
-//!           common 0..3       common 4..7
-//!      common 0..1  2..3     4..5   common 6..7
-//!       0    1      2  3     4  5      6    7
-//! ```
-//! An edge that disappears in the middle is added once for each level, not once for each version; halves run
-//! at the same time.
+//! Source: PIE §3.3 and §4.1, after CommonGraph (Afarin et al., ASPLOS 2023): the question is solved on the graph
+//! that all versions have in common. From there every version is reached by adding edges only (`schedule.rs`), by
+//! which no value gets worse.
 //!
 //! # Cost
-//! The query on the common graph; then for `n` versions `n/2 · log n` deltas and what they make better. Memory:
-//! the values of a version for each level that is being worked on, and 24 bytes for each edge that some versions
+//! The question on the common graph, then what `schedule.rs` says. Memory: 24 bytes for each edge that some versions
 //! have and others have not.
 
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-use everedge_core::{GraphView, VertexId, par, watch};
+use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels as kernels;
 use parking_lot::Mutex;
 
 use super::bits::Bits;
-use super::lifetimes::{Lifetimes, Mortal, VERSIONS_MAX};
+use super::components::{self, Components};
+use super::lifetimes::{Lifetimes, Mortal};
 use super::query::MonotoneQuery;
+use super::schedule::{Growth, Run, Schedule};
 use super::tip::Tip;
 use super::view::{READ_AHEAD, VersionView};
 use super::{TimelineOptions, Version};
-
-/// In which order what versions have in common leads to what fewer of them have, and at last to each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Schedule {
-    /// The window is halved until a half is one version.
-    #[default]
-    Halves,
-    /// What the first version and some later ones have in common, one less each time; from there to the last of
-    /// them (PIE Figure 9).
-    Lasting,
-    /// The same for parts of so many versions, and in each part from what its versions have in common (PIE
-    /// Figure 11).
-    TwoStages {
-        /// Versions of a part.
-        versions: u16,
-    },
-    /// From what all have in common to each version.
-    Each,
-}
 
 /// What a query finds in one version.
 #[derive(Debug)]
@@ -109,7 +80,7 @@ impl Window {
     /// Returns how many edges some versions have and others have not; one that goes and comes again counts each
     /// time.
     pub fn changed_edges(&self) -> usize {
-        let last = self.versions.len() as u16 - 1;
+        let last = self.last();
         let is_once = |edge: &&Mortal| self.common.is_directed() || edge.src <= edge.dst;
         let edges = self.lifetimes.edges().iter().filter(is_once);
         edges.filter(|edge| !edge.is_common(0, last)).count()
@@ -118,7 +89,7 @@ impl Window {
     /// Returns the edges that the last version has and the first one has not, and those that only the first one
     /// has, each ascending; of an undirected graph with the smaller end first.
     pub fn difference(&self) -> [Vec<(VertexId, VertexId, f32)>; 2] {
-        let last = self.versions.len() as u16 - 1;
+        let last = self.last();
         let is_once = |edge: &&Mortal| self.common.is_directed() || edge.src <= edge.dst;
         let edges = |is_in: &dyn Fn(&Mortal) -> bool| {
             let edges = self.lifetimes.edges().iter().filter(is_once).filter(|edge| is_in(edge));
@@ -157,39 +128,50 @@ impl Window {
         answer: impl Fn(Answer<'_, Q::Value>) + Sync + Send,
     ) -> kernels::Result<()> {
         let has_source = self.versions_with(source);
-        let answer = |number: u16, State { values, seconds }: &State<Q::Value>| {
-            let (version, seconds) = (&self.versions[usize::from(number)], *seconds);
-            match has_source[usize::from(number)] {
-                true => answer(Answer { version, values, seconds }),
-                false => {
-                    let values = &vec![Q::UNREACHED; values.len()];
-                    answer(Answer { version, values, seconds });
-                }
+        let answer = |number: u16, values: &mut [Q::Value], seconds: f64| {
+            let version = &self.versions[usize::from(number)];
+            if !has_source[usize::from(number)] {
+                values.fill(Q::UNREACHED);
             }
+            answer(Answer { version, values, seconds });
         };
-        let run = Run::<Q, _> {
-            window: self,
-            answer,
-            values: Mutex::default(),
-            queues: Mutex::default(),
-        };
+        let paths = Paths::<Q> { window: self, queues: Mutex::default(), query: PhantomData };
         let start = Instant::now();
-        let values = run.solve_common(source)?;
-        let (last, seconds) = (self.versions.len() as u16 - 1, start.elapsed().as_secs_f64());
-        let state = State { values, seconds: seconds / self.versions.len() as f64 };
-        match schedule {
-            Schedule::Halves => run.halve((0, last), state),
-            Schedule::Lasting => run.go_back((0, last), 0, state),
-            Schedule::TwoStages { versions } => {
-                run.go_back_by(last, versions.clamp(1, VERSIONS_MAX as u16), state);
-            }
-            Schedule::Each => {
-                par::for_each_range(u32::from(last) + 1, 1, |version| {
-                    run.answer_one((0, last), version.start as u16, run.copy(&state));
-                });
-            }
-        }
+        let values = paths.solve_common(source)?;
+        let run = Run::new(&self.lifetimes, paths, answer);
+        run.by(schedule, self.last(), values, start.elapsed());
         Ok(())
+    }
+
+    /// Finds the weakly connected components of each version, and calls `answer` for it as [`Self::run`] does: a vertex
+    /// has the smallest one of its component, an id that is no vertex [`NO_COMPONENT`](kernels::NO_COMPONENT).
+    pub fn components(&self, answer: impl Fn(Answer<'_, VertexId>) + Sync + Send) {
+        let start = Instant::now();
+        let common = components::of_common(&self.common);
+        let answer = |number: u16, values: &mut [VertexId], seconds: f64| {
+            let (start, version) = (Instant::now(), &self.versions[usize::from(number)]);
+            components::name(values, &self.vertices_of(number));
+            let seconds = seconds + start.elapsed().as_secs_f64();
+            answer(Answer { version, values, seconds });
+        };
+        let run = Run::new(&self.lifetimes, Components, answer);
+        run.by(Schedule::Halves, self.last(), common, start.elapsed());
+    }
+
+    /// Returns the number of the last version in the window.
+    fn last(&self) -> u16 {
+        self.versions.len() as u16 - 1
+    }
+
+    /// Returns the vertices of a version.
+    fn vertices_of(&self, number: u16) -> Bits {
+        let mut vertices = self.vertices.clone();
+        vertices.grow(self.common.vertex_bound() as usize);
+        for [new, ended] in &self.vertex_changes[..=usize::from(number)] {
+            new.iter().for_each(|&v| _ = vertices.insert(v as usize));
+            ended.iter().for_each(|&v| _ = vertices.remove(v as usize));
+        }
+        vertices
     }
 
     /// Returns for each version whether `v` is a vertex.
@@ -206,26 +188,41 @@ impl Window {
     }
 }
 
-/// Where a query is: the values of what some versions have in common.
-struct State<V> {
-    values: Vec<V>,
-    /// The part of each of these versions in the time that this took.
-    seconds: f64,
-}
-
-/// A query as it runs over a window.
-struct Run<'a, Q: MonotoneQuery, A> {
+/// A query over paths, as it runs over a window.
+struct Paths<'a, Q: MonotoneQuery> {
     window: &'a Window,
-    answer: A,
-    /// What steps are done with, for others to use: memory that is new costs more than what they do with it.
-    values: Mutex<Vec<Vec<Q::Value>>>,
+    /// What steps are done with, for others to use.
     queues: Mutex<Vec<Queue>>,
+    query: PhantomData<fn(Q)>,
 }
 
-impl<Q: MonotoneQuery, A: Fn(u16, &State<Q::Value>) + Sync + Send> Run<'_, Q, A> {
+impl<Q: MonotoneQuery> Growth for Paths<'_, Q> {
+    type Value = Q::Value;
+
+    /// Along the edges that come, and on from vertices that are better for it.
+    fn grow<'e>(
+        &self,
+        part: (u16, u16),
+        edges: impl Iterator<Item = &'e Mortal>,
+        values: &mut [Q::Value],
+    ) {
+        let waiting = self.queues.lock().pop();
+        let mut queue = waiting.unwrap_or_else(|| Queue::new(values.len() as u32));
+        for edge in edges {
+            let value = values[edge.src as usize];
+            if value != Q::UNREACHED {
+                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut queue);
+            }
+        }
+        self.propagate(part, values, &mut queue);
+        self.queues.lock().push(queue);
+    }
+}
+
+impl<Q: MonotoneQuery> Paths<'_, Q> {
     /// Solves the query on what all versions have in common.
     fn solve_common(&self, source: VertexId) -> kernels::Result<Vec<Q::Value>> {
-        let Window { common, lifetimes, versions, .. } = self.window;
+        let Window { common, lifetimes, .. } = self.window;
         let bound = common.vertex_bound();
         if source >= bound || !common.is_vertex(source) {
             return Err(kernels::Error::NotAVertex { vertex: source });
@@ -241,103 +238,8 @@ impl<Q: MonotoneQuery, A: Fn(u16, &State<Q::Value>) + Sync + Send> Run<'_, Q, A>
         values[source as usize] = Q::SOURCE;
         let mut queue = Queue::new(bound);
         queue.insert(source);
-        self.propagate((0, versions.len() as u16 - 1), &mut values, &mut queue);
+        self.propagate((0, self.window.last()), &mut values, &mut queue);
         Ok(values)
-    }
-
-    /// Returns a copy of a state.
-    fn copy(&self, state: &State<Q::Value>) -> State<Q::Value> {
-        let mut values = self.values.lock().pop().unwrap_or_default();
-        values.clear();
-        values.extend_from_slice(&state.values);
-        State { values, seconds: state.seconds }
-    }
-
-    /// Answers for a version, of which this is the state.
-    fn finish(&self, version: u16, state: State<Q::Value>) {
-        (self.answer)(version, &state);
-        self.values.lock().push(state.values);
-    }
-
-    /// Answers for the versions from `i` to `j`, from the state of what they have in common.
-    fn halve(&self, (i, j): (u16, u16), mut state: State<Q::Value>) {
-        if i == j {
-            return self.finish(i, state);
-        }
-        let middle = i + (j - i) / 2;
-        let mut later = self.copy(&state);
-        par::join(
-            || {
-                self.step((i, j), (i, middle), &mut state);
-                self.halve((i, middle), state);
-            },
-            || {
-                self.step((i, j), (middle + 1, j), &mut later);
-                self.halve((middle + 1, j), later);
-            },
-        );
-    }
-
-    /// Answers for the versions from `j` back to `first`, from the state of what those from `i` to `j` have in
-    /// common: what those from `i` to one less have is next.
-    fn go_back(&self, (i, j): (u16, u16), first: u16, mut state: State<Q::Value>) {
-        if j == first {
-            return self.answer_one((i, j), j, state);
-        }
-        let copy = self.copy(&state);
-        par::join(
-            || self.answer_one((i, j), j, copy),
-            || {
-                self.step((i, j), (i, j - 1), &mut state);
-                self.go_back((i, j - 1), first, state);
-            },
-        );
-    }
-
-    /// Answers for the versions from `j` back to the first one, `local` at a time: from what those of a part have
-    /// in common with the first one to what they have in common.
-    fn go_back_by(&self, j: u16, local: u16, mut state: State<Q::Value>) {
-        let i = (j + 1).saturating_sub(local);
-        let mut of_part = self.copy(&state);
-        par::join(
-            || {
-                self.step((0, j), (i, j), &mut of_part);
-                self.go_back((i, j), i, of_part);
-            },
-            || {
-                if i > 0 {
-                    self.step((0, j), (0, i - 1), &mut state);
-                    self.go_back_by(i - 1, local, state);
-                }
-            },
-        );
-    }
-
-    /// Answers for a version, from the state of what those from `i` to `j` have in common.
-    fn answer_one(&self, common: (u16, u16), version: u16, mut state: State<Q::Value>) {
-        self.step(common, (version, version), &mut state);
-        self.finish(version, state);
-    }
-
-    /// Goes from the state of what the versions of one range have in common to that of what the versions of a part
-    /// of it have: along the edges that come with it, and on from vertices that are better for it.
-    fn step(&self, (i, j): (u16, u16), part: (u16, u16), state: &mut State<Q::Value>) {
-        watch::check();
-        let (start, values) = (Instant::now(), &mut state.values);
-        let lifetimes = &self.window.lifetimes;
-        let waiting = self.queues.lock().pop();
-        let mut queue = waiting.unwrap_or_else(|| Queue::new(values.len() as u32));
-        let appearing = lifetimes.appearing(i + 1..part.0 + 1);
-        let staying = lifetimes.disappearing(part.1 + 1..j + 1);
-        for edge in appearing.chain(staying).filter(|edge| edge.is_common(part.0, part.1)) {
-            let value = values[edge.src as usize];
-            if value != Q::UNREACHED {
-                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut queue);
-            }
-        }
-        self.propagate(part, values, &mut queue);
-        self.queues.lock().push(queue);
-        state.seconds += start.elapsed().as_secs_f64() / f64::from(part.1 - part.0 + 1);
     }
 
     /// Goes on from vertices that are better, over what all versions from `i` to `j` have in common, until none

@@ -47,6 +47,8 @@ pub(crate) struct Question<'a, V> {
     pub names: &'a View,
     pub numbering: Option<&'a Numbering>,
     pub options: &'a RunOptions,
+    /// What PageRank begins with, by id; none for equal ranks.
+    pub ranks: &'a [f64],
 }
 
 impl<V: WeightedView> Question<'_, V> {
@@ -110,8 +112,9 @@ impl<V: WeightedView> Question<'_, V> {
 
     fn pagerank(&self) -> Result<Answer> {
         let config = self.pagerank_config();
+        let ranks = if self.numbering.is_some() { &[] } else { self.ranks };
         let (pagerank, answer) = self.solve(
-            || kernels::pagerank(self.view, &config),
+            || kernels::pagerank_from(self.view, &config, ranks),
             |pagerank| kernels::spot_check_pagerank(self.any, &config, pagerank),
             |pagerank| kernels::verify_pagerank(self.any, &config, pagerank),
         )?;

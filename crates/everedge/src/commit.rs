@@ -4,12 +4,31 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use everedge_core::{Edge, GraphView};
+use everedge_io::date_text;
 use everedge_live::{Followed, FollowedUpdate, Since};
 use everedge_timeline::{Changes, Version};
 
 use crate::any_view::with_view;
 use crate::timeline::check_name;
 use crate::{Error, Graph, Keep, Result, Timeline};
+
+/// How a version is made of what a live graph is. `default` gives it no name and the time of now, and keeps all older
+/// ones; a text is a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// What it is called.
+    pub name: Option<String>,
+    /// The time that it shows, in microseconds since 1970; not before that of the newest version. None is now.
+    pub time: Option<i64>,
+    /// Which older versions stay; all, if this is None.
+    pub keep: Option<Keep>,
+}
+
+impl From<&str> for Commit {
+    fn from(name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..Self::default() }
+    }
+}
 
 /// The versions of an open graph.
 #[derive(Default)]
@@ -21,17 +40,31 @@ pub(crate) struct Versions {
 }
 
 impl Graph {
-    /// Makes what the graph is now a version, durably, with the time of now. Writers go on meanwhile: it is
-    /// what a [`Self::snapshot`] shows that is taken during the call.
+    /// Makes what the graph is now a version, durably; then lets older ones go than those to keep. Writers go on
+    /// meanwhile: it is what a [`Self::snapshot`] shows that is taken during the call.
     ///
     /// Cost: the first version takes as many bytes as a CSR, later ones what has changed. What has changed since
     /// this handle last did is known, unless it is more than 2^20 updates and than a 16th of the edges, or edges
     /// were stored without the log; else all lists of the graph and of the version before are read and compared.
     ///
     /// # Errors
-    /// `InvalidInput` for a name that is a number or a date, which would mean another version; `NoSpace` on a full
-    /// medium: no version was added then. `Poisoned` after a failed fence. As [`Self::snapshot`].
-    pub fn commit(&self, name: Option<&str>) -> Result<Version> {
+    /// `InvalidInput` for a name that is a number or a date, which would mean another version, and for a time before
+    /// that of the newest version; `NoSpace` on a full medium: no version was added then. `Poisoned` after a failed
+    /// fence. As [`Self::snapshot`]. `Committed` if the version is there and others could not be let go.
+    pub fn commit(&self, commit: impl Into<Commit>) -> Result<Version> {
+        let Commit { name, time, keep } = commit.into();
+        let version = self.add_version(name.as_deref(), time)?;
+        let kept = match (keep, self.timeline()) {
+            (Some(keep), Ok(Some(timeline))) => timeline.keep(keep).map(drop),
+            (Some(_), Err(error)) => Err(error),
+            _ => Ok(()),
+        };
+        let number = version.number;
+        kept.map_err(|error| Error::Committed { version: number, source: Box::new(error) })?;
+        Ok(version)
+    }
+
+    fn add_version(&self, name: Option<&str>, time: Option<i64>) -> Result<Version> {
         self.refuse_if_forked()?;
         check_name(name)?;
         let mut versions = self.versions.lock();
@@ -42,13 +75,11 @@ impl Graph {
                 versions.timeline.insert(made).clone()
             }
         };
+        let time = time_for(timeline.versions().last(), time)?;
         // Whatever fails from here on, the next commit compares.
         let since = self.live.follow(std::mem::take(&mut versions.is_followed))?;
         // A version has no edge that a crash could still take from the graph.
         self.sync()?;
-        let newest = timeline.versions().last().map_or(i64::MIN, |version| version.time);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let time = (now.as_micros() as i64).max(newest);
         let version = match since {
             Since::Updates(updates) => {
                 timeline.versions.commit(changes_of(&updates, &|_| false)?, time, name)?
@@ -72,22 +103,6 @@ impl Graph {
         Ok(version)
     }
 
-    /// As [`Self::commit`]; then lets older versions go than those to keep.
-    ///
-    /// # Errors
-    /// As that; `Committed` if the version is there and others could not be let go.
-    pub fn commit_and_keep(&self, name: Option<&str>, keep: Option<Keep>) -> Result<Version> {
-        let version = self.commit(name)?;
-        let kept = match (keep, self.timeline()) {
-            (Some(keep), Ok(Some(timeline))) => timeline.keep(keep).map(drop),
-            (Some(_), Err(error)) => Err(error),
-            _ => Ok(()),
-        };
-        let number = version.number;
-        kept.map_err(|error| Error::Committed { version: number, source: Box::new(error) })?;
-        Ok(version)
-    }
-
     /// Returns the versions of the graph, if it was ever [committed](Self::commit).
     ///
     /// # Errors
@@ -104,6 +119,24 @@ impl Graph {
     fn open_timeline(&self, creates: bool) -> Result<Option<Arc<Timeline>>> {
         let of_graph = (self.options(), self.names.clone());
         Ok(Timeline::of_graph(self.live.volume(), of_graph, creates)?.map(Arc::new))
+    }
+}
+
+/// Returns the time of a version that comes after `newest`: the one that was chosen, or now.
+fn time_for(newest: Option<&Version>, chosen: Option<i64>) -> Result<i64> {
+    let earliest = newest.map_or(i64::MIN, |version| version.time);
+    match (chosen, newest) {
+        (None, _) => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            Ok((now.as_micros() as i64).max(earliest))
+        }
+        (Some(time), Some(newest)) if time < earliest => Err(Error::invalid(format!(
+            "a version of {}: version {} is of {}, and times do not go back",
+            date_text(time),
+            newest.number,
+            date_text(newest.time)
+        ))),
+        (Some(time), _) => Ok(time),
     }
 }
 

@@ -10,7 +10,7 @@ use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
 use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery, Totals};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MeterReading, Volume};
 use everedge_pma::Mechanisms;
-use everedge_timeline::is_file as is_of_versions;
+use everedge_timeline::{Version, is_file as is_of_versions};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -479,6 +479,14 @@ impl View {
     pub(crate) fn new(any: AnyView, names: Option<Arc<Names>>, open_time: Duration) -> Self {
         let (numbering, from_other_ends) = (OnceLock::new(), Vec::new());
         Self { any, names, open_time, numbering, from_other_ends }
+    }
+
+    /// Returns which version it is of, unless it is of a live graph.
+    pub fn version(&self) -> Option<&Version> {
+        match &self.any {
+            AnyView::Version(view) => Some(view.version()),
+            _ => None,
+        }
     }
 
     /// Returns a number above every vertex id.

@@ -45,6 +45,7 @@ mod values;
 mod window;
 mod word;
 
+pub use commit::Commit;
 pub use creation::{Choices, Target};
 pub use error::{Error, KernelError, Result};
 pub use export::{ExportReport, write_generated};
@@ -61,7 +62,7 @@ pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use timeline::{Timeline, TimelineOptions, VersionChoice};
 pub use updates::{CommitEvery, UpdateIngest, UpdateReport};
 pub use values::Values;
-pub use window::{VersionAnswer, WindowReport};
+pub use window::{Method, VersionAnswer, WindowOptions, WindowReport};
 
 pub use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
 pub use everedge_core::watch::Watch;

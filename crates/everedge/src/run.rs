@@ -104,26 +104,32 @@ impl View {
     pub fn run(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
         options.parameters.check(kernel)?;
         let _foreground = Foreground::new();
-        let work = || {
-            let named = options.parameters.source.as_deref();
-            let has_source = kernel.starts_at_one_vertex() || named.is_some();
-            let source = has_source.then(|| self.source(named)).transpose()?;
-            let copy = self.copy_for(kernel, options.csr);
-            let numbering = self.numbering().filter(|_| copy.is_some());
-            let any = copy.as_ref().unwrap_or(&self.any);
-            let answer = with_view!(any, view => {
-                Question { view, any, names: self, numbering, options }.answer(kernel, source)?
-            });
-            Ok::<_, Error>((source, answer, par::thread_count()))
-        };
-        let (source, answer, threads) =
-            par::with_threads(options.threads, || options.watch.run(work))
-                .map_err(|e| Error::invalid(refused_threads(options.threads, &e)))?
-                .map_err(|_cancelled| Error::Interrupted)??;
+        let run = || options.watch.run(|| self.answer(kernel, options, &[]));
+        par::with_threads(options.threads, run)
+            .map_err(|e| Error::invalid(refused_threads(options.threads, &e)))?
+            .map_err(|_cancelled| Error::Interrupted)?
+    }
+
+    /// Runs a kernel on the threads that there are; PageRank begins with `ranks`, if there are some.
+    pub(crate) fn answer(
+        &self,
+        kernel: Kernel,
+        options: &RunOptions,
+        ranks: &[f64],
+    ) -> Result<RunReport> {
+        let named = options.parameters.source.as_deref();
+        let has_source = kernel.starts_at_one_vertex() || named.is_some();
+        let source = has_source.then(|| self.source(named)).transpose()?;
+        let copy = self.copy_for(kernel, options.csr);
+        let numbering = self.numbering().filter(|_| copy.is_some());
+        let any = copy.as_ref().unwrap_or(&self.any);
+        let answer = with_view!(any, view => {
+            Question { view, any, names: self, numbering, options, ranks }.answer(kernel, source)?
+        });
         Ok(RunReport {
             kernel: kernel.name(),
             source: source.map(|v| self.json_name(v)),
-            threads,
+            threads: par::thread_count(),
             open_seconds: self.open_time.as_secs_f64(),
             seconds: median(&answer.trials),
             trials: answer.trials,

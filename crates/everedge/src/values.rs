@@ -32,7 +32,30 @@ pub enum Values {
     None,
 }
 
+/// What an id that is no vertex has among depths, components and labels.
+const NOTHING: u32 = u32::MAX;
+
 impl Values {
+    /// Returns an answer by row of a view as one by id, for so many ids; a list of vertices stays as it is.
+    pub(crate) fn by_id(self, view: &View, bound: usize) -> Self {
+        fn placed<T: Copy>(values: Vec<T>, nothing: T, view: &View, bound: usize) -> Vec<T> {
+            let mut placed = vec![nothing; bound];
+            for (v, value) in view.row_ids().zip(values) {
+                placed[v as usize] = value;
+            }
+            placed
+        }
+        match self {
+            Self::Depth(values) => Self::Depth(placed(values, NOTHING, view, bound)),
+            Self::Score(values) => Self::Score(placed(values, 0.0, view, bound)),
+            Self::Component(values) => Self::Component(placed(values, NOTHING, view, bound)),
+            Self::Distance(values) => Self::Distance(placed(values, f64::INFINITY, view, bound)),
+            Self::Count(values) => Self::Count(placed(values, 0, view, bound)),
+            Self::Label(values) => Self::Label(placed(values, u64::MAX, view, bound)),
+            Self::Vertices(_) | Self::None => self,
+        }
+    }
+
     /// Writes `id value` a line, as LDBC Graphalytics does: in ascending order of external ids,
     /// an unreached depth as 9223372036854775807, an unreached distance as `infinity`.
     ///

@@ -1,25 +1,50 @@
 //! One question over consecutive versions.
 
-use std::sync::Mutex;
 use std::time::Instant;
 
 use everedge_core::{VertexId, par};
+use everedge_kernels::Wcc;
 use everedge_timeline::{
-    Answer, Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width, Window,
+    Answer, Depth, Distance, LargestWeight, MonotoneQuery, Probability, Schedule, Version, Width,
+    Window,
 };
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::id_map::json_of;
 use crate::run::peak_rss_bytes;
-use crate::{Error, Kernel, Result, Timeline, Values, VersionChoice};
+use crate::{Error, Kernel, Parameters, Result, RunOptions, Timeline, Values, VersionChoice, View};
+
+/// How many leading vertices the answer for a version names.
+const TOP: usize = 1;
+
+/// How a window is asked.
+#[derive(Clone, Debug)]
+pub struct WindowOptions {
+    /// What the kernel is told.
+    pub parameters: Parameters,
+    /// Whether the answer for each vertex is kept.
+    pub keeps_values: bool,
+    /// In which order versions are reached by a kernel that works once on what they have in common, but for `wcc`; each
+    /// by itself, if this is None.
+    pub schedule: Option<Schedule>,
+}
+
+impl From<Parameters> for WindowOptions {
+    fn from(parameters: Parameters) -> Self {
+        Self { parameters, keeps_values: false, schedule: Some(Schedule::default()) }
+    }
+}
 
 /// What a window of versions answers. Serializes to the keys of `everedge window --json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct WindowReport {
     /// The kernel.
     pub kernel: &'static str,
-    /// The name of the source.
+    /// How versions were answered.
+    pub method: Method,
+    /// The name of the source; null for a kernel that has none.
     pub source: Value,
     /// Threads that it ran on.
     pub threads: usize,
@@ -38,6 +63,18 @@ pub struct WindowReport {
     /// The vertices of all versions, ascending, if values are kept.
     #[serde(skip)]
     pub vertices: Vec<VertexId>,
+}
+
+/// How the versions of a window are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// What versions have in common is worked on once.
+    Shared,
+    /// Each version begins with the answer of the one before.
+    FromBefore,
+    /// Each version by itself.
+    Each,
 }
 
 /// The answer for one version.
@@ -64,57 +101,52 @@ fn as_date<S: serde::Serializer>(time: &i64, serializer: S) -> Result<S::Ok, S::
 }
 
 impl Timeline {
-    /// Answers a kernel from one source for each of the versions from `first` to `last`: `bfs`, `sssp`, `sswp`,
-    /// `ssnp` or `viterbi`. What versions have in common is worked on once. The source is a vertex of one of
-    /// them at least; where it is none, it reaches nothing. `keeps_values` keeps the answer for each vertex.
+    /// Answers a kernel for each of the versions from `first` to `last`.
+    ///
+    /// Of `bfs`, `sssp`, `sswp`, `ssnp`, `viterbi` and `wcc` what versions have in common is worked on once. A source is
+    /// a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
+    /// largest out-degree in the last version. `pagerank` begins with the ranks of the version before: they are as
+    /// close to the limit as its tolerance says, as those of each version by itself are. Other kernels are asked of
+    /// each version by itself.
     ///
     /// # Errors
-    /// `InvalidInput` for another kernel, if there are no such versions or no such vertex, or if the kernel does
-    /// not allow the weight of an edge.
+    /// `InvalidInput` for a kernel that lists vertices or a parameter that it does not have here, if there are no such
+    /// versions or no such vertex, or if the kernel does not allow the weight of an edge.
     pub fn window(
         &self,
         kernel: Kernel,
         (first, last): (&VersionChoice, &VersionChoice),
-        source: &str,
-        keeps_values: bool,
+        options: &WindowOptions,
     ) -> Result<WindowReport> {
+        let WindowOptions { parameters, keeps_values, schedule } = options;
+        parameters.check(kernel)?;
+        if matches!(kernel, Kernel::OneHop | Kernel::TwoHop) {
+            return Err(Error::invalid(format!(
+                "{kernel} is no question of a window; `everedge run {kernel} --at VERSION` asks one version"
+            )));
+        }
         let start = Instant::now();
-        let window = self.versions.window(self.find(first)?..=self.find(last)?)?;
+        let (first, last) = (self.find(first)?, self.find(last)?);
+        let window = self.versions.window(first..=last)?;
         let build_seconds = start.elapsed().as_secs_f64();
-        let v = self.find_vertex(source)?;
-        let ask = Asked { timeline: self, window: &window, source: v, keeps_values };
+        let source = match kernel.starts_at_one_vertex() {
+            true => Some(self.source_of(last, kernel, parameters)?),
+            false => None,
+        };
+        let ask = Asked { timeline: self, window: &window, keeps_values: *keeps_values };
         let start = Instant::now();
-        let versions = match kernel {
-            Kernel::Bfs => ask.answer::<Depth>(|depths| {
-                let reached = depths.iter().filter(|&&depth| depth != Depth::UNREACHED);
-                let depth = reached.clone().max().copied().unwrap_or(0);
-                (json!({ "reached": reached.count(), "depth": depth }), |d| {
-                    Values::Depth(d.to_vec())
-                })
-            }),
-            Kernel::Sssp => ask.answer::<Distance>(|distances| {
-                let reached = distances.iter().filter(|distance| distance.is_finite());
-                let max = reached.clone().copied().fold(0.0, f64::max);
-                let result = json!({ "reached": reached.count(), "max": max });
-                (result, |d| Values::Distance(d.to_vec()))
-            }),
-            Kernel::Sswp => {
-                ask.answer::<Width>(|w| (reached::<Width>(w), |w| Values::Distance(w.to_vec())))
+        let (method, versions) = match (kernel, source, schedule) {
+            (_, Some(v), Some(schedule)) => (Method::Shared, ask.paths(kernel, v, *schedule)?),
+            (Kernel::Wcc, _, Some(_)) => (Method::Shared, ask.components()),
+            (Kernel::PageRank, _, Some(_)) => {
+                (Method::FromBefore, ask.each(kernel, parameters, true)?)
             }
-            Kernel::Ssnp => ask.answer::<LargestWeight>(|w| {
-                (reached::<LargestWeight>(w), |w| Values::Distance(w.to_vec()))
-            }),
-            Kernel::Viterbi => ask.answer::<Probability>(|p| {
-                (reached::<Probability>(p), |p| Values::Score(p.to_vec()))
-            }),
-            other => Err(Error::invalid(format!(
-                "{other} is no question of a window: there are bfs, sssp, sswp, ssnp and viterbi; \
-                 `everedge run {other} --at VERSION` asks one version"
-            ))),
-        }?;
+            _ => (Method::Each, ask.each(kernel, parameters, false)?),
+        };
         Ok(WindowReport {
             kernel: kernel.name(),
-            source: json_of(self.name_of(v)),
+            method,
+            source: source.map_or(Value::Null, |v| json_of(self.name_of(v))),
             threads: par::thread_count(),
             versions,
             open_seconds: self.open_time().as_secs_f64(),
@@ -122,8 +154,23 @@ impl Timeline {
             seconds: start.elapsed().as_secs_f64(),
             changed_edges: window.changed_edges() as u64,
             peak_rss_bytes: peak_rss_bytes(),
-            vertices: if keeps_values { window.vertices() } else { Vec::new() },
+            vertices: if *keeps_values { window.vertices() } else { Vec::new() },
         })
+    }
+
+    /// Returns the source of paths through a window that ends with the version `last`.
+    fn source_of(&self, last: u64, kernel: Kernel, parameters: &Parameters) -> Result<VertexId> {
+        if *parameters
+            != (Parameters { source: parameters.source.clone(), ..Parameters::default() })
+        {
+            return Err(Error::invalid(format!(
+                "{kernel} has no parameter but `source` in a window"
+            )));
+        }
+        match &parameters.source {
+            Some(name) => self.find_vertex(name),
+            None => self.at(&VersionChoice::Number(last))?.source(None),
+        }
     }
 }
 
@@ -135,33 +182,123 @@ fn reached<Q: MonotoneQuery>(values: &[Q::Value]) -> Value {
 struct Asked<'a> {
     timeline: &'a Timeline,
     window: &'a Window,
-    source: VertexId,
     keeps_values: bool,
 }
 
 impl Asked<'_> {
-    /// Returns the answer for each version, ascending; `in_short` says it of the values, and how they are kept.
-    fn answer<Q: MonotoneQuery>(
+    /// Returns the answer of a kernel of paths for each version, ascending.
+    fn paths(
         &self,
+        kernel: Kernel,
+        source: VertexId,
+        schedule: Schedule,
+    ) -> Result<Vec<VersionAnswer>> {
+        let source = (source, schedule);
+        match kernel {
+            Kernel::Bfs => self.query::<Depth>(source, |depths| {
+                let reached = depths.iter().filter(|&&depth| depth != Depth::UNREACHED);
+                let depth = reached.clone().max().copied().unwrap_or(0);
+                let result = json!({ "reached": reached.count(), "depth": depth });
+                (result, |d| Values::Depth(d.to_vec()))
+            }),
+            Kernel::Sssp => self.query::<Distance>(source, |distances| {
+                let reached = distances.iter().filter(|distance| distance.is_finite());
+                let max = reached.clone().copied().fold(0.0, f64::max);
+                let result = json!({ "reached": reached.count(), "max": max });
+                (result, |d| Values::Distance(d.to_vec()))
+            }),
+            Kernel::Sswp => self.query::<Width>(source, |widths| {
+                (reached::<Width>(widths), |w| Values::Distance(w.to_vec()))
+            }),
+            Kernel::Ssnp => self.query::<LargestWeight>(source, |weights| {
+                (reached::<LargestWeight>(weights), |w| Values::Distance(w.to_vec()))
+            }),
+            Kernel::Viterbi => self.query::<Probability>(source, |probabilities| {
+                (reached::<Probability>(probabilities), |p| Values::Score(p.to_vec()))
+            }),
+            other => Err(Error::invalid(format!("{other} is no question about paths"))),
+        }
+    }
+
+    /// Returns the answers of a query from a source by a schedule; `in_short` says one of the values, and how they are kept.
+    fn query<Q: MonotoneQuery>(
+        &self,
+        (source, schedule): (VertexId, Schedule),
         in_short: impl Fn(&[Q::Value]) -> (Value, fn(&[Q::Value]) -> Values) + Sync + Send,
     ) -> Result<Vec<VersionAnswer>> {
         let answers = Mutex::new(Vec::new());
-        let take = |Answer { version, values, seconds }: Answer<'_, Q::Value>| {
-            let (result, keep) = in_short(values);
-            let answer = VersionAnswer {
-                version: version.number,
-                name: version.name.clone(),
-                time: version.time,
-                seconds,
-                result,
-                values: if self.keeps_values { keep(values) } else { Values::None },
-            };
-            answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(answer);
-        };
-        let outcome = self.window.run::<Q>(self.source, take);
+        let outcome = self.window.run_by::<Q>(schedule, source, |answer| {
+            let (result, keep) = in_short(answer.values);
+            answers.lock().push(self.answer(&answer, result, || keep(answer.values)));
+        });
         outcome.map_err(|error| Error::kernel(error, |v| self.timeline.name_of(v).to_string()))?;
-        let mut answers = answers.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        answers.sort_by_key(|answer| answer.version);
+        Ok(ascending(answers))
+    }
+
+    /// Returns the components of each version, ascending.
+    fn components(&self) -> Vec<VersionAnswer> {
+        let answers = Mutex::new(Vec::new());
+        self.window.components(|answer| {
+            let wcc = Wcc { component: answer.values.to_vec() };
+            let result = json!({ "components": wcc.component_count(), "largest": wcc.largest() });
+            let answer = self.answer(&answer, result, || Values::Component(wcc.component));
+            answers.lock().push(answer);
+        });
+        ascending(answers)
+    }
+
+    fn answer<V>(
+        &self,
+        &Answer { version, seconds, .. }: &Answer<'_, V>,
+        result: Value,
+        keep: impl FnOnce() -> Values,
+    ) -> VersionAnswer {
+        let values = if self.keeps_values { keep() } else { Values::None };
+        VersionAnswer {
+            version: version.number,
+            name: version.name.clone(),
+            time: version.time,
+            seconds,
+            result,
+            values,
+        }
+    }
+
+    /// Asks each version, the oldest first; PageRank begins with the ranks of the one before, if it `goes_on`.
+    fn each(
+        &self,
+        kernel: Kernel,
+        parameters: &Parameters,
+        goes_on: bool,
+    ) -> Result<Vec<VersionAnswer>> {
+        let options = RunOptions { top: Some(TOP), ..parameters.clone().into() };
+        let number = |version: &Version| VersionChoice::Number(version.number);
+        let views = self.window.versions().iter().map(|v| self.timeline.at(&number(v)));
+        let views = views.collect::<Result<Vec<View>>>()?;
+        let bound = views.last().map_or(0, View::vertex_bound) as usize;
+        let mut ranks = Vec::new();
+        let mut answers = Vec::with_capacity(views.len());
+        for (view, version) in views.into_iter().zip(self.window.versions()) {
+            let start = Instant::now();
+            let report = view.answer(kernel, &options, &ranks)?;
+            let values = report.values.by_id(&view, bound);
+            let seconds = start.elapsed().as_secs_f64();
+            let answer = Answer::<()> { version, values: &[], seconds };
+            let answer = match values {
+                Values::Score(scores) if goes_on => {
+                    ranks = scores;
+                    self.answer(&answer, report.result, || Values::Score(ranks.clone()))
+                }
+                values => self.answer(&answer, report.result, || values),
+            };
+            answers.push(answer);
+        }
         Ok(answers)
     }
+}
+
+fn ascending(answers: Mutex<Vec<VersionAnswer>>) -> Vec<VersionAnswer> {
+    let mut answers = answers.into_inner();
+    answers.sort_by_key(|answer| answer.version);
+    answers
 }

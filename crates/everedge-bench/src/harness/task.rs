@@ -38,6 +38,18 @@ pub(crate) enum Work {
     Kernels(Plan),
     /// Insertions and a kernel at once.
     Mixed,
+    /// Versions, and kernels over all of them.
+    Window(History),
+}
+
+/// The versions of a measurement, and what is asked of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct History {
+    /// Versions after the first one.
+    pub(crate) versions: u16,
+    /// Of the edges of the first one so many percent are added by each version, and as many deleted.
+    pub(crate) percent: f64,
+    pub(crate) plan: Plan,
 }
 
 /// How a writer ends.

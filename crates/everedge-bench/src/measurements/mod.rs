@@ -7,6 +7,7 @@ pub(crate) mod kernels;
 mod kernels_page;
 pub(crate) mod mixed;
 pub(crate) mod recovery;
+pub(crate) mod window;
 
 use anyhow::Result;
 use everedge::par;
@@ -26,6 +27,7 @@ pub(crate) fn perform(task: &Task) -> Result<()> {
         Work::Write { end } => recovery::write(task, end).map(|()| None),
         Work::Kernels(plan) => kernels::measure(task, plan).map(Some),
         Work::Mixed => mixed::measure(task).map(Some),
+        Work::Window(history) => window::measure(task, history).map(Some),
     };
     match par::with_threads(task.configuration.threads, measure)?? {
         Some(figures) => print_line(&serde_json::to_string(&figures)?),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
-use everedge::{Graph, Keep};
+use everedge::{Commit, Graph, Keep, date_of};
 use everedge_bench::parsed;
 use serde::Serialize;
 
@@ -24,6 +24,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 
+    /// The time that the version shows, such as 2024-05-31 or 2024-05-31T10:30:00Z, not before that of the newest
+    /// version [default: now]
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    time: Option<i64>,
+
     /// Let older versions than these go then: so many stay, or those that show each moment of so long before this
     /// one, such as 30d or 12h.
     #[arg(long, value_name = "N|TIME", value_parser = parsed::<Keep>)]
@@ -38,10 +43,15 @@ struct Report {
     seconds: f64,
 }
 
+fn date(word: &str) -> Result<i64, String> {
+    date_of(word).ok_or_else(|| "give a date such as 2024-05-31 or 2024-05-31T10:30:00Z".to_owned())
+}
+
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let graph = Graph::open(&args.graph, false)?;
     let start = Instant::now();
-    let version = graph.commit_and_keep(args.name.as_deref(), args.keep)?;
+    let Args { name, time, keep, .. } = args;
+    let version = graph.commit(Commit { name: name.clone(), time: *time, keep: *keep })?;
     let report = Report { version: version.into(), seconds: start.elapsed().as_secs_f64() };
     graph.close()?;
     output.print(&report, |report| {

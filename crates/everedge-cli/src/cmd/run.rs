@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ArgMatches;
 use everedge::{Kernel, Parameters, RunOptions, RunReport, Verify, VersionChoice, Watch};
+use serde::Serialize;
 
 use super::values::Destination;
+use super::versions::Row;
 use crate::output::{Output, count, seconds};
 
 /// Run a kernel on a graph.
@@ -51,8 +53,18 @@ pub(crate) struct Args {
     verify: Verify,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    run: RunReport,
+    /// What was asked, unless it is the graph as it is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<Row>,
+}
+
 /// Parameters of kernels: an option for each parameter that some kernel has.
-struct KernelParameters(Parameters);
+pub(crate) struct KernelParameters(pub Parameters);
 
 impl clap::FromArgMatches for KernelParameters {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -111,11 +123,12 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
         watch: Watch::new(),
     };
     let run = || view.run(args.kernel, &options);
-    let mut report = output.follow(args.kernel.name(), &options.watch, run)?;
+    let mut run = output.follow(args.kernel.name(), &options.watch, run)?;
     if let Some(destination) = &args.output {
-        destination.write(&view, &report)?;
+        destination.write(&view, &run)?;
     }
-    report.peak_rss_bytes = everedge::peak_rss_bytes();
+    run.peak_rss_bytes = everedge::peak_rss_bytes();
+    let report = Report { run, version: view.version().cloned().map(Row::from) };
     match args.output {
         Some(Destination::StandardOutput) => output.say_aside(in_words(&report)),
         _ => output.print(&report, in_words)?,
@@ -123,7 +136,7 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-fn in_words(report: &RunReport) -> String {
+fn in_words(Report { run: report, version }: &Report) -> String {
     let mut words = report.kernel.to_owned();
     if let Some(source) = &report.source {
         words.push_str(&format!(" from {}", plain(source)));
@@ -137,6 +150,9 @@ fn in_words(report: &RunReport) -> String {
     ));
     if let Some(iterations) = report.iterations {
         words.push_str(&format!(", {} iterations", count(iterations.into())));
+    }
+    if let Some(version) = version {
+        words.push_str(&format!("\nversion {}", version.named()));
     }
     for (key, value) in report.result.as_object().into_iter().flatten() {
         match value.as_array() {
@@ -158,6 +174,6 @@ fn in_words(report: &RunReport) -> String {
 }
 
 /// JSON text without its quotes.
-fn plain(value: &serde_json::Value) -> String {
+pub(super) fn plain(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -52,6 +52,15 @@ impl From<Version> for Row {
 }
 
 impl Row {
+    /// Says which one it is.
+    pub(super) fn named(&self) -> String {
+        let Self { version, time, .. } = self;
+        match &self.name {
+            Some(name) => format!("{version} of {time}: {name}"),
+            None => format!("{version} of {time}"),
+        }
+    }
+
     /// Says it in a line.
     pub(super) fn in_words(&self) -> String {
         format!(

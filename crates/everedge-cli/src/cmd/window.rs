@@ -4,26 +4,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{Kernel, Timeline, VersionAnswer, VersionChoice, WindowReport};
+use everedge::{Kernel, Method, Timeline, VersionAnswer, VersionChoice, WindowReport};
+use serde_json::Value;
 
+use super::run::{KernelParameters, plain};
 use crate::output::{Output, count, seconds};
 
 /// Ask one question of each version of a window.
 ///
-/// How distance, reachability or capacity from a vertex changed: what versions have in common is worked
-/// on once. A version is a number, a date or a name.
+/// How distance, reachability or capacity from a vertex changed, or components: what versions have in common is
+/// worked on once. PageRank begins with the version before; other kernels are asked of each version by itself.
+/// A version is a number, a date or a name.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The kernel: bfs, sssp, sswp, ssnp or viterbi.
+    /// The kernel: any of `everedge run` but one-hop and two-hop.
     #[arg(value_parser = super::parsed::<Kernel>)]
     kernel: Kernel,
 
     /// The directory of the versions.
     graph: PathBuf,
-
-    /// The vertex that paths start at.
-    #[arg(long, value_name = "ID")]
-    source: String,
 
     /// The first version; without it, the oldest.
     #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>)]
@@ -32,6 +31,9 @@ pub(crate) struct Args {
     /// The last version; without it, the newest.
     #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>)]
     to: Option<VersionChoice>,
+
+    #[command(flatten)]
+    parameters: KernelParameters,
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
@@ -42,26 +44,31 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         .map_or(VersionChoice::Newest, |version| VersionChoice::Number(version.number));
     let from = args.from.clone().unwrap_or(oldest);
     let to = args.to.clone().unwrap_or(VersionChoice::Newest);
-    let report = timeline.window(args.kernel, (&from, &to), &args.source, false)?;
+    let report = timeline.window(args.kernel, (&from, &to), &args.parameters.0.clone().into())?;
     output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn in_words(report: &WindowReport) -> String {
-    let source = match report.source.as_str() {
-        Some(name) => name.to_owned(),
-        None => report.source.to_string(),
+    let source = match &report.source {
+        Value::Null => String::new(),
+        source => format!(" from {}", plain(source)),
+    };
+    let method = match report.method {
+        Method::Shared => "what they share worked on once",
+        Method::FromBefore => "each begun with the one before",
+        Method::Each => "each by itself",
     };
     let line = |answer: &VersionAnswer| {
         let result = answer.result.as_object().into_iter().flatten();
-        let result: Vec<String> = result.map(|(key, value)| format!("{key} {value}")).collect();
+        let result: Vec<String> = result.map(|(key, value)| pair(key, value)).collect();
         let name = answer.name.as_ref().map_or_else(String::new, |name| format!("  {name}"));
         let date = everedge::date_text(answer.time);
         format!("{:>6}  {date}  {}{name}", answer.version, result.join(", "))
     };
     let lines: Vec<String> = report.versions.iter().map(line).collect();
     format!(
-        "{} from {source} in {} versions: {} after {} to make them ready ({} edges differ), on {} threads\n{}",
+        "{}{source} in {} versions, {method}: {} after {} to make them ready ({} edges differ), on {} threads\n{}",
         report.kernel,
         report.versions.len(),
         seconds(report.seconds),
@@ -70,4 +77,17 @@ fn in_words(report: &WindowReport) -> String {
         report.threads,
         lines.join("\n")
     )
+}
+
+/// Says one thing of an answer: of a list of vertices with their values the first one.
+fn pair(key: &str, value: &Value) -> String {
+    let first = value.as_array().and_then(|rows| rows.first()).and_then(Value::as_array);
+    match (first.map(Vec::as_slice), value) {
+        (Some([id, value]), _) => format!("{key} {} {}", plain(id), plain(value)),
+        (_, Value::Array(rows)) => {
+            let words: Vec<String> = rows.iter().map(plain).collect();
+            format!("{key} {}", words.join(" "))
+        }
+        _ => format!("{key} {value}"),
+    }
 }

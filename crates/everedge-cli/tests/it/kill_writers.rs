@@ -221,7 +221,7 @@ fn child() {
             if round % 4 == 1 {
                 let before = operations.iter().map(|count| count.load(Ordering::Relaxed));
                 let name = before.map(|count| count.to_string()).collect::<Vec<_>>().join(" ");
-                let version = graph.commit(Some(&name)).unwrap();
+                let version = graph.commit(&*name).unwrap();
                 committed.write_all(format!("{}\n", version.number).as_bytes()).unwrap();
             }
             if round % 16 == 1 {

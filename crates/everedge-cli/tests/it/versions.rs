@@ -145,7 +145,9 @@ fn what_cannot_be_is_refused() {
         ("run wcc {}/g --at 5", "no version 5; there are from 1 to 4"),
         ("run wcc {}/g --at 1999-01-01", "no version is so early"),
         ("run wcc {}/g --at monday", "no version is called `monday`"),
-        ("window wcc {}/g --source a", "is no question of a window"),
+        ("window wcc {}/g --source a", "wcc has no parameters"),
+        ("window one-hop {}/g --source a", "is no question of a window"),
+        ("window sssp {}/g --source a --delta 2", "no parameter but `source`"),
         ("window bfs {}/g --source z", "vertex `z` is in no version"),
         ("window bfs {}/g --source a --from 3 --to 2", "from version 3 to 2"),
         ("ingest {}/g {}/stream --commit-every 1 --undirected", "made with other options"),
@@ -189,7 +191,14 @@ fn a_live_graph_is_committed() {
         };
         assert_eq!(exported("export {}/g -"), exported("export {}/g - --at 2"), "{options}");
         assert_eq!(exported("export {}/g -"), exported("export {}/g - --at still"), "{options}");
-        assert_eq!(json(home, "run bfs {}/g --source a --at monday")["result"]["reached"], 4);
+        let of_monday = json(home, "run bfs {}/g --source a --at monday");
+        assert_eq!(of_monday["result"]["reached"], 4);
+        assert_eq!(
+            (&of_monday["version"]["version"], &of_monday["version"]["name"]),
+            (&1.into(), &"monday".into())
+        );
+        assert!(json(home, "run bfs {}/g --source a").get("version").is_none());
+        assert!(printed(home, "run bfs {}/g --source a --at 1").contains(": monday"));
         let window = json(home, "window bfs {}/g --source a");
         let reached: Vec<_> = window["versions"]
             .as_array()
@@ -198,6 +207,20 @@ fn a_live_graph_is_committed() {
             .map(|v| &v["result"]["reached"])
             .collect();
         assert_eq!(reached, [4, 2, 2], "{options}");
+        for kernel in ["wcc", "pagerank --tolerance 1e-9", "triangles", "kcore", "scc", "lcc", "bc"]
+        {
+            let window = json(home, &format!("window {kernel} {{}}/g"));
+            for version in window["versions"].as_array().unwrap() {
+                let number = &version["version"];
+                let alone = json(home, &format!("run {kernel} {{}}/g --top 1 --at {number}"));
+                let results = [&version["result"], &alone["result"]];
+                let is_equal = match kernel.starts_with("pagerank") {
+                    true => results[0]["top"][0][0] == results[1]["top"][0][0],
+                    false => results[0] == results[1],
+                };
+                assert!(is_equal, "{options}: {kernel} of {number}: {results:?}");
+            }
+        }
         assert!(printed(home, "diff {}/g --from monday --to 2").contains("- b c"), "{options}");
         assert!(json(home, "verify {}/g")["ok"].as_bool().unwrap(), "{options}");
         let numbers = |report: serde_json::Value| {
@@ -207,8 +230,10 @@ fn a_live_graph_is_committed() {
         assert_eq!(numbers(json(home, "versions {}/g --keep 2")), [2, 3], "{options}");
         assert!(refused(home, "run wcc {}/g --at monday").contains("no version is called"));
         printed(home, &ingest("more.csv"));
-        assert_eq!(json(home, "commit {}/g --keep 2")["version"], 4);
-        assert_eq!(numbers(json(home, "versions {}/g --keep 1w")), [3, 4], "{options}");
+        assert!(refused(home, "commit {}/g --time 2001-01-01").contains("version 3 is of"));
+        let last = json(home, "commit {}/g --keep 2 --time 2101-01-01");
+        assert_eq!((&last["version"], &last["time"]), (&4.into(), &"2101-01-01T00:00:00Z".into()));
+        assert_eq!(numbers(json(home, "versions {}/g --keep 9000w")), [3, 4], "{options}");
         assert_eq!(exported("export {}/g -"), exported("export {}/g - --at 4"), "{options}");
         assert!(json(home, "verify {}/g")["ok"].as_bool().unwrap(), "{options}");
     }

@@ -1,7 +1,9 @@
 //! PageRank.
 
 use everedge_core::par;
-use everedge_kernels::{Error, PageRank, PageRankConfig, naive, pagerank, verify_pagerank};
+use everedge_kernels::{
+    Error, PageRank, PageRankConfig, naive, pagerank, pagerank_from, verify_pagerank,
+};
 
 use crate::graphs::{for_each_case, graph};
 
@@ -28,6 +30,24 @@ fn equals_the_naive_iteration() {
             }
             verify_pagerank(&case.graph, config, &result).unwrap();
         }
+    });
+}
+
+#[test]
+fn may_begin_with_the_ranks_of_another_graph() {
+    let config = PageRankConfig { iterations_max: 1000, tolerance: 1e-12, damping: 0.85 };
+    // Of more ids, of fewer, and with a rank for what is no vertex here.
+    let others = [Vec::new(), vec![0.25; 3], vec![1.0; 5_000], (0..700).map(f64::from).collect()];
+    for_each_case(|case| {
+        let expected = pagerank(&case.graph, &config).unwrap();
+        for ranks in &others {
+            let result = pagerank_from(&case.graph, &config, ranks).unwrap();
+            let far = result.rank.iter().zip(&expected.rank).map(|(a, b)| (a - b).abs());
+            assert!(far.sum::<f64>() < 1e-10);
+            verify_pagerank(&case.graph, &config, &result).unwrap();
+        }
+        let again = pagerank_from(&case.graph, &config, &expected.rank).unwrap();
+        assert!(again.iterations <= 2, "{} iterations", again.iterations);
     });
 }
 

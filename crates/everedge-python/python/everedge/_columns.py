@@ -153,6 +153,12 @@ def word(name: Id) -> str:
     return str.__str__(name) if isinstance(name, str) else str(int(name))
 
 
+def told(parameters: dict[str, Id | float | None]) -> list[tuple[str, str]]:
+    """Return those parameters of a kernel that are given, as texts."""
+    given = [(name, value) for name, value in parameters.items() if value is not None]
+    return [(n, repr(float(v)) if isinstance(v, float | np.floating) else word(v)) for n, v in given]
+
+
 def _array(column: Any, what: str) -> npt.NDArray[Any]:
     if isinstance(column, bytes | bytearray | set | frozenset | dict):
         kind = type(column).__name__

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from types import TracebackType
 from typing import Literal, NoReturn, TypeAlias
 
@@ -33,7 +34,8 @@ from everedge._reports import (
     Verification,
 )
 from everedge._snapshot import Snapshot
-from everedge._timeline import Timeline, Version
+from everedge._timeline import Timeline
+from everedge._version import Version, microseconds
 
 IdChoice: TypeAlias = Literal["auto", "dense", "integer", "text", "map"]
 """What the ids of a graph are."""
@@ -314,10 +316,18 @@ class Graph:
                 native = _native.Graph.create(self._path, self._in_memory, native.id_kind(), False)
             return Snapshot(native.snapshot())
 
-    def commit(self, name: str | None = None, *, keep: int | str | None = None) -> Version:
+    def commit(
+        self,
+        name: str | None = None,
+        *,
+        time: datetime | str | None = None,
+        keep: int | str | None = None,
+    ) -> Version:
         """Make what the graph is now a version, durably, and return it. Writers go on meanwhile.
 
-        `keep` lets older versions go, as `Timeline.keep` does.
+        `time` is the time that the version shows, now unless told: a `datetime` with a time zone, or a date
+        such as `"2024-05-31"` or `"2024-05-31T10:30:00Z"`, in UTC unless it says another zone. It is not
+        before that of the newest version. `keep` lets older versions go, as `Timeline.keep` does.
 
         Cost: the first time after opening all edges are read and compared with the version before, later
         what has changed.
@@ -331,7 +341,9 @@ class Graph:
         with self._using() as native:
             if self._is_unshaped and not native.stats()["vertices"]:
                 raise InvalidInputError("the graph holds nothing yet: there is nothing to commit")
-            return Version(*native.commit(name, None if keep is None else str(keep)))
+            moment = microseconds(time) if isinstance(time, datetime) else time
+            kept = None if keep is None else str(keep)
+            return Version(*native.commit(name, moment, kept))
 
     @property
     def timeline(self) -> Timeline:

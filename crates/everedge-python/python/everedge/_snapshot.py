@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _kernels
-from everedge._columns import Id, is_id, word
+from everedge._columns import Id, is_id, told, word
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
 from everedge._reports import RunReport
 from everedge._values import Values, Vertices
+from everedge._version import Version
 
 if TYPE_CHECKING:
     import networkx
@@ -69,6 +70,12 @@ class Snapshot:
     def num_edges(self) -> int:
         """The number of edges; an undirected one counts once."""
         return self._native.edge_count()
+
+    @property
+    def version(self) -> Version | None:
+        """Which version of the graph it is, unless it is none."""
+        fields = self._native.version()
+        return None if fields is None else Version(*fields)
 
     @property
     def directed(self) -> bool:
@@ -218,11 +225,9 @@ class Snapshot:
     ) -> tuple[RunReport, npt.NDArray[Any]]:
         if not 0 <= threads < 1 << 32:
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
-        given = [(name, value) for name, value in parameters.items() if value is not None]
-        told = [(n, repr(float(v)) if isinstance(v, float | np.floating) else word(v)) for n, v in given]
         with Bar() as bar:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
-            report, answer = self._native.run(kernel, told, threads, tell)
+            report, answer = self._native.run(kernel, told(parameters), threads, tell)
         return RunReport(**report), answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar
@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _native
-from everedge._columns import Id, is_id, word
+from everedge._columns import Id, is_id, told
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
+from everedge._version import Version, VersionChoice, microseconds
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -27,41 +28,8 @@ if TYPE_CHECKING:
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PLOTTED = 8
 _SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Version:
-    """A version of a graph."""
-
-    number: int
-    """From 1 on, each one more than the one before."""
-    microseconds: int
-    """When it was committed, in microseconds since 1970."""
-    name: str | None
-    """What it is called."""
-    vertices: int
-    """Vertices that its graph has."""
-    edges: int
-    """Edges that its graph has."""
-    additions: int
-    """Edges that the version before does not have."""
-    deletions: int
-    """Edges that only the version before has."""
-
-    @property
-    def time(self) -> datetime:
-        """When it was committed, in UTC."""
-        return _EPOCH + timedelta(microseconds=self.microseconds)
-
-
-VersionChoice: TypeAlias = "int | str | datetime | Version"
-"""A version by its number, its name, or a time: the last one that is not later.
-
-A string that is a date, such as `2024-05-31`, means its midnight in UTC. A `datetime` has a time zone.
-"""
 
 
 @dataclass(frozen=True)
@@ -70,8 +38,11 @@ class WindowReport:
 
     kernel: str
     """The kernel."""
-    source: int | str
-    """The id of the source."""
+    method: str
+    """How versions were answered: `"shared"`, what they have in common worked on once; `"from-before"`, each begun
+    with the answer of the one before; or `"each"` by itself."""
+    source: int | str | None
+    """The id of the source; `None` for a kernel that has none."""
     threads: int
     """Threads that it ran on."""
     versions: list[dict[str, Any]]
@@ -208,10 +179,7 @@ class Timeline:
             case Version():
                 return version.number
             case datetime():
-                if version.utcoffset() is None:
-                    what = "without a time zone it is no moment; .astimezone() takes it as local time"
-                    raise InvalidInputError(f"{version!r}: {what}")
-                return self._native.find_time((version - _EPOCH) // timedelta(microseconds=1))
+                return self._native.find_time(microseconds(version))
             case str():
                 return self._native.find_word(version)
             case int() | np.integer() if not isinstance(version, bool) and version >= 0:
@@ -249,7 +217,7 @@ class Window:
     """Consecutive versions, for one question over all of them.
 
     What the versions have in common is worked on once. A source need be a vertex of some version; where it
-    is none, it reaches nothing.
+    is none, it reaches nothing. Unless given, it is the vertex of largest out-degree in the last version.
     """
 
     def __init__(self, native: _native.Timeline, versions: list[Version]) -> None:
@@ -257,33 +225,68 @@ class Window:
         self.versions = versions
         """The versions, the oldest first."""
 
-    def bfs(self, source: Id, *, threads: int = 0) -> WindowValues[np.int32]:
+    def bfs(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.int32]:
         """Return how many edges a shortest path from `source` has, in each version; -1 without one."""
         # Depths are below 2^31 and the mark for none has all bits set: -1 in two's complement.
-        report, vertices, values = self._ask("bfs", source, threads)
+        report, vertices, values = self._ask("bfs", threads, source=source)
         return WindowValues(self.versions, vertices, [value.view(np.int32) for value in values], report)
 
-    def sssp(self, source: Id, *, threads: int = 0) -> WindowValues[np.float64]:
+    def sssp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the length of a shortest path in each version; `inf` where there is none.
 
         Raises `KernelError` for a negative weight.
         """
-        return self._scores("sssp", source, threads)
+        return WindowValues(self.versions, *self._values("sssp", threads, source=source))
 
-    def sswp(self, source: Id, *, threads: int = 0) -> WindowValues[np.float64]:
+    def sswp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the width of a widest path, the least of its weights; `-inf` where there is none."""
-        return self._scores("sswp", source, threads)
+        return WindowValues(self.versions, *self._values("sswp", threads, source=source))
 
-    def ssnp(self, source: Id, *, threads: int = 0) -> WindowValues[np.float64]:
+    def ssnp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the least that the largest weight of a path can be; `inf` where there is none."""
-        return self._scores("ssnp", source, threads)
+        return WindowValues(self.versions, *self._values("ssnp", threads, source=source))
 
-    def viterbi(self, source: Id, *, threads: int = 0) -> WindowValues[np.float64]:
+    def viterbi(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the largest product of weights from 0 to 1 of a path; 0 where there is none.
 
         Raises `KernelError` for another weight.
         """
-        return self._scores("viterbi", source, threads)
+        return WindowValues(self.versions, *self._values("viterbi", threads, source=source))
+
+    def wcc(self, *, threads: int = 0) -> WindowValues[np.int64]:
+        """Return the weakly connected component of each vertex in each version.
+
+        A value is the place in `ids` of the smallest vertex of the component; -1 where a version has not the
+        vertex. Cost: the components of what the versions have in common, then what they have changed.
+        """
+        report, vertices, values = self._ask("wcc", threads)
+        places = [_places(vertices.index, value) for value in values]
+        return WindowValues(self.versions, vertices, places, report)
+
+    def pagerank(
+        self,
+        *,
+        iterations: int | None = None,
+        tolerance: float | None = None,
+        damping: float | None = None,
+        threads: int = 0,
+    ) -> WindowValues[np.float64]:
+        """Return the PageRank of each vertex in each version; 0 where a version has not the vertex.
+
+        Each version begins with the ranks of the one before, and ends as `everedge.pagerank` does.
+        """
+        parameters = {"iterations": iterations, "tolerance": tolerance, "damping": damping}
+        return WindowValues(self.versions, *self._values("pagerank", threads, **parameters))
+
+    def kcore(self, *, threads: int = 0) -> WindowValues[np.uint32]:
+        """Return the coreness of each vertex in each version; each version is asked by itself."""
+        report, vertices, values = self._ask("kcore", threads)
+        return WindowValues(self.versions, vertices, values, report)
+
+    def triangles(self, *, threads: int = 0) -> npt.NDArray[np.int64]:
+        """Return the number of triangles in each version; each version is asked by itself."""
+        report, _, _ = self._ask("triangles", threads)
+        return np.array([version["result"]["count"] for version in report.versions], np.int64)
 
     def __len__(self) -> int:
         return len(self.versions)
@@ -291,19 +294,31 @@ class Window:
     def __repr__(self) -> str:
         return f"<Window of versions {self.versions[0].number} to {self.versions[-1].number}>"
 
-    def _scores(self, kernel: str, source: Id, threads: int) -> WindowValues[np.float64]:
-        report, vertices, values = self._ask(kernel, source, threads)
-        return WindowValues(self.versions, vertices, values, report)
+    def _values(
+        self, kernel: str, threads: int, **parameters: Id | float | None
+    ) -> tuple[Vertices, list[npt.NDArray[Any]], WindowReport]:
+        report, vertices, values = self._ask(kernel, threads, **parameters)
+        return vertices, values, report
 
     def _ask(
-        self, kernel: str, source: Id, threads: int
+        self, kernel: str, threads: int, **parameters: Id | float | None
     ) -> tuple[WindowReport, Vertices, list[npt.NDArray[Any]]]:
         if not 0 <= threads < 1 << 32:
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
         versions = self.versions[0].number, self.versions[-1].number
-        report, index, values = self._native.window(kernel, versions, word(source), threads)
-        vertices = Vertices(index, names(self._native, index), len(values[0]))
+        report, index, values = self._native.window(kernel, versions, told(parameters), threads)
+        # A count has no values by vertex.
+        bound = len(index) if values[0] is None else len(values[0])
+        vertices = Vertices(index, names(self._native, index), bound)
         return WindowReport(**report), vertices, values
+
+
+def _places(
+    index: npt.NDArray[np.uint32], roots: npt.NDArray[np.uint32]
+) -> npt.NDArray[np.int64]:
+    """Return the place of each root in `index`, which ascends; -1 for the mark of none."""
+    places = np.searchsorted(index, roots)
+    return np.where(roots == np.uint32(0xFFFF_FFFF), -1, places)
 
 
 class WindowValues(Generic[Scalar]):
@@ -402,11 +417,12 @@ class WindowValues(Generic[Scalar]):
         lines: list[matplotlib.lines.Line2D] = []
         for vertex in drawn:
             values = self.of(vertex).astype(float)
-            is_missing = values < 0 if self.report.kernel == "bfs" else ~np.isfinite(values)
+            has_marks = self.report.kernel in ("bfs", "wcc")
+            is_missing = values < 0 if has_marks else ~np.isfinite(values)
             values[is_missing] = np.nan
             lines += ax.step(numbers, values, where="post", marker="o", markersize=3)
         ax.set_xlabel("version")
-        ax.set_ylabel(_literal(f"{self.report.kernel} from {self.report.source}"))
+        ax.set_ylabel(_literal(self._question))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.spines[["top", "right"]].set_visible(False)
         labels = [_literal(vertex) for vertex in drawn]
@@ -415,6 +431,11 @@ class WindowValues(Generic[Scalar]):
         elif labels:
             ax.legend(lines, labels, frameon=False)
         return ax
+
+    @property
+    def _question(self) -> str:
+        kernel, source = self.report.kernel, self.report.source
+        return kernel if source is None else f"{kernel} from {source}"
 
     def _most_changed(self) -> list[Any]:
         changes = (self.values[1:] != self.values[:-1]).sum(axis=0)
@@ -431,8 +452,7 @@ class WindowValues(Generic[Scalar]):
         return values.copy() if copy else values
 
     def __repr__(self) -> str:
-        kernel, source = self.report.kernel, self.report.source
-        lines = [f"{kernel} from {source} in {len(self):,} versions of {len(self.ids):,} vertices"]
+        lines = [f"{self._question} in {len(self):,} versions of {len(self.ids):,} vertices"]
         shown = list(zip(self.versions, self.report.versions, strict=True))
         for version, answer in shown[:_SHOWN]:
             result = ", ".join(f"{key} {value}" for key, value in answer["result"].items())

@@ -1,6 +1,7 @@
 //! A query over a window answers for each version what it answers for that version alone.
 
-use everedge_core::{GraphView, SplitMix64, VertexId, WeightedView};
+use everedge_core::{Edge, GraphView, SplitMix64, VertexId, WeightedView};
+use everedge_kernels::NO_COMPONENT;
 use everedge_timeline::{
     Depth, Distance, LargestWeight, MonotoneQuery, Probability, Schedule, Timeline,
     TimelineOptions, VersionView, Width,
@@ -93,6 +94,38 @@ pub(crate) fn check<Q: MonotoneQuery>(timeline: &Timeline, source: VertexId, wha
     }
 }
 
+fn check_components(timeline: &Timeline, what: &str) {
+    let count = timeline.versions().len() as u64;
+    for (first, last) in [(1, count), (1, 1), (2, 5), (4, count)] {
+        let window = timeline.window(first..=last).expect("they are there");
+        let found = Mutex::new(Vec::new());
+        window.components(|answer| {
+            found.lock().push((answer.version.number, answer.values.to_vec()));
+        });
+        let mut found = found.into_inner();
+        found.sort_by_key(|(number, _)| *number);
+        assert!((first..=last).eq(found.iter().map(|(number, _)| *number)));
+        for (number, component) in found {
+            let view = timeline.at(number).expect("it is there");
+            let edges: Vec<Edge> = (0..view.vertex_bound())
+                .flat_map(|u| view.out_neighbors(u).map(move |v| (u, v)).collect::<Vec<_>>())
+                .collect();
+            let mut expected: Vec<VertexId> = (0..component.len() as u32)
+                .map(|v| match v < view.vertex_bound() && view.is_vertex(v) {
+                    true => v,
+                    false => NO_COMPONENT,
+                })
+                .collect();
+            while edges.iter().fold(false, |is_changed, &(u, v)| {
+                let (of_u, of_v) = (expected[u as usize], expected[v as usize]);
+                (expected[u as usize], expected[v as usize]) = (of_u.min(of_v), of_u.min(of_v));
+                is_changed | (of_u != of_v)
+            }) {}
+            assert_eq!(component, expected, "{what}: version {number} of {first}..={last}");
+        }
+    }
+}
+
 #[test]
 fn windows_answer_as_each_version_does() {
     for number in 0..16_u32 {
@@ -112,6 +145,7 @@ fn windows_answer_as_each_version_does() {
             let changes = changes(&drawn, &mut model, &options);
             timeline.commit(changes, version, None).expect("room");
         }
+        check_components(&timeline, &format!("components, {options:?}"));
         for source in [0, 7, 13] {
             let what = |query: &str| format!("{query} from {source}, {options:?}");
             check::<Depth>(&timeline, source, &what("depth"));

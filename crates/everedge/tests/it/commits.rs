@@ -96,10 +96,10 @@ fn versions_are_what_the_graph_was() {
             if round % 5 == 3 {
                 // Somebody reads, and a version is committed right after the one before.
                 drop(graph.snapshot().unwrap());
-                graph.commit(None).unwrap();
+                graph.commit(Commit::default()).unwrap();
                 expected.push(content(&graph.snapshot().unwrap()));
             }
-            let version = graph.commit(Some("a name")).unwrap();
+            let version = graph.commit("a name").unwrap();
             expected.push(content(&graph.snapshot().unwrap()));
             assert_eq!(version.number as usize, expected.len());
         }
@@ -115,7 +115,7 @@ fn versions_are_what_the_graph_was() {
         // What is opened for reading takes no version, and shows none that is not there.
         graph.close().unwrap();
         let graph = Graph::open_read_only(&path).unwrap();
-        assert!(graph.commit(None).is_err());
+        assert!(graph.commit(Commit::default()).is_err());
         let timeline = graph.timeline().unwrap().expect("it has versions");
         assert_eq!(timeline.versions().len(), expected.len());
         assert!(timeline.keep(Keep::Versions(1)).is_err());
@@ -132,17 +132,17 @@ fn edges_of_one_pair_keep_their_weights_at_both_ends() {
         let graph = Graph::create(&path, &options, false).unwrap();
         graph.insert(&[(0, 1), (0, 1), (1, 5), (5, 0)], Some(&[1.0, 2.0, 1.0, 3.0])).unwrap();
         graph.delete(&[(1, 5)]).unwrap();
-        graph.commit(None).unwrap();
+        graph.commit(Commit::default()).unwrap();
         graph.delete(&[(0, 1)]).unwrap();
-        graph.commit(None).unwrap();
+        graph.commit(Commit::default()).unwrap();
         graph.insert(&[(0, 1), (0, 7)], Some(&[4.0, 5.0])).unwrap();
         graph.delete(&[(0, 7)]).unwrap();
-        graph.commit(None).unwrap();
+        graph.commit(Commit::default()).unwrap();
         graph.insert(&[(0, 7)], Some(&[5.0])).unwrap();
         graph.delete(&[(0, 7)]).unwrap();
         graph.close().unwrap();
         let graph = Graph::open(&path, false).unwrap();
-        let version = graph.commit(None).unwrap();
+        let version = graph.commit(Commit::default()).unwrap();
         assert_eq!((version.additions, version.deletions), (0, 0), "{options:?}");
         let found = graph.verify().unwrap();
         assert!(found.ok, "{options:?}: {:?}", found.problems);
@@ -178,7 +178,7 @@ fn versions_beside_writers_have_whole_batches() {
             let mut found = Vec::new();
             for _ in 0..60 {
                 let before = acknowledged.each_ref().map(|count| *count.lock().unwrap());
-                found.push((before, graph.commit(None).unwrap().number));
+                found.push((before, graph.commit(Commit::default()).unwrap().number));
             }
             is_over.store(true, Relaxed);
             found
@@ -212,15 +212,15 @@ fn a_pair_may_have_very_many_edges() {
         let weights: Vec<f32> = (0..COUNT).map(|number| (number % 1000) as f32).collect();
         let weights = options.weighted.then_some(&weights[..]);
         graph.insert(&vec![(0, 1); COUNT], weights).unwrap();
-        graph.commit(None).unwrap();
+        graph.commit(Commit::default()).unwrap();
         graph.delete(&[(0, 1); 3]).unwrap();
-        let version = graph.commit(None).unwrap();
+        let version = graph.commit(Commit::default()).unwrap();
         assert_eq!((version.additions, version.deletions), (0, 3), "{options:?}");
         // Now by comparing all.
         graph.delete(&[(0, 1); 3]).unwrap();
         graph.close().unwrap();
         let graph = Graph::open(&path, false).unwrap();
-        let version = graph.commit(None).unwrap();
+        let version = graph.commit(Commit::default()).unwrap();
         assert_eq!((version.additions, version.deletions), (0, 3), "{options:?}");
         let timeline = graph.timeline().unwrap().expect("it has versions");
         let view = timeline.at(&VersionChoice::Newest).unwrap();

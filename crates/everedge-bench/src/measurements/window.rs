@@ -1,0 +1,247 @@
+//! `everedge bench window`: one question of many versions, by each way of sharing work.
+//!
+//! Source: the workload of PIE, §5: half of the edges are the first version, and each later one adds some of the
+//! others and deletes as many of those that are there.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use everedge::{
+    Edge, Kernel, Parameters, Schedule, Timeline, TimelineOptions, VersionChanges, VersionChoice,
+    WindowOptions, WindowReport, median, peak_rss_bytes,
+};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+
+use super::recovery;
+use crate::arguments::parsed;
+use crate::harness::figures::Row;
+use crate::harness::table::{self, Column, Form};
+use crate::harness::{Case, Common, Configuration, History, Lists, Plan, Task, Work, process};
+use crate::output::Output;
+
+/// The ways of sharing work, and what they are called; the last one shares none.
+const WAYS: [(&str, Option<Schedule>); 7] = [
+    ("halves", Some(Schedule::Halves)),
+    ("lasting", Some(Schedule::Lasting)),
+    ("parts-of-1", Some(Schedule::TwoStages { versions: 1 })),
+    ("parts-of-2", Some(Schedule::TwoStages { versions: 2 })),
+    ("parts-of-4", Some(Schedule::TwoStages { versions: 4 })),
+    ("from-common", Some(Schedule::Each)),
+    ("by-itself", None),
+];
+/// What is asked unless told.
+const KERNELS: [Kernel; 5] =
+    [Kernel::Bfs, Kernel::Sssp, Kernel::Sswp, Kernel::Ssnp, Kernel::Viterbi];
+/// Runs of each way, unless told.
+const RUNS: u32 = 3;
+
+/// Measure one question of many versions, by each way of sharing work.
+///
+/// Half of the edges, each pair once, are the first version; each later one adds some of the others and deletes as
+/// many that are there. Then kernels are asked of all later versions: by halving the window, by the paper's lasting
+/// common graphs (all at once, or in parts of 1, 2 and 4 versions), from what all have in common to each, and of each
+/// version by itself. All ways must agree. `whole` is from the first change that is taken in to the last answer.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  everedge bench window --scale 20 --on 2 --medium pmem
+  everedge bench window --scale 20 --versions 64 --percent 0.25 --kernel bfs,wcc")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    common: Common,
+
+    /// The kernels.
+    #[arg(long, value_delimiter = ',', value_name = "KERNEL", value_parser = parsed::<Kernel>, default_values_t = KERNELS)]
+    kernel: Vec<Kernel>,
+
+    /// Versions after the first one.
+    #[arg(long, default_value_t = 12, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    versions: u16,
+
+    /// How many percent of the first version's edges each later one adds, and how many it deletes.
+    #[arg(long, default_value_t = 0.5, value_name = "X")]
+    percent: f64,
+
+    /// How often each kernel runs by each way.
+    #[arg(long, default_value_t = RUNS, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+
+    #[command(flatten)]
+    lists: Lists,
+}
+
+const COLUMNS: [Column; 6] = [
+    Column { key: "delta_seconds", title: "changes", form: Form::Seconds },
+    Column { key: "build_seconds", title: "made ready", form: Form::Seconds },
+    Column { key: "seconds", title: "answers", form: Form::Seconds },
+    Column { key: "whole_seconds", title: "whole", form: Form::Seconds },
+    Column { key: "slowest", title: "slowest to median", form: Form::Ratio },
+    Column { key: "bytes_per_change", title: "bytes a change", form: Form::Ratio },
+];
+
+pub(crate) fn run(args: &Args, output: Output) -> Result<()> {
+    ensure!(
+        args.percent > 0.0 && args.percent <= 100.0,
+        "--percent {}: it must be above 0 and at most 100",
+        args.percent
+    );
+    let media = args.lists.configurations(&recovery::MEDIA)?;
+    let plan = Plan::new(&args.kernel, Some(args.runs));
+    let history = History { versions: args.versions, percent: args.percent, plan };
+    let case = |configuration| Case { work: Work::Window(history), configuration };
+    let cases: Vec<Case> = media.into_iter().map(case).collect();
+    let measured = process::measure(&args.common, &cases, output)?;
+    let rows: Vec<Row> =
+        measured.iter().map(|row| rows_of(plan, row)).collect::<Result<Vec<_>>>()?.concat();
+    table::print(output, &args.common, &rows, (&["kernel", "way"], &COLUMNS), None)
+}
+
+/// Returns a row for each kernel and way of what was measured in one configuration.
+fn rows_of(plan: Plan, measured: &Row) -> Result<Vec<Row>> {
+    let options = Configuration::default().row()?;
+    let of_all = |key: &str| options.contains_key(key) || SHARED.contains(&key);
+    let mut rows = Vec::new();
+    for kernel in plan.kernels() {
+        for (way, _) in WAYS {
+            let start = key(kernel, way);
+            let shared = measured.iter().filter(|(key, _)| of_all(key));
+            let mut row: Row = shared.map(|(key, value)| (key.clone(), value.clone())).collect();
+            row.insert("kernel".to_owned(), json!(kernel.name()));
+            row.insert("way".to_owned(), json!(way));
+            let own = measured.iter().filter_map(|(k, v)| Some((k.strip_prefix(&start)?, v)));
+            row.extend(own.map(|(k, v)| (k.to_owned(), v.clone())));
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// The figures of a configuration that do not depend on the question.
+const SHARED: [&str; 7] = [
+    "versions",
+    "percent",
+    "base_edges",
+    "base_seconds",
+    "delta_seconds",
+    "bytes_per_change",
+    "peak_rss_bytes",
+];
+
+/// How the figures of a kernel and a way begin in a row of all.
+fn key(kernel: Kernel, way: &str) -> String {
+    format!("{} {way} ", kernel.name())
+}
+
+/// Makes the versions, asks them and returns the figures.
+///
+/// # Errors
+/// If the medium or a kernel fails, the graph has too few edges, or two ways do not agree.
+pub(crate) fn measure(task: &Task, history: History) -> Result<Row> {
+    let History { versions, percent, plan } = history;
+    let weighted = plan.kernels().any(Kernel::reads_weights);
+    let medium = task.configuration.graph_options().medium;
+    let options = TimelineOptions { medium, weighted, ..TimelineOptions::default() };
+    let timeline = Timeline::create(&task.graph, &options, false)?;
+    let mut edges = task.edges()?;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(task.seed);
+    edges.retain(|(src, dst)| src != dst);
+    edges.sort_unstable();
+    edges.dedup();
+    edges.shuffle(&mut random);
+    let mut rest = edges.split_off(edges.len() / 2).into_iter();
+    let mut there = edges;
+    let base_edges = there.len();
+    let each = (base_edges as f64 * percent / 100.0) as usize;
+    ensure!(
+        each > 0 && each * usize::from(versions) <= rest.len().min(base_edges),
+        "{versions} versions with {each} changes each are too few or too many for {base_edges} edges"
+    );
+    let weight = |(src, dst): Edge| weighted.then(|| weight_of(src, dst));
+    let commit = |came: &[Edge], went: &[Edge], number: u16| -> Result<f64> {
+        let start = Instant::now();
+        let mut changes = VersionChanges::new();
+        went.iter().try_for_each(|&(src, dst)| changes.delete(src, dst))?;
+        came.iter().try_for_each(|&edge| changes.insert(edge.0, edge.1, weight(edge)))?;
+        timeline.commit(changes, number.into(), None)?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let base_seconds = commit(&there, &[], 0)?;
+    let base_bytes = timeline.stats()?.disk_bytes;
+    let mut delta_seconds = 0.0;
+    for number in 1..=versions {
+        let came: Vec<Edge> = rest.by_ref().take(each).collect();
+        let gone = |_| there.swap_remove(random.random_range(0..there.len()));
+        let went: Vec<Edge> = (0..each).map(gone).collect();
+        delta_seconds += commit(&came, &went, number)?;
+        there.extend(came);
+    }
+    let bytes = timeline.stats()?.disk_bytes - base_bytes;
+    let changes = 2 * each * usize::from(versions);
+    let mut row = Row::new();
+    let mut note = |key: String, value: Value| row.insert(key, value);
+    for kernel in plan.kernels() {
+        let mut expected: Option<WindowReport> = None;
+        for (way, schedule) in WAYS {
+            let options = WindowOptions { schedule, ..Parameters::default().into() };
+            let range = (&VersionChoice::Number(2), &VersionChoice::Newest);
+            let ask = |_| Ok(timeline.window(kernel, range, &options)?);
+            let reports: Vec<WindowReport> =
+                (0..plan.runs_of(kernel)).map(ask).collect::<Result<_>>()?;
+            let of = |figure: fn(&WindowReport) -> f64| {
+                median(&reports.iter().map(figure).collect::<Vec<_>>())
+            };
+            let (build, seconds) = (of(|report| report.build_seconds), of(|report| report.seconds));
+            let start = key(kernel, way);
+            note(format!("{start}build_seconds"), json!(build));
+            note(format!("{start}seconds"), json!(seconds));
+            note(format!("{start}whole_seconds"), json!(delta_seconds + build + seconds));
+            note(format!("{start}slowest"), json!(of(slowest)));
+            let report = reports.into_iter().next().expect("it ran");
+            match &expected {
+                Some(expected) => agree(expected, &report, way)?,
+                None => expected = Some(report),
+            }
+        }
+    }
+    let shared = [
+        json!(versions),
+        json!(percent),
+        json!(base_edges),
+        json!(base_seconds),
+        json!(delta_seconds),
+        json!(bytes as f64 / changes as f64),
+        json!(peak_rss_bytes()),
+    ];
+    row.extend(SHARED.iter().map(|&key| key.to_owned()).zip(shared));
+    Ok(row)
+}
+
+/// Returns the time of the slowest version by that of the median one.
+fn slowest(report: &WindowReport) -> f64 {
+    let seconds: Vec<f64> = report.versions.iter().map(|version| version.seconds).collect();
+    seconds.iter().copied().fold(0.0, f64::max) / median(&seconds).max(f64::MIN_POSITIVE)
+}
+
+/// Holds what two ways say of each version to each other. Ranks are as close to each other as their tolerance says.
+fn agree(expected: &WindowReport, found: &WindowReport, way: &str) -> Result<()> {
+    for (expected, found) in expected.versions.iter().zip(&found.versions) {
+        let is_same = expected.result == found.result || expected.result.get("top").is_some();
+        ensure!(
+            is_same && expected.version == found.version,
+            "version {} by {way}: {} instead of {}: a bug; please report it with this command",
+            found.version,
+            found.result,
+            expected.result
+        );
+    }
+    Ok(())
+}
+
+/// Returns the weight of an edge: above 0 and at most 1, so that every kernel allows it.
+fn weight_of(src: u32, dst: u32) -> f32 {
+    let drawn = src.wrapping_mul(31).wrapping_add(dst) % 256;
+    (drawn + 1) as f32 / 256.0
+}

@@ -1,0 +1,187 @@
+//! In which order versions are reached: from what all of a window have in common, by adding edges only.
+//!
+//! Source: PIE §3.3 and §4.1, after CommonGraph (Afarin et al., ASPLOS 2023).
+//!
+//! Difference: the window is halved. What versions `i..j` have in common leads to what each half has in common, by
+//! adding the edges that only this half has:
+//!
+//! ```text
+//!                    common 0..7
+//!           common 0..3       common 4..7
+//!      common 0..1  2..3     4..5   common 6..7
+//!       0    1      2  3     4  5      6    7
+//! ```
+//! An edge that disappears in the middle is added once for each level, not once for each version; halves run
+//! at the same time.
+//!
+//! # Cost
+//! For `n` versions `n/2 · log n` deltas and what they change. Memory: the values of a version for each level that is
+//! being worked on.
+
+use std::time::{Duration, Instant};
+
+use everedge_core::{par, watch};
+use parking_lot::Mutex;
+
+use super::lifetimes::{Lifetimes, Mortal, VERSIONS_MAX};
+
+/// In which order what versions have in common leads to what fewer of them have, and at last to each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// The window is halved until a half is one version.
+    #[default]
+    Halves,
+    /// What the first version and some later ones have in common, one less each time; from there to the last of
+    /// them (PIE Figure 9).
+    Lasting,
+    /// The same for parts of so many versions, and in each part from what its versions have in common (PIE
+    /// Figure 11).
+    TwoStages {
+        /// Versions of a part.
+        versions: u16,
+    },
+    /// From what all have in common to each version.
+    Each,
+}
+
+/// What is asked of graphs that only get edges: its values for some edges lead to those for more.
+pub(crate) trait Growth: Sync {
+    /// What it says of a vertex.
+    type Value: Copy + Send + Sync;
+
+    /// Takes `values` from what they were without `edges` to what all versions of `part` have in common.
+    fn grow<'e>(
+        &self,
+        part: (u16, u16),
+        edges: impl Iterator<Item = &'e Mortal>,
+        values: &mut [Self::Value],
+    );
+}
+
+/// Where it is: the values of what some versions have in common.
+struct State<V> {
+    values: Vec<V>,
+    /// The part of each of these versions in the time that this took.
+    seconds: f64,
+}
+
+/// A question as it runs over a window; `answer` is called with a version's number in the window, its values and
+/// how long they took.
+pub(crate) struct Run<'a, G: Growth, A> {
+    lifetimes: &'a Lifetimes,
+    growth: G,
+    answer: A,
+    /// What steps are done with, for others to use: memory that is new costs more than what they do with it.
+    spare: Mutex<Vec<Vec<G::Value>>>,
+}
+
+impl<'a, G: Growth, A: Fn(u16, &mut [G::Value], f64) + Sync + Send> Run<'a, G, A> {
+    pub(crate) fn new(lifetimes: &'a Lifetimes, growth: G, answer: A) -> Self {
+        Self { lifetimes, growth, answer, spare: Mutex::default() }
+    }
+
+    /// Answers for all versions up to the number `last`, from the `values` of what they have in common, which
+    /// took so long.
+    pub(crate) fn by(self, schedule: Schedule, last: u16, values: Vec<G::Value>, took: Duration) {
+        let seconds = took.as_secs_f64() / (f64::from(last) + 1.0);
+        let state = State { values, seconds };
+        match schedule {
+            Schedule::Halves => self.halve((0, last), state),
+            Schedule::Lasting => self.go_back((0, last), 0, state),
+            Schedule::TwoStages { versions } => {
+                self.go_back_by(last, versions.clamp(1, VERSIONS_MAX as u16), state);
+            }
+            Schedule::Each => {
+                par::for_each_range(u32::from(last) + 1, 1, |version| {
+                    self.answer_one((0, last), version.start as u16, self.copy(&state));
+                });
+            }
+        }
+    }
+
+    /// Returns a copy of a state.
+    fn copy(&self, state: &State<G::Value>) -> State<G::Value> {
+        let mut values = self.spare.lock().pop().unwrap_or_default();
+        values.clear();
+        values.extend_from_slice(&state.values);
+        State { values, seconds: state.seconds }
+    }
+
+    /// Answers for a version, of which this is the state.
+    fn finish(&self, version: u16, State { mut values, seconds }: State<G::Value>) {
+        (self.answer)(version, &mut values, seconds);
+        self.spare.lock().push(values);
+    }
+
+    /// Answers for the versions from `i` to `j`, from the state of what they have in common.
+    fn halve(&self, (i, j): (u16, u16), mut state: State<G::Value>) {
+        if i == j {
+            return self.finish(i, state);
+        }
+        let middle = i + (j - i) / 2;
+        let mut later = self.copy(&state);
+        par::join(
+            || {
+                self.step((i, j), (i, middle), &mut state);
+                self.halve((i, middle), state);
+            },
+            || {
+                self.step((i, j), (middle + 1, j), &mut later);
+                self.halve((middle + 1, j), later);
+            },
+        );
+    }
+
+    /// Answers for the versions from `j` back to `first`, from the state of what those from `i` to `j` have in
+    /// common: what those from `i` to one less have is next.
+    fn go_back(&self, (i, j): (u16, u16), first: u16, mut state: State<G::Value>) {
+        if j == first {
+            return self.answer_one((i, j), j, state);
+        }
+        let copy = self.copy(&state);
+        par::join(
+            || self.answer_one((i, j), j, copy),
+            || {
+                self.step((i, j), (i, j - 1), &mut state);
+                self.go_back((i, j - 1), first, state);
+            },
+        );
+    }
+
+    /// Answers for the versions from `j` back to the first one, `local` at a time: from what those of a part have
+    /// in common with the first one to what they have in common.
+    fn go_back_by(&self, j: u16, local: u16, mut state: State<G::Value>) {
+        let i = (j + 1).saturating_sub(local);
+        let mut of_part = self.copy(&state);
+        par::join(
+            || {
+                self.step((0, j), (i, j), &mut of_part);
+                self.go_back((i, j), i, of_part);
+            },
+            || {
+                if i > 0 {
+                    self.step((0, j), (0, i - 1), &mut state);
+                    self.go_back_by(i - 1, local, state);
+                }
+            },
+        );
+    }
+
+    /// Answers for a version, from the state of what those from `i` to `j` have in common.
+    fn answer_one(&self, common: (u16, u16), version: u16, mut state: State<G::Value>) {
+        self.step(common, (version, version), &mut state);
+        self.finish(version, state);
+    }
+
+    /// Goes from the state of what the versions of one range have in common to that of what the versions of a part
+    /// of it have, by the edges that come with it.
+    fn step(&self, (i, j): (u16, u16), part: (u16, u16), state: &mut State<G::Value>) {
+        watch::check();
+        let start = Instant::now();
+        let appearing = self.lifetimes.appearing(i + 1..part.0 + 1);
+        let staying = self.lifetimes.disappearing(part.1 + 1..j + 1);
+        let edges = appearing.chain(staying).filter(|edge| edge.is_common(part.0, part.1));
+        self.growth.grow(part, edges, &mut state.values);
+        state.seconds += start.elapsed().as_secs_f64() / f64::from(part.1 - part.0 + 1);
+    }
+}
