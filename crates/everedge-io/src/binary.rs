@@ -11,7 +11,8 @@
 use crate::error::Fault;
 use crate::ids::IdColumn;
 use crate::read::{Declared, Edges, Grammar, Opened};
-use crate::{ReadOptions, Result};
+use crate::survey::Sample;
+use crate::{IdChoice, IdKind, ReadOptions, Result};
 
 const ID_BYTES: usize = 4;
 const EDGE_BYTES: usize = 2 * ID_BYTES;
@@ -46,6 +47,15 @@ pub(crate) fn refuse_wide(head: &[u8]) -> Result<(), Fault> {
     let fault = Fault::new(0, "these are 64-bit integers, or edges that all lead to one vertex");
     Err(fault
         .hint("write 32-bit ones (NumPy: astype('<u4')), or say --format binary for such edges"))
+}
+
+/// Says what the ids of pairs are, by those that `head` has.
+pub(crate) fn ids(head: &[u8], choice: IdChoice) -> IdKind {
+    let mut sample = Sample::default();
+    for &id in head.as_chunks::<ID_BYTES>().0 {
+        sample.add_number(u32::from_le_bytes(id).into());
+    }
+    sample.ids(choice)
 }
 
 #[derive(Debug)]

@@ -140,7 +140,10 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
         binary::refuse_wide(head).map_err(|fault| fault.into_error(Place::Whole))?;
     }
     let text = match format {
-        Format::Binary => return Ok(Guess { weighted: Some(false), ..Guess::of(format) }),
+        Format::Binary => {
+            let ids = binary::ids(head, choices.ids);
+            return Ok(Guess { weighted: Some(false), ids, ..Guess::of(format) });
+        }
         Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),
         _ => text_of(head),
     };

@@ -1,5 +1,7 @@
 //! A live graph of any layout: an enum and a `match`.
 
+use std::time::Duration;
+
 use everedge_adjacency::AdjacencyGraph;
 use everedge_core::{Edge, VertexId};
 use everedge_live::{
@@ -171,6 +173,10 @@ impl AnyLive {
 
     pub(crate) fn recovery(&self) -> Recovery {
         with_live!(self, graph => graph.recovery())
+    }
+
+    pub(crate) fn round_times(&self) -> Vec<Duration> {
+        with_live!(self, graph => graph.round_times())
     }
 
     pub(crate) fn volume(&self) -> &Volume {

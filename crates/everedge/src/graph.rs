@@ -450,6 +450,11 @@ impl Graph {
         self.live.recovery()
     }
 
+    /// Returns how long each of the first 4,096 rounds of archiving took.
+    pub fn round_times(&self) -> Vec<Duration> {
+        self.live.round_times()
+    }
+
     /// Returns how long opening or creating took.
     pub fn open_time(&self) -> Duration {
         self.open_time

@@ -6,10 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::ScopedJoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use everedge::{Edge, Generator, Graph, Mechanisms, MeterReading};
+use everedge::{Edge, Generator, Graph, Mechanisms, MeterReading, median};
 use serde::Serialize;
 
 use crate::arguments::Medium;
@@ -49,10 +49,11 @@ pub(crate) struct Args {
 }
 
 /// What is shown of it.
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 14] = [
     Column { key: "acknowledged_per_second", title: "acknowledged/s", form: Form::PerSecond },
     Column { key: "archived_per_second", title: "archived/s", form: Form::PerSecond },
     Column { key: "longest_batch_seconds", title: "longest batch", form: Form::Seconds },
+    Column { key: "round_seconds", title: "median round", form: Form::Seconds },
     Column { key: "peak_rss_bytes", title: "peak memory", form: Form::Bytes },
     Column { key: "disk_bytes", title: "disk", form: Form::Bytes },
     Column { key: "stored_in_edge_logs", title: "in edge logs", form: Form::Count },
@@ -82,6 +83,8 @@ pub(crate) struct Figures {
     /// The most seconds that a writer took for a batch, or for as many of fewer edges as have 65,536
     /// together: how long archiving may keep it waiting.
     longest_batch_seconds: f64,
+    /// The median time of a round of archiving, without those that took less than a quarter of the longest.
+    round_seconds: f64,
     /// The most memory that the process had, mapped files included, generated edges left out.
     peak_rss_bytes: u64,
     /// Bytes of the graph on its medium.
@@ -184,6 +187,7 @@ pub(crate) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
         acknowledged_per_second: total as f64 / times.acknowledged,
         archived_per_second: total as f64 / times.archived,
         longest_batch_seconds: times.longest,
+        round_seconds: round_seconds(&graph.round_times()),
         peak_rss_bytes: everedge::peak_rss_bytes().saturating_sub(total * EDGE_BYTES),
         disk_bytes: graph.stats()?.disk_bytes,
         busiest_thread_ratio: busiest(&graph.thread_shares()),
@@ -191,6 +195,14 @@ pub(crate) fn figures(task: &Task, graph: &Graph) -> Result<Figures> {
         mechanisms,
         media,
     })
+}
+
+/// Returns the median of the rounds that took at least a quarter of the longest: a last one may be small.
+fn round_seconds(times: &[Duration]) -> f64 {
+    let longest = times.iter().max().copied().unwrap_or_default();
+    let long: Vec<f64> =
+        times.iter().filter(|&&time| time >= longest / 4).map(Duration::as_secs_f64).collect();
+    if long.is_empty() { 0.0 } else { median(&long) }
 }
 
 /// Returns the weights of so many edges: above 0 and below 1, and sums of them are exact. They depend

@@ -157,7 +157,7 @@ fn options_reach_the_graph_and_the_table() {
     for word in ["buffer min", "buffer max", "buffer pool", "preallocate", "1.00 MiB", "adaptive"] {
         assert!(table.contains(word), "{word} is not in\n{table}");
     }
-    for word in ["wide buffer", "io threshold", "archive threshold", "threads  ", "media"] {
+    for word in ["wide buffer", "io threshold", "archive threshold", "threads  ", "media written"] {
         assert!(!table.contains(word), "{word} is in\n{table}");
     }
     assert_eq!(table.lines().count(), 2 + 1 + 32);
@@ -260,6 +260,22 @@ fn answers_beside_insertions_are_those_of_the_edges_before() {
         assert_positive(row, &["pagerank_alone_seconds", "pagerank_beside_seconds"]);
     }
     assert!(bench.complaint(&["mixed", "--writers", "2"]).contains("--writers 1"));
+}
+
+#[test]
+fn versions_are_asked_by_every_way() {
+    let bench = Bench::new();
+    let words =
+        ["window", "--versions", "3", "--percent", "2", "--kernel", "bfs,sssp,wcc,pagerank"];
+    let found =
+        bench.json(&[&words[..], &["--runs", "1", "--on", "2", "--medium", "pmem"]].concat());
+    assert_eq!(rows(&found).len(), 4 * 7);
+    for row in rows(&found) {
+        assert_positive(row, &["seconds", "build_seconds", "delta_seconds", "whole_seconds"]);
+        assert_positive(row, &["slowest", "bytes_per_change", "base_edges"]);
+    }
+    assert!(bench.complaint(&["window", "--percent", "60"]).contains("too many"));
+    assert!(bench.complaint(&["window", "--percent", "0"]).contains("--percent"));
 }
 
 #[test]

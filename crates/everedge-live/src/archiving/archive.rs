@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use everedge_core::par::{self, PerThread};
 
@@ -22,6 +23,9 @@ use super::shard::{Outcome, SHARD_SPAN};
 use crate::batch::DELETION;
 use crate::log::{EdgeLog, Record};
 use crate::{Error, GraphOptions, Result};
+
+/// Of so many rounds it is kept how long they took.
+const ROUND_TIMES_MAX: usize = 4096;
 
 /// A shard is saved.
 const SAVED: u64 = u64::MAX;
@@ -55,6 +59,8 @@ pub struct Archive<L: Layout> {
     followed: Option<Followed>,
     /// How many updates each thread has archived, both ends of an edge counted.
     pub shares: Vec<u64>,
+    /// How long each of the first rounds took.
+    pub round_times: Vec<Duration>,
 }
 
 impl<L: Layout> Archive<L> {
@@ -74,6 +80,7 @@ impl<L: Layout> Archive<L> {
             lacking: Lacking::default(),
             followed: None,
             shares: Vec::new(),
+            round_times: Vec::new(),
         }
     }
 
@@ -157,6 +164,7 @@ impl<L: Layout> Archive<L> {
         if round.is_empty() {
             return Ok(());
         }
+        let start = Instant::now();
         let first = round.first_sequence();
         let end = first + u64::from(round.len());
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -179,6 +187,9 @@ impl<L: Layout> Archive<L> {
             weights: scattered.weights(),
         };
         let outcome = self.take_scattered(layout, &context, &scattered);
+        if self.round_times.len() < ROUND_TIMES_MAX && !self.is_replaying {
+            self.round_times.push(start.elapsed());
+        }
         self.scratch = scratch;
         self.next_sequence = end;
         outcome

@@ -424,6 +424,11 @@ macro_rules! live_graph {
                 self.recovery
             }
 
+            /// Returns how long each of the first 4,096 rounds took.
+            pub fn round_times(&self) -> Vec<std::time::Duration> {
+                self.live.core.archive().round_times.clone()
+            }
+
             /// Returns the volume that the graph lies on.
             pub fn volume(&self) -> &$crate::Volume {
                 &self.live.core.volume

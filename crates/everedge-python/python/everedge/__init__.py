@@ -63,13 +63,12 @@ from everedge._snapshot import Snapshot
 from everedge._timeline import (
     Difference,
     Timeline,
-    Version,
-    VersionChoice,
     Window,
     WindowReport,
     WindowValues,
 )
 from everedge._values import UNREACHED, Communities, Components, Values
+from everedge._version import Version, VersionChoice
 
 __version__ = _VERSION
 

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use everedge::{
-    Batch, Durability, Edge, Graph, GraphOptions, Keep, Layout, LogFirst, MediumKind, PmaOptions,
-    Timeline, TimelineOptions, VersionChanges, VersionChoice, View,
+    Batch, Commit, Durability, Edge, Graph, GraphOptions, Keep, Layout, LogFirst, MediumKind,
+    PmaOptions, Timeline, TimelineOptions, VersionChanges, VersionChoice, View,
 };
 use everedge_core::SplitMix64;
 
