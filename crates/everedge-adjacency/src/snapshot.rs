@@ -241,6 +241,15 @@ impl Snapshot {
         }
     }
 
+    /// Starts loading what says where a list lies into the cache.
+    #[inline(always)]
+    fn load_place_ahead(&self, v: VertexId, list: usize) {
+        match self.pure_run(v, list) {
+            Some(run) => run.prefetch_bounds(v),
+            None => self.load_row_ahead(v, list),
+        }
+    }
+
     // Not within its caller, which is short where lists are in order.
     #[inline(never)]
     fn load_row_ahead(&self, v: VertexId, list: usize) {
@@ -382,10 +391,7 @@ impl GraphView for Snapshot {
         let list = self.totals.list_of(direction);
         // Where a list lies is known only once its entry, or the end of the one before, is there.
         if let Some(&v) = vertices.get(2 * READ_AHEAD) {
-            match self.pure_run(v, list) {
-                Some(run) => run.prefetch_bounds(v),
-                None => self.load_row_ahead(v, list),
-            }
+            self.load_place_ahead(v, list);
         }
         if let Some(&v) = vertices.get(READ_AHEAD) {
             match self.pure_run(v, list) {
@@ -403,10 +409,7 @@ impl GraphView for Snapshot {
         visitor: &mut impl ListVisitor,
     ) {
         let list = self.totals.list_of(direction);
-        let load = |v: VertexId| match self.pure_run(v, list) {
-            Some(run) => run.prefetch_bounds(v),
-            None => self.load_row_ahead(v, list),
-        };
+        let load = |v| self.load_place_ahead(v, list);
         let find = |v: VertexId| {
             let Some(run) = self.pure_run(v, list) else {
                 self.load_list_ahead(v, list);

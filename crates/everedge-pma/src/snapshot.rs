@@ -71,6 +71,14 @@ impl Snapshot {
         }
     }
 
+    /// Starts loading what says where a list lies into the cache.
+    #[inline(always)]
+    fn load_row_ahead(&self, v: VertexId, side: usize) {
+        if let Some(lists) = self.lists(v, side) {
+            lists.prefetch_row(local(v));
+        }
+    }
+
     #[inline]
     fn degree(&self, v: VertexId, side: usize) -> u32 {
         let list = self.lists(v, side).map_or(Some(&[][..]), |lists| lists.plain_list(local(v)));
@@ -182,10 +190,8 @@ impl GraphView for Snapshot {
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         let side = self.totals.list_of(direction);
         // Where a list lies is known only once its row is there.
-        if let Some(&v) = vertices.get(2 * READ_AHEAD)
-            && let Some(lists) = self.lists(v, side)
-        {
-            lists.prefetch_row(local(v));
+        if let Some(&v) = vertices.get(2 * READ_AHEAD) {
+            self.load_row_ahead(v, side);
         }
         if let Some(&v) = vertices.get(READ_AHEAD)
             && let Some(lists) = self.lists(v, side)
@@ -202,11 +208,7 @@ impl GraphView for Snapshot {
         visitor: &mut impl ListVisitor,
     ) {
         let side = self.totals.list_of(direction);
-        let load = |v: VertexId| {
-            if let Some(lists) = self.lists(v, side) {
-                lists.prefetch_row(local(v));
-            }
-        };
+        let load = |v| self.load_row_ahead(v, side);
         let find = |v: VertexId| {
             let Some(lists) = self.lists(v, side) else { return Some(&[][..]) };
             let list = lists.plain_list(local(v));

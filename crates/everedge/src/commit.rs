@@ -18,7 +18,8 @@ use crate::{Error, Graph, Keep, Result, Timeline};
 pub struct Commit {
     /// What it is called.
     pub name: Option<String>,
-    /// The time that it shows, in microseconds since 1970; not before that of the newest version. None is now.
+    /// The time that it shows, in microseconds since 1970; not before that of the newest version. If this is None, now, or
+    /// that of the newest version if it is later.
     pub time: Option<i64>,
     /// Which older versions stay; all, if this is None.
     pub keep: Option<Keep>,

@@ -106,8 +106,8 @@ impl Timeline {
     /// Of `bfs`, `sssp`, `sswp`, `ssnp`, `viterbi` and `wcc` what versions have in common is worked on once. A source is
     /// a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
     /// largest out-degree in the last version. `pagerank` begins with the ranks of the version before: they are as
-    /// close to the limit as its tolerance says, as those of each version by itself are. Other kernels are asked of
-    /// each version by itself.
+    /// close to the limit as its tolerance says, as those of each version by itself are. After a given number of
+    /// iterations they would not be the same: then, as other kernels, each version is asked by itself.
     ///
     /// # Errors
     /// `InvalidInput` for a kernel that lists vertices or a parameter that it does not have here, if there are no such
@@ -138,7 +138,7 @@ impl Timeline {
         let (method, versions) = match (kernel, source, schedule) {
             (_, Some(v), Some(schedule)) => (Method::Shared, ask.paths(kernel, v, *schedule)?),
             (Kernel::Wcc, _, Some(_)) => (Method::Shared, ask.components()),
-            (Kernel::PageRank, _, Some(_)) => {
+            (Kernel::PageRank, _, Some(_)) if parameters.iterations.is_none() => {
                 (Method::FromBefore, ask.each(kernel, parameters, true)?)
             }
             _ => (Method::Each, ask.each(kernel, parameters, false)?),

@@ -97,37 +97,41 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<()> {
         "--percent {}: it must be above 0 and at most 100",
         args.percent
     );
-    let media = args.lists.configurations(&recovery::MEDIA)?;
+    let configurations = args.lists.configurations(&recovery::MEDIA)?;
+    let plain = Configuration::default();
+    ensure!(
+        configurations.iter().all(|one| one.options == plain.options
+            && (one.writers, one.batch) == (plain.writers, plain.batch)),
+        "versions have neither writers and batches nor the options of a live graph's layout; leave them out"
+    );
     let plan = Plan::new(&args.kernel, Some(args.runs));
     let history = History { versions: args.versions, percent: args.percent, plan };
     let case = |configuration| Case { work: Work::Window(history), configuration };
-    let cases: Vec<Case> = media.into_iter().map(case).collect();
+    let cases: Vec<Case> = configurations.into_iter().map(case).collect();
     let measured = process::measure(&args.common, &cases, output)?;
-    let rows: Vec<Row> =
-        measured.iter().map(|row| rows_of(plan, row)).collect::<Result<Vec<_>>>()?.concat();
+    let rows: Vec<Row> = measured.iter().flat_map(|row| rows_of(plan, row)).collect();
     table::print(output, &args.common, &rows, (&["kernel", "way"], &COLUMNS), None)
 }
 
 /// Returns a row for each kernel and way of what was measured in one configuration.
-fn rows_of(plan: Plan, measured: &Row) -> Result<Vec<Row>> {
-    let options = Configuration::default().row()?;
-    let of_all = |key: &str| options.contains_key(key) || SHARED.contains(&key);
-    let mut rows = Vec::new();
-    for kernel in plan.kernels() {
-        for (way, _) in ways(kernel) {
-            let start = key(kernel, way);
-            let shared = measured.iter().filter(|(key, _)| of_all(key));
-            let mut row: Row = shared.map(|(key, value)| (key.clone(), value.clone())).collect();
-            row.insert("kernel".to_owned(), json!(kernel.name()));
-            row.insert("way".to_owned(), json!(way));
-            let own = measured.iter().filter_map(|(k, v)| Some((k.strip_prefix(&start)?, v)));
-            row.extend(own.map(|(k, v)| (k.to_owned(), v.clone())));
-            rows.push(row);
-        }
-    }
-    Ok(rows)
+fn rows_of(plan: Plan, measured: &Row) -> Vec<Row> {
+    let is_shared = |key: &str| OPTIONS.contains(&key) || SHARED.contains(&key);
+    let row_of = |kernel: Kernel, way: &str| {
+        let start = key(kernel, way);
+        let shared = measured.iter().filter(|(key, _)| is_shared(key));
+        let mut row: Row = shared.map(|(key, value)| (key.clone(), value.clone())).collect();
+        row.insert("kernel".to_owned(), json!(kernel.name()));
+        row.insert("way".to_owned(), json!(way));
+        let own = measured.iter().filter_map(|(k, v)| Some((k.strip_prefix(&start)?, v)));
+        row.extend(own.map(|(key, value)| (key.to_owned(), value.clone())));
+        row
+    };
+    let of_kernel = |kernel| ways(kernel).map(move |(way, _)| (kernel, way));
+    plan.kernels().flat_map(of_kernel).map(|(kernel, way)| row_of(kernel, way)).collect()
 }
 
+/// What is varied.
+const OPTIONS: [&str; 5] = ["input", "graph", "scale", "medium", "threads"];
 /// The figures of a configuration that do not depend on the question.
 const SHARED: [&str; 7] = [
     "versions",

@@ -81,13 +81,11 @@ fn in_words(report: &WindowReport) -> String {
 
 /// Says one thing of an answer: of a list of vertices with their values the first one.
 fn pair(key: &str, value: &Value) -> String {
-    let first = value.as_array().and_then(|rows| rows.first()).and_then(Value::as_array);
-    match (first.map(Vec::as_slice), value) {
-        (Some([id, value]), _) => format!("{key} {} {}", plain(id), plain(value)),
-        (_, Value::Array(rows)) => {
-            let words: Vec<String> = rows.iter().map(plain).collect();
-            format!("{key} {}", words.join(" "))
-        }
-        _ => format!("{key} {value}"),
-    }
+    let shown = match value.as_array().map(Vec::as_slice) {
+        Some([]) => "none".to_owned(),
+        Some([Value::Array(row), ..]) => row.iter().map(plain).collect::<Vec<_>>().join(" "),
+        Some([first, ..]) => plain(first),
+        None => plain(value),
+    };
+    format!("{key} {shown}")
 }

@@ -276,6 +276,7 @@ fn versions_are_asked_by_every_way() {
     }
     assert!(bench.complaint(&["window", "--percent", "60"]).contains("too many"));
     assert!(bench.complaint(&["window", "--percent", "0"]).contains("--percent"));
+    assert!(bench.complaint(&["window", "--layout", "pma"]).contains("live graph"));
 }
 
 #[test]

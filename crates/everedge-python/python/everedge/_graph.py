@@ -341,6 +341,8 @@ class Graph:
         with self._using() as native:
             if self._is_unshaped and not native.stats()["vertices"]:
                 raise InvalidInputError("the graph holds nothing yet: there is nothing to commit")
+            if not (time is None or isinstance(time, datetime | str)):
+                raise InvalidInputError(f"{time!r}: a time is a datetime with a time zone, or a date")
             moment = microseconds(time) if isinstance(time, datetime) else time
             kept = None if keep is None else str(keep)
             return Version(*native.commit(name, moment, kept))
