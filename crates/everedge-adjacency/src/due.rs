@@ -7,9 +7,8 @@
 //!   for the next call: on a full medium most fail.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use everedge_live::{Compaction, Core, Error, UNIT_BYTES};
+use everedge_live::{Compaction, Core, Error, Shared, UNIT_BYTES};
 use parking_lot::Mutex;
 
 use super::layout::{Adjacency, COMPACT_SHARDS_MAX};
@@ -113,8 +112,9 @@ pub(super) fn compact_due(
     if core.refuse_if_failed().is_err() {
         return false;
     }
-    let shards: &[Arc<Shard>] = &archive.shards;
-    let (is_due, units) = (|n: usize| is_due(&shards[n]), |n: usize| shards[n].unit_count());
+    let shards: &[Shared<Shard>] = &archive.shards;
+    let (is_due, units) =
+        (|n: usize| shards[n].get().is_some_and(&is_due), |n: usize| shards[n].unit_count());
     let Some(group) = pass.group(shards.len(), is_due, units) else { return false };
     let mut done = Compaction::default();
     let compacted = core.undisturbed(&mut archive, |archive| {

@@ -9,8 +9,8 @@ use everedge_core::par::{self, PerThread};
 use everedge_core::{Homes, watch};
 use everedge_live::{
     Archive, Checkpoint, Compaction, Core, Error, Images, Layout, Lists, OpenReserve, Outcome,
-    Pace, Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Space, Taken, UNIT_BYTES,
-    Wait,
+    Pace, Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Shared, Space, Taken,
+    UNIT_BYTES, Wait, present,
 };
 use everedge_medium::{Region, Site};
 use parking_lot::Mutex;
@@ -130,14 +130,11 @@ impl Adjacency {
     ///
     /// # Errors
     /// As that.
-    pub(crate) fn read_shared(&self, shared: &mut Arc<Shard>) -> Result<()> {
+    pub(crate) fn read_shared(&self, shared: &mut Shared<Shard>) -> Result<()> {
         if shared.unread.is_none() {
             return Ok(());
         }
-        if Arc::get_mut(shared).is_none() {
-            *shared = Arc::new(shared.copy()?);
-        }
-        self.read(Arc::get_mut(shared).expect("a new copy is not shared"))
+        self.read(shared.own(Shard::copy)?)
     }
 
     /// Returns the path of the file that images lie in.
@@ -152,7 +149,7 @@ impl Adjacency {
     }
 
     /// After opening: leaves free what the largest shard may need.
-    pub(crate) fn adopt_reserve(&self, shards: &[Arc<Shard>]) {
+    pub(crate) fn adopt_reserve(&self, shards: &[Shared<Shard>]) {
         let image_units = |shard: &Shard| shard.unread.as_ref().map_or(0, Unread::unit_count);
         let sizes = shards.iter().map(|shard| shard.placed_units() + image_units(shard));
         *self.sizes.lock() = sizes.collect();
@@ -245,7 +242,7 @@ impl Adjacency {
         let context = self.context(&no_round(sequence));
         let nodes = &self.sub_graphs.nodes;
         let home = |index| nodes.home(shards.start + index, 0);
-        let write = |_: usize, shard: &mut [Arc<Shard>]| {
+        let write = |_: usize, shard: &mut [Shared<Shard>]| {
             self.see(&mut shard[0])?;
             NewRuns::write(&context, sequence.saturating_sub(1), &shard[0])
         };
@@ -333,7 +330,7 @@ impl Layout for Adjacency {
         shard.is_unseen()
     }
 
-    fn see(&self, shared: &mut Arc<Shard>) -> Result<()> {
+    fn see(&self, shared: &mut Shared<Shard>) -> Result<()> {
         self.read_shared(shared)?;
         self.check(shared)
     }
@@ -405,7 +402,7 @@ impl Layout for Adjacency {
 
     fn save(
         &self,
-        shards: &mut [(usize, &mut Arc<Shard>)],
+        shards: &mut [(usize, &mut Shared<Shard>)],
         sequence: u64,
         epoch: u32,
     ) -> Result<()> {
@@ -416,13 +413,10 @@ impl Layout for Adjacency {
         let keeps_spills = self.sub_graphs.space(0).is_reserve_open();
         // An image is large enough that each in memory of its own would be given back each time.
         let buffers = PerThread::new(Vec::new);
-        let save = |_: usize, shard: &mut [(usize, &mut Arc<Shard>)]| {
+        let save = |_: usize, shard: &mut [(usize, &mut Shared<Shard>)]| {
             let (number, shared) = &mut shard[0];
             if shared.has_spills() && !keeps_spills {
-                if Arc::get_mut(shared).is_none() {
-                    **shared = Arc::new(shared.copy()?);
-                }
-                let own = Arc::get_mut(shared).expect("a new copy is not shared");
+                let own = shared.own(Shard::copy)?;
                 match own.flush_spills(&context, sequence.saturating_sub(1)) {
                     // The image holds them then.
                     Ok(()) | Err(Error::NoSpace { .. }) => {}
@@ -484,10 +478,8 @@ impl Layout for Adjacency {
     }
 
     fn is_flush_due(&self, archive: &Archive<Self>) -> bool {
-        let bytes = |shard: &Arc<Shard>| -> u64 {
-            shard.lists.iter().map(|list| list.buffer_bytes()).sum()
-        };
-        let all: u64 = archive.shards.iter().map(bytes).sum();
+        let lists = present(&archive.shards).flat_map(|(_, shard)| &shard.lists);
+        let all: u64 = lists.map(|list| list.buffer_bytes()).sum();
         all > self.options.tuning.buffer_pool_bytes
     }
 
@@ -498,19 +490,15 @@ impl Layout for Adjacency {
         let context = self.context(&no_round(sequence));
         let nodes = &self.sub_graphs.nodes;
         let shards = archive.shards.iter_mut().enumerate();
-        let may_be_due = |shard: &Arc<Shard>| shard.unread.is_some() || shard.has_unflushed();
+        let may_be_due = |shard: &Shared<Shard>| shard.unread.is_some() || shard.has_unflushed();
         let due: Vec<_> = shards.filter(|(_, shard)| may_be_due(shard)).collect();
-        let flush = |(_, shard): (usize, &mut Arc<Shard>)| {
+        let flush = |(_, shard): (usize, &mut Shared<Shard>)| {
             self.read_shared(shard)?;
             // What is damaged takes nothing in: what waits there is in its image.
             if !shard.has_unflushed() || self.check(shard).is_err() {
                 return Ok(());
             }
-            if Arc::get_mut(shard).is_none() {
-                *shard = Arc::new(shard.copy()?);
-            }
-            let own = Arc::get_mut(shard).expect("a new copy is not shared");
-            own.flush_all(&context, sequence.saturating_sub(1))
+            shard.own(Shard::copy)?.flush_all(&context, sequence.saturating_sub(1))
         };
         let home = |(number, _): &(usize, _)| nodes.home(*number, 0);
         par::map_tasks_at_home(nodes.homes(), due, home, flush).into_iter().collect()
@@ -542,7 +530,7 @@ impl Layout for Adjacency {
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<Snapshot> {
         let mut unseen: Vec<_> = archive.shards.iter_mut().filter(|s| s.is_unseen()).collect();
-        let see = |_: usize, shards: &mut [&mut Arc<Shard>]| self.see(shards[0]);
+        let see = |_: usize, shards: &mut [&mut Shared<Shard>]| self.see(shards[0]);
         par::map_chunks_mut(&mut unseen, 1, see).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, self))
     }

@@ -53,8 +53,6 @@ mod subgraphs;
 mod table;
 mod verify;
 
-use std::sync::Arc;
-
 use everedge_core::{VertexId, par};
 
 pub use self::options::{AdjacencyOptions, Compacting, Deleting, Merging};
@@ -69,7 +67,7 @@ use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::options::Manifest;
 use everedge_live::{
     Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, RING_OFFSET,
-    Recovery, Result, SHARDS, Space, live_graph,
+    Recovery, Result, SHARDS, Shared, Space, live_graph,
 };
 use everedge_medium::{MANIFEST, MediumKind, Volume};
 
@@ -204,7 +202,7 @@ fn read_shards(
     layout: &mut Adjacency,
     images: &mut Images,
     found: &[FoundImage],
-) -> Result<Vec<Arc<Shard>>> {
+) -> Result<Vec<Shared<Shard>>> {
     let read = |found: &[FoundImage]| Head::read(layout, images, &found[0]);
     let heads = par::map_chunks(found, 1, read).into_iter().collect::<Result<Vec<_>>>()?;
     let mut used = vec![Vec::new(); layout.places.blocks.len()];
@@ -219,9 +217,9 @@ fn read_shards(
     layout.sub_graphs.adopt(spaces.collect::<Result<_>>()?);
     images.adopt_space(layout.sub_graphs.space(0));
     let count = found.iter().map(|image| image.shard + 1).max().unwrap_or(0);
-    let mut shards: Vec<Arc<Shard>> = vec![Arc::default(); count];
+    let mut shards: Vec<Shared<Shard>> = vec![Shared::default(); count];
     for (head, image) in heads.into_iter().zip(found) {
-        shards[image.shard] = Arc::new(head.finish(layout, images, image));
+        shards[image.shard] = Shared::new(head.finish(layout, images, image));
     }
     Ok(shards)
 }

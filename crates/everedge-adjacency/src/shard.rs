@@ -8,8 +8,8 @@
 //! - H1: `vertex_count` is the number of bits in `vertices`; `degree_sum` the sum of degrees in
 //!   the first list, `loop_count` the self-loops in it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 
 use everedge_core::VertexId;
 use parking_lot::Mutex;
@@ -29,7 +29,7 @@ use everedge_live::{
     BITMAP_WORDS, Effect, Outcome, Part, Rules, SHARD_SPAN, ShardTotals, UNIT_BYTES, Update,
     loops_in,
 };
-use everedge_live::{Error, Result};
+use everedge_live::{EmptyShard, Error, Result};
 use everedge_medium::Site;
 
 /// Lists are loaded into the cache so many vertices before they change.
@@ -84,6 +84,13 @@ pub(crate) struct Shard {
     /// Units of all runs.
     pub run_units: u64,
     pub outcome: Outcome,
+}
+
+impl EmptyShard for Shard {
+    fn empty() -> &'static Self {
+        static EMPTY: LazyLock<Shard> = LazyLock::new(Shard::default);
+        &EMPTY
+    }
 }
 
 impl Shard {

@@ -5,7 +5,6 @@
 //! from the newest block to the oldest.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::vec;
 
@@ -24,7 +23,9 @@ use super::run::{Run, SPAN};
 use super::shard::Shard;
 use super::subgraphs::{Nodes, Partition};
 use super::table::{Entry, HeldRows, Row};
-use everedge_live::{Archive, Extents, SHARD_SPAN, Totals, UNIT_BYTES, frozen_view};
+use everedge_live::{
+    Archive, Extents, SHARD_SPAN, Shared, Totals, UNIT_BYTES, frozen_view, present,
+};
 use everedge_medium::{HeldWords, Region};
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
@@ -60,7 +61,7 @@ const NO_RUN: u32 = u32::MAX;
 
 /// A frozen view of a live graph.
 pub struct Snapshot {
-    shards: Vec<Arc<Shard>>,
+    shards: Vec<Shared<Shard>>,
     places: Places,
     /// The words of each file of blocks, of all vertex buffers and of the rows of all tables.
     files: Vec<HeldWords>,
@@ -303,8 +304,8 @@ impl GraphView for Snapshot {
     }
 
     fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
-        let held = self.shards.iter().filter(|shard| shard.vertex_count > 0);
-        held.map(|shard| shard.first_vertex..shard.first_vertex + SHARD_SPAN as u32).collect()
+        let held = present(&self.shards).filter(|(_, shard)| shard.vertex_count > 0);
+        held.map(|(_, shard)| shard.first_vertex..shard.first_vertex + SHARD_SPAN as u32).collect()
     }
 
     fn vertex_count(&self) -> u32 {
@@ -565,9 +566,9 @@ impl WeightedNeighbors<'_> {
 
 /// Holds the words of each file up to the end of what lists have there: it stays where it is while a
 /// view has it.
-fn held_files(shards: &[Arc<Shard>], places: &Places, partition: Partition) -> Vec<HeldWords> {
+fn held_files(shards: &[Shared<Shard>], places: &Places, partition: Partition) -> Vec<HeldWords> {
     let mut ends = vec![0; places.blocks.len()];
-    for shard in shards {
+    for (_, shard) in present(shards) {
         for (number, list) in shard.lists.iter().enumerate() {
             let last_run = list.spans.iter().max_by_key(|span| span.run);
             let of_runs = last_run.and_then(|span| span.extents.as_deref());
@@ -582,19 +583,20 @@ fn held_files(shards: &[Arc<Shard>], places: &Places, partition: Partition) -> V
 }
 
 /// Returns where a list of each shard lies.
-fn loose(shards: &[Arc<Shard>], list: usize) -> Vec<Loose> {
+fn loose(shards: &[Shared<Shard>], list: usize) -> Vec<Loose> {
     let of_list = |list: &List| Loose {
         table: list.table.number(),
         sub_graph: list.sub_graph as u16,
         has_runs: list.spans.iter().any(|span| span.run != NO_BLOCK),
     };
     let none = Loose { table: NO_TABLE, sub_graph: 0, has_runs: false };
-    shards.iter().map(|shard| shard.lists.get(list).map_or(none, of_list)).collect()
+    let held = |shard: &Shared<Shard>| shard.get()?.lists.get(list).map(of_list);
+    shards.iter().map(|shard| held(shard).unwrap_or(none)).collect()
 }
 
 /// Returns the pure run of each span, up to the last one that is; of none where few of the ids up to
 /// there have a shard.
-fn pure_runs(shards: &[Arc<Shard>], list: usize) -> Vec<PureRun> {
+fn pure_runs(shards: &[Shared<Shard>], list: usize) -> Vec<PureRun> {
     let none = PureRun { place: NO_RUN, sub_graph: 0 };
     let has_pure = |lists: &List| lists.spans.iter().any(|span| span.is_pure);
     let last = shards.iter().rposition(|shard| shard.lists.get(list).is_some_and(has_pure));

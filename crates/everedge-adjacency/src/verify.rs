@@ -1,9 +1,8 @@
 //! Checks of what shards point to on the medium: once after opening, and all of it on demand.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_live::{DELETION, Error, Result, SHARD_SPAN, Verification, verify_view};
+use everedge_live::{DELETION, Error, Result, SHARD_SPAN, Shared, Verification, verify_view};
 use everedge_medium::Region;
 
 use super::AdjacencyGraph;
@@ -48,7 +47,7 @@ impl AdjacencyGraph {
     }
 }
 
-fn verify_shard(layout: &Adjacency, shard: &Arc<Shard>, report: &mut Verification) {
+fn verify_shard(layout: &Adjacency, shard: &Shared<Shard>, report: &mut Verification) {
     let Adjacency { places, salt, .. } = layout;
     let mut block_count = 0;
     let problems_before = report.problem_count();

@@ -10,7 +10,7 @@ use super::extent::Extent;
 use super::layout::Pma;
 use super::mechanisms::Why;
 use super::shard::Shard;
-use everedge_live::{Archive, Error, Result};
+use everedge_live::{Archive, Error, Result, Shared};
 
 /// As many moves at a time: writers wait meanwhile.
 const MOVES_MAX: usize = 8;
@@ -48,7 +48,7 @@ impl Pma {
     /// one that it takes.
     fn best_move(
         &self,
-        shards: &[Arc<Shard>],
+        shards: &[Shared<Shard>],
         longest: u64,
         in_vain: &[(usize, usize)],
     ) -> Option<(usize, usize)> {

@@ -32,7 +32,8 @@ use super::undo::UndoLogs;
 use crate::options::{GraphOptions, Manifest};
 use everedge_live::{
     Archive, Checkpoint, Core, Division, Durability, EdgeLog, Error, Layout, Lists, Outcome, Pace,
-    Part, Parts, Result, RoundContext, Rules, SIDES, ShardTotals, Space, Taken, Wait,
+    Part, Parts, Result, RoundContext, Rules, SIDES, ShardTotals, Shared, Space, Taken, Wait,
+    present,
 };
 use everedge_medium::{Access, Region, Site};
 
@@ -158,11 +159,12 @@ impl Pma {
 
     /// Finds out what room the next batch needs, if none has more updates than `batch`.
     pub(super) fn survey(&self, archive: &Archive<Self>, batch: u64) {
-        let made = |shard: &Arc<Shard>| shard.arrays.iter().flatten().count();
-        let shards = archive.shards.iter().enumerate();
-        self.room.note_made(shards.filter(|(_, shard)| made(shard) > 0).map(|(number, _)| number));
-        let is_half = |shard: &&Arc<Shard>| (1..self.options.list_count()).contains(&made(shard));
-        let half_count = archive.shards.iter().filter(is_half).count();
+        let made = present(&archive.shards);
+        let made = made.map(|(number, shard)| (number, shard.arrays.iter().flatten().count()));
+        let made: Vec<(usize, usize)> = made.filter(|(_, count)| *count > 0).collect();
+        self.room.note_made(made.iter().map(|(number, _)| *number));
+        let list_count = self.options.list_count();
+        let half_count = made.iter().filter(|(_, count)| *count < list_count).count();
         self.room.survey(arrays(&archive.shards), half_count as u64, batch);
     }
 }
@@ -238,8 +240,8 @@ impl Layout for Pma {
         !shard.is_checked()
     }
 
-    fn see(&self, shard: &mut Arc<Shard>) -> Result<()> {
-        Arc::make_mut(shard).check_lists()
+    fn see(&self, shard: &mut Shared<Shard>) -> Result<()> {
+        shard.make_mut().check_lists()
     }
 
     fn emptied(&self, number: usize, shard: &Shard) -> Result<Shard> {
@@ -351,7 +353,7 @@ impl Layout for Pma {
 
     fn save(
         &self,
-        shards: &mut [(usize, &mut Arc<Shard>)],
+        shards: &mut [(usize, &mut Shared<Shard>)],
         sequence: u64,
         _epoch: u32,
     ) -> Result<()> {
@@ -364,7 +366,7 @@ impl Layout for Pma {
         let outcomes = par::map_chunks_mut(shards, 1, |_, shard| {
             let (_, shard) = &mut shard[0];
             if shard.arrays.iter().flatten().any(Array::is_dirty) {
-                Arc::make_mut(shard).write_headers(moment, sequence);
+                shard.make_mut().write_headers(moment, sequence);
             }
             self.drain()
         });
@@ -412,7 +414,7 @@ impl Layout for Pma {
         // What was not looked at since opening.
         let mut unchecked: Vec<_> =
             archive.shards.iter_mut().filter(|shard| !shard.is_checked()).collect();
-        let see = |_: usize, shard: &mut [&mut Arc<Shard>]| self.see(shard[0]);
+        let see = |_: usize, shard: &mut [&mut Shared<Shard>]| self.see(shard[0]);
         par::map_chunks_mut(&mut unchecked, 1, see).into_iter().collect::<Result<()>>()?;
         Ok(Snapshot::new(archive, &self.options, self.direct.load(Relaxed)))
     }
@@ -463,12 +465,12 @@ fn has_spilled(archive: &Archive<Pma>) -> bool {
 }
 
 /// Returns all arrays.
-pub(super) fn arrays(shards: &[Arc<Shard>]) -> impl Iterator<Item = &Array> {
-    shards.iter().flat_map(|shard| shard.arrays.iter().flatten())
+pub(super) fn arrays(shards: &[Shared<Shard>]) -> impl Iterator<Item = &Array> {
+    present(shards).flat_map(|(_, shard)| shard.arrays.iter().flatten())
 }
 
 /// Returns all sections of all arrays.
-pub(super) fn sections(shards: &[Arc<Shard>]) -> impl Iterator<Item = &Section> {
+pub(super) fn sections(shards: &[Shared<Shard>]) -> impl Iterator<Item = &Section> {
     arrays(shards).flat_map(|array| &array.sections)
 }
 

@@ -445,7 +445,7 @@ mod tests {
             let home = tempfile::tempdir().unwrap();
             let graph = direct(&home.path().join("g"));
             assert_eq!(graph.verify().unwrap().problems, [""; 0]);
-            change(Arc::make_mut(&mut graph.live.core.archive().shards[0]));
+            change(graph.live.core.archive().shards[0].make_mut());
             assert!(!graph.verify().unwrap().problems.is_empty(), "change {number}");
         }
     }

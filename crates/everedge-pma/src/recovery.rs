@@ -26,7 +26,7 @@ use super::shape::Shape;
 use super::shard::Shard;
 use super::undo::Job;
 use everedge_live::{EdgeLog, Space};
-use everedge_live::{Error, Result};
+use everedge_live::{Error, Result, Shared};
 use everedge_medium::{Access, Region, Site};
 
 /// An array as the table and its head tell it.
@@ -39,7 +39,7 @@ struct Found {
 
 /// What opening found.
 pub(super) struct Recovered {
-    pub shards: Vec<Arc<Shard>>,
+    pub shards: Vec<Shared<Shard>>,
     /// Rebalances that a crash had interrupted.
     pub completed: u64,
 }
@@ -119,7 +119,7 @@ fn read(
     space: &Arc<Space>,
     found: &[Found],
     access: Access,
-) -> Result<Vec<Arc<Shard>>> {
+) -> Result<Vec<Shared<Shard>>> {
     let (salt, options) = (layout.salt(), &layout.options);
     let arrays = par::map_chunks(found, 1, |found| {
         let Found { index, unit, shape } = found[0];
@@ -130,19 +130,18 @@ fn read(
     let shard_count = found.last().map_or(0, |last| last.index / 2 + 1);
     let mut arrays = arrays.into_iter().collect::<Result<Vec<Restored>>>()?;
     direct::recover(layout, &mut arrays, access)?;
-    // Those without arrays are one.
-    let mut shards: Vec<Arc<Shard>> = vec![Arc::default(); shard_count];
+    let mut shards: Vec<Shared<Shard>> = vec![Shared::default(); shard_count];
     for (found, restored) in found.iter().zip(arrays) {
         let Restored { array, vertices, .. } = restored;
         let number = found.index / 2;
-        let shard = Arc::make_mut(&mut shards[number]);
+        let shard = shards[number].make_mut();
         shard.materialize(number);
         if found.index.is_multiple_of(2) {
             shard.restore_vertices(&vertices, options.tuning.section_vertices);
         }
         shard.arrays[found.index % 2] = Some(array);
     }
-    for shard in shards.iter_mut().filter_map(Arc::get_mut) {
+    for shard in shards.iter_mut().filter_map(Shared::get_mut) {
         shard.restore_sums(options.list_count());
     }
     Ok(shards)
@@ -152,7 +151,7 @@ fn read(
 fn check_checkpoint(
     layout: &Pma,
     (log, access): (&EdgeLog, Access),
-    shards: &[Arc<Shard>],
+    shards: &[Shared<Shard>],
 ) -> Result<()> {
     let (region, (checkpoint, _)) = (layout.arrays(), log.checkpoint());
     let [count, expected, _] = checkpoint.layout;

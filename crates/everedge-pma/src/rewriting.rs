@@ -2,7 +2,6 @@
 //! place of one is free for the next.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use everedge_core::{par, watch};
 
@@ -11,7 +10,7 @@ use super::build::Fill;
 use super::layout::{Pma, arrays, drain};
 use super::mechanisms::Why;
 use super::shard::{Additions, Shard};
-use everedge_live::{Archive, Compaction, Core, Error, Result, SIDES, UNIT_BYTES};
+use everedge_live::{Archive, Compaction, Core, Error, Result, SIDES, Shared, UNIT_BYTES};
 
 /// A compaction writes this share of all arrays before it lets others go on,
 const COMPACTION_SHARE: u64 = 16;
@@ -116,7 +115,7 @@ impl Pma {
         } else {
             self.provide_place(archive)?;
         }
-        let is_of_due = |shard: &Arc<Shard>| shard.arrays.iter().flatten().any(is_due);
+        let is_of_due = |shard: &Shared<Shard>| shard.arrays.iter().flatten().any(is_due);
         let numbers: Vec<usize> =
             group.clone().filter(|&number| is_of_due(&archive.shards[number])).collect();
         numbers.iter().for_each(|&number| archive.note_changed(number));
@@ -124,7 +123,7 @@ impl Pma {
             archive.shards[group].iter_mut().filter(|shard| is_of_due(shard)).collect();
         let outcomes = par::map_chunks_mut(&mut due, 1, |_, shard| {
             let mut done = Compaction::default();
-            let shard = Arc::make_mut(shard[0]);
+            let shard = shard[0].make_mut();
             let rewritten = shard.rewrite(&context, (rewriting.why, fill), is_due, &mut done);
             (done, rewritten.and_then(|()| drain(self)))
         });
@@ -242,15 +241,16 @@ impl Pma {
 /// Returns shards from the number `first` on, of which arrays of a share of all bytes are due, or of `most`
 /// units, but of one shard at least.
 fn group(
-    shards: &[Arc<Shard>],
+    shards: &[Shared<Shard>],
     (first, most): (usize, u64),
     is_due: &impl Fn(&Array) -> bool,
 ) -> Range<usize> {
     let units = |array: &Array| array.shape.units();
     let most = most.min(arrays(shards).map(units).sum::<u64>() / COMPACTION_SHARE);
     let mut sum = 0;
-    let of_shard = |shard: &Arc<Shard>| -> u64 {
-        shard.arrays.iter().flatten().filter(|array| is_due(array)).map(units).sum()
+    let of_shard = |shard: &Shared<Shard>| -> u64 {
+        let arrays = shard.get().into_iter().flat_map(|shard| shard.arrays.iter().flatten());
+        arrays.filter(|array| is_due(array)).map(units).sum()
     };
     let rest = shards.get(first..).unwrap_or(&[]);
     let count = rest.iter().take_while(|shard| {

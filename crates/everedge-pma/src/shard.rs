@@ -6,6 +6,7 @@
 //! - H2: if there is a vertex, there is a first array, and it has a section for it.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
@@ -23,8 +24,8 @@ use super::undo::UndoLogs;
 use everedge_live::DELETION;
 use everedge_live::Result;
 use everedge_live::{
-    BITMAP_WORDS, Compaction, Effect, Outcome, Part, Room as Free, Rules, SHARD_SPAN, ShardTotals,
-    UNIT_BYTES, Update, loops_in, resolve,
+    BITMAP_WORDS, Compaction, Effect, EmptyShard, Outcome, Part, Room as Free, Rules, SHARD_SPAN,
+    ShardTotals, UNIT_BYTES, Update, loops_in, resolve,
 };
 
 /// What a shard needs to know to take updates.
@@ -150,6 +151,13 @@ pub(super) struct Shard {
     pub opened_sequence: u64,
     /// The id after the largest that has ended since the graph was opened: no view's bound is below it.
     pub ended_bound: VertexId,
+}
+
+impl EmptyShard for Shard {
+    fn empty() -> &'static Self {
+        static EMPTY: LazyLock<Shard> = LazyLock::new(Shard::default);
+        &EMPTY
+    }
 }
 
 impl Shard {

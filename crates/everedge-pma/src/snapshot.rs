@@ -8,7 +8,6 @@
 use std::iter;
 use std::ops::Range;
 use std::slice;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::vec;
 
@@ -23,7 +22,7 @@ use super::lists::{ListRef, Lists};
 use super::shard::Shard;
 use super::with_tombstones::LiveReader;
 use crate::options::GraphOptions;
-use everedge_live::{Archive, SHARD_SPAN, Totals, frozen_view};
+use everedge_live::{Archive, SHARD_SPAN, Shared, Totals, frozen_view, present};
 
 /// How many lists after one that is read the next one is loaded into the cache.
 const READ_AHEAD: usize = 8;
@@ -36,7 +35,7 @@ const SHORT_WORDS: usize = 8;
 
 /// A frozen view of a live graph in the `pma` layout.
 pub struct PmaSnapshot {
-    shards: Vec<Arc<Shard>>,
+    shards: Vec<Shared<Shard>>,
     /// By side, by shard: what is asked for most is so found with one look. Empty where few of the shards have
     /// lists.
     lists: [Vec<Option<Lists>>; 2],
@@ -124,8 +123,8 @@ impl GraphView for Snapshot {
     }
 
     fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
-        let held = self.shards.iter().filter(|shard| shard.vertex_count > 0);
-        held.map(|shard| shard.first_vertex..shard.first_vertex + SHARD_SPAN as u32).collect()
+        let held = present(&self.shards).filter(|(_, shard)| shard.vertex_count > 0);
+        held.map(|(_, shard)| shard.first_vertex..shard.first_vertex + SHARD_SPAN as u32).collect()
     }
 
     fn vertex_count(&self) -> u32 {
@@ -320,10 +319,10 @@ impl Snapshot {
 }
 
 /// Returns the lists of one side of all shards; none where few have some.
-fn held_lists(shards: &[Arc<Shard>], side: usize) -> Vec<Option<Lists>> {
+fn held_lists(shards: &[Shared<Shard>], side: usize) -> Vec<Option<Lists>> {
     let lists_of =
-        |shard: &Arc<Shard>| shard.arrays[side].as_ref().map(|array| array.lists.clone());
-    match shards.iter().filter(|shard| shard.arrays[side].is_some()).count() {
+        |shard: &Shared<Shard>| shard.get()?.arrays[side].as_ref().map(|array| array.lists.clone());
+    match present(shards).filter(|(_, shard)| shard.arrays[side].is_some()).count() {
         held if held * SHARDS_PER_HELD < shards.len() => Vec::new(),
         _ => shards.iter().map(lists_of).collect(),
     }

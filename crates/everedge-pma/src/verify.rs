@@ -1,7 +1,5 @@
 //! Checks every invariant of an open graph that can be checked without its history.
 
-use std::sync::Arc;
-
 use super::PmaGraph;
 use super::array::Array;
 use super::shard::Shard;
@@ -24,7 +22,7 @@ impl PmaGraph {
             report.check_read(Err(error))?;
         }
         for shard in archive.shards.iter_mut().filter(|shard| !shard.is_checked()) {
-            let arrays = Arc::make_mut(shard).arrays.iter_mut().flatten();
+            let arrays = shard.make_mut().arrays.iter_mut().flatten();
             for error in arrays.flat_map(Array::find_damage) {
                 report.check_read(Err(error))?;
             }

@@ -7,7 +7,6 @@
 //!   and not in what was saved of it. The log's tail does not pass the smallest of them.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use everedge_core::par::{self, PerThread};
@@ -20,6 +19,7 @@ use super::frozen::Totals;
 use super::layout::{Layout, Parts, RoundContext, Taken};
 use super::round::{Round, Step, for_each_step, pairs};
 use super::shard::{Outcome, SHARD_SPAN};
+use super::shared::{Shared, present};
 use crate::batch::DELETION;
 use crate::log::{EdgeLog, Record};
 use crate::{Error, GraphOptions, Result};
@@ -38,9 +38,8 @@ const REPLAY_LOG_SHARE: u64 = 4;
 
 /// The shards of a live graph.
 pub struct Archive<L: Layout> {
-    /// Shards of vertices that no update has named yet share one empty shard.
-    pub shards: Vec<Arc<L::Shard>>,
-    empty: Arc<L::Shard>,
+    /// By number.
+    pub shards: Vec<Shared<L::Shard>>,
     /// The first update not yet archived.
     pub next_sequence: u64,
     /// Whether archiving ended halfway, or is at it (R1).
@@ -66,12 +65,11 @@ pub struct Archive<L: Layout> {
 impl<L: Layout> Archive<L> {
     /// Returns the archive in which `shards` hold the updates before `next_sequence`, as saved with
     /// the checkpoint number `epoch`.
-    pub fn new(shards: Vec<Arc<L::Shard>>, next_sequence: u64, epoch: u32) -> Self {
+    pub fn new(shards: Vec<Shared<L::Shard>>, next_sequence: u64, epoch: u32) -> Self {
         Self {
             unsaved: vec![SAVED; shards.len()],
             save_credit: 0,
             shards,
-            empty: Arc::default(),
             next_sequence,
             is_torn: false,
             is_replaying: false,
@@ -107,13 +105,7 @@ impl<L: Layout> Archive<L> {
         self.is_replaying = true;
         self.take_all(layout, log, || log.take_records())?;
         self.is_replaying = false;
-        // Looking at an empty one would take a turn on the count that they all share.
-        let empty = &self.empty;
-        for shard in self.shards.iter_mut().filter(|shard| !Arc::ptr_eq(shard, empty)) {
-            if let Some(shard) = Arc::get_mut(shard) {
-                L::forget_outcome(shard);
-            }
-        }
+        self.shards.iter_mut().filter_map(Shared::get_mut).for_each(L::forget_outcome);
         Ok(())
     }
 
@@ -204,14 +196,17 @@ impl<L: Layout> Archive<L> {
         context: &RoundContext,
         scattered: &Scattered,
     ) -> Result<()> {
-        let counts: Vec<u64> =
-            (0..scattered.shard_count()).map(|shard| scattered.update_count(shard)).collect();
-        for (number, _) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let shard_count = scattered.shard_count();
+        let counts = (0..shard_count).map(|number| (number, scattered.update_count(number)));
+        let busy: Vec<(usize, u64)> = counts.filter(|(_, count)| *count > 0).collect();
+        for &(number, _) in &busy {
             self.unsaved[number] = self.unsaved[number].min(context.first_sequence);
         }
-        let mut shards: Vec<_> = self.shards.iter_mut().map(Some).collect();
-        let mut take = |number: usize| (number, shards[number].take().expect("dealt once"));
-        let mut tasks: Vec<Task<L>> = dealt(layout, &counts)
+        let shards = self.shards.iter_mut().enumerate();
+        let is_busy = |&(number, _): &(usize, _)| scattered.update_count(number) > 0;
+        let mut shards: Vec<_> = shards.take(shard_count).filter(is_busy).map(Some).collect();
+        let mut take = |place: usize| shards[place].take().expect("dealt once");
+        let mut tasks: Vec<Task<L>> = dealt(layout, shard_count, &busy)
             .into_iter()
             .map(|task| task.into_iter().map(&mut take).collect())
             .collect();
@@ -266,7 +261,7 @@ impl<L: Layout> Archive<L> {
 
     fn grow(&mut self, shard_count: usize) {
         if self.shards.len() < shard_count {
-            self.shards.resize(shard_count, Arc::clone(&self.empty));
+            self.shards.resize(shard_count, Shared::default());
             self.unsaved.resize(shard_count, SAVED);
         }
     }
@@ -275,7 +270,7 @@ impl<L: Layout> Archive<L> {
     /// edges.
     pub(super) fn outcome(&self) -> Outcome {
         let mut total = Outcome::default();
-        for shard in &self.shards {
+        for (_, shard) in present(&self.shards) {
             let of_shard = L::outcome(shard);
             total.inserted += of_shard.inserted;
             total.deleted += of_shard.deleted;
@@ -286,12 +281,16 @@ impl<L: Layout> Archive<L> {
 
     /// Returns what all shards hold together.
     pub fn totals(&self, options: &GraphOptions<impl Sized>) -> Totals {
-        Totals::of(options, self.next_sequence, self.shards.iter().map(|shard| L::totals(shard)))
+        Totals::of(
+            options,
+            self.next_sequence,
+            present(&self.shards).map(|(_, shard)| L::totals(shard)),
+        )
     }
 
     /// Returns the sum of degrees in all first lists.
     pub fn degree_sum(&self) -> u64 {
-        self.shards.iter().map(|shard| L::totals(shard).degree_sum).sum()
+        present(&self.shards).map(|(_, shard)| L::totals(shard).degree_sum).sum()
     }
 
     /// Returns the numbers of the shards that a round of so many updates is to save: those that
@@ -358,7 +357,7 @@ impl<L: Layout> Archive<L> {
 }
 
 /// Shards that one thread changes.
-type Task<'a, L> = Vec<(usize, &'a mut Arc<<L as Layout>::Shard>)>;
+type Task<'a, L> = Vec<(usize, &'a mut Shared<<L as Layout>::Shard>)>;
 
 /// What a thread has while a round is archived.
 #[derive(Default)]
@@ -371,24 +370,22 @@ struct Worker {
 fn own<'a, L: Layout>(
     layout: &L,
     number: usize,
-    shared: &'a mut Arc<L::Shard>,
+    shared: &'a mut Shared<L::Shard>,
 ) -> Result<&'a mut L::Shard> {
-    if Arc::get_mut(shared).is_none() {
-        *shared = Arc::new(layout.copy(shared)?);
-    }
-    let shard = Arc::get_mut(shared).expect("a new copy is not shared");
+    let shard = shared.own(|shard| layout.copy(shard))?;
     layout.prepare(number, shard)?;
     Ok(shard)
 }
 
-/// Returns the shards that each task is to change; those of a task are of one node, unless their
+/// Returns the places in `busy` of the shards that each task is to change; those of a task are of one node, unless their
 /// lists are of two.
-fn dealt<L: Layout>(layout: &L, counts: &[u64]) -> Vec<Vec<usize>> {
+fn dealt<L: Layout>(layout: &L, shard_count: usize, busy: &[(usize, u64)]) -> Vec<Vec<usize>> {
     let pace = layout.pace();
-    let dealt = deal(pace.division, pace.division_bias, counts, par::thread_count());
+    let division = (pace.division, pace.division_bias);
+    let dealt = deal(division, shard_count, busy, par::thread_count());
     let Some(homes) = layout.homes().filter(|_| !layout.divides_sides()) else { return dealt };
     let of_node = |task: &[usize], node: usize| -> Vec<usize> {
-        task.iter().copied().filter(|&shard| layout.home(shard, 0) == node).collect()
+        task.iter().copied().filter(|&place| layout.home(busy[place].0, 0) == node).collect()
     };
     let parts = |task: Vec<usize>| (0..homes.node_count()).map(move |n| of_node(&task, n));
     dealt.into_iter().flat_map(parts).filter(|task| !task.is_empty()).collect()

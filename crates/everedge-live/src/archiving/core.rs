@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use everedge_core::par::{self, Alone};
 use everedge_core::{Edge, watch};
@@ -13,6 +13,7 @@ use super::calls::Calls;
 use super::damage::Unseen;
 use super::layout::{Layout, Taken, Wait};
 use super::shard::SHARD_SPAN;
+use super::shared::{Shared, present};
 use crate::batch::{Batch, DELETION};
 use crate::log::{Appended, EdgeLog, LINE_BYTES};
 use crate::options::{Durability, GraphOptions};
@@ -149,7 +150,7 @@ impl<L: Layout> Core<L> {
         let mut archive = self.archive();
         let is_named = |(number, _): &(usize, _)| named.binary_search(number).is_ok();
         let mut shards: Vec<_> = archive.shards.iter_mut().enumerate().filter(is_named).collect();
-        let see = |_: usize, shard: &mut [(usize, &mut Arc<L::Shard>)]| {
+        let see = |_: usize, shard: &mut [(usize, &mut Shared<L::Shard>)]| {
             let (number, shard) = &mut shard[0];
             self.layout.see(shard).map(|()| self.unseen.note_seen(*number))
         };
@@ -198,10 +199,9 @@ impl<L: Layout> Core<L> {
     /// Returns the shards whose lists name ids that are beyond all vertices: whoever reads a view relies
     /// on its bound. All were looked at.
     fn find_strangers(&self, archive: &Archive<L>) -> Vec<(usize, Error)> {
-        let bound = archive.shards.iter().map(|shard| L::totals(shard).vertex_bound).max();
+        let bound = present(&archive.shards).map(|(_, shard)| L::totals(shard).vertex_bound).max();
         let bound = bound.unwrap_or(0);
-        let named = archive.shards.iter().enumerate();
-        let named = named.filter(|(_, shard)| L::neighbor_bound(shard) > bound);
+        let named = present(&archive.shards).filter(|(_, shard)| L::neighbor_bound(shard) > bound);
         let named = named.map(|(number, shard)| (number, self.layout.find_neighbor_bound(shard)));
         let damaged = |(number, named): (usize, u32)| {
             let (first, last) = (number * SHARD_SPAN, (number + 1) * SHARD_SPAN - 1);
@@ -442,7 +442,7 @@ impl<L: Layout> Core<L> {
         archive: &mut Archive<L>,
     ) -> Result<(L::Snapshot, BTreeMap<usize, Error>)> {
         let mut shards: Vec<_> = archive.shards.iter_mut().enumerate().collect();
-        let see = |_: usize, shard: &mut [(usize, &mut Arc<L::Shard>)]| {
+        let see = |_: usize, shard: &mut [(usize, &mut Shared<L::Shard>)]| {
             let (number, shard) = &mut shard[0];
             (*number, self.layout.see(shard))
         };
@@ -462,7 +462,7 @@ impl<L: Layout> Core<L> {
         damage.extend(lacking);
         let empty = |&number: &usize| {
             let emptied = self.layout.emptied(number, &archive.shards[number])?;
-            Ok((number, Arc::new(emptied)))
+            Ok((number, Shared::new(emptied)))
         };
         let mut others = damage.keys().map(empty).collect::<Result<Vec<_>>>()?;
         let mut swap = |archive: &mut Archive<L>| {

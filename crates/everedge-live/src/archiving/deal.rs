@@ -34,31 +34,29 @@ text_form!(
 /// Ranges of the fixed division.
 const FIXED_RANGES: usize = 256;
 
-/// Returns the shards, by number, that each task takes; tasks are run by idle threads. `updates`
-/// are those of each shard; there is a range for 2^`bias` of them.
+/// Returns the places in `busy` of the shards that each task takes; tasks are run by idle threads. `busy` are
+/// those of `shard_count` shards, by number, that have updates, and how many; there is a range for 2^bias of
+/// them.
 pub(super) fn deal(
-    division: Division,
-    bias: u32,
-    updates: &[u64],
+    (division, bias): (Division, u32),
+    shard_count: usize,
+    busy: &[(usize, u64)],
     thread_count: usize,
 ) -> Vec<Vec<usize>> {
-    let total: u64 = updates.iter().sum();
+    let total: u64 = busy.iter().map(|(_, updates)| updates).sum();
     let range_count = match division {
         Division::Fixed => FIXED_RANGES,
         _ => total.checked_shr(bias).unwrap_or(0).next_power_of_two() as usize,
     };
-    let range_len = updates.len().div_ceil(range_count).max(1);
+    let range_len = shard_count.div_ceil(range_count).max(1);
     let mut ranges: Vec<Vec<usize>> = Vec::new();
-    for first in (0..updates.len()).step_by(range_len) {
-        let busy = |shard: &usize| updates[*shard] > 0;
-        let range: Vec<usize> =
-            (first..updates.len().min(first + range_len)).filter(busy).collect();
-        if !range.is_empty() {
-            ranges.push(range);
-        }
+    let mut next = 0;
+    for range in busy.chunk_by(|a, b| a.0 / range_len == b.0 / range_len) {
+        ranges.push((next..next + range.len()).collect());
+        next += range.len();
     }
     let mean = total.div_ceil(thread_count as u64);
-    let of_range = |range: &[usize]| range.iter().map(|&shard| updates[shard]).sum::<u64>();
+    let of_range = |range: &[usize]| range.iter().map(|&place| busy[place].1).sum::<u64>();
     let mut tasks = vec![(0, Vec::new()); thread_count];
     match division {
         Division::Stealing => return ranges,
@@ -94,12 +92,14 @@ mod tests {
     use super::*;
 
     fn loads(division: Division, bias: u32, updates: &[u64], threads: usize) -> Vec<u64> {
-        let tasks = deal(division, bias, updates, threads);
+        let busy: Vec<(usize, u64)> =
+            (0..).zip(updates.iter().copied()).filter(|(_, count)| *count > 0).collect();
+        let tasks = deal((division, bias), updates.len(), &busy, threads);
         let mut seen: Vec<usize> = tasks.concat();
         seen.sort_unstable();
-        let busy: Vec<usize> = (0..updates.len()).filter(|&shard| updates[shard] > 0).collect();
-        assert_eq!(seen, busy, "every shard with updates is taken once");
-        tasks.iter().map(|task| task.iter().map(|&shard| updates[shard]).sum()).collect()
+        let places: Vec<usize> = (0..busy.len()).collect();
+        assert_eq!(seen, places, "every shard with updates is taken once");
+        tasks.iter().map(|task| task.iter().map(|&place| busy[place].1).sum()).collect()
     }
 
     #[test]
@@ -114,12 +114,12 @@ mod tests {
 
     #[test]
     fn ranges_are_as_many_as_the_bias_says() {
-        let updates = vec![16; 64];
-        assert_eq!(deal(Division::Stealing, 4, &updates, 2).len(), 64);
-        assert_eq!(deal(Division::Stealing, 7, &updates, 2).len(), 8);
-        assert_eq!(deal(Division::Dealt, 4, &updates, 2).len(), 2);
-        assert_eq!(deal(Division::Stealing, 99, &updates, 2).len(), 1);
-        assert_eq!(deal(Division::Stealing, 4, &[], 2).len(), 0);
+        let updates = [16; 64];
+        assert_eq!(loads(Division::Stealing, 4, &updates, 2).len(), 64);
+        assert_eq!(loads(Division::Stealing, 7, &updates, 2).len(), 8);
+        assert_eq!(loads(Division::Dealt, 4, &updates, 2).len(), 2);
+        assert_eq!(loads(Division::Stealing, 99, &updates, 2).len(), 1);
+        assert_eq!(loads(Division::Stealing, 4, &[], 2).len(), 0);
         assert_eq!(loads(Division::Dealt, 4, &[0, 5, 0], 3), [5]);
     }
 }

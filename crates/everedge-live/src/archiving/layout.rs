@@ -1,6 +1,5 @@
 //! What a layout is to the driver: how a shard takes updates, is kept and is read.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use everedge_core::{Edge, Homes};
@@ -13,6 +12,7 @@ use super::divide::{Part, SIDES, Scattered, Sorter};
 use super::frozen::ShardTotals;
 use super::phases::Phases;
 use super::shard::Outcome;
+use super::shared::{EmptyShard, Shared};
 use crate::log::{Checkpoint, EdgeLog, Lists};
 use crate::options::{GraphOptions, LayoutOptions};
 use crate::{Error, Result};
@@ -98,7 +98,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// How the layout works.
     type Options: LayoutOptions;
     /// The lists of 4,096 consecutive vertices; as `default` it has none.
-    type Shard: Default + Send + Sync + 'static;
+    type Shard: EmptyShard;
     /// A frozen view of all shards.
     type Snapshot;
 
@@ -177,7 +177,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// # Errors
     /// `Corruption` if its bytes on the medium are damaged: it is looked at again then when somebody asks.
     /// `NoSpace` if there is no memory.
-    fn see(&self, shard: &mut Arc<Self::Shard>) -> Result<()>;
+    fn see(&self, shard: &mut Shared<Self::Shard>) -> Result<()>;
 
     /// Returns the shard number `number` without lists: its vertices only.
     ///
@@ -275,7 +275,7 @@ pub trait Layout: Send + Sync + Sized + 'static {
     /// `NoSpace` if the medium has no room for it; then nothing of it will count.
     fn save(
         &self,
-        shards: &mut [(usize, &mut Arc<Self::Shard>)],
+        shards: &mut [(usize, &mut Shared<Self::Shard>)],
         sequence: u64,
         epoch: u32,
     ) -> Result<()>;

@@ -29,6 +29,7 @@ mod phases;
 mod round;
 mod shard;
 mod shard_set;
+mod shared;
 mod sync;
 
 pub use self::archive::Archive;
@@ -44,6 +45,7 @@ pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };
 pub use self::shard_set::ShardSet;
+pub use self::shared::{EmptyShard, Shared, present};
 
 pub use self::deal::Division;
 pub use self::live::{Changes, Compaction};
