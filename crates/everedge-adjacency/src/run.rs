@@ -139,6 +139,11 @@ pub(crate) fn lists(region: &Region, place: u32) -> (&[AtomicU32], &[AtomicU32])
     (ends, region.words(offset + 4 * SPAN as u64, len))
 }
 
+/// Returns the number of the first word of the run at the line `place` of a file.
+pub(crate) fn first_word(place: u32) -> usize {
+    place as usize * LINE_WORDS
+}
+
 /// A run as views read it, in a file that is held.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
@@ -151,7 +156,13 @@ impl<'a> Run<'a> {
     /// Returns the run at the line `place` of a file, unless that ends before.
     #[inline(always)]
     pub(crate) fn at(file: &'a [AtomicU32], place: u32) -> Option<Self> {
-        let (head, words) = file.get(place as usize * LINE_WORDS..)?.split_first_chunk()?;
+        Self::of(file.get(first_word(place)..)?)
+    }
+
+    /// Returns the run that these words begin with, unless there are too few.
+    #[inline(always)]
+    pub(crate) fn of(words: &'a [AtomicU32]) -> Option<Self> {
+        let (head, words) = words.split_first_chunk()?;
         Some(Self { head, words })
     }
 

@@ -19,14 +19,14 @@ use super::buffers::STEP_WORDS;
 use super::chain::{Chain, prefetch_block};
 use super::layout::Adjacency;
 use super::list::{LINE_WORDS, LINES_AHEAD, List, Places, READ_AHEAD, Span};
-use super::run::{Run, SPAN};
+use super::run::{Run, SPAN, first_word};
 use super::shard::Shard;
 use super::subgraphs::{Nodes, Partition};
 use super::table::{Entry, HeldRows, Row};
 use everedge_live::{
     Archive, Extents, SHARD_SPAN, Shared, Totals, UNIT_BYTES, frozen_view, present,
 };
-use everedge_medium::{HeldWords, Region};
+use everedge_medium::{HeldParts, HeldWords, Region};
 
 /// How many lists after one that is seen the next one in a run is loaded into the cache.
 const RUN_READ_AHEAD: usize = 16;
@@ -38,14 +38,6 @@ const _: () = assert!(SPAN == Wanted::IDS_MAX);
 // Lists of a range of ids with one home are those of a shard.
 const _: () = assert!(SHARD_SPAN == HOME_SPAN as usize);
 
-/// A run that is all of the lists of its vertices.
-#[derive(Clone, Copy)]
-struct PureRun {
-    /// Where it lies in the file of its sub-graph, or [`NO_RUN`].
-    place: u32,
-    sub_graph: u32,
-}
-
 /// Where a list of a shard lies whose vertices may have more than their parts of runs.
 #[derive(Clone, Copy)]
 struct Loose {
@@ -56,8 +48,6 @@ struct Loose {
 }
 
 const NO_TABLE: u32 = u32::MAX;
-/// A place after which no file has room for a run.
-const NO_RUN: u32 = u32::MAX;
 
 /// A frozen view of a live graph.
 pub struct Snapshot {
@@ -72,7 +62,7 @@ pub struct Snapshot {
     loose: [Vec<Loose>; 2],
     /// By list, by id over [`SPAN`], up to the last one: the run that is all of a span's lists. What
     /// is asked for most is so found with one look.
-    pure_runs: [Vec<PureRun>; 2],
+    pure_runs: [HeldParts; 2],
     totals: Totals,
 }
 
@@ -82,14 +72,15 @@ impl Snapshot {
     pub(super) fn new(archive: &Archive<Adjacency>, layout: &Adjacency) -> Self {
         let options = &layout.options;
         let shards = archive.shards.clone();
+        let files = held_files(&shards, &layout.places, layout.sub_graphs.partition);
         Self {
             totals: archive.totals(options),
-            pure_runs: [0, 1].map(|list| pure_runs(&shards, list)),
+            pure_runs: [0, 1].map(|list| HeldParts::new(files.clone(), pure_runs(&shards, list))),
             loose: [0, 1].map(|list| match list < options.list_count() {
                 true => loose(&shards, list),
                 false => Vec::new(),
             }),
-            files: held_files(&shards, &layout.places, layout.sub_graphs.partition),
+            files,
             buffers: layout.places.buffers.hold(0, (layout.places.buffers.len() / 4) as usize),
             rows: layout.tables.hold(),
             shards,
@@ -120,8 +111,7 @@ impl Snapshot {
 
     #[inline(always)]
     fn pure_run(&self, v: VertexId, list: usize) -> Option<Run<'_>> {
-        let run = self.pure_runs[list].get(v as usize / SPAN)?;
-        Run::at(self.files.get(run.sub_graph as usize)?, run.place)
+        Run::of(self.pure_runs[list].get(v as usize / SPAN))
     }
 
     // Always: what it returns is taken apart at once, if it need not pass through memory.
@@ -259,12 +249,17 @@ impl Snapshot {
         }
     }
 
+    /// Starts loading the beginning of a list into the cache, which is more than its part of a run.
+    /// Returns its words if they are all in a buffer.
     // As above.
     #[inline(never)]
-    fn load_list_ahead(&self, v: VertexId, list: usize) {
-        if let Some(loose) = self.loose(v, list) {
-            self.warm(loose, &self.rows.table(loose.table)[local(v)], 1);
-        }
+    fn find_loose_ahead(&self, v: VertexId, list: usize) -> Option<&[AtomicU32]> {
+        let Some(loose) = self.loose(v, list) else { return Some(&[]) };
+        let row = &self.rows.table(loose.table)[local(v)];
+        self.warm(loose, row, 1);
+        let entry = Entry::load(row);
+        let is_buffered = !loose.has_runs && entry.is_plain() && entry.head == NO_BLOCK;
+        is_buffered.then(|| self.buffered(&entry))
     }
 
     /// Starts loading the beginning of a list into the cache: its newest block and so many lines of
@@ -397,7 +392,7 @@ impl GraphView for Snapshot {
         if let Some(&v) = vertices.get(READ_AHEAD) {
             match self.pure_run(v, list) {
                 Some(run) => run.prefetch_entries(v),
-                None => self.load_list_ahead(v, list),
+                None => _ = self.find_loose_ahead(v, list),
             }
         }
     }
@@ -413,20 +408,24 @@ impl GraphView for Snapshot {
         let load = |v| self.load_place_ahead(v, list);
         let find = |v: VertexId| {
             let Some(run) = self.pure_run(v, list) else {
-                self.load_list_ahead(v, list);
-                return None;
+                return self.find_loose_ahead(v, list);
             };
             let words = run.entries(v);
             prefetch(words);
             Some(words)
         };
         let neighbor = |word: &AtomicU32| word.load(Relaxed);
-        let step = self.entry_words();
-        visit_ahead(vertices, None, (load, find), |v, words| match (words, step) {
-            (Some(words), 1) => visitor.visit(v, words.iter().map(neighbor)),
-            (Some(words), _) => visitor.visit(v, words.iter().step_by(step).map(neighbor)),
-            (None, _) => visitor.visit(v, self.neighbors(v, list)),
-        });
+        // Two loops: each has more of what it needs in registers.
+        match self.totals.weighted {
+            false => visit_ahead(vertices, None, (load, find), |v, words| match words {
+                Some(words) => visitor.visit(v, words.iter().map(neighbor)),
+                None => visitor.visit(v, self.neighbors(v, list)),
+            }),
+            true => visit_ahead(vertices, None, (load, find), |v, words| match words {
+                Some(words) => visitor.visit(v, words.iter().step_by(2).map(neighbor)),
+                None => visitor.visit(v, self.neighbors(v, list)),
+            }),
+        }
     }
 
     fn visit_neighbors(
@@ -582,6 +581,11 @@ fn held_files(shards: &[Shared<Shard>], places: &Places, partition: Partition) -
     places.blocks.iter().zip(ends).map(held).collect()
 }
 
+/// Returns a list of a shard, if that is there.
+fn held(shard: &Shared<Shard>, list: usize) -> Option<&List> {
+    shard.get()?.lists.get(list)
+}
+
 /// Returns where a list of each shard lies.
 fn loose(shards: &[Shared<Shard>], list: usize) -> Vec<Loose> {
     let of_list = |list: &List| Loose {
@@ -590,33 +594,28 @@ fn loose(shards: &[Shared<Shard>], list: usize) -> Vec<Loose> {
         has_runs: list.spans.iter().any(|span| span.run != NO_BLOCK),
     };
     let none = Loose { table: NO_TABLE, sub_graph: 0, has_runs: false };
-    let held = |shard: &Shared<Shard>| shard.get()?.lists.get(list).map(of_list);
-    shards.iter().map(|shard| held(shard).unwrap_or(none)).collect()
+    shards.iter().map(|shard| held(shard, list).map_or(none, of_list)).collect()
 }
 
-/// Returns the pure run of each span, up to the last one that is; of none where few of the ids up to
-/// there have a shard.
-fn pure_runs(shards: &[Shared<Shard>], list: usize) -> Vec<PureRun> {
-    let none = PureRun { place: NO_RUN, sub_graph: 0 };
+/// Returns the pure run of each span, up to the last one that is: the file that it lies in, and its first
+/// word there. Of none where few of the ids up to there have a shard.
+fn pure_runs(shards: &[Shared<Shard>], list: usize) -> Vec<Option<(usize, usize)>> {
     let has_pure = |lists: &List| lists.spans.iter().any(|span| span.is_pure);
-    let last = shards.iter().rposition(|shard| shard.lists.get(list).is_some_and(has_pure));
+    let last = shards.iter().rposition(|shard| held(shard, list).is_some_and(has_pure));
     let shards = &shards[..last.map_or(0, |last| last + 1)];
-    let held_count = shards.iter().filter(|shard| shard.lists.get(list).is_some()).count();
+    let held_count = shards.iter().filter(|shard| held(shard, list).is_some()).count();
     if held_count * SHARDS_PER_HELD < shards.len() {
         return Vec::new();
     }
     let mut runs = Vec::with_capacity(shards.len() * SHARD_SPAN / SPAN);
     for shard in shards {
-        match shard.lists.get(list) {
+        match held(shard, list) {
             Some(lists) => {
-                let sub_graph = lists.sub_graph as u32;
-                let pure = |span: &Span| match span.is_pure {
-                    true => PureRun { place: span.run, sub_graph },
-                    false => none,
-                };
+                let place = |span: &Span| (lists.sub_graph, first_word(span.run));
+                let pure = |span: &Span| span.is_pure.then(|| place(span));
                 runs.extend(lists.spans.iter().map(pure));
             }
-            None => runs.resize(runs.len() + SHARD_SPAN / SPAN, none),
+            None => runs.resize(runs.len() + SHARD_SPAN / SPAN, None),
         }
     }
     runs

@@ -70,7 +70,7 @@ pub use directory::read_file;
 pub use error::{Error, Lack, Result};
 pub use image::Image;
 pub use manifest::{Kind, MANIFEST, Manifest};
-pub use map::HeldWords;
+pub use map::{HeldParts, HeldWords};
 pub use meter::MeterReading;
 pub use plant::{Call, CallKind, Plant};
 pub use record::{ImageRule, Mark, Recorder};

@@ -314,6 +314,50 @@ impl std::ops::Deref for HeldWords {
     }
 }
 
+/// Parts of held words, each found with one look. Those that are not there are empty.
+pub struct HeldParts {
+    parts: Vec<Part>,
+    /// What they are parts of.
+    _held: Vec<HeldWords>,
+}
+
+#[derive(Clone, Copy)]
+struct Part {
+    start: NonNull<AtomicU32>,
+    count: usize,
+}
+
+// SAFETY: as that of `HeldWords`.
+unsafe impl Send for HeldParts {}
+// SAFETY: as above.
+unsafe impl Sync for HeldParts {}
+
+impl HeldParts {
+    /// Returns parts of `held`: each from a word, given by the place in `held` and its number there, to the
+    /// last one there.
+    pub fn new(
+        held: Vec<HeldWords>,
+        parts: impl IntoIterator<Item = Option<(usize, usize)>>,
+    ) -> Self {
+        let part = |part: Option<(usize, usize)>| {
+            let words = part.and_then(|(place, first)| held.get(place)?.get(first..));
+            let words = words.unwrap_or_default();
+            Part { start: NonNull::from(words).cast(), count: words.len() }
+        };
+        Self { parts: parts.into_iter().map(part).collect(), _held: held }
+    }
+
+    /// Returns a part by its number.
+    #[inline(always)]
+    pub fn get(&self, number: usize) -> &[AtomicU32] {
+        match self.parts.get(number) {
+            // SAFETY: these words are, or none, of what is held, as long as that is (see `HeldWords`).
+            Some(part) => unsafe { std::slice::from_raw_parts(part.start.as_ptr(), part.count) },
+            None => &[],
+        }
+    }
+}
+
 /// The best instruction of this processor to write a cache line back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteBack {

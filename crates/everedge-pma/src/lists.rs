@@ -112,14 +112,15 @@ impl<'a> PlainLists<'a> {
         self.at(self.rows[local])
     }
 
-    /// Returns all from `local` on.
+    /// Returns the rows of all from `local` on.
     #[inline]
-    pub(super) fn from(self, local: usize) -> impl Iterator<Item = &'a [AtomicU32]> {
-        self.rows[local..].iter().map(move |row| self.at(*row))
+    pub(super) fn rows_from(self, local: usize) -> &'a [Place] {
+        &self.rows[local..]
     }
 
+    /// Returns the list of a row.
     #[inline]
-    fn at(self, row: Place) -> &'a [AtomicU32] {
+    pub(super) fn at(self, row: Place) -> &'a [AtomicU32] {
         &self.words[row.start as usize..][..row.len as usize]
     }
 

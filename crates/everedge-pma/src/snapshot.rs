@@ -62,12 +62,18 @@ impl Snapshot {
         array.filter(|array| local(v) < array.vertex_count())
     }
 
-    #[inline]
+    #[inline(always)]
     fn lists(&self, v: VertexId, side: usize) -> Option<&Lists> {
         match self.lists[side].get(v as usize / SHARD_SPAN) {
             Some(lists) => lists.as_ref(),
-            None => self.array(v, side).map(|array| &array.lists),
+            None => self.lists_of_array(v, side),
         }
+    }
+
+    // Not within its callers, which are short where many shards have lists.
+    #[cold]
+    fn lists_of_array(&self, v: VertexId, side: usize) -> Option<&Lists> {
+        self.array(v, side).map(|array| &array.lists)
     }
 
     /// Starts loading what says where a list lies into the cache.
@@ -76,6 +82,19 @@ impl Snapshot {
         if let Some(lists) = self.lists(v, side) {
             lists.prefetch_row(local(v));
         }
+    }
+
+    /// Returns the words of a list, if it is nothing else, and starts loading it into the cache.
+    // Always: a call for each vertex costs more than what it does.
+    #[inline(always)]
+    fn find_ahead(&self, v: VertexId, side: usize) -> Option<&[AtomicU32]> {
+        let Some(lists) = self.lists(v, side) else { return Some(&[]) };
+        let list = lists.plain_list(local(v));
+        match list {
+            Some(words) => prefetch(words),
+            None => lists.prefetch(local(v)),
+        }
+        list
     }
 
     #[inline]
@@ -208,22 +227,19 @@ impl GraphView for Snapshot {
     ) {
         let side = self.totals.list_of(direction);
         let load = |v| self.load_row_ahead(v, side);
-        let find = |v: VertexId| {
-            let Some(lists) = self.lists(v, side) else { return Some(&[][..]) };
-            let list = lists.plain_list(local(v));
-            match list {
-                Some(words) => prefetch(words),
-                None => lists.prefetch(local(v)),
-            }
-            list
-        };
+        let find = |v| self.find_ahead(v, side);
         let neighbor = |word: &AtomicU32| word.load(Relaxed);
-        let step = if self.totals.weighted { 2 } else { 1 };
-        visit_ahead(vertices, None, (load, find), |v, list| match (list, step) {
-            (Some(words), 1) => visitor.visit(v, words.iter().map(neighbor)),
-            (Some(words), _) => visitor.visit(v, words.iter().step_by(step).map(neighbor)),
-            (None, _) => visitor.visit(v, self.neighbors_in_parts(v, side)),
-        });
+        // Two loops: each has more of what it needs in registers.
+        match self.totals.weighted {
+            false => visit_ahead(vertices, None, (load, find), |v, list| match list {
+                Some(words) => visitor.visit(v, words.iter().map(neighbor)),
+                None => visitor.visit(v, self.neighbors_in_parts(v, side)),
+            }),
+            true => visit_ahead(vertices, None, (load, find), |v, list| match list {
+                Some(words) => visitor.visit(v, words.iter().step_by(2).map(neighbor)),
+                None => visitor.visit(v, self.neighbors_in_parts(v, side)),
+            }),
+        }
     }
 
     fn visit_neighbors(
@@ -267,9 +283,9 @@ impl Snapshot {
                 }
                 return;
             }
-            for (v, words) in range.zip(lists.from(first)) {
+            for (v, row) in range.zip(lists.rows_from(first)) {
                 if visitor.wants(v) {
-                    visitor.visit(v, words.iter().map(neighbor));
+                    visitor.visit(v, lists.at(*row).iter().map(neighbor));
                 }
             }
             return;
