@@ -133,9 +133,25 @@ impl Map {
     /// Stores a line past the cache. Panics if it is unaligned or beyond the length.
     #[inline]
     pub(super) fn stream_line(&self, offset: u64, line: [u64; 8]) {
+        self.line(offset).iter().zip(line).for_each(|(to, word)| stream(to, word));
+    }
+
+    /// Stores a line, so that it is in memory soon. Panics as [`Self::stream_line`].
+    #[inline]
+    pub(super) fn persist_line(&self, offset: u64, line: [u64; 8], write_back: WriteBack) {
+        if write_back.is_line_streamed {
+            return self.stream_line(offset, line);
+        }
+        let to = self.line(offset);
+        to.iter().zip(line).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
+        // SAFETY: these words are mapped, and `detect` asked the processor.
+        unsafe { write_back_line(to.as_ptr().cast(), write_back.instruction) };
+    }
+
+    #[inline]
+    fn line(&self, offset: u64) -> &[AtomicU64] {
         assert!(offset.is_multiple_of(CACHE_LINE_BYTES), "offset {offset} is inside of a line");
-        let to = self.double_words(offset, line.len());
-        to.iter().zip(line).for_each(|(to, word)| stream(to, word));
+        self.double_words(offset, CACHE_LINE_BYTES as usize / 8)
     }
 
     #[inline]
@@ -200,14 +216,14 @@ impl Map {
 
     /// Starts writing the cache lines of a range back; [`store_fence`] waits for them.
     #[inline]
-    pub(super) fn write_back(&self, range: Range<u64>, instruction: WriteBack) {
+    pub(super) fn write_back(&self, range: Range<u64>, write_back: WriteBack) {
         let mut offset = range.start / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
         assert!(range.end <= self.len(), "range {range:?} ends beyond the region");
         while offset < range.end {
             // SAFETY: in bounds of the mapping by the assertion (M1).
             let line = unsafe { self.base.add(offset as usize) };
             // SAFETY: the line is mapped (M1); the processor has the instruction by `detect`.
-            unsafe { write_back_line(line.as_ptr(), instruction) };
+            unsafe { write_back_line(line.as_ptr(), write_back.instruction) };
             offset += CACHE_LINE_BYTES;
         }
     }
@@ -358,9 +374,18 @@ impl HeldParts {
     }
 }
 
-/// The best instruction of this processor to write a cache line back.
+/// How this processor brings cache lines to memory best.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WriteBack {
+    instruction: Instruction,
+    /// Whether a line that is fenced at once is there sooner past the cache than if it is stored and
+    /// written back.
+    is_line_streamed: bool,
+}
+
+/// Writes a cache line back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WriteBack {
+enum Instruction {
     /// `clwb`: the line stays in the cache.
     Clwb,
     /// `clflushopt`: the line leaves the cache.
@@ -379,21 +404,25 @@ impl WriteBack {
         static DETECTED: OnceLock<WriteBack> = OnceLock::new();
         *DETECTED.get_or_init(|| {
             // Intel SDM vol. 2, CPUID leaf 7: EBX bit 24 is CLWB, bit 23 CLFLUSHOPT.
-            let leaf_count = std::arch::x86_64::__cpuid(0).eax;
+            let first = std::arch::x86_64::__cpuid(0);
             let features =
-                if leaf_count >= 7 { std::arch::x86_64::__cpuid_count(7, 0).ebx } else { 0 };
-            match features {
-                f if f & (1 << 24) != 0 => WriteBack::Clwb,
-                f if f & (1 << 23) != 0 => WriteBack::ClFlushOpt,
-                _ => WriteBack::ClFlush,
-            }
+                if first.eax >= 7 { std::arch::x86_64::__cpuid_count(7, 0).ebx } else { 0 };
+            let vendor = [first.ebx, first.edx, first.ecx].map(u32::to_le_bytes);
+            let instruction = match features {
+                f if f & (1 << 24) != 0 => Instruction::Clwb,
+                f if f & (1 << 23) != 0 => Instruction::ClFlushOpt,
+                _ => Instruction::ClFlush,
+            };
+            let is_line_streamed =
+                instruction == Instruction::ClFlush || vendor.as_flattened() != b"GenuineIntel";
+            WriteBack { instruction, is_line_streamed }
         })
     }
 
     /// Asks the processor.
     #[cfg(not(target_arch = "x86_64"))]
     pub(super) fn detect() -> WriteBack {
-        WriteBack::Missing
+        WriteBack { instruction: Instruction::Missing, is_line_streamed: false }
     }
 }
 
@@ -403,19 +432,19 @@ impl WriteBack {
 /// `line` is mapped, and the processor has the instruction.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-unsafe fn write_back_line(line: *const u8, instruction: WriteBack) {
+unsafe fn write_back_line(line: *const u8, instruction: Instruction) {
     use std::arch::asm;
     match instruction {
         // SAFETY: changes no byte and no register; the caller vouches for line and processor.
-        WriteBack::Clwb => unsafe {
+        Instruction::Clwb => unsafe {
             asm!("clwb [{}]", in(reg) line, options(nostack, preserves_flags));
         },
         // SAFETY: as above.
-        WriteBack::ClFlushOpt => unsafe {
+        Instruction::ClFlushOpt => unsafe {
             asm!("clflushopt [{}]", in(reg) line, options(nostack, preserves_flags));
         },
         // SAFETY: as above.
-        WriteBack::ClFlush => unsafe {
+        Instruction::ClFlush => unsafe {
             asm!("clflush [{}]", in(reg) line, options(nostack, preserves_flags));
         },
     }
@@ -427,7 +456,7 @@ unsafe fn write_back_line(line: *const u8, instruction: WriteBack) {
 /// None is needed; the signature is that of the other architectures.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-unsafe fn write_back_line(_line: *const u8, _instruction: WriteBack) {}
+unsafe fn write_back_line(_line: *const u8, _instruction: Instruction) {}
 
 /// Stores past the cache; other threads may see it only after a fence of this one.
 #[inline]

@@ -448,7 +448,7 @@ impl Region {
         matches!(kind, MediumKind::Pmem { .. }) && !eadr && self.shared.access() == Access::Write
     }
 
-    /// Stores a line, two words each, past the cache, on its way to persist: as a store and a flush. The next
+    /// Stores a line, two words each, on its way to persist, past the cache where that is faster: as a store and a flush. The next
     /// [`fence`](Self::fence) of this thread waits for it, and nobody reads it before.
     ///
     /// # Panics
@@ -461,7 +461,7 @@ impl Region {
             self.store_words(offset, &std::array::from_fn::<u32, 16, _>(word));
             return self.flush(site, offset..offset + CACHE_LINE_BYTES);
         }
-        self.backing.map.stream_line(offset, line);
+        self.backing.map.persist_line(offset, line, self.shared.write_back);
     }
 
     /// Stores words and starts making them persist, whole lines past the cache where the medium takes
