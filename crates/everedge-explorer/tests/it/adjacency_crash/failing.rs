@@ -2,7 +2,7 @@
 
 use super::subject::{Live, shapes};
 use super::{PMEM, exploration};
-use crate::explorer::{IMAGES_DEFAULT, images_max};
+use crate::explorer::is_at_length;
 use everedge_live::Durability;
 use everedge_medium::MediumKind;
 
@@ -24,10 +24,6 @@ fn every_failing_call_leaves_a_prefix() {
 #[test]
 fn every_call_without_room_leaves_a_prefix() {
     check_calls_that_fail(ENOSPC);
-}
-
-fn is_at_length() -> bool {
-    images_max() > IMAGES_DEFAULT
 }
 
 fn check_calls_that_fail(errno: i32) {
