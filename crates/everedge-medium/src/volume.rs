@@ -25,6 +25,7 @@ use crate::{Error, Result};
 /// than a page.
 const GRANULARITY_MIN: u32 = 256;
 const GRANULARITY_MAX: u32 = 4096;
+static ZEROS: [u8; 4096] = [0; 4096];
 
 /// How a volume is made or opened.
 #[derive(Clone, Copy, Debug)]
@@ -244,7 +245,11 @@ impl Volume {
         for (&number, region) in &image.files.regions {
             let path = self.path().join(&*region.name);
             let backing = Backing::anonymous(path, number, region.len())?;
-            backing.fill(0, &region.bytes);
+            // Pages of zeros are there without being stored.
+            let pages = (0..).step_by(ZEROS.len()).zip(region.bytes.chunks(ZEROS.len()));
+            for (offset, page) in pages.filter(|(_, page)| *page != &ZEROS[..page.len()]) {
+                backing.fill(offset, page);
+            }
             // What was stored before a file was cut there is gone.
             let is_inside = |patch: &&Patch| patch.end() <= region.len();
             let patches = image.patches.iter().filter(|patch| patch.region == number);

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 
 use everedge::{Batch, Changes, Commit, Edge, GraphOptions, Keep, StorageError, VertexId, date_of};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
-use crate::error::{edges_acknowledged, exception, raised, with_edges};
+use crate::error::{exception, raised};
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest};
-use crate::report::report;
+use crate::report::{ingested, report};
 use crate::signals::{Tell, ingest_until_signal};
 use crate::timeline::{Timeline, VersionFields, fields};
 use crate::view::{View, kind_word};
@@ -135,17 +134,8 @@ impl Graph {
         let options = options.options().map_err(exception)?;
         graph.check_chosen(&everedge::Chosen::default(), options.input.ids).map_err(exception)?;
         let ingest = |tell: Tell<'_>| graph.ingest(&files, &options, tell);
-        let (outcome, raised) = ingest_until_signal(py, &options.stop, progress.as_ref(), ingest)?;
-        match (outcome, raised) {
-            (Ok(done), None) => report(py, &done),
-            // The facade's message says how much is in; Python's own would be empty.
-            (Err(error), Some(raised)) if raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
-                Err(exception(error))
-            }
-            (Err(error), Some(raised)) => Err(with_edges(raised, edges_acknowledged(&error))),
-            (Ok(done), Some(raised)) => Err(with_edges(raised, done.edges_read)),
-            (Err(error), None) => Err(exception(error)),
-        }
+        let ended = ingest_until_signal(py, &options.stop, progress.as_ref(), ingest)?;
+        ingested(py, ended, |done| done.edges_read)
     }
 
     /// Inserts edges of dense ids as one batch.

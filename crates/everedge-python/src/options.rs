@@ -2,7 +2,7 @@
 //! `_native.pyi` lists for an ingest.
 
 use everedge::{Choices, Column, Error, Format, GraphOption, IdChoice, InputChoices, Result};
-use everedge::{GraphOptions, IngestOptions, OptionKind, delimiter};
+use everedge::{GraphOptions, IngestOptions, OperationChoice, OptionKind, UpdateIngest, delimiter};
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -70,6 +70,19 @@ pub(crate) struct Ingest {
     weight: Option<TableColumn>,
 }
 
+/// How files of updates are taken in, beside what there is to say of their edges.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Updates {
+    commit_every: String,
+    time: Option<TableColumn>,
+    operation: Option<TableColumn>,
+    insertions_only: bool,
+    step: Option<TableColumn>,
+    time_unit: Option<String>,
+    keep: Option<String>,
+}
+
 /// A column of a table, by its number from 0 or by its name.
 #[derive(Clone, FromPyObject)]
 enum TableColumn {
@@ -77,12 +90,40 @@ enum TableColumn {
     Name(String),
 }
 
+impl From<TableColumn> for Column {
+    fn from(column: TableColumn) -> Self {
+        match column {
+            TableColumn::Index(index) => Self::Index(index),
+            TableColumn::Name(name) => Self::Name(name),
+        }
+    }
+}
+
+impl Updates {
+    pub(crate) fn options(self, edges: IngestOptions) -> Result<UpdateIngest> {
+        let unit = |word: &str| {
+            word.parse().map_err(|what| invalid(format!("time_unit={word:?}: {what}")))
+        };
+        let operation = match self.operation {
+            Some(column) => OperationChoice::Column(column.into()),
+            None if self.insertions_only => OperationChoice::InsertionsOnly,
+            None => OperationChoice::Auto,
+        };
+        Ok(UpdateIngest {
+            every: self.commit_every.parse()?,
+            edges,
+            time: self.time.map(Column::from),
+            operation,
+            step: self.step.map(Column::from),
+            unit: self.time_unit.as_deref().map(unit).transpose()?,
+            keep: self.keep.map(|keep| keep.parse()).transpose()?,
+        })
+    }
+}
+
 impl Ingest {
     pub(crate) fn options(&self) -> Result<IngestOptions> {
-        let column = |given: &Option<TableColumn>| match given.clone()? {
-            TableColumn::Index(index) => Some(Column::Index(index)),
-            TableColumn::Name(name) => Some(Column::Name(name)),
-        };
+        let column = |given: &Option<TableColumn>| given.clone().map(Column::from);
         let separator = |word: &str| {
             delimiter(word).map_err(|what| invalid(format!("delimiter={word:?}: {what}")))
         };

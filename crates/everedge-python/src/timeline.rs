@@ -11,7 +11,9 @@ use pyo3::prelude::*;
 
 use crate::error::exception;
 use crate::handle::Handle;
-use crate::report::report;
+use crate::options::{Chosen, Ingest, Updates};
+use crate::report::{ingested, report};
+use crate::signals::{Tell, ingest_until_signal};
 use crate::view::{Column, View, array, integers, kind_word, texts, until_signal};
 
 /// Number, microseconds since 1970, name, vertices, edges, additions and deletions of a version.
@@ -50,6 +52,29 @@ impl Timeline {
             false => everedge::Timeline::open(&path, false),
         };
         Ok(Self::from(Arc::new(py.detach(open).map_err(exception)?)))
+    }
+
+    /// Takes files of updates into the versions of a directory, which it makes if there are none; calls
+    /// `progress` as an ingest of a graph does.
+    ///
+    /// Returns the report. An exception of `progress` or of a signal handler ends it.
+    #[staticmethod]
+    fn ingest<'py>(
+        py: Python<'py>,
+        path: PathBuf,
+        chosen: &Chosen,
+        files: Vec<PathBuf>,
+        edges: Ingest,
+        updates: Updates,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let edges = edges.options().map_err(exception)?;
+        let options = updates.options(edges).map_err(exception)?;
+        let ingest = |tell: Tell<'_>| {
+            everedge::Timeline::ingest_into(&path, &chosen.words, &files, &options, tell)
+        };
+        let ended = ingest_until_signal(py, &options.edges.stop, progress.as_ref(), ingest)?;
+        ingested(py, ended, |done| done.insertions + done.deletions)
     }
 
     /// Returns the versions, ascending.

@@ -245,3 +245,71 @@ def test_a_forked_child_asks_no_timeline(graph: everedge.Graph) -> None:
     child.join()
     assert child.exitcode == 0
     assert timeline.at(1).num_edges == 3
+
+
+def test_files_of_timed_changes_become_versions(path: Path, tmp_path: Path) -> None:
+    days, edges = tmp_path / "days.csv", set[tuple[str, str]]()
+    rows, known = ["who,whom,when,what"], []
+    for day, (came, went) in enumerate(CHANGES[:4], 1):
+        came_ends, date = {(src, dst) for src, dst, _ in came}, f"2024-03-{day:02}"
+        rows += [f"{src},{dst},{date},add" for src, dst in sorted(came_ends)]
+        rows += [f"{src},{dst},{date},remove" for src, dst in went]
+        edges = (edges | came_ends) - set(went)
+        known.append(edges)
+    days.write_text("\n".join(rows) + "\n")
+    told: list[everedge.Progress] = []
+    report = everedge.Timeline.ingest(
+        path, days, commit_every="1d", src="who", dst="whom", time=2, operation=3, progress=told.append
+    )
+    assert (report.versions, report.insertions, report.deletions) == (4, 6, 2)
+    assert report.edges == len(known[-1])
+    assert told
+    assert all(progress.file == str(days) for progress in told)
+    with everedge.Timeline(path) as timeline:
+        for day, expected_edges in enumerate(known, 1):
+            with timeline.at(f"2024-03-{day:02}") as view:
+                src, dst, _ = view.edges()
+                assert set(zip(src, dst, strict=True)) == expected_edges
+    # More of them go behind those that are there.
+    days.write_text("who,whom,when,what\nx,y,2024-03-09,add\n")
+    columns = {"src": "who", "dst": "whom", "time": "when", "operation": "what"}
+    assert everedge.Timeline.ingest(path, days, commit_every=1, keep=2, **columns).versions == 2  # type: ignore[arg-type]
+    with everedge.Timeline(path) as timeline:
+        assert [version.number for version in timeline] == [4, 5]
+
+
+def test_changes_that_cannot_be_taken_in_are_refused(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "edits.csv"
+    file.write_text("src,dst,time\na,b,2024-01-01\n")
+    refused: list[tuple[dict[str, object], str]] = [
+        ({"commit_every": "soon"}, "soon"),
+        ({"commit_every": 0}, "`0`"),
+        ({"commit_every": "1d", "time_unit": "weeks"}, "weeks"),
+        ({"commit_every": "1d", "time": -1}, "time=-1"),
+        ({"commit_every": "1d", "insertions_only": True, "operation": "op"}, "give one"),
+        ({"commit_every": "1d", "keep": "none"}, "none"),
+    ]
+    for options, what in refused:
+        with pytest.raises(everedge.InvalidInputError, match=what):
+            everedge.Timeline.ingest(path, file, **options)  # type: ignore[arg-type]
+    with pytest.raises(everedge.FileError, match="edits.csv"):
+        everedge.Timeline.ingest(path, file, commit_every="1d")
+    with pytest.raises(everedge.InvalidInputError, match="no files"):
+        everedge.Timeline.ingest(path, commit_every="1d")
+    assert not path.exists()
+    assert everedge.Timeline.ingest(path, file, commit_every="1d", insertions_only=True).edges == 1
+
+
+def test_whoever_ends_a_progress_ends_the_ingest(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "edits.csv"
+    file.write_text("src,dst,time\n" + "".join(f"{day},b,{day}\n" for day in range(100_000)))
+
+    def stop(_: everedge.Progress) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        everedge.Timeline.ingest(
+            path, file, commit_every=1, insertions_only=True, progress=stop
+        )
+    with everedge.Timeline(path) as timeline:
+        assert 0 < len(timeline) < 100_000

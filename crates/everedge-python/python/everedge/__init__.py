@@ -57,6 +57,7 @@ from everedge._reports import (
     Recovery,
     RunReport,
     Stats,
+    UpdateReport,
     Verification,
 )
 from everedge._snapshot import Snapshot
@@ -102,6 +103,7 @@ __all__ = [
     "Snapshot",
     "Stats",
     "Timeline",
+    "UpdateReport",
     "Values",
     "Verification",
     "Version",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from types import TracebackType
-from typing import Literal, NoReturn, TypeAlias
+from typing import Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from everedge._errors import (
     InvalidInputError,
     NotAGraphError,
 )
-from everedge._progress import Bar, is_watched
+from everedge._files import IdChoice, file_options, option_word, told_of
 from everedge._reports import (
     Changes,
     Compaction,
@@ -36,9 +36,6 @@ from everedge._reports import (
 from everedge._snapshot import Snapshot
 from everedge._timeline import Timeline
 from everedge._version import Version, microseconds
-
-IdChoice: TypeAlias = Literal["auto", "dense", "integer", "text", "map"]
-"""What the ids of a graph are."""
 
 
 class Graph:
@@ -128,7 +125,7 @@ class Graph:
             "durability": durability,
             "log-size": log_size,
         }
-        words = [(name, _word(value)) for name, value in given.items() if value is not None]
+        words = [(name, option_word(value)) for name, value in given.items() if value is not None]
         self._chosen = _native.Chosen(words, ids)
         of_medium = ("medium", "eadr", "log-size")
         others = [(name, word) for name, word in words if name not in of_medium]
@@ -199,39 +196,27 @@ class Graph:
         >>> graph.ingest(file).edges_inserted
         2
         """
-        if not files:
-            raise InvalidInputError("no files: name one at least")
-        if batch < 1:
-            raise InvalidInputError(f"batch={batch}: it must be 1 or more")
-        if header is not None and not isinstance(header, bool):
-            raise InvalidInputError(f"header={header!r}: it is True, False or None")
-        for name, column in (("src", src), ("dst", dst), ("weight", weight)):
-            is_number = isinstance(column, int) and not isinstance(column, bool) and column >= 0
-            if not (column is None or is_number or isinstance(column, str)):
-                raise InvalidInputError(f"{name}={column!r}: a column has a number from 0 or a name")
-        paths = [os.fspath(file) for file in files]
-        options: _native.IngestOptions = {
-            "format": None if format == "auto" else format,
-            "ids": self._ids if ids is None else ids,
-            "header": header,
-            "delimiter": delimiter,
-            "delete": delete,
-            "batch": batch,
-            "drop_self_loops": drop_self_loops,
-            "skip_nulls": skip_nulls,
-            "round_weights": round_weights,
-            "unweighted": self._is_unweighted,
-            "src": src,
-            "dst": dst,
-            "weight": weight,
-        }
+        paths, options = file_options(
+            files,
+            format=format,
+            ids=self._ids if ids is None else ids,
+            header=header,
+            delimiter=delimiter,
+            delete=delete,
+            batch=batch,
+            drop_self_loops=drop_self_loops,
+            skip_nulls=skip_nulls,
+            round_weights=round_weights,
+            unweighted=self._is_unweighted,
+            src=src,
+            dst=dst,
+            weight=weight,
+        )
         with self._using(first_file=(paths[0], options)) as native:
             if weight is not None and not delete and not native.is_weighted():
                 raise InvalidInputError("weight: the graph has no weights: leave it out")
-            shown = is_watched() if progress is None else progress
-            with Bar() as bar:
-                tell = bar.show_ingest if shown is True else shown or None
-                report = native.ingest(paths, options, _told(tell, paths))
+            with told_of(progress, paths) as tell:
+                report = native.ingest(paths, options, tell)
         medium = report["medium"] and MediumReport(**report["medium"])
         return IngestReport(**{**report, "medium": medium})
 
@@ -513,20 +498,3 @@ def _known_vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArr
     if kind == "text":
         return native.find_texts(_columns.texts(names, what))
     return native.find_integers(_columns.integers(names, what))
-
-
-def _told(
-    tell: Callable[[Progress], object] | None, paths: list[str]
-) -> Callable[[int, int, int | None, int], None] | None:
-    if tell is None:
-        return None
-
-    def told(file: int, bytes_read: int, bytes_total: int | None, edges: int) -> None:
-        tell(Progress(paths[file], bytes_read, bytes_total, edges))
-
-    return told
-
-
-def _word(value: bool | int | str) -> str:
-    """Return a value of an option as its word."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

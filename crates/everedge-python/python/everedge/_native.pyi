@@ -38,6 +38,15 @@ class IngestOptions(TypedDict):
     dst: int | str | None
     weight: int | str | None
 
+class UpdateOptions(TypedDict):
+    commit_every: str
+    time: int | str | None
+    operation: int | str | None
+    insertions_only: bool
+    step: int | str | None
+    time_unit: str | None
+    keep: str | None
+
 @final
 class Chosen:
     def __new__(cls, words: list[tuple[str, str]], ids: str) -> Chosen: ...
@@ -102,6 +111,15 @@ class Graph:
 class Timeline:
     @staticmethod
     def open(path: str | PathLike[str], read_only: bool) -> Timeline: ...
+    @staticmethod
+    def ingest(
+        path: str | PathLike[str],
+        chosen: Chosen,
+        files: list[str],
+        edges: IngestOptions,
+        updates: UpdateOptions,
+        progress: Callable[[int, int, int | None, int], object] | None,
+    ) -> dict[str, Any]: ...
     def versions(self) -> list[tuple[int, int, str | None, int, int, int, int]]: ...
     def find_word(self, word: str) -> int: ...
     def find_time(self, time: int) -> int: ...

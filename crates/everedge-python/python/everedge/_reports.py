@@ -53,6 +53,42 @@ class IngestReport:
 
 
 @dataclass(frozen=True)
+class UpdateReport:
+    """What taking files of updates in did."""
+
+    insertions: int
+    """Insertions in the files."""
+    deletions: int
+    """Deletions in the files."""
+    late_updates: int
+    """Updates that are earlier than one before them: they count as of its time."""
+    versions_added: int
+    """Versions that were added."""
+    edges_added: int
+    """Edges that these versions have and the ones before them have not, added up."""
+    edges_deleted: int
+    """Edges that went with these versions, added up."""
+    versions: int
+    """Versions of the directory afterwards."""
+    vertices: int
+    """Vertices of the newest one."""
+    edges: int
+    """Edges of the newest one."""
+    seconds: float
+    """From the first update read to the last version committed."""
+    updates_per_second: float
+    """Updates read in a second."""
+    peak_rss_bytes: int
+    """The most memory that this process has taken."""
+    rows_skipped: int
+    """Rows that were left out because they hold a null."""
+    skipped_files: list[dict[str, str]]
+    """Files of directories that were not taken in: `file` and `why`."""
+    guessed: str
+    """How the first file was read."""
+
+
+@dataclass(frozen=True)
 class RunReport:
     """How a kernel ran, and its answer in short."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ import numpy.typing as npt
 from everedge import _native
 from everedge._columns import Id, is_id, told
 from everedge._errors import EveredgeError, InvalidInputError
+from everedge._files import IdChoice, check_columns, file_options, option_word, told_of
+from everedge._reports import Progress, UpdateReport
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
 from everedge._version import Version, VersionChoice, microseconds
@@ -62,9 +64,9 @@ class WindowReport:
 class Timeline:
     """The versions that a directory holds: those of a live graph, or of a file of timed changes.
 
-    `Graph.timeline` returns those of an open graph. A directory that `everedge ingest --commit-every`
-    made is opened by its path, for reading beside other readers, or with `read_only=False` for
-    `keep`.
+    `Graph.timeline` returns those of an open graph. A directory that `Timeline.ingest` or `everedge ingest
+    --commit-every` made is opened by its path, for reading beside other readers, or with
+    `read_only=False` for `keep`.
 
     Raises `InvalidInputError` if the graph there was never committed.
 
@@ -85,6 +87,101 @@ class Timeline:
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = True) -> None:
         self._native = _native.Timeline.open(os.fspath(path), read_only)
+
+    @staticmethod
+    def ingest(
+        path: str | os.PathLike[str],
+        *files: str | os.PathLike[str],
+        commit_every: int | str,
+        time: int | str | None = None,
+        time_unit: Literal["seconds", "milliseconds", "microseconds", "nanoseconds"] | None = None,
+        operation: int | str | None = None,
+        insertions_only: bool = False,
+        step: int | str | None = None,
+        keep: int | str | None = None,
+        directed: bool | None = None,
+        weighted: bool | None = None,
+        simple: bool | None = None,
+        in_neighbors: bool | None = None,
+        format: str | None = None,
+        ids: IdChoice = "auto",
+        header: bool | None = None,
+        delimiter: str | None = None,
+        drop_self_loops: bool = False,
+        skip_nulls: bool = False,
+        round_weights: bool = False,
+        src: int | str | None = None,
+        dst: int | str | None = None,
+        weight: int | str | None = None,
+        progress: bool | Callable[[Progress], object] | None = None,
+    ) -> UpdateReport:
+        """Make versions of files of timed insertions and deletions; return what that did.
+
+        The versions lie at `path`, after those that are there already; `Timeline(path)` opens them. Updates
+        are applied in the order of the files.
+
+        - `commit_every`: where a version ends: after so many updates; at each whole day (`"1d"`), 12 hours (`"12h"`)
+          or other time of `s`, `m`, `h`, `d` and `w` since 1970; or where the number of the step changes (`"step"`).
+        - `time`, `operation` and `step` are columns, by number from 0 or by name, looked for if not given. Times
+          are dates, or numbers that count `time_unit`. An operation is `+`, `-` or a word for one;
+          `insertions_only` says that there is none.
+        - `keep` lets older versions go at the end, as `Timeline.keep` does.
+        - `directed`, `weighted`, `simple`, `in_neighbors` and `ids` are as for a `Graph`, the others as for
+          `Graph.ingest`.
+
+        Ctrl-C, and an exception of `progress`, end it; versions committed before stay.
+
+        Raises `FileError` with file and place, `IoError`, `NoSpaceError`, `InvalidInputError` if the versions that are
+        there were made with other options.
+
+        >>> import everedge, pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> rows = "src,dst,time,op\\na,b,2024-01-01,+\\nb,c,2024-01-01,+\\na,b,2024-01-02,-\\n"
+        >>> _ = (folder / "edits.csv").write_text(rows)
+        >>> everedge.Timeline.ingest(folder / "history", folder / "edits.csv", commit_every="1d").versions
+        2
+        >>> everedge.Timeline(folder / "history").at("2024-01-02").num_edges
+        1
+        """
+        paths, options = file_options(
+            files,
+            format=format,
+            ids=ids,
+            header=header,
+            delimiter=delimiter,
+            drop_self_loops=drop_self_loops,
+            skip_nulls=skip_nulls,
+            round_weights=round_weights,
+            unweighted=weighted is False,
+            src=src,
+            dst=dst,
+            weight=weight,
+        )
+        check_columns(time=time, operation=operation, step=step)
+        if insertions_only and operation is not None:
+            raise InvalidInputError("insertions_only says that there is no operation: give one of them")
+        given = {
+            "directed": directed,
+            "weighted": weighted,
+            "simple": simple,
+            "in-neighbors": in_neighbors,
+        }
+        words = [(name, option_word(value)) for name, value in given.items() if value is not None]
+        updates: _native.UpdateOptions = {
+            "commit_every": str(commit_every),
+            "time": time,
+            "operation": operation,
+            "insertions_only": insertions_only,
+            "step": step,
+            "time_unit": time_unit,
+            "keep": None if keep is None else str(keep),
+        }
+        with told_of(progress, paths) as tell:
+            chosen = _native.Chosen(words, ids)
+            report = _native.Timeline.ingest(
+                os.fspath(path), chosen, paths, options, updates, tell
+            )
+        return UpdateReport(**report)
 
     @classmethod
     def _of(cls, native: _native.Timeline) -> Timeline:

@@ -1,0 +1,90 @@
+"""Files of edges: what is told of them, and how far they are taken in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
+
+from everedge import _native
+from everedge._errors import InvalidInputError
+from everedge._progress import Bar, is_watched
+from everedge._reports import Progress
+
+IdChoice: TypeAlias = Literal["auto", "dense", "integer", "text", "map"]
+"""What the ids of a graph are."""
+
+Column: TypeAlias = "int | str | None"
+"""A column of a table, by number from 0 or by name; `None` to look for it."""
+
+
+def file_options(
+    files: tuple[str | os.PathLike[str], ...],
+    *,
+    format: str | None,
+    ids: IdChoice,
+    header: bool | None,
+    delimiter: str | None,
+    delete: bool = False,
+    batch: int = 1 << 16,
+    drop_self_loops: bool,
+    skip_nulls: bool,
+    round_weights: bool,
+    unweighted: bool,
+    src: Column,
+    dst: Column,
+    weight: Column,
+) -> tuple[list[str], _native.IngestOptions]:
+    """Return the paths of files, and what is told of them, checked."""
+    if not files:
+        raise InvalidInputError("no files: name one at least")
+    if batch < 1:
+        raise InvalidInputError(f"batch={batch}: it must be 1 or more")
+    if header is not None and not isinstance(header, bool):
+        raise InvalidInputError(f"header={header!r}: it is True, False or None")
+    check_columns(src=src, dst=dst, weight=weight)
+    return [os.fspath(file) for file in files], {
+        "format": None if format == "auto" else format,
+        "ids": ids,
+        "header": header,
+        "delimiter": delimiter,
+        "delete": delete,
+        "batch": batch,
+        "drop_self_loops": drop_self_loops,
+        "skip_nulls": skip_nulls,
+        "round_weights": round_weights,
+        "unweighted": unweighted,
+        "src": src,
+        "dst": dst,
+        "weight": weight,
+    }
+
+
+def check_columns(**columns: Column) -> None:
+    """Refuse what names no column."""
+    for name, column in columns.items():
+        is_number = isinstance(column, int) and not isinstance(column, bool) and column >= 0
+        if not (column is None or is_number or isinstance(column, str)):
+            raise InvalidInputError(f"{name}={column!r}: a column has a number from 0 or a name")
+
+
+@contextmanager
+def told_of(
+    progress: bool | Callable[[Progress], object] | None, paths: list[str]
+) -> Iterator[Callable[[int, int, int | None, int], None] | None]:
+    """Give what is to be told how far an ingest of `paths` is, `None` if nobody wants to know."""
+    shown = is_watched() if progress is None else progress
+    with Bar() as bar:
+        tell = bar.show_ingest if shown is True else shown or None
+
+        def told(file: int, bytes_read: int, bytes_total: int | None, edges: int) -> None:
+            if tell is not None:
+                tell(Progress(paths[file], bytes_read, bytes_total, edges))
+
+        yield None if tell is None else told
+
+
+def option_word(value: bool | int | str) -> str:
+    """Return a value of an option as its word."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
