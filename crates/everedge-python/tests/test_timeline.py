@@ -292,8 +292,10 @@ def test_changes_that_cannot_be_taken_in_are_refused(path: Path, tmp_path: Path)
     for options, what in refused:
         with pytest.raises(everedge.InvalidInputError, match=what):
             everedge.Timeline.ingest(path, file, **options)  # type: ignore[arg-type]
-    with pytest.raises(everedge.FileError, match="edits.csv"):
-        everedge.Timeline.ingest(path, file, commit_every="1d")
+    timeless = tmp_path / "timeless.csv"
+    timeless.write_text("src,dst\na,b\n")
+    with pytest.raises(everedge.FileError, match="timeless.csv"):
+        everedge.Timeline.ingest(path, timeless, commit_every="1d")
     with pytest.raises(everedge.InvalidInputError, match="no files"):
         everedge.Timeline.ingest(path, commit_every="1d")
     assert not path.exists()

@@ -38,6 +38,7 @@ class IngestOptions(TypedDict):
     dst: int | str | None
     weight: int | str | None
 
+@type_check_only
 class UpdateOptions(TypedDict):
     commit_every: str
     time: int | str | None
