@@ -22,7 +22,7 @@ use super::list::{LINE_WORDS, LINES_AHEAD, List, Places, READ_AHEAD, Span};
 use super::run::{Run, SPAN, first_word};
 use super::shard::Shard;
 use super::subgraphs::{Nodes, Partition};
-use super::table::{Entry, HeldRows, Row};
+use super::table::{Entry, HeldRows};
 use everedge_live::{
     Archive, Extents, SHARD_SPAN, Shared, Totals, UNIT_BYTES, frozen_view, present,
 };
@@ -216,7 +216,7 @@ impl Snapshot {
             let wanted = Wanted::of(range, visitor);
             for (v, ahead) in wanted.iter(READ_AHEAD) {
                 if let Some(ahead) = ahead {
-                    self.warm(loose, &rows[local(ahead)], 1);
+                    self.warm(loose, &Entry::load(&rows[local(ahead)]), 1);
                 }
                 visit(v, visitor);
             }
@@ -224,7 +224,7 @@ impl Snapshot {
         }
         for v in range {
             if let Some(ahead) = rows.get(local(v) + READ_AHEAD) {
-                self.warm(loose, ahead, LINES_AHEAD);
+                self.warm(loose, &Entry::load(ahead), LINES_AHEAD);
             }
             if visitor.wants(v) {
                 visit(v, visitor);
@@ -255,9 +255,8 @@ impl Snapshot {
     #[inline(never)]
     fn find_loose_ahead(&self, v: VertexId, list: usize) -> Option<&[AtomicU32]> {
         let Some(loose) = self.loose(v, list) else { return Some(&[]) };
-        let row = &self.rows.table(loose.table)[local(v)];
-        self.warm(loose, row, 1);
-        let entry = Entry::load(row);
+        let entry = self.entry(loose, v);
+        self.warm(loose, &entry, 1);
         let is_buffered = !loose.has_runs && entry.is_plain() && entry.head == NO_BLOCK;
         is_buffered.then(|| self.buffered(&entry))
     }
@@ -265,12 +264,11 @@ impl Snapshot {
     /// Starts loading the beginning of a list into the cache: its newest block and so many lines of
     /// its buffer.
     #[inline(always)]
-    fn warm(&self, loose: Loose, row: &Row, lines: usize) {
-        let entry = Entry::load(row);
+    fn warm(&self, loose: Loose, entry: &Entry, lines: usize) {
         if entry.head != NO_BLOCK {
             prefetch_block(&self.files[usize::from(loose.sub_graph)], entry.head);
         }
-        let words = self.buffered(&entry);
+        let words = self.buffered(entry);
         prefetch(words);
         if words.len() > LINE_WORDS {
             words.chunks(LINE_WORDS).take(lines).skip(1).for_each(prefetch);

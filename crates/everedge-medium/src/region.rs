@@ -448,8 +448,9 @@ impl Region {
         matches!(kind, MediumKind::Pmem { .. }) && !eadr && self.shared.access() == Access::Write
     }
 
-    /// Stores a line, two words each, on its way to persist, past the cache where that is faster: as a store and a flush. The next
-    /// [`fence`](Self::fence) of this thread waits for it, and nobody reads it before.
+    /// Stores a line, two words each, on its way to persist, past the cache where that is faster: as
+    /// a store and a flush. The next [`fence`](Self::fence) of this thread waits for it, and nobody
+    /// reads it before.
     ///
     /// # Panics
     /// If `offset` is not a multiple of 64 or the line ends beyond the region.

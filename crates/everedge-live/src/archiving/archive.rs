@@ -377,8 +377,8 @@ fn own<'a, L: Layout>(
     Ok(shard)
 }
 
-/// Returns the places in `busy` of the shards that each task is to change; those of a task are of one node, unless their
-/// lists are of two.
+/// Returns the places in `busy` of the shards that each task is to change; those of a task are of
+/// one node, unless their lists are of two.
 fn dealt<L: Layout>(layout: &L, shard_count: usize, busy: &[(usize, u64)]) -> Vec<Vec<usize>> {
     let pace = layout.pace();
     let division = (pace.division, pace.division_bias);
