@@ -104,12 +104,45 @@ impl Section {
         }
     }
 
-    /// Adds words to the sum that come after `len` words of a list.
+    /// Stores what updates put into the list of `vertex` after its `len` words, and counts it. One
+    /// loop does all of it: most lists get a few entries, and what costs is that nobody foresees how
+    /// many.
     #[inline]
-    pub(super) fn add_words(&mut self, local: usize, len: u32, words: &[u32]) {
-        for (place, &word) in (len..).zip(words) {
-            self.sum = self.sum.wrapping_add(mix(local, place, word));
+    pub(super) fn append(
+        &mut self,
+        context: &Context,
+        (vertex, local, len): (VertexId, usize, u32),
+        updates: &[Update],
+        to: &mut [u32],
+    ) {
+        match context.entry_words {
+            1 => self.append_entries::<1>(context, (vertex, local, len), updates, to),
+            _ => self.append_entries::<2>(context, (vertex, local, len), updates, to),
         }
+    }
+
+    #[inline]
+    fn append_entries<const WORDS: usize>(
+        &mut self,
+        context: &Context,
+        (vertex, local, len): (VertexId, usize, u32),
+        updates: &[Update],
+        to: &mut [u32],
+    ) {
+        let Self { mut sum, mut tombstones, mut loops, .. } = *self;
+        let mut place = len;
+        for (to, update) in to.as_chunks_mut().0.iter_mut().zip(updates) {
+            *to = context.entry::<WORDS>(update);
+            for &word in &*to {
+                sum = sum.wrapping_add(mix(local, place, word));
+                place += 1;
+            }
+            let neighbor = update.neighbor();
+            tombstones += neighbor >> 31;
+            let sign = 1 - 2 * (neighbor >> 31) as i32;
+            loops = loops.wrapping_add_signed(sign * i32::from(neighbor & !DELETION == vertex));
+        }
+        (self.sum, self.tombstones, self.loops) = (sum, tombstones, loops);
     }
 }
 

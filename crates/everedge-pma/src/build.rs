@@ -298,10 +298,8 @@ impl Filler<'_> {
             let new_at = to + end - from;
             old.lists.words.copy(from, &mut self.buffer[to..new_at]);
             (from, to) = (end, new_at + updates.len() * self.context.entry_words);
-            let new = &mut self.buffer[new_at..to];
-            section.count(first_vertex + local as u32, updates);
-            self.context.write_entries(updates, new);
-            section.add_words(local, old.lists.rows[local].len, new);
+            let list = (first_vertex + local as u32, local, old.lists.rows[local].len);
+            section.append(self.context, list, updates, &mut self.buffer[new_at..to]);
         }
         let copied = end_of(locals.end - 1) - from;
         old.lists.words.copy(from, &mut self.buffer[to..to + copied]);
@@ -325,12 +323,13 @@ impl Filler<'_> {
             section.used += len;
             let to = &mut self.buffer[(start - base) as usize..];
             let updates = added.next_if(|run| run.0 == local).map_or(&[][..], |run| run.1);
-            section.count(first_vertex + local as u32, updates);
+            let vertex = first_vertex + local as u32;
             let len = len as usize;
             let old_len = match plain {
                 Some(old) => copy_plain(old, local, to),
                 None => {
                     if let Some(words) = self.cleaned.get(&local) {
+                        section.count(vertex, updates);
                         to[..len].copy_from_slice(words);
                         is_cleaned = true;
                         continue;
@@ -338,9 +337,8 @@ impl Filler<'_> {
                     self.old.map_or(0, |old| old.copy_list(local, &mut to[..len]))
                 }
             };
-            let new = &mut to[old_len..len];
-            self.context.write_entries(updates, new);
-            section.add_words(local, old_len as u32, new);
+            let list = (vertex, local, old_len as u32);
+            section.append(self.context, list, updates, &mut to[old_len..len]);
         }
         if is_cleaned {
             section.sum = locals.fold(0, |sum, local| {

@@ -111,6 +111,7 @@ impl PmaGraph {
         if options.preallocate_bytes > 0 {
             log.preallocate()?;
             arrays.grow(options.preallocate_bytes.next_multiple_of(UNIT_BYTES))?;
+            arrays.populate(0..arrays.len())?;
         }
         let space = Arc::new(Space::new(arrays, 1, Vec::new()));
         let layout = Pma::new(&manifest, space, (table, undo, rows), 0);

@@ -72,12 +72,22 @@ impl Context<'_> {
     /// Stores what updates put into lists.
     #[inline]
     pub(super) fn write_entries(&self, updates: &[Update], to: &mut [u32]) {
-        for (to, update) in to.chunks_exact_mut(self.entry_words).zip(updates) {
-            to[0] = update.neighbor();
-            if let [_, weight] = to {
-                *weight = self.weights[update.index() as usize].load(Relaxed);
+        match self.entry_words {
+            1 => updates.iter().zip(to).for_each(|(update, to)| [*to] = self.entry(update)),
+            _ => {
+                let entries = to.as_chunks_mut().0;
+                updates.iter().zip(entries).for_each(|(update, to)| *to = self.entry::<2>(update));
             }
         }
+    }
+
+    /// Returns the words of an entry.
+    #[inline]
+    pub(super) fn entry<const WORDS: usize>(&self, update: &Update) -> [u32; WORDS] {
+        std::array::from_fn(|word| match word {
+            0 => update.neighbor(),
+            _ => self.weights[update.index() as usize].load(Relaxed),
+        })
     }
 }
 

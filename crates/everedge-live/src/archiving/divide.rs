@@ -58,9 +58,9 @@ impl<'a> Scattered<'a> {
         });
         let bounds = starts_of(&mut starts);
         let total = *bounds.last().unwrap_or(&0) as usize;
-        // The system makes the zeros, page by page, when the words are first stored.
+        // In huge pages: each has one fault where small ones have 512.
         if scratch.words.len() < total {
-            scratch.words = bytemuck::zeroed_vec(total);
+            scratch.words = par::collect(total, |_| AtomicU64::new(0));
         }
         if options.weighted && scratch.weights.len() < round.len() as usize {
             scratch.weights = bytemuck::zeroed_vec(round.len() as usize);
