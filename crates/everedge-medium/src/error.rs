@@ -13,7 +13,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation on a file or directory.
-    #[error("cannot {operation} `{}`: {source}", path.display())]
+    #[error("cannot {operation} `{}`: {source}{}", path.display(), way_out(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -204,6 +204,14 @@ impl Error {
     /// Says in `what` which input is wrong and what to do.
     pub fn invalid(what: impl Into<String>) -> Error {
         Error::InvalidInput { what: what.into() }
+    }
+}
+
+/// Says what to do where the system's words do not.
+fn way_out(source: &io::Error) -> &'static str {
+    match Errno::from_io_error(source) {
+        Some(Errno::MFILE) => "; raise the limit of open files (`ulimit -n`)",
+        _ => "",
     }
 }
 

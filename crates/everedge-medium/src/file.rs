@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::{FallocateFlags, OFlags, StatVfs};
 use rustix::io::Errno;
 
 use super::interrupted::{in_pieces, retried};
@@ -50,15 +50,18 @@ impl BackingFile {
             return Ok(());
         }
         check_limit(&self.path, range.start, range.end)?;
-        let allocated = match self.take_space(&range) {
+        // What can only fail takes no room from others meanwhile. Root may have more than users.
+        let has_room =
+            blocks(self.fd.as_fd()).is_none_or(|stat| len <= stat.f_bfree * stat.f_frsize);
+        let taken = if has_room { self.take_space(&range) } else { Err(Errno::NOSPC) };
+        let allocated = match taken {
             Err(Errno::OPNOTSUPP) => self.write_zeros(range.clone()),
             result => result,
         };
         allocated.map_err(|e| {
-            let error = space_error(&self.path, self.fd.as_fd(), "allocate", e, len);
             // What was allocated before the error; a tail that stays is unused space.
             let _ = retried(|| rustix::fs::ftruncate(&self.fd, range.start));
-            error
+            space_error(&self.path, self.fd.as_fd(), "allocate", e, len)
         })
     }
 
@@ -176,8 +179,7 @@ impl BackingFile {
 
     /// Returns how many bytes the file system has in all, or the most if it does not say.
     pub(super) fn total_bytes(&self) -> u64 {
-        let stat = rustix::fs::fstatvfs(&self.fd).ok().filter(|stat| stat.f_blocks > 0);
-        stat.map_or(u64::MAX, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
+        blocks(self.fd.as_fd()).map_or(u64::MAX, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
     }
 
     /// Syncs bytes, and of the rest what is needed to read them.
@@ -203,11 +205,15 @@ pub(super) fn check_limit(path: &Path, old_len: u64, len: u64) -> Result<()> {
     }
 }
 
-/// Returns how many bytes the file system has for users, if it says so: one in memory without a limit
-/// says that it has no block at all.
+/// Returns how many bytes the file system has for users, if it says so.
 fn free_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
-    let stat = rustix::fs::fstatvfs(fd).ok().filter(|stat| stat.f_blocks > 0)?;
-    Some(stat.f_bavail * stat.f_frsize)
+    blocks(fd).map(|stat| stat.f_bavail * stat.f_frsize)
+}
+
+/// Returns what the file system says of its blocks: one in memory without a limit says that it has none
+/// at all.
+fn blocks(fd: BorrowedFd<'_>) -> Option<StatVfs> {
+    rustix::fs::fstatvfs(fd).ok().filter(|stat| stat.f_blocks > 0)
 }
 
 /// Names what was refused; for a lack of space also how much there is.

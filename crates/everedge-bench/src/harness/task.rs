@@ -126,6 +126,12 @@ impl Task {
         let (pairs, rest) = bytes.as_chunks::<8>();
         ensure!(!bytes.is_empty(), "{} holds no edge", path.display());
         ensure!(rest.is_empty(), "{} has no whole number of pairs of 4 bytes", path.display());
+        // The upper halves of small ids of 8 bytes.
+        ensure!(
+            pairs.iter().any(|pair| pair[4..] != [0; 4]),
+            "every edge of {} ends at vertex 0: give ids of 4 bytes, not of 8",
+            path.display()
+        );
         let id = |bytes: &[u8]| VertexId::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         Ok(pairs.iter().map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect())
     }
@@ -173,7 +179,8 @@ mod tests {
         let task = Task { work: Work::Mixed, degree: 16, seed: 0, graph, configuration };
         std::fs::write(&input, [1, 0, 0, 0, 2, 1, 0, 0]).unwrap();
         assert_eq!(task.edges().unwrap(), [(1, 258)]);
-        for bytes in [&[1, 0, 0, 0, 2][..], &[]] {
+        let of_eight_bytes = [1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0];
+        for bytes in [&[1, 0, 0, 0, 2][..], &[], &of_eight_bytes] {
             std::fs::write(&input, bytes).unwrap();
             assert!(task.edges().unwrap_err().to_string().contains("edges.bin"));
         }

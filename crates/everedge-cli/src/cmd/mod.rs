@@ -15,7 +15,7 @@ pub(crate) mod window;
 
 use std::path::Path;
 
-use everedge::{Format, Graph, Timeline, VersionChoice, View};
+use everedge::{Format, Graph, Kernel, Timeline, VersionChoice, View};
 use everedge_bench::{Medium, NewGraph, parsed};
 
 /// Returns a graph as it is, or a version: the newest, if the directory holds versions and none is asked for.
@@ -24,6 +24,14 @@ fn open(path: &Path, at: Option<&VersionChoice>) -> everedge::Result<View> {
         return Graph::open_read_only(path)?.snapshot();
     }
     Timeline::open_read_only(path)?.at(at.unwrap_or(&VersionChoice::Newest))
+}
+
+/// Reads the name of a kernel.
+fn kernel(word: &str) -> Result<Kernel, String> {
+    parsed(word).map_err(|what| match Path::new(word).is_dir() {
+        true => format!("`{word}` is a directory, and the kernel comes before the graph"),
+        false => what,
+    })
 }
 
 /// Reads a number from 1 on.

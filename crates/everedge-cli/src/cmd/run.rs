@@ -18,7 +18,7 @@ use crate::output::{Output, count, seconds};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The kernel.
-    #[arg(value_parser = super::parsed::<Kernel>, help = kernels())]
+    #[arg(value_parser = super::kernel, help = kernels())]
     kernel: Kernel,
 
     /// The directory of the graph.

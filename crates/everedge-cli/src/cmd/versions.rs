@@ -56,7 +56,7 @@ impl Row {
     pub(super) fn named(&self) -> String {
         let Self { version, time, .. } = self;
         match &self.name {
-            Some(name) => format!("{version} of {time}: {name}"),
+            Some(name) => format!("{version} of {time}: {}", name.escape_debug()),
             None => format!("{version} of {time}"),
         }
     }
@@ -71,7 +71,9 @@ impl Row {
             count(self.edges),
             count(self.additions),
             count(self.deletions),
-            self.name.as_ref().map_or_else(String::new, |name| format!("  {name}")),
+            self.name
+                .as_ref()
+                .map_or_else(String::new, |name| format!("  {}", name.escape_debug())),
         )
     }
 }

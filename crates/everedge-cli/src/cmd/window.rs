@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use everedge::{Kernel, Method, Timeline, VersionAnswer, VersionChoice, WindowReport};
+use everedge_bench::page::counted;
 use serde_json::Value;
 
 use super::run::{KernelParameters, plain};
@@ -18,7 +19,7 @@ use crate::output::{Output, count, seconds};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The kernel: any of `everedge run` but one-hop and two-hop.
-    #[arg(value_parser = super::parsed::<Kernel>)]
+    #[arg(value_parser = super::kernel)]
     kernel: Kernel,
 
     /// The directory of the versions.
@@ -62,15 +63,16 @@ fn in_words(report: &WindowReport) -> String {
     let line = |answer: &VersionAnswer| {
         let result = answer.result.as_object().into_iter().flatten();
         let result: Vec<String> = result.map(|(key, value)| pair(key, value)).collect();
-        let name = answer.name.as_ref().map_or_else(String::new, |name| format!("  {name}"));
+        let name = answer.name.as_ref().map(|name| format!("  {}", name.escape_debug()));
         let date = everedge::date_text(answer.time);
+        let name = name.unwrap_or_default();
         format!("{:>6}  {date}  {}{name}", answer.version, result.join(", "))
     };
     let lines: Vec<String> = report.versions.iter().map(line).collect();
     format!(
-        "{}{source} in {} versions, {method}: {} after {} to make them ready ({} edges differ), on {} threads\n{}",
+        "{}{source} in {}, {method}: {} after {} to make them ready ({} edges differ), on {} threads\n{}",
         report.kernel,
-        report.versions.len(),
+        counted(report.versions.len() as u64, "version", "versions"),
         seconds(report.seconds),
         seconds(report.build_seconds),
         count(report.changed_edges),

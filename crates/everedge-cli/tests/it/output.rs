@@ -190,6 +190,25 @@ fn a_limit_on_the_size_of_files_is_an_error_and_leaves_no_half_file() {
 }
 
 #[test]
+fn a_limit_on_open_files_is_named_in_the_error() {
+    let home = Home::new("1 2\n");
+    let output = limited(&home, "-n 8", "stats graph");
+    let error = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{} {error}", output.status);
+    assert!(error.contains("ulimit -n"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn a_graph_in_the_place_of_the_kernel_is_told() {
+    let home = Home::new("1 2\n");
+    let output = home.run(&["run", "graph", "bfs"]);
+    let error = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("the kernel comes before the graph"), "{error}");
+}
+
+#[test]
 fn threads_that_the_system_refuses_are_an_error() {
     let home = Home::new("1 2\n");
     let output = limited(&home, "-v 400000", "stats graph --threads 2000");
