@@ -249,7 +249,7 @@ impl Snapshot {
         }
     }
 
-    /// Starts loading the beginning of a list into the cache, which is more than its part of a run.
+    /// Starts loading the beginning of a list that is not all in a run.
     /// Returns its words if they are all in a buffer.
     // As above.
     #[inline(never)]
@@ -388,9 +388,10 @@ impl GraphView for Snapshot {
             self.load_place_ahead(v, list);
         }
         if let Some(&v) = vertices.get(READ_AHEAD) {
-            match self.pure_run(v, list) {
-                Some(run) => run.prefetch_entries(v),
-                None => _ = self.find_loose_ahead(v, list),
+            if let Some(run) = self.pure_run(v, list) {
+                run.prefetch_entries(v);
+            } else {
+                self.find_loose_ahead(v, list);
             }
         }
     }

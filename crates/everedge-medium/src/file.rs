@@ -50,10 +50,9 @@ impl BackingFile {
             return Ok(());
         }
         check_limit(&self.path, range.start, range.end)?;
-        // What can only fail takes no room from others meanwhile. Root may have more than users.
-        let has_room =
-            blocks(self.fd.as_fd()).is_none_or(|stat| len <= stat.f_bfree * stat.f_frsize);
-        let taken = if has_room { self.take_space(&range) } else { Err(Errno::NOSPC) };
+        // What the whole file system has no room for would take all of it from others meanwhile.
+        let taken =
+            if len <= self.total_bytes() { self.take_space(&range) } else { Err(Errno::NOSPC) };
         let allocated = match taken {
             Err(Errno::OPNOTSUPP) => self.write_zeros(range.clone()),
             result => result,
@@ -207,7 +206,7 @@ pub(super) fn check_limit(path: &Path, old_len: u64, len: u64) -> Result<()> {
 
 /// Returns how many bytes the file system has for users, if it says so.
 fn free_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
-    blocks(fd).map(|stat| stat.f_bavail * stat.f_frsize)
+    blocks(fd).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 /// Returns what the file system says of its blocks: one in memory without a limit says that it has none

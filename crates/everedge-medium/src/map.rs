@@ -367,7 +367,7 @@ impl HeldParts {
     #[inline(always)]
     pub fn get(&self, number: usize) -> &[AtomicU32] {
         match self.parts.get(number) {
-            // SAFETY: these words are, or none, of what is held, as long as that is (see `HeldWords`).
+            // SAFETY: `new` took the part from words that `_held` keeps, or it is empty.
             Some(part) => unsafe { std::slice::from_raw_parts(part.start.as_ptr(), part.count) },
             None => &[],
         }
@@ -485,7 +485,26 @@ pub(super) fn store_fence() {
 #[cfg(test)]
 mod tests {
     use super::super::{MediumKind, VolumeOptions};
+    use super::*;
     use crate::Volume;
+
+    #[test]
+    fn a_line_is_there_once_it_is_fenced_whichever_way_it_is_stored() {
+        let dram = VolumeOptions::new(MediumKind::Dram);
+        let volume = Volume::create("m".as_ref(), dram).unwrap();
+        let region = volume.create_region("lines", 192).unwrap();
+        for (number, is_line_streamed) in [(1, false), (2, true)] {
+            let line = std::array::from_fn(|word| number << 32 | word as u64);
+            let write_back = WriteBack { is_line_streamed, ..WriteBack::detect() };
+            region.map().persist_line(64, line, write_back);
+            store_fence();
+            let words = |offset| {
+                let words = region.map().double_words(offset, 8);
+                std::array::from_fn(|word| words[word].load(Ordering::Relaxed))
+            };
+            assert_eq!([words(0), words(64), words(128)], [[0; 8], line, [0; 8]]);
+        }
+    }
 
     #[test]
     fn words_are_copied_from_any_to_any() {

@@ -440,7 +440,7 @@ impl Region {
         }
     }
 
-    /// Whether a line is best stored by [`stream_line`](Self::stream_line): where it would have to
+    /// Whether a line is best stored by [`persist_line`](Self::persist_line): where it would have to
     /// be written back at once.
     #[inline]
     pub fn streams(&self) -> bool {
@@ -456,7 +456,7 @@ impl Region {
     /// If `offset` is not a multiple of 64 or the line ends beyond the region.
     #[inline]
     #[track_caller]
-    pub fn stream_line(&self, site: Site, offset: u64, line: [u64; 8]) {
+    pub fn persist_line(&self, site: Site, offset: u64, line: [u64; 8]) {
         if self.shared.observer.is_some() {
             let word = |word: usize| (line[word / 2] >> (32 * (word % 2))) as u32;
             self.store_words(offset, &std::array::from_fn::<u32, 16, _>(word));

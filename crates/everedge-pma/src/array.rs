@@ -104,9 +104,9 @@ impl Section {
         }
     }
 
-    /// Stores what updates put into the list of `vertex` after its `len` words, and counts it. One
-    /// loop does all of it: most lists get a few entries, and what costs is that nobody foresees how
-    /// many.
+    /// Puts the entries of insertions into `to`, which comes after the first `len` words of a list, and
+    /// adds them to the sum and the self-loops. One loop does all of it: most lists get a few entries,
+    /// and what costs is that nobody foresees how many.
     #[inline]
     pub(super) fn append(
         &mut self,
@@ -129,7 +129,11 @@ impl Section {
         updates: &[Update],
         to: &mut [u32],
     ) {
-        let Self { mut sum, mut tombstones, mut loops, .. } = *self;
+        debug_assert!(
+            !updates.iter().any(Update::is_deletion),
+            "a list with tombstones is cleaned"
+        );
+        let Self { mut sum, mut loops, .. } = *self;
         let mut place = len;
         for (to, update) in to.as_chunks_mut().0.iter_mut().zip(updates) {
             *to = context.entry::<WORDS>(update);
@@ -137,12 +141,9 @@ impl Section {
                 sum = sum.wrapping_add(mix(local, place, word));
                 place += 1;
             }
-            let neighbor = update.neighbor();
-            tombstones += neighbor >> 31;
-            let sign = 1 - 2 * (neighbor >> 31) as i32;
-            loops = loops.wrapping_add_signed(sign * i32::from(neighbor & !DELETION == vertex));
+            loops += u32::from(update.neighbor() == vertex);
         }
-        (self.sum, self.tombstones, self.loops) = (sum, tombstones, loops);
+        (self.sum, self.loops) = (sum, loops);
     }
 }
 

@@ -241,6 +241,25 @@ mod tests {
     }
 
     #[test]
+    fn shards_that_no_update_names_are_not_made() {
+        let home = tempfile::tempdir().unwrap();
+        let volume = Volume::create(home.path(), VolumeOptions::new(MediumKind::File)).unwrap();
+        let graph = PmaGraph::create(volume, Manifest::new(Kind::Graph, options())).unwrap();
+        graph.insert(&[(0, 1), (2, 1 << 24)], None).unwrap();
+        let made = || {
+            let archive = graph.live.core.up_to_date().unwrap();
+            archive.shards.iter().filter(|shard| shard.get().is_some()).count()
+        };
+        assert_eq!(made(), 2);
+        let view = graph.snapshot().unwrap();
+        assert!(graph.salvage().unwrap().1.is_empty());
+        assert!(graph.verify().unwrap().problems.is_empty());
+        graph.compact().unwrap();
+        graph.put_in_order(|| false);
+        assert_eq!((view.edge_count(), made()), (2, 2));
+    }
+
+    #[test]
     fn a_pause_writes_arrays_anew_that_are_in_edge_logs() {
         let home = tempfile::tempdir().unwrap();
         let graph = direct(&home.path().join("g"));

@@ -9,7 +9,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// Options of the command line in advice, and what they are here. What begins another one comes after it.
-const OPTIONS: [(&str, &str); 13] = [
+const OPTIONS: [(&str, &str); 23] = [
+    ("--src 0 --dst 1 --time 2", "src=0, dst=1, time=2"),
+    ("--src 0 --dst 2", "src=0, dst=2"),
+    ("--src 0", "src=0"),
+    ("the versions keep none: --unweighted", "the versions keep none: weighted=False"),
+    ("--time-unit seconds", "time_unit=\"seconds\""),
+    ("--time-unit", "time_unit="),
+    ("--time", "time="),
+    ("--step", "step="),
+    ("--operation", "operation="),
+    ("--insertions-only", "insertions_only=True"),
     ("--skip-nulls", "skip_nulls=True"),
     ("--round-weights", "round_weights=True"),
     ("--unweighted", "Graph(weighted=False)"),

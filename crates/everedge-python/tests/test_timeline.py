@@ -292,14 +292,21 @@ def test_changes_that_cannot_be_taken_in_are_refused(path: Path, tmp_path: Path)
     for options, what in refused:
         with pytest.raises(everedge.InvalidInputError, match=what):
             everedge.Timeline.ingest(path, file, **options)  # type: ignore[arg-type]
+    unweighted: dict[str, object] = {"commit_every": "1d", "weighted": False, "weight": 2}
+    with pytest.raises(everedge.InvalidInputError, match="weight= names a column, and"):
+        everedge.Timeline.ingest(path, file, **unweighted)  # type: ignore[arg-type]
     timeless = tmp_path / "timeless.csv"
     timeless.write_text("src,dst\na,b\n")
     with pytest.raises(everedge.FileError, match="timeless.csv"):
         everedge.Timeline.ingest(path, timeless, commit_every="1d")
     with pytest.raises(everedge.InvalidInputError, match="no files"):
         everedge.Timeline.ingest(path, commit_every="1d")
+    with pytest.raises(everedge.FileError, match=r"step="):
+        everedge.Timeline.ingest(path, file, commit_every="step")
     assert not path.exists()
     assert everedge.Timeline.ingest(path, file, commit_every="1d", insertions_only=True).edges == 1
+    with pytest.raises(everedge.InvalidInputError, match="made with other options"):
+        everedge.Timeline.ingest(path, file, commit_every="1d", ids="dense")
 
 
 def test_whoever_ends_a_progress_ends_the_ingest(path: Path, tmp_path: Path) -> None:

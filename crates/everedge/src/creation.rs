@@ -10,7 +10,7 @@ use everedge_medium::{MANIFEST, MediumKind, Volume};
 use crate::files::{Source, Sources, expand};
 use crate::graph::resolved;
 use crate::guessed::Guessed;
-use crate::id_map::{kind_of, widest};
+use crate::id_map::{kind_beside, widest};
 use crate::input::{Inputs, STDIN, of_vertices};
 use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
 
@@ -172,12 +172,7 @@ impl Graph {
     /// `InvalidInput` names the options that differ.
     pub fn check_chosen(&self, chosen: &Chosen, ids: IdChoice) -> Result<()> {
         let found = self.options();
-        let ids = match (ids, found.ids) {
-            (IdChoice::Auto, ids) | (IdChoice::Mapped, ids @ (IdKind::Integer | IdKind::Text)) => {
-                ids
-            }
-            (ids, _) => kind_of(ids),
-        };
+        let ids = kind_beside(ids, found.ids);
         let expected = GraphOptions { ids, ..chosen.apply(found.clone()) };
         let differences = differences(found, &expected);
         if differences.is_empty() {

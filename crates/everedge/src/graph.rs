@@ -136,6 +136,15 @@ impl Graph {
         Ok(Self::new(live?, start))
     }
 
+    /// Creates an empty graph in a volume that the caller has made, such as one that records what comes to its
+    /// medium.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn create_in(volume: Volume, options: &GraphOptions) -> Result<Self> {
+        Ok(Self::new(AnyLive::create(volume, options)?, Instant::now()))
+    }
+
     /// Opens a graph for writing, alone; `meter` counts what its medium does.
     ///
     /// # Errors
@@ -152,9 +161,23 @@ impl Graph {
         Self::open_for(path, Access::Read, false)
     }
 
+    /// Opens the graph of a volume that the caller has opened.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_in(volume: Volume) -> Result<Self> {
+        let head: Manifest<GraphHead> = Manifest::read(&volume)?;
+        let layout = layout_of(&head, volume.path())?;
+        Self::open_layout(volume, layout, Instant::now())
+    }
+
     fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
         let start = Instant::now();
         let (layout, volume) = Self::open_volume(path, access, meter)?;
+        Self::open_layout(volume, layout, start)
+    }
+
+    fn open_layout(volume: Volume, layout: Layout, start: Instant) -> Result<Self> {
         let graph = Self::new(AnyLive::open(volume, layout)?, start);
         if let Some(names) = &graph.names {
             // Damaged lists do not keep the others from use: who reads them learns of it.
@@ -171,12 +194,8 @@ impl Graph {
     fn open_volume(path: &Path, access: Access, meter: bool) -> Result<(Layout, Volume)> {
         let path = &*resolved(path);
         let head: Manifest<GraphHead> = Manifest::peek(path)?;
-        let Some(layout) = head.options.layout.as_ref().filter(|_| head.kind == Kind::Graph) else {
-            let path = path.display();
-            return Err(Error::invalid(format!("`{path}` holds versions and no live graph")));
-        };
-        let options = head.options.volume(meter);
-        Ok((layout.parse()?, Volume::open(path, options, access)?))
+        let layout = layout_of(&head, path)?;
+        Ok((layout, Volume::open(path, head.options.volume(meter), access)?))
     }
 
     fn new((live, names): (AnyLive, Option<Names>), start: Instant) -> Self {
@@ -669,6 +688,17 @@ impl View {
         }
         arcs.sort_by_key(|&(src, ..)| src);
         arcs
+    }
+}
+
+/// Returns the layout of a live graph.
+fn layout_of(head: &Manifest<GraphHead>, path: &Path) -> Result<Layout> {
+    match head.options.layout.as_ref().filter(|_| head.kind == Kind::Graph) {
+        Some(layout) => Ok(layout.parse()?),
+        None => {
+            let path = path.display();
+            Err(Error::invalid(format!("`{path}` holds versions and no live graph")))
+        }
     }
 }
 

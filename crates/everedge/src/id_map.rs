@@ -81,6 +81,14 @@ pub(crate) fn kind_of(choice: IdChoice) -> IdKind {
     }
 }
 
+/// Returns the kind of ids that a choice means where there are ids of a kind already.
+pub(crate) fn kind_beside(choice: IdChoice, found: IdKind) -> IdKind {
+    match (choice, found) {
+        (IdChoice::Auto, _) | (IdChoice::Mapped, IdKind::Integer | IdKind::Text) => found,
+        _ => kind_of(choice),
+    }
+}
+
 /// Returns a name as JSON has it.
 pub(crate) fn json_of(name: ExternalId) -> Value {
     match name {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::files::{SkippedFile, Source, expand};
 use crate::guessed::ColumnName;
-use crate::id_map::{chosen_as, read_as, vertices_of, widest};
+use crate::id_map::{chosen_as, kind_beside, read_as, vertices_of, widest};
 use crate::ingest::Sink;
 use crate::input::{Content, Input, Inputs};
 use crate::keep::Keep;
@@ -133,6 +133,11 @@ impl Timeline {
         ingest: &UpdateIngest,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<UpdateReport> {
+        if ingest.edges.unweighted && ingest.edges.input.weight.is_some() {
+            let what =
+                "--weight names a column, and --unweighted leaves weights out: give one of them";
+            return Err(Error::invalid(what));
+        }
         let sources = expand(files, &ingest.edges)?;
         let take = |timeline: &Self, progress: &mut (dyn FnMut(Progress) -> bool + Send)| {
             let report = timeline.ingest(&sources.files, ingest, progress)?;
@@ -140,7 +145,9 @@ impl Timeline {
         };
         if Graph::is_there(path)? {
             let timeline = Self::open(path, false)?;
-            if timeline.options().choose(chosen)? != *timeline.options() {
+            let options = timeline.options();
+            let ids = kind_beside(ingest.edges.input.ids, options.ids);
+            if options.choose(chosen)? != *options || ids != options.ids {
                 let what = "the versions were made with other options, which cannot be changed: leave them \
                             out, or make another timeline";
                 return Err(Error::invalid(what));
@@ -155,7 +162,8 @@ impl Timeline {
         let ids = widest(guesses.iter().map(|guess| guess.ids), ingest.edges.input.ids);
         let declare_weights =
             !guesses.is_empty() && guesses.iter().all(|guess| guess.weighted == Some(true));
-        let weighted = options.weighted || declare_weights && !ingest.edges.unweighted;
+        let has_weights = declare_weights || ingest.edges.input.weight.is_some();
+        let weighted = options.weighted || has_weights && !ingest.edges.unweighted;
         let timeline = Self::create(path, &TimelineOptions { ids, weighted, ..options }, false)?;
         let outcome = take(&timeline, progress);
         if timeline.versions().is_empty() {

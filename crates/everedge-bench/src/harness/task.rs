@@ -129,7 +129,7 @@ impl Task {
         // The upper halves of small ids of 8 bytes.
         ensure!(
             pairs.iter().any(|pair| pair[4..] != [0; 4]),
-            "every edge of {} ends at vertex 0: give ids of 4 bytes, not of 8",
+            "every edge of {} ends at vertex 0: if its ids have 8 bytes, give them 4",
             path.display()
         );
         let id = |bytes: &[u8]| VertexId::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);

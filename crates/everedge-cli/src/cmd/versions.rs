@@ -8,7 +8,7 @@ use everedge::{Graph, Keep, Timeline, Version, date_text};
 use everedge_bench::parsed;
 use serde::Serialize;
 
-use crate::output::{Output, count};
+use crate::output::{Output, count, shown};
 
 /// List the versions that a directory holds, or let old ones go.
 ///
@@ -56,7 +56,7 @@ impl Row {
     pub(super) fn named(&self) -> String {
         let Self { version, time, .. } = self;
         match &self.name {
-            Some(name) => format!("{version} of {time}: {}", name.escape_debug()),
+            Some(name) => format!("{version} of {time}: {}", shown(name)),
             None => format!("{version} of {time}"),
         }
     }
@@ -71,9 +71,7 @@ impl Row {
             count(self.edges),
             count(self.additions),
             count(self.deletions),
-            self.name
-                .as_ref()
-                .map_or_else(String::new, |name| format!("  {}", name.escape_debug())),
+            self.name.as_ref().map_or_else(String::new, |name| format!("  {}", shown(name))),
         )
     }
 }

@@ -9,7 +9,7 @@ use everedge_bench::page::counted;
 use serde_json::Value;
 
 use super::run::{KernelParameters, plain};
-use crate::output::{Output, count, seconds};
+use crate::output::{Output, count, seconds, shown};
 
 /// Ask one question of each version of a window.
 ///
@@ -63,7 +63,7 @@ fn in_words(report: &WindowReport) -> String {
     let line = |answer: &VersionAnswer| {
         let result = answer.result.as_object().into_iter().flatten();
         let result: Vec<String> = result.map(|(key, value)| pair(key, value)).collect();
-        let name = answer.name.as_ref().map(|name| format!("  {}", name.escape_debug()));
+        let name = answer.name.as_ref().map(|name| format!("  {}", shown(name)));
         let date = everedge::date_text(answer.time);
         let name = name.unwrap_or_default();
         format!("{:>6}  {date}  {}{name}", answer.version, result.join(", "))

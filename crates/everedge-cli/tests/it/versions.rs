@@ -151,6 +151,7 @@ fn what_cannot_be_is_refused() {
         ("window bfs {}/g --source z", "vertex `z` is in no version"),
         ("window bfs {}/g --source a --from 3 --to 2", "from version 3 to 2"),
         ("ingest {}/g {}/stream --commit-every 1 --undirected", "made with other options"),
+        ("ingest {}/g {}/stream --commit-every 1 --ids dense", "made with other options"),
         ("ingest {}/h {}/stream --commit-every 1 --layout pma", "option of live graphs"),
     ] {
         let error = refused(&home, words);

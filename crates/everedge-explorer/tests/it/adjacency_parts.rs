@@ -1,6 +1,6 @@
 //! The graph view calls: each place of a list apart, and moving it on.
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Direction, ListPart};
 use everedge_core::{Edge, GraphView};
 use everedge_live::{Batch, Compaction, Phases};

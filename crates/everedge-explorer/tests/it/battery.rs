@@ -2,7 +2,7 @@
 //!
 //! A layout joins with `battery!(name, Layout::Name)`.
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
 use everedge_core::MAX_VERTEX_ID;
 use everedge_live::{Batch, Division, Durability, Error, Phases};

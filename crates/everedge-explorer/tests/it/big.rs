@@ -15,7 +15,7 @@ use crate::adjacency_crash::PMEM;
 use crate::explorer::images_max;
 use crate::live::LiveGraph;
 use crate::model::Random;
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 /// Updates from which on a round is done in groups.
 const GROUPED_UPDATES: usize = 1 << 20;

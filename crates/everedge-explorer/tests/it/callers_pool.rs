@@ -9,7 +9,7 @@ use everedge_medium::{MediumKind, Volume};
 use rayon::prelude::*;
 
 use crate::live::LiveGraph;
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 /// How long a loop may take that has not stopped for good.
 const PATIENCE: Duration = Duration::from_secs(40);

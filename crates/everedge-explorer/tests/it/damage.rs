@@ -3,7 +3,7 @@
 //!
 //! `EVEREDGE_DAMAGE_STRIDE` sets every how many bytes one is flipped (1: all).
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::AdjacencyOptions;
 use everedge_live::{Error, IdKind, Phases};
 use everedge_medium::{Access, MediumKind, Volume};

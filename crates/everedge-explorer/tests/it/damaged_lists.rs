@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::battery::small;
 use crate::live::LiveGraph;
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 const SHARDS: u32 = 4;
 /// So many of the first edges of a shard are deleted: few enough to leave tombstones.

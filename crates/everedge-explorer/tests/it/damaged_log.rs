@@ -13,7 +13,7 @@ use everedge_pma::PmaOptions;
 
 use crate::battery::small;
 use crate::live::{LiveGraph, View};
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 const BATCHES: u32 = 40;
 const LINE: usize = 64;

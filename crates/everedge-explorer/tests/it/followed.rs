@@ -6,7 +6,7 @@ use everedge_medium::{MediumKind, Volume, VolumeOptions};
 use everedge_pma::{LogFirst, PmaOptions};
 
 use crate::live::LiveGraph;
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 const MEDIUM: MediumKind = MediumKind::Pmem { emulated: true };
 

@@ -9,7 +9,7 @@ use everedge_medium::{Access, MediumKind, Volume, VolumeOptions};
 
 use crate::limits::{child, in_child};
 use crate::live::LiveGraph;
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 /// What a child does with the handle that it has inherited; whether that was right.
 type Deed = fn(LiveGraph) -> bool;

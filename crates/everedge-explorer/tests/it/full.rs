@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "another program's file takes the room")]
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyOptions, Merging};
 use everedge_live::{Error, Result, Space};
 use everedge_medium::{Access, MediumKind, Volume};

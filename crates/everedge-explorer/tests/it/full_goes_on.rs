@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "another program's file takes the room")]
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::AdjacencyOptions;
 use everedge_core::{Edge, VertexId};
 use everedge_live::{Batch, Durability, Error, Phases, Result};

@@ -28,7 +28,7 @@ use crate::adjacency_crash::subject::{Live, Store, shapes};
 use crate::explorer::{History, Subject};
 use crate::live::LiveGraph;
 use crate::model::{Random, batch_of};
-use crate::options::Layout;
+use everedge::Layout;
 
 /// All files of words that a graph may have.
 const FILES: [&str; 9] =

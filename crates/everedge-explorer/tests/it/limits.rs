@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::live::LiveGraph;
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 const CHILD: &str = "EVEREDGE_LIMITS_CHILD";
 

@@ -1,6 +1,6 @@
 //! A live graph of any layout, as the tests of all layouts drive it.
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Snapshot};
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 use everedge_live::{

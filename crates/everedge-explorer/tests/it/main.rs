@@ -23,7 +23,6 @@ mod medium;
 mod merging;
 mod model;
 mod naive;
-mod options;
 mod order;
 mod plants;
 mod pma_crash;

@@ -1,6 +1,6 @@
 //! Lists are merged by themselves or are not, and are the same either way.
 
-use crate::options::GraphOptions;
+use everedge::GraphOptions;
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Direction, Merging};
 use everedge_core::par::with_threads;
 use everedge_live::Phases;

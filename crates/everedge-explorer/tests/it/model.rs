@@ -1,6 +1,6 @@
 //! The naive graph that every layout must equal, and random updates to drive both.
 
-use crate::options::GraphOptions;
+use everedge::GraphOptions;
 use everedge_live::Batch;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

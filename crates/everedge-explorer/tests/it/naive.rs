@@ -1,6 +1,6 @@
 //! The naive ways give the graph that the usual ways give, and take more space on their way.
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::AdjacencyGraph;
 use everedge_live::Compaction;
 use everedge_medium::{Access, Volume};

@@ -5,7 +5,7 @@ use everedge_medium::{Access, MediumKind, Volume};
 use crate::battery::{ablated, aside, bare, shapes};
 use crate::live::LiveGraph;
 use crate::model::{Model, Random, batch_of};
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 const VERTEX_BOUND: u64 = 24;
 const ROUNDS: u64 = 60;

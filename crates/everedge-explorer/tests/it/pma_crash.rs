@@ -9,7 +9,7 @@ use crate::adjacency_crash::subject::{Live, Store, shapes};
 use crate::adjacency_crash::{PMEM, exploration, explore_all};
 use crate::explorer::{History, Subject, found, images_max};
 use crate::live::LiveGraph;
-use crate::options::Layout;
+use everedge::Layout;
 
 /// The images of each shape until a defect is found.
 const IMAGES_MAX: u64 = 1500;

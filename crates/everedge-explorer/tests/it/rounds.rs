@@ -1,7 +1,7 @@
 //! Rounds of more updates than are counted together: order, weights and replay of a long log.
 
 use crate::live::LiveGraph;
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Merging, Snapshot};
 use everedge_core::{GraphView, VertexId, WeightedView};
 use everedge_medium::{Access, MediumKind, Volume};

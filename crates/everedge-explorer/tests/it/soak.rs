@@ -3,7 +3,7 @@
 //!
 //! Run with `make soak`, or `EVEREDGE_SOAK_SECONDS=60 cargo test … -- --ignored soak`.
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::AdjacencyOptions;
 use everedge_live::Batch;
 use everedge_medium::{Access, MediumKind, Volume};

@@ -1,6 +1,6 @@
 //! Sub-graphs: lists in several files, and files that are not where they belong.
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Split};
 use everedge_live::Error;
 use everedge_medium::{Access, MediumKind, Volume};

@@ -14,7 +14,7 @@ use everedge_pma::LogFirst;
 
 use crate::adjacency_crash::PMEM;
 use crate::live::LiveGraph;
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 const EDGES: u32 = 50_000;
 /// So many calls panic at least, one after the other.

@@ -441,7 +441,8 @@ impl<L: Layout> Core<L> {
         &self,
         archive: &mut Archive<L>,
     ) -> Result<(L::Snapshot, BTreeMap<usize, Error>)> {
-        let mut shards: Vec<_> = archive.shards.iter_mut().enumerate().collect();
+        let shards = archive.shards.iter_mut().enumerate();
+        let mut shards: Vec<_> = shards.filter(|(_, shard)| shard.get().is_some()).collect();
         let see = |_: usize, shard: &mut [(usize, &mut Shared<L::Shard>)]| {
             let (number, shard) = &mut shard[0];
             (*number, self.layout.see(shard))

@@ -35,8 +35,8 @@ text_form!(
 const FIXED_RANGES: usize = 256;
 
 /// Returns the places in `busy` of the shards that each task takes; tasks are run by idle threads. `busy` are
-/// those of `shard_count` shards, by number, that have updates, and how many; there is a range for 2^bias of
-/// them.
+/// those of `shard_count` shards, by number, that have updates, and how many each. Shards are taken by
+/// ranges of numbers, of which there is one for every 2^bias updates.
 pub(super) fn deal(
     (division, bias): (Division, u32),
     shard_count: usize,
@@ -121,5 +121,8 @@ mod tests {
         assert_eq!(loads(Division::Stealing, 99, &updates, 2).len(), 1);
         assert_eq!(loads(Division::Stealing, 4, &[], 2).len(), 0);
         assert_eq!(loads(Division::Dealt, 4, &[0, 5, 0], 3), [5]);
+        // Ranges of four shards, of which those without updates count.
+        let updates = [8, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 4, 0, 0, 17];
+        assert_eq!(loads(Division::Stealing, 3, &updates, 2), [9, 2, 21]);
     }
 }

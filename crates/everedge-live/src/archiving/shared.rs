@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// memory of their own, and all of them read as one that is empty.
 pub struct Shared<S>(Option<Arc<S>>);
 
-/// A shard of which there is an empty one to look at.
+/// A shard that all those nobody has named can read as.
 pub trait EmptyShard: Default + Send + Sync + 'static {
-    /// Returns that one.
+    /// Returns one that is empty.
     fn empty() -> &'static Self;
 }
 

@@ -1,5 +1,4 @@
-//! Batches of one update: a line each, which its writer stores past the cache and fences beside
-//! other writers.
+//! Batches of one update: a line each, which its writer stores and fences beside other writers.
 //!
 //! Lines are taken from a window of the ring (`window.rs`), so that writers share neither the log's
 //! lock nor a fence. An edge is acknowledged when its own line is durable, whatever lines of other
@@ -73,7 +72,7 @@ impl Unfinished<'_> {
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        // What was stored past the cache does not come after what makes the line void.
+        // What the writer has stored of the line does not come after what makes it void.
         fence(Ordering::SeqCst);
         self.slot.finish(self.number, false);
     }
@@ -151,7 +150,7 @@ impl EdgeLog {
         };
         let line = encode_line(self.salt, LINE_BYTES * number, &header, body);
         let offset = frame.offset + LINE_BYTES * (number - frame.number);
-        self.region.stream_line(Site::LogRecord, offset, line);
+        self.region.persist_line(Site::LogRecord, offset, line);
     }
 
     /// Opens a window of the next lines, if no other has lines left. Returns false if the ring has

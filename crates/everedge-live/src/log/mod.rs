@@ -28,7 +28,7 @@
 //! # Cost
 //! 48 bytes a batch and 8 (weighted: 12) an update, in whole lines of 64 bytes, one fence a batch;
 //! writers that wait for the same fence share it. A batch of one update is one line, which its
-//! writer stores past the cache and fences by itself, without the lock (`line.rs`).
+//! writer stores and fences by itself, without the lock (`line.rs`).
 //!
 //! # Concurrency
 //! `state` orders appends, and opens windows of lines that are appended without it (`window.rs`);

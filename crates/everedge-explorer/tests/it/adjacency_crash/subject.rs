@@ -1,6 +1,6 @@
 //! A small live graph with an id map, as the explorer drives it.
 
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyOptions, Merging};
 use everedge_live::{Durability, Error, IdKind, Names, Phases, Result};
 use everedge_medium::{Image, MANIFEST, MediumKind, Volume};

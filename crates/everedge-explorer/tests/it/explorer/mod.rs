@@ -487,16 +487,21 @@ impl<S: Subject> Exploration<'_, S> {
         }
     }
 
-    /// Makes every call of a history fail in turn, and checks what a power loss after the failure
-    /// leaves. Returns how many calls there were.
-    pub(crate) fn check_failing_calls(&self, seed: u64, errno: i32, forever: bool) -> u64 {
-        // A short run takes every second one, the others with another error or seed.
-        let (first, step) = if is_at_length() { (0, 1) } else { ((seed + errno as u64) % 2, 2) };
-        for n in (first..).step_by(step) {
+    /// Makes every call of a history fail in turn, in a short run every second one: those with an even
+    /// number, or an odd one with `is_odd`. Checks what a power loss after the failure leaves. Returns how
+    /// many calls failed.
+    pub(crate) fn check_failing_calls(
+        &self,
+        seed: u64,
+        (errno, forever): (i32, bool),
+        is_odd: bool,
+    ) -> u64 {
+        let (first, step) = if is_at_length() { (0, 1) } else { (u64::from(is_odd), 2) };
+        for (count, n) in (first..).step_by(step).enumerate() {
             let (history, outcome) = self.record(seed, |r| r.fail_nth(n, errno, forever));
             if !history.recorder.has_failed() {
                 outcome.expect("a history without a failing call succeeds");
-                return n;
+                return count as u64;
             }
             let rule = ImageRule { point_images_max: FAILURE_POINT_IMAGES_MAX, seed };
             let begun = history.states.len() as u64;

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::adjacency_crash::PMEM;
 use crate::adjacency_crash::subject::{Live, State, Store, shapes};
 use crate::explorer::{Failure, History, Subject, Violation, text};
-use crate::options::Layout;
+use everedge::Layout;
 
 /// All files of which parts are damaged.
 const FILES: [&str; 7] = ["log", "blocks", "shards", "arrays", "table", "undo", "names"];

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use crate::adjacency_crash::PMEM;
 use crate::adjacency_crash::subject::{Live, Store, shapes};
 use crate::explorer::{History, Start, Subject};
-use crate::options::Layout;
 use crate::writers_crash;
+use everedge::Layout;
 
 const EIO: i32 = 5;
 /// Histories of each ground.

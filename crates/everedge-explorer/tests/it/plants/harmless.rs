@@ -3,7 +3,7 @@
 use everedge_medium::Plant;
 
 use super::call_of;
-use crate::options::Layout;
+use everedge::Layout;
 
 /// A plant that is not found.
 #[derive(Debug)]

@@ -23,8 +23,8 @@ use self::grounds::{Ground, Grounds};
 use self::harmless::{HARMLESS, Harmless};
 use crate::adjacency_crash::exploration;
 use crate::explorer::{Failure, Violation, images_max};
-use crate::options::Layout;
 use crate::writers_crash;
+use everedge::Layout;
 
 /// The efforts that are made one after the other until a plant is found: histories, and images of
 /// each.

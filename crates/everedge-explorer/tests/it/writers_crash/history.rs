@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::live::LiveGraph;
 use crate::model::{Model, Picture, Random, Update, batch_of};
-use crate::options::GraphOptions;
+use everedge::GraphOptions;
 
 pub(super) const WRITERS_MAX: usize = 3;
 /// Operations of a writer in a history.
@@ -158,17 +158,35 @@ impl<'a> Progress<'a> {
         self.returned.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// The operation has returned and is safe, whatever others are.
+    pub(super) fn end_safely(&self, writer: usize) {
+        let mut counts = self.counts.lock();
+        let one = 1 << (COUNT_BITS * writer);
+        (counts[1], counts[2]) = (counts[1] + one, counts[2] + one);
+        self.recorder.mark(Mark::Acknowledged(counts[2]));
+    }
+
     /// Makes safe what has returned by now.
     pub(super) fn sync(&self, graph: &LiveGraph) -> Result<()> {
-        let returned = self.counts.lock()[1];
+        let returned = self.marks()[1];
         graph.sync()?;
+        self.is_safe(returned);
+        Ok(())
+    }
+
+    /// Returns marks of what has begun, has returned and is safe.
+    pub(super) fn marks(&self) -> [u64; 3] {
+        *self.counts.lock()
+    }
+
+    /// What had returned at a mark is safe now.
+    pub(super) fn is_safe(&self, returned: u64) {
         let mut counts = self.counts.lock();
         let both = [counts_of(counts[2]), counts_of(returned)];
         counts[2] = (0..WRITERS_MAX).fold(CREATED, |mark, writer| {
             mark + ((both[0][writer].max(both[1][writer]) as u64) << (COUNT_BITS * writer))
         });
         self.recorder.mark(Mark::Acknowledged(counts[2]));
-        Ok(())
     }
 
     pub(super) fn end_writer(&self) {
@@ -209,15 +227,28 @@ impl Recorded {
         })
     }
 
-    /// Returns whether a crash may leave what was found: of each writer the operations up to one that
-    /// has begun, with all those that are safe.
+    /// Returns whether a crash may leave what was found.
     pub(super) fn allows(
         &mut self,
         options: &GraphOptions,
         image: &Image,
         found: &Picture,
     ) -> std::result::Result<(), String> {
-        let (safe, begun) = (counts_of(image.acknowledged()), counts_of(image.begun()));
+        let between = [image.acknowledged(), image.begun()].map(counts_of);
+        self.fitting(options, between, found).map(drop)
+    }
+
+    /// Returns the fewest and the most operations of each writer after which a graph shows what was found, all
+    /// that are safe among them, and none that has not begun.
+    ///
+    /// # Errors
+    /// If it shows that after none.
+    pub(super) fn fitting(
+        &mut self,
+        options: &GraphOptions,
+        [safe, begun]: [Counts; 2],
+        found: &Picture,
+    ) -> std::result::Result<[Counts; 2], String> {
         let mut allowed = vec![[0; WRITERS_MAX]];
         for writer in 0..self.scripts.len() {
             let fitting = (safe[writer]..=begun[writer])
@@ -242,9 +273,12 @@ impl Recorded {
                 })
                 .collect();
         }
-        match allowed.iter().any(|&counts| self.picture(options, counts) == found) {
-            true => Ok(()),
-            false => {
+        allowed.retain(|&counts| self.picture(options, counts) == found);
+        match allowed[..] {
+            // By writer, ascending.
+            [fewest, .., most] => Ok([fewest, most]),
+            [only] => Ok([only, only]),
+            [] => {
                 let difference = found.difference(self.picture(options, safe)).unwrap_or_default();
                 Err(format!("none of {safe:?} to {begun:?}; of the first: {difference}"))
             }

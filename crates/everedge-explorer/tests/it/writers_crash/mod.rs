@@ -7,6 +7,7 @@
 //! has all acknowledged ones. The threads meet in another order in every run: a failure names its
 //! seed and image, but only the operations are the same when the seed runs again.
 
+mod commits;
 mod history;
 mod shape;
 
@@ -18,7 +19,7 @@ use std::collections::BTreeSet;
 use self::shape::{Shape, shapes};
 use crate::adjacency_crash::PMEM;
 use crate::explorer::{Failure, found, images_max};
-use crate::options::Layout;
+use everedge::Layout;
 
 /// Histories of one test at a time: its threads are to meet, not to wait for those of others.
 static ALONE: Mutex<()> = Mutex::new(());

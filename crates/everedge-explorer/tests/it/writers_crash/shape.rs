@@ -17,7 +17,7 @@ use super::history::{
 use crate::explorer::{Checked, Failure, Violation, refused, text};
 use crate::live::LiveGraph;
 use crate::model::{Model, Picture, Random, batch_of};
-use crate::options::{GraphOptions, Layout};
+use everedge::{GraphOptions, Layout};
 
 /// Between two steps of maintenance come so many operations.
 const MAINTENANCE_STEP: usize = 5;
@@ -253,9 +253,24 @@ impl Shape {
     fn explore_seed(&self, seed: u64, plant: Option<Plant>, images_max: u64) -> Checked<u64> {
         let mut history = self.record(seed, plant);
         let recorder = history.recorder.clone();
+        self.check_images(&recorder, (seed, plant), images_max, &mut |image, number| {
+            let crash_recovery = plant.is_none() && number % RECOVERY_SHARE == 0;
+            self.check_image(image, (plant, crash_recovery), &mut history)
+        })
+    }
+
+    /// Calls `check` with so many distinct images, spread over all of a history, and their numbers from 1 on.
+    /// Returns how many there were.
+    pub(super) fn check_images(
+        &self,
+        recorder: &Recorder,
+        (seed, plant): (u64, Option<Plant>),
+        images_max: u64,
+        check: &mut dyn FnMut(&Image, u64) -> Checked<()>,
+    ) -> Checked<u64> {
         let rule = ImageRule { point_images_max: POINT_IMAGES_MAX, seed };
         let mut seen = HashSet::new();
-        self.images(&recorder, rule, &mut |image| {
+        self.images(recorder, rule, &mut |image| {
             if image.acknowledged() & CREATED != 0 {
                 seen.insert(image.digest());
             }
@@ -264,7 +279,7 @@ impl Shape {
         let (step, mut number, mut images) =
             ((seen.len() as u64).div_ceil(images_max).max(1), 0, 0);
         let mut failure = None;
-        self.images(&recorder, rule, &mut |image| {
+        self.images(recorder, rule, &mut |image| {
             if !seen.remove(&image.digest()) {
                 return ControlFlow::Continue(());
             }
@@ -273,8 +288,7 @@ impl Shape {
                 return ControlFlow::Continue(());
             }
             images += 1;
-            let crash_recovery = plant.is_none() && images % RECOVERY_SHARE == 0;
-            match self.check_image(image, (plant, crash_recovery), &mut history) {
+            match check(image, images) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(found) => {
                     failure = Some(found.map(|what| self.describe(seed, plant, image, what)));
@@ -298,7 +312,7 @@ impl Shape {
         }
     }
 
-    fn volume_of(&self, image: &Image) -> (Volume, Recorder) {
+    pub(super) fn volume_of(&self, image: &Image) -> (Volume, Recorder) {
         match self.kills {
             true => Volume::from_killed(image).expect("memory"),
             false => Volume::from_image(image).expect("memory"),
@@ -367,12 +381,12 @@ impl Shape {
         outcome
     }
 
-    fn open(&self, volume: &Volume, what: &str) -> Checked<LiveGraph> {
+    pub(super) fn open(&self, volume: &Volume, what: &str) -> Checked<LiveGraph> {
         LiveGraph::open(volume.clone(), self.options.layout).map_err(|e| refused(what, &e))
     }
 
     /// Returns what a graph shows in which nothing is found to be wrong.
-    fn picture(&self, graph: &LiveGraph) -> Checked<Picture> {
+    pub(super) fn picture(&self, graph: &LiveGraph) -> Checked<Picture> {
         let problems = graph.verify().map_err(|e| refused("verify", &e))?.problems;
         if !problems.is_empty() {
             return Err(Failure::new(Violation::Unsound, format!("verify finds {problems:?}")));
