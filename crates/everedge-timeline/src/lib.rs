@@ -31,6 +31,7 @@ mod schedule;
 mod segment;
 mod store;
 mod tip;
+mod triangles;
 mod view;
 mod window;
 

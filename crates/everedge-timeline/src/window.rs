@@ -23,6 +23,7 @@ use super::lifetimes::{Lifetimes, Mortal};
 use super::query::MonotoneQuery;
 use super::schedule::{Growth, Run, Schedule};
 use super::tip::Tip;
+use super::triangles;
 use super::view::{READ_AHEAD, VersionView};
 use super::{TimelineOptions, Version};
 
@@ -156,6 +157,15 @@ impl Window {
         };
         let run = Run::new(&self.lifetimes, Components, answer);
         run.by(Schedule::Halves, self.last(), common, start.elapsed());
+    }
+
+    /// Returns how many triangles each version has, or nothing where no lists of in-neighbors are kept.
+    ///
+    /// Cost: those of what all versions have in common are counted once; for each pair of neighbors that some
+    /// versions lack, the lists of the end with fewer neighbors are read.
+    pub fn triangles(&self) -> Option<Vec<u64>> {
+        let count = |common| triangles::count(common, &self.lifetimes, self.versions.len());
+        self.common.has_in_neighbors().then(|| count(&self.common))
     }
 
     /// Returns the number of the last version in the window.

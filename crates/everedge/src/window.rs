@@ -103,7 +103,8 @@ fn as_date<S: serde::Serializer>(time: &i64, serializer: S) -> Result<S::Ok, S::
 impl Timeline {
     /// Answers a kernel for each of the versions from `first` to `last`.
     ///
-    /// Of `bfs`, `sssp`, `sswp`, `ssnp`, `viterbi` and `wcc` what versions have in common is worked on once. A source is
+    /// Of `bfs`, `sssp`, `sswp`, `ssnp`, `viterbi`, `wcc` and, where in-neighbors are kept, `triangles` what versions have
+    /// in common is worked on once. A source is
     /// a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
     /// largest out-degree in the last version. `pagerank` begins with the ranks of the version before: they are as
     /// close to the limit as its tolerance says, as those of each version by itself are. After a given number of
@@ -138,6 +139,10 @@ impl Timeline {
         let (method, versions) = match (kernel, source, schedule) {
             (_, Some(v), Some(schedule)) => (Method::Shared, ask.paths(kernel, v, *schedule)?),
             (Kernel::Wcc, _, Some(_)) => (Method::Shared, ask.components()),
+            (Kernel::Triangles, _, Some(_)) => match ask.triangles() {
+                Some(versions) => (Method::Shared, versions),
+                None => (Method::Each, ask.each(kernel, parameters, false)?),
+            },
             (Kernel::PageRank, _, Some(_)) if parameters.iterations.is_none() => {
                 (Method::FromBefore, ask.each(kernel, parameters, true)?)
             }
@@ -245,6 +250,18 @@ impl Asked<'_> {
             answers.lock().push(answer);
         });
         ascending(answers)
+    }
+
+    /// Returns how many triangles each version has, ascending; nothing without lists of in-neighbors.
+    fn triangles(&self) -> Option<Vec<VersionAnswer>> {
+        let start = Instant::now();
+        let (counts, versions) = (self.window.triangles()?, self.window.versions());
+        let seconds = start.elapsed().as_secs_f64() / versions.len() as f64;
+        let answer = |(version, count): (&Version, u64)| {
+            let answer = Answer::<()> { version, values: &[], seconds };
+            self.answer(&answer, json!({ "count": count }), || Values::None)
+        };
+        Some(versions.iter().zip(counts).map(answer).collect())
     }
 
     fn answer<V>(

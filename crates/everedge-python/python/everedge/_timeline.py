@@ -381,7 +381,7 @@ class Window:
         return WindowValues(self.versions, vertices, values, report)
 
     def triangles(self, *, threads: int = 0) -> npt.NDArray[np.int64]:
-        """Return the number of triangles in each version; each version is asked by itself."""
+        """Return the number of triangles in each version; with in-neighbors, each triangle is found once."""
         report, _, _ = self._ask("triangles", threads)
         return np.array([version["result"]["count"] for version in report.versions], np.int64)
 

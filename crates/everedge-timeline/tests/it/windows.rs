@@ -126,6 +126,22 @@ fn check_components(timeline: &Timeline, what: &str) {
     }
 }
 
+fn check_triangles(timeline: &Timeline, what: &str) {
+    let count = timeline.versions().len() as u64;
+    for (first, last) in [(1, count), (1, 1), (2, 5), (4, count)] {
+        let window = timeline.window(first..=last).expect("they are there");
+        assert_eq!(
+            window.triangles().is_some(),
+            !timeline.options().directed || timeline.options().in_neighbors
+        );
+        for (number, found) in (first..).zip(window.triangles().into_iter().flatten()) {
+            let view = timeline.at(number).expect("it is there");
+            let expected = everedge_kernels::triangles(&view).count;
+            assert_eq!(found, expected, "{what}: version {number} of {first}..={last}");
+        }
+    }
+}
+
 #[test]
 fn windows_answer_as_each_version_does() {
     for number in 0..16_u32 {
@@ -146,6 +162,7 @@ fn windows_answer_as_each_version_does() {
             timeline.commit(changes, version, None).expect("room");
         }
         check_components(&timeline, &format!("components, {options:?}"));
+        check_triangles(&timeline, &format!("triangles, {options:?}"));
         for source in [0, 7, 13] {
             let what = |query: &str| format!("{query} from {source}, {options:?}");
             check::<Depth>(&timeline, source, &what("depth"));
