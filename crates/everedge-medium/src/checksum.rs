@@ -8,6 +8,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use everedge_core::par;
+
+/// What a thread checksums at once of what all threads do.
+const PIECE_WORDS: usize = 1 << 18;
+
 /// Returns the checksum that `crc32c::crc32c_append` returns: for input that is shorter than a hundred
 /// bytes or so.
 #[inline]
@@ -32,6 +37,13 @@ pub fn crc_of_shared(mut crc: u32, words: &[AtomicU32]) -> u32 {
     crc
 }
 
+/// As [`crc_of_shared`], on all threads: for lists of a graph.
+pub fn crc_of_long(crc: u32, words: &[AtomicU32]) -> u32 {
+    let of_piece = |words: &[AtomicU32]| (crc_of_shared(0, words), size_of_val(words));
+    let pieces = par::map_chunks(words, PIECE_WORDS, of_piece);
+    pieces.into_iter().fold(crc, |crc, (next, bytes)| crc32c::crc32c_combine(crc, next, bytes))
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 fn by_instruction(crc: u32, bytes: &[u8]) -> u32 {
@@ -45,6 +57,15 @@ fn by_instruction(crc: u32, bytes: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_checksum_by_all_threads_is_that_of_one() {
+        for len in [0, 1, PIECE_WORDS, 2 * PIECE_WORDS + 3] {
+            let words: Vec<_> =
+                (0..len as u32).map(|i| AtomicU32::new(i.wrapping_mul(i))).collect();
+            assert_eq!(crc_of_long(7, &words), crc_of_shared(7, &words), "{len} words");
+        }
+    }
 
     #[test]
     fn the_checksum_of_few_bytes_is_that_of_many() {

@@ -65,7 +65,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use checksum::{crc_of_shared, crc32c_of_few};
+pub use checksum::{crc_of_long, crc_of_shared, crc32c_of_few};
 pub use directory::read_file;
 pub use error::{Error, Lack, Result};
 pub use image::Image;

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::MAX_VERTEX_ID;
-use everedge_medium::{Region, Site, crc_of_shared};
+use everedge_medium::{Region, Site, crc_of_long, crc_of_shared};
 
 use super::Version;
 use super::lists::{Form, Lists, NewLists};
@@ -389,7 +389,7 @@ impl Segment {
         let header = &words[self.first_word as usize..];
         for part in parts {
             let expected = header[PARTS_START + 2 * part + 1].load(Relaxed);
-            let found = crc_of_shared(salt, &words[self.parts[part].clone()]);
+            let found = crc_of_long(salt, &words[self.parts[part].clone()]);
             if expected != found {
                 let [expected, found] = [expected, found].map(|crc| format!("{crc:08x}"));
                 let what = format!("the checksum of version {}", self.version.number);
