@@ -51,9 +51,9 @@ impl Mortal {
 /// The edges that some versions of a window have and that are not among those of the first version of the
 /// timeline that all have.
 pub(crate) struct Lifetimes {
-    rows: Rows,
+    rows: Arc<Rows>,
     /// By source.
-    edges: Vec<Mortal>,
+    edges: Arc<[Mortal]>,
     /// By the version in which edges appear, those that do after the first one, by place.
     appearing: Grouped,
     /// By the version in which they disappear.
@@ -77,6 +77,16 @@ impl Grouped {
                 places[next[version] as usize] = place;
                 next[version] += 1;
             }
+        }
+        Self { starts, places }
+    }
+
+    fn of_those(&self, matters: impl Fn(&u32) -> bool) -> Self {
+        let (mut starts, mut places) = (vec![0], Vec::new());
+        for version in self.starts.windows(2) {
+            let of_version = &self.places[version[0] as usize..version[1] as usize];
+            places.extend(of_version.iter().copied().filter(&matters));
+            starts.push(places.len() as u32);
         }
         Self { starts, places }
     }
@@ -151,6 +161,15 @@ impl Lifetimes {
             |edge: &Mortal| (edge.disappears != STAYS).then_some(edge.disappears.into());
         let appearing = Grouped::new(&edges, count, appears);
         let disappearing = Grouped::new(&edges, count, disappears);
+        Self { rows: rows.into(), edges: edges.into(), appearing, disappearing }
+    }
+
+    /// Returns the same edges, of which those that appear or disappear are told only if they `matter`.
+    pub(crate) fn of_those(&self, matter: impl Fn(&Mortal) -> bool) -> Self {
+        let matters = |&place: &u32| matter(&self.edges[place as usize]);
+        let [appearing, disappearing] =
+            [&self.appearing, &self.disappearing].map(|grouped| grouped.of_those(&matters));
+        let (rows, edges) = (self.rows.clone(), self.edges.clone());
         Self { rows, edges, appearing, disappearing }
     }
 

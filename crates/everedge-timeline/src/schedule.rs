@@ -42,6 +42,9 @@ pub enum Schedule {
     },
     /// From what all have in common to each version.
     Each,
+    /// As halves, once it is known which values no version changes: those that are the same for what all versions
+    /// have in common and for all that any of them has (UVV, arXiv 2502.10579). Edges to those are passed over.
+    Bounds,
 }
 
 /// What is asked of graphs that only get edges: its values for some edges lead to those for more.
@@ -86,7 +89,7 @@ impl<'a, G: Growth, A: Fn(u16, &mut [G::Value], f64) + Sync + Send> Run<'a, G, A
         let seconds = took.as_secs_f64() / (f64::from(last) + 1.0);
         let state = State { values, seconds };
         match schedule {
-            Schedule::Halves => self.halve((0, last), state),
+            Schedule::Halves | Schedule::Bounds => self.halve((0, last), state),
             Schedule::Lasting => self.go_back((0, last), 0, state),
             Schedule::TwoStages { versions } => {
                 self.go_back_by(last, versions.clamp(1, VERSIONS_MAX as u16), state);

@@ -139,7 +139,8 @@ impl Window {
         let paths = Paths::<Q> { window: self, queues: Mutex::default(), query: PhantomData };
         let start = Instant::now();
         let values = paths.solve_common(source)?;
-        let run = Run::new(&self.lifetimes, paths, answer);
+        let changing = (schedule == Schedule::Bounds).then(|| paths.changing(&values));
+        let run = Run::new(changing.as_ref().unwrap_or(&self.lifetimes), paths, answer);
         run.by(schedule, self.last(), values, start.elapsed());
         Ok(())
     }
@@ -229,7 +230,19 @@ impl<Q: MonotoneQuery> Growth for Paths<'_, Q> {
     }
 }
 
+/// The edges that some version of a window has, as those that all of a part have.
+const ANY: (u16, u16) = (u16::MAX, 0);
+
 impl<Q: MonotoneQuery> Paths<'_, Q> {
+    /// Returns the lifetimes without the edges to vertices whose value is the same in all versions: what the best of
+    /// all edges makes of it is what all versions have in common make of it.
+    fn changing(&self, common: &[Q::Value]) -> Lifetimes {
+        let lifetimes = &self.window.lifetimes;
+        let mut best = common.to_vec();
+        self.grow(ANY, lifetimes.edges().iter(), &mut best);
+        lifetimes.of_those(|edge| best[edge.dst as usize] != common[edge.dst as usize])
+    }
+
     /// Solves the query on what all versions have in common.
     fn solve_common(&self, source: VertexId) -> kernels::Result<Vec<Q::Value>> {
         let Window { common, lifetimes, .. } = self.window;

@@ -23,13 +23,14 @@ use crate::harness::{Case, Common, Configuration, History, Lists, Plan, Task, Wo
 use crate::output::Output;
 
 /// The ways of sharing work, and what they are called; the last one shares none.
-const WAYS: [(&str, Option<Schedule>); 7] = [
+const WAYS: [(&str, Option<Schedule>); 8] = [
     ("halves", Some(Schedule::Halves)),
     ("lasting", Some(Schedule::Lasting)),
     ("parts-of-1", Some(Schedule::TwoStages { versions: 1 })),
     ("parts-of-2", Some(Schedule::TwoStages { versions: 2 })),
     ("parts-of-4", Some(Schedule::TwoStages { versions: 4 })),
     ("from-common", Some(Schedule::Each)),
+    ("bounds", Some(Schedule::Bounds)),
     ("by-itself", None),
 ];
 /// What is asked unless told.
@@ -50,8 +51,8 @@ fn ways(kernel: Kernel) -> impl Iterator<Item = (&'static str, Option<Schedule>)
 ///
 /// Half of the edges, each pair once, are the first version; each later one adds some of the others and deletes as
 /// many that are there. Then kernels are asked of all later versions: by halving the window, by the paper's lasting
-/// common graphs (all at once, or in parts of 1, 2 and 4 versions), from what all have in common to each, and of each
-/// version by itself; kernels that do not go along paths by the first and the last of these ways. All ways must
+/// common graphs (all at once, or in parts of 1, 2 and 4 versions), from what all have in common to each, by halving once
+/// it is known which values never change, and of each version by itself; kernels that do not go along paths by the first and the last of these ways. All ways must
 /// agree. `whole` is from the first change that is taken in to the last answer.
 #[derive(clap::Args)]
 #[command(after_help = "\

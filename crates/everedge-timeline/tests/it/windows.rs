@@ -11,13 +11,14 @@ use parking_lot::Mutex;
 use crate::model::{Model, changes, draw};
 use crate::versions::Home;
 
-const SCHEDULES: [Schedule; 6] = [
+const SCHEDULES: [Schedule; 7] = [
     Schedule::Halves,
     Schedule::Lasting,
     Schedule::TwoStages { versions: 1 },
     Schedule::TwoStages { versions: 2 },
     Schedule::TwoStages { versions: 4 },
     Schedule::Each,
+    Schedule::Bounds,
 ];
 
 /// A query that no kernel knows: every third edge of a path is free.
