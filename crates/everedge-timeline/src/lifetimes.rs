@@ -168,7 +168,7 @@ impl Lifetimes {
     pub(crate) fn of_those(&self, matter: impl Fn(&Mortal) -> bool) -> Self {
         let matters = |&place: &u32| matter(&self.edges[place as usize]);
         let [appearing, disappearing] =
-            [&self.appearing, &self.disappearing].map(|grouped| grouped.of_those(&matters));
+            [&self.appearing, &self.disappearing].map(|grouped| grouped.of_those(matters));
         let (rows, edges) = (self.rows.clone(), self.edges.clone());
         Self { rows, edges, appearing, disappearing }
     }

@@ -6,15 +6,17 @@
 //! PIE, whose questions are monotone.
 //!
 //! # Cost
-//! The kernel on the common graph; for each pair that some versions lack the lists of its end with fewer
-//! neighbors, and for each thousand of them those of the others. Memory: 24 bytes for such a pair and 8 for
-//! each of its stretches, three bits for each id and thread.
+//! The kernel on the common graph; all of its lists once, sorted; for each pair that some versions lack the list of its
+//! end with fewer neighbors, and for each thousand of them those of the others. Memory: 8 bytes for each edge of the
+//! common graph, 56 for such a pair and its stretch, a byte for each id and thread.
+
+use std::ops::Range;
 
 use everedge_core::{GraphView, VertexId, par};
 use rustc_hash::FxHashMap;
 
-use super::bits::Bits;
 use super::lifetimes::{Lifetimes, Mortal};
+use super::lists::{NO_ROWS, ROW_SPAN};
 use super::rows::Rows;
 use super::view::VersionView;
 
@@ -24,7 +26,7 @@ const GRAIN: u32 = 1 << 10;
 /// The versions from one on to before another one.
 type Stretch = (u16, u16);
 
-/// Two vertices that are neighbors in some versions, and perhaps, by other edges, in all.
+/// Two vertices that are neighbors in some versions and not in all.
 struct Pair {
     /// The end with more neighbors.
     hub: VertexId,
@@ -37,10 +39,12 @@ struct Pair {
 /// lists both ways.
 pub(crate) fn count(common: &VersionView, lifetimes: &Lifetimes, count: usize) -> Vec<u64> {
     let pairs = Pairs::new(common, lifetimes, count as u16);
-    let scratch = par::PerThread::new(|| Scratch::new(common.vertex_bound()));
+    let bound = common.vertex_bound() as usize;
+    let scratch =
+        par::PerThread::new(|| Scratch { marks: vec![NONE; bound], numbers: FxHashMap::default() });
     let changes = par::map_ranges(pairs.pairs.len() as u32, GRAIN, |range| {
         let mut changes = Changes(vec![0; count + 1]);
-        scratch.with(|scratch| pairs.count(range.start..range.end, common, scratch, &mut changes));
+        scratch.with(|scratch| pairs.count(range, scratch, &mut changes));
         changes.0
     });
     let mut triangles = everedge_kernels::triangles(common).count;
@@ -50,6 +54,53 @@ pub(crate) fn count(common: &VersionView, lifetimes: &Lifetimes, count: usize) -
         triangles
     };
     (0..count).map(of_version).collect()
+}
+
+/// The neighbors both ways that all versions have in common: ascending, each once.
+struct Always {
+    /// By id over 4,096: the number of its lists, or none.
+    firsts: Vec<u32>,
+    /// For 4,096 ids: where their lists end, and the lists.
+    lists: Vec<(Vec<u32>, Vec<VertexId>)>,
+}
+
+impl Always {
+    fn new(common: &VersionView) -> Self {
+        let ranges = common.vertex_ranges();
+        let mut firsts = Vec::new();
+        for (number, range) in (0..).zip(&ranges) {
+            firsts.resize(range.start as usize / ROW_SPAN, NO_ROWS);
+            firsts.push(number);
+        }
+        let of_range = |ranges: &[Range<VertexId>]| {
+            let (mut ends, mut lists, mut list) = (Vec::new(), Vec::new(), Vec::new());
+            for v in ranges.iter().cloned().flatten() {
+                if v < common.vertex_bound() {
+                    list.extend(common.out_neighbors(v));
+                    if common.is_directed() {
+                        list.extend(common.in_neighbors(v));
+                    }
+                    // Two ascending runs, mostly.
+                    list.sort();
+                    list.dedup();
+                    lists.append(&mut list);
+                }
+                ends.push(lists.len() as u32);
+            }
+            (ends, lists)
+        };
+        Self { firsts, lists: par::map_chunks(&ranges, 1, of_range) }
+    }
+
+    fn list(&self, v: VertexId) -> &[VertexId] {
+        let (group, local) = (v as usize / ROW_SPAN, v as usize % ROW_SPAN);
+        let Some(&first) = self.firsts.get(group).filter(|&&first| first != NO_ROWS) else {
+            return &[];
+        };
+        let (ends, lists) = &self.lists[first as usize];
+        let start = if local == 0 { 0 } else { ends[local - 1] };
+        &lists[start as usize..ends[local] as usize]
+    }
 }
 
 /// By version, how many triangles it has more than the one before.
@@ -72,6 +123,7 @@ fn both(a: &[Stretch], b: &[Stretch]) -> Vec<Stretch> {
 }
 
 struct Pairs {
+    always: Always,
     /// By hub.
     pairs: Vec<Pair>,
     rows: Rows,
@@ -79,33 +131,23 @@ struct Pairs {
     ends: Vec<(VertexId, u32)>,
 }
 
-/// What a thread marks; empty between pieces.
-struct Scratch {
-    /// The neighbors of a hub that it has in all versions.
-    always: Bits,
-    /// Those that it has in some.
-    sometimes: Bits,
-    /// The numbers of the pairs of the latter.
-    numbers: FxHashMap<VertexId, u32>,
-    /// Neighbors of the other end that were looked at.
-    seen: Bits,
-}
+/// How a vertex is marked: as no neighbor of a hub, or as one in some versions, or in all.
+const NONE: u8 = 0;
+const SOMETIMES: u8 = 1;
+const ALWAYS: u8 = 2;
 
-impl Scratch {
-    fn new(bound: u32) -> Self {
-        let empty = || {
-            let mut bits = Bits::default();
-            bits.grow(bound as usize);
-            bits
-        };
-        let (always, sometimes, seen) = (empty(), empty(), empty());
-        Self { always, sometimes, numbers: FxHashMap::default(), seen }
-    }
+/// What a thread marks; empty between hubs.
+struct Scratch {
+    /// By vertex.
+    marks: Vec<u8>,
+    /// The numbers of the pairs of the neighbors that the hub has in some versions.
+    numbers: FxHashMap<VertexId, u32>,
 }
 
 impl Pairs {
     fn new(common: &VersionView, lifetimes: &Lifetimes, count: u16) -> Self {
-        let rank = |v| (common.out_degree(v) + common.in_degree(v), v);
+        let always = Always::new(common);
+        let rank = |v| (always.list(v).len(), v);
         let is_changed = |edge: &&Mortal| !edge.is_common(0, count - 1) && edge.src != edge.dst;
         let mut edges: Vec<_> = lifetimes
             .edges()
@@ -115,6 +157,8 @@ impl Pairs {
                 let (hub, other) = if rank(src) < rank(dst) { (dst, src) } else { (src, dst) };
                 (hub, other, (appears, disappears.min(count)))
             })
+            // Other edges may make them neighbors in all versions.
+            .filter(|(hub, other, _)| always.list(*other).binary_search(hub).is_err())
             .collect();
         edges.sort_unstable();
         let mut pairs: Vec<Pair> = Vec::new();
@@ -134,7 +178,7 @@ impl Pairs {
             ends[rows.next(pair.hub)] = (pair.other, number);
             ends[rows.next(pair.other)] = (pair.hub, number);
         }
-        Self { pairs, rows, ends }
+        Self { always, pairs, rows, ends }
     }
 
     fn ends(&self, v: VertexId) -> &[(VertexId, u32)] {
@@ -142,39 +186,23 @@ impl Pairs {
     }
 
     /// Counts the triangles of which the first pair that some versions lack has one of these numbers.
-    fn count(
-        &self,
-        numbers: std::ops::Range<u32>,
-        common: &VersionView,
-        scratch: &mut Scratch,
-        changes: &mut Changes,
-    ) {
-        let mut number = numbers.start;
+    fn count(&self, numbers: Range<u32>, scratch: &mut Scratch, changes: &mut Changes) {
         let pairs = &self.pairs[numbers.start as usize..numbers.end as usize];
+        let mut number = numbers.start;
         for of_hub in pairs.chunk_by(|a, b| a.hub == b.hub) {
-            let hub = of_hub[0].hub;
-            for v in neighbors(common, hub) {
-                scratch.always.insert(v as usize);
-            }
-            for &(v, number) in self.ends(hub) {
-                if !scratch.always.contains(v as usize) {
-                    scratch.sometimes.insert(v as usize);
-                    scratch.numbers.insert(v, number);
-                }
+            let (always, sometimes) = (self.always.list(of_hub[0].hub), self.ends(of_hub[0].hub));
+            always.iter().for_each(|&v| scratch.marks[v as usize] = ALWAYS);
+            for &(v, number) in sometimes {
+                scratch.marks[v as usize] = SOMETIMES;
+                scratch.numbers.insert(v, number);
             }
             for pair in of_hub {
-                // Other edges make them neighbors in all versions.
-                if !scratch.always.contains(pair.other as usize) {
-                    self.count_from((number, pair), common, scratch, changes);
-                }
+                self.count_from((number, pair), scratch, changes);
                 number += 1;
             }
-            for v in neighbors(common, hub) {
-                scratch.always.remove(v as usize);
-            }
-            for (v, _) in scratch.numbers.drain() {
-                scratch.sometimes.remove(v as usize);
-            }
+            always.iter().for_each(|&v| scratch.marks[v as usize] = NONE);
+            sometimes.iter().for_each(|&(v, _)| scratch.marks[v as usize] = NONE);
+            scratch.numbers.clear();
         }
     }
 
@@ -183,45 +211,35 @@ impl Pairs {
     fn count_from(
         &self,
         (number, pair): (u32, &Pair),
-        common: &VersionView,
-        Scratch { always, sometimes, numbers, seen }: &mut Scratch,
+        Scratch { marks, numbers }: &Scratch,
         changes: &mut Changes,
     ) {
         let stretches_of = |number: u32| &self.pairs[number as usize].stretches[..];
-        // The pair of a vertex and the hub, if it is later.
-        let later = |v: VertexId| {
-            let is_marked = sometimes.contains(v as usize);
-            is_marked.then(|| numbers[&v]).filter(|&third| third > number)
-        };
+        let is_later = |third: &u32| *third > number;
         let mut whole = 0;
-        for v in neighbors(common, pair.other) {
-            if seen.insert(v as usize) {
-                if always.contains(v as usize) {
-                    whole += 1;
-                } else if let Some(third) = later(v) {
-                    changes.add(&both(&pair.stretches, stretches_of(third)), 1);
+        for v in self.always.list(pair.other) {
+            match marks[*v as usize] {
+                NONE => {}
+                ALWAYS => whole += 1,
+                _ => {
+                    if let Some(&third) = numbers.get(v).filter(|third| is_later(third)) {
+                        changes.add(&both(&pair.stretches, stretches_of(third)), 1);
+                    }
                 }
             }
         }
         changes.add(&pair.stretches, whole);
-        for &(v, second) in self.ends(pair.other) {
-            if second > number && !seen.contains(v as usize) {
-                let two = || both(&pair.stretches, stretches_of(second));
-                if always.contains(v as usize) {
-                    changes.add(&two(), 1);
-                } else if let Some(third) = later(v) {
-                    changes.add(&both(&two(), stretches_of(third)), 1);
+        for (v, second) in self.ends(pair.other).iter().filter(|(_, second)| is_later(second)) {
+            let two = || both(&pair.stretches, stretches_of(*second));
+            match marks[*v as usize] {
+                NONE => {}
+                ALWAYS => changes.add(&two(), 1),
+                _ => {
+                    if let Some(&third) = numbers.get(v).filter(|third| is_later(third)) {
+                        changes.add(&both(&two(), stretches_of(third)), 1);
+                    }
                 }
             }
         }
-        for v in neighbors(common, pair.other) {
-            seen.remove(v as usize);
-        }
     }
-}
-
-/// Returns the neighbors of `v` both ways; some come twice.
-fn neighbors(common: &VersionView, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
-    let inward = common.is_directed().then(|| common.in_neighbors(v));
-    common.out_neighbors(v).chain(inward.into_iter().flatten())
 }
