@@ -96,6 +96,11 @@ impl File {
 
     /// Returns the word before which the versions end.
     pub(crate) fn end(&self) -> Result<u64> {
+        let (least, len) = (4 * FIRST_WORD, self.region.len());
+        if len < least {
+            let [least, len] = [least, len].map(|bytes| format!("{bytes} bytes"));
+            return Err(self.damaged(0, Wrong::new("the file of versions", &least, &len)));
+        }
         let head = self.region.words(0, LINE_WORDS);
         let word = |at: usize| head[at].load(Relaxed);
         let (expected, found) = (word(0), crc_of_shared(self.salt, &head[1..]));

@@ -282,6 +282,11 @@ fn damage_is_found_and_named() {
     }
     // Between the end and the first version, and behind each version, nothing is used.
     assert!(harmless < 64 * 8, "{harmless} of {used} bytes, {refused} refused");
+    for len in (0..used).step_by(8) {
+        std::fs::write(&path, &whole[..len]).expect("room");
+        let opened = home.open(&options, Access::Read).map(drop);
+        assert!(matches!(opened, Err(Error::Corruption { .. })), "{len} bytes: {opened:?}");
+    }
 }
 
 /// Words of a header; where its lengths and checksums begin, and how many there are.
