@@ -189,11 +189,13 @@ impl Graph {
     /// directory and what an interrupted creation has left are none.
     ///
     /// # Errors
-    /// `InvalidInput` if there is a graph that has lost its manifest.
+    /// `InvalidInput` if there is a graph that has lost its manifest; `Io` if the operating system does not say
+    /// what there is.
     pub fn is_there(path: &Path) -> Result<bool> {
         let path = &*resolved(path);
         let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-        if !path.exists() || is_empty() || Volume::is_unfinished(path) {
+        let exists = path.try_exists().map_err(|error| Error::io(path, "examine", error))?;
+        if !exists || is_empty() || Volume::is_unfinished(path) {
             return Ok(false);
         }
         if Self::has_lost_manifest(path) {

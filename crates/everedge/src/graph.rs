@@ -226,7 +226,8 @@ impl Graph {
             names.push(entry.file_name().to_string_lossy().trim_end_matches(".tmp").to_owned());
         }
         let has = |name: &str| names.iter().any(|found| found == name);
-        has("lock") && !path.join(MANIFEST).exists() && names.iter().all(|name| is_ours(name))
+        let is_lost = path.join(MANIFEST).try_exists().is_ok_and(|exists| !exists);
+        has("lock") && is_lost && names.iter().all(|name| is_ours(name))
     }
 
     /// Inserts edges of dense ids as one batch.
