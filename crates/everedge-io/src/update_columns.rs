@@ -85,7 +85,7 @@ pub(crate) struct Found {
 
 /// Returns whether a column that nothing names holds operations: most fields can be nothing else, and
 /// one at least is not `-`, which stands for nothing as well.
-fn are_operations(fields: &[String]) -> bool {
+pub(crate) fn are_operations(fields: &[String]) -> bool {
     let is_clear = |field: &String| field.trim() != "-" && is_operation_word(field.as_bytes());
     most_are(fields, is_operation_word) && fields.iter().any(is_clear)
 }

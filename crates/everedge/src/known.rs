@@ -5,13 +5,13 @@ use std::io::Read;
 
 use everedge_io::{
     Error, Format, Guess, InputChoices, ReadOptions, Result, UpdateChoices, UpdateGuess,
-    UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet, probe_parquet_updates,
-    probe_updates,
+    UpdateOptions, has_operations, probe, probe_arrow, probe_arrow_updates, probe_parquet,
+    probe_parquet_updates, probe_updates,
 };
 
 /// Columns of timed insertions and deletions, at least.
 const COLUMNS_OF_UPDATES: usize = 4;
-const ARE_UPDATES: &str = "it holds timed insertions and deletions: `--commit-every` makes versions of them; \
+const ARE_UPDATES: &str = "it holds insertions and deletions: `--commit-every` makes versions of them; \
                            to take all rows as edges, name the ends with --src and --dst";
 
 /// What is known of an input of edges, or of one of timed updates.
@@ -52,6 +52,9 @@ impl Known for InputChoices {
     fn probe(&self, name: &str, head: &[u8]) -> Result<Guess> {
         let guess = probe(name, head, self)?;
         let are_ends_open = self.src.is_none() && self.dst.is_none();
+        if are_ends_open && has_operations(name, head, self) {
+            return Err(Error::Unsupported { format: guess.format, what: ARE_UPDATES });
+        }
         if are_ends_open && guess.columns.len() >= COLUMNS_OF_UPDATES {
             let choices = UpdateChoices { edges: self.clone(), ..UpdateChoices::default() };
             let updates = probe_updates(name, head, &choices);
