@@ -301,7 +301,7 @@ def test_changes_that_cannot_be_taken_in_are_refused(path: Path, tmp_path: Path)
         everedge.Timeline.ingest(path, timeless, commit_every="1d")
     with pytest.raises(everedge.InvalidInputError, match="no files"):
         everedge.Timeline.ingest(path, commit_every="1d")
-    with pytest.raises(everedge.FileError, match=r"step="):
+    with pytest.raises(everedge.InvalidInputError, match=r"step="):
         everedge.Timeline.ingest(path, file, commit_every="step")
     assert not path.exists()
     assert everedge.Timeline.ingest(path, file, commit_every="1d", insertions_only=True).edges == 1
