@@ -318,7 +318,7 @@ def test_whoever_ends_a_progress_ends_the_ingest(path: Path, tmp_path: Path) -> 
 
     with pytest.raises(LookupError, match="enough"):
         everedge.Timeline.ingest(
-            path, file, commit_every=1, insertions_only=True, progress=stop
+            path, file, commit_every=1000, insertions_only=True, progress=stop
         )
     with everedge.Timeline(path) as timeline:
-        assert 0 < len(timeline) < 100_000
+        assert 0 < len(timeline) < 100
