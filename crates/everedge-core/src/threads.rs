@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::{io, process, thread};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use rustix::process::{Resource, getrlimit};
 
 thread_local! {
     /// Where the loops of this thread run.
@@ -26,6 +27,8 @@ thread_local! {
 /// A pool has at most so many threads: more than any machine has cores, and fewer than are felt where
 /// the system would give them.
 const THREADS_MAX: usize = 4096;
+/// The addresses of a thread's stack, as the standard library takes them.
+const STACK_BYTES: u64 = 2 << 20;
 
 /// The pool of the process that ran the first loop; those of its children follow.
 static FIRST: OnceLock<Box<Process>> = OnceLock::new();
@@ -165,8 +168,22 @@ pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
         let what = format!("a pool has at most {THREADS_MAX} threads");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
+    refuse_beyond_addresses(threads)?;
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
     Ok(Threads(Some(Arc::new(pool))).enter(f))
+}
+
+/// Refuses threads whose stacks alone are beyond the limit of addresses: whoever takes the last ones is
+/// aborted when it needs memory, and does not come to say so.
+fn refuse_beyond_addresses(threads: usize) -> io::Result<()> {
+    let needed = threads as u64 * STACK_BYTES;
+    match getrlimit(Resource::As).current.filter(|&limit| needed > limit) {
+        Some(limit) => {
+            let what = format!("their stacks take {needed} bytes of addresses, of {limit}");
+            Err(io::Error::new(io::ErrorKind::OutOfMemory, what))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns how many threads a parallel loop started here would use.

@@ -177,14 +177,21 @@ fn limited(home: &Home, limit: &str, words: &str) -> Output {
     Command::new("sh").arg("-c").arg(script).current_dir(home.place.path()).output().unwrap()
 }
 
+/// Returns what a command says that fails, which is one line.
+#[track_caller]
+fn only_line(output: &Output) -> String {
+    let error = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{} {error}", output.status);
+    assert_eq!(error.lines().count(), 1, "{error}");
+    error
+}
+
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error_and_leaves_no_half_file() {
     let home = Home::large();
     let output = limited(&home, "-f 8", "run wcc graph --output values.txt");
-    let error = text_of(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{} {error}", output.status);
+    let error = only_line(&output);
     assert!(error.contains("values.txt") && error.contains("too large"), "{error}");
-    assert_eq!(error.lines().count(), 1, "{error}");
     let names = home.place.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name());
     assert!(!names.into_iter().any(|name| name.to_string_lossy().contains("values")));
 }
@@ -193,10 +200,7 @@ fn a_limit_on_the_size_of_files_is_an_error_and_leaves_no_half_file() {
 fn a_limit_on_open_files_is_named_in_the_error() {
     let home = Home::new("1 2\n");
     let output = limited(&home, "-n 8", "stats graph");
-    let error = text_of(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{} {error}", output.status);
-    assert!(error.contains("ulimit -n"), "{error}");
-    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(only_line(&output).contains("ulimit -n"));
 }
 
 #[test]
@@ -212,10 +216,8 @@ fn a_graph_in_the_place_of_the_kernel_is_told() {
 fn threads_that_the_system_refuses_are_an_error() {
     let home = Home::new("1 2\n");
     let output = limited(&home, "-v 400000", "stats graph --threads 2000");
-    let error = text_of(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{} {error}", output.status);
+    let error = only_line(&output);
     assert!(error.contains("cannot start 2000 threads") && error.contains("--threads"), "{error}");
-    assert_eq!(error.lines().count(), 1, "{error}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use everedge::{Commit, Graph, GraphOptions, Keep};
-use everedge_core::par::{Threads, with_threads};
+use everedge_core::par::with_threads;
 use everedge_live::{Durability, GraphHead};
 use everedge_medium::{Image, Manifest, MediumKind, Plant, Recorder, Site, Volume};
 use everedge_timeline::{Timeline, TimelineOptions};
@@ -16,7 +16,7 @@ use super::ALONE;
 use super::history::{
     Counts, Operation, Progress, Recorded, Script, WRITERS_MAX, all_vertices, counts_of,
 };
-use super::shape::{Shape, shapes};
+use super::shape::{Shape, failing_shapes, shapes};
 use crate::adjacency_crash::PMEM;
 use crate::explorer::{
     Checked, Failure, Violation, found, images_max, is_at_length, refused, text,
@@ -79,27 +79,14 @@ impl Committed<'_> {
         recorder: &Recorder,
         scripts: &[Vec<Operation>],
     ) -> Vec<Begun> {
-        let progress = &Progress::new(recorder, self.options().durability);
-        let threads = Threads::current();
+        let progress = Progress::new(recorder, self.options().durability);
         let commits = Mutex::new(Vec::new());
-        thread::scope(|scope| {
-            for (writer, script) in scripts.iter().enumerate() {
-                let threads = threads.clone();
-                scope.spawn(move || {
-                    threads.enter(|| {
-                        for operation in script {
-                            progress.begin(writer);
-                            if let Err(error) = self.run(operation, graph) {
-                                self.expect_failure(&error, recorder);
-                                break;
-                            }
-                            progress.end(writer);
-                        }
-                        progress.end_writer();
-                    });
-                });
-            }
-            if let Err(error) = self.commit(seed, (graph, progress), &commits) {
+        let run = |operation: &Operation| {
+            let outcome = self.run(operation, graph);
+            outcome.inspect_err(|error| self.expect_failure(error, recorder))
+        };
+        progress.of_all(scripts, run, || {
+            if let Err(error) = self.commit(seed, (graph, &progress), &commits) {
                 self.expect_failure(&error, recorder);
             }
         });
@@ -304,15 +291,8 @@ fn every_kill_of_commits_beside_writers_recovers() {
 /// A call fails while several threads write and one commits: what was acknowledged stays so.
 #[test]
 fn commits_keep_their_word_when_a_call_fails() {
-    const EIO: i32 = 5;
-    const ENOSPC: i32 = 28;
     for medium in [PMEM, MediumKind::File] {
-        let failures = [(EIO, false), (ENOSPC, false), (EIO, true), (ENOSPC, true)];
-        let mut failing = shapes(medium, false);
-        for (shape, failure) in failing.iter_mut().zip(failures.into_iter().cycle()) {
-            shape.failure = Some(failure);
-        }
-        explore_all(&format!("{medium} failing"), failing);
+        explore_all(&format!("{medium} failing"), failing_shapes(medium));
     }
 }
 

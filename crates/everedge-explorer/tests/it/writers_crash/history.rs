@@ -1,11 +1,13 @@
 //! What writers do, and what a crash may leave of it.
 
 use everedge_core::VertexId;
+use everedge_core::par::Threads;
 use everedge_live::{Durability, Result};
 use everedge_medium::{Image, Mark, Recorder};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use crate::live::LiveGraph;
 use crate::model::{Model, Picture, Random, Update, batch_of};
@@ -141,6 +143,35 @@ impl<'a> Progress<'a> {
         Progress { recorder, counts: Mutex::new([CREATED; 3]), is_durable, returned, ended }
     }
 
+    /// Runs the script of each writer on a thread of its own, up to the first operation that fails, and
+    /// `beside` on this one.
+    pub(super) fn of_all<E>(
+        &self,
+        scripts: &[Vec<Operation>],
+        run: impl Fn(&Operation) -> std::result::Result<(), E> + Sync,
+        beside: impl FnOnce(),
+    ) {
+        let (run, threads) = (&run, Threads::current());
+        thread::scope(|scope| {
+            for (writer, script) in scripts.iter().enumerate() {
+                let threads = threads.clone();
+                scope.spawn(move || {
+                    threads.enter(|| {
+                        for operation in script {
+                            self.begin(writer);
+                            if run(operation).is_err() {
+                                break;
+                            }
+                            self.end(writer);
+                        }
+                        self.end_writer();
+                    });
+                });
+            }
+            beside();
+        });
+    }
+
     pub(super) fn begin(&self, writer: usize) {
         let mut counts = self.counts.lock();
         counts[0] += 1 << (COUNT_BITS * writer);
@@ -189,7 +220,7 @@ impl<'a> Progress<'a> {
         self.recorder.mark(Mark::Acknowledged(counts[2]));
     }
 
-    pub(super) fn end_writer(&self) {
+    fn end_writer(&self) {
         self.ended.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -16,7 +16,7 @@ use everedge_pma::LogFirst;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 
-use self::shape::{Shape, shapes};
+use self::shape::{Shape, failing_shapes, shapes};
 use crate::adjacency_crash::PMEM;
 use crate::explorer::{Failure, found, images_max};
 use everedge::Layout;
@@ -66,15 +66,9 @@ fn every_kill_of_several_writers_recovers() {
 /// A call fails while several threads write: who was acknowledged stays so.
 #[test]
 fn several_writers_keep_their_word_when_a_call_fails() {
-    const EIO: i32 = 5;
-    const ENOSPC: i32 = 28;
     for medium in [PMEM, MediumKind::File] {
-        let failures = [(EIO, false), (ENOSPC, false), (EIO, true), (ENOSPC, true)];
-        let mut failing = shapes(medium, false);
-        for (shape, failure) in failing.iter_mut().zip(failures.into_iter().cycle()) {
-            shape.failure = Some(failure);
-            shape.kills = shape.name().len() % 2 == 0;
-        }
+        let mut failing = failing_shapes(medium);
+        failing.iter_mut().for_each(|shape| shape.kills = shape.name().len() % 2 == 0);
         explore_all(&format!("writers {medium} failing"), failing);
     }
 }

@@ -1,7 +1,7 @@
 //! Graphs that several threads write, and what is checked of them.
 
 use everedge_adjacency::AdjacencyOptions;
-use everedge_core::par::{Threads, thread_count, with_threads};
+use everedge_core::par::{thread_count, with_threads};
 use everedge_live::{Durability, Error, Result};
 use everedge_medium::{Image, ImageRule, MediumKind, Plant, Recorder, Volume};
 use everedge_pma::{LogFirst, PmaOptions};
@@ -88,6 +88,18 @@ pub(super) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Shape> {
     let base: Vec<Shape> = shapes.iter().filter(is_base).cloned().collect();
     shapes.extend((shapes.len() as u64..).zip(base).map(|(number, shape)| shape.direct(number)));
     shapes
+}
+
+/// The same, with a call that fails, once or from then on.
+pub(super) fn failing_shapes(medium: MediumKind) -> Vec<Shape> {
+    const EIO: i32 = 5;
+    const ENOSPC: i32 = 28;
+    let failures = [(EIO, false), (ENOSPC, false), (EIO, true), (ENOSPC, true)];
+    let mut failing = shapes(medium, false);
+    for (shape, failure) in failing.iter_mut().zip(failures.into_iter().cycle()) {
+        shape.failure = Some(failure);
+    }
+    failing
 }
 
 /// Returns the threads of this process that archive; other tests have such threads too.
@@ -200,26 +212,13 @@ impl Shape {
 
     fn write(&self, seed: u64, graph: &LiveGraph, recorder: &Recorder, scripts: &[Vec<Operation>]) {
         let weighted = self.options.weighted;
-        let progress = &Progress::new(recorder, self.options.durability);
-        let threads = Threads::current();
-        thread::scope(|scope| {
-            for (writer, script) in scripts.iter().enumerate() {
-                let threads = threads.clone();
-                scope.spawn(move || {
-                    threads.enter(|| {
-                        for operation in script {
-                            progress.begin(writer);
-                            if let Err(error) = operation.run(graph, weighted) {
-                                self.expect_failure(&error, recorder);
-                                break;
-                            }
-                            progress.end(writer);
-                        }
-                        progress.end_writer();
-                    });
-                });
-            }
-            if let Err(error) = maintain(seed, graph, progress, scripts.len()) {
+        let progress = Progress::new(recorder, self.options.durability);
+        let run = |operation: &Operation| {
+            let outcome = operation.run(graph, weighted);
+            outcome.inspect_err(|error| self.expect_failure(error, recorder))
+        };
+        progress.of_all(scripts, run, || {
+            if let Err(error) = maintain(seed, graph, &progress, scripts.len()) {
                 self.expect_failure(&error, recorder);
             }
         });
