@@ -543,7 +543,7 @@ impl Layout for Adjacency {
 /// Compacts the shards of a range, a group at a time; others go on in between.
 pub(super) fn compact(core: &Core<Adjacency>, shards: Range<usize>) -> Result<Compaction> {
     core.refuse_if_failed()?;
-    core.check_writable()?;
+    core.volume.check_writable()?;
     drop(core.up_to_date()?);
     core.log.begin_writing()?;
     match core.layout.sub_graphs.make_room() {

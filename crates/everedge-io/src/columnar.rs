@@ -21,12 +21,13 @@ use crate::columnar_updates::{take_updates, timestamp_unit, written};
 use crate::columns::{GuessedColumn, resolve};
 use crate::error::Fault;
 use crate::ids::{IdColumn, ODD_IDS_HINT};
+use crate::names::is_operation;
 use crate::operations::{Timed, null_operation, null_step};
 use crate::read::Edges;
 use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::{Sample, is_null};
 use crate::times::null_time;
-use crate::update_columns::{check_distinct_updates, resolve_updates};
+use crate::update_columns::{are_operations, check_distinct_updates, resolve_updates};
 use crate::{
     Column, Error, Format, Guess, IdKind, InputChoices, Place, ReadOptions, Result, UpdateChoices,
     UpdateGuess, UpdateOptions,
@@ -115,11 +116,17 @@ pub(crate) fn guess(
     first: impl FnOnce(&[usize]) -> Result<Option<RecordBatch>>,
     choices: &InputChoices,
 ) -> Result<Guess> {
-    let columns = columns_of(schema);
+    let mut columns = columns_of(schema);
     let resolved = resolve(&columns, choices).map_err(|fault| fault.into_error(Place::Whole))?;
     let ends = [resolved.src, resolved.dst];
-    let batch = if have_text(schema, ends) { None } else { first(&ends)? };
-    let ids = guess_ids(schema, ends, batch.map(|batch| batch.columns().to_vec()), choices);
+    let shown = shown_columns(schema, &ends);
+    let batch = first(&shown)?;
+    for (&idx, fields) in shown.iter().zip(batch.iter().flat_map(RecordBatch::columns)) {
+        columns[idx].holds_operations = are_operations(&written(fields));
+    }
+    let column = |idx: usize| batch.as_ref()?.columns().get(shown.binary_search(&idx).ok()?);
+    let of_ends = batch.as_ref().map(|_| ends.into_iter().filter_map(column).cloned().collect());
+    let ids = guess_ids(schema, ends, of_ends, choices);
     Ok(Guess { columns, ..Guess::of(format) }.with_columns(resolved, ids))
 }
 
@@ -134,7 +141,7 @@ pub(crate) fn guess_updates(
     let columns = columns_of(schema);
     // Without fields a column of operations that nothing names may be taken for an end.
     let shown = match resolve_updates(&columns, &|_| Vec::new(), choices) {
-        Ok((edges, found)) => shown_columns(schema, [edges.src, edges.dst, found.time]),
+        Ok((edges, found)) => shown_columns(schema, &[edges.src, edges.dst, found.time]),
         Err(_) if columns.len() <= SHOWN_COLUMNS_MAX => (0..columns.len()).collect(),
         Err(fault) => return Err(whole(fault)),
     };
@@ -152,11 +159,11 @@ pub(crate) fn guess_updates(
 }
 
 /// Returns in ascending order these columns and some of text, one of which may hold operations.
-fn shown_columns(schema: &Schema, wanted: [usize; 3]) -> Vec<usize> {
+fn shown_columns(schema: &Schema, wanted: &[usize]) -> Vec<usize> {
     let fields = schema.fields().iter().enumerate();
     let texts = fields.filter(|(_, field)| is_text(value_type(field.data_type())));
     let texts = texts.map(|(idx, _)| idx).take(SHOWN_TEXTS_MAX);
-    let mut shown: Vec<usize> = wanted.into_iter().chain(texts).collect();
+    let mut shown: Vec<usize> = wanted.iter().copied().chain(texts).collect();
     shown.sort_unstable();
     shown.dedup();
     shown
@@ -170,6 +177,8 @@ fn columns_of(schema: &Schema) -> Vec<GuessedColumn> {
         may_hold_ids: value_type(field.data_type()).is_integer()
             || is_text(value_type(field.data_type())),
         is_date: false,
+        // Unless the first rows, where they can be seen, say otherwise.
+        holds_operations: is_operation(field.name()) && is_text(value_type(field.data_type())),
     };
     schema.fields().iter().map(column).collect()
 }

@@ -28,6 +28,8 @@ pub struct GuessedColumn {
     pub may_hold_ids: bool,
     /// Whether all its fields seen are dates in text, and at least one is.
     pub is_date: bool,
+    /// Whether most of its fields seen are words of operations, such as `+` and `delete`.
+    pub holds_operations: bool,
 }
 
 /// Where a table keeps what.
@@ -299,6 +301,7 @@ mod tests {
             is_numeric: numeric.contains(&idx),
             may_hold_ids: true,
             is_date: false,
+            holds_operations: false,
         };
         header.split(',').enumerate().map(column).collect()
     }

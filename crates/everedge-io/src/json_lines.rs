@@ -28,7 +28,7 @@ use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::Sample;
 use crate::times::{is_date, no_time, parse_time};
-use crate::update_columns::resolve_updates;
+use crate::update_columns::{are_operations, resolve_updates};
 use crate::{
     Column, Format, Guess, InputChoices, ReadOptions, Result, TimeUnit, UpdateChoices, UpdateGuess,
     UpdateOptions,
@@ -174,12 +174,14 @@ impl FirstObjects {
 
 fn column(key: &str, values: &[&Value]) -> GuessedColumn {
     let is_id = |value: &&Value| value.is_u64() || value.is_i64() || value.is_string();
+    let texts: Vec<String> = values.iter().copied().map(text_of).collect();
     let is_date_text = |value: &&Value| value.as_str().is_some_and(|text| is_date(text.as_bytes()));
     GuessedColumn {
         name: Some(key.to_owned()),
         is_numeric: !values.is_empty() && values.iter().all(|value| value.is_number()),
         may_hold_ids: values.iter().all(is_id),
         is_date: !values.is_empty() && values.iter().all(is_date_text),
+        holds_operations: are_operations(&texts),
     }
 }
 

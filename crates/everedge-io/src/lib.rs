@@ -59,8 +59,6 @@ pub use read::{Chunk, ReadSummary, read_edges};
 pub use rules::{exact_integer_weights, exact_weights};
 pub use survey::is_dense;
 pub use times::{TimeUnit, date_of, date_text};
-pub use update_guess::{
-    OperationChoice, UpdateChoices, UpdateGuess, has_operations, probe_updates,
-};
+pub use update_guess::{OperationChoice, UpdateChoices, UpdateGuess, probe_updates};
 pub use updates::{UpdateChunk, UpdateOptions, UpdateSummary, read_parquet_updates, read_updates};
 pub use write::{EdgeWriter, Id, WriteOptions};

@@ -10,6 +10,7 @@ use crate::error::{Fault, quote};
 use crate::names::{are_pair, find_pair, is_id_word, is_weight};
 use crate::rules::{is_null_word, is_number, is_written_number};
 use crate::times::is_date;
+use crate::update_columns::are_operations;
 use crate::{Column, Format, IdChoice, IdKind, InputChoices};
 
 /// Ids below this bound are dense, however few there are: arrays of that length cost little.
@@ -201,6 +202,12 @@ pub(crate) fn refuse_marks(
     }
 }
 
+/// Returns the fields of a column that are not null.
+pub(crate) fn fields_of(records: &[&Row], idx: usize) -> Vec<String> {
+    let fields = records.iter().filter_map(|row| row.get(idx));
+    fields.filter(|field| !is_null(field)).map(|field| field.text.clone()).collect()
+}
+
 pub(crate) fn survey_columns(
     names: &[String],
     records: &[&Row],
@@ -217,6 +224,7 @@ pub(crate) fn survey_columns(
         // What data frames write before each row is no id.
         may_hold_ids: names.get(idx).is_none_or(|name| !name.is_empty()),
         is_date: all_are(idx, is_date),
+        holds_operations: are_operations(&fields_of(records, idx)),
     };
     (0..width).map(column).collect()
 }

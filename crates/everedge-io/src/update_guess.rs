@@ -10,9 +10,9 @@ use crate::columns::{GuessedColumn, Resolved};
 use crate::edge_list;
 use crate::error::Fault;
 use crate::probe::{check_binary, check_start, checked_format, line_error, table_start, text_of};
-use crate::survey::{Row, Sample, is_null, refuse_marks, survey_columns};
+use crate::survey::{Row, Sample, fields_of, refuse_marks, survey_columns};
 use crate::times::{guess_unit, is_date, refuse_compact_dates};
-use crate::update_columns::{Fields, Found, are_operations, find_header, resolve_updates};
+use crate::update_columns::{Fields, Found, find_header, resolve_updates};
 use crate::updates::refuse;
 use crate::{Column, Format, Guess, InputChoices, Result, TimeUnit, UpdateOptions, json_lines};
 
@@ -177,34 +177,6 @@ pub fn probe_updates(name: &str, head: &[u8], choices: &UpdateChoices) -> Result
         }
     });
     guess.map_err(|fault| line_error(text, fault))
-}
-
-/// Returns whether a column of a text table holds operations, by its first records. Taken for edges, its deletions
-/// would be insertions.
-pub fn has_operations(name: &str, head: &[u8], edges: &InputChoices) -> bool {
-    let (text, format) = (text_of(head), checked_format(name, head, edges));
-    let (rows, comment) = match format {
-        Ok(Format::EdgeList) => {
-            let start = edge_list::start_of(text, usize::MAX);
-            (start.rows, start.comment)
-        }
-        Ok(Format::JsonLines | Format::Parquet | Format::Arrow) | Err(_) => return false,
-        Ok(format) if !format.has_columns() => return false,
-        Ok(format) => match table_start(format, text, edges) {
-            Ok((_, start)) => (start.rows, start.comment),
-            Err(_) => return false,
-        },
-    };
-    let choices = UpdateChoices { edges: edges.clone(), ..UpdateChoices::default() };
-    let records = find_header(&rows, comment, &choices).records(&rows);
-    let width = rows.first().map_or(0, |row| row.len());
-    (0..width).any(|idx| are_operations(&fields_of(&records, idx)))
-}
-
-/// Returns the fields of a column that are not null.
-fn fields_of(records: &[&Row], idx: usize) -> Vec<String> {
-    let fields = records.iter().filter_map(|row| row.get(idx));
-    fields.filter(|field| !is_null(field)).map(|field| field.text.clone()).collect()
 }
 
 /// Guesses from the first records of a text table; `comment` is the last line of a comment before them,

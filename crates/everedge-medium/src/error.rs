@@ -207,8 +207,8 @@ impl Error {
     }
 }
 
-/// Says what to do where the system's words do not.
-fn way_out(source: &io::Error) -> &'static str {
+/// Says what to do about an error of the operating system where its own words do not.
+pub fn way_out(source: &io::Error) -> &'static str {
     match Errno::from_io_error(source) {
         Some(Errno::MFILE) => "; raise the limit of open files (`ulimit -n`)",
         _ => "",

@@ -67,7 +67,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use checksum::{crc_of_long, crc_of_shared, crc32c_of_few};
 pub use directory::read_file;
-pub use error::{Error, Lack, Result};
+pub use error::{Error, Lack, Result, way_out};
 pub use image::Image;
 pub use manifest::{Kind, MANIFEST, Manifest};
 pub use map::{HeldParts, HeldWords};

@@ -2,8 +2,8 @@
 
 use std::panic::Location;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::directory::{self, Directory, check_size};
 use super::file::BackingFile;
@@ -60,8 +60,8 @@ pub struct Volume {
 pub(super) struct Shared {
     pub(super) options: VolumeOptions,
     access: Access,
-    /// Whether it was opened for writing and is for reading from then on.
-    is_restricted: AtomicBool,
+    /// Why it is for reading, once it is, though it was opened for writing.
+    damage: OnceLock<Error>,
     pub(super) write_back: WriteBack,
     /// None if nothing is counted or recorded.
     pub(super) observer: Option<Observer>,
@@ -96,7 +96,7 @@ impl Shared {
         Shared {
             options,
             access,
-            is_restricted: AtomicBool::new(false),
+            damage: OnceLock::new(),
             write_back: WriteBack::detect(),
             observer: meter.map(|meter| Observer::Meter(Mutex::new(meter))),
             home,
@@ -113,7 +113,7 @@ impl Shared {
 
     #[inline]
     pub(super) fn access(&self) -> Access {
-        if self.is_restricted.load(Ordering::Relaxed) { Access::Read } else { self.access }
+        if self.damage.get().is_some() { Access::Read } else { self.access }
     }
 
     /// Numbers a region that is made or opened.
@@ -160,7 +160,10 @@ impl Shared {
 
     /// Refuses a change after a failed sync or through a handle for reading.
     pub(super) fn check_writable(&self) -> Result<()> {
-        if self.access() == Access::Read {
+        if let Some(damage) = self.damage.get() {
+            return Err(damage.again());
+        }
+        if self.access == Access::Read {
             return Err(Error::ReadOnly { path: self.path().to_path_buf() });
         }
         self.check_health()
@@ -494,10 +497,18 @@ impl Volume {
         self.shared.access()
     }
 
-    /// Makes it a handle for reading, which keeps its lock: what is opened from now on is not written to.
-    /// What is open already is not flushed any more, and the caller stores nothing there.
-    pub fn restrict_to_reading(&self) {
-        self.shared.is_restricted.store(true, Ordering::Relaxed);
+    /// Makes it a handle for reading, which keeps its lock, because of `damage`: what is opened from now on is
+    /// not written to. What is open already is not flushed any more, and the caller stores nothing there.
+    pub fn restrict_to_reading(&self, damage: Error) {
+        let _ = self.shared.damage.set(damage);
+    }
+
+    /// Refuses a change through a handle for reading, and what [`check_health`](Self::check_health) refuses.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], or the damage because of which it is [restricted](Self::restrict_to_reading).
+    pub fn check_writable(&self) -> Result<()> {
+        self.shared.check_writable()
     }
 
     /// Refuses what changes and fences would be refused for: a sync has failed, or this process was

@@ -109,7 +109,7 @@ pub(super) fn store_edge(core: &Core<Pma>, edge: Edge, weight: Option<f32>) -> R
         return Ok(false);
     }
     core.refuse_if_failed()?;
-    core.check_writable()?;
+    core.volume.check_writable()?;
     let ends = ends(options, edge);
     let mut archive = core.up_to_date_for_writing()?;
     core.refuse_if_failed()?;

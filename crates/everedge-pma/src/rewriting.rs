@@ -46,7 +46,7 @@ impl Rewriting {
 /// `NoSpace` if the medium has no room for one, `Corruption` if one is damaged; the others are done.
 pub(super) fn compact(core: &Core<Pma>) -> Result<Compaction> {
     core.refuse_if_failed()?;
-    core.check_writable()?;
+    core.volume.check_writable()?;
     drop(core.up_to_date()?);
     core.log.begin_writing()?;
     // The medium may have room again. If not, there is a place for one array after the other.

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use everedge_core::WeightedView;
-use everedge_medium::{Access, Error, Result, Volume};
+use everedge_medium::{Error, Result, Volume};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
 use super::changes::Changes;
@@ -129,7 +129,7 @@ impl Timeline {
         changes: Changes,
         (time, name): (i64, Option<&str>),
     ) -> Result<Version> {
-        self.check_writable()?;
+        self.volume.check_writable()?;
         let (file, version, change) = {
             let state = self.checked()?;
             let tip = &state.tip;
@@ -185,7 +185,7 @@ impl Timeline {
         graph: &impl WeightedView,
         (time, name): (i64, Option<&str>),
     ) -> Result<Version> {
-        self.check_writable()?;
+        self.volume.check_writable()?;
         let file = {
             let state = self.state.read();
             check(&state.tip, graph.edge_count(), (time, name))?;
@@ -279,7 +279,7 @@ impl Timeline {
     /// `InvalidInput` if there is no such version; `NoSpace` if the medium has no room for both files: nothing
     /// has changed then; `Poisoned` after a failed fence; `ReadOnly` if it is open for reading.
     pub fn rebase(&self, number: u64) -> Result<()> {
-        self.check_writable()?;
+        self.volume.check_writable()?;
         let _rebasing = self.rebasing.lock();
         if self.versions().first().is_some_and(|first| number <= first.number) {
             // Somebody else let them go.
@@ -304,14 +304,6 @@ impl Timeline {
         next.publish(&self.volume)?;
         *self.state.write() = State { file: next, tip, is_base_checked: true };
         old.remove(&self.volume)
-    }
-
-    /// What is opened for reading is changed in memory only.
-    fn check_writable(&self) -> Result<()> {
-        match self.volume.access() {
-            Access::Read => Err(Error::ReadOnly { path: self.volume.path().to_owned() }),
-            Access::Write => Ok(()),
-        }
     }
 
     /// Returns the versions, of which the lists of the first one were looked at.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use everedge_core::VertexId;
+use everedge_medium::way_out;
 
 /// The result of a call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -30,7 +31,7 @@ pub enum Error {
     Kernel(KernelError),
 
     /// The operating system refused an operation.
-    #[error("cannot {operation} `{}`: {source}", path.display())]
+    #[error("cannot {operation} `{}`: {source}{}", path.display(), way_out(source))]
     Io {
         /// The file.
         path: PathBuf,

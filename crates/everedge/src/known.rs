@@ -5,8 +5,8 @@ use std::io::Read;
 
 use everedge_io::{
     Error, Format, Guess, InputChoices, ReadOptions, Result, UpdateChoices, UpdateGuess,
-    UpdateOptions, has_operations, probe, probe_arrow, probe_arrow_updates, probe_parquet,
-    probe_parquet_updates, probe_updates,
+    UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet, probe_parquet_updates,
+    probe_updates,
 };
 
 /// Columns of timed insertions and deletions, at least.
@@ -50,11 +50,8 @@ impl Known for InputChoices {
     }
 
     fn probe(&self, name: &str, head: &[u8]) -> Result<Guess> {
-        let guess = probe(name, head, self)?;
+        let guess = check_edges(probe(name, head, self)?, self)?;
         let are_ends_open = self.src.is_none() && self.dst.is_none();
-        if are_ends_open && has_operations(name, head, self) {
-            return Err(Error::Unsupported { format: guess.format, what: ARE_UPDATES });
-        }
         if are_ends_open && guess.columns.len() >= COLUMNS_OF_UPDATES {
             let choices = UpdateChoices { edges: self.clone(), ..UpdateChoices::default() };
             let updates = probe_updates(name, head, &choices);
@@ -66,11 +63,20 @@ impl Known for InputChoices {
     }
 
     fn probe_arrow(&self, input: impl Read) -> Result<Guess> {
-        probe_arrow(input, self)
+        check_edges(probe_arrow(input, self)?, self)
     }
 
     fn probe_parquet(&self, file: File) -> Result<Guess> {
-        probe_parquet(file, self)
+        check_edges(probe_parquet(file, self)?, self)
+    }
+}
+
+/// Refuses to take a table with operations for edges: its deletions would be insertions.
+fn check_edges(guess: Guess, choices: &InputChoices) -> Result<Guess> {
+    let are_ends_open = choices.src.is_none() && choices.dst.is_none();
+    match are_ends_open && guess.columns.iter().any(|column| column.holds_operations) {
+        true => Err(Error::Unsupported { format: guess.format, what: ARE_UPDATES }),
+        false => Ok(guess),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use everedge_core::{GraphView, VertexId, WeightedView, scramble};
-use everedge_io::date_of;
+use everedge_io::{date_of, date_text};
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
 use everedge_timeline::{Changes as VersionChanges, VERSIONS, Version};
@@ -249,10 +249,13 @@ impl Timeline {
         Ok(volume.remove_all(&[NAMES, MANIFEST])?)
     }
 
-    /// Returns whether a directory holds a timeline.
-    pub fn is_at(path: &Path) -> bool {
-        let head = Manifest::<GraphHead>::peek(&resolved(path));
-        head.is_ok_and(|head| head.kind == Kind::Timeline)
+    /// Returns whether a directory holds a timeline, and not a live graph.
+    ///
+    /// # Errors
+    /// If it holds neither, or is damaged.
+    pub fn is_at(path: &Path) -> Result<bool> {
+        let head = Manifest::<GraphHead>::peek(&resolved(path))?;
+        Ok(head.kind == Kind::Timeline)
     }
 
     /// Returns what was fixed when it was created.
@@ -321,17 +324,20 @@ impl Timeline {
             VersionChoice::Time(time) => newest(&|version| version.time <= *time),
             VersionChoice::Name(name) => newest(&|version| version.name.as_ref() == Some(name)),
         };
+        let no_version = || "there is no version yet".to_owned();
         let missing = || {
             let there_are = match (versions.first(), versions.last()) {
                 (Some(first), Some(last)) => format!("from {} to {}", first.number, last.number),
                 _ => "none".to_owned(),
             };
             let what = match choice {
-                VersionChoice::Newest => "there is no version yet".to_owned(),
+                VersionChoice::Newest => no_version(),
                 VersionChoice::Number(number) => {
                     format!("no version {number}; there are {there_are}")
                 }
-                VersionChoice::Time(_) => "no version is so early".to_owned(),
+                VersionChoice::Time(_) => versions.first().map_or(no_version(), |first| {
+                    format!("no version is so early; the first is of {}", date_text(first.time))
+                }),
                 VersionChoice::Name(name) => format!("no version is called `{name}`"),
             };
             Error::invalid(what)
@@ -432,9 +438,10 @@ impl Timeline {
 /// Refuses a name by which its version would not be found.
 ///
 /// # Errors
-/// `InvalidInput` if it is a number or a date.
+/// `InvalidInput` if it is empty, a number or a date.
 pub(crate) fn check_name(name: Option<&str>) -> Result<()> {
     match name.map(|name| (name, name.parse())) {
+        Some(("", _)) => Err(Error::invalid("a version's name is empty; leave it out")),
         Some((name, Ok(VersionChoice::Number(_)))) => Err(Error::invalid(format!(
             "the name `{name}` would mean the version of this number: call it otherwise, such as `v{name}`"
         ))),

@@ -291,7 +291,8 @@ impl Timeline {
         }
         if ingest.every == CommitEvery::Step && options.step.is_none() {
             return Err(Error::invalid(format!(
-                "`{}`: no column holds steps; name it with --step, or commit every so many updates",
+                "`{}`: no column holds steps, which are whole numbers from 0 on; name it with --step, or commit every so \
+                 many updates",
                 path.display()
             )));
         }

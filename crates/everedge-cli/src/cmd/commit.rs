@@ -53,9 +53,10 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let Args { name, time, keep, .. } = args;
     let version = graph.commit(Commit { name: name.clone(), time: *time, keep: *keep })?;
     let report = Report { version: version.into(), seconds: start.elapsed().as_secs_f64() };
-    graph.close()?;
+    // It is there, whatever closing finds.
     output.print(&report, |report| {
         format!("{}\ncommitted in {}", report.version.in_words(), seconds(report.seconds))
     })?;
+    graph.close()?;
     Ok(ExitCode::SUCCESS)
 }

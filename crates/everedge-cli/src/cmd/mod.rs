@@ -20,7 +20,7 @@ use everedge_bench::{Medium, NewGraph, parsed};
 
 /// Returns a graph as it is, or a version: the newest, if the directory holds versions and none is asked for.
 fn open(path: &Path, at: Option<&VersionChoice>) -> everedge::Result<View> {
-    if at.is_none() && !Timeline::is_at(path) {
+    if at.is_none() && !Timeline::is_at(path)? {
         return Graph::open_read_only(path)?.snapshot();
     }
     Timeline::open_read_only(path)?.at(at.unwrap_or(&VersionChoice::Newest))

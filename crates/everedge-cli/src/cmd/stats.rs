@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let stats = match Timeline::is_at(&args.graph) {
+    let stats = match Timeline::is_at(&args.graph)? {
         true => Timeline::open_read_only(&args.graph)?.stats()?,
         false => Graph::open_read_only(&args.graph)?.stats()?,
     };

@@ -16,13 +16,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let found = match Timeline::is_at(&args.graph) {
-        true => Timeline::verify(&args.graph)?,
-        false => match Graph::open_read_only(&args.graph) {
-            Ok(graph) => graph.verify()?,
-            Err(error) => Verification::of_damage(error)?,
-        },
-    };
+    let path = &args.graph;
+    let checked = Timeline::is_at(path).and_then(|is_timeline| match is_timeline {
+        true => Timeline::verify(path),
+        false => Graph::open_read_only(path)?.verify(),
+    });
+    let found = checked.or_else(Verification::of_damage)?;
     output.print(&found, in_words)?;
     Ok(if found.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -82,25 +82,38 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    if let Some(keep) = args.keep {
-        let_go(&args.graph, keep)?;
+    match args.keep {
+        Some(keep) => let_go(&args.graph, keep, output)?,
+        None => print(&Timeline::open_read_only(&args.graph)?, output)?,
     }
-    let versions = Timeline::open_read_only(&args.graph)?.versions();
-    let report = Report { versions: versions.into_iter().map(Row::from).collect() };
-    output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets the versions go that are not among those to keep.
-fn let_go(path: &Path, keep: Keep) -> everedge::Result<()> {
-    if Timeline::is_at(path) {
-        return Timeline::open(path, false)?.keep(keep).map(drop);
+/// Lets the versions go that are not among those to keep, and shows the others.
+fn let_go(path: &Path, keep: Keep, output: Output) -> Result<()> {
+    if Timeline::is_at(path)? {
+        let timeline = Timeline::open(path, false)?;
+        timeline.keep(keep)?;
+        return print(&timeline, output);
     }
     let graph = Graph::open(path, false)?;
-    if let Some(timeline) = graph.timeline()? {
-        timeline.keep(keep)?;
+    match graph.timeline()? {
+        Some(timeline) => {
+            timeline.keep(keep)?;
+            // They are gone, whatever closing finds.
+            print(&timeline, output)?;
+            Ok(graph.close()?)
+        }
+        None => {
+            graph.close()?;
+            print(&Timeline::open_read_only(path)?, output)
+        }
     }
-    graph.close()
+}
+
+fn print(timeline: &Timeline, output: Output) -> Result<()> {
+    let versions = timeline.versions().into_iter().map(Row::from).collect();
+    output.print(&Report { versions }, in_words)
 }
 
 fn in_words(report: &Report) -> String {

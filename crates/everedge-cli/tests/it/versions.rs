@@ -143,7 +143,10 @@ fn what_cannot_be_is_refused() {
     printed(&home, "ingest {}/g {}/stream --commit-every step --quiet");
     for (words, expected) in [
         ("run wcc {}/g --at 5", "no version 5; there are from 1 to 4"),
-        ("run wcc {}/g --at 1999-01-01", "no version is so early"),
+        (
+            "run wcc {}/g --at 1999-01-01",
+            "no version is so early; the first is of 2001-09-09T01:46:40Z",
+        ),
         ("run wcc {}/g --at monday", "no version is called `monday`"),
         ("window wcc {}/g --source a", "wcc has no parameters"),
         ("window one-hop {}/g --source a", "is no question of a window"),

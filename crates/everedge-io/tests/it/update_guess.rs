@@ -1,8 +1,8 @@
 //! How files of updates are guessed to be read.
 
 use everedge_io::{
-    Column, Error, IdKind, InputChoices, OperationChoice, Place, TimeUnit, UpdateChoices,
-    has_operations, probe_updates, read_updates,
+    Column, Error, IdKind, InputChoices, OperationChoice, Place, TimeUnit, UpdateChoices, probe,
+    probe_updates, read_updates,
 };
 
 use crate::updates::{SECOND, assert_syntax, guess, index, named, places, read, read_guessed};
@@ -291,12 +291,16 @@ fn any_head_is_guessed_or_refused() {
 
 #[test]
 fn operations_in_a_list_of_edges_are_seen() {
-    let has =
-        |name: &str, text: &str| has_operations(name, text.as_bytes(), &InputChoices::default());
+    let has = |name: &str, text: &str| {
+        let guess = probe(name, text.as_bytes(), &InputChoices::default()).unwrap();
+        guess.columns.iter().any(|column| column.holds_operations)
+    };
     assert!(has("f.csv", "t,op,src,dst\n1,+,1,2\n2,-,1,2\n"));
     assert!(has("f.csv", "op,src,dst\nadd,1,2\ndelete,1,2\n"));
     assert!(has("f.txt", "+ 1 2\n- 1 2\n"));
+    assert!(has("f.jsonl", "{\"src\":1,\"dst\":2,\"op\":\"add\"}\n"));
     assert!(!has("f.csv", "src,dst,sign\n1,2,1\n2,3,-1\n"));
     assert!(!has("f.csv", "src,dst,note\n1,2,-\n2,3,-\n"));
     assert!(!has("f.txt", "a b\nb c\n"));
+    assert!(!has("f.jsonl", "{\"src\":1,\"dst\":2,\"op\":\"call\"}\n"));
 }

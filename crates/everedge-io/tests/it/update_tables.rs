@@ -11,9 +11,9 @@ use arrow_array::{
 };
 use arrow_ipc::writer::StreamWriter;
 use everedge_io::{
-    Error, Format, IdKind, OperationChoice, Place, TimeUnit, UpdateChoices, UpdateGuess,
-    UpdateOptions, UpdateSummary, probe_arrow_updates, probe_parquet_updates, read_parquet_updates,
-    read_updates,
+    Error, Format, IdKind, InputChoices, OperationChoice, Place, TimeUnit, UpdateChoices,
+    UpdateGuess, UpdateOptions, UpdateSummary, probe_arrow, probe_arrow_updates, probe_parquet,
+    probe_parquet_updates, read_parquet_updates, read_updates,
 };
 use parquet::arrow::ArrowWriter;
 
@@ -390,5 +390,23 @@ fn a_pause_hands_on_what_is_there_with_all_of_its_columns() {
         })
         .unwrap();
         assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn operations_in_a_table_of_edges_are_seen() {
+    for (words, is_seen) in
+        [(["+", "-"], true), (["add", "delete"], true), (["call", "sms"], false)]
+    {
+        let ends = |ids: [i64; 2]| integers(&ids);
+        let table =
+            batch(vec![("src", ends([1, 2])), ("dst", ends([2, 3])), ("op", strings(&words))]);
+        let (parquet, arrow) = (parquet_of(&table), arrow_of(&table));
+        let edges = InputChoices::default();
+        let as_parquet = probe_parquet(file_of(&parquet), &edges).unwrap();
+        let as_arrow = probe_arrow(&arrow[..], &edges).unwrap();
+        for guess in [as_parquet, as_arrow] {
+            assert_eq!(guess.columns[2].holds_operations, is_seen, "{words:?}");
+        }
     }
 }

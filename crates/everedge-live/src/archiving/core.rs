@@ -290,20 +290,9 @@ impl<L: Layout> Core<L> {
         }
     }
 
-    /// Refuses a write through a handle for reading.
-    ///
-    /// # Errors
-    /// `ReadOnly` if it is one.
-    pub fn check_writable(&self) -> Result<()> {
-        match self.volume.access() {
-            Access::Read => Err(Error::ReadOnly { path: self.volume.path().to_owned() }),
-            Access::Write => Ok(()),
-        }
-    }
-
     fn check_batch(&self, batch: &Batch) -> Result<()> {
         let options = self.layout.options();
-        self.check_writable()?;
+        self.volume.check_writable()?;
         if batch.is_weighted() != options.weighted {
             let (graph, batch) = if options.weighted { ("has", "lacks") } else { ("lacks", "has") };
             let what = format!("the graph {graph} weights, the batch {batch} them");

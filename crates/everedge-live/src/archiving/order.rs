@@ -28,7 +28,7 @@ impl<L: Layout> Core<L> {
     /// [`Self::written`] was when this was last called: if somebody has written since, nothing is done yet.
     /// Returns whether any lists may be left.
     pub(super) fn put_in_order(&self, written: &mut u64, is_wanted: impl Fn() -> bool) -> bool {
-        if self.check_writable().is_err() || self.log.begin_writing().is_err() {
+        if self.volume.check_writable().is_err() || self.log.begin_writing().is_err() {
             return false;
         }
         let now = self.written();

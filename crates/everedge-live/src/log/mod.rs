@@ -278,8 +278,8 @@ impl EdgeLog {
     /// As [`Self::open`], and if the file cannot be opened.
     pub fn open_on(volume: &Volume, weighted: bool, salt: u32) -> Result<Self> {
         let log = Self::open(volume.open_region(LOG)?, weighted, salt)?;
-        if log.is_damaged() {
-            volume.restrict_to_reading();
+        if let Err(damage) = log.refuse_damage() {
+            volume.restrict_to_reading(damage);
         }
         Ok(log)
     }

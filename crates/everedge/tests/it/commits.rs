@@ -267,3 +267,51 @@ fn what_stays_shows_all_of_the_time_that_was_asked_for() {
         assert!(word.parse::<Keep>().is_err(), "{word}");
     }
 }
+
+#[test]
+fn of_a_damaged_graph_there_is_no_version() {
+    let home = tempfile::tempdir().unwrap();
+    let [path, copy] = ["graph", "copy"].map(|name| home.path().join(name));
+    let graph = Graph::create(&path, &GraphOptions::default(), false).unwrap();
+    for has_versions in [false, true] {
+        if has_versions {
+            graph.commit("first").unwrap();
+            graph.commit("still the first").unwrap();
+        }
+        for v in 0..100 {
+            graph.insert(&[(v, v + 1), (v, v + 2)], None).unwrap();
+        }
+        // As a kill would leave it, and then some.
+        std::fs::create_dir(&copy).unwrap();
+        for entry in path.read_dir().unwrap() {
+            let entry = entry.unwrap();
+            std::fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+        }
+        let mut log = std::fs::read(copy.join("log")).unwrap();
+        let end = log.iter().rposition(|&byte| byte != 0).unwrap();
+        log[end - 2048] ^= 0xff;
+        std::fs::write(copy.join("log"), log).unwrap();
+        let damaged = Graph::open(&copy, false).unwrap();
+        let refused = |error: everedge::Error| {
+            assert!(error.is_damage(), "{error}");
+        };
+        refused(damaged.commit("second").unwrap_err());
+        refused(damaged.insert(&[(1, 2), (2, 3)], None).unwrap_err());
+        if let Some(timeline) = damaged.timeline().unwrap() {
+            refused(timeline.keep(Keep::Versions(1)).unwrap_err());
+        }
+        drop(damaged);
+        std::fs::remove_dir_all(&copy).unwrap();
+    }
+}
+
+#[test]
+fn a_version_has_a_name_by_which_it_is_found() {
+    let home = tempfile::tempdir().unwrap();
+    let graph = Graph::create(&home.path().join("graph"), &GraphOptions::default(), false).unwrap();
+    for (name, what) in [("", "empty"), ("7", "number"), ("2024-05-31", "not later")] {
+        let error = graph.commit(name).unwrap_err();
+        assert!(error.to_string().contains(what), "{name}: {error}");
+    }
+    assert!(graph.timeline().unwrap().is_none_or(|timeline| timeline.versions().is_empty()));
+}
