@@ -50,7 +50,11 @@ impl Numbering {
     /// assert_eq!(Numbering::of(&g).place(2_000_000), Some(2));
     /// ```
     pub fn pays(view: &impl GraphView) -> bool {
-        let (bound, count) = (view.vertex_bound(), view.vertex_count());
+        Self::pays_for(view.vertex_bound(), view.vertex_count())
+    }
+
+    /// The same of so many vertices whose ids are below `bound`.
+    pub fn pays_for(bound: VertexId, count: u32) -> bool {
         bound >= IDS_MIN && bound / IDS_PER_VERTEX >= count
     }
 

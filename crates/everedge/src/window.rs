@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use everedge_core::{VertexId, par};
+use everedge_core::{Numbering, VertexId, par};
 use everedge_kernels::Wcc;
 use everedge_timeline::{
     Answer, Depth, Distance, LargestWeight, MonotoneQuery, Probability, Schedule, Version, Width,
@@ -104,8 +104,7 @@ impl Timeline {
     /// Answers a kernel for each of the versions from `first` to `last`.
     ///
     /// Of `bfs`, `sssp`, `sswp`, `ssnp`, `viterbi`, `wcc` and, where in-neighbors are kept, `triangles` what versions have
-    /// in common is worked on once. A source is
-    /// a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
+    /// in common is worked on once, unless ids lie far apart. A source is a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
     /// largest out-degree in the last version. `pagerank` begins with the ranks of the version before: they are as
     /// close to the limit as its tolerance says, as those of each version by itself are. After a given number of
     /// iterations they would not be the same: then, as other kernels, each version is asked by itself.
@@ -129,6 +128,18 @@ impl Timeline {
         let start = Instant::now();
         let (first, last) = (self.find(first)?, self.find(last)?);
         let window = self.versions.window(first..=last)?;
+        let bound = self.versions.vertex_bound();
+        let vertices = window.versions().last().map_or(0, |version| version.vertices);
+        let are_far = Numbering::pays_for(bound, vertices);
+        if are_far && *keeps_values {
+            return Err(Error::invalid(format!(
+                "the answers would be as long as the largest id, {}, for {vertices} vertices: ingest \
+                 with `--ids integer`, which numbers them without gaps",
+                bound - 1
+            )));
+        }
+        // What is worked on once is as long as the largest id.
+        let schedule = schedule.filter(|_| !are_far);
         let build_seconds = start.elapsed().as_secs_f64();
         let source = match kernel.starts_at_one_vertex() {
             true => Some(self.source_of(last, kernel, parameters)?),
@@ -137,7 +148,7 @@ impl Timeline {
         let ask = Asked { timeline: self, window: &window, keeps_values: *keeps_values };
         let start = Instant::now();
         let (method, versions) = match (kernel, source, schedule) {
-            (_, Some(v), Some(schedule)) => (Method::Shared, ask.paths(kernel, v, *schedule)?),
+            (_, Some(v), Some(schedule)) => (Method::Shared, ask.paths(kernel, v, schedule)?),
             (Kernel::Wcc, _, Some(_)) => (Method::Shared, ask.components()),
             (Kernel::Triangles, _, Some(_)) => match ask.triangles() {
                 Some(versions) => (Method::Shared, versions),
@@ -298,7 +309,8 @@ impl Asked<'_> {
         for (view, version) in views.into_iter().zip(self.window.versions()) {
             let start = Instant::now();
             let report = view.answer(kernel, &options, &ranks)?;
-            let values = report.values.by_id(&view, bound);
+            let is_read = self.keeps_values || goes_on;
+            let values = if is_read { report.values.by_id(&view, bound) } else { Values::None };
             let seconds = start.elapsed().as_secs_f64();
             let answer = Answer::<()> { version, values: &[], seconds };
             let answer = match values {

@@ -259,3 +259,23 @@ fn damaged_versions_are_named_and_leave_the_live_graph() {
     assert!(refused(&home, "run wcc {}/g --at 1").contains("versions.0"));
     assert_eq!(json(&home, "run wcc {}/g")["result"]["components"], 1);
 }
+
+#[test]
+fn a_window_takes_memory_for_its_vertices_however_far_their_ids_lie_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    std::fs::write(home.join("edges"), "1 2\n2 100000000\n").unwrap();
+    printed(home, "ingest {}/g {}/edges --ids dense");
+    printed(home, "commit {}/g");
+    printed(home, "commit {}/g");
+    for (kernel, expected) in
+        [("bfs", "reached"), ("wcc", "largest"), ("pagerank", "top"), ("triangles", "count")]
+    {
+        let report = json(home, &format!("window {kernel} {{}}/g"));
+        assert_eq!(report["method"], "each", "{kernel}");
+        let result = &report["versions"][1]["result"];
+        assert!(result.get(expected).is_some(), "{kernel}: {result}");
+        let bytes = report["peak_rss_bytes"].as_u64().unwrap();
+        assert!(bytes < 128 << 20, "{kernel}: {bytes}");
+    }
+}
