@@ -303,7 +303,13 @@ def test_changes_that_cannot_be_taken_in_are_refused(path: Path, tmp_path: Path)
         everedge.Timeline.ingest(path, commit_every="1d")
     with pytest.raises(everedge.InvalidInputError, match=r"step="):
         everedge.Timeline.ingest(path, file, commit_every="step")
+    shuffled = tmp_path / "shuffled.csv"
+    shuffled.write_text("src,dst,time\na,b,2024-01-02\nb,c,2024-01-01\n")
+    with pytest.raises(everedge.InvalidInputError, match=r"2024-01-01.*allow_late=True"):
+        everedge.Timeline.ingest(path, shuffled, commit_every="1d")
     assert not path.exists()
+    late = everedge.Timeline.ingest(tmp_path / "late", shuffled, commit_every="1d", allow_late=True)
+    assert (late.versions, late.late_updates) == (1, 1)
     assert everedge.Timeline.ingest(path, file, commit_every="1d", insertions_only=True).edges == 1
     with pytest.raises(everedge.InvalidInputError, match="made with other options"):
         everedge.Timeline.ingest(path, file, commit_every="1d", ids="dense")

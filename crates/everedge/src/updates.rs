@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use everedge_io::{Column, IdChoice, InputChoices, ReadOptions};
+use everedge_io::{Column, IdChoice, InputChoices, ReadOptions, date_text};
 use everedge_io::{OperationChoice, TimeUnit, UpdateChoices, UpdateChunk, UpdateGuess};
 use everedge_io::{UpdateOptions, read_parquet_updates, read_updates};
 use everedge_timeline::Changes;
@@ -79,6 +79,8 @@ pub struct UpdateIngest {
     pub step: Option<Column>,
     /// What times count that are numbers, if it is known.
     pub unit: Option<TimeUnit>,
+    /// Whether an update that belongs to a stretch of time before the one it comes in counts as of the later one.
+    pub allow_late: bool,
     /// Which versions stay afterwards, if not all.
     pub keep: Option<Keep>,
 }
@@ -125,7 +127,7 @@ impl Timeline {
     ///
     /// # Errors
     /// `File` with the place in the file; `Partly` if versions of this call were committed before it;
-    /// `InvalidInput` if the timeline is there and was made with other options.
+    /// `InvalidInput` if the timeline is there and was made with other options, or an update comes too late.
     pub fn ingest_into(
         path: &Path,
         chosen: &Chosen,
@@ -247,7 +249,7 @@ impl Timeline {
         taken.guessed.get_or_insert_with(|| in_words(&input.guess));
         let (len, bytes_read) = (input.len, input.bytes_read.clone());
         let mut take = |chunk: UpdateChunk| {
-            let versions = stretch.take(chunk).map_err(Sink::Graph)?;
+            let versions = stretch.take(chunk, &input.path).map_err(Sink::Graph)?;
             let bytes_read = bytes_read.load(Relaxed);
             let (file, given, edges) = (number, source.given, stretch.committed);
             let now = Progress { file, given, bytes_read, bytes_total: len, edges };
@@ -353,16 +355,26 @@ impl<'a> Stretch<'a> {
     }
 
     /// Takes the next updates. Returns how many versions were committed before the last of them.
-    fn take(&mut self, chunk: UpdateChunk) -> Result<u64> {
+    ///
+    /// # Errors
+    /// `InvalidInput` for one that comes too late, and as for a commit.
+    fn take(&mut self, chunk: UpdateChunk, path: &Path) -> Result<u64> {
         let names = self.timeline.names();
         let (src, dst) = (vertices_of(names, chunk.src)?, vertices_of(names, chunk.dst)?);
         let mut versions = 0;
         for (idx, (u, v)) in src.into_iter().zip(dst).enumerate() {
-            self.late += u64::from(self.time.is_some_and(|time| chunk.times[idx] < time));
-            let time = self.time.map_or(chunk.times[idx], |time| time.max(chunk.times[idx]));
+            let (own, latest) = (chunk.times[idx], self.time.unwrap_or(i64::MIN));
+            self.late += u64::from(own < latest);
+            let time = own.max(latest);
             let (is_full, place) = match self.ingest.every {
                 CommitEvery::Updates(count) => (self.count == count, 0),
-                CommitEvery::Time(length) => (false, time.div_euclid(length)),
+                CommitEvery::Time(length) => {
+                    let place = time.div_euclid(length);
+                    if own.div_euclid(length) < place && !self.ingest.allow_late {
+                        return Err(too_late(path, own, latest));
+                    }
+                    (false, place)
+                }
                 CommitEvery::Step => {
                     (false, chunk.steps.as_ref().map_or(0, |steps| steps[idx] as i64))
                 }
@@ -394,6 +406,16 @@ impl<'a> Stretch<'a> {
         }
         Ok(())
     }
+}
+
+fn too_late(path: &Path, time: i64, latest: i64) -> Error {
+    Error::invalid(format!(
+        "`{}`: an update of {} comes after one of {}: sort the rows by time, or count such updates as of the \
+         later time with --allow-late",
+        path.display(),
+        date_text(time),
+        date_text(latest)
+    ))
 }
 
 /// Says in one line how updates are read.

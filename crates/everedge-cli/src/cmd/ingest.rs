@@ -144,6 +144,11 @@ struct UpdateArgs {
     #[arg(long, value_name = "UNIT", requires = "commit_every", hide_short_help = true)]
     time_unit: Option<TimeUnit>,
 
+    /// Count a row that comes after rows of a later version as of that version. Without this, rows are in order of
+    /// time but within a version.
+    #[arg(long, requires = "commit_every", hide_short_help = true)]
+    allow_late: bool,
+
     /// Let older versions than these go at the end: so many stay, or those that show each moment of so long before
     /// the newest, such as 30d or 12h.
     #[arg(
@@ -278,6 +283,7 @@ fn take_updates(
         operation,
         step: column(&updates.step),
         unit: updates.time_unit,
+        allow_late: updates.allow_late,
         keep: updates.keep,
     };
     let chosen = chosen(args)?;

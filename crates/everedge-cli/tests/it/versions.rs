@@ -93,6 +93,17 @@ fn versions_end_after_some_updates_or_some_time() {
         assert_eq!(json(&home, &words)["versions_added"], expected, "{every}");
         assert_eq!(json(&home, "stats {}/g")["edges"], 3, "{every}");
     }
+    // Rows of one version may be in any order, and those of others not.
+    let shuffled = "2 1000172800 + a d\n2 1000172700 + b d\n1 1000086400 + c d\n";
+    std::fs::write(home.join("shuffled"), shuffled).unwrap();
+    let words = "ingest {}/h {}/shuffled --commit-every 1d";
+    let error = refused(&home, words);
+    let expected =
+        "an update of 2001-09-10T01:46:40Z comes after one of 2001-09-11T01:46:40Z: sort the rows";
+    assert!(error.contains(expected), "{error}");
+    assert!(!home.join("h").exists());
+    let report = json(&home, &format!("{words} --allow-late"));
+    assert_eq!((&report["versions"], &report["late_updates"]), (&1.into(), &2.into()));
     // More of the same is later than what is there.
     std::fs::write(home.join("more"), "4 900000000 + d a\n4 1100000000 - d a\n").unwrap();
     let report = json(&home, "ingest {}/g {}/more --commit-every 1");

@@ -98,6 +98,7 @@ class Timeline:
         operation: int | str | None = None,
         insertions_only: bool = False,
         step: int | str | None = None,
+        allow_late: bool = False,
         keep: int | str | None = None,
         directed: bool | None = None,
         weighted: bool | None = None,
@@ -125,6 +126,8 @@ class Timeline:
         - `time`, `operation` and `step` are columns, by number from 0 or by name, looked for if not given. Times
           are dates, or numbers that count `time_unit`. An operation is `+`, `-` or a word for one;
           `insertions_only` says that there is none.
+        - `allow_late`: with a time as `commit_every`, rows are in order of time but within a version. This counts one
+          that comes later as of the later time.
         - `keep` lets older versions go at the end, as `Timeline.keep` does.
         - `directed`, `weighted`, `simple`, `in_neighbors` and `ids` are as for a `Graph`, the others as for
           `Graph.ingest`.
@@ -132,7 +135,7 @@ class Timeline:
         Ctrl-C, and an exception of `progress`, end it; versions committed before stay.
 
         Raises `FileError` with file and place, `IoError`, `NoSpaceError`, `InvalidInputError` if the versions that are
-        there were made with other options.
+        there were made with other options, or a row comes too late.
 
         >>> import everedge, pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -174,6 +177,7 @@ class Timeline:
             "insertions_only": insertions_only,
             "step": step,
             "time_unit": time_unit,
+            "allow_late": allow_late,
             "keep": None if keep is None else str(keep),
         }
         with told_of(progress, paths) as tell:
