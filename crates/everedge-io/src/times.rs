@@ -187,8 +187,8 @@ pub(crate) fn guess_unit(times: &[String]) -> TimeUnit {
     TimeUnit::ALL.into_iter().find(fits).unwrap_or_default()
 }
 
-/// Refuses times most of which look like dates without marks, such as 20240531: as numbers they would
-/// all lie in 1970.
+/// Refuses times most of which look like dates without marks, months or years, such as 20240531, 202405 and 2024:
+/// as numbers they would all lie in 1970.
 pub(crate) fn refuse_compact_dates(times: &[String]) -> Result<(), Fault> {
     let compact = || times.iter().filter(|time| is_compact_date(time));
     let Some(first) = compact().next().filter(|_| 2 * compact().count() > times.len()) else {
@@ -199,12 +199,13 @@ pub(crate) fn refuse_compact_dates(times: &[String]) -> Result<(), Fault> {
 }
 
 fn is_compact_date(text: &str) -> bool {
-    let digits = || text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = |from: usize, to: usize| text[from..to].parse::<u32>().unwrap_or_default();
-    text.len() == 8
-        && digits()
-        && COMPACT_YEARS.contains(&(number(0, 4) as i32))
-        && NaiveDate::from_ymd_opt(number(0, 4) as i32, number(4, 6), number(6, 8)).is_some()
+    if ![4, 6, 8].contains(&text.len()) || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    // A year alone begins with its first month, a month with its first day.
+    let number = |from: usize| text.get(from..from + 2).map_or(1, |two| two.parse().unwrap_or(0));
+    let year = 100 * number(0) as i32 + number(2) as i32;
+    COMPACT_YEARS.contains(&year) && NaiveDate::from_ymd_opt(year, number(4), number(6)).is_some()
 }
 
 /// Returns the fault of a time that is null.

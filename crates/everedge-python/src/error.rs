@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// Options of the command line in advice, and what they are here. What begins another one comes after it.
-const OPTIONS: [(&str, &str); 24] = [
+const OPTIONS: [(&str, &str); 25] = [
     ("--src 0 --dst 1 --time 2", "src=0, dst=1, time=2"),
     ("--src 0 --dst 2", "src=0, dst=2"),
     ("--src 0", "src=0"),
@@ -20,6 +20,7 @@ const OPTIONS: [(&str, &str); 24] = [
     ("--step", "step="),
     ("--operation", "operation="),
     ("--insertions-only", "insertions_only=True"),
+    ("--sort", "sort=True"),
     ("--allow-late", "allow_late=True"),
     ("--skip-nulls", "skip_nulls=True"),
     ("--round-weights", "round_weights=True"),

@@ -80,6 +80,7 @@ pub(crate) struct Updates {
     insertions_only: bool,
     step: Option<TableColumn>,
     time_unit: Option<String>,
+    sort: bool,
     allow_late: bool,
     keep: Option<String>,
 }
@@ -117,6 +118,7 @@ impl Updates {
             operation,
             step: self.step.map(Column::from),
             unit: self.time_unit.as_deref().map(unit).transpose()?,
+            sort: self.sort,
             allow_late: self.allow_late,
             keep: self.keep.map(|keep| keep.parse()).transpose()?,
         })

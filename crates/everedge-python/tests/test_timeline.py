@@ -310,6 +310,8 @@ def test_changes_that_cannot_be_taken_in_are_refused(path: Path, tmp_path: Path)
     assert not path.exists()
     late = everedge.Timeline.ingest(tmp_path / "late", shuffled, commit_every="1d", allow_late=True)
     assert (late.versions, late.late_updates) == (1, 1)
+    ordered = everedge.Timeline.ingest(tmp_path / "sorted", shuffled, commit_every="1d", sort=True)
+    assert (ordered.versions, ordered.late_updates) == (2, 0)
     assert everedge.Timeline.ingest(path, file, commit_every="1d", insertions_only=True).edges == 1
     with pytest.raises(everedge.InvalidInputError, match="made with other options"):
         everedge.Timeline.ingest(path, file, commit_every="1d", ids="dense")

@@ -99,11 +99,14 @@ fn versions_end_after_some_updates_or_some_time() {
     let words = "ingest {}/h {}/shuffled --commit-every 1d";
     let error = refused(&home, words);
     let expected =
-        "an update of 2001-09-10T01:46:40Z comes after one of 2001-09-11T01:46:40Z: sort the rows";
+        "an update of 2001-09-10T01:46:40Z comes after one of 2001-09-11T01:46:40Z: --sort brings";
     assert!(error.contains(expected), "{error}");
     assert!(!home.join("h").exists());
     let report = json(&home, &format!("{words} --allow-late"));
     assert_eq!((&report["versions"], &report["late_updates"]), (&1.into(), &2.into()));
+    let report = json(&home, "ingest {}/sorted {}/shuffled --commit-every 1d --sort");
+    assert_eq!((&report["versions"], &report["late_updates"]), (&2.into(), &0.into()));
+    assert_eq!(printed(&home, "export {}/sorted - --at 1"), "# src dst\nc d\n");
     // More of the same is later than what is there.
     std::fs::write(home.join("more"), "4 900000000 + d a\n4 1100000000 - d a\n").unwrap();
     let report = json(&home, "ingest {}/g {}/more --commit-every 1");

@@ -318,8 +318,10 @@ fn hostile_tables_are_refused_where_they_are() {
     assert_syntax(read_parquet(&parquet_of(&table), &twice), Place::Whole, "chosen twice");
     let none = batch(vec![("src", ok()), ("dst", ok()), ("w", ok())]);
     assert_syntax(read_table(&none, &UpdateChoices::default()), Place::Whole, "as times are");
-    let compact = batch(vec![("src", ok()), ("dst", ok()), ("date", integers(&[20_240_531; 3]))]);
-    assert_syntax(read_table(&compact, &UpdateChoices::default()), Place::Whole, "--time-unit");
+    for date in [20_240_531, 202_405, 2024] {
+        let compact = batch(vec![("src", ok()), ("dst", ok()), ("date", integers(&[date; 3]))]);
+        assert_syntax(read_table(&compact, &UpdateChoices::default()), Place::Whole, "--time-unit");
+    }
 }
 
 #[test]

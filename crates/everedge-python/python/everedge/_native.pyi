@@ -46,6 +46,7 @@ class UpdateOptions(TypedDict):
     insertions_only: bool
     step: int | str | None
     time_unit: str | None
+    sort: bool
     allow_late: bool
     keep: str | None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from types import TracebackType
@@ -47,7 +47,7 @@ class WindowReport:
     """The id of the source; `None` for a kernel that has none."""
     threads: int
     """Threads that it ran on."""
-    versions: list[dict[str, Any]]
+    versions: list[dict[str, Any]] = field(repr=False)
     """For each version `version`, `name`, `time`, `seconds` of its steps and its part of shared ones, and `result`."""
     open_seconds: float
     """How long opening the versions took."""
@@ -98,6 +98,7 @@ class Timeline:
         operation: int | str | None = None,
         insertions_only: bool = False,
         step: int | str | None = None,
+        sort: bool = False,
         allow_late: bool = False,
         keep: int | str | None = None,
         directed: bool | None = None,
@@ -126,8 +127,9 @@ class Timeline:
         - `time`, `operation` and `step` are columns, by number from 0 or by name, looked for if not given. Times
           are dates, or numbers that count `time_unit`. An operation is `+`, `-` or a word for one;
           `insertions_only` says that there is none.
-        - `allow_late`: with a time as `commit_every`, rows are in order of time but within a version. This counts one
-          that comes later as of the later time.
+        - `sort` brings the rows of all files in order of time first, in memory: 40 bytes each. Without it, and with a
+          time as `commit_every`, they are in order but within a version; `allow_late` counts a row that comes after
+          rows of a later version as of that version.
         - `keep` lets older versions go at the end, as `Timeline.keep` does.
         - `directed`, `weighted`, `simple`, `in_neighbors` and `ids` are as for a `Graph`, the others as for
           `Graph.ingest`.
@@ -177,6 +179,7 @@ class Timeline:
             "insertions_only": insertions_only,
             "step": step,
             "time_unit": time_unit,
+            "sort": sort,
             "allow_late": allow_late,
             "keep": None if keep is None else str(keep),
         }
