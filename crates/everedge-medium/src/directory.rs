@@ -16,6 +16,7 @@ use super::file::BackingFile;
 use super::interrupted::retried;
 use super::manifest::MANIFEST;
 use super::sync::{Health, SyncGate};
+use crate::error::THIS_PROCESS;
 use crate::{Error, Result};
 
 const LOCK_NAME: &str = "lock";
@@ -526,7 +527,7 @@ fn read_lock(lock: &OwnedFd) -> String {
 /// Returns the process that left its id, if it still runs; readers leave none.
 fn holder(lock: &OwnedFd) -> String {
     match read_lock(lock).parse::<u32>().ok() {
-        Some(pid) if pid == std::process::id() => "this process".into(),
+        Some(pid) if pid == std::process::id() => THIS_PROCESS.into(),
         Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!("process {pid}"),
         _ => "another process".into(),
     }

@@ -5,6 +5,9 @@ use std::{fmt, io};
 
 use rustix::io::Errno;
 
+/// What holds a graph that this process has open.
+pub(crate) const THIS_PROCESS: &str = "this process";
+
 /// The result of a storage call.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -76,9 +79,9 @@ pub enum Error {
 
     /// Another handle holds the graph's lock.
     #[error(
-        "graph is in use by {holder}: `{}`; close it first (`fuser -v {}` lists who has it open)",
+        "graph is in use by {holder}: `{}`; close it first{}",
         path.display(),
-        shell_word(path)
+        who_has(path, holder)
     )]
     InUse {
         /// The graph's directory.
@@ -212,6 +215,14 @@ pub fn way_out(source: &io::Error) -> &'static str {
     match Errno::from_io_error(source) {
         Some(Errno::MFILE) => "; raise the limit of open files (`ulimit -n`)",
         _ => "",
+    }
+}
+
+/// Says how to find out who has a graph open, unless it is who asks.
+fn who_has(path: &Path, holder: &str) -> String {
+    match holder == THIS_PROCESS {
+        true => ": another handle here has it".to_owned(),
+        false => format!(" (`fuser -v {}` lists who has it open)", shell_word(path)),
     }
 }
 

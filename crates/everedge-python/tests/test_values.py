@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 
 import everedge
@@ -29,8 +30,6 @@ def test_ids_and_values_are_aligned(sparse: everedge.Snapshot) -> None:
     assert depth.ids.tolist() == [2, 5, 9]
     assert depth.values.tolist() == [everedge.UNREACHED, 0, 1]
     assert depth.by_index.shape == (10,) and depth.by_index[[2, 5, 9]].tolist() == [-1, 0, 1]
-    assert np.asarray(depth).tolist() == depth.values.tolist()
-    assert np.asarray(depth, dtype=float).dtype == float
     assert len(depth) == 3 and list(depth) == [2, 5, 9]
 
 
@@ -40,6 +39,18 @@ def test_values_are_not_copied_without_need() -> None:
     rank = everedge.pagerank(graph)
     assert rank.values is rank.by_index
     assert np.shares_memory(np.asarray(rank), rank.by_index)
+    assert np.asarray(rank, dtype=np.float32).dtype == np.float32
+
+
+def test_values_do_not_lose_their_ids(sparse: everedge.Snapshot, named: everedge.Snapshot) -> None:
+    for snapshot in (sparse, named):
+        rank = snapshot.pagerank()
+        frame = pandas.DataFrame(index=rank.ids[::-1].tolist())
+        for lose in (np.asarray, np.log, pandas.Series, lambda rank: frame.assign(rank=rank)):
+            with pytest.raises(TypeError, match="to_pandas"):
+                lose(rank)
+        aligned = frame.assign(rank=rank.to_pandas())["rank"]
+        assert aligned.tolist() == rank.values[::-1].tolist()
 
 
 def test_look_up_is_by_external_id(

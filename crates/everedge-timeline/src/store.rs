@@ -63,9 +63,26 @@ impl Timeline {
     /// # Errors
     /// `Corruption` if it is damaged, `Version` if it is of another format; `Io` if there is none.
     pub fn open(volume: &Volume, salt: u32, options: TimelineOptions) -> Result<Self> {
+        match Self::salvage(volume, salt, options)? {
+            (timeline, None) => Ok(timeline),
+            (_, Some(damage)) => Err(damage),
+        }
+    }
+
+    /// Opens what is whole of a damaged timeline: the versions before the first whose bytes are damaged. Returns
+    /// that damage, too. The volume is open for reading.
+    ///
+    /// # Errors
+    /// As [`Self::open`], if no version can be told from others.
+    pub fn salvage(
+        volume: &Volume,
+        salt: u32,
+        options: TimelineOptions,
+    ) -> Result<(Self, Option<Error>)> {
         let file = File::open(volume, salt)?;
-        let tip = read_tip(&file)?;
-        Ok(Self::new(volume, options, file, tip))
+        let mut tip = Tip::default();
+        let damage = read_into(&mut tip, &file).err();
+        Ok((Self::new(volume, options, file, tip), damage))
     }
 
     fn new(volume: &Volume, options: TimelineOptions, file: File, tip: Tip) -> Self {
@@ -320,11 +337,11 @@ impl Timeline {
     }
 }
 
-/// Takes in all versions of a file.
-fn read_tip(file: &File) -> Result<Tip> {
-    let (end, mut first, mut tip) = (file.end()?, FIRST_WORD, Tip::default());
+/// Takes in all versions of a file, up to the first that is damaged.
+fn read_into(tip: &mut Tip, file: &File) -> Result<()> {
+    let (end, mut first) = (file.end()?, FIRST_WORD);
     if end == FIRST_WORD {
-        return Ok(tip);
+        return Ok(());
     }
     let words = file.words(end);
     while first < end {
@@ -338,7 +355,7 @@ fn read_tip(file: &File) -> Result<Tip> {
         tip.push(words.clone(), Arc::new(segment)).map_err(damaged)?;
         first = next;
     }
-    Ok(tip)
+    Ok(())
 }
 
 fn check(tip: &Tip, changes: u64, (time, name): (i64, Option<&str>)) -> Result<()> {

@@ -50,7 +50,7 @@ impl Graph {
     ///
     /// # Errors
     /// `InvalidInput` for a name that is a number or a date, which would mean another version, and for a time before
-    /// that of the newest version; `NoSpace` on a full medium: no version was added then. `Poisoned` after a failed
+    /// that of the newest version or to come; `NoSpace` on a full medium: no version was added then. `Poisoned` after a failed
     /// fence. As [`Self::snapshot`]. `Committed` if the version is there and others could not be let go.
     pub fn commit(&self, commit: impl Into<Commit>) -> Result<Version> {
         let Commit { name, time, keep } = commit.into();
@@ -126,11 +126,13 @@ impl Graph {
 /// Returns the time of a version that comes after `newest`: the one that was chosen, or now.
 fn time_for(newest: Option<&Version>, chosen: Option<i64>) -> Result<i64> {
     let earliest = newest.map_or(i64::MIN, |version| version.time);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as i64;
     match (chosen, newest) {
-        (None, _) => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            Ok((now.as_micros() as i64).max(earliest))
-        }
+        (None, _) => Ok(now.max(earliest)),
+        (Some(time), _) if time > now => Err(Error::invalid(format!(
+            "a version of {}: that is to come, and a version shows what was",
+            date_text(time)
+        ))),
         (Some(time), Some(newest)) if time < earliest => Err(Error::invalid(format!(
             "a version of {}: version {} is of {}, and times do not go back",
             date_text(time),

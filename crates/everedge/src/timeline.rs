@@ -13,6 +13,7 @@ use everedge_timeline::{Changes as VersionChanges, VERSIONS, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::AnyView;
+use crate::error::without_advice;
 use crate::graph::resolved;
 use crate::id_map::{find, name_of};
 use crate::{Chosen, Error, GraphOptions, Result, Stats, Verification, View};
@@ -181,8 +182,41 @@ impl Timeline {
         Self::open_for(path, Access::Read, false)
     }
 
+    /// Opens what is whole of a damaged timeline, or of the versions of a live graph, for reading: the versions before
+    /// the first whose bytes are damaged. Returns what is damaged; nothing is if nothing is listed.
+    ///
+    /// # Errors
+    /// As [`Self::open`], if no version can be read.
+    pub fn salvage(path: &Path) -> Result<(Self, Vec<String>)> {
+        let start = Instant::now();
+        let (volume, manifest) = Self::open_volume(path, Access::Read, false)?;
+        let (salt, options) = (manifest.salt(), manifest.options);
+        let names = Names::open(&volume, options.ids, salt)?;
+        let of_versions = options.of_versions();
+        let (versions, damage) = everedge_timeline::Timeline::salvage(&volume, salt, of_versions)?;
+        let after = versions.versions().last().map_or(0, |version| version.number);
+        let problem = |damage: everedge_medium::Error| {
+            format!("all versions after {after}: {}", without_advice(damage.to_string()))
+        };
+        let problems = damage.map(problem).into_iter().collect();
+        Ok((Self::new(volume, versions, (options, names), start)?, problems))
+    }
+
     fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
-        let (start, path) = (Instant::now(), &*resolved(path));
+        let start = Instant::now();
+        let (volume, manifest) = Self::open_volume(path, access, meter)?;
+        let (salt, options) = (manifest.salt(), manifest.options);
+        let names = Names::open(&volume, options.ids, salt)?;
+        let versions = everedge_timeline::Timeline::open(&volume, salt, options.of_versions())?;
+        Self::new(volume, versions, (options, names), start)
+    }
+
+    fn open_volume(
+        path: &Path,
+        access: Access,
+        meter: bool,
+    ) -> Result<(Volume, Manifest<TimelineOptions>)> {
+        let path = &*resolved(path);
         let manifest: Manifest<TimelineOptions> = Manifest::peek(path)?;
         let TimelineOptions { medium, eadr, .. } = manifest.options;
         if access == Access::Write && manifest.kind != Kind::Timeline {
@@ -195,11 +229,8 @@ impl Timeline {
                 "`{path}` has no versions: `everedge commit` makes what the graph is now one"
             )));
         }
-        let manifest: Manifest<TimelineOptions> = Manifest::read(&volume)?;
-        let (salt, options) = (manifest.salt(), manifest.options);
-        let names = Names::open(&volume, options.ids, salt)?;
-        let versions = everedge_timeline::Timeline::open(&volume, salt, options.of_versions())?;
-        Self::new(volume, versions, (options, names), start)
+        let manifest = Manifest::read(&volume)?;
+        Ok((volume, manifest))
     }
 
     fn new(

@@ -189,19 +189,21 @@ impl Timeline {
         let mut inputs = Inputs::new(&ingest.edges);
         let mut stretch = Stretch::new(self, ingest);
         let mut taken = Taken::default();
+        let mut listener = Listener::new(progress, &ingest.edges);
         for (number, source) in sources.iter().enumerate() {
+            listener.now = Progress { file: number, given: source.given, ..listener.now };
             let outcome = self.ingest_file(
-                (number, source),
+                source,
                 ingest,
                 &mut inputs,
                 &mut stretch,
                 &mut taken,
-                progress,
+                &mut listener,
             );
             let outcome = outcome.map_err(|error| error.interrupted_in(source.shown()));
             outcome.map_err(|error| partly(error, stretch.committed))?;
         }
-        let finished = stretch.finish();
+        let finished = stretch.finish(&mut listener);
         finished.map_err(|error| partly(error, stretch.committed))?;
         let versions = self.versions();
         let added = &versions[before..];
@@ -230,27 +232,22 @@ impl Timeline {
 
     fn ingest_file(
         &self,
-        (number, source): (usize, &Source),
+        source: &Source,
         ingest: &UpdateIngest,
         inputs: &mut Inputs<'_>,
         stretch: &mut Stretch<'_>,
         taken: &mut Taken,
-        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+        listener: &mut Listener<'_>,
     ) -> Result<()> {
         let choices = ingest.choices(chosen_as(self.options().ids));
         let input: Input<UpdateChoices> =
             inputs.open(source, &choices, |path, guess| self.read_options(path, guess, ingest))?;
-        taken.guessed.get_or_insert_with(|| in_words(&input.guess));
-        let (len, bytes_read) = (input.len, input.bytes_read.clone());
+        taken.guessed.get_or_insert_with(|| in_words(&input.guess, self.options().weighted));
+        listener.now.bytes_total = input.len;
         let mut take = |chunk: UpdateChunk| {
-            let versions = stretch.take(chunk, &input.path).map_err(Sink::Graph)?;
-            let bytes_read = bytes_read.load(Relaxed);
-            let (file, given, edges) = (number, source.given, stretch.committed);
-            let now = Progress { file, given, bytes_read, bytes_total: len, edges };
-            match versions == 0 || progress(now) {
-                true => ingest.edges.check_stop().map_err(Sink::Graph),
-                false => Err(Sink::Graph(Error::Interrupted)),
-            }
+            ingest.edges.check_stop().map_err(Sink::Graph)?;
+            listener.now.bytes_read = input.bytes_read.load(Relaxed);
+            stretch.take(chunk, &input.path, listener).map_err(Sink::Graph)
         };
         let summary = match input.content {
             Content::Parquet(file) => read_parquet_updates(file, &input.options, &mut take),
@@ -360,14 +357,14 @@ impl<'a> Stretch<'a> {
         Self { timeline, ingest, rows, changes, count: 0, time, place: 0, late: 0, committed: 0 }
     }
 
-    /// Takes the next updates of a file. Returns how many versions were committed before the last of them.
+    /// Takes the next updates of a file.
     ///
     /// # Errors
-    /// `InvalidInput` for one that comes too late, and as for a commit.
-    fn take(&mut self, chunk: UpdateChunk, path: &Path) -> Result<u64> {
+    /// `InvalidInput` for one that comes too late, and as for a commit; `Interrupted`.
+    fn take(&mut self, chunk: UpdateChunk, path: &Path, listener: &mut Listener<'_>) -> Result<()> {
         let names = self.timeline.names();
         let (src, dst) = (vertices_of(names, chunk.src)?, vertices_of(names, chunk.dst)?);
-        let rows = src.into_iter().zip(dst).enumerate().map(|(idx, (src, dst))| Row {
+        let mut rows = src.into_iter().zip(dst).enumerate().map(|(idx, (src, dst))| Row {
             time: chunk.times[idx],
             step: chunk.steps.as_ref().map_or(0, |steps| steps[idx]),
             src,
@@ -377,17 +374,17 @@ impl<'a> Stretch<'a> {
         });
         if self.ingest.sort {
             self.rows.extend(rows);
-            return Ok(0);
+            return Ok(());
         }
-        let mut versions = 0;
-        for row in rows {
-            versions += u64::from(self.take_row(&row, Some(path))?);
-        }
-        Ok(versions)
+        rows.try_for_each(|row| self.take_row(&row, Some(path), listener))
     }
 
-    /// Returns whether a version was committed before.
-    fn take_row(&mut self, row: &Row, path: Option<&Path>) -> Result<bool> {
+    fn take_row(
+        &mut self,
+        row: &Row,
+        path: Option<&Path>,
+        listener: &mut Listener<'_>,
+    ) -> Result<()> {
         let latest = self.time.unwrap_or(i64::MIN);
         self.late += u64::from(row.time < latest);
         let time = row.time.max(latest);
@@ -402,9 +399,9 @@ impl<'a> Stretch<'a> {
             }
             CommitEvery::Step => (false, row.step as i64),
         };
-        let is_next = self.count > 0 && (is_full || place != self.place);
-        if is_next {
+        if self.count > 0 && (is_full || place != self.place) {
             self.commit()?;
+            listener.tell(self.committed)?;
         }
         (self.time, self.place) = (Some(time), place);
         self.count += 1;
@@ -414,19 +411,15 @@ impl<'a> Stretch<'a> {
             (false, true) => self.changes.set_vertex(src, true)?,
             (false, false) => self.changes.insert(src, dst, weight)?,
         }
-        Ok(is_next)
+        Ok(())
     }
 
     /// Takes what waited to be sorted, and makes what is left a version.
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, listener: &mut Listener<'_>) -> Result<()> {
         let mut rows = std::mem::take(&mut self.rows);
         // Stable: what came at one time stays in order.
         par::sort_by_key(&mut rows, |row| row.time);
-        for row in &rows {
-            if self.take_row(row, None)? {
-                self.ingest.edges.check_stop()?;
-            }
-        }
+        rows.iter().try_for_each(|row| self.take_row(row, None, listener))?;
         self.commit()
     }
 
@@ -438,6 +431,37 @@ impl<'a> Stretch<'a> {
             self.committed += std::mem::take(&mut self.count);
         }
         Ok(())
+    }
+}
+
+/// Who is told of each version.
+struct Listener<'a> {
+    progress: &'a mut (dyn FnMut(Progress) -> bool + Send),
+    options: &'a IngestOptions,
+    /// How far reading is.
+    now: Progress,
+}
+
+impl<'a> Listener<'a> {
+    fn new(
+        progress: &'a mut (dyn FnMut(Progress) -> bool + Send),
+        options: &'a IngestOptions,
+    ) -> Self {
+        let now = Progress { file: 0, given: 0, bytes_read: 0, bytes_total: None, edges: 0 };
+        Self { progress, options, now }
+    }
+
+    /// Says that a version was committed, with which so many updates are.
+    ///
+    /// # Errors
+    /// `Interrupted` if the ingest is to end.
+    fn tell(&mut self, committed: u64) -> Result<()> {
+        self.now.edges = committed;
+        self.options.check_stop()?;
+        match (self.progress)(self.now) {
+            true => Ok(()),
+            false => Err(Error::Interrupted),
+        }
     }
 }
 
@@ -460,12 +484,16 @@ fn too_late(path: Option<&Path>, time: i64, latest: i64) -> Error {
 }
 
 /// Says in one line how updates are read.
-fn in_words(guess: &UpdateGuess) -> String {
+fn in_words(guess: &UpdateGuess, weighted: bool) -> String {
     let name = |idx: usize| ColumnName::of(&guess.edges, idx);
     let mut words = guess.edges.format.name().to_owned();
     let _ = write!(words, ", src={}, dst={}", name(guess.edges.src), name(guess.edges.dst));
     let _ = write!(words, ", time={}", name(guess.time));
-    let others = [("op", guess.operation), ("step", guess.step), ("weight", guess.edges.weight)];
+    let (weight, left_out) = match weighted {
+        true => (guess.edges.weight, None),
+        false => (None, guess.edges.weight),
+    };
+    let others = [("op", guess.operation), ("step", guess.step), ("weight", weight)];
     for (what, column) in others {
         if let Some(idx) = column {
             let _ = write!(words, ", {what}={}", name(idx));
@@ -476,6 +504,13 @@ fn in_words(guess: &UpdateGuess) -> String {
     }
     if guess.operation.is_none() {
         words.push_str(", all of them insertions");
+    }
+    if let Some(idx) = left_out {
+        let _ = write!(
+            words,
+            "; column {} left out, --weighted keeps it as weights of new versions",
+            name(idx)
+        );
     }
     words
 }

@@ -65,6 +65,17 @@ impl Values {
     /// # Errors
     /// If `out` fails.
     pub fn write(&self, view: &View, out: &mut impl Write) -> io::Result<()> {
+        self.write_lines(view, "", |v| view.row_of(v).unwrap_or_default(), out)
+    }
+
+    /// Writes a line for each vertex of `view`, whose value stands at a place; `before` comes before each.
+    pub(crate) fn write_lines(
+        &self,
+        view: &View,
+        before: &str,
+        place_of: impl Fn(VertexId) -> usize,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let mut ids = match self {
             Self::Vertices(vertices) => vertices.clone(),
             Self::None => Vec::new(),
@@ -78,10 +89,10 @@ impl Values {
         }
         for v in ids {
             match &names {
-                Some(names) => write!(out, "{}", Word(&names[v as usize]))?,
-                None => write!(out, "{v}")?,
+                Some(names) => write!(out, "{before}{}", Word(&names[v as usize]))?,
+                None => write!(out, "{before}{v}")?,
             }
-            self.write_value(view.row_of(v).unwrap_or_default(), v, names.as_deref(), out)?;
+            self.write_value(place_of(v), v, names.as_deref(), out)?;
         }
         Ok(())
     }

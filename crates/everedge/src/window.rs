@@ -1,5 +1,6 @@
 //! One question over consecutive versions.
 
+use std::io::{self, Write};
 use std::time::Instant;
 
 use everedge_core::{Numbering, VertexId, par};
@@ -94,6 +95,17 @@ pub struct VersionAnswer {
     /// The answer for each vertex, by id.
     #[serde(skip)]
     pub values: Values,
+}
+
+impl VersionAnswer {
+    /// Writes `version id value` a line for each vertex that the version has, of which `view` is the graph, as
+    /// [`Values::write`] does; nothing if values were not kept.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write(&self, view: &View, out: &mut impl Write) -> io::Result<()> {
+        self.values.write_lines(view, &format!("{} ", self.version), |v| v as usize, out)
+    }
 }
 
 fn as_date<S: serde::Serializer>(time: &i64, serializer: S) -> Result<S::Ok, S::Error> {

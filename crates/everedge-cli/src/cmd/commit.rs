@@ -20,12 +20,12 @@ pub(crate) struct Args {
     /// The directory of the graph.
     graph: PathBuf,
 
-    /// What the version is called.
+    /// What the version is called; of several with one name, the name means the newest.
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 
     /// The time that the version shows, such as 2024-05-31 or 2024-05-31T10:30:00Z, not before that of the newest
-    /// version [default: now]
+    /// version and not to come [default: now]
     #[arg(long, value_name = "DATE", value_parser = date)]
     time: Option<i64>,
 

@@ -1,11 +1,11 @@
 //! `everedge export`: writes a graph to a file that other programs read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
-use everedge::{ExportReport, Format, Graph, VersionChoice};
+use everedge::{ExportReport, Format, Graph, Timeline, VersionChoice, View};
 use serde::Serialize;
 
 use super::FormatChoice;
@@ -35,12 +35,12 @@ pub(crate) struct Args {
     format: FormatChoice,
 
     /// Write a version, by number, date or name; without it, the newest of a directory that holds versions.
-    #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>, conflicts_with = "salvage")]
+    #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>)]
     at: Option<VersionChoice>,
 
     /// Write what is whole of a damaged graph: edges from vertices whose lists are damaged, and from up
-    /// to 4,096 beside each, are lost. What is lost is listed on standard error and in `problems` of
-    /// --json; exits 1 if something is.
+    /// to 4,096 beside each, are lost; of versions, the first whose bytes are damaged and all after it. What is lost is
+    /// listed on standard error and in `problems` of --json; exits 1 if something is.
     #[arg(long)]
     salvage: bool,
 }
@@ -62,8 +62,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
     }
     let (view, problems) = match args.salvage {
-        true => Graph::open_read_only(&args.graph)?
-            .salvage()
+        true => salvaged(&args.graph, args.at.as_ref())
             .map(|(view, problems)| (view, Some(problems)))?,
         false => (super::open(&args.graph, args.at.as_ref())?, None),
     };
@@ -78,6 +77,21 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     }
     problems_found.iter().for_each(|problem| output.say_aside(format!("lost: {problem}")));
     Ok(if problems_found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns what is whole of a graph, or a version of what is whole of a timeline, and what is lost.
+fn salvaged(path: &Path, at: Option<&VersionChoice>) -> everedge::Result<(View, Vec<String>)> {
+    if at.is_none() && !Timeline::is_at(path)? {
+        return Graph::open_read_only(path)?.salvage();
+    }
+    let (timeline, problems) = Timeline::salvage(path)?;
+    match timeline.at(at.unwrap_or(&VersionChoice::Newest)) {
+        Err(everedge::Error::InvalidInput { what }) if !problems.is_empty() => {
+            let what = format!("{what}; lost: {}", problems.join("; "));
+            Err(everedge::Error::InvalidInput { what })
+        }
+        view => Ok((view?, problems)),
+    }
 }
 
 fn in_words(report: &ExportReport, args: &Args) -> String {

@@ -31,7 +31,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     parameters: KernelParameters,
 
-    /// Write `id value` a line, in ascending order of ids; `-` is standard output.
+    /// Write `id value` a line, in ascending order of ids; `-` is standard output. As in LDBC Graphalytics, a depth that
+    /// is not reached is 9223372036854775807, a distance `infinity`.
     #[arg(long, value_name = "FILE")]
     output: Option<Destination>,
 
@@ -125,7 +126,7 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
     let run = || view.run(args.kernel, &options);
     let mut run = output.follow(args.kernel.name(), &options.watch, run)?;
     if let Some(destination) = &args.output {
-        destination.write(&view, &run)?;
+        destination.write(|mut out| run.values.write(&view, &mut out))?;
     }
     run.peak_rss_bytes = everedge::peak_rss_bytes();
     let report = Report { run, version: view.version().cloned().map(Row::from) };

@@ -1,4 +1,4 @@
-//! Where `everedge run --output` writes a kernel's answer for each vertex.
+//! Where `--output` of `run` and `window` writes a kernel's answer for each vertex.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use clap::error::ErrorKind;
-use everedge::{OutputFile, RunReport, View};
+use everedge::OutputFile;
 
 use crate::output::Output;
 
@@ -36,7 +36,7 @@ impl FromStr for Destination {
         match ending.filter(|ending| OTHER_FORMATS.contains(&ending.as_str())) {
             None => Ok(Self::File(path)),
             Some(ending) => Err(format!(
-                "values are written as text, `id value` a line, which is not what .{ending} \
+                "values are written as text, one a line, which is not what .{ending} \
                  promises; name a .txt file, or `-` for standard output"
             )),
         }
@@ -66,21 +66,23 @@ impl Destination {
         Ok(())
     }
 
-    /// Writes the values, `id value` a line. A file is there whole or as it was before.
+    /// Writes what `values` writes. A file is there whole or as it was before.
     ///
     /// # Errors
     /// If the destination takes no more.
-    pub(crate) fn write(&self, view: &View, report: &RunReport) -> Result<()> {
+    pub(crate) fn write(
+        &self,
+        values: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        let cannot = || format!("cannot write to {self}");
         match self {
             Self::StandardOutput => {
                 let mut out = BufWriter::new(io::stdout().lock());
-                let written = report.values.write(view, &mut out).and_then(|()| out.flush());
-                written.with_context(|| format!("cannot write to {self}"))
+                values(&mut out).and_then(|()| out.flush()).with_context(cannot)
             }
             Self::File(path) => {
                 let mut out = OutputFile::create(path)?;
-                let written = report.values.write(view, &mut out);
-                written.with_context(|| format!("cannot write to {self}"))?;
+                values(&mut out).with_context(cannot)?;
                 out.put_in_place().map(drop).map_err(Into::into)
             }
         }

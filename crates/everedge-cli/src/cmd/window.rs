@@ -4,11 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{Kernel, Method, Timeline, VersionAnswer, VersionChoice, WindowReport};
+use everedge::{
+    Kernel, Method, Timeline, VersionAnswer, VersionChoice, View, WindowOptions, WindowReport,
+};
 use everedge_bench::page::counted;
 use serde_json::Value;
 
 use super::run::{KernelParameters, plain};
+use super::values::Destination;
 use crate::output::{Output, count, seconds, shown};
 
 /// Ask one question of each version of a window.
@@ -35,9 +38,15 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     parameters: KernelParameters,
+
+    /// Write `version id value` a line for the vertices of each version, as `run` writes `id value`; `-` is standard
+    /// output.
+    #[arg(long, value_name = "FILE")]
+    output: Option<Destination>,
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
     let timeline = Timeline::open_read_only(&args.graph)?;
     let oldest = timeline
         .versions()
@@ -45,8 +54,20 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         .map_or(VersionChoice::Newest, |version| VersionChoice::Number(version.number));
     let from = args.from.clone().unwrap_or(oldest);
     let to = args.to.clone().unwrap_or(VersionChoice::Newest);
-    let report = timeline.window(args.kernel, (&from, &to), &args.parameters.0.clone().into())?;
-    output.print(&report, in_words)?;
+    let options =
+        WindowOptions { keeps_values: args.output.is_some(), ..args.parameters.0.clone().into() };
+    let report = timeline.window(args.kernel, (&from, &to), &options)?;
+    if let Some(destination) = &args.output {
+        let view_of = |answer: &VersionAnswer| timeline.at(&VersionChoice::Number(answer.version));
+        let views = report.versions.iter().map(view_of).collect::<everedge::Result<Vec<View>>>()?;
+        let mut answers = report.versions.iter().zip(&views);
+        destination
+            .write(|mut out| answers.try_for_each(|(answer, view)| answer.write(view, &mut out)))?;
+    }
+    match args.output {
+        Some(Destination::StandardOutput) => output.say_aside(in_words(&report)),
+        _ => output.print(&report, in_words)?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 

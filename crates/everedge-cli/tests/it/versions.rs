@@ -68,6 +68,16 @@ fn each_step_is_a_version() {
     let reached: Vec<_> =
         window["versions"].as_array().unwrap().iter().map(|v| &v["result"]["reached"]).collect();
     assert_eq!(reached, [3, 4, 3, 2]);
+    let depths = printed(&home, "window bfs {}/g --source a --from 2 --to 3 --output -");
+    let unreached = i64::MAX;
+    let expected = format!("2 a 0\n2 b 1\n2 c 2\n2 d 3\n3 a 0\n3 b 1\n3 c {unreached}\n3 d 1\n");
+    assert_eq!(depths, expected);
+    printed(&home, "window cdlp {}/g --output {}/labels.txt");
+    let labels = std::fs::read_to_string(home.join("labels.txt")).unwrap();
+    assert!(
+        labels.starts_with("1 a ") && labels.lines().last().unwrap().starts_with("4 "),
+        "{labels}"
+    );
     for (version, expected) in [("1", 3), ("2", 4), ("3", 3), ("4", 2), ("2001-09-10", 3)] {
         let words = format!("run bfs {{}}/g --source a --at {version}");
         assert_eq!(json(&home, &words)["result"]["reached"], expected, "{version}");
@@ -249,8 +259,8 @@ fn a_live_graph_is_committed() {
         assert!(refused(home, "run wcc {}/g --at monday").contains("no version is called"));
         printed(home, &ingest("more.csv"));
         assert!(refused(home, "commit {}/g --time 2001-01-01").contains("version 3 is of"));
-        let last = json(home, "commit {}/g --keep 2 --time 2101-01-01");
-        assert_eq!((&last["version"], &last["time"]), (&4.into(), &"2101-01-01T00:00:00Z".into()));
+        assert!(refused(home, "commit {}/g --time 2101-01-01").contains("is to come"));
+        assert_eq!(json(home, "commit {}/g --keep 2")["version"], 4);
         assert_eq!(numbers(json(home, "versions {}/g --keep 9000w")), [3, 4], "{options}");
         assert_eq!(exported("export {}/g -"), exported("export {}/g - --at 4"), "{options}");
         assert!(json(home, "verify {}/g")["ok"].as_bool().unwrap(), "{options}");
@@ -292,4 +302,30 @@ fn a_window_takes_memory_for_its_vertices_however_far_their_ids_lie_apart() {
         let bytes = report["peak_rss_bytes"].as_u64().unwrap();
         assert!(bytes < 128 << 20, "{kernel}: {bytes}");
     }
+}
+
+#[test]
+fn versions_before_a_damaged_one_are_exported() {
+    let (_home, home) = stream();
+    printed(&home, "ingest {}/g {}/stream --commit-every step");
+    let path = home.join("g/versions.0");
+    let whole = std::fs::read(&path).unwrap();
+    let end = whole.iter().rposition(|&byte| byte != 0).unwrap();
+    let is_lost = |place: &usize| {
+        let mut damaged = whole.clone();
+        damaged[*place] ^= 0x55;
+        std::fs::write(&path, damaged).unwrap();
+        !everedge(&home, "versions {}/g").status.success()
+    };
+    assert!((0..=end).rev().any(|place| is_lost(&place)), "no byte is one of a version");
+    assert!(refused(&home, "export {}/g - --at 1").contains("damaged"));
+    let salvaged = everedge(&home, "export {}/g - --at 1 --salvage");
+    assert_eq!(text(&salvaged.stdout), "# src dst\na b\nb c\n");
+    assert_eq!(salvaged.status.code(), Some(1));
+    let lost = text(&salvaged.stderr);
+    assert!(lost.starts_with("lost: all versions after 3: "), "{lost}");
+    let newest = everedge(&home, "export {}/g - --salvage");
+    assert_eq!(text(&newest.stdout), "# src dst\na b\na d\nc d\n");
+    let error = refused(&home, "export {}/g - --at 4 --salvage");
+    assert!(error.contains("there are from 1 to 3; lost: all versions after 3"), "{error}");
 }

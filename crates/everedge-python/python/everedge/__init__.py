@@ -69,7 +69,7 @@ from everedge._timeline import (
     WindowValues,
 )
 from everedge._values import UNREACHED, Communities, Components, Values
-from everedge._version import Version, VersionChoice
+from everedge._version import Version, VersionChoice, VersionTime
 
 __version__ = _VERSION
 
@@ -108,6 +108,7 @@ __all__ = [
     "Verification",
     "Version",
     "VersionChoice",
+    "VersionTime",
     "VersionError",
     "Window",
     "WindowReport",

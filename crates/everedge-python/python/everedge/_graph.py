@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import date
 from types import TracebackType
 from typing import Literal, NoReturn
 
@@ -35,7 +35,7 @@ from everedge._reports import (
 )
 from everedge._snapshot import Snapshot
 from everedge._timeline import Timeline
-from everedge._version import Version, microseconds
+from everedge._version import Version, VersionTime, microseconds
 
 
 class Graph:
@@ -305,14 +305,14 @@ class Graph:
         self,
         name: str | None = None,
         *,
-        time: datetime | str | None = None,
+        time: VersionTime | str | None = None,
         keep: int | str | None = None,
     ) -> Version:
         """Make what the graph is now a version, durably, and return it. Writers go on meanwhile.
 
-        `time` is the time that the version shows, now unless told: a `datetime` with a time zone, or a date
-        such as `"2024-05-31"` or `"2024-05-31T10:30:00Z"`, in UTC unless it says another zone. It is not
-        before that of the newest version. `keep` lets older versions go, as `Timeline.keep` does.
+        `time` is the time that the version shows, now unless told: a `datetime` with a time zone, or in UTC a
+        `date`, an `np.datetime64` or a text such as `"2024-05-31"` or `"2024-05-31T10:30:00Z"`. It is not
+        before that of the newest version, and not to come. `keep` lets older versions go, as `Timeline.keep` does.
 
         Cost: the first time after opening all edges are read and compared with the version before, later
         what has changed.
@@ -326,9 +326,9 @@ class Graph:
         with self._using() as native:
             if self._is_unshaped and not native.stats()["vertices"]:
                 raise InvalidInputError("the graph holds nothing yet: there is nothing to commit")
-            if not (time is None or isinstance(time, datetime | str)):
+            if not (time is None or isinstance(time, date | np.datetime64 | str)):
                 raise InvalidInputError(f"{time!r}: a time is a datetime with a time zone, or a date")
-            moment = microseconds(time) if isinstance(time, datetime) else time
+            moment = time if time is None or isinstance(time, str) else microseconds(time)
             kept = None if keep is None else str(keep)
             return Version(*native.commit(name, moment, kept))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, timezone
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
@@ -20,7 +20,7 @@ from everedge._files import IdChoice, check_columns, file_options, option_word, 
 from everedge._reports import Progress, UpdateReport
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
-from everedge._version import Version, VersionChoice, microseconds
+from everedge._version import Version, VersionChoice, date_of, microseconds
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+VersionLabel: TypeAlias = Literal["version", "time", "name"]
+"""What versions are called: by their numbers, their times or their names."""
 
 _PLOTTED = 8
 _SHOWN = 5
@@ -282,7 +285,7 @@ class Timeline:
         match version:
             case Version():
                 return version.number
-            case datetime():
+            case date() | np.datetime64():
                 return self._native.find_time(microseconds(version))
             case str():
                 return self._native.find_word(version)
@@ -458,14 +461,21 @@ class WindowValues(Generic[Scalar]):
         """The values; shape `[version, vertex]`. Cost: a copy at the first use."""
         return np.stack([values[self._vertices.index] for values in self._by_version])
 
-    def at(self, version: int | str | Version) -> Values[Scalar]:
-        """Return the answer for a version of the window, by its number or name.
+    def at(self, version: VersionChoice) -> Values[Scalar]:
+        """Return the answer for a version of the window, as `Timeline.at` names one.
 
         Raises `KeyError` if the window has no such version.
         """
+        moment = None
+        if isinstance(version, date | np.datetime64):
+            moment = microseconds(version)
+        elif isinstance(version, str):
+            moment = date_of(version)
         wanted = version.number if isinstance(version, Version) else version
         for at in reversed(range(len(self.versions))):
-            if wanted in (self.versions[at].number, self.versions[at].name):
+            known = self.versions[at]
+            is_called_so = moment is None and wanted in (known.number, known.name)
+            if is_called_so or (moment is not None and known.microseconds <= moment):
                 return Values(self.report.kernel, self._vertices, self._by_version[at])
         raise KeyError(version)
 
@@ -482,33 +492,55 @@ class WindowValues(Generic[Scalar]):
         ids: npt.NDArray[Any] = self.ids[(self.values != self.values[0]).any(axis=0)]
         return ids
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a pandas frame: a row for each version, by number, a column for each id; needs pandas."""
+    def to_pandas(self, by: VersionLabel = "version") -> pandas.DataFrame:
+        """Return a pandas frame: a row for each version, a column for each id; needs pandas.
+
+        Rows are called by the numbers of versions, their times or their names.
+        """
         import pandas
 
-        numbers = pandas.Index([version.number for version in self.versions], name="version")
-        return pandas.DataFrame(self.values, numbers, pandas.Index(self.ids, name="id"))
+        rows = pandas.Index(self._labels(by), name=by)
+        return pandas.DataFrame(self.values, rows, pandas.Index(self.ids, name="id"))
+
+    def _labels(self, by: VersionLabel) -> list[Any]:
+        match by:
+            case "version":
+                return [version.number for version in self.versions]
+            case "time":
+                return [version.time for version in self.versions]
+            case "name":
+                return [version.name for version in self.versions]
+        raise InvalidInputError(f"by={by!r}: versions have a version, a time and a name")
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return an Arrow table with the columns `version`, `id` and `value`; needs pyarrow."""
+        """Return an Arrow table with the columns `version`, `time`, `id` and `value`; needs pyarrow."""
         import pyarrow
 
         count = len(self.ids)
         numbers = np.repeat([version.number for version in self.versions], count)
+        times = np.repeat([version.microseconds for version in self.versions], count)
         ids = pyarrow.array(self.ids)
         columns = {
             "version": pyarrow.array(numbers),
+            "time": pyarrow.array(times).cast(pyarrow.timestamp("us", "UTC")),
             "id": pyarrow.chunked_array([ids] * len(self.versions), ids.type),
             "value": pyarrow.array(self.values.ravel()),
         }
         return pyarrow.table(columns)
 
-    def plot(self, *vertices: Id, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+    def plot(
+        self,
+        *vertices: Id,
+        by: VersionLabel = "version",
+        ax: matplotlib.axes.Axes | None = None,
+    ) -> matplotlib.axes.Axes:
         """Draw the value of some vertices over the versions; needs matplotlib.
 
         Without vertices, draws those that change most often, eight at most. What is not reached leaves a
-        gap. Returns the axes.
+        gap. The versions stand at their numbers, at their times, or one after the other by their names.
+        Returns the axes.
         """
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
         from matplotlib.ticker import MaxNLocator
 
         is_ours = ax is None
@@ -517,17 +549,28 @@ class WindowValues(Generic[Scalar]):
 
             ax = plt.subplots(figsize=(8, 4.5), layout="constrained")[1]
         drawn = list(vertices) or self._most_changed()
-        numbers = [version.number for version in self.versions]
+        places = self._labels(by)
+        if by == "name":
+            # One without a name, and the second of one name, have places of their own.
+            places = list(range(len(places)))
         lines: list[matplotlib.lines.Line2D] = []
         for vertex in drawn:
             values = self.of(vertex).astype(float)
             has_marks = self.report.kernel in ("bfs", "wcc")
             is_missing = values < 0 if has_marks else ~np.isfinite(values)
             values[is_missing] = np.nan
-            lines += ax.step(numbers, values, where="post", marker="o", markersize=3)
-        ax.set_xlabel("version")
+            lines += ax.step(places, values, where="post", marker="o", markersize=3)
+        ax.set_xlabel("" if by == "time" else by)
         ax.set_ylabel(_literal(self._question))
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if by == "version":
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        elif by == "name":
+            names = [version.name or str(version.number) for version in self.versions]
+            ax.set_xticks(places, list(map(_literal, names)), rotation=45, ha="right")
+        else:
+            locator = AutoDateLocator(tz=timezone.utc)
+            ax.xaxis.set_major_locator(locator)
+            ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=timezone.utc))
         ax.spines[["top", "right"]].set_visible(False)
         labels = [_literal(vertex) for vertex in drawn]
         if labels and is_ours:

@@ -36,6 +36,11 @@ class Vertices:
         """The length of arrays by index."""
         self._rows: dict[str, int] | None = None
 
+    @property
+    def are_places(self) -> bool:
+        """Whether ids count from 0 without gaps: where a vertex stands in `ids` is its id."""
+        return self.ids is self.index and len(self.index) == self.bound
+
     def row(self, name: Id) -> int | None:
         """Return the position of a vertex in `ids`. Cost: all ids once, then one look-up."""
         if self.ids is self.index and not isinstance(name, str):
@@ -51,7 +56,9 @@ class Values(Generic[Scalar]):
 
     Stays as it is when its snapshot and graph are closed.
 
-    - `ids` and `values` are aligned arrays of shape `[vertex_count]`; `np.asarray` gives `values`.
+    - `ids` and `values` are aligned arrays of shape `[vertex_count]`. Where ids count from 0 without gaps,
+      `np.asarray` gives `values`; elsewhere it refuses, because values alone would lose their ids.
+      `to_pandas()` keeps them: `frame["rank"] = rank.to_pandas()` goes by the ids of the frame's index.
     - `by_index` is an array of shape `[vertex_bound]`, indexed by vertex number: what the kernel
       computed, without a copy. With dense ids a vertex's number is its id; in rows that are no
       vertex the value has no meaning.
@@ -177,6 +184,9 @@ class Values(Generic[Scalar]):
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
+        if not self._vertices.are_places:
+            what = "an array has no ids, and these do not count from 0: take `.to_pandas()`, or `.values` beside `.ids`"
+            raise TypeError(what)
         values = self.values if dtype is None else self.values.astype(dtype, copy=False)
         return values.copy() if copy else values
 

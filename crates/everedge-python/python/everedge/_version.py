@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import TypeAlias
+
+import numpy as np
 
 from everedge._errors import InvalidInputError
 
@@ -36,16 +38,34 @@ class Version:
         return _EPOCH + timedelta(microseconds=self.microseconds)
 
 
-VersionChoice: TypeAlias = "int | str | datetime | Version"
+VersionTime: TypeAlias = "date | np.datetime64"
+"""A moment: a `datetime` with a time zone, or, in UTC, the midnight of a `date` or an `np.datetime64`."""
+
+VersionChoice: TypeAlias = "int | str | VersionTime | Version"
 """A version by its number, its name, or a time: the last one that is not later.
 
-A string that is a date, such as `2024-05-31`, means its midnight in UTC. A `datetime` has a time zone.
+A string that is a date, such as `2024-05-31`, means its midnight in UTC, as a `date` does.
 """
 
 
-def microseconds(time: datetime) -> int:
+def microseconds(time: VersionTime) -> int:
     """Return a moment in microseconds since 1970."""
+    if isinstance(time, np.datetime64):
+        if np.isnat(time):
+            raise InvalidInputError(f"{time!r} is no moment")
+        return int(time.astype("datetime64[us]").astype(np.int64))
+    if not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day, tzinfo=timezone.utc)
     if time.utcoffset() is None:
-        what = "without a time zone it is no moment; .astimezone() takes it as local time"
+        what = "without a time zone it is no moment; .replace(tzinfo=timezone.utc) takes it as UTC"
         raise InvalidInputError(f"{time!r}: {what}")
     return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def date_of(word: str) -> int | None:
+    """Return the moment that a date such as `2024-05-31` or `2024-05-31T10:30:00Z` means, if it is one."""
+    try:
+        time = datetime.fromisoformat(word)
+    except ValueError:
+        return None
+    return microseconds(time if time.tzinfo else time.replace(tzinfo=timezone.utc))
