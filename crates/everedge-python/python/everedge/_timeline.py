@@ -568,9 +568,12 @@ class WindowValues(Generic[Scalar]):
             names = [version.name or str(version.number) for version in self.versions]
             ax.set_xticks(places, list(map(_literal, names)), rotation=45, ha="right")
         else:
-            locator = AutoDateLocator(tz=timezone.utc)
+            locator = AutoDateLocator(tz=timezone.utc)  # type: ignore[no-untyped-call]
+            shown = ConciseDateFormatter(locator, tz=timezone.utc)  # type: ignore[no-untyped-call]
             ax.xaxis.set_major_locator(locator)
-            ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=timezone.utc))
+            ax.xaxis.set_major_formatter(shown)
+        if np.issubdtype(self._by_version[0].dtype, np.integer):
+            ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.spines[["top", "right"]].set_visible(False)
         labels = [_literal(vertex) for vertex in drawn]
         if labels and is_ours:
