@@ -213,7 +213,10 @@ fn add_integers(column: &ArrayRef, sample: &mut Sample) {
             let numbers = column.iter().flatten().map(i128::from);
             numbers.filter_map(|id| u64::try_from(id).ok()).for_each(|id| sample.add_number(id));
         }
-        _ => {}
+        _ => {
+            let numbers = floats(column).into_iter().flatten().filter_map(whole_number);
+            numbers.filter_map(|id| u64::try_from(id).ok()).for_each(|id| sample.add_number(id));
+        }
     }
 }
 
@@ -251,7 +254,7 @@ pub(crate) fn take_edges<C: IdColumn>(
     // A column without values, as of nulls, may declare any number of rows: ids have values.
     for idx in wanted.ends {
         let kind = value_type(batch.column(idx).data_type());
-        if !kind.is_integer() && !is_text(kind) {
+        if !kind.is_integer() && !kind.is_floating() && !is_text(kind) {
             return Err(row_error(0, wrong_kind(kind)));
         }
     }
@@ -300,23 +303,20 @@ fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
     is_whole
 }
 
-/// Returns for each row of a column whether it has a value. What data frames and databases write for
-/// a null is none, but for ids.
+/// Returns for each row of a column whether it has a value. NaN is none, and words that data frames and databases
+/// write for a null are none, but for ids.
 fn whole_in(column: &ArrayRef, has_words_for_null: bool) -> Vec<bool> {
     let mut is_whole = match column.logical_nulls() {
         Some(nulls) => nulls.iter().collect(),
         None => vec![true; column.len()],
     };
-    if !has_words_for_null {
-        return is_whole;
-    }
     // Data frames write a missing number as NaN.
     if column.data_type().is_floating()
         && let Some(numbers) = floats(column)
     {
         is_whole.iter_mut().zip(numbers).for_each(|(whole, number)| *whole &= !number.is_nan());
     }
-    if let Some(texts) = texts_of(column) {
+    if has_words_for_null && let Some(texts) = texts_of(column) {
         let is_value = |text: &Option<String>| text.as_deref().is_some_and(|t| !is_null(t));
         is_whole.iter_mut().zip(&texts).for_each(|(whole, text)| *whole &= is_value(text));
     }
@@ -345,9 +345,26 @@ fn take_ids<C: IdColumn>(array: &ArrayRef, rules: Rules) -> Result<C, Fault> {
         DataType::Utf8 => push_texts(array.as_string::<i32>().iter(), &mut ids, rules)?,
         DataType::LargeUtf8 => push_texts(array.as_string::<i64>().iter(), &mut ids, rules)?,
         DataType::Utf8View => push_texts(array.as_string_view().iter(), &mut ids, rules)?,
-        _ => return Err(wrong_kind(kind)),
+        _ => {
+            let numbers = floats(array).ok_or_else(|| wrong_kind(kind))?;
+            for (row, number) in numbers.into_iter().enumerate() {
+                let id = whole_number(number).ok_or_else(|| no_whole_number(number));
+                id.and_then(|id| push_integer(id, &mut ids)).map_err(|fault| Fault { at: row, ..fault })?;
+            }
+        }
     }
     Ok(ids)
+}
+
+/// Returns the integer that a number is. Data frames keep integers so where some are missing.
+fn whole_number(number: f64) -> Option<i128> {
+    // From here on not every integer is one of them.
+    const END: f64 = (1_u64 << 53) as f64;
+    (number.fract() == 0.0 && number.abs() < END).then_some(number as i128)
+}
+
+fn no_whole_number(number: f64) -> Fault {
+    Fault::new(0, format!("the id {number} is no whole number below 2^53"))
 }
 
 fn wrong_kind(kind: &DataType) -> Fault {

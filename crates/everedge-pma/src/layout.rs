@@ -184,7 +184,8 @@ impl Layout for Pma {
         Pace {
             archive_threshold: archive_threshold.min(most),
             // A round of two costs less than two of one. A writer that went on as soon as a round has
-            // begun would log so much meanwhile that replaying it takes twice as long.
+            // begun would log so much meanwhile that replaying it takes twice as long; one that waited
+            // for the end of the round would wait for two.
             wait: Wait::ForLists,
             phases,
             // An idle thread takes the next shard.

@@ -76,9 +76,10 @@ impl Cursor {
 }
 
 impl<'a> Finder<'a> {
-    /// Returns what finds about `count` edges of one direction.
+    /// Returns what finds about `count` edges of one direction, and none if that is 0.
     pub(crate) fn new(tip: &'a Tip, direction: usize, count: usize) -> Self {
-        let cursors = vec![Cursor::default(); tip.segments().len()];
+        let segments = if count == 0 { 0 } else { tip.segments().len() };
+        let cursors = vec![Cursor::default(); segments];
         let (filter, index) = (tip.filter(count), tip.chunk_index(direction, count));
         Self { tip, direction, filter, index, cursors, found: Vec::new() }
     }

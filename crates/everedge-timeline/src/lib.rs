@@ -30,6 +30,7 @@ mod rows;
 mod schedule;
 mod segment;
 mod store;
+mod sums;
 mod tip;
 mod triangles;
 mod view;
@@ -40,6 +41,7 @@ pub use file::{VERSIONS, is_file};
 pub use query::{Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width};
 pub use schedule::Schedule;
 pub use store::Timeline;
+pub use sums::Sums;
 pub use view::VersionView;
 pub use window::{Answer, Window};
 

@@ -221,7 +221,7 @@ fn for_each_gone(words: &[AtomicU32], segment: &Segment, mut f: impl FnMut(u64, 
 }
 
 /// Calls `f(v, neighbor, weight)` for each of some edges, which are ascending places in `lists`.
-fn for_each_edge(
+pub(crate) fn for_each_edge(
     words: &[AtomicU32],
     lists: &Lists,
     places: &[AtomicU32],
@@ -240,6 +240,6 @@ fn for_each_edge(
     }
 }
 
-fn weight_of(bits: Option<&AtomicU32>) -> f32 {
+pub(crate) fn weight_of(bits: Option<&AtomicU32>) -> f32 {
     bits.map_or(1.0, |bits| f32::from_bits(bits.load(Relaxed)))
 }

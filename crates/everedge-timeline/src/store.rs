@@ -19,6 +19,7 @@ use super::file::{FIRST_WORD, File, VERSIONS};
 use super::lifetimes::VERSIONS_MAX;
 use super::rebase::{self, EqualEdges};
 use super::segment::{LINE_WORDS, NAME_BYTES_MAX, NewSegment, Segment, Totals};
+use super::sums::{Sums, sums};
 use super::tip::Tip;
 use super::view::VersionView;
 use super::window::Window;
@@ -100,6 +101,11 @@ impl Timeline {
     pub fn versions(&self) -> Vec<Version> {
         let state = self.state.read();
         state.tip.segments().iter().map(|segment| segment.version.clone()).collect()
+    }
+
+    /// Returns the newest version, if there is one.
+    pub fn newest(&self) -> Option<Version> {
+        self.state.read().tip.segments().last().map(|segment| segment.version.clone())
     }
 
     /// Returns a number above every vertex id of any version.
@@ -186,7 +192,7 @@ impl Timeline {
         name: Option<&str>,
     ) -> Result<Version> {
         let writer = self.writer.lock();
-        match self.versions().last() {
+        match self.newest() {
             Some(newest) => {
                 let changes = compare::changes_to(&self.at(newest.number)?, graph)?;
                 self.add(&writer, changes, (time, name))
@@ -258,6 +264,16 @@ impl Timeline {
             what: format!("the time {time}, in microseconds since 1970: no version is so early"),
         })?;
         Ok(VersionView::new(&state.tip, index, &self.options))
+    }
+
+    /// Returns what the lists of each version come to, ascending.
+    ///
+    /// Cost: what all versions stored is read once.
+    ///
+    /// # Errors
+    /// `Corruption` if what it reads is damaged.
+    pub fn sums(&self) -> Result<Vec<Sums>> {
+        Ok(sums(&self.checked()?.tip, &self.options))
     }
 
     /// Returns consecutive versions, ready for queries over all of them.

@@ -24,6 +24,8 @@ pub(crate) struct Tip {
     /// By direction, by segment.
     alive: [Vec<Bits>; 2],
     vertices: Bits,
+    /// By direction, how many edges are stored.
+    stored: [u64; 2],
     /// The words of the file; none while there is no version.
     words: Option<HeldWords>,
     /// Made when it is first worth it.
@@ -79,12 +81,10 @@ impl Tip {
     /// Returns what says which versions may have added an edge; none where looking for `count` edges in each takes
     /// less than making it.
     pub(crate) fn filter(&self, count: usize) -> Option<&Filter> {
-        let later = self.segments.get(1..).unwrap_or_default();
-        let is_worth_it = || {
-            let added = later.iter().map(|segment| segment.lists[0].edge_count());
-            EDGES_PER_LOOK * count * later.len() > added.sum()
-        };
-        if self.filter.get().is_none() && (later.is_empty() || !is_worth_it()) {
+        let first = self.segments.first()?;
+        let later = self.segments.len() - 1;
+        let added = self.stored[0] as usize - first.lists[0].edge_count();
+        if self.filter.get().is_none() && (later == 0 || EDGES_PER_LOOK * count * later <= added) {
             return None;
         }
         let make = || Filter::new(self.words(), &self.segments, self.totals().vertex_bound);
@@ -114,8 +114,7 @@ impl Tip {
 
     /// Returns how many edges are stored in one direction.
     pub(crate) fn stored_count(&self, direction: usize) -> u64 {
-        let of = |segment: &Arc<Segment>| segment.lists[direction].edge_count() as u64;
-        self.segments.iter().map(of).sum()
+        self.stored[direction]
     }
 
     /// Takes the next version in; `words` are those of the file up to its end.
@@ -157,7 +156,9 @@ impl Tip {
                     }
                 }
             })?;
-            alive.push(Bits::all(segment.lists[direction].edge_count()));
+            let count = segment.lists[direction].edge_count();
+            alive.push(Bits::all(count));
+            self.stored[direction] += count as u64;
         }
         let count =
             i64::from(before.vertex_count) + change_vertices(&mut self.vertices, &words, &segment);

@@ -76,7 +76,7 @@ impl Graph {
                 versions.timeline.insert(made).clone()
             }
         };
-        let time = time_for(timeline.versions().last(), time)?;
+        let time = time_for(timeline.versions.newest().as_ref(), time)?;
         // Whatever fails from here on, the next commit compares.
         let since = self.live.follow(std::mem::take(&mut versions.is_followed))?;
         // A version has no edge that a crash could still take from the graph.

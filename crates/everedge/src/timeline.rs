@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use everedge_core::{GraphView, VertexId, WeightedView, scramble};
+use everedge_core::VertexId;
 use everedge_io::{date_of, date_text};
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
@@ -418,19 +418,11 @@ impl Timeline {
     /// # Errors
     /// If lists are damaged, or cannot be read.
     pub(crate) fn check(&self, outcome: &mut Verification) -> Result<()> {
-        for version in self.versions() {
-            let view = self.versions.at(version.number)?;
-            let mut found = [0; 2];
-            for v in (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)) {
-                found[0] += 1;
-                let loops = || view.out_neighbors(v).filter(|&to| to == v).count() as u64;
-                let ends = u64::from(view.out_degree(v));
-                found[1] += if view.is_directed() { 2 * ends } else { ends + loops() };
-            }
-            let [from_sources, from_destinations] = sums_of_edges(&view);
-            let expected = [u64::from(version.vertices), 2 * version.edges, from_sources];
-            let counts = expected.into_iter().zip([found[0], found[1], from_destinations]);
-            let names = ["vertices", "ends of edges", "as the sum of edges by their sources"];
+        // Counts of vertices were checked at the opening.
+        for (version, sums) in self.versions().iter().zip(self.versions.sums()?) {
+            let expected = [2 * version.edges, sums.by_end[0]];
+            let counts = expected.into_iter().zip([sums.ends, sums.by_end[1]]);
+            let names = ["ends of edges", "as the sum of edges by their sources"];
             for (what, (expected, found)) in names.into_iter().zip(counts) {
                 outcome.checks += 1;
                 if expected != found {
@@ -487,27 +479,4 @@ pub(crate) fn check_name(name: Option<&str>) -> Result<()> {
 fn only_commits(path: &Path) -> Error {
     let path = path.display();
     Error::invalid(format!("`{path}` holds a live graph, whose versions are made by committing it"))
-}
-
-/// Returns the sums of a hash of each edge, as the lists of sources and those of destinations have it: they are equal.
-fn sums_of_edges(view: &impl WeightedView) -> [u64; 2] {
-    let mut sums = [0_u64; 2];
-    let hash = |src: VertexId, dst: VertexId, weight: f32| {
-        let ends = scramble(u64::from(src) << 32 | u64::from(dst));
-        scramble(ends ^ u64::from(weight.to_bits()))
-    };
-    for v in (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)) {
-        for (to, weight) in view.out_edges(v) {
-            sums[0] = sums[0].wrapping_add(hash(v, to, weight));
-            if !view.has_in_neighbors() {
-                sums[1] = sums[0];
-            }
-        }
-        if view.has_in_neighbors() {
-            for (from, weight) in view.in_edges(v) {
-                sums[1] = sums[1].wrapping_add(hash(from, v, weight));
-            }
-        }
-    }
-    sums
 }

@@ -352,7 +352,7 @@ struct Stretch<'a> {
 
 impl<'a> Stretch<'a> {
     fn new(timeline: &'a Timeline, ingest: &'a UpdateIngest) -> Self {
-        let time = timeline.versions().last().map(|version| version.time);
+        let time = timeline.versions.newest().map(|version| version.time);
         let (changes, rows) = (Changes::new(), Vec::new());
         Self { timeline, ingest, rows, changes, count: 0, time, place: 0, late: 0, committed: 0 }
     }

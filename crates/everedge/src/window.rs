@@ -312,14 +312,12 @@ impl Asked<'_> {
         goes_on: bool,
     ) -> Result<Vec<VersionAnswer>> {
         let options = RunOptions { top: Some(TOP), ..parameters.clone().into() };
-        let number = |version: &Version| VersionChoice::Number(version.number);
-        let views = self.window.versions().iter().map(|v| self.timeline.at(&number(v)));
-        let views = views.collect::<Result<Vec<View>>>()?;
-        let bound = views.last().map_or(0, View::vertex_bound) as usize;
+        let bound = self.timeline.versions.vertex_bound() as usize;
         let mut ranks = Vec::new();
-        let mut answers = Vec::with_capacity(views.len());
-        for (view, version) in views.into_iter().zip(self.window.versions()) {
+        let mut answers = Vec::with_capacity(self.window.versions().len());
+        for version in self.window.versions() {
             let start = Instant::now();
+            let view = self.timeline.at(&VersionChoice::Number(version.number))?;
             let report = view.answer(kernel, &options, &ranks)?;
             let is_read = self.keeps_values || goes_on;
             let values = if is_read { report.values.by_id(&view, bound) } else { Values::None };

@@ -12,6 +12,7 @@ use everedge::{
     InputChoices, Keep, OperationChoice, Progress, SkippedFile, Target, TimeUnit, Timeline,
     UpdateIngest, UpdateReport, delimiter, first_of,
 };
+use everedge_bench::page::counted;
 use everedge_bench::stop_on_signals;
 use indicatif::ProgressBar;
 
@@ -309,18 +310,18 @@ fn take_updates(
 
 fn updates_in_words(report: &UpdateReport) -> String {
     let mut words = format!(
-        "{} insertions and {} deletions read in {} ({} a second): {} versions, which add {} edges and delete {}\n\
-         there are {} versions, the newest with {} vertices and {} edges; peak memory {}",
-        count(report.insertions),
-        count(report.deletions),
+        "{} and {} read in {} ({} a second): {}, which add {} and delete {}\n\
+         there are {}, the newest with {} and {}; peak memory {}",
+        counted(report.insertions, "insertion", "insertions"),
+        counted(report.deletions, "deletion", "deletions"),
         seconds(report.seconds),
         count(report.updates_per_second as u64),
-        count(report.versions_added),
-        count(report.edges_added),
+        counted(report.versions_added, "version", "versions"),
+        counted(report.edges_added, "edge", "edges"),
         count(report.edges_deleted),
-        count(report.versions),
-        count(report.vertices),
-        count(report.edges),
+        counted(report.versions, "version", "versions"),
+        counted(report.vertices, "vertex", "vertices"),
+        counted(report.edges, "edge", "edges"),
         bytes(report.peak_rss_bytes),
     );
     if report.late_updates > 0 {

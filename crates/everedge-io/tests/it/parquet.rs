@@ -44,6 +44,10 @@ fn integers(ids: &[i64]) -> ArrayRef {
     Arc::new(Int64Array::from(ids.to_vec()))
 }
 
+fn numbers(numbers: &[f64]) -> ArrayRef {
+    Arc::new(Float64Array::from(numbers.to_vec()))
+}
+
 fn named(src: &str, dst: &str, weight: &str) -> Columns {
     let column = |name: &str| Column::Name(name.to_owned());
     Columns { src: column(src), dst: column(dst), weight: column(weight) }
@@ -110,18 +114,34 @@ fn ids_may_be_text_or_large() {
     assert_eq!(graph.edges[0], ("é".to_owned(), "18446744073709551615".to_owned()));
 }
 
+/// Data frames keep a column of integers so in which one is missing.
+#[test]
+fn whole_numbers_are_ids_in_a_column_of_floats() {
+    let bytes = table(vec![("src", numbers(&[1.0, f64::NAN, 7.0])), ("dst", integers(&[2, 3, 8]))]);
+    let guess = probe_parquet(file_of(&bytes), &InputChoices::default()).unwrap();
+    assert_eq!(guess.ids, IdKind::Dense);
+    let graph = read(&bytes, &ReadOptions { skip_nulls: true, ..guess.options() }).unwrap();
+    assert_eq!(graph.edges, [("1".to_owned(), "2".to_owned()), ("7".to_owned(), "8".to_owned())]);
+    let large = table(vec![("src", numbers(&[4e10])), ("dst", integers(&[2]))]);
+    let guess = probe_parquet(file_of(&large), &InputChoices::default()).unwrap();
+    assert_eq!(guess.ids, IdKind::Sparse);
+}
+
 #[test]
 fn hostile_columns_are_refused_where_they_are() {
     let ok = || integers(&[1, 2, 3]);
     let null: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]));
-    let infinite: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 1e300, 0.0]));
+    let infinite = numbers(&[1.0, 1e300, 0.0]);
     let texts: ArrayRef = Arc::new(LargeStringArray::from(vec!["1", "x", "3"]));
     for (src, weight, row, what) in [
         (null.clone(), ok(), 2, "null"),
         (integers(&[1, 2, -3]), ok(), 3, "negative"),
         (integers(&[1, 1 << 31, 3]), ok(), 2, "not below 2^31"),
         (texts.clone(), ok(), 2, "expected an integer id"),
-        (infinite.clone(), ok(), 1, "neither integers nor text"),
+        (infinite.clone(), ok(), 2, "no whole number"),
+        (numbers(&[1.0, 2.0, 2.5]), ok(), 3, "the id 2.5 is no whole number"),
+        (numbers(&[1.0, f64::NAN, 3.0]), ok(), 2, "an id is null"),
+        (Arc::new(BooleanArray::from(vec![true; 3])), ok(), 1, "neither integers nor text"),
         (ok(), null, 2, "null"),
         (ok(), infinite, 2, "not a finite"),
         (ok(), texts, 2, "found \"x\""),

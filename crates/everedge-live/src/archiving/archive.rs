@@ -103,29 +103,31 @@ impl<L: Layout> Archive<L> {
     /// As [`Layout::take`].
     pub fn replay(&mut self, layout: &L, log: &EdgeLog) -> Result<()> {
         self.is_replaying = true;
-        self.take_all(layout, log, || log.take_records())?;
+        self.take_all(layout, log, || log.take_records(), &|_| {})?;
         self.is_replaying = false;
         self.shards.iter_mut().filter_map(Shared::get_mut).for_each(L::forget_outcome);
         Ok(())
     }
 
-    /// Archives what is taken of the log.
+    /// Archives what is taken of the log. `left` is told how many of those updates are not in lists yet.
     pub(super) fn take_all(
         &mut self,
         layout: &L,
         log: &EdgeLog,
         take: impl FnOnce() -> Vec<Record>,
+        left: &dyn Fn(u64),
     ) -> Result<()> {
         let records = take();
         if records.is_empty() {
             return Ok(());
         }
         let first = self.next_sequence;
+        let end = records.last().map_or(first, |last| last.sequence + u64::from(last.count));
         let is_weighted = layout.options().weighted;
         for_each_step(log, &records, first..u64::MAX, |step| match step {
             Step::Edges(round) => {
                 self.followed.take_if(|followed| !followed.take_round(&round, is_weighted));
-                self.take_round(layout, &round)
+                self.take_round(layout, &round, &|taken| left(end.saturating_sub(taken)))
             }
             Step::Vertices { record, start, end } => {
                 self.followed.take_if(|followed| {
@@ -154,7 +156,8 @@ impl<L: Layout> Archive<L> {
         self.followed.replace(next).filter(|followed| followed.is_all(stored_edges))
     }
 
-    fn take_round(&mut self, layout: &L, round: &Round) -> Result<()> {
+    /// `taken` is told before which sequence number updates are in lists, or about as many.
+    fn take_round(&mut self, layout: &L, round: &Round, taken: &dyn Fn(u64)) -> Result<()> {
         if round.is_empty() {
             return Ok(());
         }
@@ -180,7 +183,7 @@ impl<L: Layout> Archive<L> {
             is_replaying: self.is_replaying,
             weights: scattered.weights(),
         };
-        let outcome = self.take_scattered(layout, &context, &scattered);
+        let outcome = self.take_scattered(layout, &context, &scattered, taken);
         if self.round_times.len() < ROUND_TIMES_MAX && !self.is_replaying {
             self.round_times.push(start.elapsed());
         }
@@ -195,6 +198,7 @@ impl<L: Layout> Archive<L> {
         layout: &L,
         context: &RoundContext,
         scattered: &Scattered,
+        taken: &dyn Fn(u64),
     ) -> Result<()> {
         let shard_count = scattered.shard_count();
         let counts = (0..shard_count).map(|number| (number, scattered.update_count(number)));
@@ -213,10 +217,15 @@ impl<L: Layout> Archive<L> {
         let mut workers = PerThread::new(Worker::default);
         let updates = (context.end_sequence - context.first_sequence) as u32;
         let group_len = tasks.len().div_ceil(layout.group_count(updates)).max(1);
-        let outcome = tasks.chunks_mut(group_len).try_for_each(|group| {
-            let taken = take_tasks(layout, context, scattered, group, (&workers, &self.lacking));
+        let mut groups = tasks.chunks_mut(group_len);
+        let group_updates = u64::from(updates) / groups.len().max(1) as u64;
+        let mut sequence = context.first_sequence;
+        let outcome = groups.try_for_each(|group| {
+            taken(sequence);
+            sequence += group_updates;
+            let outcome = take_tasks(layout, context, scattered, group, (&workers, &self.lacking));
             layout.end_group();
-            taken
+            outcome
         });
         for (thread, worker) in workers.iter_mut().enumerate() {
             if self.shares.len() <= thread {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use everedge_core::par::{self, Alone};
 use everedge_core::{Edge, watch};
@@ -28,6 +29,9 @@ const EDGE_THRESHOLD_MAX: u64 = 1 << 21;
 const EDGE_THRESHOLD_SHARE: u64 = 4;
 /// but for fewer than so many it is not worth while to call another thread.
 const EDGE_THRESHOLD_MIN: u64 = 1 << 10;
+/// Writers that wait for lists do so from one and a half thresholds of updates on that are in none.
+const AHEAD: u64 = 3;
+const AHEAD_PARTS: u64 = 2;
 /// Bytes that an update takes in the log at least.
 const BYTES_PER_UPDATE: u64 = 8;
 
@@ -44,6 +48,8 @@ pub struct Core<L: Layout> {
     archive: Mutex<Archive<L>>,
     /// How writers call the archiving thread, and wait for whoever archives.
     pub(super) calls: Calls,
+    /// How many updates rounds have taken that are not in lists yet, or about as many.
+    in_rounds: AtomicU64,
     /// What nobody has looked at since opening.
     unseen: Unseen,
     /// The end of the log, and the free bytes, when saving last made no room.
@@ -64,7 +70,19 @@ impl<L: Layout> Core<L> {
         log.leave_room_for(layout.lists());
         let (unseen, failure) = (Unseen::default(), OnceLock::new());
         let (archive, full_at, calls) = (Mutex::new(archive), Mutex::default(), Calls::default());
-        let core = Self { volume, manifest, layout, log, archive, calls, unseen, full_at, failure };
+        let in_rounds = AtomicU64::new(0);
+        let core = Self {
+            volume,
+            manifest,
+            layout,
+            log,
+            archive,
+            calls,
+            in_rounds,
+            unseen,
+            full_at,
+            failure,
+        };
         core.note_read(&core.archive.lock());
         core
     }
@@ -373,11 +391,14 @@ impl<L: Layout> Core<L> {
     }
 
     fn is_far_behind(&self) -> bool {
-        let thresholds = match self.layout.pace().wait {
-            Wait::ForRound => 1,
-            Wait::ForLists => 2,
+        let is_far = match self.layout.pace().wait {
+            Wait::ForRound => self.is_due(1),
+            Wait::ForLists => {
+                let behind = self.log.untaken_updates() + self.in_rounds.load(Relaxed);
+                AHEAD_PARTS * behind >= self.threshold(AHEAD)
+            }
         };
-        self.is_due(thresholds) && self.refuse_if_failed().is_ok()
+        is_far && self.refuse_if_failed().is_ok()
     }
 
     /// Archives what was logged if that is much. What fails here fails no batch: those are in the
@@ -524,8 +545,18 @@ impl<L: Layout> Core<L> {
             }
             records
         };
-        let outcome =
-            self.undisturbed(archive, |archive| archive.take_all(&self.layout, &self.log, take));
+        let left = |updates: u64| {
+            self.in_rounds.store(updates, Relaxed);
+            if self.layout.pace().wait == Wait::ForLists {
+                self.calls.announce();
+            }
+        };
+        // Counted twice for a moment, rather than not at all.
+        self.in_rounds.store(self.log.untaken_updates(), Relaxed);
+        let take_all =
+            |archive: &mut Archive<L>| archive.take_all(&self.layout, &self.log, take, &left);
+        let outcome = self.undisturbed(archive, take_all);
+        self.in_rounds.store(0, Relaxed);
         archive.is_torn |= outcome.is_err();
         self.calls.announce();
         if let Some(error) = self.layout.failure() {

@@ -37,7 +37,7 @@ pub struct Pace {
 pub enum Wait {
     /// From one threshold on: for a round to take it.
     ForRound,
-    /// From two on: for the end of the round that takes them, when they are in lists.
+    /// From one and a half on, with those that rounds have taken: for some to come into lists.
     ForLists,
 }
 
