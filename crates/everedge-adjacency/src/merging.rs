@@ -11,7 +11,7 @@
 //! - M1: what merging writes beside writers is at most twice what was written as blocks since the
 //!   last time.
 //! - M2: what it writes while they pause, images and all, is at most eight times what came since the
-//!   last time.
+//!   last time, or the lists of which a 128th was deleted.
 //!
 //! # Cost
 //! By M1 each byte of a block costs at most two more, however large the graph becomes. Where
@@ -35,6 +35,10 @@ const WRITTEN_RATIO_MAX: u64 = 2;
 const ROW_BYTES: u64 = 12;
 /// In a pause lists are merged if this share of a shard is not in runs (M2).
 const ORDER_SHARE: u64 = 8;
+/// Or if so large a share of its edges was deleted: a list with a tombstone is read at several times the cost.
+const DELETED_SHARE: u64 = 128;
+/// Fewer tombstones are not worth it.
+const DELETED_MIN: u64 = 64;
 /// Lists without a run are merged if that saves the reads of so many percent of their blocks.
 const SAVED_PERCENT_MIN: u64 = 25;
 
@@ -74,8 +78,15 @@ impl Shard {
     /// Whether merging the lists is worth it while writers pause (M2). Those that nobody has asked for
     /// since the graph was opened stay as they are.
     pub(super) fn is_out_of_order(&self) -> bool {
-        let may_pay = ORDER_SHARE * self.loose_units() >= self.run_units.max(UNITS_MIN);
-        if self.unread.is_some() || !may_pay {
+        if self.unread.is_some() {
+            return false;
+        }
+        if self.tombstone_count >= DELETED_MIN
+            && DELETED_SHARE * self.tombstone_count >= self.degree_sum
+        {
+            return true;
+        }
+        if ORDER_SHARE * self.loose_units() < self.run_units.max(UNITS_MIN) {
             return false;
         }
         let entries = || self.lists.iter().flat_map(|list| list.table.entries());

@@ -63,6 +63,8 @@ pub struct Snapshot {
     /// By list, by id over [`SPAN`], up to the last one: the run that is all of a span's lists. What
     /// is asked for most is so found with one look.
     pure_runs: [HeldParts; 2],
+    /// The same of spans in which some lists are more than their parts of the run; none where few ids have a shard.
+    mixed_runs: [Option<HeldParts>; 2],
     totals: Totals,
 }
 
@@ -75,7 +77,14 @@ impl Snapshot {
         let files = held_files(&shards, &layout.places, layout.sub_graphs.partition);
         Self {
             totals: archive.totals(options),
-            pure_runs: [0, 1].map(|list| HeldParts::new(files.clone(), pure_runs(&shards, list))),
+            pure_runs: [0, 1].map(|list| {
+                let runs = runs(&shards, list, |span| span.is_pure);
+                HeldParts::new(files.clone(), runs.unwrap_or_default())
+            }),
+            mixed_runs: [0, 1].map(|list| {
+                let runs = runs(&shards, list, |span| !span.is_pure && span.run != NO_BLOCK);
+                runs.map(|runs| HeldParts::new(files.clone(), runs))
+            }),
             loose: [0, 1].map(|list| match list < options.list_count() {
                 true => loose(&shards, list),
                 false => Vec::new(),
@@ -143,7 +152,16 @@ impl Snapshot {
     }
 
     /// Returns the part of a run that `v` has, in a list that may have more.
+    #[inline]
     fn base(&self, v: VertexId, list: usize) -> &[AtomicU32] {
+        match &self.mixed_runs[list] {
+            Some(runs) => Run::of(runs.get(v as usize / SPAN)).map_or(&[], |run| run.entries(v)),
+            None => self.base_of_shard(v, list),
+        }
+    }
+
+    #[cold]
+    fn base_of_shard(&self, v: VertexId, list: usize) -> &[AtomicU32] {
         let list = &self.shards[v as usize / SHARD_SPAN].lists[list];
         match list.spans[local(v) / SPAN].run {
             NO_BLOCK => &[],
@@ -596,28 +614,32 @@ fn loose(shards: &[Shared<Shard>], list: usize) -> Vec<Loose> {
     shards.iter().map(|shard| held(shard, list).map_or(none, of_list)).collect()
 }
 
-/// Returns the pure run of each span, up to the last one that is: the file that it lies in, and its first
-/// word there. Of none where few of the ids up to there have a shard.
-fn pure_runs(shards: &[Shared<Shard>], list: usize) -> Vec<Option<(usize, usize)>> {
-    let has_pure = |lists: &List| lists.spans.iter().any(|span| span.is_pure);
-    let last = shards.iter().rposition(|shard| held(shard, list).is_some_and(has_pure));
+/// Returns the run of each span that is wanted, up to the last one: the file that it lies in, and its first
+/// word there. Nothing where few of the ids up to there have a shard.
+fn runs(
+    shards: &[Shared<Shard>],
+    list: usize,
+    is_wanted: impl Fn(&Span) -> bool,
+) -> Option<Vec<Option<(usize, usize)>>> {
+    let has_one = |lists: &List| lists.spans.iter().any(&is_wanted);
+    let last = shards.iter().rposition(|shard| held(shard, list).is_some_and(has_one));
     let shards = &shards[..last.map_or(0, |last| last + 1)];
     let held_count = shards.iter().filter(|shard| held(shard, list).is_some()).count();
     if held_count * SHARDS_PER_HELD < shards.len() {
-        return Vec::new();
+        return None;
     }
     let mut runs = Vec::with_capacity(shards.len() * SHARD_SPAN / SPAN);
     for shard in shards {
         match held(shard, list) {
             Some(lists) => {
                 let place = |span: &Span| (lists.sub_graph, first_word(span.run));
-                let pure = |span: &Span| span.is_pure.then(|| place(span));
-                runs.extend(lists.spans.iter().map(pure));
+                let wanted = |span: &Span| is_wanted(span).then(|| place(span));
+                runs.extend(lists.spans.iter().map(wanted));
             }
             None => runs.resize(runs.len() + SHARD_SPAN / SPAN, None),
         }
     }
-    runs
+    Some(runs)
 }
 
 #[inline]
