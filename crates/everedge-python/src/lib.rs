@@ -39,7 +39,7 @@ mod _native {
     #[pymodule_export]
     use crate::options::{Chosen, graph_options};
     #[pymodule_export]
-    use crate::timeline::Timeline;
+    use crate::timeline::{Timeline, date_of};
     #[pymodule_export]
     use crate::view::View;
     #[pymodule_export]

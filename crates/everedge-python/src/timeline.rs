@@ -30,6 +30,12 @@ pub(crate) fn fields(version: Version) -> VersionFields {
     (number, time, name, vertices, edges, additions, deletions)
 }
 
+/// Returns the microseconds since 1970 that a date means, if the word is one.
+#[pyfunction]
+pub(crate) fn date_of(word: &str) -> Option<i64> {
+    everedge::date_of(word)
+}
+
 /// A history of versions.
 #[pyclass(frozen, module = "everedge._native")]
 pub(crate) struct Timeline {

@@ -20,7 +20,7 @@ from everedge._files import IdChoice, check_columns, file_options, option_word, 
 from everedge._reports import Progress, UpdateReport
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
-from everedge._version import Version, VersionChoice, date_of, microseconds
+from everedge._version import Version, VersionChoice, microseconds
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -470,7 +470,7 @@ class WindowValues(Generic[Scalar]):
         if isinstance(version, date | np.datetime64):
             moment = microseconds(version)
         elif isinstance(version, str):
-            moment = date_of(version)
+            moment = _native.date_of(version)
         wanted = version.number if isinstance(version, Version) else version
         for at in reversed(range(len(self.versions))):
             known = self.versions[at]

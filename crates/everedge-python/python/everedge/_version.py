@@ -60,12 +60,3 @@ def microseconds(time: VersionTime) -> int:
         what = "without a time zone it is no moment; .replace(tzinfo=timezone.utc) takes it as UTC"
         raise InvalidInputError(f"{time!r}: {what}")
     return (time - _EPOCH) // timedelta(microseconds=1)
-
-
-def date_of(word: str) -> int | None:
-    """Return the moment that a date such as `2024-05-31` or `2024-05-31T10:30:00Z` means, if it is one."""
-    try:
-        time = datetime.fromisoformat(word)
-    except ValueError:
-        return None
-    return microseconds(time if time.tzinfo else time.replace(tzinfo=timezone.utc))
