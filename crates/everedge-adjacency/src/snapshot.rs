@@ -60,11 +60,12 @@ pub struct Snapshot {
     nodes: Nodes,
     /// By list, by shard.
     loose: [Vec<Loose>; 2],
-    /// By list, by id over [`SPAN`], up to the last one: the run that is all of a span's lists. What
+    /// By list, by id over [`SPAN`], up to the last run: the run that is all of a span's lists. What
     /// is asked for most is so found with one look.
     pure_runs: [HeldParts; 2],
-    /// The same of spans in which some lists are more than their parts of the run; none where few ids have a shard.
-    mixed_runs: [Option<HeldParts>; 2],
+    /// The runs of the other spans. Where few of the ids have a shard there are none of either, and shards say
+    /// where their runs lie.
+    other_runs: [Option<HeldParts>; 2],
     totals: Totals,
 }
 
@@ -75,16 +76,16 @@ impl Snapshot {
         let options = &layout.options;
         let shards = archive.shards.clone();
         let files = held_files(&shards, &layout.places, layout.sub_graphs.partition);
+        let with_runs = [0, 1].map(|list| shards_with_runs(&shards, list));
+        let parts = |shards: &[Shared<Shard>], list: usize, is_wanted: fn(&Span) -> bool| {
+            HeldParts::new(files.clone(), runs(shards, list, is_wanted))
+        };
+        let is_other = |span: &Span| !span.is_pure && span.run != NO_BLOCK;
         Self {
             totals: archive.totals(options),
-            pure_runs: [0, 1].map(|list| {
-                let runs = runs(&shards, list, |span| span.is_pure);
-                HeldParts::new(files.clone(), runs.unwrap_or_default())
-            }),
-            mixed_runs: [0, 1].map(|list| {
-                let runs = runs(&shards, list, |span| !span.is_pure && span.run != NO_BLOCK);
-                runs.map(|runs| HeldParts::new(files.clone(), runs))
-            }),
+            pure_runs: [0, 1]
+                .map(|list| parts(with_runs[list].unwrap_or_default(), list, |span| span.is_pure)),
+            other_runs: [0, 1].map(|list| Some(parts(with_runs[list]?, list, is_other))),
             loose: [0, 1].map(|list| match list < options.list_count() {
                 true => loose(&shards, list),
                 false => Vec::new(),
@@ -154,7 +155,7 @@ impl Snapshot {
     /// Returns the part of a run that `v` has, in a list that may have more.
     #[inline]
     fn base(&self, v: VertexId, list: usize) -> &[AtomicU32] {
-        match &self.mixed_runs[list] {
+        match &self.other_runs[list] {
             Some(runs) => Run::of(runs.get(v as usize / SPAN)).map_or(&[], |run| run.entries(v)),
             None => self.base_of_shard(v, list),
         }
@@ -614,20 +615,21 @@ fn loose(shards: &[Shared<Shard>], list: usize) -> Vec<Loose> {
     shards.iter().map(|shard| held(shard, list).map_or(none, of_list)).collect()
 }
 
-/// Returns the run of each span that is wanted, up to the last one: the file that it lies in, and its first
-/// word there. Nothing where few of the ids up to there have a shard.
+/// Returns the shards up to the last one with a run in a list, unless few of them are there.
+fn shards_with_runs(shards: &[Shared<Shard>], list: usize) -> Option<&[Shared<Shard>]> {
+    let has_run = |lists: &List| lists.spans.iter().any(|span| span.run != NO_BLOCK);
+    let last = shards.iter().rposition(|shard| held(shard, list).is_some_and(has_run));
+    let shards = &shards[..last.map_or(0, |last| last + 1)];
+    let held_count = shards.iter().filter(|shard| held(shard, list).is_some()).count();
+    (held_count * SHARDS_PER_HELD >= shards.len()).then_some(shards)
+}
+
+/// Returns the run of each span that is wanted: the file that it lies in, and its first word there.
 fn runs(
     shards: &[Shared<Shard>],
     list: usize,
     is_wanted: impl Fn(&Span) -> bool,
-) -> Option<Vec<Option<(usize, usize)>>> {
-    let has_one = |lists: &List| lists.spans.iter().any(&is_wanted);
-    let last = shards.iter().rposition(|shard| held(shard, list).is_some_and(has_one));
-    let shards = &shards[..last.map_or(0, |last| last + 1)];
-    let held_count = shards.iter().filter(|shard| held(shard, list).is_some()).count();
-    if held_count * SHARDS_PER_HELD < shards.len() {
-        return None;
-    }
+) -> Vec<Option<(usize, usize)>> {
     let mut runs = Vec::with_capacity(shards.len() * SHARD_SPAN / SPAN);
     for shard in shards {
         match held(shard, list) {
@@ -639,7 +641,7 @@ fn runs(
             None => runs.resize(runs.len() + SHARD_SPAN / SPAN, None),
         }
     }
-    Some(runs)
+    runs
 }
 
 #[inline]

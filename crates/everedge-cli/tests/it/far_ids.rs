@@ -53,7 +53,11 @@ fn every_kernel_takes_little(graph_options: &[&str]) {
     assert_verified(&home);
     let mut compact = Command::new(env!("CARGO_BIN_EXE_everedge"));
     assert!(compact.args(["compact", "g"]).current_dir(home.path()).status().unwrap().success());
-    run(&home, &["run", "pagerank", "g"]);
+    KERNELS.iter().for_each(|kernel| run(&home, &["run", kernel, "g"]));
+    // What lies in order now, and one list with an edge more.
+    std::fs::write(home.path().join("edges.txt"), "0 3\n").unwrap();
+    run(&home, &["ingest", "g", "edges.txt"]);
+    KERNELS.iter().for_each(|kernel| run(&home, &["run", kernel, "g"]));
 }
 
 /// Asserts that the graph is sound, which takes no time for each id.
