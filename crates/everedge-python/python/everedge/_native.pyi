@@ -13,6 +13,7 @@ __all__ = [
     "Graph",
     "Timeline",
     "View",
+    "date_of",
     "graph_options",
     "is_dense",
     "kernels",
