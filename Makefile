@@ -66,6 +66,7 @@ bench: $(EVEREDGE)
 	$(EVEREDGE) bench recovery --scale 20 --on 2 --closed --early
 	$(EVEREDGE) bench mixed --scale 20 --medium pmem --layout adjacency,pma --on 2
 	$(EVEREDGE) bench dgap --scale 18
+	$(EVEREDGE) bench pie --scale 18
 
 # The reliability checks at length; hours.
 verify:

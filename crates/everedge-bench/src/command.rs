@@ -13,7 +13,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::harness::Task;
 use crate::measurements::{self, delete, ingest, kernels, mixed, recovery, window};
 use crate::output::Output;
-use crate::papers::{self, dgap, xpgraph};
+use crate::papers::{self, dgap, pie, xpgraph};
 
 /// Measure this build on this machine.
 ///
@@ -50,7 +50,8 @@ Examples:
   everedge bench mixed --scale 20 --layout adjacency,pma
   everedge bench window --scale 20 --kernel bfs,sssp --versions 12 --percent 0.5
   everedge bench xpgraph --scale 18 --report experiments.html
-  everedge bench dgap --scale 18 --figure 6,9";
+  everedge bench dgap --scale 18 --figure 6,9
+  everedge bench pie --scale 18 --figure 17";
 
 #[derive(Subcommand)]
 enum What {
@@ -75,6 +76,13 @@ enum What {
     /// value at the end.
     #[command(after_help = dgap::PAPER.help("--figure 9 --figure table-5 --trials 1"))]
     Dgap(Box<papers::Args>),
+    /// Measure the experiments of the PIE paper that this machine can answer.
+    ///
+    /// The paper is the one of versions: Zhang et al., ICS 2025, sections 2.3 and 5. Its figures keep
+    /// their numbers. Each prints its rows when it is done; --json prints all of them as one value at
+    /// the end.
+    #[command(after_help = pie::PAPER.help("--figure 17 --figure table-4 --trials 1"))]
+    Pie(Box<papers::Args>),
 }
 
 /// Measures what `args` say and prints what was found.
@@ -96,6 +104,7 @@ pub fn run(args: &Args, output: Output) -> Result<ExitCode> {
             What::Window(args) => window::run(args, output)?,
             What::Xpgraph(args) => papers::run(&xpgraph::PAPER, args, output)?,
             What::Dgap(args) => papers::run(&dgap::PAPER, args, output)?,
+            What::Pie(args) => papers::run(&pie::PAPER, args, output)?,
         },
     }
     Ok(ExitCode::SUCCESS)

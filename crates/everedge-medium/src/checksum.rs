@@ -10,8 +10,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::par;
 
+use super::map::copy_words;
+
 /// What a thread checksums at once of what all threads do.
 const PIECE_WORDS: usize = 1 << 18;
+/// What of it is copied at once: what the crate reads in three parts.
+const COPIED_WORDS: usize = 3 << 11;
 
 /// Returns the checksum that `crc32c::crc32c_append` returns: for input that is shorter than a hundred
 /// bytes or so.
@@ -37,9 +41,18 @@ pub fn crc_of_shared(mut crc: u32, words: &[AtomicU32]) -> u32 {
     crc
 }
 
-/// As [`crc_of_shared`], on all threads: for lists of a graph.
-pub fn crc_of_long(crc: u32, words: &[AtomicU32]) -> u32 {
-    let of_piece = |words: &[AtomicU32]| (crc_of_shared(0, words), size_of_val(words));
+/// As [`crc_of_shared`], on all threads: for lists of a graph. `look` sees the words, in parts: they are read once.
+pub fn crc_of_long(crc: u32, words: &[AtomicU32], look: &(impl Fn(&[u32]) + Sync)) -> u32 {
+    let of_piece = |words: &[AtomicU32]| {
+        let (mut crc, mut copy) = (0, vec![0; words.len().min(COPIED_WORDS)]);
+        for part in words.chunks(copy.len()) {
+            let copy = &mut copy[..part.len()];
+            copy_words(part, copy);
+            look(copy);
+            crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(copy));
+        }
+        (crc, size_of_val(words))
+    };
     let pieces = par::map_chunks(words, PIECE_WORDS, of_piece);
     pieces.into_iter().fold(crc, |crc, (next, bytes)| crc32c::crc32c_combine(crc, next, bytes))
 }
@@ -63,7 +76,10 @@ mod tests {
         for len in [0, 1, PIECE_WORDS, 2 * PIECE_WORDS + 3] {
             let words: Vec<_> =
                 (0..len as u32).map(|i| AtomicU32::new(i.wrapping_mul(i))).collect();
-            assert_eq!(crc_of_long(7, &words), crc_of_shared(7, &words), "{len} words");
+            let seen = AtomicU32::new(0);
+            let look = |words: &[u32]| _ = seen.fetch_add(words.len() as u32, Relaxed);
+            assert_eq!(crc_of_long(7, &words, &look), crc_of_shared(7, &words), "{len} words");
+            assert_eq!(seen.into_inner(), len as u32);
         }
     }
 

@@ -300,22 +300,28 @@ impl HeldWords {
     /// beyond the last.
     #[inline]
     pub fn copy(&self, first: usize, to: &mut [u32]) {
-        let words = &self[first..first + to.len()];
-        // SAFETY: two aligned words are a double word: of either, all bits are values (M2).
-        let (start, pairs, _) = unsafe { words.align_to::<AtomicU64>() };
-        let (to_start, to_rest) = to.split_at_mut(start.len());
-        let (to_pairs, to_end) = to_rest.as_chunks_mut::<2>();
-        for (to, word) in to_start.iter_mut().zip(start) {
-            *to = word.load(Ordering::Relaxed);
-        }
-        for (to, pair) in to_pairs.iter_mut().zip(pairs) {
-            let bytes = pair.load(Ordering::Relaxed).to_ne_bytes();
-            let (words, _) = bytes.as_chunks();
-            *to = [u32::from_ne_bytes(words[0]), u32::from_ne_bytes(words[1])];
-        }
-        if let (Some(to), Some(word)) = (to_end.first_mut(), words.last()) {
-            *to = word.load(Ordering::Relaxed);
-        }
+        copy_words(&self[first..first + to.len()], to);
+    }
+}
+
+/// Copies shared words to as many of one's own, two at a time.
+#[inline]
+pub(super) fn copy_words(words: &[AtomicU32], to: &mut [u32]) {
+    assert_eq!(words.len(), to.len());
+    // SAFETY: two aligned words are a double word: of either, all bits are values (M2).
+    let (start, pairs, _) = unsafe { words.align_to::<AtomicU64>() };
+    let (to_start, to_rest) = to.split_at_mut(start.len());
+    let (to_pairs, to_end) = to_rest.as_chunks_mut::<2>();
+    for (to, word) in to_start.iter_mut().zip(start) {
+        *to = word.load(Ordering::Relaxed);
+    }
+    for (to, pair) in to_pairs.iter_mut().zip(pairs) {
+        let bytes = pair.load(Ordering::Relaxed).to_ne_bytes();
+        let (words, _) = bytes.as_chunks();
+        *to = [u32::from_ne_bytes(words[0]), u32::from_ne_bytes(words[1])];
+    }
+    if let (Some(to), Some(word)) = (to_end.first_mut(), words.last()) {
+        *to = word.load(Ordering::Relaxed);
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Changes {
     edges: Vec<EdgeChange>,
     /// Ids that became vertices or ended, each before the edge change of that number.
     vertices: Vec<(VertexId, bool, usize)>,
+    /// Whether what is deleted is looked for in all versions and whole lists.
+    without_indexes: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,11 @@ impl Changes {
     /// Returns no changes.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Has what is deleted looked for without the index of chunks and the filter of versions, for measurements.
+    pub fn without_indexes(self) -> Self {
+        Self { without_indexes: true, ..self }
     }
 
     /// Whether there are none.
@@ -150,7 +157,9 @@ impl Changes {
         totals.vertex_count -= ended_vertices.len() as u32;
         let largest = new_vertices.last().map_or(0, |v| v + 1);
         totals.vertex_bound = totals.vertex_bound.max(largest);
-        let Net { entries, gone, added, deleted, .. } = net_edges(self.edges, tip, options)?;
+        let indexed = !self.without_indexes;
+        let Net { entries, gone, added, deleted, .. } =
+            net_edges(self.edges, (tip, indexed), options)?;
         let left = |count: u64, added: u64, deleted| (count + added).checked_sub(deleted);
         let edges = left(totals.edges, added.edges, deleted.edges);
         let loops = left(totals.loops, added.loops, deleted.loops);
@@ -231,7 +240,11 @@ type OtherEnd = (VertexId, VertexId, u64, u32);
 ///
 /// # Errors
 /// What of the stored edges cannot be so.
-fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -> Found<Net> {
+fn net_edges(
+    mut edges: Vec<EdgeChange>,
+    (tip, indexed): (&Tip, bool),
+    options: &TimelineOptions,
+) -> Found<Net> {
     if !options.directed {
         for change in &mut edges {
             (change.src, change.dst) = (change.src.min(change.dst), change.src.max(change.dst));
@@ -247,7 +260,7 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
     let pieces: Vec<&[EdgeChange]> = starts.iter().zip(ends).map(|(&s, e)| &edges[s..e]).collect();
     let asks = |change: &EdgeChange| options.simple || !change.inserts();
     // Before the loop: what it makes for all of them is made in loops of its own.
-    let finder = Finder::new(tip, 0, edges.iter().filter(|change| asks(change)).count());
+    let finder = Finder::new((tip, indexed), 0, edges.iter().filter(|change| asks(change)).count());
     let nets = par::map_chunks(&pieces, 1, |pieces| {
         let (mut net, mut finder) = (Net::default(), finder.clone());
         let (piece, mut done) = (pieces[0], 0);
@@ -273,7 +286,7 @@ fn net_edges(mut edges: Vec<EdgeChange>, tip: &Tip, options: &TimelineOptions) -
     for direction in 0..2 {
         let gone = &mut all.gone_at_other_end[direction];
         par::sort_by_key(gone, |&end| end);
-        let finder = Finder::new(tip, direction, gone.len());
+        let finder = Finder::new((tip, indexed), direction, gone.len());
         let oldest = tip.segments().first().map_or(0, |oldest| oldest.version.number);
         let places = par::map_chunks(gone, GRAIN, |gone| {
             let mut finder = finder.clone();

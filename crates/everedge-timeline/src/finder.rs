@@ -76,11 +76,15 @@ impl Cursor {
 }
 
 impl<'a> Finder<'a> {
-    /// Returns what finds about `count` edges of one direction, and none if that is 0.
-    pub(crate) fn new(tip: &'a Tip, direction: usize, count: usize) -> Self {
+    /// Returns what finds about `count` edges of one direction, and none if that is 0; with the indexes that are worth
+    /// it, or with none.
+    pub(crate) fn new((tip, indexed): (&'a Tip, bool), direction: usize, count: usize) -> Self {
         let segments = if count == 0 { 0 } else { tip.segments().len() };
         let cursors = vec![Cursor::default(); segments];
-        let (filter, index) = (tip.filter(count), tip.chunk_index(direction, count));
+        let (filter, index) = match indexed {
+            true => (tip.filter(count), tip.chunk_index(direction, count)),
+            false => (None, None),
+        };
         Self { tip, direction, filter, index, cursors, found: Vec::new() }
     }
 

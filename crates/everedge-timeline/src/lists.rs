@@ -211,33 +211,27 @@ impl Lists {
             }
     }
 
-    /// Whether rows and lists are where they say, ids are below `bound`, and weights finite.
+    /// Whether rows and lists are where they say, and those who have lists below `bound`.
     pub(crate) fn check(&self, words: &[AtomicU32], bound: u32) -> bool {
-        let below = |ids: &[AtomicU32]| {
-            let largest = |ids: &[AtomicU32]| ids.iter().map(|id| id.load(Relaxed)).max();
-            par::map_chunks(ids, GRAIN, largest).into_iter().flatten().all(|id| id < bound)
-        };
-        let sources = part(words, &self.sources);
-        let ends = part(words, &self.ends);
+        let (sources, ends) = (part(words, &self.sources), part(words, &self.ends));
         let pairs = |ids: &[AtomicU32], holds: fn(u32, u32) -> bool| {
-            ids.windows(2).all(|pair| holds(pair[0].load(Relaxed), pair[1].load(Relaxed)))
+            let holds = |pair: &[AtomicU32]| holds(pair[0].load(Relaxed), pair[1].load(Relaxed));
+            let all = |range: Range<u32>| {
+                ids[range.start as usize..=range.end as usize].windows(2).all(holds)
+            };
+            par::map_ranges(ids.len().saturating_sub(1) as u32, GRAIN as u32, all)
+                .into_iter()
+                .all(|all| all)
         };
-        let last = ends.last().map_or(0, |end| end.load(Relaxed));
         let is_ordered = match self.form {
             Form::Whole => self.has_all_rows(words) && self.is_below(words, bound),
             Form::Sparse => pairs(sources, |a, b| a < b),
             Form::Pairs => pairs(sources, |a, b| a <= b),
         };
+        let last = ends.last().map_or(0, |end| end.load(Relaxed));
         let ends_well = self.form == Form::Pairs || last as usize == self.edge_count();
-        let are_finite = |weights: &[AtomicU32]| {
-            weights.iter().all(|weight| f32::from_bits(weight.load(Relaxed)).is_finite())
-        };
-        is_ordered
-            && ends_well
-            && pairs(ends, |a, b| a <= b)
-            && below(sources)
-            && below(self.neighbors(words))
-            && par::map_chunks(self.weights(words), GRAIN, are_finite).into_iter().all(|well| well)
+        let are_below = sources.last().is_none_or(|last| last.load(Relaxed) < bound);
+        is_ordered && ends_well && pairs(ends, |a, b| a <= b) && are_below
     }
 
     /// Whether no id from `bound` on has a list.

@@ -143,8 +143,8 @@ impl Move<'_> {
             Ok(())
         })?;
         of_base.sort_unstable();
-        let mut before = Finder::new(self.past, direction, of_base.len());
-        let mut after = Finder::new(self.base, direction, of_base.len());
+        let mut before = Finder::new((self.past, true), direction, of_base.len());
+        let mut after = Finder::new((self.base, true), direction, of_base.len());
         for (v, neighbor, place) in of_base {
             // Equal edges have kept their order.
             let all = before.find(v, neighbor, usize::MAX);

@@ -14,7 +14,7 @@
 //! with a cache line.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use everedge_core::MAX_VERTEX_ID;
 use everedge_medium::{Region, Site, crc_of_long, crc_of_shared};
@@ -381,22 +381,46 @@ impl Segment {
         let bound = self.totals.vertex_bound;
         match self.lists.iter().all(|lists| lists.check(words, bound)) {
             true => Ok(()),
-            false => Err(self.wrong("lists", "ascending rows, and neighbors below the bound")),
+            false => Err(self.wrong("lists", "ascending rows, and ids below the bound")),
         }
     }
 
+    /// Checks the checksums of parts, and that neighbors are below the bound and weights finite.
     fn check_sums(&self, words: &[AtomicU32], salt: u32, parts: Range<usize>) -> Found<()> {
         let header = &words[self.first_word as usize..];
         for part in parts {
             let expected = header[PARTS_START + 2 * part + 1].load(Relaxed);
-            let found = crc_of_long(salt, &words[self.parts[part].clone()]);
+            let are_values = AtomicBool::new(true);
+            let look = |words: &[u32]| {
+                if !self.are_values(part, words) {
+                    are_values.store(false, Relaxed);
+                }
+            };
+            let found = crc_of_long(salt, &words[self.parts[part].clone()], &look);
             if expected != found {
                 let [expected, found] = [expected, found].map(|crc| format!("{crc:08x}"));
                 let what = format!("the checksum of version {}", self.version.number);
                 return Err(Wrong::new(&what, &expected, &found));
             }
+            if !are_values.into_inner() {
+                return Err(self.wrong("lists", "neighbors below the bound, and finite weights"));
+            }
         }
         Ok(())
+    }
+
+    /// Whether words of a part are what they may be, if they are neighbors or weights.
+    fn are_values(&self, part: usize, words: &[u32]) -> bool {
+        let is =
+            |of: fn(usize) -> Part| [0, 1].map(|direction| of(direction).number()).contains(&part);
+        // No loop ends early: those are turned into instructions for several words at a time.
+        if is(Part::Neighbors) {
+            words.iter().fold(0, |largest, &id| id.max(largest)) < self.totals.vertex_bound.max(1)
+        } else if is(Part::Weights) {
+            words.iter().fold(true, |all, &bits| all & f32::from_bits(bits).is_finite())
+        } else {
+            true
+        }
     }
 
     fn wrong(&self, part: &str, expected: &str) -> Wrong {

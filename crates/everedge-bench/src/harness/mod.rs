@@ -13,4 +13,4 @@ pub(crate) mod table;
 mod task;
 
 pub(crate) use configuration::{BATCH, Common, Configuration, Lists};
-pub(crate) use task::{Case, End, History, Plan, Task, Work};
+pub(crate) use task::{Case, End, History, Kept, Plan, Task, Way, Work};

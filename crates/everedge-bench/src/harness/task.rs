@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
-use everedge::{Edge, Graph, Kernel, VertexId};
+use everedge::{Edge, Graph, Kernel, Schedule, VertexId};
 use serde::{Deserialize, Serialize};
 
 use super::Configuration;
@@ -50,6 +50,77 @@ pub(crate) struct History {
     /// Of the edges of the first one so many percent are added by each version, and as many deleted.
     pub(crate) percent: f64,
     pub(crate) plan: Plan,
+    pub(crate) kept: Kept,
+}
+
+/// Where the versions of a measurement are kept, and how they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kept {
+    /// In a timeline that is asked by each way.
+    ByAllWays,
+    /// In one that is asked by this way.
+    ByWay(Way),
+    /// In one of which what is deleted was looked for without indexes; it is asked as usual.
+    WithoutIndexes,
+    /// Nowhere: a live graph of the configuration's layout is asked after each version's changes.
+    Live,
+}
+
+/// A way of asking versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Way {
+    /// By halving the window.
+    Halves,
+    /// By the paper's lasting common graphs.
+    Lasting,
+    /// By those of parts of so many versions.
+    PartsOf(u16),
+    /// From what all have in common to each.
+    FromCommon,
+    /// By halving, once it is known which values never change.
+    Bounds,
+    /// Each by itself.
+    ByItself,
+}
+
+impl Way {
+    /// All that are measured; the first is the usual one, and the last shares nothing.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Halves,
+        Self::Lasting,
+        Self::PartsOf(1),
+        Self::PartsOf(2),
+        Self::PartsOf(4),
+        Self::FromCommon,
+        Self::Bounds,
+        Self::ByItself,
+    ];
+
+    /// Returns what it is called.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Halves => "halves".to_owned(),
+            Self::Lasting => "lasting".to_owned(),
+            Self::PartsOf(versions) => format!("parts-of-{versions}"),
+            Self::FromCommon => "from-common".to_owned(),
+            Self::Bounds => "bounds".to_owned(),
+            Self::ByItself => "by-itself".to_owned(),
+        }
+    }
+
+    /// Returns in which order it reaches versions, if it shares anything.
+    pub(crate) fn schedule(self) -> Option<Schedule> {
+        match self {
+            Self::Halves => Some(Schedule::Halves),
+            Self::Lasting => Some(Schedule::Lasting),
+            Self::PartsOf(versions) => Some(Schedule::TwoStages { versions }),
+            Self::FromCommon => Some(Schedule::Each),
+            Self::Bounds => Some(Schedule::Bounds),
+            Self::ByItself => None,
+        }
+    }
 }
 
 /// How a writer ends.

@@ -2,6 +2,7 @@
 //! it does.
 
 pub(crate) mod delete;
+mod history;
 pub(crate) mod ingest;
 pub(crate) mod kernels;
 mod kernels_page;

@@ -1,49 +1,35 @@
 //! `everedge bench window`: one question of many versions, by each way of sharing work.
-//!
-//! Source: the workload of PIE, §5: half of the edges are the first version, and each later one adds some of the
-//! others and deletes as many of those that are there.
 
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use everedge::{
-    Edge, Kernel, Parameters, Schedule, Timeline, TimelineOptions, VersionChanges, VersionChoice,
+    Edge, Kernel, Parameters, Timeline, TimelineOptions, VersionChanges, VersionChoice,
     WindowOptions, WindowReport, median, peak_rss_bytes,
 };
-use rand::rngs::Xoshiro256PlusPlus;
-use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
+use super::history::{Changes, measure_live};
 use super::recovery;
 use crate::arguments::parsed;
 use crate::harness::figures::Row;
 use crate::harness::table::{self, Column, Form};
-use crate::harness::{Case, Common, Configuration, History, Lists, Plan, Task, Work, process};
+use crate::harness::{
+    Case, Common, Configuration, History, Kept, Lists, Plan, Task, Way, Work, process,
+};
 use crate::output::Output;
 
-/// The ways of sharing work, and what they are called; the last one shares none.
-const WAYS: [(&str, Option<Schedule>); 8] = [
-    ("halves", Some(Schedule::Halves)),
-    ("lasting", Some(Schedule::Lasting)),
-    ("parts-of-1", Some(Schedule::TwoStages { versions: 1 })),
-    ("parts-of-2", Some(Schedule::TwoStages { versions: 2 })),
-    ("parts-of-4", Some(Schedule::TwoStages { versions: 4 })),
-    ("from-common", Some(Schedule::Each)),
-    ("bounds", Some(Schedule::Bounds)),
-    ("by-itself", None),
-];
 /// What is asked unless told.
-const KERNELS: [Kernel; 5] =
+pub(crate) const KERNELS: [Kernel; 5] =
     [Kernel::Bfs, Kernel::Sssp, Kernel::Sswp, Kernel::Ssnp, Kernel::Viterbi];
 /// Runs of each way, unless told.
 const RUNS: u32 = 3;
 
 /// Returns the ways of asking a kernel: of one that does not go along paths the first one and the last.
-fn ways(kernel: Kernel) -> impl Iterator<Item = (&'static str, Option<Schedule>)> {
+fn ways(kernel: Kernel) -> impl Iterator<Item = Way> {
     let is_of_paths = KERNELS.contains(&kernel);
-    WAYS.into_iter().enumerate().filter_map(move |(at, way)| {
-        (is_of_paths || at == 0 || at == WAYS.len() - 1).then_some(way)
+    Way::ALL.into_iter().enumerate().filter_map(move |(at, way)| {
+        (is_of_paths || at == 0 || at == Way::ALL.len() - 1).then_some(way)
     })
 }
 
@@ -106,7 +92,8 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<()> {
         "versions have neither writers and batches nor the options of a live graph's layout; leave them out"
     );
     let plan = Plan::new(&args.kernel, Some(args.runs));
-    let history = History { versions: args.versions, percent: args.percent, plan };
+    let (versions, percent) = (args.versions, args.percent);
+    let history = History { versions, percent, plan, kept: Kept::ByAllWays };
     let case = |configuration| Case { work: Work::Window(history), configuration };
     let cases: Vec<Case> = configurations.into_iter().map(case).collect();
     let measured = process::measure(&args.common, &cases, output)?;
@@ -117,36 +104,38 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<()> {
 /// Returns a row for each kernel and way of what was measured in one configuration.
 fn rows_of(plan: Plan, measured: &Row) -> Vec<Row> {
     let is_shared = |key: &str| OPTIONS.contains(&key) || SHARED.contains(&key);
-    let row_of = |kernel: Kernel, way: &str| {
-        let start = key(kernel, way);
+    let row_of = |kernel: Kernel, way: Way| {
+        let start = start_of_keys(kernel, way);
         let shared = measured.iter().filter(|(key, _)| is_shared(key));
         let mut row: Row = shared.map(|(key, value)| (key.clone(), value.clone())).collect();
         row.insert("kernel".to_owned(), json!(kernel.name()));
-        row.insert("way".to_owned(), json!(way));
+        row.insert("way".to_owned(), json!(way.name()));
         let own = measured.iter().filter_map(|(k, v)| Some((k.strip_prefix(&start)?, v)));
         row.extend(own.map(|(key, value)| (key.to_owned(), value.clone())));
         row
     };
-    let of_kernel = |kernel| ways(kernel).map(move |(way, _)| (kernel, way));
+    let of_kernel = |kernel| ways(kernel).map(move |way| (kernel, way));
     plan.kernels().flat_map(of_kernel).map(|(kernel, way)| row_of(kernel, way)).collect()
 }
 
 /// What is varied.
 const OPTIONS: [&str; 5] = ["input", "graph", "scale", "medium", "threads"];
 /// The figures of a configuration that do not depend on the question.
-const SHARED: [&str; 7] = [
+const SHARED: [&str; 9] = [
     "versions",
     "percent",
     "base_edges",
     "base_seconds",
     "delta_seconds",
     "bytes_per_change",
+    "open_seconds",
+    "view_seconds",
     "peak_rss_bytes",
 ];
 
 /// How the figures of a kernel and a way begin in a row of all.
-fn key(kernel: Kernel, way: &str) -> String {
-    format!("{} {way} ", kernel.name())
+fn start_of_keys(kernel: Kernel, way: Way) -> String {
+    format!("{kernel} {} ", way.name())
 }
 
 /// Makes the versions, asks them and returns the figures.
@@ -154,83 +143,111 @@ fn key(kernel: Kernel, way: &str) -> String {
 /// # Errors
 /// If the medium or a kernel fails, the graph has too few edges, or two ways do not agree.
 pub(crate) fn measure(task: &Task, history: History) -> Result<Row> {
-    let History { versions, percent, plan } = history;
-    let weighted = plan.kernels().any(Kernel::reads_weights);
-    let medium = task.configuration.graph_options().medium;
-    let options = TimelineOptions { medium, weighted, ..TimelineOptions::default() };
-    let timeline = Timeline::create(&task.graph, &options, false)?;
-    let mut edges = task.edges()?;
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(task.seed);
-    edges.retain(|(src, dst)| src != dst);
-    edges.sort_unstable();
-    edges.dedup();
-    edges.shuffle(&mut random);
-    let mut rest = edges.split_off(edges.len() / 2).into_iter();
-    let mut there = edges;
-    let base_edges = there.len();
-    let each = (base_edges as f64 * percent / 100.0) as usize;
-    ensure!(
-        each > 0 && each * usize::from(versions) <= rest.len().min(base_edges),
-        "{versions} versions with {each} changes each are too few or too many for {base_edges} edges"
-    );
-    let weight = |(src, dst): Edge| weighted.then(|| weight_of(src, dst));
-    let commit = |came: &[Edge], went: &[Edge], number: u16| -> Result<f64> {
-        let start = Instant::now();
-        let mut changes = VersionChanges::new();
-        went.iter().try_for_each(|&(src, dst)| changes.delete(src, dst))?;
-        came.iter().try_for_each(|&edge| changes.insert(edge.0, edge.1, weight(edge)))?;
-        timeline.commit(changes, number.into(), None)?;
-        Ok(start.elapsed().as_secs_f64())
-    };
-    let base_seconds = commit(&there, &[], 0)?;
-    let base_bytes = timeline.stats()?.disk_bytes;
-    let mut delta_seconds = 0.0;
-    for number in 1..=versions {
-        let came: Vec<Edge> = rest.by_ref().take(each).collect();
-        let gone = |_| there.swap_remove(random.random_range(0..there.len()));
-        let went: Vec<Edge> = (0..each).map(gone).collect();
-        delta_seconds += commit(&came, &went, number)?;
-        there.extend(came);
+    let plan = history.plan;
+    if history.kept == Kept::Live {
+        return measure_live(task, history);
     }
-    let bytes = timeline.stats()?.disk_bytes - base_bytes;
-    let changes = 2 * each * usize::from(versions);
+    let (timeline, mut shared) = take_in(task, history)?;
+    let delta_seconds = shared["delta_seconds"].as_f64().unwrap_or(0.0);
     let mut row = Row::new();
-    let mut note = |key: String, value: Value| row.insert(key, value);
     for kernel in plan.kernels() {
         let mut expected: Option<WindowReport> = None;
-        for (way, schedule) in ways(kernel) {
-            let options = WindowOptions { schedule, ..Parameters::default().into() };
-            let range = (&VersionChoice::Number(2), &VersionChoice::Newest);
-            let ask = |_| Ok(timeline.window(kernel, range, &options)?);
-            let reports: Vec<WindowReport> =
-                (0..plan.runs_of(kernel)).map(ask).collect::<Result<_>>()?;
+        let ways: Vec<Way> = match history.kept {
+            Kept::ByAllWays => ways(kernel).collect(),
+            Kept::ByWay(way) => vec![way],
+            Kept::WithoutIndexes | Kept::Live => vec![Way::Halves],
+        };
+        for way in ways {
+            let reports = ask(&timeline, kernel, way, plan.runs_of(kernel))?;
             let of = |figure: fn(&WindowReport) -> f64| {
                 median(&reports.iter().map(figure).collect::<Vec<_>>())
             };
             let (build, seconds) = (of(|report| report.build_seconds), of(|report| report.seconds));
-            let start = key(kernel, way);
-            note(format!("{start}build_seconds"), json!(build));
-            note(format!("{start}seconds"), json!(seconds));
-            note(format!("{start}whole_seconds"), json!(delta_seconds + build + seconds));
-            note(format!("{start}slowest"), json!(of(slowest)));
+            let start = match history.kept {
+                Kept::ByAllWays => start_of_keys(kernel, way),
+                _ => format!("{kernel}_"),
+            };
+            row.insert(format!("{start}build_seconds"), json!(build));
+            row.insert(format!("{start}seconds"), json!(seconds));
+            row.insert(format!("{start}whole_seconds"), json!(delta_seconds + build + seconds));
+            row.insert(format!("{start}slowest"), json!(of(slowest)));
             let report = reports.into_iter().next().expect("it ran");
             match &expected {
-                Some(expected) => agree(expected, &report, way)?,
+                Some(expected) => agree(expected, &report, &way.name())?,
                 None => expected = Some(report),
             }
         }
     }
-    let shared = [
-        json!(versions),
-        json!(percent),
+    shared.insert("peak_rss_bytes".to_owned(), json!(peak_rss_bytes()));
+    row.append(&mut shared);
+    row.insert("layout".to_owned(), json!("versions"));
+    row.insert(
+        "way".to_owned(),
+        match history.kept {
+            Kept::ByWay(way) => json!(way.name()),
+            Kept::WithoutIndexes => json!("without indexes"),
+            Kept::ByAllWays | Kept::Live => Value::Null,
+        },
+    );
+    Ok(row)
+}
+
+/// Makes the versions, and opens them anew. Returns them with what that took.
+fn take_in(task: &Task, history: History) -> Result<(Timeline, Row)> {
+    let mut changes = Changes::new(task, history)?;
+    let medium = task.configuration.graph_options().medium;
+    let options =
+        TimelineOptions { medium, weighted: changes.weighted, ..TimelineOptions::default() };
+    let timeline = Timeline::create(&task.graph, &options, false)?;
+    let commit = |changes: &Changes, [came, went]: [&[Edge]; 2], number: u16| -> Result<f64> {
+        let start = Instant::now();
+        let mut version = VersionChanges::new();
+        went.iter().try_for_each(|&(src, dst)| version.delete(src, dst))?;
+        let mut insert = |&edge: &Edge| version.insert(edge.0, edge.1, changes.weight(edge));
+        came.iter().try_for_each(&mut insert)?;
+        if history.kept == Kept::WithoutIndexes {
+            version = version.without_indexes();
+        }
+        timeline.commit(version, number.into(), None)?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let base_edges = changes.there.len();
+    let base_seconds = commit(&changes, [&changes.there, &[]], 0)?;
+    let base_bytes = timeline.stats()?.disk_bytes;
+    let mut delta_seconds = 0.0;
+    for number in 1..=history.versions {
+        let [came, went] = changes.next();
+        delta_seconds += commit(&changes, [&came, &went], number)?;
+    }
+    let bytes = timeline.stats()?.disk_bytes - base_bytes;
+    let change_count = 2 * changes.each * usize::from(history.versions);
+    drop((timeline, changes));
+    let start = Instant::now();
+    let timeline = Timeline::open(&task.graph, false)?;
+    let open_seconds = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    drop(timeline.at(&VersionChoice::Newest)?);
+    let view_seconds = start.elapsed().as_secs_f64();
+    let figures = [
+        json!(history.versions),
+        json!(history.percent),
         json!(base_edges),
         json!(base_seconds),
         json!(delta_seconds),
-        json!(bytes as f64 / changes as f64),
-        json!(peak_rss_bytes()),
+        json!(bytes as f64 / change_count as f64),
+        json!(open_seconds),
+        json!(view_seconds),
+        Value::Null,
     ];
-    row.extend(SHARED.iter().map(|&key| key.to_owned()).zip(shared));
-    Ok(row)
+    Ok((timeline, SHARED.iter().map(|&key| key.to_owned()).zip(figures).collect()))
+}
+
+/// Asks all versions but the first one, so often.
+fn ask(timeline: &Timeline, kernel: Kernel, way: Way, runs: u32) -> Result<Vec<WindowReport>> {
+    let schedule = way.schedule();
+    let options = WindowOptions { schedule, ..Parameters::default().into() };
+    let range = (&VersionChoice::Number(2), &VersionChoice::Newest);
+    (0..runs).map(|_| Ok(timeline.window(kernel, range, &options)?)).collect()
 }
 
 /// Returns the time of the slowest version by that of the median one.
@@ -252,10 +269,4 @@ fn agree(expected: &WindowReport, found: &WindowReport, way: &str) -> Result<()>
         );
     }
     Ok(())
-}
-
-/// Returns the weight of an edge: above 0 and at most 1, so that every kernel allows it.
-fn weight_of(src: u32, dst: u32) -> f32 {
-    let drawn = src.wrapping_mul(31).wrapping_add(dst) % 256;
-    (drawn + 1) as f32 / 256.0
 }

@@ -8,8 +8,8 @@ use super::text::{FONT, finite, text_width};
 const PANEL_HEIGHT: f64 = 190.0;
 /// Height of a name in a legend.
 const LEGEND_HEIGHT: f64 = 22.0;
-/// Classes of the lines of a field; a third one begins anew.
-pub const CLASSES: [&str; 2] = ["first", "second"];
+/// Classes of the lines of a field; a fifth one begins anew.
+pub const CLASSES: [&str; 4] = ["first", "second", "third", "fourth"];
 
 /// Lines that share their axes.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 //! report.
 
 pub(crate) mod dgap;
+pub(crate) mod pie;
 mod setting;
 pub(crate) mod xpgraph;
 
@@ -83,6 +84,9 @@ pub(crate) const ACKNOWLEDGED: Column =
     Column { key: "acknowledged_seconds", title: "time until acknowledged", form: Form::Seconds };
 pub(crate) const ARCHIVED: Column =
     Column { key: "archived_seconds", title: "time until archived", form: Form::Seconds };
+
+/// What experiments with versions vary beside the options of graphs.
+const VARIED: [&str; 3] = ["way", "versions", "percent"];
 
 impl Paper {
     /// Returns what stands below the options: the list of experiments, and examples.
@@ -171,7 +175,7 @@ pub(crate) fn run(paper: &Paper, args: &Args, output: Output) -> Result<()> {
         let rows = process::measure(&args.common, &cases, output)
             .with_context(|| experiment.in_paper())?;
         let name = experiment.in_paper();
-        let table = table(&rows, &[], experiment.shown);
+        let table = table(&rows, &VARIED, experiment.shown);
         output.say(format_args!("{name}: {}\n{table}\n", experiment.title))?;
         sections.push(section(experiment, &points, &rows));
         outcomes.push(Outcome { figure: experiment.name, title: experiment.title, rows });

@@ -295,6 +295,17 @@ fn the_report_of_each_paper_has_a_plot_for_each_figure() {
     }
     rows(&figures[7]).iter().for_each(|row| assert_positive(row, &["bc_seconds"]));
     rows(&figures[9]).iter().for_each(|row| assert_positive(row, &["block_bytes"]));
+    let figures = figures_on_page(&bench, "pie");
+    let names = ["4", "12", "13", "14", "table-4", "15", "16", "17", "table-5", "table-6"];
+    assert_eq!(names_of(&figures), names);
+    for (figure, keys) in [
+        (0, &["delta_seconds", "sssp_seconds"][..]),
+        (4, &["bfs_seconds", "sssp_seconds", "sswp_seconds", "ssnp_seconds", "viterbi_seconds"]),
+        (8, &["open_seconds"]),
+        (9, &["peak_rss_bytes"]),
+    ] {
+        rows(&figures[figure]).iter().for_each(|row| assert_positive(row, keys));
+    }
 }
 
 fn names_of(figures: &[Value]) -> Vec<&str> {
