@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 
 use super::bits::Bits;
 use super::components::{self, Components};
+use super::cores;
 use super::lifetimes::{Lifetimes, Mortal};
 use super::query::MonotoneQuery;
 use super::schedule::{Growth, Run, Schedule};
@@ -167,6 +168,21 @@ impl Window {
     pub fn triangles(&self) -> Option<Vec<u64>> {
         let count = |common| triangles::count(common, &self.lifetimes, self.versions.len());
         self.common.has_in_neighbors().then(|| count(&self.common))
+    }
+
+    /// Finds the coreness of every vertex in each version, and calls `answer` for it as [`Self::run`] does; an id that is no
+    /// vertex has 0. Does nothing and returns false where no lists of in-neighbors are kept.
+    ///
+    /// Cost: the kernel on what any version has; then the lists of vertices whose coreness falls where edges go.
+    pub fn coreness(&self, answer: impl Fn(Answer<'_, u32>) + Sync + Send) -> bool {
+        if !self.common.has_in_neighbors() {
+            return false;
+        }
+        let answer = |number: u16, values: &[u32], seconds: f64| {
+            answer(Answer { version: &self.versions[usize::from(number)], values, seconds });
+        };
+        cores::answer_all(&self.common, &self.lifetimes, self.versions.len(), answer);
+        true
     }
 
     /// Returns the number of the last version in the window.

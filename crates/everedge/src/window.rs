@@ -115,8 +115,8 @@ fn as_date<S: serde::Serializer>(time: &i64, serializer: S) -> Result<S::Ok, S::
 impl Timeline {
     /// Answers a kernel for each of the versions from `first` to `last`.
     ///
-    /// Of `bfs`, `sssp`, `sswp`, `ssnp`, `viterbi`, `wcc` and, where in-neighbors are kept, `triangles` what versions have
-    /// in common is worked on once, unless ids lie far apart. A source is a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
+    /// Of `bfs`, `sssp`, `sswp`, `ssnp`, `viterbi`, `wcc` and, where in-neighbors are kept, `triangles` and `kcore` without a
+    /// `k` what versions have in common is worked on once, unless ids lie far apart. A source is a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
     /// largest out-degree in the last version. `pagerank` begins with the ranks of the version before: they are as
     /// close to the limit as its tolerance says, as those of each version by itself are. After a given number of
     /// iterations they would not be the same: then, as other kernels, each version is asked by itself.
@@ -163,6 +163,10 @@ impl Timeline {
             (_, Some(v), Some(schedule)) => (Method::Shared, ask.paths(kernel, v, schedule)?),
             (Kernel::Wcc, _, Some(_)) => (Method::Shared, ask.components()),
             (Kernel::Triangles, _, Some(_)) => match ask.triangles() {
+                Some(versions) => (Method::Shared, versions),
+                None => (Method::Each, ask.each(kernel, parameters, false)?),
+            },
+            (Kernel::KCore, _, Some(_)) if parameters.k.is_none() => match ask.coreness() {
                 Some(versions) => (Method::Shared, versions),
                 None => (Method::Each, ask.each(kernel, parameters, false)?),
             },
@@ -273,6 +277,17 @@ impl Asked<'_> {
             answers.lock().push(answer);
         });
         ascending(answers)
+    }
+
+    /// Returns the coreness of vertices in each version, ascending; nothing without lists of in-neighbors.
+    fn coreness(&self) -> Option<Vec<VersionAnswer>> {
+        let answers = Mutex::new(Vec::new());
+        let is_answered = self.window.coreness(|answer| {
+            let result = json!({ "max": answer.values.iter().max().unwrap_or(&0) });
+            let answer = self.answer(&answer, result, || Values::Count(answer.values.to_vec()));
+            answers.lock().push(answer);
+        });
+        is_answered.then(|| ascending(answers))
     }
 
     /// Returns how many triangles each version has, ascending; nothing without lists of in-neighbors.

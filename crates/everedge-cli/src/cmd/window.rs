@@ -16,7 +16,7 @@ use crate::output::{Output, count, seconds, shown};
 
 /// Ask one question of each version of a window.
 ///
-/// How distance, reachability or capacity from a vertex changed, components or triangles: what versions have in common
+/// How distance, reachability or capacity from a vertex changed, components, cores or triangles: what versions have in common
 /// is worked on once. PageRank begins with the version before; other kernels are asked of each version by itself.
 /// A version is a number, a date or a name.
 #[derive(clap::Args)]

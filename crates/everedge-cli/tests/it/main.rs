@@ -5,6 +5,7 @@ mod bench;
 mod demo;
 mod export;
 mod far_ids;
+mod guide;
 mod hostile;
 mod in_use;
 mod inputs;

@@ -386,7 +386,7 @@ class Window:
         return WindowValues(self.versions, *self._values("pagerank", threads, **parameters))
 
     def kcore(self, *, threads: int = 0) -> WindowValues[np.uint32]:
-        """Return the coreness of each vertex in each version; each version is asked by itself."""
+        """Return the coreness of each vertex in each version; with in-neighbors, what versions share is worked on once."""
         report, vertices, values = self._ask("kcore", threads)
         return WindowValues(self.versions, vertices, values, report)
 

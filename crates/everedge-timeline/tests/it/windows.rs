@@ -143,6 +143,27 @@ fn check_triangles(timeline: &Timeline, what: &str) {
     }
 }
 
+fn check_cores(timeline: &Timeline, what: &str) {
+    let count = timeline.versions().len() as u64;
+    for (first, last) in [(1, count), (1, 1), (2, 5), (4, count)] {
+        let window = timeline.window(first..=last).expect("they are there");
+        let found = Mutex::new(Vec::new());
+        let is_answered = window.coreness(|answer| {
+            found.lock().push((answer.version.number, answer.values.to_vec()));
+        });
+        assert_eq!(is_answered, !timeline.options().directed || timeline.options().in_neighbors);
+        let mut found = found.into_inner();
+        found.sort_by_key(|(number, _)| *number);
+        assert!(!is_answered || (first..=last).eq(found.iter().map(|(number, _)| *number)));
+        for (number, coreness) in found {
+            let view = timeline.at(number).expect("it is there");
+            let mut expected = everedge_kernels::coreness(&view).coreness;
+            expected.resize(coreness.len(), 0);
+            assert_eq!(coreness, expected, "{what}: version {number} of {first}..={last}");
+        }
+    }
+}
+
 #[test]
 fn windows_answer_as_each_version_does() {
     for number in 0..16_u32 {
@@ -164,6 +185,7 @@ fn windows_answer_as_each_version_does() {
         }
         check_components(&timeline, &format!("components, {options:?}"));
         check_triangles(&timeline, &format!("triangles, {options:?}"));
+        check_cores(&timeline, &format!("coreness, {options:?}"));
         for source in [0, 7, 13] {
             let what = |query: &str| format!("{query} from {source}, {options:?}");
             check::<Depth>(&timeline, source, &what("depth"));
