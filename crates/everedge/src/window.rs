@@ -116,7 +116,7 @@ impl Timeline {
     /// Answers a kernel for each of the versions from `first` to `last`.
     ///
     /// Of `bfs`, `sssp`, `sswp`, `ssnp`, `viterbi`, `wcc` and, where in-neighbors are kept, `triangles` and `kcore` without a
-    /// `k` what versions have in common is worked on once, unless ids lie far apart. A source is a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
+    /// `k`, unless versions differ in much, what versions have in common is worked on once, unless ids lie far apart. A source is a vertex of one of them at least; where it is none, it reaches nothing. Unless given, it is the vertex of
     /// largest out-degree in the last version. `pagerank` begins with the ranks of the version before: they are as
     /// close to the limit as its tolerance says, as those of each version by itself are. After a given number of
     /// iterations they would not be the same: then, as other kernels, each version is asked by itself.
@@ -279,8 +279,12 @@ impl Asked<'_> {
         ascending(answers)
     }
 
-    /// Returns the coreness of vertices in each version, ascending; nothing without lists of in-neighbors.
+    /// Returns the coreness of vertices in each version, ascending; nothing without lists of in-neighbors, or where each
+    /// version by itself takes less time.
     fn coreness(&self) -> Option<Vec<VersionAnswer>> {
+        if !self.window.coreness_pays() {
+            return None;
+        }
         let answers = Mutex::new(Vec::new());
         let is_answered = self.window.coreness(|answer| {
             let result = json!({ "max": answer.values.iter().max().unwrap_or(&0) });
