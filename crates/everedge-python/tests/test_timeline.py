@@ -338,6 +338,27 @@ def test_changes_that_cannot_be_taken_in_are_refused(path: Path, tmp_path: Path)
         everedge.Timeline.ingest(path, file, commit_every="1d", ids="dense")
 
 
+def test_frames_become_versions(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pyarrow = pytest.importorskip("pyarrow")
+    rows = {
+        "src": ["a", "b", "c", "a"],
+        "dst": ["b", "c", "d", "b"],
+        "time": pandas.to_datetime(["2024-05-01", "2024-05-01", "2024-05-02", "2024-05-03"]),
+        "op": ["+", "+", "+", "-"],
+    }
+    frame = pandas.DataFrame(rows)
+    for number, table in enumerate([frame, pyarrow.table(rows)]):
+        home = tmp_path / str(number)
+        report = everedge.Timeline.ingest(home, table, commit_every="1d")
+        assert (report.versions, report.insertions, report.deletions) == (3, 3, 1)
+        with everedge.Timeline(home) as timeline:
+            assert timeline.window().bfs(source="a").of("d").tolist() == [-1, 3, -1]
+    with everedge.Graph(tmp_path / "graph") as graph:
+        frame["src"] = frame["src"].astype("category")
+        assert graph.ingest(frame[["src", "dst"]], frame[["src", "dst"]]).edges_inserted == 8
+
+
 def test_whoever_ends_a_progress_ends_the_ingest(path: Path, tmp_path: Path) -> None:
     file = tmp_path / "edits.csv"
     file.write_text("src,dst,time\n" + "".join(f"{day},b,{day}\n" for day in range(100_000)))

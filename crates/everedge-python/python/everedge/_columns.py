@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ MAX_VERTEX_ID = (1 << 31) - 1
 """The largest id that is used as it is; larger ones go through the id map."""
 
 
+@runtime_checkable
 class ArrowColumn(Protocol):
     """A column that hands itself out through the Arrow PyCapsule interface."""
 

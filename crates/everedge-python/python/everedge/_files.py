@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias
 
 from everedge import _native
+from everedge._columns import ArrowColumn
 from everedge._errors import InvalidInputError
 from everedge._progress import Bar, is_watched
 from everedge._reports import Progress
@@ -19,8 +22,41 @@ Column: TypeAlias = "int | str | None"
 """A column of a table, by number from 0 or by name; `None` to look for it."""
 
 
+File: TypeAlias = "str | os.PathLike[str]"
+"""Where a file is."""
+
+Source: TypeAlias = "File | ArrowColumn"
+"""A file, or a table: a frame of pandas or polars, or what else hands itself out through the Arrow PyCapsule interface."""
+
+
+@contextmanager
+def on_disk(sources: tuple[Source, ...]) -> Iterator[tuple[File, ...]]:
+    """Give a file in place of each source: tables go to files, which are gone at the end; needs pyarrow for those."""
+    files = tuple(source for source in sources if not isinstance(source, ArrowColumn))
+    if len(files) == len(sources):
+        yield files
+        return
+    with TemporaryDirectory(prefix="everedge-") as directory:
+        places = (Path(directory, f"table-{number}.arrow") for number, _ in enumerate(sources, 1))
+        yield tuple(_file_of(source, place) for source, place in zip(sources, places, strict=True))
+
+
+def _file_of(source: Source, place: Path) -> File:
+    if not isinstance(source, ArrowColumn):
+        return source
+    import pyarrow
+    from pyarrow import ipc
+
+    table = pyarrow.RecordBatchReader.from_stream(source).read_all()
+    # A file has one dictionary for all batches.
+    options = ipc.IpcWriteOptions(unify_dictionaries=True)
+    with ipc.new_file(place, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return place
+
+
 def file_options(
-    files: tuple[str | os.PathLike[str], ...],
+    files: tuple[File, ...],
     *,
     format: str | None,
     ids: IdChoice,

@@ -22,7 +22,7 @@ from everedge._errors import (
     InvalidInputError,
     NotAGraphError,
 )
-from everedge._files import IdChoice, file_options, option_word, told_of
+from everedge._files import IdChoice, Source, file_options, on_disk, option_word, told_of
 from everedge._reports import (
     Changes,
     Compaction,
@@ -148,7 +148,7 @@ class Graph:
 
     def ingest(
         self,
-        *files: str | os.PathLike[str],
+        *files: Source,
         format: str | None = None,
         ids: IdChoice | None = None,
         header: bool | None = None,
@@ -163,12 +163,13 @@ class Graph:
         weight: int | str | None = None,
         progress: bool | Callable[[Progress], object] | None = None,
     ) -> IngestReport:
-        """Take edges from files, in their order; return what that did.
+        """Take edges from files or tables, in their order; return what that did.
 
         Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market, DIMACS, METIS, Graphalytics
         .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain, .gz, .zst, .bz2 or .xz,
         told apart by name and content unless `format` names one. A directory or a .tar stands for
-        the files in it. The first two records of a pipe decide how it is read.
+        the files in it. The first two records of a pipe decide how it is read. A table is a frame of pandas
+        or polars, or of Arrow; `add_edges` takes columns alone.
 
         - `ids`: what ids are in these files, as for the graph; as the graph was told if not given.
         - `header`: whether the first row of CSV, TSV or an edge list holds names; looked for if not
@@ -196,27 +197,28 @@ class Graph:
         >>> graph.ingest(file).edges_inserted
         2
         """
-        paths, options = file_options(
-            files,
-            format=format,
-            ids=self._ids if ids is None else ids,
-            header=header,
-            delimiter=delimiter,
-            delete=delete,
-            batch=batch,
-            drop_self_loops=drop_self_loops,
-            skip_nulls=skip_nulls,
-            round_weights=round_weights,
-            unweighted=self._is_unweighted,
-            src=src,
-            dst=dst,
-            weight=weight,
-        )
-        with self._using(first_file=(paths[0], options)) as native:
-            if weight is not None and not delete and not native.is_weighted():
-                raise InvalidInputError("weight: the graph has no weights: leave it out")
-            with told_of(progress, paths) as tell:
-                report = native.ingest(paths, options, tell)
+        with on_disk(files) as stored:
+            paths, options = file_options(
+                stored,
+                format=format,
+                ids=self._ids if ids is None else ids,
+                header=header,
+                delimiter=delimiter,
+                delete=delete,
+                batch=batch,
+                drop_self_loops=drop_self_loops,
+                skip_nulls=skip_nulls,
+                round_weights=round_weights,
+                unweighted=self._is_unweighted,
+                src=src,
+                dst=dst,
+                weight=weight,
+            )
+            with self._using(first_file=(paths[0], options)) as native:
+                if weight is not None and not delete and not native.is_weighted():
+                    raise InvalidInputError("weight: the graph has no weights: leave it out")
+                with told_of(progress, paths) as tell:
+                    report = native.ingest(paths, options, tell)
         medium = report["medium"] and MediumReport(**report["medium"])
         return IngestReport(**{**report, "medium": medium})
 

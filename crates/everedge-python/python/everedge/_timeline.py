@@ -16,7 +16,15 @@ import numpy.typing as npt
 from everedge import _native
 from everedge._columns import Id, is_id, told
 from everedge._errors import EveredgeError, InvalidInputError
-from everedge._files import IdChoice, check_columns, file_options, option_word, told_of
+from everedge._files import (
+    IdChoice,
+    Source,
+    check_columns,
+    file_options,
+    on_disk,
+    option_word,
+    told_of,
+)
 from everedge._reports import Progress, UpdateReport
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
@@ -94,7 +102,7 @@ class Timeline:
     @staticmethod
     def ingest(
         path: str | os.PathLike[str],
-        *files: str | os.PathLike[str],
+        *files: Source,
         commit_every: int | str,
         time: int | str | None = None,
         time_unit: Literal["seconds", "milliseconds", "microseconds", "nanoseconds"] | None = None,
@@ -120,10 +128,10 @@ class Timeline:
         weight: int | str | None = None,
         progress: bool | Callable[[Progress], object] | None = None,
     ) -> UpdateReport:
-        """Make versions of files of timed insertions and deletions; return what that did.
+        """Make versions of files or tables of timed insertions and deletions; return what that did.
 
         The versions lie at `path`, after those that are there already; `Timeline(path)` opens them. Updates
-        are applied in the order of the files.
+        are applied in the order of the files. A table is a frame of pandas or polars, or of Arrow.
 
         - `commit_every`: where a version ends: after so many updates; at each whole day (`"1d"`), 12 hours (`"12h"`)
           or other time of `s`, `m`, `h`, `d` and `w` since 1970; or where the number of the step changes (`"step"`).
@@ -151,20 +159,6 @@ class Timeline:
         >>> everedge.Timeline(folder / "history").at("2024-01-02").num_edges
         1
         """
-        paths, options = file_options(
-            files,
-            format=format,
-            ids=ids,
-            header=header,
-            delimiter=delimiter,
-            drop_self_loops=drop_self_loops,
-            skip_nulls=skip_nulls,
-            round_weights=round_weights,
-            unweighted=weighted is False,
-            src=src,
-            dst=dst,
-            weight=weight,
-        )
         check_columns(time=time, operation=operation, step=step)
         if insertions_only and operation is not None:
             raise InvalidInputError("insertions_only says that there is no operation: give one of them")
@@ -186,11 +180,26 @@ class Timeline:
             "allow_late": allow_late,
             "keep": None if keep is None else str(keep),
         }
-        with told_of(progress, paths) as tell:
-            chosen = _native.Chosen(words, ids)
-            report = _native.Timeline.ingest(
-                os.fspath(path), chosen, paths, options, updates, tell
+        with on_disk(files) as stored:
+            paths, options = file_options(
+                stored,
+                format=format,
+                ids=ids,
+                header=header,
+                delimiter=delimiter,
+                drop_self_loops=drop_self_loops,
+                skip_nulls=skip_nulls,
+                round_weights=round_weights,
+                unweighted=weighted is False,
+                src=src,
+                dst=dst,
+                weight=weight,
             )
+            with told_of(progress, paths) as tell:
+                chosen = _native.Chosen(words, ids)
+                report = _native.Timeline.ingest(
+                    os.fspath(path), chosen, paths, options, updates, tell
+                )
         return UpdateReport(**report)
 
     @classmethod
