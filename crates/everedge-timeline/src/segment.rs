@@ -415,7 +415,9 @@ impl Segment {
             |of: fn(usize) -> Part| [0, 1].map(|direction| of(direction).number()).contains(&part);
         // No loop ends early: those are turned into instructions for several words at a time.
         if is(Part::Neighbors) {
-            words.iter().fold(0, |largest, &id| id.max(largest)) < self.totals.vertex_bound.max(1)
+            // The sign of a number that is negative, or above the last one.
+            let last = self.totals.vertex_bound.max(1) - 1;
+            words.iter().fold(0, |all, &id| all | id | last.wrapping_sub(id)) >> 31 == 0
         } else if is(Part::Weights) {
             words.iter().fold(true, |all, &bits| all & f32::from_bits(bits).is_finite())
         } else {
