@@ -10,7 +10,8 @@ use everedge_medium::{Error, Result};
 use super::TimelineOptions;
 use super::bits::Bits;
 use super::finder::Finder;
-use super::lists::{Entry, NewLists};
+use super::lists::{Entry, NO_ROWS, NewLists, ROW_SPAN};
+use super::rows::counts_to_starts;
 use super::segment::{Delta, Found, Place, Totals, Wrong};
 use super::tip::Tip;
 
@@ -170,7 +171,10 @@ impl Changes {
         let is_whole = tip.is_empty();
         let in_order = |(mut entries, mut gone): (Vec<Entry>, Vec<Place>)| {
             // Stable: equal edges stay in the order in which they came.
-            par::sort_by_key(&mut entries, |&(v, neighbor, _)| (v, neighbor));
+            match is_whole {
+                true => entries = by_list(&entries),
+                false => par::sort_by_key(&mut entries, |&(v, neighbor, _)| (v, neighbor)),
+            }
             gone.sort_unstable();
             (NewLists::new(&entries, (options.weighted, is_whole)), gone)
         };
@@ -184,16 +188,25 @@ impl Changes {
 
     /// Returns the ids that become vertices, and those that end.
     fn net_vertices(&self, vertices: &Bits) -> (Vec<VertexId>, Vec<VertexId>) {
-        let said = self.vertices.iter().map(|&(v, is_vertex, at)| (v, 2 * at, is_vertex));
-        let mut events: Vec<(VertexId, usize, bool)> = said.collect();
-        // Where nothing ends, an insertion says nothing of what is a vertex already.
-        let none_ends = events.is_empty();
-        for (at, change) in self.edges.iter().enumerate().filter(|(_, change)| change.inserts()) {
-            for v in [change.src, change.dst] {
-                if !(none_ends && vertices.contains(v as usize)) {
-                    events.push((v, 2 * at + 1, true));
+        let insertions = || self.edges.iter().enumerate().filter(|(_, change)| change.inserts());
+        if self.vertices.is_empty() {
+            // Nothing ends: what is a vertex already stays one.
+            let (mut found, mut new) = (Bits::default(), Vec::new());
+            for v in insertions().flat_map(|(_, change)| [change.src, change.dst]) {
+                if !vertices.contains(v as usize) {
+                    found.grow(v as usize + 1);
+                    if found.insert(v as usize) {
+                        new.push(v);
+                    }
                 }
             }
+            new.sort_unstable();
+            return (new, Vec::new());
+        }
+        let said = self.vertices.iter().map(|&(v, is_vertex, at)| (v, 2 * at, is_vertex));
+        let mut events: Vec<(VertexId, usize, bool)> = said.collect();
+        for (at, change) in insertions() {
+            events.extend([change.src, change.dst].map(|v| (v, 2 * at + 1, true)));
         }
         // Stable: of what was said of an id at one place, the last counts.
         events.sort_by_key(|&(v, at, _)| (v, at));
@@ -235,6 +248,27 @@ struct Net {
 /// An edge in the list at its other end: whose list, the neighbor, the version that added it, and which of the equal
 /// ones that it added.
 type OtherEnd = (VertexId, VertexId, u64, u32);
+
+/// Returns edges list by list, those of each in the order in which they are, that of their neighbors: where most lists
+/// have some, for less than sorting takes. Memory: 4 bytes for each of 4,096 ids of which one has a list.
+fn by_list(edges: &[Entry]) -> Vec<Entry> {
+    let group_of = |&(v, ..): &Entry| v as usize / ROW_SPAN;
+    let mut firsts = vec![NO_ROWS; edges.iter().map(group_of).max().map_or(0, |last| last + 1)];
+    edges.iter().for_each(|edge| firsts[group_of(edge)] = 0);
+    let held = firsts.iter_mut().filter(|first| **first != NO_ROWS);
+    let count = (0..).zip(held).map(|(number, first)| *first = number * ROW_SPAN as u32).count();
+    let row_of = |edge: &Entry| firsts[group_of(edge)] as usize + edge.0 as usize % ROW_SPAN;
+    let mut next = vec![0; count * ROW_SPAN];
+    edges.iter().for_each(|edge| next[row_of(edge)] += 1);
+    let mut entries = vec![(0, 0, 0); counts_to_starts(&mut next)];
+    for edge in edges {
+        let next = &mut next[row_of(edge)];
+        entries[*next as usize] = *edge;
+        *next += 1;
+    }
+    debug_assert!(entries.is_sorted_by_key(|&(v, neighbor, _)| (v, neighbor)));
+    entries
+}
 
 /// Returns what edge changes come to. Threads share them, a group of equal edges never.
 ///
