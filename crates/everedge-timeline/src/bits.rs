@@ -26,6 +26,11 @@ impl Bits {
         Self { words }
     }
 
+    /// Returns room for so many numbers, none of which is there.
+    pub(crate) fn none(count: usize) -> Self {
+        Self { words: vec![0; count.div_ceil(WORD_BITS)] }
+    }
+
     /// Makes room for so many numbers in all, if there is not; those that come are not there.
     pub(crate) fn grow(&mut self, count: usize) {
         let words = count.div_ceil(WORD_BITS).max(self.words.len());

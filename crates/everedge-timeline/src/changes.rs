@@ -6,6 +6,7 @@
 
 use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, WeightedView, par};
 use everedge_medium::{Error, Result};
+use rustc_hash::FxHashMap;
 
 use super::TimelineOptions;
 use super::bits::Bits;
@@ -190,14 +191,15 @@ impl Changes {
     fn net_vertices(&self, vertices: &Bits) -> (Vec<VertexId>, Vec<VertexId>) {
         let insertions = || self.edges.iter().enumerate().filter(|(_, change)| change.inserts());
         if self.vertices.is_empty() {
-            // Nothing ends: what is a vertex already stays one.
-            let (mut found, mut new) = (Bits::default(), Vec::new());
+            // Nothing ends: what is a vertex already stays one. Of 4,096 ids there are bits if one is new: ids may lie far
+            // apart.
+            let (mut found, mut new) = (FxHashMap::<usize, Bits>::default(), Vec::new());
             for v in insertions().flat_map(|(_, change)| [change.src, change.dst]) {
-                if !vertices.contains(v as usize) {
-                    found.grow(v as usize + 1);
-                    if found.insert(v as usize) {
-                        new.push(v);
-                    }
+                let (group, local) = (v as usize / ROW_SPAN, v as usize % ROW_SPAN);
+                if !vertices.contains(v as usize)
+                    && found.entry(group).or_insert_with(|| Bits::none(ROW_SPAN)).insert(local)
+                {
+                    new.push(v);
                 }
             }
             new.sort_unstable();

@@ -83,7 +83,7 @@ fn in_words(report: &WindowReport) -> String {
     };
     let line = |answer: &VersionAnswer| {
         let result = answer.result.as_object().into_iter().flatten();
-        let result: Vec<String> = result.map(|(key, value)| pair(key, value)).collect();
+        let result: Vec<String> = result.filter_map(|(key, value)| pair(key, value)).collect();
         let name = answer.name.as_ref().map(|name| format!("  {}", shown(name)));
         let date = everedge::date_text(answer.time);
         let name = name.unwrap_or_default();
@@ -102,13 +102,13 @@ fn in_words(report: &WindowReport) -> String {
     )
 }
 
-/// Says one thing of an answer: of a list of vertices with their values the first one.
-fn pair(key: &str, value: &Value) -> String {
+/// Says one thing of an answer: of a list of vertices with their values the first one, of a list of vertices nothing,
+/// for their count stands beside it.
+fn pair(key: &str, value: &Value) -> Option<String> {
     let shown = match value.as_array().map(Vec::as_slice) {
-        Some([]) => "none".to_owned(),
         Some([Value::Array(row), ..]) => row.iter().map(plain).collect::<Vec<_>>().join(" "),
-        Some([first, ..]) => plain(first),
+        Some(_) => return None,
         None => plain(value),
     };
-    format!("{key} {shown}")
+    Some(format!("{key} {shown}"))
 }
