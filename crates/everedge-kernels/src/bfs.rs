@@ -47,7 +47,12 @@ impl Bfs {
 
     /// Returns the largest depth that was reached.
     pub fn depth_max(&self) -> u32 {
-        self.depth.iter().copied().filter(|&depth| depth != UNREACHED).max().unwrap_or(0)
+        // Without a branch: nobody foresees which vertices are reached.
+        self.depth
+            .iter()
+            .map(|&depth| if depth == UNREACHED { 0 } else { depth })
+            .max()
+            .unwrap_or(0)
     }
 }
 

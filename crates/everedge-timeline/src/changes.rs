@@ -78,6 +78,11 @@ impl Changes {
         self.edges.len() + self.vertices.len()
     }
 
+    /// Returns how many of them insert an edge.
+    pub(crate) fn insertions(&self) -> usize {
+        self.edges.iter().filter(|change| change.inserts()).count()
+    }
+
     /// Inserts an edge, and makes its ends vertices. The weight is 1 if there is none.
     ///
     /// # Errors
@@ -132,7 +137,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Makes `v` a vertex, or ends it; its edges are to be deleted before.
+    /// Makes `v` a vertex, or ends it; its edges are to be deleted before, or the commit is refused.
     ///
     /// # Errors
     /// `InvalidInput` if it is above [`MAX_VERTEX_ID`].
@@ -153,6 +158,7 @@ impl Changes {
     /// # Errors
     /// What of the stored edges cannot be so.
     pub(crate) fn net(self, tip: &Tip, options: &TimelineOptions) -> Found<NetChange> {
+        let has_vertices = !self.vertices.is_empty();
         let (new_vertices, ended_vertices) = self.net_vertices(tip.vertices());
         let mut totals = tip.totals();
         totals.vertex_count += new_vertices.len() as u32;
@@ -160,8 +166,12 @@ impl Changes {
         let largest = new_vertices.last().map_or(0, |v| v + 1);
         totals.vertex_bound = totals.vertex_bound.max(largest);
         let indexed = !self.without_indexes;
-        let Net { entries, gone, added, deleted, .. } =
-            net_edges(self.edges, (tip, indexed), options)?;
+        let net = net_edges(self.edges, (tip, indexed), options)?;
+        let with_edges = match has_vertices {
+            true => net.first_with_edges(tip, [&new_vertices, &ended_vertices]),
+            false => None,
+        };
+        let Net { entries, gone, added, deleted, .. } = net;
         let left = |count: u64, added: u64, deleted| (count + added).checked_sub(deleted);
         let edges = left(totals.edges, added.edges, deleted.edges);
         let loops = left(totals.loops, added.loops, deleted.loops);
@@ -184,7 +194,8 @@ impl Changes {
             par::join(|| in_order((out_entries, out_gone)), || in_order((in_entries, in_gone)));
         let (lists, gone) = ([outward.0, inward.0], [outward.1, inward.1]);
         let delta = Delta { new_vertices, ended_vertices, lists, gone };
-        Ok(NetChange { delta, totals, additions: added.edges, deletions: deleted.edges })
+        let (additions, deletions) = (added.edges, deleted.edges);
+        Ok(NetChange { delta, totals, additions, deletions, with_edges })
     }
 
     /// Returns the ids that become vertices, and those that end.
@@ -231,6 +242,8 @@ pub(crate) struct NetChange {
     pub additions: u64,
     /// Edges that are gone.
     pub deletions: u64,
+    /// A vertex that ends and has edges: nothing of this may be then.
+    pub with_edges: Option<VertexId>,
 }
 
 /// What edge changes come to.
@@ -325,16 +338,19 @@ fn net_edges(
         let finder = Finder::new((tip, indexed), direction, gone.len());
         let oldest = tip.segments().first().map_or(0, |oldest| oldest.version.number);
         let places = par::map_chunks(gone, GRAIN, |gone| {
-            let mut finder = finder.clone();
-            let place = |(at, &(v, neighbor, version, number)): (usize, &OtherEnd)| {
-                finder.load_ahead(|places| gone.get(at + places).map(|end| (end.0, end.1)));
+            let (mut finder, mut places) = (finder.clone(), Vec::with_capacity(gone.len()));
+            for equal in gone.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+                let ((v, neighbor, version, _), done) = (equal[0], places.len());
+                finder.load_ahead(|places| gone.get(done + places).map(|end| (end.0, end.1)));
                 let found = finder.find_in((version - oldest) as usize, v, neighbor);
-                found.get(number as usize).copied().ok_or_else(|| {
-                    let what = format!("the list of vertex {v} at the other end of its edges");
-                    Wrong::new(&what, &format!("one with vertex {neighbor}"), "none")
-                })
-            };
-            gone.iter().enumerate().map(place).collect::<Found<Vec<_>>>()
+                for &(.., number) in equal {
+                    places.push(found.get(number as usize).copied().ok_or_else(|| {
+                        let what = format!("the list of vertex {v} at the other end of its edges");
+                        Wrong::new(&what, &format!("one with vertex {neighbor}"), "none")
+                    })?);
+                }
+            }
+            Ok(places)
         });
         for places in places {
             all.gone[direction].extend(places?);
@@ -363,6 +379,31 @@ impl Counted {
 }
 
 impl Net {
+    /// Returns an id that is no vertex, where some are new and some have ended, and has edges still, as far as lists
+    /// say: in-neighbors may have none.
+    fn first_with_edges(&self, tip: &Tip, [new, ended]: [&[VertexId]; 2]) -> Option<VertexId> {
+        let is_no_vertex = |v: &VertexId| match tip.vertices().contains(*v as usize) {
+            true => ended.binary_search(v).is_ok(),
+            false => new.binary_search(v).is_err(),
+        };
+        let ends = self.entries[0].iter().flat_map(|&(v, neighbor, _)| [v, neighbor]);
+        let of_new_edge = ends.into_iter().find(is_no_vertex);
+        let mut gone = self.gone.clone();
+        gone.iter_mut().for_each(|places| places.sort_unstable());
+        let has_stored = |&v: &VertexId| {
+            (0..2).any(|direction| {
+                let mut lists = tip.segments().iter().zip(&tip.alive()[direction]);
+                lists.any(|(segment, alive)| {
+                    let range = segment.lists[direction].range(tip.words(), v);
+                    let version = segment.version.number;
+                    let place = |at| Place { version, offset: at as u32 };
+                    alive.ones(range).map(place).any(|p| gone[direction].binary_search(&p).is_err())
+                })
+            })
+        };
+        of_new_edge.or_else(|| ended.iter().copied().find(has_stored))
+    }
+
     /// Takes the changes of equal edges.
     fn take_equal(
         &mut self,

@@ -84,9 +84,19 @@ impl File {
         Ok(file)
     }
 
-    /// Returns the file that may take its place.
+    /// Returns the file that may take its place. What is left of the one before it goes.
     pub(crate) fn next(&self, volume: &Volume) -> Result<Self> {
+        if let Some(before) = self.number.checked_sub(1).map(name)
+            && volume.contains(&before)?
+        {
+            volume.remove(&before)?;
+        }
         Self::create(volume, self.salt, self.number + 1)
+    }
+
+    /// Whether this is the file that counts.
+    pub(crate) fn counts(&self, volume: &Volume) -> Result<bool> {
+        Ok(read_number(volume, self.salt)? == self.number)
     }
 
     /// Removes the file, which does not count any more. Who reads it goes on.
@@ -132,8 +142,12 @@ impl File {
         let end = first + segment.len().next_multiple_of(LINE_WORDS as u64);
         if 4 * end > self.region.len() {
             let growth = (self.region.len() / 4).clamp(*GROWTH_BYTES.start(), *GROWTH_BYTES.end());
-            let len = (4 * end).max(self.region.len() + growth);
-            self.region.grow(len.next_multiple_of(*GROWTH_BYTES.start()))?;
+            let grow = |len: u64| self.region.grow(len.next_multiple_of(*GROWTH_BYTES.start()));
+            match grow((4 * end).max(self.region.len() + growth)) {
+                // There may be room for this version and not for what others will need.
+                Err(Error::NoSpace { .. }) => grow(4 * end)?,
+                grown => grown?,
+            }
         }
         segment.write(&self.region, self.salt, first);
         self.region.fence(Site::Version)?;

@@ -85,14 +85,11 @@ pub(crate) fn move_later(
     old: &Tip,
     index: usize,
 ) -> Result<Tip> {
-    let past = old.before(index + 1);
+    let (past, mut tip) = (old.before(index + 1), base.of_first(1));
     let move_ = Move { old, index, past: past.as_ref().unwrap_or(old), base: &base };
-    let later = &old.segments()[index + 1..];
-    let deltas: Found<Vec<Delta>> = later.iter().map(|segment| move_.delta(segment)).collect();
-    let deltas = deltas.map_err(|wrong| file.damaged(FIRST_WORD, wrong))?;
-    let mut tip = base;
-    for (segment, delta) in later.iter().zip(&deltas) {
-        push(next, &mut tip, &NewSegment::of(&segment.version, &segment.totals, delta))?;
+    for segment in &old.segments()[index + 1..] {
+        let delta = move_.delta(segment).map_err(|wrong| file.damaged(FIRST_WORD, wrong))?;
+        push(next, &mut tip, &NewSegment::of(&segment.version, &segment.totals, &delta))?;
     }
     Ok(tip)
 }
@@ -145,15 +142,19 @@ impl Move<'_> {
         of_base.sort_unstable();
         let mut before = Finder::new((self.past, true), direction, of_base.len());
         let mut after = Finder::new((self.base, true), direction, of_base.len());
-        for (v, neighbor, place) in of_base {
-            // Equal edges have kept their order.
-            let all = before.find(v, neighbor, usize::MAX);
-            let number = all.iter().position(|&other| other == place);
-            let all = after.find(v, neighbor, usize::MAX);
-            places.push(number.and_then(|number| all.get(number).copied()).ok_or_else(|| {
-                let what = format!("the list of vertex {v}");
-                Wrong::new(&what, &format!("vertex {neighbor} at its place"), "others")
-            })?);
+        for equal in of_base.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let (v, neighbor, _) = equal[0];
+            let all_before = before.find(v, neighbor, usize::MAX);
+            let all_after = after.find(v, neighbor, usize::MAX);
+            for (_, _, place) in equal {
+                // Equal edges have kept their order.
+                let number = all_before.binary_search(place).ok();
+                let place = number.and_then(|number| all_after.get(number).copied());
+                places.push(place.ok_or_else(|| {
+                    let what = format!("the list of vertex {v}");
+                    Wrong::new(&what, &format!("vertex {neighbor} at its place"), "others")
+                })?);
+            }
         }
         places.sort_unstable();
         Ok(places)

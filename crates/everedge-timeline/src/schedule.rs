@@ -25,6 +25,9 @@ use parking_lot::Mutex;
 
 use super::lifetimes::{Lifetimes, Mortal, VERSIONS_MAX};
 
+/// So many steps wait for each other at most: each takes some of a thread's stack.
+const NESTED_MAX: u16 = 64;
+
 /// In which order what versions have in common leads to what fewer of them have, and at last to each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
@@ -90,7 +93,7 @@ impl<'a, G: Growth, A: Fn(u16, &mut [G::Value], f64) + Sync + Send> Run<'a, G, A
         let state = State { values, seconds };
         match schedule {
             Schedule::Halves | Schedule::Bounds => self.halve((0, last), state),
-            Schedule::Lasting => self.go_back((0, last), 0, state),
+            Schedule::Lasting => self.go_back((0, last), state),
             Schedule::TwoStages { versions } => {
                 self.go_back_by(last, versions.clamp(1, VERSIONS_MAX as u16), state);
             }
@@ -135,39 +138,68 @@ impl<'a, G: Growth, A: Fn(u16, &mut [G::Value], f64) + Sync + Send> Run<'a, G, A
         );
     }
 
-    /// Answers for the versions from `j` back to `first`, from the state of what those from `i` to `j` have in
-    /// common: what those from `i` to one less have is next.
-    fn go_back(&self, (i, j): (u16, u16), first: u16, mut state: State<G::Value>) {
-        if j == first {
-            return self.answer_one((i, j), j, state);
+    /// Answers for the versions from `j` back to `i`, from the state of what they have in common: what those from `i`
+    /// to one less have is next.
+    fn go_back(&self, (i, mut j): (u16, u16), mut state: State<G::Value>) {
+        while j > i {
+            let stop = i.max(j.saturating_sub(NESTED_MAX));
+            state = self.go_back_to(stop, (i, j), state);
+            j = stop;
+        }
+        self.answer_one((i, i), i, state);
+    }
+
+    /// Does so as far as after the version number `stop`. Returns the state of what those up to it have in common.
+    fn go_back_to(
+        &self,
+        stop: u16,
+        (i, j): (u16, u16),
+        mut state: State<G::Value>,
+    ) -> State<G::Value> {
+        if j == stop {
+            return state;
         }
         let copy = self.copy(&state);
-        par::join(
-            || self.answer_one((i, j), j, copy),
-            || {
-                self.step((i, j), (i, j - 1), &mut state);
-                self.go_back((i, j - 1), first, state);
-            },
-        );
+        let answer = || self.answer_one((i, j), j, copy);
+        let go_on = || {
+            self.step((i, j), (i, j - 1), &mut state);
+            self.go_back_to(stop, (i, j - 1), state)
+        };
+        par::join(answer, go_on).1
     }
 
     /// Answers for the versions from `j` back to the first one, `local` at a time: from what those of a part have
     /// in common with the first one to what they have in common.
-    fn go_back_by(&self, j: u16, local: u16, mut state: State<G::Value>) {
+    fn go_back_by(&self, j: u16, local: u16, state: State<G::Value>) {
+        let mut left = Some((j, state));
+        while let Some((j, state)) = left {
+            left = self.parts(NESTED_MAX, (j, local), state);
+        }
+    }
+
+    /// Does so for so many parts at most. Returns the last version that is left, and the state of what those up to it
+    /// have in common.
+    fn parts(
+        &self,
+        most: u16,
+        (j, local): (u16, u16),
+        mut state: State<G::Value>,
+    ) -> Option<(u16, State<G::Value>)> {
+        if most == 0 {
+            return Some((j, state));
+        }
         let i = (j + 1).saturating_sub(local);
         let mut of_part = self.copy(&state);
-        par::join(
-            || {
-                self.step((0, j), (i, j), &mut of_part);
-                self.go_back((i, j), i, of_part);
-            },
-            || {
-                if i > 0 {
-                    self.step((0, j), (0, i - 1), &mut state);
-                    self.go_back_by(i - 1, local, state);
-                }
-            },
-        );
+        let part = || {
+            self.step((0, j), (i, j), &mut of_part);
+            self.go_back((i, j), of_part);
+        };
+        let others = || {
+            let last = i.checked_sub(1)?;
+            self.step((0, j), (0, last), &mut state);
+            self.parts(most - 1, (last, local), state)
+        };
+        par::join(part, others).1
     }
 
     /// Answers for a version, from the state of what those from `i` to `j` have in common.

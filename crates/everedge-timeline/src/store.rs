@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use everedge_core::WeightedView;
+use everedge_core::par::Alone;
 use everedge_medium::{Error, Result, Volume};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
@@ -27,7 +28,8 @@ use super::{TimelineOptions, Version};
 
 /// A durable history of versions of a graph.
 ///
-/// Any number of threads may read it while others add versions, which they do one after the other.
+/// Any number of threads may read it while others add versions, which they do one after the other. A thread that holds a
+/// lock around a loop is [`Alone`]: in a caller's own pool it takes no other work that might wait for the lock.
 pub struct Timeline {
     volume: Volume,
     options: TimelineOptions,
@@ -133,16 +135,23 @@ impl Timeline {
     /// Adds what `changes` come to as a version, which is durable on return. `time` is in microseconds since
     /// 1970, and not before that of the last version.
     ///
-    /// Cost: the changes, sorted; a look at each list of an edge that is deleted; two fences.
+    /// Cost: the changes, sorted; a look at each list of an edge that is deleted; two fences. The first one after an opening
+    /// reads the first version, to check it.
     ///
     /// # Errors
-    /// `InvalidInput` if the name is longer than 1,024 bytes, the time before the last version's, or the file
-    /// might come to hold more than 2^32 - 1 edges of one direction; `NoSpace` if the medium is full, and nothing
+    /// `InvalidInput` if the name is longer than 1,024 bytes, the time before the last version's, a vertex ends that
+    /// has edges, or the file might come to hold more than 2^32 - 1 edges of one direction; `NoSpace` if the medium is full, and nothing
     /// has changed then; `Corruption` if what it reads is damaged; `Poisoned` after a failed fence; `ReadOnly` if
     /// it is open for reading.
     pub fn commit(&self, changes: Changes, time: i64, name: Option<&str>) -> Result<Version> {
-        let writer = self.writer.lock();
+        let (writer, _alone) = (self.writer.lock(), Alone::new());
         self.add(&writer, changes, (time, name))
+    }
+
+    /// Returns how many entries so many edges are in the lists of one direction.
+    fn stored_for(&self, edges: u64) -> u64 {
+        // An edge without directions is in two lists.
+        if self.options.directed { edges } else { 2 * edges }
     }
 
     /// Adds a version, beside no other that does.
@@ -156,9 +165,13 @@ impl Timeline {
         let (file, version, change) = {
             let state = self.checked()?;
             let tip = &state.tip;
-            check(tip, changes.len() as u64, (time, name))?;
+            check(tip, self.stored_for(changes.insertions() as u64), (time, name))?;
             let damaged = |wrong| state.file.damaged(FIRST_WORD, wrong);
             let change = changes.net(tip, &self.options).map_err(damaged)?;
+            if let Some(v) = change.with_edges {
+                let what = format!("vertex {v} ends and still has edges: delete them before");
+                return Err(Error::InvalidInput { what });
+            }
             let version = Version {
                 number: tip.segments().last().map_or(1, |last| last.version.number + 1),
                 time,
@@ -191,7 +204,7 @@ impl Timeline {
         time: i64,
         name: Option<&str>,
     ) -> Result<Version> {
-        let writer = self.writer.lock();
+        let (writer, _alone) = (self.writer.lock(), Alone::new());
         match self.newest() {
             Some(newest) => {
                 let changes = compare::changes_to(&self.at(newest.number)?, graph)?;
@@ -211,7 +224,7 @@ impl Timeline {
         self.volume.check_writable()?;
         let file = {
             let state = self.state.read();
-            check(&state.tip, graph.edge_count(), (time, name))?;
+            check(&state.tip, self.stored_for(graph.edge_count()), (time, name))?;
             state.file.clone()
         };
         let ids = || graph.vertex_ranges().into_iter().flatten();
@@ -247,7 +260,7 @@ impl Timeline {
     /// # Errors
     /// `InvalidInput` if there is no such version; `Corruption` if what it reads is damaged.
     pub fn at(&self, number: u64) -> Result<VersionView> {
-        let state = self.checked()?;
+        let (_alone, state) = (Alone::new(), self.checked()?);
         let index = index_of(&state.tip, number)?;
         Ok(VersionView::new(&state.tip, index, &self.options))
     }
@@ -258,7 +271,7 @@ impl Timeline {
     /// # Errors
     /// As [`Self::at`]; `InvalidInput` if all versions are later.
     pub fn at_time(&self, time: i64) -> Result<VersionView> {
-        let state = self.checked()?;
+        let (_alone, state) = (Alone::new(), self.checked()?);
         let later = state.tip.segments().partition_point(|segment| segment.version.time <= time);
         let index = later.checked_sub(1).ok_or_else(|| Error::InvalidInput {
             what: format!("the time {time}, in microseconds since 1970: no version is so early"),
@@ -273,18 +286,20 @@ impl Timeline {
     /// # Errors
     /// `Corruption` if what it reads is damaged.
     pub fn sums(&self) -> Result<Vec<Sums>> {
-        Ok(sums(&self.checked()?.tip, &self.options))
+        let (_alone, state) = (Alone::new(), self.checked()?);
+        Ok(sums(&state.tip, &self.options))
     }
 
     /// Returns consecutive versions, ready for queries over all of them.
     ///
-    /// Cost: a bit for each stored edge; 24 bytes for each edge that some of them have and others have not, and 16 more
-    /// while they are found.
+    /// Cost: a bit for each stored edge; 24 bytes for each edge that some of them have and others have not, or that was
+    /// added after the timeline's first version and is there in the window, and 16 more while they are found; 2 bytes for each
+    /// edge that was added after that.
     ///
     /// # Errors
     /// As [`Self::at`]; `InvalidInput` if the window is empty or has more than 65,535 versions.
     pub fn window(&self, numbers: RangeInclusive<u64>) -> Result<Window> {
-        let state = self.checked()?;
+        let (_alone, state) = (Alone::new(), self.checked()?);
         let [first, last] = [*numbers.start(), *numbers.end()];
         let (start, end) = (index_of(&state.tip, first)?, index_of(&state.tip, last)?);
         if start > end {
@@ -297,8 +312,7 @@ impl Timeline {
             );
             return Err(Error::InvalidInput { what });
         }
-        let past = state.tip.before(end + 1);
-        Ok(Window::new(past.as_ref().unwrap_or(&state.tip), start, &self.options))
+        Ok(Window::new(state.tip.of_first(end + 1), start, &self.options))
     }
 
     /// Makes a version the first one, if it or a later one is not yet: those before it are gone, and so are the edges that only they had.
@@ -306,14 +320,15 @@ impl Timeline {
     /// those from this one on.
     ///
     /// Cost: the lists of the version are written once, and what later versions have changed once more; commits
-    /// wait for the latter. Memory: 4 bytes for each vertex and direction.
+    /// wait for the latter. Memory: 4 bytes for each vertex and direction, two bits for each stored edge, and what
+    /// one later version has changed. The old file takes room on the medium as long as somebody reads it.
     ///
     /// # Errors
     /// `InvalidInput` if there is no such version; `NoSpace` if the medium has no room for both files: nothing
     /// has changed then; `Poisoned` after a failed fence; `ReadOnly` if it is open for reading.
     pub fn rebase(&self, number: u64) -> Result<()> {
         self.volume.check_writable()?;
-        let _rebasing = self.rebasing.lock();
+        let (_rebasing, _alone) = (self.rebasing.lock(), Alone::new());
         if self.versions().first().is_some_and(|first| number <= first.number) {
             // Somebody else let them go.
             return Ok(());
@@ -330,13 +345,20 @@ impl Timeline {
             let index = index_of(&state.tip, number)?;
             Ok((rebase::move_later((&old, &next), base, &state.tip, index)?, writer))
         });
-        let (tip, _writer) = written.inspect_err(|_| {
-            // What cannot be removed now, the next opening for writing removes.
-            let _ = next.remove(&self.volume);
+        let published = written.and_then(|written| {
+            next.publish(&self.volume)?;
+            Ok(written)
+        });
+        let (tip, _writer) = published.inspect_err(|_| {
+            // What cannot be removed now, the next one or the next opening for writing removes.
+            if next.counts(&self.volume).is_ok_and(|counts| !counts) {
+                let _ = next.remove(&self.volume);
+            }
         })?;
-        next.publish(&self.volume)?;
         *self.state.write() = State { file: next, tip, is_base_checked: true };
-        old.remove(&self.volume)
+        // The same of what does not count any more.
+        let _ = old.remove(&self.volume);
+        Ok(())
     }
 
     /// Returns the versions, of which the lists of the first one were looked at.
@@ -374,13 +396,13 @@ fn read_into(tip: &mut Tip, file: &File) -> Result<()> {
     Ok(())
 }
 
-fn check(tip: &Tip, changes: u64, (time, name): (i64, Option<&str>)) -> Result<()> {
-    // An edge without directions is in two lists.
-    let most = tip.stored_count(0) + 2 * changes;
+fn check(tip: &Tip, added: u64, (time, name): (i64, Option<&str>)) -> Result<()> {
+    let most = tip.stored_count(0) + added;
     if most > u64::from(u32::MAX) {
+        let way_out =
+            if tip.segments().len() > 1 { ": make a later version the first one" } else { "" };
         let what = format!(
-            "a version with which {most} edges of one direction may be stored; there is room for \
-             {}: make a later version the first one",
+            "a version with which {most} edges of one direction may be stored; there is room for {}{way_out}",
             u32::MAX
         );
         return Err(Error::InvalidInput { what });

@@ -37,14 +37,29 @@ pub(crate) struct Tip {
 impl Tip {
     /// Returns what the last of the first `count` versions has, unless those are all.
     pub(crate) fn before(&self, count: usize) -> Option<Self> {
-        if count == self.segments.len() {
-            return None;
-        }
+        (count < self.segments.len()).then(|| self.again(count))
+    }
+
+    /// Returns what the last of the first `count` versions has.
+    pub(crate) fn of_first(&self, count: usize) -> Self {
+        let all = || Self {
+            segments: self.segments.clone(),
+            alive: self.alive.clone(),
+            vertices: self.vertices.clone(),
+            stored: self.stored,
+            words: self.words.clone(),
+            ..Self::default()
+        };
+        self.before(count).unwrap_or_else(all)
+    }
+
+    /// Takes the first `count` versions in again.
+    fn again(&self, count: usize) -> Self {
         let mut tip = Self::default();
         for segment in &self.segments[..count] {
-            tip.push(self.words().clone(), segment.clone()).expect("it was taken in before");
+            tip.take_in(self.words().clone(), segment.clone()).expect("it was taken in before");
         }
-        Some(tip)
+        tip
     }
 
     /// Returns the vertices of the last of the first `count` versions.
@@ -120,8 +135,14 @@ impl Tip {
     /// Takes the next version in; `words` are those of the file up to its end.
     ///
     /// # Errors
-    /// What cannot be so; nothing is to be done with this then.
+    /// What cannot be so; the versions are those from before then.
     pub(crate) fn push(&mut self, words: HeldWords, segment: Arc<Segment>) -> Found<()> {
+        let taken = self.take_in(words, segment);
+        taken.inspect_err(|_| *self = self.again(self.segments.len()))
+    }
+
+    /// As [`Self::push`], but nothing is to be done with this after an error.
+    fn take_in(&mut self, words: HeldWords, segment: Arc<Segment>) -> Found<()> {
         let before = self.totals();
         let number = segment.version.number;
         let expected = self.segments.last().map_or(number, |last| last.version.number + 1);

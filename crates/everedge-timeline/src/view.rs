@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use everedge_core::memory::prefetch;
+use everedge_core::par::Alone;
 use everedge_core::{Direction, GraphView, ListVisitor, VertexId, WeightedView};
 use everedge_medium::HeldWords;
 
@@ -124,6 +125,7 @@ impl VersionView {
     #[inline]
     fn overlay(&self, direction: usize) -> &Overlay {
         self.overlays[direction].get_or_init(|| {
+            let _alone = Alone::new();
             let added = &self.alive[direction][1..];
             Overlay::new(&self.words, &self.segments[1..], added, direction)
         })

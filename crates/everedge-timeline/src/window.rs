@@ -5,8 +5,8 @@
 //! which no value gets worse.
 //!
 //! # Cost
-//! The question on the common graph, then what `schedule.rs` says. Memory: 24 bytes for each edge that some versions
-//! have and others have not.
+//! The question on the common graph, then what `schedule.rs` says. Memory: a bit for each stored edge, and 24 bytes for each
+//! edge that some versions have and others have not, or that the first version of the timeline has not.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -46,6 +46,11 @@ const FALL_COST: u64 = 24;
 /// Consecutive versions, made ready for queries.
 pub struct Window {
     versions: Vec<Version>,
+    /// The versions up to its last one, whatever becomes of them in the timeline.
+    tip: Tip,
+    /// The place of its first one among them.
+    first: usize,
+    options: TimelineOptions,
     common: VersionView,
     lifetimes: Lifetimes,
     /// By version, the ids that became vertices with it and that ended with it; none of the first one.
@@ -56,12 +61,12 @@ pub struct Window {
 
 impl Window {
     /// Makes the versions from the number `first` of `tip` on to its last one ready.
-    pub(crate) fn new(tip: &Tip, first: usize, options: &TimelineOptions) -> Self {
+    pub(crate) fn new(tip: Tip, first: usize, options: &TimelineOptions) -> Self {
         let (words, segments) = (tip.words(), tip.segments());
         let vertices = tip.vertices_of(first + 1);
         let (lifetimes, common) = par::join(
             || Lifetimes::new(words, segments, first),
-            || VersionView::common(tip, first, vertices.clone(), options),
+            || VersionView::common(&tip, first, vertices.clone(), options),
         );
         let ids = |ids: &[AtomicU32]| ids.iter().map(|id| id.load(Relaxed)).collect();
         let later = segments[first + 1..]
@@ -69,7 +74,23 @@ impl Window {
             .map(|segment| [segment.new_vertices(words), segment.ended_vertices(words)].map(ids));
         let vertex_changes = std::iter::once([Vec::new(), Vec::new()]).chain(later).collect();
         let versions = segments[first..].iter().map(|segment| segment.version.clone()).collect();
-        Self { versions, common, lifetimes, vertex_changes, vertices }
+        let options = options.clone();
+        Self { versions, common, lifetimes, vertex_changes, vertices, tip, first, options }
+    }
+
+    /// Returns the graph of the version number `index` of the window.
+    ///
+    /// Cost: as [`Timeline::at`](super::Timeline::at).
+    ///
+    /// # Panics
+    /// If there is no such version.
+    pub fn at(&self, index: usize) -> VersionView {
+        VersionView::new(&self.tip, self.first + index, &self.options)
+    }
+
+    /// Returns a number above every vertex id of its versions.
+    pub fn vertex_bound(&self) -> VertexId {
+        self.common.vertex_bound()
     }
 
     /// Returns the versions.

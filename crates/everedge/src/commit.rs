@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use everedge_core::par::Alone;
 use everedge_core::{Edge, GraphView};
 use everedge_io::date_text;
 use everedge_live::{Followed, FollowedUpdate, Since};
@@ -68,7 +69,7 @@ impl Graph {
     fn add_version(&self, name: Option<&str>, time: Option<i64>) -> Result<Version> {
         self.refuse_if_forked()?;
         check_name(name)?;
-        let mut versions = self.versions.lock();
+        let (mut versions, _alone) = (self.versions.lock(), Alone::new());
         let timeline = match &versions.timeline {
             Some(timeline) => timeline.clone(),
             None => {

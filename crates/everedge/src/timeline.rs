@@ -9,7 +9,7 @@ use everedge_core::VertexId;
 use everedge_io::{date_of, date_text};
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
-use everedge_timeline::{Changes as VersionChanges, VERSIONS, Version};
+use everedge_timeline::{Changes as VersionChanges, VERSIONS, Version, VersionView};
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::AnyView;
@@ -382,8 +382,14 @@ impl Timeline {
     /// `InvalidInput` if there is none; if its lists are damaged.
     pub fn at(&self, choice: &VersionChoice) -> Result<View> {
         let start = Instant::now();
-        let any = AnyView::Version(self.versions.at(self.find(choice)?)?);
-        Ok(View::new(any, self.names.clone(), self.open_time + start.elapsed()))
+        let view = self.versions.at(self.find(choice)?)?;
+        let open_time = self.open_time + start.elapsed();
+        Ok(View::new(AnyView::Version(view), self.names.clone(), open_time))
+    }
+
+    /// Returns the view of a version's graph.
+    pub(crate) fn view_of(&self, view: VersionView) -> View {
+        View::new(AnyView::Version(view), self.names.clone(), self.open_time)
     }
 
     /// Returns the edges that a version has and an earlier one has not, and those that only the earlier one has,

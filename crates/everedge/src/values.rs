@@ -6,8 +6,8 @@ use everedge_core::VertexId;
 use everedge_kernels::{NO_COMPONENT, UNREACHED};
 use everedge_live::ExternalId;
 
-use crate::View;
 use crate::word::Word;
+use crate::{Kernel, View};
 
 /// A kernel's answer, the value of each vertex at its [`View::row_of`]; what stands there for ids
 /// that are not vertices has no meaning.
@@ -37,7 +37,7 @@ const NOTHING: u32 = u32::MAX;
 
 impl Values {
     /// Returns an answer by row of a view as one by id, for so many ids; a list of vertices stays as it is.
-    pub(crate) fn by_id(self, view: &View, bound: usize) -> Self {
+    pub(crate) fn by_id(self, kernel: Kernel, view: &View, bound: usize) -> Self {
         fn placed<T: Copy>(values: Vec<T>, nothing: T, view: &View, bound: usize) -> Vec<T> {
             let mut placed = vec![nothing; bound];
             for (v, value) in view.row_ids().zip(values) {
@@ -49,7 +49,14 @@ impl Values {
             Self::Depth(values) => Self::Depth(placed(values, NOTHING, view, bound)),
             Self::Score(values) => Self::Score(placed(values, 0.0, view, bound)),
             Self::Component(values) => Self::Component(placed(values, NOTHING, view, bound)),
-            Self::Distance(values) => Self::Distance(placed(values, f64::INFINITY, view, bound)),
+            Self::Distance(values) => {
+                // A wide path is a good one.
+                let unreached = match kernel {
+                    Kernel::Sswp => f64::NEG_INFINITY,
+                    _ => f64::INFINITY,
+                };
+                Self::Distance(placed(values, unreached, view, bound))
+            }
             Self::Count(values) => Self::Count(placed(values, 0, view, bound)),
             Self::Label(values) => Self::Label(placed(values, u64::MAX, view, bound)),
             Self::Vertices(_) | Self::None => self,

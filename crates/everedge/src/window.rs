@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
-use everedge_core::{Numbering, VertexId, par};
+use everedge_core::{GraphView, Numbering, VertexId, par};
 use everedge_kernels::Wcc;
 use everedge_timeline::{
     Answer, Depth, Distance, LargestWeight, MonotoneQuery, Probability, Schedule, Version, Width,
@@ -140,7 +140,7 @@ impl Timeline {
         let start = Instant::now();
         let (first, last) = (self.find(first)?, self.find(last)?);
         let window = self.versions.window(first..=last)?;
-        let bound = self.versions.vertex_bound();
+        let bound = window.vertex_bound();
         let vertices = window.versions().last().map_or(0, |version| version.vertices);
         let are_far = Numbering::pays_for(bound, vertices);
         if are_far && *keeps_values {
@@ -154,10 +154,10 @@ impl Timeline {
         let schedule = schedule.filter(|_| !are_far);
         let build_seconds = start.elapsed().as_secs_f64();
         let source = match kernel.starts_at_one_vertex() {
-            true => Some(self.source_of(last, kernel, parameters)?),
+            true => Some(self.source_of(&window, kernel, parameters)?),
             false => None,
         };
-        let ask = Asked { timeline: self, window: &window, keeps_values: *keeps_values };
+        let ask = Asked { timeline: self, window: &window, source, keeps_values: *keeps_values };
         let start = Instant::now();
         let (method, versions) = match (kernel, source, schedule) {
             (_, Some(v), Some(schedule)) => (Method::Shared, ask.paths(kernel, v, schedule)?),
@@ -190,8 +190,13 @@ impl Timeline {
         })
     }
 
-    /// Returns the source of paths through a window that ends with the version `last`.
-    fn source_of(&self, last: u64, kernel: Kernel, parameters: &Parameters) -> Result<VertexId> {
+    /// Returns the source of paths through a window.
+    fn source_of(
+        &self,
+        window: &Window,
+        kernel: Kernel,
+        parameters: &Parameters,
+    ) -> Result<VertexId> {
         if *parameters
             != (Parameters { source: parameters.source.clone(), ..Parameters::default() })
         {
@@ -201,19 +206,56 @@ impl Timeline {
         }
         match &parameters.source {
             Some(name) => self.find_vertex(name),
-            None => self.at(&VersionChoice::Number(last))?.source(None),
+            None => self.view_of(window.at(window.versions().len() - 1)).source(None),
         }
     }
+}
+
+/// Returns how many values are reached, and the largest of them, or `least`. Without a branch: nobody foresees which
+/// vertices are reached.
+fn summary<T: Copy + PartialOrd>(values: &[T], unreached: T, least: T) -> (usize, T) {
+    values.iter().fold((0, least), |(count, most), &value| {
+        let is_reached = value != unreached;
+        let of_reached = if is_reached { value } else { least };
+        (count + usize::from(is_reached), if of_reached > most { of_reached } else { most })
+    })
+}
+
+/// What values come to in short, and how they are kept.
+type InShort<T> = (Value, fn(&[T]) -> Values);
+
+fn depths_in_short(depths: &[u32]) -> InShort<u32> {
+    let (reached, depth) = summary(depths, Depth::UNREACHED, 0);
+    (json!({ "reached": reached, "depth": depth }), |d| Values::Depth(d.to_vec()))
+}
+
+fn distances_in_short(distances: &[f64]) -> InShort<f64> {
+    let (reached, max) = summary(distances, Distance::UNREACHED, 0.0);
+    (json!({ "reached": reached, "max": max }), |d| Values::Distance(d.to_vec()))
+}
+
+fn distances_reached<Q: MonotoneQuery<Value = f64>>(values: &[f64]) -> InShort<f64> {
+    (reached::<Q>(values), |w| Values::Distance(w.to_vec()))
+}
+
+fn scores_reached(probabilities: &[f64]) -> InShort<f64> {
+    (reached::<Probability>(probabilities), |p| Values::Score(p.to_vec()))
 }
 
 fn reached<Q: MonotoneQuery>(values: &[Q::Value]) -> Value {
     json!({ "reached": values.iter().filter(|&&value| value != Q::UNREACHED).count() })
 }
 
+fn no_paths(kernel: Kernel) -> Error {
+    Error::invalid(format!("{kernel} is no question about paths"))
+}
+
 /// A question to a window.
 struct Asked<'a> {
     timeline: &'a Timeline,
     window: &'a Window,
+    /// Where paths begin.
+    source: Option<VertexId>,
     keeps_values: bool,
 }
 
@@ -227,28 +269,36 @@ impl Asked<'_> {
     ) -> Result<Vec<VersionAnswer>> {
         let source = (source, schedule);
         match kernel {
-            Kernel::Bfs => self.query::<Depth>(source, |depths| {
-                let reached = depths.iter().filter(|&&depth| depth != Depth::UNREACHED);
-                let depth = reached.clone().max().copied().unwrap_or(0);
-                let result = json!({ "reached": reached.count(), "depth": depth });
-                (result, |d| Values::Depth(d.to_vec()))
-            }),
-            Kernel::Sssp => self.query::<Distance>(source, |distances| {
-                let reached = distances.iter().filter(|distance| distance.is_finite());
-                let max = reached.clone().copied().fold(0.0, f64::max);
-                let result = json!({ "reached": reached.count(), "max": max });
-                (result, |d| Values::Distance(d.to_vec()))
-            }),
-            Kernel::Sswp => self.query::<Width>(source, |widths| {
-                (reached::<Width>(widths), |w| Values::Distance(w.to_vec()))
-            }),
-            Kernel::Ssnp => self.query::<LargestWeight>(source, |weights| {
-                (reached::<LargestWeight>(weights), |w| Values::Distance(w.to_vec()))
-            }),
-            Kernel::Viterbi => self.query::<Probability>(source, |probabilities| {
-                (reached::<Probability>(probabilities), |p| Values::Score(p.to_vec()))
-            }),
-            other => Err(Error::invalid(format!("{other} is no question about paths"))),
+            Kernel::Bfs => self.query::<Depth>(source, depths_in_short),
+            Kernel::Sssp => self.query::<Distance>(source, distances_in_short),
+            Kernel::Sswp => self.query::<Width>(source, distances_reached::<Width>),
+            Kernel::Ssnp => self.query::<LargestWeight>(source, distances_reached::<LargestWeight>),
+            Kernel::Viterbi => self.query::<Probability>(source, scores_reached),
+            other => Err(no_paths(other)),
+        }
+    }
+
+    /// Returns what a kernel of paths answers where the source is no vertex: it reaches nothing.
+    fn nothing(&self, kernel: Kernel) -> Result<(Value, Values)> {
+        fn of<T: Clone>(
+            unreached: T,
+            count: usize,
+            in_short: fn(&[T]) -> InShort<T>,
+        ) -> (Value, Values) {
+            let values = vec![unreached; count];
+            let (result, keep) = in_short(&values);
+            (result, keep(&values))
+        }
+        let count = if self.keeps_values { self.window.vertex_bound() as usize } else { 0 };
+        match kernel {
+            Kernel::Bfs => Ok(of(Depth::UNREACHED, count, depths_in_short)),
+            Kernel::Sssp => Ok(of(Distance::UNREACHED, count, distances_in_short)),
+            Kernel::Sswp => Ok(of(Width::UNREACHED, count, distances_reached::<Width>)),
+            Kernel::Ssnp => {
+                Ok(of(LargestWeight::UNREACHED, count, distances_reached::<LargestWeight>))
+            }
+            Kernel::Viterbi => Ok(of(Probability::UNREACHED, count, scores_reached)),
+            other => Err(no_paths(other)),
         }
     }
 
@@ -256,7 +306,7 @@ impl Asked<'_> {
     fn query<Q: MonotoneQuery>(
         &self,
         (source, schedule): (VertexId, Schedule),
-        in_short: impl Fn(&[Q::Value]) -> (Value, fn(&[Q::Value]) -> Values) + Sync + Send,
+        in_short: fn(&[Q::Value]) -> InShort<Q::Value>,
     ) -> Result<Vec<VersionAnswer>> {
         let answers = Mutex::new(Vec::new());
         let outcome = self.window.run_by::<Q>(schedule, source, |answer| {
@@ -330,16 +380,30 @@ impl Asked<'_> {
         parameters: &Parameters,
         goes_on: bool,
     ) -> Result<Vec<VersionAnswer>> {
-        let options = RunOptions { top: Some(TOP), ..parameters.clone().into() };
-        let bound = self.timeline.versions.vertex_bound() as usize;
+        let mut parameters = parameters.clone();
+        // All begin at the same vertex, also if each version would choose another.
+        let name = self.source.map(|v| self.timeline.name_of(v).to_string());
+        parameters.source = name.or(parameters.source);
+        let options = RunOptions { top: Some(TOP), ..parameters.into() };
+        let bound = self.window.vertex_bound() as usize;
         let mut ranks = Vec::new();
         let mut answers = Vec::with_capacity(self.window.versions().len());
-        for version in self.window.versions() {
+        for (index, version) in self.window.versions().iter().enumerate() {
             let start = Instant::now();
-            let view = self.timeline.at(&VersionChoice::Number(version.number))?;
+            let view = self.window.at(index);
+            let lacks = |v: VertexId| v >= view.vertex_bound() || !view.is_vertex(v);
+            if self.source.is_some_and(lacks) {
+                let (result, values) = self.nothing(kernel)?;
+                let seconds = start.elapsed().as_secs_f64();
+                let answer = Answer::<()> { version, values: &[], seconds };
+                answers.push(self.answer(&answer, result, || values));
+                continue;
+            }
+            let view = self.timeline.view_of(view);
             let report = view.answer(kernel, &options, &ranks)?;
             let is_read = self.keeps_values || goes_on;
-            let values = if is_read { report.values.by_id(&view, bound) } else { Values::None };
+            let values =
+                if is_read { report.values.by_id(kernel, &view, bound) } else { Values::None };
             let seconds = start.elapsed().as_secs_f64();
             let answer = Answer::<()> { version, values: &[], seconds };
             let answer = match values {

@@ -1,11 +1,12 @@
 //! `everedge window`: one question over consecutive versions.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use everedge::{
-    Kernel, Method, Timeline, VersionAnswer, VersionChoice, View, WindowOptions, WindowReport,
+    Kernel, Method, Timeline, VersionAnswer, VersionChoice, WindowOptions, WindowReport,
 };
 use everedge_bench::page::counted;
 use serde_json::Value;
@@ -58,11 +59,13 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         WindowOptions { keeps_values: args.output.is_some(), ..args.parameters.0.clone().into() };
     let report = timeline.window(args.kernel, (&from, &to), &options)?;
     if let Some(destination) = &args.output {
-        let view_of = |answer: &VersionAnswer| timeline.at(&VersionChoice::Number(answer.version));
-        let views = report.versions.iter().map(view_of).collect::<everedge::Result<Vec<View>>>()?;
-        let mut answers = report.versions.iter().zip(&views);
-        destination
-            .write(|mut out| answers.try_for_each(|(answer, view)| answer.write(view, &mut out)))?;
+        let write = |answer: &VersionAnswer, out: &mut dyn Write| {
+            // A view takes a bit for each stored edge: one at a time.
+            let view = timeline.at(&VersionChoice::Number(answer.version));
+            answer.write(&view.map_err(io::Error::other)?, &mut { out })
+        };
+        let mut answers = report.versions.iter();
+        destination.write(|mut out| answers.try_for_each(|answer| write(answer, &mut out)))?;
     }
     match args.output {
         Some(Destination::StandardOutput) => output.say_aside(in_words(&report)),

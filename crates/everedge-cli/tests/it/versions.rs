@@ -305,6 +305,32 @@ fn a_window_takes_memory_for_its_vertices_however_far_their_ids_lie_apart() {
 }
 
 #[test]
+fn paths_begin_at_the_same_vertex_in_all_versions_however_far_ids_lie_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let ingest = |edges: &str| {
+        std::fs::write(home.join("edges"), edges).unwrap();
+        printed(home, "ingest {}/g {}/edges --ids dense");
+        printed(home, "commit {}/g");
+    };
+    ingest("1 2\n1 3\n100000000 1\n");
+    ingest("2 5\n2 6\n2 7\n2 8\n");
+    let reached = |command: &str| {
+        let report = json(home, command);
+        assert_eq!(report["method"], "each");
+        let of = |version: &Value| version["result"]["reached"].as_u64().unwrap();
+        let versions = report["versions"].as_array().unwrap();
+        (report["source"].clone(), versions.iter().map(of).collect::<Vec<_>>())
+    };
+    for kernel in ["bfs", "sssp", "sswp", "ssnp", "viterbi"] {
+        // Vertex 2 has the largest out-degree in the last version, and reaches itself only in the first.
+        assert_eq!(reached(&format!("window {kernel} {{}}/g")), (2.into(), vec![1, 5]), "{kernel}");
+        let from_5 = reached(&format!("window {kernel} {{}}/g --source 5"));
+        assert_eq!(from_5, (5.into(), vec![0, 1]), "{kernel}");
+    }
+}
+
+#[test]
 fn versions_before_a_damaged_one_are_exported() {
     let (_home, home) = stream();
     printed(&home, "ingest {}/g {}/stream --commit-every step");

@@ -4,8 +4,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use everedge_core::GraphView;
 use everedge_live::Phases;
-use everedge_medium::{MediumKind, Volume};
+use everedge_medium::{MediumKind, Volume, VolumeOptions};
+use everedge_timeline::{Changes, Timeline, TimelineOptions};
 use rayon::prelude::*;
 
 use crate::live::LiveGraph;
@@ -57,18 +59,46 @@ fn check(piece_does: Piece, layout: Layout, phases: Phases) {
     assert_eq!(graph.snapshot().expect("a view").edge_count(), all, "{layout} {phases}");
 }
 
+/// Each piece commits a version and reads others.
+fn check_timeline() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = VolumeOptions::new(MediumKind::File);
+    let volume = Volume::create(&directory.path().join("t"), options).expect("a volume");
+    let options =
+        TimelineOptions { directed: true, weighted: false, in_neighbors: true, simple: false };
+    let timeline = Timeline::create(&volume, 1, options).expect("a timeline");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().expect("threads");
+    pool.install(|| {
+        (0..PIECES / 4).into_par_iter().with_max_len(1).for_each(|piece| {
+            let mut changes = Changes::new();
+            (0..EDGES).for_each(|i| changes.insert(i % 64 * STEP, piece, None).expect("ids"));
+            let number = timeline.commit(changes, 0, None).expect("room").number;
+            let view = timeline.at(number).expect("a version");
+            assert_eq!(view.out_degree(0), EDGES / 64 * number as u32);
+            let window = timeline.window(1..=number).expect("versions");
+            assert_eq!(window.versions().len() as u64, number);
+        });
+    });
+}
+
 /// Panics unless each loop ends.
 fn check_all(piece_does: Piece) {
+    let checks = [Layout::Adjacency, Layout::Pma].into_iter().flat_map(|layout| {
+        [Phases::Overlapped, Phases::InTurn].map(|phases| move || check(piece_does, layout, phases))
+    });
+    check_in_time(checks.collect());
+}
+
+fn check_in_time(checks: Vec<impl Fn() + Send + 'static>) {
     let (sender, ended) = mpsc::channel();
+    let count = checks.len();
     let work = thread::spawn(move || {
-        for layout in [Layout::Adjacency, Layout::Pma] {
-            for phases in [Phases::Overlapped, Phases::InTurn] {
-                check(piece_does, layout, phases);
-                sender.send(()).expect("the test waits");
-            }
+        for check in checks {
+            check();
+            sender.send(()).expect("the test waits");
         }
     });
-    for done in 0..4 {
+    for done in 0..count {
         match ended.recv_timeout(PATIENCE) {
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("stopped for good after {done}"),
             // A panic of the work is told below.
@@ -86,4 +116,9 @@ fn pieces_of_a_callers_loop_insert_and_look() {
 #[test]
 fn pieces_of_a_callers_loop_insert_and_wait() {
     check_all(Piece::InsertsAndWaits);
+}
+
+#[test]
+fn pieces_of_a_callers_loop_commit_and_look_at_versions() {
+    check_in_time(vec![check_timeline]);
 }

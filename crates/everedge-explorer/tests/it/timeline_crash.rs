@@ -211,3 +211,46 @@ fn opening_that_only_flushes_what_it_believes_is_found() {
         println!("{:.200}", found(outcome, plant));
     }
 }
+
+/// A timeline of three versions on a recorded medium.
+fn three_versions() -> (Volume, everedge_medium::Recorder, Timeline) {
+    let (volume, recorder) = Volume::recorded(MediumKind::File, false);
+    let options = TimelineSubject { directed: true }.options();
+    let timeline = Timeline::create(&volume, SALT, options).expect("room");
+    for version in 0..3 {
+        let mut changes = Changes::new();
+        changes.insert(version, version + 1, None).expect("ids");
+        timeline.commit(changes, version.into(), None).expect("room");
+    }
+    (volume, recorder, timeline)
+}
+
+#[test]
+fn a_call_that_fails_once_leaves_no_file_of_versions_behind() {
+    for errno in [ENOSPC, EIO] {
+        for call in 0.. {
+            let (volume, recorder, timeline) = three_versions();
+            recorder.fail_nth(call, errno, false);
+            let moved = timeline.rebase(2);
+            let has_failed = recorder.has_failed();
+            recorder.fail_nth(u64::MAX, errno, false);
+            let first = timeline.versions()[0].number;
+            assert_eq!(first == 2, moved.is_ok(), "call {call}: {moved:?}, from {first} on");
+            if !has_failed {
+                break;
+            }
+            if volume.check_health().is_err() {
+                continue;
+            }
+            timeline.rebase(3).expect("room");
+            timeline.rebase(3).expect("nothing to do");
+            assert_eq!(timeline.versions()[0].number, 3);
+            for number in 0..2 {
+                let name = format!("versions.{number}");
+                let is_there = volume.contains(&name).expect("a directory");
+                let counts = moved.is_err() && number == 1;
+                assert_eq!(is_there, counts, "call {call} with {errno}: {name}");
+            }
+        }
+    }
+}

@@ -247,6 +247,64 @@ fn what_cannot_be_a_version_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn a_vertex_that_ends_has_no_edges() {
+    for number in 0..16 {
+        let (options, home) = (options(number), Home::new());
+        let timeline = home.create(&options);
+        let ending = |v: VertexId| {
+            let mut changes = Changes::new();
+            changes.set_vertex(v, false).expect("an id");
+            changes
+        };
+        let refused = |changes: Changes| {
+            let error = timeline.commit(changes, 1, None).expect_err("it has edges").to_string();
+            assert!(error.contains("ends and still has edges"), "{error}");
+        };
+        let mut at_once = Changes::new();
+        at_once.insert(0, 10, None).expect("ids");
+        at_once.set_vertex(10, false).expect("an id");
+        refused(at_once);
+        let mut changes = Changes::new();
+        changes.insert(10, 5, None).expect("ids");
+        changes.insert(0, 10, None).expect("ids");
+        changes.insert(0, 11, None).expect("ids");
+        timeline.commit(changes, 1, None).expect("room");
+        refused(ending(10));
+        if !options.directed || options.in_neighbors {
+            refused(ending(11));
+        }
+        let mut changes = ending(10);
+        changes.delete(10, 5).expect("ids");
+        changes.delete(0, 10).expect("ids");
+        timeline.commit(changes, 1, None).expect("room");
+        drop(timeline);
+        let timeline = home.open(&options, Access::Read).expect("it is whole");
+        let newest = timeline.newest().expect("two versions");
+        assert_eq!((newest.number, newest.vertices, newest.edges), (2, 3, 1), "{options:?}");
+    }
+}
+
+#[test]
+fn all_of_very_many_equal_edges_may_go() {
+    const COUNT: u32 = 100_000;
+    for number in [0, 1] {
+        let (options, home) = (options(number), Home::new());
+        let timeline = home.create(&options);
+        let change = |change: &dyn Fn(&mut Changes) -> Result<(), Error>, count: u32| {
+            let mut changes = Changes::new();
+            (0..count).try_for_each(|_| change(&mut changes)).expect("ids");
+            timeline.commit(changes, 1, None).expect("room")
+        };
+        change(&|changes| changes.insert(3, 7, None), COUNT);
+        change(&|changes| changes.insert(3, 8, None), 1);
+        assert_eq!(change(&|changes| changes.delete(3, 7), COUNT).edges, 1);
+        timeline.rebase(2).expect("room");
+        let edges = [2, 3].map(|number| timeline.at(number).expect("a version").edge_count());
+        assert_eq!(edges, [u64::from(COUNT) + 1, 1], "{options:?}");
+    }
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "what someone does to the file")]
 fn damage_is_found_and_named() {
     let (options, home) = (options(2), Home::new());

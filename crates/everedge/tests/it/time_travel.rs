@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use everedge::{
     Commit, Edge, Graph, GraphOptions, Keep, Kernel, Layout, MediumKind, Parameters, RunOptions,
-    Timeline, Values, VersionChoice, View, WindowOptions,
+    Schedule, Timeline, Values, VersionChoice, View, WindowOptions,
 };
 use everedge_core::SplitMix64;
 
@@ -149,7 +149,10 @@ impl Shared {
             let last = (first + random.below(WINDOW as u64) as usize).min(versions.len() - 1);
             let [first, last] = [first, last].map(|idx| versions[idx].number);
             match random.below(2) {
-                0 => self.ask_window(timeline, (first, last)),
+                0 => {
+                    let schedule = (random.below(2) == 0).then(Schedule::default);
+                    self.ask_window(timeline, (first, last), schedule);
+                }
                 _ => {
                     if let Some(view) = self.view(timeline, first) {
                         self.expected.lock().unwrap()[&first].check(&view, first);
@@ -178,8 +181,13 @@ impl Shared {
         }
     }
 
-    fn ask_window(&self, timeline: &Timeline, (first, last): (u64, u64)) {
-        let options = WindowOptions { keeps_values: true, ..from_zero().into() };
+    fn ask_window(
+        &self,
+        timeline: &Timeline,
+        (first, last): (u64, u64),
+        schedule: Option<Schedule>,
+    ) {
+        let options = WindowOptions { keeps_values: true, schedule, ..from_zero().into() };
         let ends = [first, last].map(VersionChoice::Number);
         match timeline.window(Kernel::Bfs, (&ends[0], &ends[1]), &options) {
             Ok(report) => {
