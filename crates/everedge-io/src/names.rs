@@ -74,6 +74,28 @@ const PERIOD_WORDS: [&str; 5] = ["year", "month", "day", "week", "season"];
 /// Words that name a column of operations: insertions and deletions.
 const OPERATION_WORDS: [&str; 3] = ["op", "operation", "action"];
 
+/// Words that name a column of operations, or of something else: of what kind an edge is.
+const PERHAPS_OPERATIONS: [&str; 18] = [
+    "event",
+    "eventtype",
+    "type",
+    "kind",
+    "change",
+    "changetype",
+    "status",
+    "state",
+    "what",
+    "added",
+    "inserted",
+    "removed",
+    "deleted",
+    "isadded",
+    "isdeleted",
+    "isdelete",
+    "active",
+    "isactive",
+];
+
 /// Words that name a column of steps: numbers of what changed the graph at once.
 const STEP_WORDS: [&str; 3] = ["step", "seq", "commitseq"];
 
@@ -157,6 +179,11 @@ pub(crate) fn is_period(name: &str) -> bool {
 /// Returns whether a name says that the column holds operations.
 pub(crate) fn is_operation(name: &str) -> bool {
     OPERATION_WORDS.contains(&plain(name).as_str())
+}
+
+/// Returns whether a name is one that columns of operations have, but that others may have.
+pub(crate) fn is_perhaps_operation(name: &str) -> bool {
+    PERHAPS_OPERATIONS.contains(&plain(name).as_str())
 }
 
 /// Returns whether a name says that the column holds steps.

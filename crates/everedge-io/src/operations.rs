@@ -1,7 +1,8 @@
 //! What an update adds to an edge: its time, whether it is a deletion, and the step that it belongs to.
 //!
-//! An operation is `+` or `-`, `add` or `delete`, `insert` or `remove`, or `1` or `-1`; small and
-//! capital letters are the same. Without a column of operations every update is an insertion.
+//! An operation is `+` or `-`, `add` or `delete`, `insert` or `remove`, `added`, `inserted`, `deleted` or
+//! `removed`, or `1` or `-1`; small and capital letters are the same. Without a column of operations every
+//! update is an insertion.
 
 use crate::error::{Fault, quote};
 use crate::ids::scan_integer;
@@ -9,9 +10,9 @@ use crate::rules::is_null_word;
 use crate::times::{TimeUnit, parse_time};
 
 /// Words of insertions.
-const INSERTIONS: [&str; 5] = ["+", "add", "insert", "1", "+1"];
+const INSERTIONS: [&str; 7] = ["+", "add", "insert", "1", "+1", "added", "inserted"];
 /// Words of deletions.
-const DELETIONS: [&str; 4] = ["-", "delete", "remove", "-1"];
+const DELETIONS: [&str; 6] = ["-", "delete", "remove", "-1", "deleted", "removed"];
 
 const OPERATION_HINT: &str = "operations are + and -, add and delete, insert and remove, or 1 and -1; \
                               --insertions-only takes every row for an insertion";
@@ -161,10 +162,10 @@ mod tests {
 
     #[test]
     fn operations_are_known_in_any_case() {
-        for word in ["+", "add", "Add", "INSERT", "1", "+1", " + ", "insert\r"] {
+        for word in ["+", "add", "Add", "INSERT", "1", "+1", " + ", "insert\r", "Added"] {
             assert_eq!(parse_operation(word.as_bytes()).ok(), Some(false), "{word}");
         }
-        for word in ["-", "delete", "REMOVE", "-1", "\t-"] {
+        for word in ["-", "delete", "REMOVE", "-1", "\t-", "deleted", "removed"] {
             assert_eq!(parse_operation(word.as_bytes()).ok(), Some(true), "{word}");
         }
         for word in ["0", "2", "--", "update", "a d d", "−"] {

@@ -13,8 +13,8 @@
 //! what is left is a weight.
 
 use crate::columns::{GuessedColumn, Resolved, locate, resolve};
-use crate::error::Fault;
-use crate::names::{is_operation, is_step, is_time};
+use crate::error::{Fault, quote};
+use crate::names::{is_operation, is_perhaps_operation, is_step, is_time};
 use crate::operations::{Timed, is_operation_word, parse_step};
 use crate::survey::{Header, Row};
 use crate::times::{is_clock, is_date, parse_time};
@@ -24,6 +24,10 @@ const NAME_HINT: &str = "choose it with --time, by its name or its number from 0
 const OPERATION_HINT: &str = "choose it with --operation, or say --insertions-only";
 const NUMBERS_HINT: &str = "choose them by number, counted from 0: --src 0 --dst 1 --time 2, and \
                             --operation if there is one";
+const WORDS_HINT: &str = "write + and - there, or another pair of words for operations; --insertions-only takes every row \
+                          for an insertion";
+/// So many words of a column are shown.
+const WORDS_SHOWN: usize = 4;
 const CLOCK_HINT: &str = "write both as 2024-05-31T10:30:00, or choose one with --time";
 
 /// The fields of a column that are not null, as text.
@@ -55,10 +59,55 @@ pub(crate) fn resolve_updates(
         roles.operation = free.find(|&idx| are_operations(&fields(idx)));
     }
     let edges = resolve_others(columns, &roles, choices)?;
+    if roles.operation.is_none() && choices.operation == OperationChoice::Auto {
+        // What is only guessed to be a weight may be this.
+        let held = Roles { src: Some(edges.src), dst: Some(edges.dst), ..roles };
+        let is_free = |idx: &usize| !held.holds(*idx);
+        refuse_unknown_operations(columns, (0..columns.len()).filter(is_free), fields)?;
+    }
     // A column of operations holds no ends, also where it is not read.
     let is_read = choices.operation != OperationChoice::InsertionsOnly;
     let operation = roles.operation.filter(|_| is_read);
     Ok((edges, Found { time, operation, step: roles.step }))
+}
+
+/// Refuses a column that nothing reads and that may say which updates are deletions, in words that are not known: all
+/// of them would be insertions.
+fn refuse_unknown_operations(
+    columns: &[GuessedColumn],
+    mut free: impl Iterator<Item = usize>,
+    fields: &Fields<'_>,
+) -> Result<(), Fault> {
+    let may_be = |&idx: &usize| {
+        let GuessedColumn { name, is_numeric, is_date, .. } = &columns[idx];
+        let is_flag = |field: &String| matches!(field.trim(), "0" | "1");
+        match name {
+            Some(name) => {
+                is_perhaps_operation(name) && (!is_numeric || fields(idx).iter().all(is_flag))
+            }
+            None => !is_numeric && !is_date && all_are_words(&fields(idx)),
+        }
+    };
+    let Some(idx) = free.find(may_be) else { return Ok(()) };
+    let mut words = fields(idx);
+    words.sort_unstable();
+    words.dedup();
+    words.truncate(WORDS_SHOWN);
+    let words: Vec<String> = words.iter().map(|word| quote(word.as_bytes())).collect();
+    let what = match &columns[idx].name {
+        Some(name) => format!("the column {}", quote(name.as_bytes())),
+        None => format!("column {idx}, counted from 0,"),
+    };
+    let words = words.join(", ");
+    let what = format!(
+        "{what} may say what is inserted and deleted, in words that are not known: {words}"
+    );
+    Err(Fault::new(0, what).hint(WORDS_HINT))
+}
+
+fn all_are_words(fields: &[String]) -> bool {
+    let is_word = |field: &String| field.chars().all(|c| c.is_alphabetic() || "_- ".contains(c));
+    !fields.is_empty() && fields.iter().all(is_word)
 }
 
 /// Refuses dates beside which another column has times of day: alone they would all be midnight.

@@ -293,7 +293,7 @@ impl Directory {
     }
 
     /// Returns the file names that are text; the medium makes no others.
-    fn names(&self) -> Result<Vec<String>> {
+    pub(super) fn names(&self) -> Result<Vec<String>> {
         names(&self.fd, &self.path)
     }
 }

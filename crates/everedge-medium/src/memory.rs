@@ -73,6 +73,11 @@ impl Memory {
         lock(&self.files).contains_key(name)
     }
 
+    /// Returns the names of all files.
+    pub(super) fn names(&self) -> Vec<String> {
+        lock(&self.files).keys().cloned().collect()
+    }
+
     /// Returns how many bytes the files have.
     pub(super) fn bytes(&self) -> u64 {
         lock(&self.files).values().map(MemoryFile::len).sum()

@@ -452,6 +452,17 @@ impl Volume {
         }
     }
 
+    /// Returns the names of all files.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the operating system does not say.
+    pub fn names(&self) -> Result<Vec<String>> {
+        match &self.shared.home {
+            Home::Directory(directory) => directory.names(),
+            Home::Memory(memory) => Ok(memory.names()),
+        }
+    }
+
     /// Returns how many bytes the volume takes on its medium.
     pub fn disk_bytes(&self) -> Result<u64> {
         match &self.shared.home {

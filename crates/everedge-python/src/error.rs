@@ -47,7 +47,7 @@ fn in_python(message: String) -> String {
 pub(crate) fn exception(error: Error) -> PyErr {
     let (cause, edges) = match &error {
         Error::Partly { edges, source, .. } => (&**source, *edges),
-        Error::Committed { source, .. } => (&**source, 0),
+        Error::Committed { source, .. } | Error::PerhapsCommitted { source } => (&**source, 0),
         _ => (&error, 0),
     };
     let message = in_python(error.to_string());

@@ -176,6 +176,45 @@ impl File {
     }
 }
 
+/// Returns whether a volume has a timeline. A creation that did not come to its end is none.
+///
+/// # Errors
+/// `Corruption` if files of versions are there, and not the one that says which of them counts.
+pub fn is_there(volume: &Volume, salt: u32) -> Result<bool> {
+    let mut names: Vec<String> = volume.names()?.into_iter().filter(|name| is_file(name)).collect();
+    if names.iter().any(|name| name == VERSIONS) {
+        return Ok(true);
+    }
+    if let [only] = &names[..]
+        && *only == name(0)
+        && has_no_version(volume, salt)?
+    {
+        return Ok(false);
+    }
+    names.sort_unstable();
+    match names.first() {
+        None => Ok(false),
+        Some(other) => Err(Error::Corruption {
+            path: volume.path().join(VERSIONS),
+            offset: 0,
+            what: "the file that says which file of versions counts".into(),
+            expected: format!("one beside `{other}`"),
+            found: "none".into(),
+        }),
+    }
+}
+
+/// Returns whether the first file of versions is as a creation leaves it that did not come to its end.
+fn has_no_version(volume: &Volume, salt: u32) -> Result<bool> {
+    let region = volume.open_region(&name(0))?;
+    let head = region.words(0, (region.len() / 4).min(2 * LINE_WORDS as u64) as usize);
+    if head.iter().all(|word| word.load(Relaxed) == 0) {
+        return Ok(true);
+    }
+    let file = File { region: region.clone(), salt, number: 0 };
+    Ok(file.end().is_ok_and(|end| end == FIRST_WORD))
+}
+
 /// Returns whether a timeline has files of this name.
 pub fn is_file(name: &str) -> bool {
     let number = name.strip_prefix(VERSIONS);

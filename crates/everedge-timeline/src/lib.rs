@@ -39,7 +39,7 @@ mod view;
 mod window;
 
 pub use changes::Changes;
-pub use file::{VERSIONS, is_file};
+pub use file::{VERSIONS, is_file, is_there};
 pub use query::{Depth, Distance, LargestWeight, MonotoneQuery, Probability, Width};
 pub use schedule::Schedule;
 pub use store::Timeline;

@@ -88,6 +88,14 @@ impl Window {
         VersionView::new(&self.tip, self.first + index, &self.options)
     }
 
+    /// Whether the version number `index` of the window is the same graph as the one before it there.
+    pub fn is_as_before(&self, index: usize) -> bool {
+        let Version { additions, deletions, .. } = self.versions[index];
+        index > 0
+            && additions + deletions == 0
+            && self.vertex_changes[index].iter().all(Vec::is_empty)
+    }
+
     /// Returns a number above every vertex id of its versions.
     pub fn vertex_bound(&self) -> VertexId {
         self.common.vertex_bound()

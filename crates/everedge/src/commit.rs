@@ -9,7 +9,7 @@ use everedge_io::date_text;
 use everedge_live::{Followed, FollowedUpdate, Since};
 use everedge_timeline::{Changes, Version};
 
-use crate::any_view::with_view;
+use crate::any_view::{AnyView, with_view};
 use crate::timeline::check_name;
 use crate::{Error, Graph, Keep, Result, Timeline};
 
@@ -52,7 +52,8 @@ impl Graph {
     /// # Errors
     /// `InvalidInput` for a name that is a number or a date, which would mean another version, and for a time before
     /// that of the newest version or to come; `NoSpace` on a full medium: no version was added then. `Poisoned` after a failed
-    /// fence. As [`Self::snapshot`]. `Committed` if the version is there and others could not be let go.
+    /// fence. As [`Self::snapshot`]. `PerhapsCommitted` if the medium failed, and the version may be there; `Committed` if it is
+    /// there and others could not be let go.
     pub fn commit(&self, commit: impl Into<Commit>) -> Result<Version> {
         let Commit { name, time, keep } = commit.into();
         let version = self.add_version(name.as_deref(), time)?;
@@ -82,25 +83,12 @@ impl Graph {
         let since = self.live.follow(std::mem::take(&mut versions.is_followed))?;
         // A version has no edge that a crash could still take from the graph.
         self.sync()?;
-        let version = match since {
-            Since::Updates(updates) => {
-                timeline.versions.commit(changes_of(&updates, &|_| false)?, time, name)?
-            }
-            Since::UpdatesOf(updates, view) => {
-                let pair = |(src, dst): Edge| match view.is_directed() {
-                    true => (src, dst),
-                    false => (src.min(dst), src.max(dst)),
-                };
-                let pairs = pairs_of_deletions(&updates, pair);
-                let is_read = |edge| pairs.binary_search(&pair(edge)).is_ok();
-                let mut changes = changes_of(&updates, &is_read)?;
-                with_view!(&view, view => changes.set_pairs(view, pairs)?);
-                timeline.versions.commit(changes, time, name)?
-            }
-            Since::View(view) => {
-                with_view!(&view, view => timeline.versions.commit_graph(view, time, name)?)
-            }
-        };
+        let version = add(&timeline, since, (time, name)).map_err(|error| match error {
+            Error::Storage(
+                everedge_live::Error::Io { .. } | everedge_live::Error::Poisoned { .. },
+            ) => Error::PerhapsCommitted { source: Box::new(error) },
+            error => error,
+        })?;
         versions.is_followed = true;
         Ok(version)
     }
@@ -124,10 +112,42 @@ impl Graph {
     }
 }
 
+/// Adds what a graph is, or what has changed of it, as a version.
+fn add(
+    timeline: &Timeline,
+    since: Since<AnyView>,
+    (time, name): (i64, Option<&str>),
+) -> Result<Version> {
+    Ok(match since {
+        Since::Updates(updates) => {
+            timeline.versions.commit(changes_of(&updates, &|_| false)?, time, name)?
+        }
+        Since::UpdatesOf(updates, view) => {
+            let pair = |(src, dst): Edge| match view.is_directed() {
+                true => (src, dst),
+                false => (src.min(dst), src.max(dst)),
+            };
+            let pairs = pairs_of_deletions(&updates, pair);
+            let is_read = |edge| pairs.binary_search(&pair(edge)).is_ok();
+            let mut changes = changes_of(&updates, &is_read)?;
+            with_view!(&view, view => changes.set_pairs(view, pairs)?);
+            timeline.versions.commit(changes, time, name)?
+        }
+        Since::View(view) => {
+            with_view!(&view, view => timeline.versions.commit_graph(view, time, name)?)
+        }
+    })
+}
+
+/// Returns what time it is, in microseconds since 1970.
+pub(crate) fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as i64
+}
+
 /// Returns the time of a version that comes after `newest`: the one that was chosen, or now.
 fn time_for(newest: Option<&Version>, chosen: Option<i64>) -> Result<i64> {
     let earliest = newest.map_or(i64::MIN, |version| version.time);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as i64;
+    let now = now();
     match (chosen, newest) {
         (None, _) => Ok(now.max(earliest)),
         (Some(time), _) if time > now => Err(Error::invalid(format!(

@@ -59,6 +59,13 @@ pub enum Error {
         source: Box<Error>,
     },
 
+    /// A version could not be made durable.
+    #[error("{source}; the version may be there: look before you commit again")]
+    PerhapsCommitted {
+        /// Why.
+        source: Box<Error>,
+    },
+
     /// A version was committed, but older ones were not let go.
     #[error("version {version} is committed, but older ones were not let go: {source}")]
     Committed {

@@ -9,7 +9,7 @@ use everedge_core::VertexId;
 use everedge_io::{date_of, date_text};
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
-use everedge_timeline::{Changes as VersionChanges, VERSIONS, Version, VersionView};
+use everedge_timeline::{Changes as VersionChanges, Version, VersionView};
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::AnyView;
@@ -223,13 +223,13 @@ impl Timeline {
             return Err(only_commits(path));
         }
         let volume = Volume::open(path, VolumeOptions { kind: medium, eadr, meter }, access)?;
-        if manifest.kind == Kind::Graph && !volume.contains(VERSIONS)? {
+        let manifest = Manifest::<TimelineOptions>::read(&volume)?;
+        if manifest.kind == Kind::Graph && !everedge_timeline::is_there(&volume, manifest.salt())? {
             let path = path.display();
             return Err(Error::invalid(format!(
                 "`{path}` has no versions: `everedge commit` makes what the graph is now one"
             )));
         }
-        let manifest = Manifest::read(&volume)?;
         Ok((volume, manifest))
     }
 
@@ -256,7 +256,7 @@ impl Timeline {
         let start = Instant::now();
         let options = TimelineOptions::of_graph(options);
         let salt = Manifest::<TimelineOptions>::read(volume)?.salt();
-        let versions = match (volume.contains(VERSIONS)?, creates) {
+        let versions = match (everedge_timeline::is_there(volume, salt)?, creates) {
             (true, _) => everedge_timeline::Timeline::open(volume, salt, options.of_versions()),
             (false, true) => {
                 everedge_timeline::Timeline::create(volume, salt, options.of_versions())

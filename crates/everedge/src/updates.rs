@@ -13,6 +13,7 @@ use everedge_io::{UpdateOptions, read_parquet_updates, read_updates};
 use everedge_timeline::Changes;
 use serde::Serialize;
 
+use crate::commit::now;
 use crate::files::{SkippedFile, Source, expand};
 use crate::guessed::ColumnName;
 use crate::id_map::{chosen_as, kind_beside, read_as, vertices_of, widest};
@@ -23,6 +24,8 @@ use crate::run::peak_rss_bytes;
 use crate::{Chosen, Error, Graph, IngestOptions, Progress, Result, Timeline, TimelineOptions};
 
 const MICROSECONDS: i64 = 1_000_000;
+/// Clocks of others are ahead by no more.
+const DAY: i64 = 86_400 * MICROSECONDS;
 /// Units of times, and the seconds of one.
 const UNITS: [(char, i64); 5] = [('s', 1), ('m', 60), ('h', 3600), ('d', 86_400), ('w', 604_800)];
 
@@ -343,6 +346,8 @@ struct Stretch<'a> {
     count: u64,
     /// The latest time so far, of versions too.
     time: Option<i64>,
+    /// What time it is.
+    now: i64,
     /// Which stretch of time, or step, it is.
     place: i64,
     late: u64,
@@ -354,7 +359,8 @@ impl<'a> Stretch<'a> {
     fn new(timeline: &'a Timeline, ingest: &'a UpdateIngest) -> Self {
         let time = timeline.versions.newest().map(|version| version.time);
         let (changes, rows) = (Changes::new(), Vec::new());
-        Self { timeline, ingest, rows, changes, count: 0, time, place: 0, late: 0, committed: 0 }
+        let (now, count, place, late, committed) = (now(), 0, 0, 0, 0);
+        Self { timeline, ingest, rows, changes, count, time, now, place, late, committed }
     }
 
     /// Takes the next updates of a file.
@@ -385,6 +391,9 @@ impl<'a> Stretch<'a> {
         path: Option<&Path>,
         listener: &mut Listener<'_>,
     ) -> Result<()> {
+        if row.time > self.now + DAY {
+            return Err(to_come(path, row.time));
+        }
         let latest = self.time.unwrap_or(i64::MIN);
         self.late += u64::from(row.time < latest);
         let time = row.time.max(latest);
@@ -420,7 +429,11 @@ impl<'a> Stretch<'a> {
         // Stable: what came at one time stays in order.
         par::sort_by_key(&mut rows, |row| row.time);
         rows.iter().try_for_each(|row| self.take_row(row, None, listener))?;
-        self.commit()
+        self.commit()?;
+        // The last version is told of too. Nobody ends an ingest that is over.
+        listener.now.edges = self.committed;
+        let _is_heard = (listener.progress)(listener.now);
+        Ok(())
     }
 
     /// Makes what was taken a version, if it is anything.
@@ -474,12 +487,26 @@ fn partly(error: Error, edges: u64) -> Error {
 }
 
 fn too_late(path: Option<&Path>, time: i64, latest: i64) -> Error {
+    let [time, latest] = [time, latest].map(date_text);
+    Error::invalid(match path {
+        Some(path) => format!(
+            "`{}`: an update of {time} comes after one of {latest}: --sort brings them in order, and --allow-late counts \
+             such an update as of the later time",
+            path.display()
+        ),
+        // They are sorted.
+        None => format!(
+            "an update of {time} comes after the newest version, which is of {latest}: --allow-late counts such an update \
+             as of that time"
+        ),
+    })
+}
+
+fn to_come(path: Option<&Path>, time: i64) -> Error {
     let place = path.map_or_else(String::new, |path| format!("`{}`: ", path.display()));
     Error::invalid(format!(
-        "{place}an update of {} comes after one of {}: --sort brings them in order, and --allow-late counts such \
-         an update as of the later time",
-        date_text(time),
-        date_text(latest)
+        "{place}an update of {}: that is to come, and a version shows what was",
+        date_text(time)
     ))
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use everedge::{
     Kernel, Method, Timeline, VersionAnswer, VersionChoice, WindowOptions, WindowReport,
 };
@@ -57,6 +57,11 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let to = args.to.clone().unwrap_or(VersionChoice::Newest);
     let options =
         WindowOptions { keeps_values: args.output.is_some(), ..args.parameters.0.clone().into() };
+    ensure!(
+        args.kernel != Kernel::Triangles || args.output.is_none(),
+        "triangles counts those of a version and says nothing of each vertex: leave --output out; lcc says of each \
+         vertex how many pairs of its neighbors are neighbors"
+    );
     let report = timeline.window(args.kernel, (&from, &to), &options)?;
     if let Some(destination) = &args.output {
         let write = |answer: &VersionAnswer, out: &mut dyn Write| {

@@ -331,6 +331,84 @@ fn paths_begin_at_the_same_vertex_in_all_versions_however_far_ids_lie_apart() {
 }
 
 #[test]
+fn what_may_delete_is_not_taken_for_insertions_in_silence() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    for text in [
+        "src,dst,date,kind\na,b,2024-01-01,follow\na,b,2024-01-02,unfollow\n",
+        "src,dst,date,is_deleted\na,b,2024-01-01,0\na,b,2024-01-02,1\n",
+        "a,b,follow,2024-01-01\na,b,unfollow,2024-01-02\n",
+    ] {
+        std::fs::write(home.join("f.csv"), text).unwrap();
+        let error = refused(home, "ingest {}/g {}/f.csv --commit-every 1d");
+        assert!(error.contains("may say what is inserted and deleted"), "{error}");
+        printed(home, "ingest {}/all {}/f.csv --commit-every 1d --insertions-only");
+        std::fs::remove_dir_all(home.join("all")).unwrap();
+    }
+    for text in [
+        "src,dst,date,kind\na,b,2024-01-01,added\na,b,2024-01-02,removed\n",
+        "src,dst,date,type\na,b,2024-01-01,1\na,c,2024-01-02,7\n",
+    ] {
+        std::fs::write(home.join("f.csv"), text).unwrap();
+        printed(home, "ingest {}/g {}/f.csv --commit-every 1d");
+        std::fs::remove_dir_all(home.join("g")).unwrap();
+    }
+}
+
+#[test]
+fn each_version_of_a_stream_is_acknowledged_and_none_is_to_come() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let days: String = (1..=5).map(|day| format!("a,b{day},2024-01-0{day}\n")).collect();
+    std::fs::write(home.join("f.csv"), format!("src,dst,date\n{days}")).unwrap();
+    let lines = printed(home, "ingest {}/g {}/f.csv --commit-every 1d --acknowledge");
+    assert!(lines.starts_with("1\n2\n3\n4\n5\n"), "{lines}");
+    std::fs::write(home.join("f.csv"), "src,dst,date\na,b,2024-01-01\na,c,2204-01-01\n").unwrap();
+    let error = refused(home, "ingest {}/h {}/f.csv --commit-every 1d");
+    assert!(error.contains("2204") && error.contains("is to come"), "{error}");
+}
+
+#[test]
+fn a_lost_file_of_versions_is_damage_and_nothing_is_committed_over_them() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    std::fs::write(home.join("edges"), "1 2\n2 3\n").unwrap();
+    printed(home, "ingest {}/g {}/edges");
+    (0..3).for_each(|_| drop(printed(home, "commit {}/g")));
+    let said = std::fs::read(home.join("g/versions")).unwrap();
+    std::fs::remove_file(home.join("g/versions")).unwrap();
+    for command in ["versions {}/g", "commit {}/g", "window wcc {}/g"] {
+        let error = refused(home, command);
+        assert!(error.contains("one beside `versions.0`"), "{command}: {error}");
+    }
+    let verified = everedge(home, "verify {}/g");
+    assert_eq!(verified.status.code(), Some(1), "{}", text(&verified.stdout));
+    std::fs::write(home.join("g/versions"), said).unwrap();
+    assert_eq!(json(home, "versions {}/g")["versions"].as_array().unwrap().len(), 3);
+    // A first commit that was cut short has left no version.
+    std::fs::remove_file(home.join("g/versions")).unwrap();
+    std::fs::write(home.join("g/versions.0"), [0; 4096]).unwrap();
+    assert!(refused(home, "versions {}/g").contains("has no versions"));
+    printed(home, "commit {}/g");
+}
+
+#[test]
+fn ranks_stay_where_nothing_has_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let edges: String = (0..300).map(|v| format!("{v} {}\n{v} {}\n", v * 7 % 300, v / 2)).collect();
+    std::fs::write(home.join("edges"), edges).unwrap();
+    printed(home, "ingest {}/g {}/edges --ids dense");
+    (0..3).for_each(|_| drop(printed(home, "commit {}/g")));
+    let report = json(home, "window pagerank {}/g");
+    assert_eq!(report["method"], "from-before");
+    let result = |index: usize| &report["versions"][index]["result"];
+    assert_eq!([result(1), result(2)], [result(0), result(0)]);
+    let error = refused(home, "window triangles {}/g --output {}/values");
+    assert!(error.contains("nothing of each vertex"), "{error}");
+}
+
+#[test]
 fn versions_before_a_damaged_one_are_exported() {
     let (_home, home) = stream();
     printed(&home, "ingest {}/g {}/stream --commit-every step");

@@ -233,7 +233,7 @@ class Timeline:
         start = versions[0].number if first is None else self._find(first)
         end = versions[-1].number if last is None else self._find(last)
         if start > end:
-            raise InvalidInputError(f"a window from version {start} to {end}: the first is not later")
+            raise InvalidInputError(f"a window from version {start} to {end}: that is earlier")
         chosen = [version for version in versions if start <= version.number <= end]
         return Window(self._native, chosen)
 
@@ -475,16 +475,23 @@ class WindowValues(Generic[Scalar]):
 
         Raises `KeyError` if the window has no such version.
         """
-        moment = None
-        if isinstance(version, date | np.datetime64):
-            moment = microseconds(version)
-        elif isinstance(version, str):
-            moment = _native.date_of(version)
-        wanted = version.number if isinstance(version, Version) else version
+        moment, number, name = None, None, None
+        match version:
+            case Version():
+                number = version.number
+            case date() | np.datetime64():
+                moment = microseconds(version)
+            case str() if version.isascii() and version.isdigit():
+                number = int(version)
+            case str():
+                moment = _native.date_of(version)
+                name = version if moment is None else None
+            case int() | np.integer() if not isinstance(version, bool):
+                number = int(version)
         for at in reversed(range(len(self.versions))):
             known = self.versions[at]
-            is_called_so = moment is None and wanted in (known.number, known.name)
-            if is_called_so or (moment is not None and known.microseconds <= moment):
+            is_before = moment is not None and known.microseconds <= moment
+            if is_before or known.number == number or (name is not None and known.name == name):
                 return Values(self.report.kernel, self._vertices, self._by_version[at])
         raise KeyError(version)
 
