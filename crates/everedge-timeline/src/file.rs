@@ -84,6 +84,31 @@ impl File {
         Ok(file)
     }
 
+    /// Opens for reading what there is, where that does not say which file counts or where its versions end: then the only
+    /// file there is, and as far as it goes. Returns the word before which versions end, and what is damaged.
+    ///
+    /// # Errors
+    /// As [`Self::open`], if several files may count.
+    pub(crate) fn salvage(volume: &Volume, salt: u32) -> Result<(Self, u64, Option<Error>)> {
+        let (number, damage) = match read_number(volume, salt) {
+            Ok(number) => (number, None),
+            Err(error) => match numbers(volume)?[..] {
+                [only] => (only, Some(error)),
+                _ => return Err(error),
+            },
+        };
+        let file = Self { region: volume.open_region(&name(number))?, salt, number };
+        match file.end() {
+            Ok(end) => Ok((file, end, damage)),
+            Err(error @ Error::Corruption { .. }) => {
+                let lines = file.region.len() / LINE_BYTES;
+                let end = (lines * LINE_WORDS as u64).max(FIRST_WORD);
+                Ok((file, end, damage.or(Some(error))))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns the file that may take its place. What is left of the one before it goes.
     pub(crate) fn next(&self, volume: &Volume) -> Result<Self> {
         if let Some(before) = self.number.checked_sub(1).map(name)
@@ -204,15 +229,23 @@ pub fn is_there(volume: &Volume, salt: u32) -> Result<bool> {
     }
 }
 
-/// Returns whether the first file of versions is as a creation leaves it that did not come to its end.
+/// Returns whether the first file of versions has none: a creation that did not come to its end leaves such a file, whatever
+/// else stands in it.
 fn has_no_version(volume: &Volume, salt: u32) -> Result<bool> {
     let region = volume.open_region(&name(0))?;
-    let head = region.words(0, (region.len() / 4).min(2 * LINE_WORDS as u64) as usize);
-    if head.iter().all(|word| word.load(Relaxed) == 0) {
+    let end = region.len() / LINE_BYTES * LINE_WORDS as u64;
+    if end <= FIRST_WORD {
         return Ok(true);
     }
-    let file = File { region: region.clone(), salt, number: 0 };
-    Ok(file.end().is_ok_and(|end| end == FIRST_WORD))
+    let words = region.hold(0, end as usize);
+    Ok(Segment::read(&words, salt, (FIRST_WORD, end)).is_err())
+}
+
+/// Returns the numbers of the files of versions that there are.
+fn numbers(volume: &Volume) -> Result<Vec<u64>> {
+    let names = volume.names()?;
+    let number = |name: &String| name.strip_prefix(VERSIONS)?.strip_prefix('.')?.parse().ok();
+    Ok(names.iter().filter_map(number).collect())
 }
 
 /// Returns whether a timeline has files of this name.

@@ -66,14 +66,18 @@ impl Timeline {
     /// # Errors
     /// `Corruption` if it is damaged, `Version` if it is of another format; `Io` if there is none.
     pub fn open(volume: &Volume, salt: u32, options: TimelineOptions) -> Result<Self> {
-        match Self::salvage(volume, salt, options)? {
-            (timeline, None) => Ok(timeline),
-            (_, Some(damage)) => Err(damage),
+        let file = File::open(volume, salt)?;
+        let mut tip = Tip::default();
+        let end = file.end()?;
+        match read_into(&mut tip, &file, end).into_iter().next() {
+            None => Ok(Self::new(volume, options, file, tip)),
+            Some(damage) => Err(damage),
         }
     }
 
     /// Opens what is whole of a damaged timeline: the versions before the first whose bytes are damaged. Returns
-    /// that damage, too. The volume is open for reading.
+    /// what is damaged, too, as far as it can be told: after a damaged header nothing says where the next version begins. The
+    /// volume is open for reading.
     ///
     /// # Errors
     /// As [`Self::open`], if no version can be told from others.
@@ -81,10 +85,15 @@ impl Timeline {
         volume: &Volume,
         salt: u32,
         options: TimelineOptions,
-    ) -> Result<(Self, Option<Error>)> {
-        let file = File::open(volume, salt)?;
+    ) -> Result<(Self, Vec<Error>)> {
+        let (file, end, damage) = File::salvage(volume, salt)?;
         let mut tip = Tip::default();
-        let damage = read_into(&mut tip, &file).err();
+        let of_versions = read_into(&mut tip, &file, end);
+        // Where the end is not known, the first thing that is no version is likely it.
+        let damage = match damage {
+            Some(damage) => vec![damage],
+            None => of_versions,
+        };
         Ok((Self::new(volume, options, file, tip), damage))
     }
 
@@ -375,25 +384,33 @@ impl Timeline {
     }
 }
 
-/// Takes in all versions of a file, up to the first that is damaged.
-fn read_into(tip: &mut Tip, file: &File) -> Result<()> {
-    let (end, mut first) = (file.end()?, FIRST_WORD);
+/// Takes in all versions of a file up to a word, or up to the first that is damaged. Returns what is damaged.
+fn read_into(tip: &mut Tip, file: &File, end: u64) -> Vec<Error> {
+    let (mut damage, mut first) = (Vec::new(), FIRST_WORD);
     if end == FIRST_WORD {
-        return Ok(());
+        return damage;
     }
     let words = file.words(end);
     while first < end {
-        let damaged = |wrong| file.damaged(first, wrong);
-        let segment = Segment::read(&words, file.salt(), (first, end)).map_err(damaged)?;
-        segment.check_vertices(&words, file.salt()).map_err(damaged)?;
-        if !tip.is_empty() {
-            segment.check_lists(&words, file.salt()).map_err(damaged)?;
-        }
+        let segment = match Segment::read(&words, file.salt(), (first, end)) {
+            Ok(segment) => segment,
+            Err(wrong) => {
+                damage.push(file.damaged(first, wrong));
+                break;
+            }
+        };
         let next = first + segment.words.next_multiple_of(LINE_WORDS as u64);
-        tip.push(words.clone(), Arc::new(segment)).map_err(damaged)?;
+        let mut checked = segment.check_vertices(&words, file.salt());
+        if first > FIRST_WORD {
+            checked = checked.and_then(|()| segment.check_lists(&words, file.salt()));
+        }
+        if damage.is_empty() {
+            checked = checked.and_then(|()| tip.push(words.clone(), Arc::new(segment)));
+        }
+        damage.extend(checked.err().map(|wrong| file.damaged(first, wrong)));
         first = next;
     }
-    Ok(())
+    damage
 }
 
 fn check(tip: &Tip, added: u64, (time, name): (i64, Option<&str>)) -> Result<()> {

@@ -49,12 +49,12 @@ pub enum Error {
     },
 
     /// An ingest ended early; what was acknowledged before stays.
-    #[error("{source}; {}{}", acknowledged(*edges, *are_deletions), perhaps_more(source))]
+    #[error("{source}; {}{}", acknowledged(*edges, *done), perhaps_more(source))]
     Partly {
-        /// How many edges were acknowledged.
+        /// How many edges were acknowledged, or updates.
         edges: u64,
-        /// Whether they were deleted.
-        are_deletions: bool,
+        /// What was done with them.
+        done: Done,
         /// Why it ended.
         source: Box<Error>,
     },
@@ -87,15 +87,29 @@ pub enum Error {
     },
 }
 
+/// What an ingest does with edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// They are in the graph.
+    Inserted,
+    /// They are gone from it.
+    Deleted,
+    /// They are updates, and in versions.
+    Committed,
+}
+
 /// Says what of an ingest was acknowledged before it ended.
-fn acknowledged(edges: u64, are_deletions: bool) -> String {
-    match (edges, are_deletions) {
-        (0, false) => "no edge of it is in the graph".to_owned(),
-        (0, true) => "nothing was deleted".to_owned(),
-        (1, false) => "the edge before it is in the graph".to_owned(),
-        (1, true) => "the deletion before it is done".to_owned(),
-        (edges, false) => format!("the {edges} edges before it are in the graph"),
-        (edges, true) => format!("the {edges} deletions before it are done"),
+fn acknowledged(edges: u64, done: Done) -> String {
+    match (edges, done) {
+        (0, Done::Inserted) => "no edge of it is in the graph".to_owned(),
+        (0, Done::Deleted) => "nothing was deleted".to_owned(),
+        (0, Done::Committed) => "no version of it was made".to_owned(),
+        (1, Done::Inserted) => "the edge before it is in the graph".to_owned(),
+        (1, Done::Deleted) => "the deletion before it is done".to_owned(),
+        (1, Done::Committed) => "the update before it is in a version".to_owned(),
+        (edges, Done::Inserted) => format!("the {edges} edges before it are in the graph"),
+        (edges, Done::Deleted) => format!("the {edges} deletions before it are done"),
+        (edges, Done::Committed) => format!("the {edges} updates before it are in versions"),
     }
 }
 

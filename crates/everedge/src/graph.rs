@@ -456,7 +456,11 @@ impl Graph {
             Some(timeline) => timeline.check(&mut outcome),
             None => Ok(()),
         });
+        let is_damaged = checked.is_err();
         outcome.take_damage(checked)?;
+        if is_damaged {
+            crate::Timeline::find_more_damage(self.live.volume().path(), &mut outcome);
+        }
         Ok(outcome)
     }
 

@@ -23,7 +23,7 @@ use crate::id_map::{chosen_as, read_as, vertices_of};
 use crate::input::{Content, Input, Inputs, of_vertices};
 use crate::run::peak_rss_bytes;
 use crate::stream::Pauses;
-use crate::{Error, Graph, Result};
+use crate::{Done, Error, Graph, Result};
 
 /// The longest and the shortest time that a stream waits for more before it pauses.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
@@ -214,10 +214,10 @@ impl Graph {
                     error if has_data => error.for_fixed_ids(),
                     error => error,
                 };
-                let are_deletions = options.delete;
+                let done = if options.delete { Done::Deleted } else { Done::Inserted };
                 match taken.edges_acknowledged {
                     0 if !error.is_interruption() => error,
-                    edges => Error::Partly { edges, are_deletions, source: Box::new(error) },
+                    edges => Error::Partly { edges, done, source: Box::new(error) },
                 }
             })?;
         }

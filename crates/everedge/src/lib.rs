@@ -47,7 +47,7 @@ mod word;
 
 pub use commit::Commit;
 pub use creation::{Choices, Target};
-pub use error::{Error, KernelError, Result};
+pub use error::{Done, Error, KernelError, Result};
 pub use export::{ExportReport, write_generated};
 pub use files::SkippedFile;
 pub use graph::{Compaction, Graph, Stats, Verification, View};

@@ -195,10 +195,11 @@ impl Timeline {
         let of_versions = options.of_versions();
         let (versions, damage) = everedge_timeline::Timeline::salvage(&volume, salt, of_versions)?;
         let after = versions.versions().last().map_or(0, |version| version.number);
-        let problem = |damage: everedge_medium::Error| {
-            format!("all versions after {after}: {}", without_advice(damage.to_string()))
+        let problem = |(number, damage): (usize, everedge_medium::Error)| {
+            let what = without_advice(damage.to_string());
+            if number == 0 { format!("all versions after {after}: {what}") } else { what }
         };
-        let problems = damage.map(problem).into_iter().collect();
+        let problems = damage.into_iter().enumerate().map(problem).collect();
         Ok((Self::new(volume, versions, (options, names), start)?, problems))
     }
 
@@ -415,8 +416,19 @@ impl Timeline {
         let mut found =
             Verification { ok: true, checks: 0, problems: Vec::new(), problem_count: 0 };
         let checked = Self::open_read_only(path).and_then(|timeline| timeline.check(&mut found));
+        let is_damaged = checked.is_err();
         found.take_damage(checked)?;
+        if is_damaged {
+            Self::find_more_damage(path, &mut found);
+        }
         Ok(found)
+    }
+
+    /// Adds what is damaged beside what an opening has found first.
+    pub(crate) fn find_more_damage(path: &Path, found: &mut Verification) {
+        if let Ok((_, problems)) = Self::salvage(path) {
+            problems.into_iter().skip(1).for_each(|problem| found.add(problem));
+        }
     }
 
     /// Adds what is wrong with its versions: in what they count, and in the two lists that an edge is in.

@@ -21,7 +21,9 @@ use crate::ingest::Sink;
 use crate::input::{Content, Input, Inputs};
 use crate::keep::Keep;
 use crate::run::peak_rss_bytes;
-use crate::{Chosen, Error, Graph, IngestOptions, Progress, Result, Timeline, TimelineOptions};
+use crate::{
+    Chosen, Done, Error, Graph, IngestOptions, Progress, Result, Timeline, TimelineOptions,
+};
 
 const MICROSECONDS: i64 = 1_000_000;
 /// Clocks of others are ahead by no more.
@@ -482,7 +484,7 @@ impl<'a> Listener<'a> {
 fn partly(error: Error, edges: u64) -> Error {
     match edges {
         0 => error,
-        edges => Error::Partly { edges, are_deletions: false, source: Box::new(error) },
+        edges => Error::Partly { edges, done: Done::Committed, source: Box::new(error) },
     }
 }
 

@@ -28,7 +28,8 @@ use crate::output::{Output, bytes, count, seconds};
 /// beside it along; `-` stands for standard input. What was guessed, and which files of a directory or an
 /// archive were not taken, is said on standard error.
 ///
-/// A mistake in a file of up to 4 million edges leaves the graph as it was. Of a pipe, the first two
+/// A mistake in a file of up to 4 million edges leaves the graph as it was; of a file of updates, versions that were
+/// committed before it stay. Of a pipe, the first two
 /// records decide how it is read; then batches are acknowledged as they come. Ctrl-C ends an ingest
 /// after the batch that is being written and keeps those before it; the exit code is 130 then.
 #[derive(clap::Args)]

@@ -386,10 +386,14 @@ fn a_lost_file_of_versions_is_damage_and_nothing_is_committed_over_them() {
     std::fs::write(home.join("g/versions"), said).unwrap();
     assert_eq!(json(home, "versions {}/g")["versions"].as_array().unwrap().len(), 3);
     // A first commit that was cut short has left no version.
-    std::fs::remove_file(home.join("g/versions")).unwrap();
-    std::fs::write(home.join("g/versions.0"), [0; 4096]).unwrap();
-    assert!(refused(home, "versions {}/g").contains("has no versions"));
-    printed(home, "commit {}/g");
+    for left in [vec![], vec![0; 4096], vec![7; 100], vec![7; 4096]] {
+        for name in ["g/versions", "g/versions.0"] {
+            std::fs::remove_file(home.join(name)).unwrap();
+        }
+        std::fs::write(home.join("g/versions.0"), left).unwrap();
+        assert!(refused(home, "versions {}/g").contains("has no versions"));
+        printed(home, "commit {}/g");
+    }
 }
 
 #[test]

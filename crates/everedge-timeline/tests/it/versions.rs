@@ -247,6 +247,51 @@ fn what_cannot_be_a_version_is_refused_and_changes_nothing() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "what someone does to the files")]
+fn what_is_whole_is_salvaged_and_all_damage_is_told() {
+    let (options, home) = (options(0), Home::new());
+    let timeline = home.create(&options);
+    let path = |name: &str| home.path().join(name);
+    // By version, the place of its last byte that is not 0.
+    let mut ends = vec![0];
+    for version in 1..=5 {
+        let mut changes = Changes::new();
+        (0..version).for_each(|v| changes.insert(v, 9, None).expect("ids"));
+        changes.delete(0, 9).expect("ids");
+        timeline.commit(changes, 0, None).expect("room");
+        let bytes = std::fs::read(path("versions.0")).expect("a file");
+        ends.push(bytes.iter().rposition(|&byte| byte != 0).expect("it has some"));
+    }
+    drop(timeline);
+    let salvage = |damages: &[(&str, usize)]| {
+        let whole = ["versions", "versions.0"].map(|name| std::fs::read(path(name)).expect("one"));
+        for &(name, at) in damages {
+            let mut bytes = std::fs::read(path(name)).expect("a file");
+            bytes[at] ^= 1;
+            std::fs::write(path(name), bytes).expect("room");
+        }
+        assert!(home.open(&options, Access::Read).is_err(), "{damages:?}");
+        let kind = VolumeOptions::new(MediumKind::File);
+        let volume = Volume::open(&home.path(), kind, Access::Read).expect("a volume");
+        let (timeline, damage) =
+            Timeline::salvage(&volume, SALT, options.clone()).expect("there are versions");
+        let versions = timeline.versions().len();
+        drop((timeline, volume));
+        for (name, bytes) in ["versions", "versions.0"].iter().zip(whole) {
+            std::fs::write(path(name), bytes).expect("room");
+        }
+        (versions, damage.len())
+    };
+    assert_eq!(salvage(&[("versions.0", ends[3]), ("versions.0", ends[5])]), (2, 2));
+    assert_eq!(salvage(&[("versions.0", ends[4])]), (3, 1));
+    assert_eq!(salvage(&[("versions", 9)]), (5, 1), "which file counts");
+    assert_eq!(salvage(&[("versions.0", 70)]), (5, 1), "where versions end");
+    assert_eq!(salvage(&[("versions.0", 5)]), (5, 1), "the head of the file");
+    std::fs::remove_file(path("versions")).expect("a file");
+    assert!(home.open(&options, Access::Read).is_err());
+}
+
+#[test]
 fn a_vertex_that_ends_has_no_edges() {
     for number in 0..16 {
         let (options, home) = (options(number), Home::new());
