@@ -386,8 +386,8 @@ impl Net {
             true => ended.binary_search(v).is_ok(),
             false => new.binary_search(v).is_err(),
         };
-        let ends = self.entries[0].iter().flat_map(|&(v, neighbor, _)| [v, neighbor]);
-        let of_new_edge = ends.into_iter().find(is_no_vertex);
+        let mut ends = self.entries[0].iter().flat_map(|&(v, neighbor, _)| [v, neighbor]);
+        let of_new_edge = ends.find(is_no_vertex);
         let mut gone = self.gone.clone();
         gone.iter_mut().for_each(|places| places.sort_unstable());
         let has_stored = |&v: &VertexId| {

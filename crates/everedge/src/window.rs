@@ -392,18 +392,16 @@ impl Asked<'_> {
             let start = Instant::now();
             let view = self.window.at(index);
             let lacks = |v: VertexId| v >= view.vertex_bound() || !view.is_vertex(v);
-            if self.source.is_some_and(lacks) {
-                let (result, values) = self.nothing(kernel)?;
-                let seconds = start.elapsed().as_secs_f64();
-                let answer = Answer::<()> { version, values: &[], seconds };
-                answers.push(self.answer(&answer, result, || values));
-                continue;
-            }
-            if let (true, Some(before)) =
-                (goes_on && self.window.is_as_before(index), answers.last())
-            {
-                // One more step would change it.
-                let VersionAnswer { result, values, .. } = VersionAnswer::clone(before);
+            // One more step would change the ranks of what has not changed.
+            let before = answers.last().filter(|_| goes_on && self.window.is_as_before(index));
+            let known = match before {
+                _ if self.source.is_some_and(lacks) => Some(self.nothing(kernel)?),
+                Some(VersionAnswer { result, values, .. }) => {
+                    Some((result.clone(), values.clone()))
+                }
+                None => None,
+            };
+            if let Some((result, values)) = known {
                 let seconds = start.elapsed().as_secs_f64();
                 let answer = Answer::<()> { version, values: &[], seconds };
                 answers.push(self.answer(&answer, result, || values));
