@@ -33,7 +33,7 @@ pub use crate::threads::{Alone, Foreground, Threads, thread_count, with_threads}
 /// Items in a piece of work that makes an array.
 const COLLECTED_GRAIN: usize = 1 << 14;
 /// Fewer items are sorted by one thread.
-const SORTED_GRAIN: usize = 1 << 12;
+const SORTED_GRAIN: usize = 1 << 16;
 
 /// Runs `f`, which starts many short loops, on one of the threads that loops run on: a loop that is
 /// started there begins at once. With `homes` it runs here, for only then loops go home.
@@ -124,13 +124,17 @@ pub fn collect<T: Send>(len: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec
     memory::collect(len, COLLECTED_GRAIN, f)
 }
 
-/// Sorts by a key; items of equal keys stay in their order.
-pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync + Send) {
+/// Sorts by a key of numbers; items of equal keys stay in their order.
+pub fn sort_by_key<T: Send, K: radsort::Key + Ord>(
+    items: &mut [T],
+    key: impl Fn(&T) -> K + Sync + Send,
+) {
     let threads = thread_count();
-    if threads > 1 && items.len() >= SORTED_GRAIN {
-        let piece = items.len().div_ceil(threads);
-        map_chunks_mut(items, piece, |_, piece| piece.sort_by_key(&key));
+    if threads == 1 || items.len() < SORTED_GRAIN {
+        return radsort::sort_by_key(items, key);
     }
+    let piece = items.len().div_ceil(threads);
+    map_chunks_mut(items, piece, |_, piece| radsort::sort_by_key(piece, &key));
     // It finds what is sorted already, and merges it.
     items.sort_by_key(key);
 }

@@ -4,20 +4,16 @@
 //! trace. A deletion takes the newest of equal edges away, as in a live graph, and is ignored where there is
 //! none.
 
-use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, WeightedView, par};
+use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, WeightedView};
 use everedge_medium::{Error, Result};
 use rustc_hash::FxHashMap;
 
 use super::TimelineOptions;
 use super::bits::Bits;
-use super::finder::Finder;
-use super::lists::{Entry, NO_ROWS, NewLists, ROW_SPAN};
-use super::rows::counts_to_starts;
-use super::segment::{Delta, Found, Place, Totals, Wrong};
+use super::lists::{NewLists, ROW_SPAN};
+use super::net::{Net, first_with_edges, net_of_each_direction};
+use super::segment::{Delta, Found, Totals, Wrong};
 use super::tip::Tip;
-
-/// Changes in a piece of work, or a few more.
-const GRAIN: usize = 1 << 10;
 
 /// Changes, in the order in which they were made.
 #[derive(Clone, Debug, Default)]
@@ -30,14 +26,14 @@ pub struct Changes {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct EdgeChange {
-    src: VertexId,
-    dst: VertexId,
-    kind: Kind,
+pub(crate) struct EdgeChange {
+    pub src: VertexId,
+    pub dst: VertexId,
+    pub kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     /// With the bits of the weight.
     Insertion(u32),
     Deletion,
@@ -47,12 +43,12 @@ enum Kind {
 
 impl EdgeChange {
     #[inline]
-    fn ends(&self) -> Edge {
+    pub(crate) fn ends(&self) -> Edge {
         (self.src, self.dst)
     }
 
     #[inline]
-    fn inserts(&self) -> bool {
+    pub(crate) fn inserts(&self) -> bool {
         matches!(self.kind, Kind::Insertion(_))
     }
 }
@@ -166,12 +162,12 @@ impl Changes {
         let largest = new_vertices.last().map_or(0, |v| v + 1);
         totals.vertex_bound = totals.vertex_bound.max(largest);
         let indexed = !self.without_indexes;
-        let net = net_edges(self.edges, (tip, indexed), options)?;
+        let nets = net_of_each_direction(self.edges, (tip, indexed), options)?;
         let with_edges = match has_vertices {
-            true => net.first_with_edges(tip, [&new_vertices, &ended_vertices]),
+            true => first_with_edges(&nets, tip, [&new_vertices, &ended_vertices]),
             false => None,
         };
-        let Net { entries, gone, added, deleted, .. } = net;
+        let Net { added, deleted, .. } = nets[0];
         let left = |count: u64, added: u64, deleted| (count + added).checked_sub(deleted);
         let edges = left(totals.edges, added.edges, deleted.edges);
         let loops = left(totals.loops, added.loops, deleted.loops);
@@ -179,20 +175,9 @@ impl Changes {
             return Err(Wrong::new("the last version's count of edges", "all of them", "fewer"));
         };
         (totals.edges, totals.loops) = (edges, loops);
-        let is_whole = tip.is_empty();
-        let in_order = |(mut entries, mut gone): (Vec<Entry>, Vec<Place>)| {
-            // Stable: equal edges stay in the order in which they came.
-            match is_whole {
-                true => entries = by_list(&entries),
-                false => par::sort_by_key(&mut entries, |&(v, neighbor, _)| (v, neighbor)),
-            }
-            gone.sort_unstable();
-            (NewLists::new(&entries, (options.weighted, is_whole)), gone)
-        };
-        let ([out_entries, in_entries], [out_gone, in_gone]) = (entries, gone);
-        let (outward, inward) =
-            par::join(|| in_order((out_entries, out_gone)), || in_order((in_entries, in_gone)));
-        let (lists, gone) = ([outward.0, inward.0], [outward.1, inward.1]);
+        let form = (options.weighted, tip.is_empty());
+        let lists = nets.each_ref().map(|net| NewLists::new(&net.entries, form));
+        let gone = nets.map(|net| net.gone);
         let delta = Delta { new_vertices, ended_vertices, lists, gone };
         let (additions, deletions) = (added.edges, deleted.edges);
         Ok(NetChange { delta, totals, additions, deletions, with_edges })
@@ -244,256 +229,6 @@ pub(crate) struct NetChange {
     pub deletions: u64,
     /// A vertex that ends and has edges: nothing of this may be then.
     pub with_edges: Option<VertexId>,
-}
-
-/// What edge changes come to.
-#[derive(Default)]
-struct Net {
-    /// By direction, in the order of sources.
-    entries: [Vec<Entry>; 2],
-    gone: [Vec<Place>; 2],
-    /// By direction, what is gone from the list at the other end of an edge.
-    gone_at_other_end: [Vec<OtherEnd>; 2],
-    added: Counted,
-    deleted: Counted,
-    /// Which of the stored edges of the pair at hand are gone.
-    gone_of_pair: Vec<usize>,
-}
-
-/// An edge in the list at its other end: whose list, the neighbor, the version that added it, and which of the equal
-/// ones that it added.
-type OtherEnd = (VertexId, VertexId, u64, u32);
-
-/// Returns edges list by list, those of each in the order in which they are, that of their neighbors: where most lists
-/// have some, for less than sorting takes. Memory: 4 bytes for each of 4,096 ids of which one has a list.
-fn by_list(edges: &[Entry]) -> Vec<Entry> {
-    let group_of = |&(v, ..): &Entry| v as usize / ROW_SPAN;
-    let mut firsts = vec![NO_ROWS; edges.iter().map(group_of).max().map_or(0, |last| last + 1)];
-    edges.iter().for_each(|edge| firsts[group_of(edge)] = 0);
-    let held = firsts.iter_mut().filter(|first| **first != NO_ROWS);
-    let count = (0..).zip(held).map(|(number, first)| *first = number * ROW_SPAN as u32).count();
-    let row_of = |edge: &Entry| firsts[group_of(edge)] as usize + edge.0 as usize % ROW_SPAN;
-    let mut next = vec![0; count * ROW_SPAN];
-    edges.iter().for_each(|edge| next[row_of(edge)] += 1);
-    let mut entries = vec![(0, 0, 0); counts_to_starts(&mut next)];
-    for edge in edges {
-        let next = &mut next[row_of(edge)];
-        entries[*next as usize] = *edge;
-        *next += 1;
-    }
-    debug_assert!(entries.is_sorted_by_key(|&(v, neighbor, _)| (v, neighbor)));
-    entries
-}
-
-/// Returns what edge changes come to. Threads share them, a group of equal edges never.
-///
-/// # Errors
-/// What of the stored edges cannot be so.
-fn net_edges(
-    mut edges: Vec<EdgeChange>,
-    (tip, indexed): (&Tip, bool),
-    options: &TimelineOptions,
-) -> Found<Net> {
-    if !options.directed {
-        for change in &mut edges {
-            (change.src, change.dst) = (change.src.min(change.dst), change.src.max(change.dst));
-        }
-    }
-    par::sort_by_key(&mut edges, |change| u64::from(change.src) << 32 | u64::from(change.dst));
-    let mut starts = vec![0];
-    while let Some(next) = starts.last().map(|start| start + GRAIN).filter(|&at| at < edges.len()) {
-        let is_same = |at: usize| edges[at].ends() == edges[at - 1].ends();
-        starts.push((next..edges.len()).find(|&at| !is_same(at)).unwrap_or(edges.len()));
-    }
-    let ends = starts[1..].iter().copied().chain([edges.len()]);
-    let pieces: Vec<&[EdgeChange]> = starts.iter().zip(ends).map(|(&s, e)| &edges[s..e]).collect();
-    let asks = |change: &EdgeChange| options.simple || !change.inserts();
-    // Before the loop: what it makes for all of them is made in loops of its own.
-    let finder = Finder::new((tip, indexed), 0, edges.iter().filter(|change| asks(change)).count());
-    let nets = par::map_chunks(&pieces, 1, |pieces| {
-        let (mut net, mut finder) = (Net::default(), finder.clone());
-        let (piece, mut done) = (pieces[0], 0);
-        for equal in piece.chunk_by(|a, b| a.ends() == b.ends()) {
-            finder.load_ahead(|places| {
-                piece.get(done + places).filter(|change| asks(change)).map(EdgeChange::ends)
-            });
-            net.take_equal(equal, &mut finder, (tip, options));
-            done += equal.len();
-        }
-        net
-    });
-    let mut all = nets.into_iter().fold(Net::default(), |mut all, net| {
-        for direction in 0..2 {
-            all.entries[direction].extend(&net.entries[direction]);
-            all.gone[direction].extend(&net.gone[direction]);
-            all.gone_at_other_end[direction].extend(&net.gone_at_other_end[direction]);
-        }
-        all.added.join(net.added);
-        all.deleted.join(net.deleted);
-        all
-    });
-    for direction in 0..2 {
-        let gone = &mut all.gone_at_other_end[direction];
-        par::sort_by_key(gone, |&end| end);
-        let finder = Finder::new((tip, indexed), direction, gone.len());
-        let oldest = tip.segments().first().map_or(0, |oldest| oldest.version.number);
-        let places = par::map_chunks(gone, GRAIN, |gone| {
-            let (mut finder, mut places) = (finder.clone(), Vec::with_capacity(gone.len()));
-            for equal in gone.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
-                let ((v, neighbor, version, _), done) = (equal[0], places.len());
-                finder.load_ahead(|places| gone.get(done + places).map(|end| (end.0, end.1)));
-                let found = finder.find_in((version - oldest) as usize, v, neighbor);
-                for &(.., number) in equal {
-                    places.push(found.get(number as usize).copied().ok_or_else(|| {
-                        let what = format!("the list of vertex {v} at the other end of its edges");
-                        Wrong::new(&what, &format!("one with vertex {neighbor}"), "none")
-                    })?);
-                }
-            }
-            Ok(places)
-        });
-        for places in places {
-            all.gone[direction].extend(places?);
-        }
-    }
-    Ok(all)
-}
-
-/// Edges, and those of them that are self-loops.
-#[derive(Clone, Copy, Default)]
-struct Counted {
-    edges: u64,
-    loops: u64,
-}
-
-impl Counted {
-    fn add(&mut self, count: usize, are_loops: bool) {
-        self.edges += count as u64;
-        self.loops += if are_loops { count as u64 } else { 0 };
-    }
-
-    fn join(&mut self, other: Self) {
-        self.edges += other.edges;
-        self.loops += other.loops;
-    }
-}
-
-impl Net {
-    /// Returns an id that is no vertex, where some are new and some have ended, and has edges still, as far as lists
-    /// say: in-neighbors may have none.
-    fn first_with_edges(&self, tip: &Tip, [new, ended]: [&[VertexId]; 2]) -> Option<VertexId> {
-        let is_no_vertex = |v: &VertexId| match tip.vertices().contains(*v as usize) {
-            true => ended.binary_search(v).is_ok(),
-            false => new.binary_search(v).is_err(),
-        };
-        let mut ends = self.entries[0].iter().flat_map(|&(v, neighbor, _)| [v, neighbor]);
-        let of_new_edge = ends.find(is_no_vertex);
-        let mut gone = self.gone.clone();
-        gone.iter_mut().for_each(|places| places.sort_unstable());
-        let has_stored = |&v: &VertexId| {
-            (0..2).any(|direction| {
-                let mut lists = tip.segments().iter().zip(&tip.alive()[direction]);
-                lists.any(|(segment, alive)| {
-                    let range = segment.lists[direction].range(tip.words(), v);
-                    let version = segment.version.number;
-                    let place = |at| Place { version, offset: at as u32 };
-                    alive.ones(range).map(place).any(|p| gone[direction].binary_search(&p).is_err())
-                })
-            })
-        };
-        of_new_edge.or_else(|| ended.iter().copied().find(has_stored))
-    }
-
-    /// Takes the changes of equal edges.
-    fn take_equal(
-        &mut self,
-        changes: &[EdgeChange],
-        finder: &mut Finder<'_>,
-        (tip, options): (&Tip, &TimelineOptions),
-    ) {
-        let (src, dst) = changes[0].ends();
-        // Of equal edges without weights it makes no difference which is gone.
-        let clears = changes.iter().any(|change| change.kind == Kind::Clearing);
-        let enough = match (options.simple, options.weighted || clears) {
-            (true, _) => 1,
-            (false, true) => usize::MAX,
-            (false, false) => changes.len(),
-        };
-        let asks = options.simple || changes.iter().any(|change| !change.inserts());
-        let stored = if asks { finder.find(src, dst, enough) } else { &[] };
-        // The edges as they are after each change: some of the stored ones, the oldest, and new ones.
-        let (mut kept, mut new) = (stored.len(), Vec::new());
-        for change in changes {
-            match change.kind {
-                Kind::Clearing => (kept, new) = (0, Vec::new()),
-                Kind::Deletion if new.pop().is_none() => kept = kept.saturating_sub(1),
-                Kind::Deletion => {}
-                // It is there once; inserting it again replaces its weight.
-                Kind::Insertion(weight) if options.simple && options.weighted => {
-                    (kept, new) = (0, vec![weight]);
-                }
-                Kind::Insertion(_) if options.simple && kept + new.len() > 0 => {}
-                Kind::Insertion(weight) => new.push(weight),
-            }
-        }
-        // A stored edge that came again is the one that was there.
-        let is_same =
-            |weight: u32, index: usize| !options.weighted || weight == tip.weight(0, stored[index]);
-        let gone = &mut self.gone_of_pair;
-        gone.clear();
-        gone.extend(kept..stored.len());
-        match clears {
-            // Nobody asks for the order of what was said after a clearing. There may be a million of a pair.
-            true if options.weighted => {
-                let weight = |index: usize| tip.weight(0, stored[index]);
-                new.sort_unstable();
-                gone.sort_unstable_by_key(|&index| weight(index));
-                let mut come = std::mem::take(&mut new).into_iter().peekable();
-                gone.retain(|&index| {
-                    while let Some(other) = come.next_if(|&other| other < weight(index)) {
-                        new.push(other);
-                    }
-                    come.next_if_eq(&weight(index)).is_none()
-                });
-                new.extend(come);
-            }
-            true => {
-                let count = new.len().min(gone.len());
-                new.truncate(new.len() - count);
-                gone.truncate(gone.len() - count);
-            }
-            false => {
-                let same = new.iter().zip(&*gone).take_while(|(w, index)| is_same(**w, **index));
-                let count = same.count();
-                new.drain(..count);
-                gone.drain(..count);
-            }
-        }
-        if gone.is_empty() && new.is_empty() {
-            return;
-        }
-        self.added.add(new.len(), src == dst);
-        self.deleted.add(gone.len(), src == dst);
-        let entry = |v, neighbor| move |&weight: &u32| (v, neighbor, weight);
-        self.entries[0].extend(new.iter().map(entry(src, dst)));
-        self.gone[0].extend(gone.iter().map(|&index| stored[index]));
-        if let Some(direction) = other_end(options, src, dst) {
-            self.entries[direction].extend(new.iter().map(entry(dst, src)));
-            self.gone_at_other_end[direction].extend(gone.iter().map(|&index| {
-                let version = stored[index].version;
-                let first = stored.partition_point(|other| other.version < version);
-                (dst, src, version, (index - first) as u32)
-            }));
-        }
-    }
-}
-
-/// Returns the direction of the list in which an edge is once more, of its other end.
-fn other_end(options: &TimelineOptions, src: VertexId, dst: VertexId) -> Option<usize> {
-    match options.directed {
-        true => options.in_neighbors.then_some(1),
-        false => (src != dst).then_some(0),
-    }
 }
 
 fn check_id(v: VertexId) -> Result<()> {

@@ -135,13 +135,6 @@ impl<'a> Finder<'a> {
         if self.direction == 0 { (v, neighbor) } else { (neighbor, v) }
     }
 
-    /// Returns where those edges are stored that the version number `index` has added, as [`Self::find`].
-    pub(crate) fn find_in(&mut self, index: usize, v: VertexId, neighbor: VertexId) -> &[Place] {
-        self.found.clear();
-        self.look(index, v, neighbor);
-        &self.found
-    }
-
     /// Adds where those edges are stored that the version number `index` has added.
     fn look(&mut self, index: usize, v: VertexId, neighbor: VertexId) {
         let (segment, words) = (&self.tip.segments()[index], self.tip.words());

@@ -24,6 +24,7 @@ mod filter;
 mod finder;
 mod lifetimes;
 mod lists;
+mod net;
 mod overlay;
 mod pairs;
 mod query;
