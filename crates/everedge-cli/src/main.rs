@@ -7,6 +7,7 @@
 
 mod cmd;
 mod demo;
+mod failed_medium;
 mod help;
 mod output;
 
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
     let command = help::grouped(Cli::command());
     let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let outcome = match parsed {
-        Ok(cli) => survive_file_size_limit().and_then(|()| work(cli)),
+        Ok(cli) => prepare_for_signals().and_then(|()| work(cli)),
         // Help is such an error, too: it goes to standard output.
         Err(usage) => Err(usage.into()),
     };
@@ -69,12 +70,11 @@ fn main() -> ExitCode {
 }
 
 /// Lets a write beyond the limit of the shell (`ulimit -f`) fail like any other: by itself the
-/// signal that comes with it ends the process without a word.
-fn survive_file_size_limit() -> Result<()> {
-    let signal = signal_hook::consts::SIGXFSZ;
-    signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
+/// signal that comes with it ends the process without a word, as one for a disk that fails does.
+fn prepare_for_signals() -> Result<()> {
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))
         .context("cannot prepare for the limit on the size of files")?;
-    Ok(())
+    failed_medium::explain()
 }
 
 fn work(cli: Cli) -> Result<ExitCode> {

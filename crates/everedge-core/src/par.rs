@@ -56,6 +56,15 @@ pub fn join<A: Send, B: Send>(
     (a.result(), b.result())
 }
 
+/// As [`join`] if it is `worth` waking a thread, else one after the other.
+pub fn join_if<A: Send, B: Send>(
+    worth: bool,
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if worth { join(a, b) } else { (a(), b()) }
+}
+
 /// Runs `here` on this thread, and `beside` meanwhile on one of those that loops run on. So `here`
 /// may wait for something without taking a thread away from loops. If loops run on one thread,
 /// first `beside` is run and then `here`.

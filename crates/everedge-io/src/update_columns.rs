@@ -12,6 +12,8 @@
 //! Of three or four columns, one of dates holds the times wherever it stands; `columns.rs` says whether
 //! what is left is a weight.
 
+use std::ops::RangeInclusive;
+
 use crate::columns::{GuessedColumn, Resolved, locate, resolve};
 use crate::error::{Fault, quote};
 use crate::names::{is_operation, is_perhaps_operation, is_step, is_time};
@@ -26,6 +28,12 @@ const NUMBERS_HINT: &str = "choose them by number, counted from 0: --src 0 --dst
                             --operation if there is one";
 const WORDS_HINT: &str = "write + and - there, or another pair of words for operations; --insertions-only takes every row \
                           for an insertion";
+const SIGNS_HINT: &str = "say which with --weight or --operation and its number; --insertions-only takes every row for an \
+                          insertion";
+const TIMES_HINT: &str = "choose the columns by number, counted from 0: --src 1 --dst 2 --time 0";
+/// Seconds since 1970 from 1973 to 2096: seldom are all sources so large. Milliseconds are larger by a factor.
+const LIKELY_SECONDS: RangeInclusive<f64> = 1e8..=4e9;
+const MILLISECONDS: f64 = 1e3;
 /// So many words of a column are shown.
 const WORDS_SHOWN: usize = 4;
 const CLOCK_HINT: &str = "write both as 2024-05-31T10:30:00, or choose one with --time";
@@ -48,6 +56,9 @@ pub(crate) fn resolve_updates(
         true => chosen.or_named(columns, fields, choices)?,
         false => chosen.or_looked(columns, fields),
     };
+    if !has_names && choices.time.is_none() {
+        refuse_times_elsewhere(columns.len(), &roles, fields)?;
+    }
     let Some(time) = roles.time else { return Err(no_times(columns)) };
     if choices.time.is_none() {
         let mut others = (0..columns.len()).filter(|idx| *idx != time);
@@ -62,8 +73,11 @@ pub(crate) fn resolve_updates(
     if roles.operation.is_none() && choices.operation == OperationChoice::Auto {
         // What is only guessed to be a weight may be this.
         let held = Roles { src: Some(edges.src), dst: Some(edges.dst), ..roles };
-        let is_free = |idx: &usize| !held.holds(*idx);
-        refuse_unknown_operations(columns, (0..columns.len()).filter(is_free), fields)?;
+        let free: Vec<usize> = (0..columns.len()).filter(|idx| !held.holds(*idx)).collect();
+        refuse_unknown_operations(columns, free.iter().copied(), fields)?;
+        if !has_names {
+            refuse_signs(free.iter().copied(), fields)?;
+        }
     }
     // A column of operations holds no ends, also where it is not read.
     let is_read = choices.operation != OperationChoice::InsertionsOnly;
@@ -103,6 +117,44 @@ fn refuse_unknown_operations(
         "{what} may say what is inserted and deleted, in words that are not known: {words}"
     );
     Err(Fault::new(0, what).hint(WORDS_HINT))
+}
+
+/// Refuses a column without a name of 1 and -1, which may be weights or operations.
+fn refuse_signs(mut free: impl Iterator<Item = usize>, fields: &Fields<'_>) -> Result<(), Fault> {
+    let are_signs = |idx: &usize| {
+        let fields = fields(*idx);
+        let is = |sign: &'static str| move |field: &String| field.trim() == sign;
+        let is_sign = |field: &String| ["1", "+1", "-1"].contains(&field.trim());
+        fields.iter().all(is_sign) && fields.iter().any(is("-1")) && !fields.iter().all(is("-1"))
+    };
+    let Some(idx) = free.find(are_signs) else { return Ok(()) };
+    let what = format!(
+        "column {idx}, counted from 0, holds 1 and -1: weights, or insertions and deletions"
+    );
+    Err(Fault::new(0, what).hint(SIGNS_HINT))
+}
+
+/// Refuses records whose first column looks like times more than the one that is taken for them.
+fn refuse_times_elsewhere(
+    width: usize,
+    roles: &Roles,
+    fields: &Fields<'_>,
+) -> Result<(), Fault> {
+    let are_times = |idx: usize| {
+        let fields = fields(idx);
+        let are_seconds = |number: f64| LIKELY_SECONDS.contains(&number);
+        let is_time = |number: f64| are_seconds(number) || are_seconds(number / MILLISECONDS);
+        !fields.is_empty() && fields.iter().all(|field| field.trim().parse().is_ok_and(is_time))
+    };
+    let Some(time) = roles.time.filter(|&time| time > 0 && width > 2) else { return Ok(()) };
+    let is_clear = roles.src != Some(0) || !are_times(0) || (1..width).any(are_times);
+    if is_clear || most_are(&fields(time), is_date) {
+        return Ok(());
+    }
+    let what = format!(
+        "the times may stand in column 0, whose numbers may be seconds since 1970, or in column {time}"
+    );
+    Err(Fault::new(0, what).hint(TIMES_HINT))
 }
 
 fn all_are_words(fields: &[String]) -> bool {

@@ -73,7 +73,8 @@ pub(crate) fn net_of_each_direction(
         }
     }
     let net = |edges, direction| net_of(edges, (tip, indexed), direction, options);
-    let (outward, inward) = par::join(|| net(edges, 0), || net(in_edges, 1));
+    let is_large = edges.len() > GRAIN;
+    let (outward, inward) = par::join_if(is_large, || net(edges, 0), || net(in_edges, 1));
     let found = |net: &Net| (net.added, net.deleted);
     let lists = if options.directed { [1, 0] } else { [2, 1] };
     let in_lists = |counted: Counted| (lists[0] * counted.edges - lists[1] * counted.loops) as usize;

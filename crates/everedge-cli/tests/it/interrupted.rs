@@ -171,3 +171,25 @@ fn a_file_that_was_not_finished_leaves_nothing() {
         assert_eq!(home.at("").read_dir().unwrap().count(), 0, "{signal}");
     }
 }
+
+/// A disk that fails under a mapped file does as a file that becomes shorter.
+#[test]
+fn a_mapped_file_that_fails_is_told_of() {
+    let home = Home::new();
+    let mut command = everedge();
+    command.arg("ingest").arg(home.graph()).args(["-", "--acknowledge", "--batch", "10"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(lines()[..100_000].as_bytes()).unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    let log = std::fs::OpenOptions::new().write(true).open(home.graph().join("log")).unwrap();
+    log.set_len(0).unwrap();
+    // It may have gone already.
+    let _is_taken = stdin.write_all(lines().as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("everedge: a file that is in use") && said.ends_with("again\n"), "{said}");
+}

@@ -154,6 +154,21 @@ fn what_may_be_several_things_is_not_guessed() {
     ] {
         assert_unguessed(head, &none, what);
     }
+    // Times may stand first, and signs be weights: both can be said.
+    let first = "1700000000,1,2\n1700000009,2,3\n";
+    assert_unguessed(first, &none, "the times may stand in column 0");
+    let places_of = |head: &str, choices: &UpdateChoices| {
+        places(&probe_updates("x", head.as_bytes(), choices).unwrap())
+    };
+    let said = UpdateChoices { time: index(0), ..none.clone() };
+    assert_eq!(places_of(first, &said), (1, 2, None, 0, None, None));
+    let dates = "1700000000,1,2024-05-31\n";
+    assert_eq!(places_of(dates, &none), (0, 1, None, 2, None, None));
+    let signs = "1 2 1 1700000000\n1 2 -1 1700000009\n";
+    assert_unguessed(signs, &none, "weights, or insertions and deletions");
+    let operation = OperationChoice::InsertionsOnly;
+    let said = UpdateChoices { operation, ..none.clone() };
+    assert_eq!(places_of(signs, &said), (0, 1, Some(2), 3, None, None));
     assert_unguessed("PK\u{3}\u{4}", &none, "zip");
     assert_unguessed("// c\n1 2 3\n", &none, "starts with //");
     let seconds = UpdateChoices { unit: Some(TimeUnit::Seconds), ..none.clone() };
