@@ -17,13 +17,13 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
-use crate::columnar_updates::{take_updates, timestamp_unit, written};
+use crate::columnar_updates::{deletions_in, take_updates, timestamp_unit, written};
 use crate::columns::{GuessedColumn, resolve};
 use crate::error::Fault;
 use crate::ids::{IdColumn, ODD_IDS_HINT};
 use crate::names::is_operation;
 use crate::operations::{Timed, null_operation, null_step};
-use crate::read::Edges;
+use crate::read::{Edges, UNREAD_WEIGHT};
 use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::{Sample, is_null};
 use crate::times::null_time;
@@ -296,8 +296,13 @@ fn null_in(batch: &RecordBatch, wanted: &Wanted, row: usize) -> Fault {
 /// Returns for each row whether it has no null where a value must be.
 fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
     let mut is_whole = vec![true; batch.num_rows()];
+    let deletions = wanted.timed.map(|timed| deletions_in(batch, &timed)).unwrap_or_default();
     for idx in wanted.columns() {
-        let whole = whole_in(batch.column(idx), !wanted.ends.contains(&idx));
+        let mut whole = whole_in(batch.column(idx), !wanted.ends.contains(&idx));
+        if Some(idx) == wanted.weight {
+            // The weight of a deletion is not read.
+            whole.iter_mut().zip(&deletions).for_each(|(whole, deletes)| *whole |= deletes);
+        }
         is_whole.iter_mut().zip(whole).for_each(|(is_whole, whole)| *is_whole &= whole);
     }
     is_whole
@@ -326,8 +331,10 @@ fn whole_in(column: &ArrayRef, has_words_for_null: bool) -> Vec<bool> {
 fn take_columns<C: IdColumn>(batch: &RecordBatch, wanted: &Wanted) -> Result<Edges<C>, Fault> {
     let (rules, [src, dst]) = (wanted.rules, wanted.ends.map(|idx| batch.column(idx)));
     let (src, dst) = (take_ids(src, rules)?, take_ids(dst, rules)?);
-    let weights = wanted.weight.map(|idx| take_weights(batch.column(idx), rules)).transpose()?;
     let updates = wanted.timed.map(|timed| take_updates(batch, &timed)).transpose()?;
+    let deletions = updates.as_ref().map(|updates| &updates.deletions[..]).unwrap_or_default();
+    let weights = wanted.weight.map(|idx| take_weights(batch.column(idx), rules, deletions));
+    let weights = weights.transpose()?;
     Ok(Edges { src, dst, weights, updates, skipped: 0 })
 }
 
@@ -398,32 +405,33 @@ fn push_text<C: IdColumn>(id: &str, ids: &mut C, rules: Rules) -> Result<(), Fau
     ids.push_field(id.as_bytes())
 }
 
-/// Reads a column of weights without nulls.
-fn take_weights(array: &ArrayRef, rules: Rules) -> Result<Vec<f32>, Fault> {
-    let at_row = |row: usize| move |fault: Fault| Fault { at: row, ..fault };
+/// Reads a column of weights without nulls but in `deletions`, where they are not read.
+fn take_weights(array: &ArrayRef, rules: Rules, deletions: &[bool]) -> Result<Vec<f32>, Fault> {
     downcast_integer_array! {
-        array => {
-            let numbers = array.values().iter().enumerate();
-            numbers.map(|(row, &n)| rules.take_integer(n.into()).map_err(at_row(row))).collect()
-        }
+        array => weights_of(array.values(), |number| rules.take_integer((*number).into()), deletions),
         _ => {
             if let Some(texts) = texts_of(array) {
-                return take_weight_texts(&texts, rules);
+                let parse = |text: &Option<String>| {
+                    rules.parse_weight(text.as_deref().unwrap_or_default().as_bytes())
+                };
+                return weights_of(&texts, parse, deletions);
             }
-            let wrong_kind = || wrong_weight(&first_of(array));
-            let numbers = floats(array).ok_or_else(wrong_kind)?.into_iter().enumerate();
-            numbers.map(|(row, number)| rules.take_float(number).map_err(at_row(row))).collect()
+            let numbers = floats(array).ok_or_else(|| wrong_weight(&first_of(array)))?;
+            weights_of(&numbers, |number| rules.take_float(*number), deletions)
         }
     }
 }
 
-/// Reads weights that are written as text.
-fn take_weight_texts(texts: &[Option<String>], rules: Rules) -> Result<Vec<f32>, Fault> {
-    let weight = |(row, text): (usize, &Option<String>)| {
-        let weight = rules.parse_weight(text.as_deref().unwrap_or_default().as_bytes());
-        weight.map_err(|fault| Fault { at: row, ..fault })
+fn weights_of<T>(
+    values: &[T],
+    read: impl Fn(&T) -> Result<f32, Fault>,
+    deletions: &[bool],
+) -> Result<Vec<f32>, Fault> {
+    let weight = |(row, value)| match deletions.get(row) {
+        Some(true) => Ok(UNREAD_WEIGHT),
+        _ => read(value).map_err(|fault| Fault { at: row, ..fault }),
     };
-    texts.iter().enumerate().map(weight).collect()
+    values.iter().enumerate().map(weight).collect()
 }
 
 /// Returns the values of a column of text, also of one by dictionary; `None` for another type.

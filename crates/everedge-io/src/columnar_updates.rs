@@ -35,6 +35,15 @@ pub(crate) fn take_updates(batch: &RecordBatch, timed: &Timed) -> Result<Updates
     Ok(Updates { times, deletions, steps: steps.transpose()? })
 }
 
+/// Returns for each row whether it is a deletion, as far as it says one thing or the other; nothing without a column of
+/// operations.
+pub(crate) fn deletions_in(batch: &RecordBatch, timed: &Timed) -> Vec<bool> {
+    let Some(column) = timed.operation.map(|idx| batch.column(idx)) else { return Vec::new() };
+    let parse = |text: &[u8]| Ok(parse_operation(text).unwrap_or(false));
+    let take = |number| Ok(take_operation(number).unwrap_or(false));
+    take_words(column, parse, take, no_operation).unwrap_or_default()
+}
+
 /// What the values of a column of timestamps or dates count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TimestampUnit {

@@ -239,15 +239,17 @@ impl Table {
         self.check_record(record)?;
         self.push_id(record, self.src, &mut edges.src)?;
         self.push_id(record, self.dst, &mut edges.dst)?;
-        if let (Some(weights), Some(weight)) = (&mut edges.weights, self.weight) {
-            weights.push(self.rules.parse_weight(record.field(weight)?)?);
-        }
         if let (Some(updates), Some(timed)) = (&mut edges.updates, &self.timed) {
             for column in timed.columns() {
                 timed.take(column, record.field(column)?, updates)?;
             }
         }
-        Ok(())
+        match self.weight {
+            None => Ok(()),
+            Some(weight) => {
+                edges.push_weight(|| self.rules.parse_weight(record.field(weight)?))
+            }
+        }
     }
 
     /// Refuses a record with more or fewer columns than the first, and one that repeats the header.

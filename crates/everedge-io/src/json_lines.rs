@@ -270,13 +270,10 @@ impl Objects {
             edge.map_err(|error| no_object(line, &error))?;
         self.push_id(&self.src, src, &mut edges.src)?;
         self.push_id(&self.dst, dst, &mut edges.dst)?;
-        if let Some(weights) = &mut edges.weights {
-            weights.push(self.take_weight(weight)?);
-        }
         if let (Some(updates), Some(timed)) = (&mut edges.updates, &self.timed) {
             timed.push(time, operation, step, updates)?;
         }
-        Ok(())
+        edges.push_weight(|| self.take_weight(weight))
     }
 
     fn push_id<C: IdColumn>(&self, key: &str, id: Scalar<'_>, ids: &mut C) -> Result<(), Fault> {

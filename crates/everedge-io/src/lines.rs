@@ -153,17 +153,15 @@ impl Lines {
         picked: Picked,
         edges: &mut Edges<C>,
     ) -> Result<usize, Fault> {
-        let mut columns = 0;
+        let (mut columns, mut weight) = (0, None);
         while block[at] != b'\n' {
             let field = first_field(&block[at..]);
             if columns == picked.src {
                 self.take_id(block, at, &mut edges.src)?;
             } else if columns == picked.dst {
                 self.take_id(block, at, &mut edges.dst)?;
-            } else if let Some(weights) =
-                edges.weights.as_mut().filter(|_| picked.weight == Some(columns))
-            {
-                weights.push(self.rules.parse_weight(field).map_err(|f| f.after(at))?);
+            } else if picked.weight == Some(columns) {
+                weight = Some((at, field));
             } else if let (Some(updates), Some(timed)) = (&mut edges.updates, &picked.timed) {
                 timed.take(columns, field, updates).map_err(|f| f.after(at))?;
             }
@@ -172,6 +170,9 @@ impl Lines {
         }
         if !self.columns.contains(&columns) {
             return Err(self.wrong_columns(block, at, columns));
+        }
+        if let Some((place, field)) = weight {
+            edges.push_weight(|| self.rules.parse_weight(field).map_err(|f| f.after(place)))?;
         }
         Ok(at + 1)
     }

@@ -75,6 +75,11 @@ impl Updates {
         Self { steps: timed.step.map(|_| Vec::new()), ..Self::default() }
     }
 
+    /// Whether the last one is a deletion.
+    pub(crate) fn deletes(&self) -> bool {
+        self.deletions.last().is_some_and(|is_deletion| *is_deletion)
+    }
+
     pub(crate) fn push_step(&mut self, step: u64) {
         self.steps.iter_mut().for_each(|steps| steps.push(step));
     }

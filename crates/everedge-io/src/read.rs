@@ -224,6 +224,9 @@ pub(crate) fn check_counts(summary: ReadSummary, declared: Declared) -> Result<R
     }
 }
 
+/// Stands for the weight of a deletion.
+pub(crate) const UNREAD_WEIGHT: f32 = 1.0;
+
 /// How a format's records are found and read.
 pub(crate) trait Grammar: Sync {
     /// Whether blocks are text: they then end with a line end and hold no zero byte.
@@ -257,6 +260,17 @@ impl<C: IdColumn> Edges<C> {
     /// Returns a place for updates, if a record has what makes an edge one.
     pub(crate) fn with_updates(self, timed: Option<&Timed>) -> Self {
         Self { updates: timed.map(Updates::new), ..self }
+    }
+
+    /// Takes the weight of the last record, whose other values were taken: that of a deletion is not read.
+    pub(crate) fn push_weight(
+        &mut self,
+        read: impl FnOnce() -> Result<f32, Fault>,
+    ) -> Result<(), Fault> {
+        let Some(weights) = &mut self.weights else { return Ok(()) };
+        let deletes = self.updates.as_ref().is_some_and(Updates::deletes);
+        weights.push(if deletes { UNREAD_WEIGHT } else { read()? });
+        Ok(())
     }
 
     /// Takes back what a record has added since there were `before`, if it may be left out.

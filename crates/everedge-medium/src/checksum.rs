@@ -43,17 +43,21 @@ pub fn crc_of_shared(mut crc: u32, words: &[AtomicU32]) -> u32 {
 
 /// As [`crc_of_shared`], on all threads: for lists of a graph. `look` sees the words, in parts: they are read once.
 pub fn crc_of_long(crc: u32, words: &[AtomicU32], look: &(impl Fn(&[u32]) + Sync)) -> u32 {
-    let of_piece = |words: &[AtomicU32]| {
-        let (mut crc, mut copy) = (0, vec![0; words.len().min(COPIED_WORDS)]);
-        for part in words.chunks(copy.len()) {
+    let of_piece = |mut crc: u32, words: &[AtomicU32]| {
+        let mut copy = vec![0; words.len().min(COPIED_WORDS)];
+        for part in words.chunks(COPIED_WORDS) {
             let copy = &mut copy[..part.len()];
             copy_words(part, copy);
             look(copy);
             crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(copy));
         }
-        (crc, size_of_val(words))
+        crc
     };
-    let pieces = par::map_chunks(words, PIECE_WORDS, of_piece);
+    if words.len() <= PIECE_WORDS {
+        return of_piece(crc, words);
+    }
+    let of_one = |words: &[AtomicU32]| (of_piece(0, words), size_of_val(words));
+    let pieces = par::map_chunks(words, PIECE_WORDS, of_one);
     pieces.into_iter().fold(crc, |crc, (next, bytes)| crc32c::crc32c_combine(crc, next, bytes))
 }
 

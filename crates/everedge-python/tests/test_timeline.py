@@ -106,6 +106,17 @@ def test_what_has_no_source_is_asked_of_a_window_too(graph: everedge.Graph) -> N
         alone = everedge.pagerank(timeline.at(number), tolerance=1e-9)
         for vertex, rank in alone.to_dict().items():
             assert abs(ranks.at(number)[vertex] - rank) < 1e-8
+        for kernel in ("lcc", "bc", "radii"):
+            of_window = getattr(window, kernel)().at(number).to_dict()
+            answers = getattr(everedge, kernel)(timeline.at(number)).to_dict()
+            assert {v: of_window[v] for v in answers} == answers
+        strong = window.scc().values[number - 1]
+        for part in networkx.strongly_connected_components(known):
+            rows = [components.ids.tolist().index(vertex) for vertex in part]
+            assert {int(strong[row]) for row in rows} == {min(rows)}
+        ids, labels = components.ids.tolist(), window.cdlp().values[number - 1]
+        for vertex, label in everedge.cdlp(timeline.at(number)).to_dict().items():
+            assert ids[labels[ids.index(vertex)]] == label
     assert repr(components).startswith("wcc in 5 versions of 5 vertices")
     assert ranks.of("e").tolist()[:2] == [0, 0]
     degrees = dict(graphs[-1].out_degree)
@@ -348,6 +359,9 @@ def test_frames_become_versions(tmp_path: Path) -> None:
         "op": ["+", "+", "+", "-"],
     }
     frame = pandas.DataFrame(rows)
+    for empty in (frame[:0], pandas.DataFrame()):
+        with pytest.raises(everedge.InvalidInputError, match="has no rows"):
+            everedge.Timeline.ingest(tmp_path / "empty", empty, commit_every="1d")
     for number, table in enumerate([frame, pyarrow.table(rows)]):
         home = tmp_path / str(number)
         report = everedge.Timeline.ingest(home, table, commit_every="1d")

@@ -167,7 +167,7 @@ impl Changes {
             true => first_with_edges(&nets, tip, [&new_vertices, &ended_vertices]),
             false => None,
         };
-        let Net { added, deleted, .. } = nets[0];
+        let Net { added, deleted, missed, .. } = nets[0];
         let left = |count: u64, added: u64, deleted| (count + added).checked_sub(deleted);
         let edges = left(totals.edges, added.edges, deleted.edges);
         let loops = left(totals.loops, added.loops, deleted.loops);
@@ -180,7 +180,7 @@ impl Changes {
         let gone = nets.map(|net| net.gone);
         let delta = Delta { new_vertices, ended_vertices, lists, gone };
         let (additions, deletions) = (added.edges, deleted.edges);
-        Ok(NetChange { delta, totals, additions, deletions, with_edges })
+        Ok(NetChange { delta, totals, additions, deletions, missed, with_edges })
     }
 
     /// Returns the ids that become vertices, and those that end.
@@ -227,6 +227,8 @@ pub(crate) struct NetChange {
     pub additions: u64,
     /// Edges that are gone.
     pub deletions: u64,
+    /// Deletions that found no edge.
+    pub missed: u64,
     /// A vertex that ends and has edges: nothing of this may be then.
     pub with_edges: Option<VertexId>,
 }

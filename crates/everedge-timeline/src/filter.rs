@@ -1,8 +1,8 @@
 //! Which versions may have added an edge, so that not each of them is searched for it.
 //!
-//! A table has slots with a bit for each of 64 versions, or for each 64th of them. An edge has two slots by its hash
-//! (Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", CACM 1970): a version that has added it is
-//! in both. PIE §3.2 searches a delta by an index of its large lists; here most deltas are not searched at
+//! A table has slots of 64 bits. An edge has two slots by its hash (Bloom, "Space/Time Trade-offs in Hash Coding with
+//! Allowable Errors", CACM 1970). A version that has added it has a bit in each: which ones, says which of 4,096 versions
+//! it is. PIE §3.2 searches a delta by an index of its large lists; here most deltas are not searched at
 //! all.
 
 use std::sync::Arc;
@@ -13,12 +13,16 @@ use everedge_core::{VertexId, scramble};
 
 use super::segment::Segment;
 
-/// Versions after the first one that have a bit of their own.
+/// Bits of a slot.
 const BITS: usize = u64::BITS as usize;
+/// Versions that pairs of bits tell from each other.
+const PAIRS: usize = BITS * BITS;
 /// A table has at least so many slots;
 const SLOTS_MIN: usize = 1 << 12;
-/// at most so many for each id;
+/// at most so many for each id,
 const SLOTS_PER_ID: usize = 2;
+/// unless there are few ids: 8 MiB;
+const SLOTS_OF_FEW: usize = 1 << 20;
 /// and while it can grow, at most so many edges for each slot.
 const EDGES_PER_SLOT: usize = 2;
 
@@ -31,12 +35,12 @@ pub(crate) struct Filter {
 impl Filter {
     /// Takes in the versions after the first one.
     ///
-    /// Cost: their edges. Memory: 16 to 32 bytes for each of them, but at most 16 for each id, and 32 KiB at least.
+    /// Cost: their edges. Memory: 16 to 32 bytes for each of them, but at most 16 for each id or 8 MiB, and 32 KiB at least.
     pub(crate) fn new(words: &[AtomicU32], segments: &[Arc<Segment>], vertex_bound: u32) -> Self {
         let added = segments[1..].iter().map(|segment| segment.lists[0].edge_count());
         // Room for as many again.
         let wanted = (2 * added.sum::<usize>()).next_power_of_two();
-        let most = (SLOTS_PER_ID * vertex_bound as usize).max(SLOTS_MIN).ilog2();
+        let most = slots_max(vertex_bound).ilog2();
         let slots = wanted.clamp(SLOTS_MIN, 1 << most);
         let mut filter = Self { slots: vec![0; slots], edges: 0 };
         for (index, segment) in segments.iter().enumerate().skip(1) {
@@ -48,13 +52,12 @@ impl Filter {
     /// Takes in the version number `index`.
     pub(crate) fn add(&mut self, words: &[AtomicU32], index: usize, segment: &Segment) {
         let lists = &segment.lists[0];
-        let (neighbors, bit) = (lists.neighbors(words), 1 << ((index - 1) % BITS));
+        let (neighbors, bits) = (lists.neighbors(words), bits_of(index).map(|bit| 1 << bit));
         self.edges += neighbors.len();
         lists.for_each(words, |src, range| {
             for neighbor in &neighbors[range] {
-                for slot in self.slots_of((src, neighbor.load(Relaxed))) {
-                    self.slots[slot] |= bit;
-                }
+                let slots = self.slots_of((src, neighbor.load(Relaxed)));
+                slots.into_iter().zip(bits).for_each(|(slot, bit)| self.slots[slot] |= bit);
             }
         });
     }
@@ -62,26 +65,33 @@ impl Filter {
     /// Whether a larger one, made anew, would tell more.
     pub(crate) fn is_crowded(&self, vertex_bound: u32) -> bool {
         self.edges > EDGES_PER_SLOT * self.slots.len()
-            && 2 * self.slots.len() <= SLOTS_PER_ID * vertex_bound as usize
+            && 2 * self.slots.len() <= slots_max(vertex_bound)
     }
 
-    /// Returns the numbers of the versions after the first one, of `count` in all, that may have added an edge,
-    /// ascending.
+    /// Puts the numbers of the versions after the first one, of `count` in all, that may have added an edge into `versions`,
+    /// descending.
     #[inline]
-    pub(crate) fn versions(
+    pub(crate) fn find(
         &self,
         edge: (VertexId, VertexId),
         count: usize,
-    ) -> impl Iterator<Item = usize> + use<> {
-        let [one, other] = self.slots_of(edge).map(|slot| self.slots[slot]);
-        (1..count).step_by(BITS).flat_map(move |first| {
-            let mut left = one & other & u64::MAX >> (BITS - (count - first).min(BITS));
-            std::iter::from_fn(move || {
-                let bit = (left != 0).then(|| left.trailing_zeros())?;
-                left &= left - 1;
-                Some(first + bit as usize)
-            })
-        })
+        versions: &mut Vec<usize>,
+    ) {
+        versions.clear();
+        let [ones, others] = self.slots_of(edge).map(|slot| self.slots[slot]);
+        if count <= 1 + BITS {
+            // Both bits are the same.
+            versions.extend(bits_in(ones & others).map(|bit| 1 + bit).filter(|&index| index < count));
+        } else {
+            for one in bits_in(ones) {
+                for other in bits_in(others) {
+                    let first = 1 + one + (other + BITS - one) % BITS * BITS;
+                    versions.extend((first..count).step_by(PAIRS));
+                }
+            }
+            versions.sort_unstable();
+        }
+        versions.reverse();
     }
 
     /// Starts loading what is said of an edge into the cache.
@@ -98,4 +108,25 @@ impl Filter {
         let unused = BITS as u32 - self.slots.len().trailing_zeros();
         [hash, hash.rotate_left(32)].map(|hash| (hash >> unused) as usize)
     }
+}
+
+/// Returns how many slots a table may have.
+fn slots_max(vertex_bound: u32) -> usize {
+    (SLOTS_PER_ID * vertex_bound as usize).max(SLOTS_OF_FEW)
+}
+
+/// Returns the bits of a version: the number after the first one in digits, the second of which is added to the first.
+fn bits_of(index: usize) -> [usize; 2] {
+    let number = index - 1;
+    [number % BITS, (number + number / BITS) % BITS]
+}
+
+/// Returns the bits that are set, ascending.
+fn bits_in(word: u64) -> impl Iterator<Item = usize> {
+    let mut left = word;
+    std::iter::from_fn(move || {
+        let bit = (left != 0).then(|| left.trailing_zeros())?;
+        left &= left - 1;
+        Some(bit as usize)
+    })
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::VertexId;
 use everedge_core::memory::prefetch;
+use rustc_hash::FxHashMap;
 
 use super::chunk_index::ChunkIndex;
 use super::filter::Filter;
@@ -27,9 +28,11 @@ pub(crate) struct Finder<'a> {
     filter: Option<&'a Filter>,
     /// That of the first version.
     index: Option<&'a ChunkIndex>,
-    /// By segment.
-    cursors: Vec<Cursor>,
+    /// By segment, of those that were searched: of very many versions a small one searches few.
+    cursors: FxHashMap<usize, Cursor>,
     found: Vec<Place>,
+    /// Those that may have an edge.
+    versions: Vec<usize>,
 }
 
 /// Up to where the lists of a segment were read.
@@ -79,13 +82,12 @@ impl<'a> Finder<'a> {
     /// Returns what finds about `count` edges of one direction, and none if that is 0; with the indexes that are worth
     /// it, or with none.
     pub(crate) fn new((tip, indexed): (&'a Tip, bool), direction: usize, count: usize) -> Self {
-        let segments = if count == 0 { 0 } else { tip.segments().len() };
-        let cursors = vec![Cursor::default(); segments];
         let (filter, index) = match indexed {
             true => (tip.filter(count), tip.chunk_index(direction, count)),
             false => (None, None),
         };
-        Self { tip, direction, filter, index, cursors, found: Vec::new() }
+        let (cursors, found, versions) = (FxHashMap::default(), Vec::new(), Vec::new());
+        Self { tip, direction, filter, index, cursors, found, versions }
     }
 
     /// Starts loading what finding those `edges` that are asked for next needs, each the list and the neighbor: the
@@ -107,14 +109,17 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Returns where the edges of the list of `v` to `neighbor` are stored, the oldest first; there are more only if
-    /// there are `enough`. Neither `v` nor, for one `v`, `neighbor` is less than it was before.
+    /// Returns where the edges of the list of `v` to `neighbor` are stored, the oldest first; if there are more than `enough`,
+    /// so many at least. Neither `v` nor, for one `v`, `neighbor` is less than it was before.
     pub(crate) fn find(&mut self, v: VertexId, neighbor: VertexId, enough: usize) -> &[Place] {
         self.found.clear();
-        let (count, filter, edge) = (self.cursors.len(), self.filter, self.edge(v, neighbor));
+        let (count, edge) = (self.tip.segments().len(), self.edge(v, neighbor));
         if count > 0 {
             self.look(0, v, neighbor);
         }
+        // An edge that comes and goes is in the last version that added it.
+        let mut versions = std::mem::take(&mut self.versions);
+        let filter = self.filter;
         let mut look = |index| {
             let is_wanted = self.found.len() < enough;
             if is_wanted {
@@ -123,9 +128,14 @@ impl<'a> Finder<'a> {
             is_wanted
         };
         let _all = match filter {
-            Some(filter) => filter.versions(edge, count).all(&mut look),
-            None => (1..count).all(&mut look),
+            Some(filter) => {
+                filter.find(edge, count, &mut versions);
+                versions.iter().copied().all(&mut look)
+            }
+            None => (1..count).rev().all(&mut look),
         };
+        self.versions = versions;
+        self.found.sort_unstable();
         &self.found
     }
 
@@ -141,7 +151,8 @@ impl<'a> Finder<'a> {
         let alive = &self.tip.alive()[self.direction][index];
         let lists = &segment.lists[self.direction];
         let chunks = self.index.filter(|_| index == 0);
-        let equal = self.cursors[index].find((lists, words), v, neighbor, chunks);
+        let cursor = self.cursors.entry(index).or_default();
+        let equal = cursor.find((lists, words), v, neighbor, chunks);
         let version = segment.version.number;
         self.found.extend(alive.ones(equal).map(|at| Place { version, offset: at as u32 }));
     }

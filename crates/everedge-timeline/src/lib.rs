@@ -37,6 +37,7 @@ mod sums;
 mod tip;
 mod triangles;
 mod view;
+mod waiting;
 mod window;
 
 pub use changes::Changes;

@@ -18,10 +18,16 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::memory::prefetch;
 use everedge_core::{VertexId, par};
 
-use super::lists::Lists;
+use super::lists::{Lists, ROW_SPAN};
 use super::rows::{Rows, counts_to_starts};
 use super::segment::Segment;
 use super::view::READ_AHEAD;
+
+/// Edges in a part that is worth a thread,
+const GRAIN: usize = 1 << 14;
+/// and how many of them say where parts are cut.
+const SAMPLES: usize = 1 << 7;
+const PARTS_PER_THREAD: usize = 4;
 
 /// The edge is there in the last version of the window.
 pub(crate) const STAYS: u16 = u16::MAX;
@@ -53,7 +59,7 @@ impl Mortal {
 pub(crate) struct Lifetimes {
     rows: Arc<Rows>,
     /// By source.
-    edges: Arc<[Mortal]>,
+    edges: Arc<Vec<Mortal>>,
     /// By the version in which edges appear, those that do after the first one, by place.
     appearing: Grouped,
     /// By the version in which they disappear.
@@ -148,19 +154,35 @@ impl Lifetimes {
         Self::group(&found, segments.len() - first)
     }
 
+    /// Brings edges together by source: `found` has lists of them that are in its order.
     fn group(found: &[Vec<Mortal>], count: usize) -> Self {
-        let mut rows = Rows::default();
-        found.iter().flatten().for_each(|edge| rows.count(edge.src, 1));
+        let mut parts = par::map_chunks(&cut(found), 1, |sources| {
+            let sources = sources[0].clone();
+            let mut rows = Rows::default();
+            in_part(found, &sources).for_each(|edge| rows.count(edge.src, 1));
+            let len = rows.begin();
+            (sources, rows, len)
+        });
         let nothing = Mortal { src: 0, dst: 0, weight: 0.0, appears: 0, disappears: 0 };
-        let mut edges = vec![nothing; rows.begin()];
-        for edge in found.iter().flatten() {
-            edges[rows.next(edge.src)] = *edge;
-        }
+        let mut edges = vec![nothing; parts.iter().map(|(_, _, len)| len).sum()];
+        let mut rest = &mut edges[..];
+        let tasks = parts.iter_mut().map(|(sources, rows, len)| {
+            let (edges, others) = std::mem::take(&mut rest).split_at_mut(*len);
+            rest = others;
+            (&*sources, rows, edges)
+        });
+        par::for_each_task(tasks.collect(), |(sources, rows, edges)| {
+            in_part(found, sources).for_each(|edge| edges[rows.next(edge.src)] = *edge);
+        });
+        let mut rows = Rows::default();
+        parts.into_iter().for_each(|(_, part, _)| rows.append(part));
         let appears = |edge: &Mortal| (edge.appears > 0).then_some(edge.appears.into());
         let disappears =
             |edge: &Mortal| (edge.disappears != STAYS).then_some(edge.disappears.into());
-        let appearing = Grouped::new(&edges, count, appears);
-        let disappearing = Grouped::new(&edges, count, disappears);
+        let (appearing, disappearing) = par::join(
+            || Grouped::new(&edges, count, appears),
+            || Grouped::new(&edges, count, disappears),
+        );
         Self { rows: rows.into(), edges: edges.into(), appearing, disappearing }
     }
 
@@ -209,6 +231,34 @@ impl Lifetimes {
     pub(crate) fn find(&self, holds: impl Fn(&Mortal) -> bool) -> Option<&Mortal> {
         self.edges.iter().find(|edge| holds(edge))
     }
+}
+
+/// Cuts the sources of edges into parts that threads take, each of whole groups of rows: of edges in lists by source, about as
+/// many in each part.
+fn cut(found: &[Vec<Mortal>]) -> Vec<Range<VertexId>> {
+    let len: usize = found.iter().map(Vec::len).sum();
+    let count = (len / GRAIN).clamp(1, PARTS_PER_THREAD * par::thread_count());
+    let some = found.iter().flat_map(|edges| edges.iter().step_by(GRAIN / SAMPLES));
+    let mut sources: Vec<VertexId> = some.map(|edge| edge.src).collect();
+    sources.sort_unstable();
+    let of_part = |part: usize| sources.get(part * sources.len() / count).copied();
+    let inner = (1..count).filter_map(of_part).map(|source| source & !(ROW_SPAN as VertexId - 1));
+    let mut starts: Vec<VertexId> = std::iter::once(0).chain(inner).collect();
+    starts.dedup();
+    let ends = starts[1..].iter().copied().chain([VertexId::MAX]);
+    starts.iter().zip(ends).map(|(&start, end)| start..end).collect()
+}
+
+/// Returns those edges of lists by source that leave some of them.
+fn in_part<'a>(
+    found: &'a [Vec<Mortal>],
+    sources: &Range<VertexId>,
+) -> impl Iterator<Item = &'a Mortal> {
+    let Range { start, end } = *sources;
+    found.iter().flat_map(move |edges| {
+        let place = |source: VertexId| edges.partition_point(|edge| edge.src < source);
+        &edges[place(start)..place(end)]
+    })
 }
 
 /// Calls `f(version, places)` for each version that added out-edges which `segment` takes away.

@@ -24,6 +24,8 @@ pub(crate) struct Net {
     pub gone: Vec<Place>,
     pub added: Counted,
     pub deleted: Counted,
+    /// Deletions that found no edge.
+    pub missed: u64,
     /// Of the pair at hand: the weights of what is new,
     new_of_pair: Vec<u32>,
     /// and which of the stored edges are gone.
@@ -120,6 +122,7 @@ fn net_of(
         all.gone.extend_from_slice(&net.gone);
         all.added.join(net.added);
         all.deleted.join(net.deleted);
+        all.missed += net.missed;
     }
     radsort::sort_by_key(&mut all.gone, |place| (place.version, place.offset));
     all
@@ -186,7 +189,7 @@ impl Net {
         let stored = if asks { finder.find(v, neighbor, enough) } else { &[] };
         // The edges as they are after each change: some of the stored ones, the oldest, and new ones.
         let (new, gone) = (&mut self.new_of_pair, &mut self.gone_of_pair);
-        let mut kept = stored.len();
+        let (mut kept, mut missed) = (stored.len(), 0);
         new.clear();
         for change in changes {
             match change.kind {
@@ -194,8 +197,9 @@ impl Net {
                     kept = 0;
                     new.clear();
                 }
-                Kind::Deletion if new.pop().is_none() => kept = kept.saturating_sub(1),
-                Kind::Deletion => {}
+                Kind::Deletion if new.pop().is_some() => {}
+                Kind::Deletion if kept > 0 => kept -= 1,
+                Kind::Deletion => missed += 1,
                 // It is there once; inserting it again replaces its weight.
                 Kind::Insertion(weight) if options.simple && options.weighted => {
                     kept = 0;
@@ -241,6 +245,7 @@ impl Net {
         if options.directed || v <= neighbor {
             self.added.add(new.len(), v == neighbor);
             self.deleted.add(gone.len(), v == neighbor);
+            self.missed += missed;
         }
         self.entries.extend(new.iter().map(|&weight| (v, neighbor, weight)));
         self.gone.extend(gone.iter().map(|&index| stored[index]));

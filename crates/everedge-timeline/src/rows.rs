@@ -41,6 +41,15 @@ impl Rows {
         counts_to_starts(&mut self.ends)
     }
 
+    /// Takes over lists of later ids, whose places come after its own; all of both were handed out.
+    pub(crate) fn append(&mut self, other: Self) {
+        let (row, place) = (self.ends.len() as u32, self.ends.last().copied().unwrap_or(0));
+        let firsts = other.firsts.iter().skip(self.firsts.len());
+        let moved = firsts.map(|&first| if first == NO_ROWS { NO_ROWS } else { first + row });
+        self.firsts.extend(moved);
+        self.ends.extend(other.ends.iter().map(|end| end + place));
+    }
+
     /// Returns the next place of the list of `v`, which was counted.
     #[inline]
     pub(crate) fn next(&mut self, v: VertexId) -> usize {

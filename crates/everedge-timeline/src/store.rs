@@ -8,6 +8,7 @@
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use everedge_core::WeightedView;
 use everedge_core::par::Alone;
@@ -38,6 +39,7 @@ pub struct Timeline {
     /// Whoever changes what versions there are holds it.
     writer: Mutex<()>,
     state: RwLock<State>,
+    missed_deletions: AtomicU64,
 }
 
 struct State {
@@ -100,7 +102,8 @@ impl Timeline {
     fn new(volume: &Volume, options: TimelineOptions, file: File, tip: Tip) -> Self {
         let state = RwLock::new(State { file, tip, is_base_checked: false });
         let (rebasing, writer) = (Mutex::new(()), Mutex::new(()));
-        Self { volume: volume.clone(), options, rebasing, writer, state }
+        let missed_deletions = AtomicU64::new(0);
+        Self { volume: volume.clone(), options, rebasing, writer, state, missed_deletions }
     }
 
     /// Returns what is fixed for all versions.
@@ -122,6 +125,11 @@ impl Timeline {
     /// Returns a number above every vertex id of any version.
     pub fn vertex_bound(&self) -> u32 {
         self.state.read().tip.totals().vertex_bound
+    }
+
+    /// Returns how many deletions that were committed since it was opened found no edge.
+    pub fn missed_deletions(&self) -> u64 {
+        self.missed_deletions.load(Relaxed)
     }
 
     /// Removes its files. What it has there is lost.
@@ -196,6 +204,7 @@ impl Timeline {
         let (words, segment) = file.append(&segment)?;
         let pushed = self.state.write().tip.push(words, Arc::new(segment));
         pushed.map_err(|wrong| file.damaged(FIRST_WORD, wrong))?;
+        self.missed_deletions.fetch_add(change.missed, Relaxed);
         Ok(version)
     }
 

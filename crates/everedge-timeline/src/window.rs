@@ -8,7 +8,6 @@
 //! The question on the common graph, then what `schedule.rs` says. Memory: a bit for each stored edge, and 24 bytes for each
 //! edge that some versions have and others have not, or that the first version of the timeline has not.
 
-use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
@@ -26,6 +25,7 @@ use super::schedule::{Growth, Run, Schedule};
 use super::tip::Tip;
 use super::triangles;
 use super::view::{READ_AHEAD, VersionView};
+use super::waiting::Waiting;
 use super::{TimelineOptions, Version};
 
 /// What a query finds in one version.
@@ -169,7 +169,7 @@ impl Window {
             }
             answer(Answer { version, values, seconds });
         };
-        let paths = Paths::<Q> { window: self, queues: Mutex::default(), query: PhantomData };
+        let paths = Paths::<Q> { window: self, spare: Mutex::default(), query: PhantomData };
         let start = Instant::now();
         let values = paths.solve_common(source)?;
         let changing = (schedule == Schedule::Bounds).then(|| paths.changing(&values));
@@ -260,7 +260,7 @@ impl Window {
 struct Paths<'a, Q: MonotoneQuery> {
     window: &'a Window,
     /// What steps are done with, for others to use.
-    queues: Mutex<Vec<Queue>>,
+    spare: Mutex<Vec<Waiting<Q>>>,
     query: PhantomData<fn(Q)>,
 }
 
@@ -274,16 +274,16 @@ impl<Q: MonotoneQuery> Growth for Paths<'_, Q> {
         edges: impl Iterator<Item = &'e Mortal>,
         values: &mut [Q::Value],
     ) {
-        let waiting = self.queues.lock().pop();
-        let mut queue = waiting.unwrap_or_else(|| Queue::new(values.len() as u32));
+        let spare = self.spare.lock().pop();
+        let mut waiting = spare.unwrap_or_else(|| Waiting::new(values.len() as u32));
         for edge in edges {
             let value = values[edge.src as usize];
             if value != Q::UNREACHED {
-                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut queue);
+                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut waiting);
             }
         }
-        self.propagate(part, values, &mut queue);
-        self.queues.lock().push(queue);
+        self.propagate(part, values, &mut waiting);
+        self.spare.lock().push(waiting);
     }
 }
 
@@ -316,18 +316,23 @@ impl<Q: MonotoneQuery> Paths<'_, Q> {
         }
         let mut values = vec![Q::UNREACHED; bound as usize];
         values[source as usize] = Q::SOURCE;
-        let mut queue = Queue::new(bound);
-        queue.insert(source);
-        self.propagate((0, self.window.last()), &mut values, &mut queue);
+        let mut waiting = Waiting::new(bound);
+        waiting.insert(source, (Q::UNREACHED, Q::SOURCE));
+        self.propagate((0, self.window.last()), &mut values, &mut waiting);
         Ok(values)
     }
 
     /// Goes on from vertices that are better, over what all versions from `i` to `j` have in common, until none
     /// gets better any more.
-    fn propagate(&self, (i, j): (u16, u16), values: &mut [Q::Value], queue: &mut Queue) {
+    fn propagate(
+        &self,
+        (i, j): (u16, u16),
+        values: &mut [Q::Value],
+        waiting: &mut Waiting<Q>,
+    ) {
         let Window { common, lifetimes, .. } = self.window;
-        while let Some(v) = queue.pop() {
-            let [row, list] = [2 * READ_AHEAD, READ_AHEAD].map(|places| queue.ahead(places));
+        while let Some(v) = waiting.pop(values) {
+            let [row, list] = [2 * READ_AHEAD, READ_AHEAD].map(|places| waiting.ahead(places));
             common.load_stored_ahead(0, row, list);
             lifetimes.load_ahead(row, list);
             let value = values[v as usize];
@@ -335,10 +340,10 @@ impl<Q: MonotoneQuery> Paths<'_, Q> {
             for at in stored {
                 let weight = weights.get(at).map_or(1.0, |bits| f32::from_bits(bits.load(Relaxed)));
                 let neighbor = neighbors[at].load(Relaxed);
-                improve::<Q>(values, neighbor, Q::along(value, weight), queue);
+                improve::<Q>(values, neighbor, Q::along(value, weight), waiting);
             }
             for edge in lifetimes.of(v).iter().filter(|edge| edge.is_common(i, j)) {
-                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), queue);
+                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), waiting);
             }
         }
     }
@@ -364,43 +369,11 @@ fn improve<Q: MonotoneQuery>(
     values: &mut [Q::Value],
     v: VertexId,
     value: Q::Value,
-    queue: &mut Queue,
+    waiting: &mut Waiting<Q>,
 ) {
-    let old = &mut values[v as usize];
-    if Q::is_better(value, *old) {
-        *old = value;
-        queue.insert(v);
-    }
-}
-
-/// Vertices to go on from, each once, in the order in which they came.
-struct Queue {
-    waiting: VecDeque<VertexId>,
-    is_waiting: Bits,
-}
-
-impl Queue {
-    fn new(bound: u32) -> Self {
-        Self { waiting: VecDeque::new(), is_waiting: Bits::none(bound as usize) }
-    }
-
-    #[inline]
-    fn insert(&mut self, v: VertexId) {
-        if self.is_waiting.insert(v as usize) {
-            self.waiting.push_back(v);
-        }
-    }
-
-    /// Returns the vertex that comes so many places after the next one.
-    #[inline]
-    fn ahead(&self, places: usize) -> Option<VertexId> {
-        self.waiting.get(places).copied()
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<VertexId> {
-        let v = self.waiting.pop_front()?;
-        self.is_waiting.remove(v as usize);
-        Some(v)
+    let old = values[v as usize];
+    if Q::is_better(value, old) {
+        values[v as usize] = value;
+        waiting.insert(v, (old, value));
     }
 }

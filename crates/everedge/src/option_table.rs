@@ -259,7 +259,8 @@ static TABLE: [GraphOption; 33] = [
         name: "archive-threshold",
         kind: OptionKind::Number(1..=1 << 32),
         group: OptionGroup::Tuning,
-        about: "Updates in the log from which they are moved into the lists of their vertices",
+        about: "Updates in the log from which they are moved into the lists of their vertices; `pma` moves them \
+                from 2^22 on at the latest, or a sixteenth of the graph if that is more",
         put: |options, word| {
             put(&mut options.adjacency.archive_threshold, word)?;
             put(&mut options.pma.archive_threshold, word)

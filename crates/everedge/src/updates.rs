@@ -100,6 +100,8 @@ pub struct UpdateReport {
     pub insertions: u64,
     /// Deletions in the files.
     pub deletions: u64,
+    /// Deletions that found no edge, and changed nothing.
+    pub missed_deletions: u64,
     /// Updates that are earlier than one before them: they count as of its time.
     pub late_updates: u64,
     /// Versions that were added.
@@ -189,7 +191,7 @@ impl Timeline {
         ingest: &UpdateIngest,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<UpdateReport> {
-        let before = self.versions().len();
+        let (before, missed) = (self.versions().len(), self.versions.missed_deletions());
         let start = Instant::now();
         let mut inputs = Inputs::new(&ingest.edges);
         let mut stretch = Stretch::new(self, ingest);
@@ -219,6 +221,7 @@ impl Timeline {
         Ok(UpdateReport {
             insertions: taken.insertions,
             deletions: taken.deletions,
+            missed_deletions: self.versions.missed_deletions() - missed,
             late_updates: stretch.late,
             versions_added: added.len() as u64,
             edges_added: added.iter().map(|version| version.additions).sum(),

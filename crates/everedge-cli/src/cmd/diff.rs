@@ -6,14 +6,16 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use everedge::{Timeline, VersionChoice, VertexId};
+use everedge_bench::page::counted;
 use serde::Serialize;
 
-use crate::output::Output;
+use super::versions::Row;
+use crate::output::{Output, count};
 
 /// Show which edges came and went between two versions.
 ///
-/// A line for each: `+ src dst` or `- src dst`, with the weight if there are weights. --json prints how many
-/// there are of each.
+/// A line for each: `+ src dst` or `- src dst`, with the weight if there are weights. Standard error says which
+/// versions they are. --json prints how many edges there are of each.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the versions.
@@ -48,6 +50,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         deletions: went.len() as u64,
     };
     if !output.json && !output.quiet {
+        output.say_aside(between(&timeline, &report));
         let write = || {
             let mut out = BufWriter::new(std::io::stdout().lock());
             write_edges(&timeline, &mut out, ("-", &went))?;
@@ -59,6 +62,18 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     }
     output.print(&report, |_| String::new())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says between which versions.
+fn between(timeline: &Timeline, report: &Report) -> String {
+    let versions = timeline.versions();
+    let named = |number: u64| {
+        let version = versions.iter().find(|version| version.number == number);
+        version.cloned().map(|version| Row::from(version).named()).unwrap_or_default()
+    };
+    let [from, to] = [report.from, report.to].map(named);
+    let went = counted(report.deletions, "edge went", "edges went");
+    format!("version {from} to version {to}: {went}, {} came", count(report.additions))
 }
 
 fn write_edges(

@@ -312,7 +312,7 @@ fn take_updates(
 fn updates_in_words(report: &UpdateReport) -> String {
     let mut words = format!(
         "{} and {} read in {} ({} a second): {}, which add {} and delete {}\n\
-         there are {}, the newest with {} and {}; peak memory {}",
+         {} in all, the newest with {} and {}; peak memory {}",
         counted(report.insertions, "insertion", "insertions"),
         counted(report.deletions, "deletion", "deletions"),
         seconds(report.seconds),
@@ -325,6 +325,10 @@ fn updates_in_words(report: &UpdateReport) -> String {
         counted(report.edges, "edge", "edges"),
         bytes(report.peak_rss_bytes),
     );
+    if report.missed_deletions > 0 {
+        let missed = counted(report.missed_deletions, "deletion", "deletions");
+        words.push_str(&format!("\n{missed} found no edge, and changed nothing"));
+    }
     if report.late_updates > 0 {
         let late = count(report.late_updates);
         words.push_str(&format!(

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ArgMatches;
 use everedge::{Kernel, Parameters, RunOptions, RunReport, Verify, VersionChoice, Watch};
+use everedge_bench::page::counted;
 use serde::Serialize;
 
 use super::values::Destination;
 use super::versions::Row;
-use crate::output::{Output, count, seconds};
+use crate::output::{Output, seconds};
 
 /// Run a kernel on a graph.
 ///
@@ -143,14 +144,15 @@ fn in_words(Report { run: report, version }: &Report) -> String {
         words.push_str(&format!(" from {}", plain(source)));
     }
     words.push_str(&format!(
-        ": {} on {} threads (opened in {}, verified in {})",
+        ": {} on {} (opened in {}, verified in {})",
         seconds(report.seconds),
-        report.threads,
+        counted(report.threads as u64, "thread", "threads"),
         seconds(report.open_seconds),
         seconds(report.verify_seconds)
     ));
     if let Some(iterations) = report.iterations {
-        words.push_str(&format!(", {} iterations", count(iterations.into())));
+        let iterations = counted(iterations.into(), "iteration", "iterations");
+        words.push_str(&format!(", {iterations}"));
     }
     if let Some(version) = version {
         words.push_str(&format!("\nversion {}", version.named()));

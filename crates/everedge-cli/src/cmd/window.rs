@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::run::{KernelParameters, plain};
 use super::values::Destination;
-use crate::output::{Output, count, seconds, shown};
+use crate::output::{Output, seconds, shown};
 
 /// Ask one question of each version of a window.
 ///
@@ -99,13 +99,13 @@ fn in_words(report: &WindowReport) -> String {
     };
     let lines: Vec<String> = report.versions.iter().map(line).collect();
     format!(
-        "{}{source} in {}, {method}: {} after {} to make them ready ({} edges differ), on {} threads\n{}",
+        "{}{source} in {}, {method}: {} after {} to make them ready ({}), on {}\n{}",
         report.kernel,
         counted(report.versions.len() as u64, "version", "versions"),
         seconds(report.seconds),
         seconds(report.build_seconds),
-        count(report.changed_edges),
-        report.threads,
+        counted(report.changed_edges, "edge differs", "edges differ"),
+        counted(report.threads as u64, "thread", "threads"),
         lines.join("\n")
     )
 }

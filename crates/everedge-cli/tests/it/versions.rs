@@ -120,7 +120,12 @@ fn versions_end_after_some_updates_or_some_time() {
     // More of the same is later than what is there.
     std::fs::write(home.join("more"), "4 900000000 + d a\n4 1100000000 - d a\n").unwrap();
     let report = json(&home, "ingest {}/g {}/more --commit-every 1");
+    assert_eq!(report["missed_deletions"], 0);
     assert_eq!((&report["versions"], &report["late_updates"]), (&3.into(), &1.into()));
+    // A deletion that finds no edge is told of.
+    std::fs::write(home.join("gone"), "5 1100000001 - d a\n5 1100000001 + z a\n").unwrap();
+    let report = json(&home, "ingest {}/g {}/gone --commit-every 1");
+    assert_eq!((&report["deletions"], &report["missed_deletions"]), (&1.into(), &1.into()));
 }
 
 #[test]

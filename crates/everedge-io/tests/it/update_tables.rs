@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use arrow_ipc::writer::StreamWriter;
 use everedge_io::{
-    Error, Format, IdKind, InputChoices, OperationChoice, Place, TimeUnit, UpdateChoices,
+    Column, Columns, Error, Format, IdKind, InputChoices, OperationChoice, Place, TimeUnit, UpdateChoices,
     UpdateGuess, UpdateOptions, UpdateSummary, probe_arrow, probe_arrow_updates, probe_parquet,
     probe_parquet_updates, read_parquet_updates, read_updates,
 };
@@ -181,7 +181,8 @@ fn operations_and_steps_are_columns_of_tables() {
             assert_eq!(stream.edges[0], ("a".to_owned(), "b".to_owned()));
             let mut options = guess.options();
             options.edges.weighted = true;
-            assert_eq!(read_parquet(&parquet_of(&table), &options).unwrap().weights, [0.5, 2.0]);
+            // The weight of a deletion is not read.
+            assert_eq!(read_parquet(&parquet_of(&table), &options).unwrap().weights, [0.5, 1.0]);
             let only = OperationChoice::InsertionsOnly;
             let choices = UpdateChoices { operation: only, ..UpdateChoices::default() };
             assert_eq!(read_table(&table, &choices).unwrap().1.is_deletion, [false, false]);
@@ -347,6 +348,57 @@ fn rows_with_nulls_are_left_out_of_tables() {
     let bytes = arrow_of(&batch(table.to_vec()));
     let guess = probe_arrow_updates(&bytes[..], &UpdateChoices::default()).unwrap();
     assert_eq!(guess.unit, Some(TimeUnit::Milliseconds));
+}
+
+/// Whoever deletes an edge has no weight for it.
+#[test]
+fn the_weight_of_a_deletion_is_not_read() {
+    let ends = integers(&[1, 2]);
+    let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("2.5"), None]));
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![2.5, f64::NAN]));
+    for weights in [texts, floats] {
+        let table = |operations: &[&str]| {
+            batch(vec![
+                ("src", Arc::clone(&ends)),
+                ("dst", Arc::clone(&ends)),
+                ("weight", Arc::clone(&weights)),
+                ("time", integers(&[5, 6])),
+                ("op", strings(operations)),
+            ])
+        };
+        let weighted = |operations: &[&str]| {
+            let bytes = parquet_of(&table(operations));
+            let guess = probe_parquet_updates(file_of(&bytes), &UpdateChoices::default()).unwrap();
+            let mut options = guess.options();
+            options.edges.weighted = true;
+            read_parquet(&bytes, &options)
+        };
+        let stream = weighted(&["+", "-"]).unwrap();
+        assert_eq!((stream.weights[0], stream.is_deletion), (2.5, vec![false, true]));
+        assert_syntax(weighted(&["+", "+"]), Place::Row(2), "the weight is null");
+    }
+    for (format, deletion, insertion) in [
+        (Format::Csv, "2,2,,6,-\n", "2,2,,6,+\n"),
+        (
+            Format::JsonLines,
+            "{\"src\":2,\"dst\":2,\"weight\":null,\"time\":6,\"op\":\"-\"}\n",
+            "{\"src\":2,\"dst\":2,\"time\":6,\"op\":\"+\"}\n",
+        ),
+        (Format::EdgeList, "2 2 nan 6 -\n", "2 2 nan 6 +\n"),
+    ] {
+        let mut options = UpdateOptions { operation: index(4), ..UpdateOptions::new(format) };
+        options.edges.weighted = true;
+        options.edges.columns.weight = Column::Index(2);
+        options.time = Column::Index(3);
+        if format == Format::JsonLines {
+            let named = |name: &str| Column::Name(name.into());
+            options.edges.columns =
+                Columns { src: named("src"), dst: named("dst"), weight: named("weight") };
+            (options.time, options.operation) = (named("time"), Some(named("op")));
+        }
+        assert_eq!(read(deletion.as_bytes(), &options).unwrap().is_deletion, [true], "{format:?}");
+        assert_syntax(read(insertion.as_bytes(), &options), Place::Line(1), "the weight is null");
+    }
 }
 
 /// Gives its pieces one by one and pauses between them.

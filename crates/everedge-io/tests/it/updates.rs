@@ -355,7 +355,7 @@ fn objects_are_updates_by_their_keys() {
     assert_eq!(stream.times, [NOON, NOON + SECOND / 2, NOON]);
     assert_eq!(
         (stream.is_deletion, stream.weights),
-        (vec![false, true, false], vec![2.0, 0.5, 3.0])
+        (vec![false, true, false], vec![2.0, 1.0, 3.0])
     );
     assert_eq!(stream.edges[1], ("ann".to_owned(), "7".to_owned()));
     let text = r#"{"step":1,"src":1,"dst":2,"ts":1082040961000}

@@ -48,6 +48,8 @@ def _file_of(source: Source, place: Path) -> File:
     from pyarrow import ipc
 
     table = pyarrow.RecordBatchReader.from_stream(source).read_all()
+    if table.num_rows == 0:
+        raise InvalidInputError("a table has no rows: there are no edges in it")
     # A file has one dictionary for all batches.
     options = ipc.IpcWriteOptions(unify_dictionaries=True)
     with ipc.new_file(place, table.schema, options=options) as writer:

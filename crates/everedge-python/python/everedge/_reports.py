@@ -60,6 +60,8 @@ class UpdateReport:
     """Insertions in the files."""
     deletions: int
     """Deletions in the files."""
+    missed_deletions: int
+    """Deletions that found no edge, and changed nothing."""
     late_updates: int
     """Updates that are earlier than one before them: they count as of its time."""
     versions_added: int

@@ -399,6 +399,50 @@ class Window:
         report, vertices, values = self._ask("kcore", threads)
         return WindowValues(self.versions, vertices, values, report)
 
+    def scc(self, *, threads: int = 0) -> WindowValues[np.int64]:
+        """Return the strongly connected component of each vertex in each version, in places as `wcc`.
+
+        Each version is asked by itself.
+        """
+        report, vertices, values = self._ask("scc", threads)
+        places = [_places(vertices.index, value) for value in values]
+        return WindowValues(self.versions, vertices, places, report)
+
+    def cdlp(self, *, iterations: int | None = None, threads: int = 0) -> WindowValues[np.int64]:
+        """Return the community of each vertex in each version, as `everedge.cdlp`; each is asked by itself.
+
+        A value is the place in `ids` of the vertex that names the community; -1 where a version has not the vertex.
+        """
+        report, vertices, values = self._ask("cdlp", threads, iterations=iterations)
+        # Where ids are strings, communities are named by the numbers of vertices.
+        known = vertices.index if vertices.ids.dtype.kind == "O" else vertices.ids
+        places = [_places(known.astype(np.uint64), value) for value in values]
+        return WindowValues(self.versions, vertices, places, report)
+
+    def lcc(self, *, threads: int = 0) -> WindowValues[np.float64]:
+        """Return the local clustering coefficient in each version, as `everedge.lcc`; each is asked by itself."""
+        return WindowValues(self.versions, *self._values("lcc", threads))
+
+    def bc(
+        self,
+        source: Id | None = None,
+        *,
+        samples: int | None = None,
+        seed: int | None = None,
+        convention: Literal["pairs", "networkx", "gap"] | None = None,
+        threads: int = 0,
+    ) -> WindowValues[np.float64]:
+        """Return the betweenness in each version, as `everedge.bc`; each is asked by itself."""
+        parameters = {"samples": samples, "seed": seed, "convention": convention}
+        return WindowValues(self.versions, *self._values("bc", threads, source=source, **parameters))
+
+    def radii(
+        self, *, samples: int | None = None, seed: int | None = None, threads: int = 0
+    ) -> WindowValues[np.int32]:
+        """Return the largest distance from sampled vertices, as `everedge.radii`; each version is asked by itself."""
+        report, vertices, values = self._ask("radii", threads, samples=samples, seed=seed)
+        return WindowValues(self.versions, vertices, [value.view(np.int32) for value in values], report)
+
     def triangles(self, *, threads: int = 0) -> npt.NDArray[np.int64]:
         """Return the number of triangles in each version; with in-neighbors, each triangle is found once."""
         report, _, _ = self._ask("triangles", threads)
@@ -429,12 +473,12 @@ class Window:
         return WindowReport(**report), vertices, values
 
 
-def _places(
-    index: npt.NDArray[np.uint32], roots: npt.NDArray[np.uint32]
-) -> npt.NDArray[np.int64]:
-    """Return the place of each root in `index`, which ascends; -1 for the mark of none."""
-    places = np.searchsorted(index, roots)
-    return np.where(roots == np.uint32(0xFFFF_FFFF), -1, places)
+def _places(known: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the place of each label in `known`; -1 for the mark of none, the largest number."""
+    order = np.argsort(known, kind="stable")
+    found = np.searchsorted(known, labels, sorter=order)
+    places = order[np.minimum(found, len(known) - 1)]
+    return np.where(labels == np.iinfo(labels.dtype).max, -1, places)
 
 
 class WindowValues(Generic[Scalar]):
@@ -572,7 +616,7 @@ class WindowValues(Generic[Scalar]):
         lines: list[matplotlib.lines.Line2D] = []
         for vertex in drawn:
             values = self.of(vertex).astype(float)
-            has_marks = self.report.kernel in ("bfs", "wcc")
+            has_marks = self.report.kernel in ("bfs", "wcc", "scc", "cdlp", "radii")
             is_missing = values < 0 if has_marks else ~np.isfinite(values)
             values[is_missing] = np.nan
             lines += ax.step(places, values, where="post", marker="o", markersize=3)
