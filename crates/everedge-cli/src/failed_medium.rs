@@ -16,7 +16,6 @@ pub(crate) fn explain() -> Result<()> {
         low_level::exit(1);
     };
     // SAFETY: two system calls, neither of which takes a lock or memory.
-    unsafe { low_level::register(SIGBUS, end) }
-        .context("cannot prepare for a disk that fails")?;
+    unsafe { low_level::register(SIGBUS, end) }.context("cannot prepare for a disk that fails")?;
     Ok(())
 }

@@ -246,9 +246,7 @@ impl Table {
         }
         match self.weight {
             None => Ok(()),
-            Some(weight) => {
-                edges.push_weight(|| self.rules.parse_weight(record.field(weight)?))
-            }
+            Some(weight) => edges.push_weight(|| self.rules.parse_weight(record.field(weight)?)),
         }
     }
 

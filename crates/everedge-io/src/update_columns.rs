@@ -135,11 +135,7 @@ fn refuse_signs(mut free: impl Iterator<Item = usize>, fields: &Fields<'_>) -> R
 }
 
 /// Refuses records whose first column looks like times more than the one that is taken for them.
-fn refuse_times_elsewhere(
-    width: usize,
-    roles: &Roles,
-    fields: &Fields<'_>,
-) -> Result<(), Fault> {
+fn refuse_times_elsewhere(width: usize, roles: &Roles, fields: &Fields<'_>) -> Result<(), Fault> {
     let are_times = |idx: usize| {
         let fields = fields(idx);
         let are_seconds = |number: f64| LIKELY_SECONDS.contains(&number);

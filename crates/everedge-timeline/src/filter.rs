@@ -71,17 +71,13 @@ impl Filter {
     /// Puts the numbers of the versions after the first one, of `count` in all, that may have added an edge into `versions`,
     /// descending.
     #[inline]
-    pub(crate) fn find(
-        &self,
-        edge: (VertexId, VertexId),
-        count: usize,
-        versions: &mut Vec<usize>,
-    ) {
+    pub(crate) fn find(&self, edge: (VertexId, VertexId), count: usize, versions: &mut Vec<usize>) {
         versions.clear();
         let [ones, others] = self.slots_of(edge).map(|slot| self.slots[slot]);
         if count <= 1 + BITS {
             // Both bits are the same.
-            versions.extend(bits_in(ones & others).map(|bit| 1 + bit).filter(|&index| index < count));
+            versions
+                .extend(bits_in(ones & others).map(|bit| 1 + bit).filter(|&index| index < count));
         } else {
             for one in bits_in(ones) {
                 for other in bits_in(others) {

@@ -79,7 +79,8 @@ pub(crate) fn net_of_each_direction(
     let (outward, inward) = par::join_if(is_large, || net(edges, 0), || net(in_edges, 1));
     let found = |net: &Net| (net.added, net.deleted);
     let lists = if options.directed { [1, 0] } else { [2, 1] };
-    let in_lists = |counted: Counted| (lists[0] * counted.edges - lists[1] * counted.loops) as usize;
+    let in_lists =
+        |counted: Counted| (lists[0] * counted.edges - lists[1] * counted.loops) as usize;
     let is_whole = in_lists(outward.added) == outward.entries.len()
         && in_lists(outward.deleted) == outward.gone.len()
         && (!options.directed || !options.in_neighbors || found(&outward) == found(&inward));

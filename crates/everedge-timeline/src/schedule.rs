@@ -18,6 +18,7 @@
 //! For `n` versions `n/2 · log n` deltas and what they change. Memory: the values of a version for each level that is
 //! being worked on.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use everedge_core::{par, watch};
@@ -28,11 +29,17 @@ use super::lifetimes::{Lifetimes, Mortal, VERSIONS_MAX};
 /// So many steps wait for each other at most: each takes some of a thread's stack.
 const NESTED_MAX: u16 = 64;
 
+/// A version by itself takes so much longer than what all have in common: it is made ready first.
+const ALONE_COST: f64 = 1.5;
+
 /// In which order what versions have in common leads to what fewer of them have, and at last to each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// The window is halved until a half is one version.
+    /// As halves, but the versions of a part by themselves where steps turn out to take longer: those that have been done say
+    /// how long those take that follow.
     #[default]
+    Chosen,
+    /// The window is halved until a half is one version.
     Halves,
     /// What the first version and some later ones have in common, one less each time; from there to the last of
     /// them (PIE Figure 9).
@@ -48,6 +55,8 @@ pub enum Schedule {
     /// As halves, once it is known which values no version changes: those that are the same for what all versions
     /// have in common and for all that any of them has (UVV, arXiv 2502.10579). Edges to those are passed over.
     Bounds,
+    /// Each version by itself, where the query has a way for that.
+    Alone,
 }
 
 /// What is asked of graphs that only get edges: its values for some edges lead to those for more.
@@ -62,6 +71,12 @@ pub(crate) trait Growth: Sync {
         edges: impl Iterator<Item = &'e Mortal>,
         values: &mut [Self::Value],
     );
+
+    /// Returns the values of a version by a way that shares nothing with others, if there is one.
+    fn alone(&self, version: u16) -> Option<Vec<Self::Value>> {
+        let _ = version;
+        None
+    }
 }
 
 /// Where it is: the values of what some versions have in common.
@@ -79,20 +94,37 @@ pub(crate) struct Run<'a, G: Growth, A> {
     answer: A,
     /// What steps are done with, for others to use: memory that is new costs more than what they do with it.
     spare: Mutex<Vec<Vec<G::Value>>>,
+    /// How long a thread alone would take for a version by itself, if it may be asked so.
+    alone_seconds: Option<f64>,
+    /// How many were.
+    alone: AtomicUsize,
 }
 
 impl<'a, G: Growth, A: Fn(u16, &mut [G::Value], f64) + Sync + Send> Run<'a, G, A> {
     pub(crate) fn new(lifetimes: &'a Lifetimes, growth: G, answer: A) -> Self {
-        Self { lifetimes, growth, answer, spare: Mutex::default() }
+        let (spare, alone) = (Mutex::default(), AtomicUsize::new(0));
+        Self { lifetimes, growth, answer, spare, alone_seconds: None, alone }
     }
 
     /// Answers for all versions up to the number `last`, from the `values` of what they have in common, which
-    /// took so long.
-    pub(crate) fn by(self, schedule: Schedule, last: u16, values: Vec<G::Value>, took: Duration) {
+    /// took so long. Returns how many of them were asked by themselves.
+    pub(crate) fn by(
+        mut self,
+        schedule: Schedule,
+        last: u16,
+        values: Vec<G::Value>,
+        took: Duration,
+    ) -> usize {
         let seconds = took.as_secs_f64() / (f64::from(last) + 1.0);
         let state = State { values, seconds };
         match schedule {
-            Schedule::Halves | Schedule::Bounds => self.halve((0, last), state),
+            Schedule::Chosen => {
+                let threads = par::thread_count() as f64;
+                self.alone_seconds = Some(ALONE_COST * threads * took.as_secs_f64());
+                self.halve((0, last), state, None);
+            }
+            Schedule::Halves | Schedule::Bounds => self.halve((0, last), state, None),
+            Schedule::Alone => self.ask_alone((0, last), &state),
             Schedule::Lasting => self.go_back((0, last), state),
             Schedule::TwoStages { versions } => {
                 self.go_back_by(last, versions.clamp(1, VERSIONS_MAX as u16), state);
@@ -103,6 +135,7 @@ impl<'a, G: Growth, A: Fn(u16, &mut [G::Value], f64) + Sync + Send> Run<'a, G, A
                 });
             }
         }
+        self.alone.into_inner()
     }
 
     /// Returns a copy of a state.
@@ -119,23 +152,40 @@ impl<'a, G: Growth, A: Fn(u16, &mut [G::Value], f64) + Sync + Send> Run<'a, G, A
         self.spare.lock().push(values);
     }
 
-    /// Answers for the versions from `i` to `j`, from the state of what they have in common.
-    fn halve(&self, (i, j): (u16, u16), mut state: State<G::Value>) {
+    /// Answers for the versions from `i` to `j`, from the state of what they have in common, to which a step led that took
+    /// so long.
+    fn halve(&self, (i, j): (u16, u16), state: State<G::Value>, before: Option<f64>) {
         if i == j {
             return self.finish(i, state);
         }
         let middle = i + (j - i) / 2;
-        let mut later = self.copy(&state);
-        par::join(
-            || {
-                self.step((i, j), (i, middle), &mut state);
-                self.halve((i, middle), state);
-            },
-            || {
-                self.step((i, j), (middle + 1, j), &mut later);
-                self.halve((middle + 1, j), later);
-            },
-        );
+        let later = self.copy(&state);
+        let go_on = |part: (u16, u16), mut state: State<G::Value>| {
+            let took = self.step((i, j), part, &mut state);
+            let versions = f64::from(part.1 - part.0) + 1.0;
+            let alone = self.alone_seconds.map(|seconds| seconds * versions);
+            match alone.is_some_and(|alone| below(part, took, before) > alone) {
+                true => self.ask_alone(part, &state),
+                false => self.halve(part, state, Some(took)),
+            }
+        };
+        par::join(|| go_on((i, middle), state), || go_on((middle + 1, j), later));
+    }
+
+    /// Answers for the versions from `i` to `j` by themselves, or from the state of what they have in common.
+    fn ask_alone(&self, (i, j): (u16, u16), state: &State<G::Value>) {
+        par::for_each_range(u32::from(j - i) + 1, 1, |version| {
+            let (start, version) = (Instant::now(), i + version.start as u16);
+            watch::check();
+            match self.growth.alone(version) {
+                None => self.answer_one((i, j), version, self.copy(state)),
+                Some(values) => {
+                    self.alone.fetch_add(1, Relaxed);
+                    let seconds = state.seconds + start.elapsed().as_secs_f64();
+                    self.finish(version, State { values, seconds });
+                }
+            }
+        });
     }
 
     /// Answers for the versions from `j` back to `i`, from the state of what they have in common: what those from `i`
@@ -209,14 +259,25 @@ impl<'a, G: Growth, A: Fn(u16, &mut [G::Value], f64) + Sync + Send> Run<'a, G, A
     }
 
     /// Goes from the state of what the versions of one range have in common to that of what the versions of a part
-    /// of it have, by the edges that come with it.
-    fn step(&self, (i, j): (u16, u16), part: (u16, u16), state: &mut State<G::Value>) {
+    /// of it have, by the edges that come with it. Returns how long that took.
+    fn step(&self, (i, j): (u16, u16), part: (u16, u16), state: &mut State<G::Value>) -> f64 {
         watch::check();
         let start = Instant::now();
         let appearing = self.lifetimes.appearing(i + 1..part.0 + 1);
         let staying = self.lifetimes.disappearing(part.1 + 1..j + 1);
         let edges = appearing.chain(staying).filter(|edge| edge.is_common(part.0, part.1));
         self.growth.grow(part, edges, &mut state.values);
-        state.seconds += start.elapsed().as_secs_f64() / f64::from(part.1 - part.0 + 1);
+        let seconds = start.elapsed().as_secs_f64();
+        state.seconds += seconds / f64::from(part.1 - part.0 + 1);
+        seconds
     }
+}
+
+/// Returns how long the steps below one to the versions from `i` to `j` will take together, if each is to that before it as
+/// this one, which took so long, to the one before.
+fn below((i, j): (u16, u16), took: f64, before: Option<f64>) -> f64 {
+    let levels = (j - i + 1).next_power_of_two().ilog2() as i32;
+    // Half as many edges come with a step as with the one before it. Two halves follow each.
+    let growth = before.map_or(1.0, |before| (2.0 * took / before).clamp(1.0, 2.0));
+    (1..=levels).map(|level| took * growth.powi(level)).sum()
 }

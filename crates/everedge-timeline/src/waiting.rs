@@ -89,6 +89,7 @@ impl<Q: MonotoneQuery> Waiting<Q> {
         });
         let border = samples[samples.len() / 4];
         self.border = Some(border);
-        self.near.extend(self.far.extract_if(.., |&mut v| !Q::is_better(border, values[v as usize])));
+        self.near
+            .extend(self.far.extract_if(.., |&mut v| !Q::is_better(border, values[v as usize])));
     }
 }

@@ -148,10 +148,10 @@ impl Window {
         source: VertexId,
         answer: impl Fn(Answer<'_, Q::Value>) + Sync + Send,
     ) -> kernels::Result<()> {
-        self.run_by::<Q>(Schedule::Halves, source, answer)
+        self.run_by::<Q>(Schedule::default(), source, answer).map(|_| ())
     }
 
-    /// As [`Self::run`], by a schedule of choice, for measurements.
+    /// As [`Self::run`], by a schedule of choice, for measurements. Returns how many versions were asked by themselves.
     ///
     /// # Errors
     /// As that.
@@ -160,7 +160,7 @@ impl Window {
         schedule: Schedule,
         source: VertexId,
         answer: impl Fn(Answer<'_, Q::Value>) + Sync + Send,
-    ) -> kernels::Result<()> {
+    ) -> kernels::Result<usize> {
         let has_source = self.versions_with(source);
         let answer = |number: u16, values: &mut [Q::Value], seconds: f64| {
             let version = &self.versions[usize::from(number)];
@@ -169,13 +169,13 @@ impl Window {
             }
             answer(Answer { version, values, seconds });
         };
-        let paths = Paths::<Q> { window: self, spare: Mutex::default(), query: PhantomData };
+        let paths =
+            Paths::<Q> { window: self, source, spare: Mutex::default(), query: PhantomData };
         let start = Instant::now();
-        let values = paths.solve_common(source)?;
+        let values = paths.solve_common()?;
         let changing = (schedule == Schedule::Bounds).then(|| paths.changing(&values));
         let run = Run::new(changing.as_ref().unwrap_or(&self.lifetimes), paths, answer);
-        run.by(schedule, self.last(), values, start.elapsed());
-        Ok(())
+        Ok(run.by(schedule, self.last(), values, start.elapsed()))
     }
 
     /// Finds the weakly connected components of each version, and calls `answer` for it as [`Self::run`] does: a vertex
@@ -259,6 +259,7 @@ impl Window {
 /// A query over paths, as it runs over a window.
 struct Paths<'a, Q: MonotoneQuery> {
     window: &'a Window,
+    source: VertexId,
     /// What steps are done with, for others to use.
     spare: Mutex<Vec<Waiting<Q>>>,
     query: PhantomData<fn(Q)>,
@@ -285,6 +286,18 @@ impl<Q: MonotoneQuery> Growth for Paths<'_, Q> {
         self.propagate(part, values, &mut waiting);
         self.spare.lock().push(waiting);
     }
+
+    fn alone(&self, version: u16) -> Option<Vec<Q::Value>> {
+        let view = self.window.at(version.into());
+        let bound = self.window.vertex_bound() as usize;
+        if self.source >= view.vertex_bound() || !view.is_vertex(self.source) {
+            return Some(vec![Q::UNREACHED; bound]);
+        }
+        // All weights of the window were looked at.
+        let mut values = Q::solve(&view, self.source)?.ok()?;
+        values.resize(bound, Q::UNREACHED);
+        Some(values)
+    }
 }
 
 /// The edges that some version of a window has, as those that all of a part have.
@@ -301,8 +314,8 @@ impl<Q: MonotoneQuery> Paths<'_, Q> {
     }
 
     /// Solves the query on what all versions have in common.
-    fn solve_common(&self, source: VertexId) -> kernels::Result<Vec<Q::Value>> {
-        let Window { common, lifetimes, .. } = self.window;
+    fn solve_common(&self) -> kernels::Result<Vec<Q::Value>> {
+        let (Window { common, lifetimes, .. }, source) = (self.window, self.source);
         let bound = common.vertex_bound();
         if source >= bound || !common.is_vertex(source) {
             return Err(kernels::Error::NotAVertex { vertex: source });
@@ -324,12 +337,7 @@ impl<Q: MonotoneQuery> Paths<'_, Q> {
 
     /// Goes on from vertices that are better, over what all versions from `i` to `j` have in common, until none
     /// gets better any more.
-    fn propagate(
-        &self,
-        (i, j): (u16, u16),
-        values: &mut [Q::Value],
-        waiting: &mut Waiting<Q>,
-    ) {
+    fn propagate(&self, (i, j): (u16, u16), values: &mut [Q::Value], waiting: &mut Waiting<Q>) {
         let Window { common, lifetimes, .. } = self.window;
         while let Some(v) = waiting.pop(values) {
             let [row, list] = [2 * READ_AHEAD, READ_AHEAD].map(|places| waiting.ahead(places));

@@ -57,6 +57,9 @@ pub struct WindowReport {
     pub build_seconds: f64,
     /// From there until all answers were there.
     pub seconds: f64,
+    /// Versions that were asked by themselves after all: their changes reach so far that going on from what they share with
+    /// others takes longer.
+    pub alone: usize,
     /// Edges that some of the versions have and others have not.
     pub changed_edges: u64,
     /// The most memory that this process has taken.
@@ -159,8 +162,13 @@ impl Timeline {
         };
         let ask = Asked { timeline: self, window: &window, source, keeps_values: *keeps_values };
         let start = Instant::now();
+        let mut alone = 0;
         let (method, versions) = match (kernel, source, schedule) {
-            (_, Some(v), Some(schedule)) => (Method::Shared, ask.paths(kernel, v, schedule)?),
+            (_, Some(v), Some(schedule)) => {
+                let (versions, by_themselves) = ask.paths(kernel, v, schedule)?;
+                alone = by_themselves;
+                (Method::Shared, versions)
+            }
             (Kernel::Wcc, _, Some(_)) => (Method::Shared, ask.components()),
             (Kernel::Triangles, _, Some(_)) => match ask.triangles() {
                 Some(versions) => (Method::Shared, versions),
@@ -184,6 +192,7 @@ impl Timeline {
             open_seconds: self.open_time().as_secs_f64(),
             build_seconds,
             seconds: start.elapsed().as_secs_f64(),
+            alone,
             changed_edges: window.changed_edges() as u64,
             peak_rss_bytes: peak_rss_bytes(),
             vertices: if *keeps_values { window.vertices() } else { Vec::new() },
@@ -260,13 +269,13 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Returns the answer of a kernel of paths for each version, ascending.
+    /// Returns the answer of a kernel of paths for each version, ascending, and how many of them were asked by themselves.
     fn paths(
         &self,
         kernel: Kernel,
         source: VertexId,
         schedule: Schedule,
-    ) -> Result<Vec<VersionAnswer>> {
+    ) -> Result<(Vec<VersionAnswer>, usize)> {
         let source = (source, schedule);
         match kernel {
             Kernel::Bfs => self.query::<Depth>(source, depths_in_short),
@@ -307,14 +316,15 @@ impl Asked<'_> {
         &self,
         (source, schedule): (VertexId, Schedule),
         in_short: fn(&[Q::Value]) -> InShort<Q::Value>,
-    ) -> Result<Vec<VersionAnswer>> {
+    ) -> Result<(Vec<VersionAnswer>, usize)> {
         let answers = Mutex::new(Vec::new());
         let outcome = self.window.run_by::<Q>(schedule, source, |answer| {
             let (result, keep) = in_short(answer.values);
             answers.lock().push(self.answer(&answer, result, || keep(answer.values)));
         });
-        outcome.map_err(|error| Error::kernel(error, |v| self.timeline.name_of(v).to_string()))?;
-        Ok(ascending(answers))
+        let alone = outcome
+            .map_err(|error| Error::kernel(error, |v| self.timeline.name_of(v).to_string()))?;
+        Ok((ascending(answers), alone))
     }
 
     /// Returns the components of each version, ascending.

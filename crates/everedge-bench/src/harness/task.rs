@@ -71,6 +71,8 @@ pub(crate) enum Kept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Way {
+    /// As usual: by halving, as long as that takes less time than each by itself.
+    Usual,
     /// By halving the window.
     Halves,
     /// By the paper's lasting common graphs.
@@ -87,7 +89,8 @@ pub(crate) enum Way {
 
 impl Way {
     /// All that are measured; the first is the usual one, and the last shares nothing.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Usual,
         Self::Halves,
         Self::Lasting,
         Self::PartsOf(1),
@@ -101,6 +104,7 @@ impl Way {
     /// Returns what it is called.
     pub(crate) fn name(self) -> String {
         match self {
+            Self::Usual => "usual".to_owned(),
             Self::Halves => "halves".to_owned(),
             Self::Lasting => "lasting".to_owned(),
             Self::PartsOf(versions) => format!("parts-of-{versions}"),
@@ -113,6 +117,7 @@ impl Way {
     /// Returns in which order it reaches versions, if it shares anything.
     pub(crate) fn schedule(self) -> Option<Schedule> {
         match self {
+            Self::Usual => Some(Schedule::Chosen),
             Self::Halves => Some(Schedule::Halves),
             Self::Lasting => Some(Schedule::Lasting),
             Self::PartsOf(versions) => Some(Schedule::TwoStages { versions }),

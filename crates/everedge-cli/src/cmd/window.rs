@@ -89,6 +89,10 @@ fn in_words(report: &WindowReport) -> String {
         Method::FromBefore => "each begun with the one before",
         Method::Each => "each by itself",
     };
+    let alone = match report.alone {
+        0 => String::new(),
+        count => format!(", but {count} by themselves, since their changes reach far"),
+    };
     let line = |answer: &VersionAnswer| {
         let result = answer.result.as_object().into_iter().flatten();
         let result: Vec<String> = result.filter_map(|(key, value)| pair(key, value)).collect();
@@ -99,7 +103,7 @@ fn in_words(report: &WindowReport) -> String {
     };
     let lines: Vec<String> = report.versions.iter().map(line).collect();
     format!(
-        "{}{source} in {}, {method}: {} after {} to make them ready ({}), on {}\n{}",
+        "{}{source} in {}, {method}{alone}: {} after {} to make them ready ({}), on {}\n{}",
         report.kernel,
         counted(report.versions.len() as u64, "version", "versions"),
         seconds(report.seconds),

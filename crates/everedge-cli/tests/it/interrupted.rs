@@ -181,7 +181,7 @@ fn a_mapped_file_that_fails_is_told_of() {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(lines()[..100_000].as_bytes()).unwrap();
+    stdin.write_all(&lines().as_bytes()[..100_000]).unwrap();
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let log = std::fs::OpenOptions::new().write(true).open(home.graph().join("log")).unwrap();
     log.set_len(0).unwrap();
@@ -191,5 +191,8 @@ fn a_mapped_file_that_fails_is_told_of() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.starts_with("everedge: a file that is in use") && said.ends_with("again\n"), "{said}");
+    assert!(
+        said.starts_with("everedge: a file that is in use") && said.ends_with("again\n"),
+        "{said}"
+    );
 }

@@ -11,9 +11,9 @@ use arrow_array::{
 };
 use arrow_ipc::writer::StreamWriter;
 use everedge_io::{
-    Column, Columns, Error, Format, IdKind, InputChoices, OperationChoice, Place, TimeUnit, UpdateChoices,
-    UpdateGuess, UpdateOptions, UpdateSummary, probe_arrow, probe_arrow_updates, probe_parquet,
-    probe_parquet_updates, read_parquet_updates, read_updates,
+    Column, Columns, Error, Format, IdKind, InputChoices, OperationChoice, Place, TimeUnit,
+    UpdateChoices, UpdateGuess, UpdateOptions, UpdateSummary, probe_arrow, probe_arrow_updates,
+    probe_parquet, probe_parquet_updates, read_parquet_updates, read_updates,
 };
 use parquet::arrow::ArrowWriter;
 

@@ -66,6 +66,8 @@ class WindowReport:
     """How long it took to make them ready."""
     seconds: float
     """From there until all answers were there."""
+    alone: int
+    """Versions that were asked by themselves after all: their changes reach far."""
     changed_edges: int
     """Edges that some of the versions have and others have not."""
     peak_rss_bytes: int

@@ -11,7 +11,9 @@ use parking_lot::Mutex;
 use crate::model::{Model, changes, draw};
 use crate::versions::Home;
 
-const SCHEDULES: [Schedule; 7] = [
+const SCHEDULES: [Schedule; 9] = [
+    Schedule::Chosen,
+    Schedule::Alone,
     Schedule::Halves,
     Schedule::Lasting,
     Schedule::TwoStages { versions: 1 },
