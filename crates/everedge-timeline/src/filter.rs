@@ -17,6 +17,8 @@ use super::segment::Segment;
 const BITS: usize = u64::BITS as usize;
 /// Versions that pairs of bits tell from each other.
 const PAIRS: usize = BITS * BITS;
+/// So many pairs are made one by one.
+const PAIRS_LISTED: usize = 16;
 /// A table has at least so many slots;
 const SLOTS_MIN: usize = 1 << 12;
 /// at most so many for each id,
@@ -68,26 +70,11 @@ impl Filter {
             && 2 * self.slots.len() <= slots_max(vertex_bound)
     }
 
-    /// Puts the numbers of the versions after the first one, of `count` in all, that may have added an edge into `versions`,
-    /// descending.
+    /// Returns what is said of an edge.
     #[inline]
-    pub(crate) fn find(&self, edge: (VertexId, VertexId), count: usize, versions: &mut Vec<usize>) {
-        versions.clear();
+    pub(crate) fn marks(&self, edge: (VertexId, VertexId)) -> Marks {
         let [ones, others] = self.slots_of(edge).map(|slot| self.slots[slot]);
-        if count <= 1 + BITS {
-            // Both bits are the same.
-            versions
-                .extend(bits_in(ones & others).map(|bit| 1 + bit).filter(|&index| index < count));
-        } else {
-            for one in bits_in(ones) {
-                for other in bits_in(others) {
-                    let first = 1 + one + (other + BITS - one) % BITS * BITS;
-                    versions.extend((first..count).step_by(PAIRS));
-                }
-            }
-            versions.sort_unstable();
-        }
-        versions.reverse();
+        Marks { ones, others }
     }
 
     /// Starts loading what is said of an edge into the cache.
@@ -103,6 +90,49 @@ impl Filter {
         let hash = scramble(u64::from(src) << 32 | u64::from(dst));
         let unused = BITS as u32 - self.slots.len().trailing_zeros();
         [hash, hash.rotate_left(32)].map(|hash| (hash >> unused) as usize)
+    }
+}
+
+/// What the slots of an edge say: which versions after the first one may have added it.
+pub(crate) struct Marks {
+    ones: u64,
+    others: u64,
+}
+
+impl Marks {
+    /// Calls `f` with the numbers of those versions, of `count` in all, descending, as long as it returns true.
+    #[inline]
+    pub(crate) fn look_through(
+        &self,
+        count: usize,
+        listed: &mut Vec<usize>,
+        mut f: impl FnMut(usize) -> bool,
+    ) {
+        listed.clear();
+        let Self { ones, others } = *self;
+        let pairs = ones.count_ones() as usize * others.count_ones() as usize;
+        if count <= 1 + BITS {
+            // Both bits are the same.
+            let both = bits_in(ones & others).map(|bit| 1 + bit);
+            listed.extend(both.filter(|&index| index < count));
+        } else if pairs <= PAIRS_LISTED {
+            for one in bits_in(ones) {
+                for other in bits_in(others) {
+                    let first = 1 + one + (other + BITS - one) % BITS * BITS;
+                    listed.extend((first..count).step_by(PAIRS));
+                }
+            }
+            listed.sort_unstable();
+        } else {
+            // An edge that comes and goes in many versions: likely one of the last has it.
+            let has = |index: &usize| {
+                let [one, other] = bits_of(*index);
+                ones >> one & others >> other & 1 == 1
+            };
+            let _all = (1..count).rev().filter(has).all(f);
+            return;
+        }
+        let _all = listed.iter().rev().copied().all(&mut f);
     }
 }
 
@@ -125,4 +155,38 @@ fn bits_in(word: u64) -> impl Iterator<Item = usize> {
         left &= left - 1;
         Some(bit as usize)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_versions_that_are_marked_are_looked_at() {
+        for (count, versions) in [
+            (65, vec![1, 5, 64]),
+            (66, vec![1, 5, 65]),
+            (5000, vec![1, 64, 65, 4096, 4097, 4999]),
+            (9000, (1..9000).step_by(7).collect()),
+        ] {
+            let mut marks = Marks { ones: 0, others: 0 };
+            for &version in &versions {
+                let [one, other] = bits_of(version);
+                (marks.ones, marks.others) = (marks.ones | 1 << one, marks.others | 1 << other);
+            }
+            let mut seen = Vec::new();
+            marks.look_through(count, &mut Vec::new(), |version| {
+                seen.push(version);
+                true
+            });
+            assert!(seen.is_sorted_by(|one, other| one > other) && seen.iter().all(|&v| v < count));
+            assert!(versions.iter().all(|version| seen.contains(version)), "{versions:?}");
+        }
+        let mut seen = 0;
+        Marks { ones: u64::MAX, others: u64::MAX }.look_through(9000, &mut Vec::new(), |_| {
+            seen += 1;
+            seen < 3
+        });
+        assert_eq!(seen, 3);
+    }
 }

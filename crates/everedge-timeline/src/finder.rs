@@ -31,8 +31,8 @@ pub(crate) struct Finder<'a> {
     /// By segment, of those that were searched: of very many versions a small one searches few.
     cursors: FxHashMap<usize, Cursor>,
     found: Vec<Place>,
-    /// Those that may have an edge.
-    versions: Vec<usize>,
+    /// Room for the versions that may have an edge.
+    listed: Vec<usize>,
 }
 
 /// Up to where the lists of a segment were read.
@@ -86,8 +86,8 @@ impl<'a> Finder<'a> {
             true => (tip.filter(count), tip.chunk_index(direction, count)),
             false => (None, None),
         };
-        let (cursors, found, versions) = (FxHashMap::default(), Vec::new(), Vec::new());
-        Self { tip, direction, filter, index, cursors, found, versions }
+        let (cursors, found, listed) = (FxHashMap::default(), Vec::new(), Vec::new());
+        Self { tip, direction, filter, index, cursors, found, listed }
     }
 
     /// Starts loading what finding those `edges` that are asked for next needs, each the list and the neighbor: the
@@ -118,23 +118,19 @@ impl<'a> Finder<'a> {
             self.look(0, v, neighbor);
         }
         // An edge that comes and goes is in the last version that added it.
-        let mut versions = std::mem::take(&mut self.versions);
-        let filter = self.filter;
-        let mut look = |index| {
+        let (filter, mut listed) = (self.filter, std::mem::take(&mut self.listed));
+        let look = |index| {
             let is_wanted = self.found.len() < enough;
             if is_wanted {
                 self.look(index, v, neighbor);
             }
             is_wanted
         };
-        let _all = match filter {
-            Some(filter) => {
-                filter.find(edge, count, &mut versions);
-                versions.iter().copied().all(&mut look)
-            }
-            None => (1..count).rev().all(&mut look),
-        };
-        self.versions = versions;
+        match filter {
+            Some(filter) => filter.marks(edge).look_through(count, &mut listed, look),
+            None => _ = (1..count).rev().all(look),
+        }
+        self.listed = listed;
         self.found.sort_unstable();
         &self.found
     }

@@ -3,7 +3,7 @@
 use everedge_core::{Edge, GraphView, SplitMix64, VertexId, WeightedView};
 use everedge_kernels::NO_COMPONENT;
 use everedge_timeline::{
-    Depth, Distance, LargestWeight, MonotoneQuery, Probability, Schedule, Timeline,
+    Changes, Depth, Distance, LargestWeight, MonotoneQuery, Probability, Schedule, Timeline,
     TimelineOptions, VersionView, Width,
 };
 use parking_lot::Mutex;
@@ -200,6 +200,47 @@ fn windows_answer_as_each_version_does() {
             }
         }
     }
+}
+
+/// Streets of a town, of which each version closes other ones: more vertices wait than go on in the order in which they
+/// came.
+#[test]
+fn long_paths_are_gone_on_from_in_order() {
+    const SIDE: u32 = 60;
+    let options =
+        TimelineOptions { directed: false, weighted: true, in_neighbors: true, simple: true };
+    let home = Home::new();
+    let timeline = home.create(&options);
+    let mut random = SplitMix64::new(60);
+    let of_corner = |v: u32| {
+        let east = (v % SIDE + 1 < SIDE).then_some((v, v + 1));
+        let south = (v + SIDE < SIDE * SIDE).then_some((v, v + SIDE));
+        east.into_iter().chain(south)
+    };
+    let mut open: Vec<Edge> = (0..SIDE * SIDE).flat_map(of_corner).collect();
+    let mut below = |bound: usize| random.below(bound as u64) as usize;
+    let mut changes = Changes::new();
+    for &(src, dst) in &open {
+        changes.insert(src, dst, Some(1.0 + below(9) as f32)).expect("an id");
+    }
+    timeline.commit(changes, 0, None).expect("room");
+    let mut closed: Vec<Edge> = Vec::new();
+    for version in 1..6 {
+        let mut changes = Changes::new();
+        for (src, dst) in std::mem::take(&mut closed) {
+            changes.insert(src, dst, Some(1.0 + below(9) as f32)).expect("an id");
+            open.push((src, dst));
+        }
+        for _ in 0..900 {
+            let (src, dst) = open.swap_remove(below(open.len()));
+            changes.delete(src, dst).expect("an id");
+            closed.push((src, dst));
+        }
+        timeline.commit(changes, version, None).expect("room");
+    }
+    check::<Distance>(&timeline, 0, "distance in a town");
+    check::<Depth>(&timeline, 0, "depth in a town");
+    check::<Width>(&timeline, 0, "width in a town");
 }
 
 #[test]
