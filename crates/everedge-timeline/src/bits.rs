@@ -1,7 +1,7 @@
 //! Which stored edges of a direction of a segment a graph has: a bit for each, in memory.
 //!
 //! Source: PIE §3.2, the bitmaps of Table 1: a view is what is stored, filtered, so that no view writes to
-//! the medium. The vertices of a graph are kept so, too.
+//! the medium.
 
 use std::ops::Range;
 
@@ -29,12 +29,6 @@ impl Bits {
     /// Returns room for so many numbers, none of which is there.
     pub(crate) fn none(count: usize) -> Self {
         Self { words: vec![0; count.div_ceil(WORD_BITS)] }
-    }
-
-    /// Makes room for so many numbers in all, if there is not; those that come are not there.
-    pub(crate) fn grow(&mut self, count: usize) {
-        let words = count.div_ceil(WORD_BITS).max(self.words.len());
-        self.words.resize(words, 0);
     }
 
     /// Whether `index` is there.
@@ -87,12 +81,6 @@ impl Bits {
         let at = start / WORD_BITS;
         let word = self.words.get(at).map_or(0, |word| word & u64::MAX << (start % WORD_BITS));
         Ones { words: &self.words, at, word: if start < end { word } else { 0 }, end }
-    }
-
-    /// Returns the words: bit `i` of word `w` stands for `64 * w + i`.
-    #[inline]
-    pub(crate) fn words(&self) -> &[u64] {
-        &self.words
     }
 
     /// Calls `f(first, word)` for each word of bits that the range has a part of, where `first` is the

@@ -6,14 +6,13 @@
 
 use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, WeightedView};
 use everedge_medium::{Error, Result};
-use rustc_hash::FxHashMap;
 
 use super::TimelineOptions;
-use super::bits::Bits;
-use super::lists::{NewLists, ROW_SPAN};
+use super::lists::NewLists;
 use super::net::{Net, first_with_edges, net_of_each_direction};
 use super::segment::{Delta, Found, Totals, Wrong};
 use super::tip::Tip;
+use super::vertex_set::VertexSet;
 
 /// Changes, in the order in which they were made.
 #[derive(Clone, Debug, Default)]
@@ -184,17 +183,13 @@ impl Changes {
     }
 
     /// Returns the ids that become vertices, and those that end.
-    fn net_vertices(&self, vertices: &Bits) -> (Vec<VertexId>, Vec<VertexId>) {
+    fn net_vertices(&self, vertices: &VertexSet) -> (Vec<VertexId>, Vec<VertexId>) {
         let insertions = || self.edges.iter().enumerate().filter(|(_, change)| change.inserts());
         if self.vertices.is_empty() {
-            // Nothing ends: what is a vertex already stays one. Of 4,096 ids there are bits if one is new: ids may lie far
-            // apart.
-            let (mut found, mut new) = (FxHashMap::<usize, Bits>::default(), Vec::new());
+            // Nothing ends: what is a vertex already stays one.
+            let (mut found, mut new) = (VertexSet::default(), Vec::new());
             for v in insertions().flat_map(|(_, change)| [change.src, change.dst]) {
-                let (group, local) = (v as usize / ROW_SPAN, v as usize % ROW_SPAN);
-                if !vertices.contains(v as usize)
-                    && found.entry(group).or_insert_with(|| Bits::none(ROW_SPAN)).insert(local)
-                {
+                if !vertices.contains(v) && found.insert(v) {
                     new.push(v);
                 }
             }
@@ -209,7 +204,7 @@ impl Changes {
         // Stable: of what was said of an id at one place, the last counts.
         events.sort_by_key(|&(v, at, _)| (v, at));
         let last = events.chunk_by(|a, b| a.0 == b.0).filter_map(|events| events.last());
-        let changed = last.filter(|&&(v, _, is_vertex)| vertices.contains(v as usize) != is_vertex);
+        let changed = last.filter(|&&(v, _, is_vertex)| vertices.contains(v) != is_vertex);
         let (new, ended): (Vec<_>, Vec<_>) = changed.partition(|(_, _, is_vertex)| *is_vertex);
         let ids = |events: Vec<&(VertexId, usize, bool)>| {
             events.into_iter().map(|event| event.0).collect()

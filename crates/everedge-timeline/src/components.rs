@@ -10,9 +10,9 @@
 use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels::{NO_COMPONENT, wcc};
 
-use super::bits::Bits;
 use super::lifetimes::Mortal;
 use super::schedule::Growth;
+use super::vertex_set::VertexSet;
 
 /// Ids in a piece of work.
 const GRAIN: usize = 1 << 14;
@@ -64,13 +64,13 @@ pub(crate) fn of_common(common: &impl GraphView) -> Vec<VertexId> {
 }
 
 /// Makes a forest the names of the components of a version that has these vertices.
-pub(crate) fn name(parents: &mut [VertexId], vertices: &Bits) {
+pub(crate) fn name(parents: &mut [VertexId], vertices: &VertexSet) {
     // A parent is smaller: it has its name already.
     for v in 0..parents.len() {
         parents[v] = parents[parents[v] as usize];
     }
     par::map_chunks_mut(parents, GRAIN, |first, names| {
-        let others = (first..).zip(names).filter(|(v, _)| !vertices.contains(*v));
+        let others = (first..).zip(names).filter(|(v, _)| !vertices.contains(*v as VertexId));
         others.for_each(|(_, name)| *name = NO_COMPONENT);
     });
 }

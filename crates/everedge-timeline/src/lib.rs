@@ -36,6 +36,7 @@ mod store;
 mod sums;
 mod tip;
 mod triangles;
+mod vertex_set;
 mod view;
 mod waiting;
 mod window;

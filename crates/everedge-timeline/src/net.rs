@@ -149,7 +149,7 @@ pub(crate) fn first_with_edges(
     tip: &Tip,
     [new, ended]: [&[VertexId]; 2],
 ) -> Option<VertexId> {
-    let is_no_vertex = |v: &VertexId| match tip.vertices().contains(*v as usize) {
+    let is_no_vertex = |v: &VertexId| match tip.vertices().contains(*v) {
         true => ended.binary_search(v).is_ok(),
         false => new.binary_search(v).is_err(),
     };

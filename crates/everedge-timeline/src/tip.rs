@@ -10,6 +10,7 @@ use super::chunk_index::ChunkIndex;
 use super::filter::Filter;
 use super::lists::Form;
 use super::segment::{Found, Place, Segment, Totals, Wrong};
+use super::vertex_set::VertexSet;
 
 /// So many edges are taken into a filter in the time in which one version is searched for an edge.
 const EDGES_PER_LOOK: usize = 4;
@@ -23,7 +24,7 @@ pub(crate) struct Tip {
     segments: Vec<Arc<Segment>>,
     /// By direction, by segment.
     alive: [Vec<Bits>; 2],
-    vertices: Bits,
+    vertices: VertexSet,
     /// By direction, how many edges are stored.
     stored: [u64; 2],
     /// The words of the file; none while there is no version.
@@ -63,8 +64,8 @@ impl Tip {
     }
 
     /// Returns the vertices of the last of the first `count` versions.
-    pub(crate) fn vertices_of(&self, count: usize) -> Bits {
-        let mut vertices = Bits::default();
+    pub(crate) fn vertices_of(&self, count: usize) -> VertexSet {
+        let mut vertices = VertexSet::default();
         for segment in &self.segments[..count] {
             change_vertices(&mut vertices, self.words(), segment);
         }
@@ -80,7 +81,7 @@ impl Tip {
         &self.segments
     }
 
-    pub(crate) fn vertices(&self) -> &Bits {
+    pub(crate) fn vertices(&self) -> &VertexSet {
         &self.vertices
     }
 
@@ -208,14 +209,13 @@ impl Tip {
 }
 
 /// Changes vertices as a version does. Returns by how many there are more.
-fn change_vertices(vertices: &mut Bits, words: &HeldWords, segment: &Segment) -> i64 {
-    vertices.grow(segment.totals.vertex_bound as usize);
+fn change_vertices(vertices: &mut VertexSet, words: &HeldWords, segment: &Segment) -> i64 {
     let mut more = 0;
     for v in segment.new_vertices(words) {
-        more += i64::from(vertices.insert(v.load(Relaxed) as usize));
+        more += i64::from(vertices.insert(v.load(Relaxed)));
     }
     for v in segment.ended_vertices(words) {
-        more -= i64::from(vertices.remove(v.load(Relaxed) as usize));
+        more -= i64::from(vertices.remove(v.load(Relaxed)));
     }
     more
 }

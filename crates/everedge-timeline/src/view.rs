@@ -16,6 +16,7 @@ use super::lists::{Lists, ROW_SPAN};
 use super::overlay::Overlay;
 use super::segment::{Segment, Totals};
 use super::tip::Tip;
+use super::vertex_set::VertexSet;
 use super::{TimelineOptions, Version};
 
 /// How many lists after one that is read the next one is loaded into the cache.
@@ -30,7 +31,7 @@ pub struct VersionView {
     alive: [Vec<Bits>; 2],
     /// By direction: what versions after the first one have added, merged when it is first asked for.
     overlays: [OnceLock<Overlay>; 2],
-    vertices: Bits,
+    vertices: VertexSet,
     totals: Totals,
     options: TimelineOptions,
 }
@@ -49,15 +50,14 @@ impl VersionView {
     pub(crate) fn common(
         tip: &Tip,
         first: usize,
-        mut vertices: Bits,
+        mut vertices: VertexSet,
         options: &TimelineOptions,
     ) -> Self {
         let alive = tip.alive().each_ref().map(|alive| alive[..=first].to_vec());
         let Totals { vertex_bound, .. } = tip.totals();
-        vertices.grow(vertex_bound as usize);
         for segment in &tip.segments()[first + 1..] {
             for v in segment.new_vertices(tip.words()) {
-                vertices.insert(v.load(Relaxed) as usize);
+                vertices.insert(v.load(Relaxed));
             }
         }
         let bits = alive[0].iter().map(|bits| bits.len() as u64);
@@ -74,7 +74,7 @@ impl VersionView {
     fn of(
         tip: &Tip,
         (last, alive): (usize, [Vec<Bits>; 2]),
-        (vertices, totals): (Bits, Totals),
+        (vertices, totals): (VertexSet, Totals),
         options: &TimelineOptions,
     ) -> Self {
         let (words, segments) = (tip.words().clone(), tip.segments()[..=last].to_vec());
@@ -228,15 +228,12 @@ impl GraphView for VersionView {
     }
 
     fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
-        let words = self.vertices.words().chunks(ROW_SPAN / 64);
-        let held = (0..).zip(words).filter(|(_, words)| words.iter().any(|&word| word != 0));
-        let span = ROW_SPAN as u32;
-        held.map(|(i, _): (u32, _)| i * span..(i * span).saturating_add(span)).collect()
+        self.vertices.ranges().collect()
     }
 
     #[inline]
     fn is_vertex(&self, v: VertexId) -> bool {
-        self.vertices.contains(v as usize)
+        self.vertices.contains(v)
     }
 
     fn edge_count(&self) -> u64 {

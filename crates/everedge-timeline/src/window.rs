@@ -16,7 +16,6 @@ use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels as kernels;
 use parking_lot::Mutex;
 
-use super::bits::Bits;
 use super::components::{self, Components};
 use super::cores;
 use super::lifetimes::{Lifetimes, Mortal};
@@ -24,6 +23,7 @@ use super::query::MonotoneQuery;
 use super::schedule::{Growth, Run, Schedule};
 use super::tip::Tip;
 use super::triangles;
+use super::vertex_set::VertexSet;
 use super::view::{READ_AHEAD, VersionView};
 use super::waiting::Waiting;
 use super::{TimelineOptions, Version};
@@ -56,7 +56,7 @@ pub struct Window {
     /// By version, the ids that became vertices with it and that ended with it; none of the first one.
     vertex_changes: Vec<[Vec<VertexId>; 2]>,
     /// The vertices of the first version.
-    vertices: Bits,
+    vertices: VertexSet,
 }
 
 impl Window {
@@ -232,19 +232,18 @@ impl Window {
     }
 
     /// Returns the vertices of a version.
-    fn vertices_of(&self, number: u16) -> Bits {
+    fn vertices_of(&self, number: u16) -> VertexSet {
         let mut vertices = self.vertices.clone();
-        vertices.grow(self.common.vertex_bound() as usize);
         for [new, ended] in &self.vertex_changes[..=usize::from(number)] {
-            new.iter().for_each(|&v| _ = vertices.insert(v as usize));
-            ended.iter().for_each(|&v| _ = vertices.remove(v as usize));
+            new.iter().for_each(|&v| _ = vertices.insert(v));
+            ended.iter().for_each(|&v| _ = vertices.remove(v));
         }
         vertices
     }
 
     /// Returns for each version whether `v` is a vertex.
     fn versions_with(&self, v: VertexId) -> Vec<bool> {
-        let mut is_vertex = self.vertices.contains(v as usize);
+        let mut is_vertex = self.vertices.contains(v);
         let of = |[new, ended]: &[Vec<VertexId>; 2]| {
             is_vertex = match is_vertex {
                 true => ended.binary_search(&v).is_err(),
