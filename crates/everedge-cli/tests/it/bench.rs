@@ -269,7 +269,7 @@ fn versions_are_asked_by_every_way() {
         ["window", "--versions", "3", "--percent", "2", "--kernel", "bfs,sssp,wcc,pagerank"];
     let found =
         bench.json(&[&words[..], &["--runs", "1", "--on", "2", "--medium", "pmem"]].concat());
-    assert_eq!(rows(&found).len(), 2 * 8 + 2 * 2);
+    assert_eq!(rows(&found).len(), 2 * 9 + 2 * 2);
     for row in rows(&found) {
         assert_positive(row, &["seconds", "build_seconds", "delta_seconds", "whole_seconds"]);
         assert_positive(row, &["slowest", "bytes_per_change", "base_edges"]);
