@@ -69,8 +69,8 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|error| explain(&error))
 }
 
-/// Lets a write beyond the limit of the shell (`ulimit -f`) fail like any other: by itself the
-/// signal that comes with it ends the process without a word, as one for a disk that fails does.
+/// Prepares for signals that by themselves end the process without a word. A write beyond the limit of the shell
+/// (`ulimit -f`) fails like any other; a mapped file that fails is told of.
 fn prepare_for_signals() -> Result<()> {
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))
         .context("cannot prepare for the limit on the size of files")?;

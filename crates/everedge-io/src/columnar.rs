@@ -296,11 +296,14 @@ fn null_in(batch: &RecordBatch, wanted: &Wanted, row: usize) -> Fault {
 /// Returns for each row whether it has no null where a value must be.
 fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
     let mut is_whole = vec![true; batch.num_rows()];
-    let deletions = wanted.timed.map(|timed| deletions_in(batch, &timed)).unwrap_or_default();
     for idx in wanted.columns() {
         let mut whole = whole_in(batch.column(idx), !wanted.ends.contains(&idx));
-        if Some(idx) == wanted.weight {
+        if let Some(timed) = &wanted.timed
+            && Some(idx) == wanted.weight
+            && whole.contains(&false)
+        {
             // The weight of a deletion is not read.
+            let deletions = deletions_in(batch, timed);
             whole.iter_mut().zip(&deletions).for_each(|(whole, deletes)| *whole |= deletes);
         }
         is_whole.iter_mut().zip(whole).for_each(|(is_whole, whole)| *is_whole &= whole);

@@ -10,7 +10,8 @@
 //! src dst weight time      four columns
 //! ```
 //! Of three or four columns, one of dates holds the times wherever it stands; `columns.rs` says whether
-//! what is left is a weight.
+//! what is left is a weight. A first column that looks more like times than the last one, and one of 1 and -1, may be two
+//! things and are refused.
 
 use std::ops::RangeInclusive;
 
@@ -123,9 +124,9 @@ fn refuse_unknown_operations(
 fn refuse_signs(mut free: impl Iterator<Item = usize>, fields: &Fields<'_>) -> Result<(), Fault> {
     let are_signs = |idx: &usize| {
         let fields = fields(*idx);
-        let is = |sign: &'static str| move |field: &String| field.trim() == sign;
-        let is_sign = |field: &String| ["1", "+1", "-1"].contains(&field.trim());
-        fields.iter().all(is_sign) && fields.iter().any(is("-1")) && !fields.iter().all(is("-1"))
+        let are = |sign: &str| fields.iter().filter(|field| field.trim() == sign).count();
+        let (down, up) = (are("-1"), are("1") + are("+1"));
+        down > 0 && up > 0 && down + up == fields.len()
     };
     let Some(idx) = free.find(are_signs) else { return Ok(()) };
     let what = format!(

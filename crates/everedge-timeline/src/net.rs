@@ -125,7 +125,7 @@ fn net_of(
         all.deleted.join(net.deleted);
         all.missed += net.missed;
     }
-    radsort::sort_by_key(&mut all.gone, |place| (place.version, place.offset));
+    par::sort_by_key(&mut all.gone, |place| (place.version, place.offset));
     all
 }
 

@@ -12,7 +12,8 @@
 //!       0    1      2  3     4  5      6    7
 //! ```
 //! An edge that disappears in the middle is added once for each level, not once for each version; halves run
-//! at the same time.
+//! at the same time. Where few edges change much, as on roads, a step may take longer than a version by itself: those steps
+//! that are done say so, and the versions of a part are then asked by themselves.
 //!
 //! # Cost
 //! For `n` versions `n/2 · log n` deltas and what they change. Memory: the values of a version for each level that is

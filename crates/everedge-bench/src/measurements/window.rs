@@ -36,10 +36,10 @@ fn ways(kernel: Kernel) -> impl Iterator<Item = Way> {
 /// Measure one question of many versions, by each way of sharing work.
 ///
 /// Half of the edges, each pair once, are the first version; each later one adds some of the others and deletes as
-/// many that are there. Then kernels are asked of all later versions: as usual (by halving the window as long as that pays), by halving, by the paper's lasting
-/// common graphs (all at once, or in parts of 1, 2 and 4 versions), from what all have in common to each, by halving once
-/// it is known which values never change, and of each version by itself; kernels that do not go along paths by the first
-/// and the last of these ways. All ways must agree. `whole` is from the first change that is taken in to the last answer.
+/// many that are there. Then kernels are asked of all later versions: as usual (by halving the window, as long as that
+/// pays), by halving, by the paper's lasting common graphs (all at once, or in parts of 1, 2 and 4 versions), from what
+/// all have in common to each, by halving once it is known which values never change, and of each version by itself;
+/// kernels that do not go along paths by the first and the last of these ways. All ways must agree. `whole` is from the first change that is taken in to the last answer.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -311,7 +311,7 @@ fn take_updates(
 
 fn updates_in_words(report: &UpdateReport) -> String {
     let mut words = format!(
-        "{} and {} read in {} ({} a second): {}, which add {} and delete {}\n\
+        "{} and {} read in {} ({} a second): {}, with {} added and {} deleted\n\
          {} in all, the newest with {} and {}; peak memory {}",
         counted(report.insertions, "insertion", "insertions"),
         counted(report.deletions, "deletion", "deletions"),
