@@ -205,6 +205,26 @@ impl Directory {
         Ok(BackingFile::new(fd, self.path.join(name)))
     }
 
+    /// Opens the file `name` to be read, and once more to be read past the kernel's cache, if the file
+    /// system takes that. Reads of either may wait.
+    pub(super) fn open_to_read(&self, name: &str) -> Result<(BackingFile, Option<OwnedFd>)> {
+        let usual = open_file(&self.fd, &self.path, name, OFlags::RDONLY)?;
+        let is_usual = |direct: &OwnedFd| {
+            let numbers = |fd: &OwnedFd| rustix::fs::fstat(fd).map(|s| (s.st_dev, s.st_ino));
+            // Between the two, another file may have got the name.
+            numbers(direct) == numbers(&usual)
+        };
+        let direct = open_file(&self.fd, &self.path, name, OFlags::RDONLY | OFlags::DIRECT);
+        let direct = direct.ok().filter(is_usual);
+        for (fd, flags) in [(Some(&usual), OFlags::empty()), (direct.as_ref(), OFlags::DIRECT)] {
+            // Not `NONBLOCK`: some file systems refuse reads then that would wait for the device.
+            let Some(fd) = fd else { continue };
+            rustix::fs::fcntl_setfl(fd, flags)
+                .map_err(|e| Error::io(&self.path.join(name), "open", e))?;
+        }
+        Ok((BackingFile::new(usual, self.path.join(name)), direct))
+    }
+
     /// Makes an empty temporary file that [`rename_temporary`](Self::rename_temporary) makes the file
     /// `name`.
     pub(super) fn create_temporary(&self, name: &str) -> Result<Temporary> {

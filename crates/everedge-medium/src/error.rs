@@ -183,6 +183,41 @@ impl Error {
         }
     }
 
+    /// Returns the same error once more, for another one who waits for the same.
+    #[must_use]
+    pub fn same(&self) -> Self {
+        match self {
+            Self::Io { path, operation, source } => {
+                let source = match source.raw_os_error() {
+                    Some(errno) => io::Error::from_raw_os_error(errno),
+                    None => io::Error::new(source.kind(), source.to_string()),
+                };
+                Self::Io { path: path.clone(), operation, source }
+            }
+            Self::NoSpace { path, needed_bytes, available_bytes, lack } => {
+                let (needed_bytes, available_bytes) = (*needed_bytes, *available_bytes);
+                Self::NoSpace { path: path.clone(), needed_bytes, available_bytes, lack: *lack }
+            }
+            Self::Version { path, found, supported } => {
+                Self::Version { path: path.clone(), found: *found, supported: *supported }
+            }
+            Self::InUse { path, holder } => {
+                Self::InUse { path: path.clone(), holder: holder.clone() }
+            }
+            Self::NotAGraph { path, what } => {
+                Self::NotAGraph { path: path.clone(), what: what.clone() }
+            }
+            Self::InvalidInput { what } => Self::InvalidInput { what: what.clone() },
+            Self::BudgetSpent { path, needed_bytes, left_bytes } => {
+                let (needed_bytes, left_bytes) = (*needed_bytes, *left_bytes);
+                Self::BudgetSpent { path: path.clone(), needed_bytes, left_bytes }
+            }
+            Self::Forked => Self::Forked,
+            Self::ReadOnly { path } => Self::ReadOnly { path: path.clone() },
+            Self::Corruption { .. } | Self::Poisoned { .. } => self.again(),
+        }
+    }
+
     /// Names the operation and the path that `errno` belongs to.
     pub fn io(path: &Path, operation: &'static str, errno: Errno) -> Error {
         Error::Io { path: path.to_path_buf(), operation, source: errno.into() }

@@ -93,16 +93,21 @@ impl Reader {
             Source::File(file) => file.read_at(offset, buffer)?,
             Source::Memory(file) => file.copy_to(offset, buffer),
         };
-        if read == buffer.len() {
-            return Ok(());
+        match buffer.len() - read {
+            0 => Ok(()),
+            missing => Err(ends_early(&self.path, offset.saturating_add(read as u64), missing)),
         }
-        Err(Error::Corruption {
-            path: self.path.clone(),
-            offset: offset.saturating_add(read as u64),
-            what: "the file's length".into(),
-            expected: format!("{} bytes more", buffer.len() - read),
-            found: "its end".into(),
-        })
+    }
+}
+
+/// Says that a file ends at `offset`, so many bytes too early.
+pub(super) fn ends_early(path: &Path, offset: u64, missing_bytes: usize) -> Error {
+    Error::Corruption {
+        path: path.to_path_buf(),
+        offset,
+        what: "the file's length".into(),
+        expected: format!("{missing_bytes} bytes more"),
+        found: "its end".into(),
     }
 }
 

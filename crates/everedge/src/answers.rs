@@ -363,6 +363,9 @@ impl<V: WeightedView> Question<'_, V> {
 
     /// Returns the ids of vertices that components are named after.
     fn components(&self, mut component: Vec<VertexId>) -> Values {
+        if let Some(ids) = self.names.naming.ids_before() {
+            name_by_smallest(&mut component, ids);
+        }
         let named = component.iter_mut().filter(|root| **root != NO_COMPONENT);
         named.for_each(|root| *root = self.id_at(*root));
         Values::Component(component)
@@ -389,6 +392,7 @@ impl<V: WeightedView> Question<'_, V> {
             let start = Instant::now();
             let result = run();
             trials.push(start.elapsed().as_secs_f64());
+            self.names.check_reads()?;
             result.map_err(in_names)
         };
         for _ in 1..self.options.trials {
@@ -396,12 +400,13 @@ impl<V: WeightedView> Question<'_, V> {
         }
         let result = timed()?;
         let start = Instant::now();
-        match self.options.verify {
+        let verified = match self.options.verify {
             Verify::None => Ok(()),
             Verify::Cheap => spot_check(&result),
             Verify::Full => verify(&result),
-        }
-        .map_err(in_names)?;
+        };
+        self.names.check_reads()?;
+        verified.map_err(in_names)?;
         let verify_seconds = start.elapsed().as_secs_f64();
         let (summary, values) = (Value::Null, Values::None);
         Ok((result, Answer { trials, verify_seconds, iterations: None, summary, values }))
@@ -422,8 +427,11 @@ impl<V: WeightedView> Question<'_, V> {
     /// The names of the vertices of largest score with their scores, the smaller id first among
     /// equals.
     fn leaders(&self, score: &[f64]) -> Value {
+        let ids = self.names.naming.ids_before();
+        let id = |v: &VertexId| ids.map_or(*v, |ids| ids[*v as usize]);
         let by_score = |u: &VertexId, v: &VertexId| {
-            score[*v as usize].total_cmp(&score[*u as usize]).then(u.cmp(v))
+            let order = score[*v as usize].total_cmp(&score[*u as usize]);
+            order.then_with(|| id(u).cmp(&id(v)))
         };
         let top = self.options.top.unwrap_or(TOP);
         let first_of = |mut order: Vec<VertexId>| {
@@ -464,19 +472,33 @@ impl View {
             let missing = || Error::invalid(format!("vertex `{name}` is not in the graph"));
             return self.find(name).ok_or_else(missing);
         }
-        largest_degree(&self.any).ok_or_else(|| Error::invalid("the graph has no vertices"))
+        largest_degree(&self.any, self.naming.ids_before())
+            .ok_or_else(|| Error::invalid("the graph has no vertices"))
     }
 }
 
-/// Returns the vertex of largest out-degree, the smallest of them.
-fn largest_degree(view: &impl GraphView) -> Option<VertexId> {
+/// Names each component after the vertex of it that had the smallest of `ids`.
+fn name_by_smallest(component: &mut [VertexId], ids: &[VertexId]) {
+    let mut smallest: Vec<VertexId> = (0..).take(component.len()).collect();
+    for (v, &root) in (0..).zip(&*component) {
+        if root != NO_COMPONENT && ids[v as usize] < ids[smallest[root as usize] as usize] {
+            smallest[root as usize] = v;
+        }
+    }
+    let named = component.iter_mut().filter(|root| **root != NO_COMPONENT);
+    named.for_each(|root| *root = smallest[*root as usize]);
+}
+
+/// Returns the vertex of largest out-degree, the smallest of them: of `ids`, if vertices had some before.
+fn largest_degree(view: &impl GraphView, ids: Option<&[VertexId]>) -> Option<VertexId> {
+    let id = |v: VertexId| ids.map_or(v, |ids| ids[v as usize]);
     let bound = view.vertex_bound();
     let best_of = par::map_chunks(&view.vertex_ranges(), RANGES, |ranges| {
-        let mut best: Option<(u32, Reverse<VertexId>)> = None;
+        let mut best: Option<(u32, Reverse<VertexId>, VertexId)> = None;
         for range in ranges {
             let range = range.start..range.end.min(bound);
             view.for_each_degree(Direction::Out, range, |v, degree| {
-                let candidate = Some((degree, Reverse(v)));
+                let candidate = Some((degree, Reverse(id(v)), v));
                 if candidate > best && view.is_vertex(v) {
                     best = candidate;
                 }
@@ -484,7 +506,7 @@ fn largest_degree(view: &impl GraphView) -> Option<VertexId> {
         }
         best
     });
-    best_of.into_iter().flatten().max().map(|(_, Reverse(v))| v)
+    best_of.into_iter().flatten().max().map(|(.., v)| v)
 }
 
 /// Returns the sum of some numbers, the same for any number of threads.

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use everedge_adjacency::Snapshot;
+use everedge_chunks::ChunksView;
 use everedge_core::{Csr, Direction, GraphView, Homes, ListVisitor, VertexId, WeightedView};
 use everedge_pma::PmaSnapshot;
 use everedge_timeline::VersionView;
@@ -20,6 +21,8 @@ pub(crate) enum AnyView {
     Csr(Csr),
     /// A version.
     Version(VersionView),
+    /// A sealed graph.
+    Chunks(ChunksView),
 }
 
 /// Evaluates an expression with the view inside an [`AnyView`], compiled once for each kind.
@@ -30,6 +33,7 @@ macro_rules! with_view {
             $crate::any_view::AnyView::Pma($view) => $body,
             $crate::any_view::AnyView::Csr($view) => $body,
             $crate::any_view::AnyView::Version($view) => $body,
+            $crate::any_view::AnyView::Chunks($view) => $body,
         }
     };
 }
@@ -44,11 +48,12 @@ impl AnyView {
 }
 
 /// An iterator of one of the views.
-enum AnyIter<A, P, C, V> {
+enum AnyIter<A, P, C, V, S> {
     Adjacency(A),
     Pma(P),
     Csr(C),
     Version(V),
+    Chunks(S),
 }
 
 /// Returns an iterator of whatever view there is.
@@ -59,16 +64,18 @@ macro_rules! iter_of {
             AnyView::Pma($view) => AnyIter::Pma($iter),
             AnyView::Csr($view) => AnyIter::Csr($iter),
             AnyView::Version($view) => AnyIter::Version($iter),
+            AnyView::Chunks($view) => AnyIter::Chunks($iter),
         }
     };
 }
 
-impl<T, A, P, C, V> Iterator for AnyIter<A, P, C, V>
+impl<T, A, P, C, V, S> Iterator for AnyIter<A, P, C, V, S>
 where
     A: Iterator<Item = T>,
     P: Iterator<Item = T>,
     C: Iterator<Item = T>,
     V: Iterator<Item = T>,
+    S: Iterator<Item = T>,
 {
     type Item = T;
 
@@ -79,6 +86,7 @@ where
             Self::Pma(iter) => iter.next(),
             Self::Csr(iter) => iter.next(),
             Self::Version(iter) => iter.next(),
+            Self::Chunks(iter) => iter.next(),
         }
     }
 
@@ -89,6 +97,7 @@ where
             Self::Pma(iter) => iter.fold(init, f),
             Self::Csr(iter) => iter.fold(init, f),
             Self::Version(iter) => iter.fold(init, f),
+            Self::Chunks(iter) => iter.fold(init, f),
         }
     }
 }

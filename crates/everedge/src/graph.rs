@@ -19,6 +19,7 @@ use crate::any_view::AnyView;
 use crate::commit::Versions;
 use crate::error::without_advice;
 use crate::id_map::{find, name_of, named};
+use crate::naming::Naming;
 use crate::options::{GraphOptions, Layout};
 use crate::{Error, Result};
 
@@ -493,7 +494,7 @@ impl Graph {
 /// A frozen view of a graph, with the names of its vertices.
 pub struct View {
     pub(crate) any: AnyView,
-    names: Option<Arc<Names>>,
+    pub(crate) naming: Naming,
     /// How long opening the graph took, and then this view of it: what a first view needs is read
     /// only then.
     pub(crate) open_time: Duration,
@@ -505,9 +506,9 @@ pub struct View {
 }
 
 impl View {
-    pub(crate) fn new(any: AnyView, names: Option<Arc<Names>>, open_time: Duration) -> Self {
+    pub(crate) fn new(any: AnyView, naming: impl Into<Naming>, open_time: Duration) -> Self {
         let (numbering, from_other_ends) = (OnceLock::new(), Vec::new());
-        Self { any, names, open_time, numbering, from_other_ends }
+        Self { any, naming: naming.into(), open_time, numbering, from_other_ends }
     }
 
     /// Returns which version it is of, unless it is of a live graph.
@@ -588,29 +589,24 @@ impl View {
 
     /// Returns the name of a vertex: what its source called it.
     pub fn name_of(&self, v: VertexId) -> ExternalId {
-        name_of(self.names.as_deref(), v)
+        self.naming.name_of(v)
     }
 
     /// Returns a bound above all vertices and all that have a name: what is whole of a damaged graph may
     /// lead to vertices that are not.
     pub(crate) fn name_bound(&self) -> u32 {
-        let named = self.names.as_deref().map_or(0, Names::len);
-        named.max(self.any.vertex_bound())
+        self.naming.len().max(self.any.vertex_bound())
     }
 
     /// Returns the vertex with this name, if the view has it.
     pub fn find(&self, name: &str) -> Option<VertexId> {
-        let v = find(self.names.as_deref(), name)?;
+        let v = self.naming.find(name)?;
         (v < self.any.vertex_bound() && self.any.is_vertex(v)).then_some(v)
     }
 
     /// Returns what the names of vertices are.
     pub fn id_kind(&self) -> IdKind {
-        match self.names.as_deref().and_then(|names| names.name_of(0)) {
-            None => IdKind::Dense,
-            Some(ExternalId::Integer(_)) => IdKind::Integer,
-            Some(ExternalId::Text(_)) => IdKind::Text,
-        }
+        self.naming.kind()
     }
 
     /// Returns a copy as a plain CSR, in memory. [`Self::run`] makes the copies that it needs itself.
@@ -628,7 +624,7 @@ impl View {
             )));
         }
         let from_other_ends = self.from_other_ends.clone();
-        let copy = View::new(self.copy(true), self.names.clone(), self.open_time);
+        let copy = View::new(self.copy(true), self.naming.clone(), self.open_time);
         Ok(View { from_other_ends, ..copy })
     }
 

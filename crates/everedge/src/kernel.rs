@@ -91,6 +91,22 @@ impl Kernel {
         !matches!(self, Self::OneHop | Self::TwoHop)
     }
 
+    /// Returns about how many bytes its arrays take on a graph whose vertices are numbered without gaps,
+    /// with the check of its answer and the numbers that names need.
+    pub(crate) fn array_bytes(self, vertices: u64, edges: u64) -> u64 {
+        let (of_vertex, of_edge) = match self {
+            Self::OneHop | Self::TwoHop => (2, 0),
+            Self::Bfs => (16, 0),
+            Self::Wcc => (16, 0),
+            Self::PageRank | Self::Sswp | Self::Ssnp | Self::Viterbi | Self::KCore => (28, 0),
+            Self::Sssp => (36, 0),
+            Self::DeltaPageRank | Self::Scc => (44, 0),
+            Self::Betweenness | Self::Radii => (56, 0),
+            Self::Triangles | Self::Lcc | Self::Cdlp => (36, 8),
+        };
+        vertices * of_vertex + edges * of_edge
+    }
+
     /// Whether it begins at one vertex, also if none is named.
     pub(crate) fn starts_at_one_vertex(self) -> bool {
         self != Self::Betweenness && self.parameters().contains(&"source")

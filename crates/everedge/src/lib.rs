@@ -19,6 +19,7 @@ mod answers;
 mod any_live;
 mod any_view;
 mod batcher;
+mod chunks;
 mod commit;
 mod creation;
 mod error;
@@ -32,6 +33,7 @@ mod input;
 mod keep;
 mod kernel;
 mod known;
+mod naming;
 mod option_table;
 mod options;
 mod output_file;
@@ -45,6 +47,7 @@ mod values;
 mod window;
 mod word;
 
+pub use chunks::{Chunks, ChunksOptions, SealReport};
 pub use commit::Commit;
 pub use creation::{Choices, Target};
 pub use error::{Done, Error, KernelError, Result};
@@ -65,6 +68,7 @@ pub use values::Values;
 pub use window::{Method, VersionAnswer, WindowOptions, WindowReport};
 
 pub use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
+pub use everedge_chunks::{Order, SealOptions};
 pub use everedge_core::watch::Watch;
 pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,

@@ -123,6 +123,7 @@ impl View {
         let copy = self.copy_for(kernel, options.csr);
         let numbering = self.numbering().filter(|_| copy.is_some());
         let any = copy.as_ref().unwrap_or(&self.any);
+        let read_before = self.read_bytes();
         let answer = with_view!(any, view => {
             Question { view, any, names: self, numbering, options, ranks }.answer(kernel, source)?
         });
@@ -135,11 +136,27 @@ impl View {
             trials: answer.trials,
             iterations: answer.iterations,
             peak_rss_bytes: peak_rss_bytes(),
-            read_bytes: 0,
+            read_bytes: self.read_bytes() - read_before,
             verify_seconds: answer.verify_seconds,
             result: answer.summary,
             values: answer.values,
         })
+    }
+
+    /// Says whether all that the view has read was whole: a sealed graph is read while it is used.
+    pub(crate) fn check_reads(&self) -> Result<()> {
+        match &self.any {
+            AnyView::Chunks(view) => Ok(view.store().check()?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns how many bytes of lists were read from files.
+    fn read_bytes(&self) -> u64 {
+        match &self.any {
+            AnyView::Chunks(view) => view.store().counts().read_bytes,
+            _ => 0,
+        }
     }
 
     /// Runs a kernel and takes its answer on trust, for measurements that verified it before.

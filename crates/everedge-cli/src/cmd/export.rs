@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let (view, problems) = match args.salvage {
         true => salvaged(&args.graph, args.at.as_ref())
             .map(|(view, problems)| (view, Some(problems)))?,
-        false => (super::open(&args.graph, args.at.as_ref())?, None),
+        false => (super::open(&args.graph, args.at.as_ref(), None)?, None),
     };
     let problems_found = problems.clone().unwrap_or_default();
     if is_stdout {

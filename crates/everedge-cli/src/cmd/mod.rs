@@ -7,6 +7,7 @@ pub(crate) mod export;
 pub(crate) mod generate;
 pub(crate) mod ingest;
 pub(crate) mod run;
+pub(crate) mod seal;
 pub(crate) mod stats;
 pub(crate) mod values;
 pub(crate) mod verify;
@@ -15,11 +16,22 @@ pub(crate) mod window;
 
 use std::path::Path;
 
-use everedge::{Format, Graph, Kernel, Timeline, VersionChoice, View};
+use everedge::{Chunks, Format, Graph, Kernel, Timeline, VersionChoice, View};
 use everedge_bench::{Medium, NewGraph, parsed};
 
 /// Returns a graph as it is, or a version: the newest, if the directory holds versions and none is asked for.
-fn open(path: &Path, at: Option<&VersionChoice>) -> everedge::Result<View> {
+/// Of a sealed graph, the view for a kernel within a budget of memory.
+fn open(
+    path: &Path,
+    at: Option<&VersionChoice>,
+    chunks: Option<(Kernel, Option<u64>)>,
+) -> everedge::Result<View> {
+    if at.is_none() && Chunks::is_at(path)? {
+        return match chunks {
+            Some((kernel, memory)) => Chunks::open(path, memory)?.view_for(kernel),
+            None => Chunks::open(path, None)?.view(0),
+        };
+    }
     if at.is_none() && !Timeline::is_at(path)? {
         return Graph::open_read_only(path)?.snapshot();
     }

@@ -49,6 +49,11 @@ pub(crate) struct Args {
     #[arg(long)]
     csr: bool,
 
+    /// How much memory a sealed graph may take with all that the kernel needs, with K, M or G; half of what is free
+    /// unless given.
+    #[arg(long, value_name = "SIZE", value_parser = everedge::size)]
+    memory: Option<u64>,
+
     /// How the answer is verified before it is shown: `none`; `cheap`, a spot check that is to
     /// cost little beside the kernel; or `full`, which may take far longer than the kernel.
     #[arg(long, default_value = "cheap", value_name = "HOW", value_parser = super::parsed::<Verify>)]
@@ -114,7 +119,8 @@ fn kernels() -> String {
 
 pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCode> {
     args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
-    let view = super::open(&args.graph, args.at.as_ref())?;
+    let chunks = Some((args.kernel, args.memory));
+    let view = super::open(&args.graph, args.at.as_ref(), chunks)?;
     let options = RunOptions {
         parameters: args.parameters.0.clone(),
         top: Some(args.top),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{Graph, Stats, Timeline};
+use everedge::{Chunks, Graph, Stats, Timeline};
 
 use crate::output::{Output, bytes, count};
 
@@ -21,6 +21,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let stats = match Timeline::is_at(&args.graph)? {
         true => Timeline::open_read_only(&args.graph)?.stats()?,
+        false if Chunks::is_at(&args.graph)? => Chunks::open(&args.graph, None)?.stats()?,
         false => Graph::open_read_only(&args.graph)?.stats()?,
     };
     output.print(&stats, in_words)?;

@@ -1,0 +1,390 @@
+//! The cache of the pieces of one size: which piece is in which frame, and which goes when room is needed.
+//!
+//! Source: ChunkGraph §3.2 (a buffer for each level of chunks) and §3.4 (hotness). Differences: the cache
+//! keeps a budget of its own, where the paper's prototype maps files and leaves them to the kernel; an index
+//! page is a piece like a chunk.
+//!
+//! # Replacement
+//! A frame has a *heat* that a hit raises up to 3 and the hand of a clock lowers; the hand takes a cold frame.
+//! A pass over all vertices reads each piece once. Were its pieces as good as others, a pass over more than
+//! the memory would drive out all that the next pass begins with. So pieces that a pass reads go through a
+//! few frames of their own, the oldest first, once all frames are in use: the others stay, and each pass reads
+//! what has no room and little more, as an optimal cache would.
+//!
+//! # Invariants
+//! - K1: `table` names the frame that a piece was last put into, or [`NOWHERE`], or [`COMING`]. It may be
+//!   outdated: only a pin tells.
+//! - K2: whoever claims a frame takes the piece that it held before out of the table.
+//!
+//! # Concurrency
+//! Any thread calls anything. A hit takes no lock. Whoever needs a frame takes the lock of `replacement`,
+//! and reads after it let go.
+
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use everedge_medium::{Claimed, DirectFile, Error, Frames, Pinned, ReadQueue, ReadRequest, Result};
+use parking_lot::Mutex;
+
+use crate::form::{CHECKSUM_BYTES, checksum};
+
+/// No frame has the piece.
+const NOWHERE: u32 = u32::MAX;
+/// A thread is about to claim a frame for it.
+const COMING: u32 = u32::MAX - 1;
+/// The heat of a piece that is often read.
+const HEAT_MAX: u8 = 3;
+/// Bytes of a read of consecutive pieces, at most.
+const READ_BYTES_MAX: usize = 256 << 10;
+/// Passes go through one of so many frames.
+const PASS_SHARE: usize = 16;
+
+/// What a piece is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A vertex here and there.
+    Lookup,
+    /// All vertices, one after the other.
+    Pass,
+}
+
+/// A file of pieces.
+pub(crate) struct File {
+    pub(crate) file: DirectFile,
+    /// Its name, which is part of checksums.
+    pub(crate) name: String,
+    pub(crate) pieces: u32,
+}
+
+/// Pieces of one size, and the frames that hold some of them.
+pub(crate) struct Cache {
+    frames: Arc<Frames>,
+    queue: Arc<ReadQueue>,
+    files: Vec<File>,
+    /// The first piece of each file.
+    starts: Vec<u32>,
+    table: Vec<AtomicU32>,
+    /// The piece that each frame was last claimed for.
+    claimed_for: Vec<AtomicU32>,
+    heat: Vec<AtomicU8>,
+    /// How many frames were ever used.
+    used: AtomicU32,
+    replacement: Mutex<Replacement>,
+    check: Arc<dyn Fn(u32, &mut [u8]) -> Result<()> + Send + Sync>,
+}
+
+struct Replacement {
+    hand: u32,
+    /// Frames that passes have read into, the oldest first.
+    passed: VecDeque<u32>,
+}
+
+/// The bytes of a piece, as long as this is held.
+pub(crate) enum Held<'a> {
+    Frame(Pinned<'a>),
+    /// Read beside the frames, which were all in use.
+    Beside(Box<[u8]>),
+}
+
+impl Deref for Held<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Frame(pinned) => pinned,
+            Self::Beside(bytes) => bytes,
+        }
+    }
+}
+
+impl Cache {
+    /// Returns a cache of `frame_count` frames for the pieces of `files`.
+    pub(crate) fn new(
+        queue: Arc<ReadQueue>,
+        files: Vec<File>,
+        salt: u32,
+        (piece_bytes, frame_count): (usize, usize),
+    ) -> Result<Self> {
+        let mut starts = vec![0_u32];
+        for file in &files {
+            let end = starts.last().and_then(|last| last.checked_add(file.pieces));
+            let end = end.filter(|&end| end < COMING).ok_or_else(|| Error::InvalidInput {
+                what: format!("`{}` has more pieces than a cache can tell apart", file.name),
+            })?;
+            starts.push(end);
+        }
+        let pieces = starts.last().copied().unwrap_or(0) as usize;
+        let frame_count = frame_count.min(pieces);
+        let check = checker(&files, &starts, salt);
+        let nowhere = |count: usize| (0..count).map(|_| AtomicU32::new(NOWHERE)).collect();
+        Ok(Self {
+            frames: Frames::new(piece_bytes, frame_count)?,
+            queue,
+            files,
+            starts,
+            table: nowhere(pieces),
+            claimed_for: nowhere(frame_count),
+            heat: (0..frame_count).map(|_| AtomicU8::new(0)).collect(),
+            used: AtomicU32::new(0),
+            replacement: Mutex::new(Replacement { hand: 0, passed: VecDeque::new() }),
+            check,
+        })
+    }
+
+    /// Returns bytes of memory for each piece, beside frames.
+    pub(crate) const PIECE_COST_BYTES: usize = 4;
+    /// Returns bytes of memory for each frame, beside its own.
+    pub(crate) const FRAME_COST_BYTES: usize = 14;
+
+    /// Returns the number of a file's first piece.
+    pub(crate) fn start(&self, file: usize) -> u32 {
+        self.starts[file]
+    }
+
+    pub(crate) fn path(&self, file: usize) -> &Path {
+        self.files[file].file.path()
+    }
+
+    /// Returns whether each piece was read into a frame, where it stays.
+    pub(crate) fn is_all_there(&self) -> bool {
+        let pieces = self.table.len();
+        self.frames.count() == pieces && self.used.load(Ordering::Relaxed) as usize == pieces
+    }
+
+    /// Returns whether there are so many pieces.
+    #[inline]
+    pub(crate) fn has(&self, file: usize, number: u32) -> bool {
+        number < self.files[file].pieces
+    }
+
+    /// Returns the bytes of a piece; reads it if no frame holds it.
+    ///
+    /// # Errors
+    /// `Io` if the device cannot read, `Corruption` if the piece is damaged.
+    #[inline]
+    pub(crate) fn get(&self, piece: u32, purpose: Purpose) -> Result<Held<'_>> {
+        match self.find(piece) {
+            Some(pinned) => Ok(Held::Frame(pinned)),
+            None => self.load(piece, purpose),
+        }
+    }
+
+    #[inline]
+    fn find(&self, piece: u32) -> Option<Pinned<'_>> {
+        let frame = self.table[piece as usize].load(Ordering::Acquire);
+        if frame >= COMING {
+            return None;
+        }
+        let pinned = self.frames.pin(frame, piece)?;
+        let heat = &self.heat[frame as usize];
+        let degree = heat.load(Ordering::Relaxed);
+        if degree < HEAT_MAX {
+            heat.store(degree + 1, Ordering::Relaxed);
+        }
+        Some(pinned)
+    }
+
+    #[cold]
+    fn load(&self, piece: u32, purpose: Purpose) -> Result<Held<'_>> {
+        loop {
+            if let Some(pinned) = self.find(piece) {
+                return Ok(Held::Frame(pinned));
+            }
+            if self.begin(piece) {
+                let claimed = self.claim(&mut self.replacement.lock(), purpose);
+                match claimed {
+                    Some(claimed) => self.queue.start(vec![self.request(piece, claimed)]),
+                    None => {
+                        self.give_up(piece);
+                        return self.read_beside(piece);
+                    }
+                }
+            }
+            self.wait(piece)?;
+        }
+    }
+
+    /// Waits until a piece is there, or nobody reads it any more.
+    fn wait(&self, piece: u32) -> Result<()> {
+        let place = &self.table[piece as usize];
+        self.queue.wait_until(|| match place.load(Ordering::Acquire) {
+            NOWHERE => true,
+            COMING => false,
+            frame => self.frames.pin(frame, piece).is_some() || !self.frames.is_loading(frame),
+        })?;
+        // A frame that holds nothing is left by a read that failed, and one with another piece by a claim.
+        let frame = place.load(Ordering::Acquire);
+        if frame < COMING
+            && self.frames.pin(frame, piece).is_none()
+            && !self.frames.is_loading(frame)
+        {
+            let (old, new) = (Ordering::AcqRel, Ordering::Relaxed);
+            let _ = place.compare_exchange(frame, NOWHERE, old, new);
+        }
+        Ok(())
+    }
+
+    /// Reads those of `pieces`, ascending, that are in no frame; returns when the reads have begun.
+    /// Leaves out some if it finds no frames for them.
+    pub(crate) fn read_ahead(&self, pieces: impl Iterator<Item = u32>, purpose: Purpose) {
+        let mut requests: Vec<ReadRequest> = Vec::new();
+        let mut last = None;
+        let pieces_max = (READ_BYTES_MAX / self.frames.frame_bytes()).max(1);
+        let mut replacement = None;
+        for piece in pieces {
+            if !self.is_nowhere(piece) || !self.begin(piece) {
+                continue;
+            }
+            let replacement = replacement.get_or_insert_with(|| self.replacement.lock());
+            let Some(claimed) = self.claim(replacement, purpose) else {
+                self.give_up(piece);
+                break;
+            };
+            match requests.last_mut() {
+                Some(request)
+                    if last == piece.checked_sub(1)
+                        && request.frames.len() < pieces_max
+                        && !self.starts.contains(&piece) =>
+                {
+                    self.place(piece, &claimed);
+                    request.frames.push((claimed, piece));
+                }
+                _ => requests.push(self.request(piece, claimed)),
+            }
+            last = Some(piece);
+        }
+        drop(replacement);
+        if !requests.is_empty() {
+            self.queue.start(requests);
+        }
+    }
+
+    /// Returns whether no frame holds a piece or is about to.
+    #[inline]
+    pub(crate) fn is_nowhere(&self, piece: u32) -> bool {
+        self.table[piece as usize].load(Ordering::Relaxed) == NOWHERE
+    }
+
+    /// Returns whether the caller is the one to read a piece.
+    fn begin(&self, piece: u32) -> bool {
+        let (old, new) = (Ordering::AcqRel, Ordering::Relaxed);
+        self.table[piece as usize].compare_exchange(NOWHERE, COMING, old, new).is_ok()
+    }
+
+    fn give_up(&self, piece: u32) {
+        self.table[piece as usize].store(NOWHERE, Ordering::Release);
+    }
+
+    /// Claims a frame, and takes what it held out of the table.
+    fn claim(&self, replacement: &mut Replacement, purpose: Purpose) -> Option<Claimed> {
+        let count = self.frames.count() as u32;
+        let unused = self.used.load(Ordering::Relaxed);
+        if unused < count {
+            self.used.store(unused + 1, Ordering::Relaxed);
+            return self.frames.claim(unused);
+        }
+        if purpose == Purpose::Pass && replacement.passed.len() >= self.frames.count() / PASS_SHARE
+        {
+            // What is pinned is being read; it goes to the end.
+            for _ in 0..replacement.passed.len() {
+                let frame = replacement.passed.pop_front()?;
+                replacement.passed.push_back(frame);
+                if let Some(claimed) = self.take(frame) {
+                    return Some(claimed);
+                }
+            }
+        }
+        for _ in 0..u32::from(HEAT_MAX + 2) * count {
+            let frame = replacement.hand;
+            replacement.hand = if frame + 1 == count { 0 } else { frame + 1 };
+            let heat = &self.heat[frame as usize];
+            match heat.load(Ordering::Relaxed) {
+                0 => {
+                    if let Some(claimed) = self.take(frame) {
+                        if purpose == Purpose::Pass {
+                            replacement.passed.push_back(frame);
+                        }
+                        return Some(claimed);
+                    }
+                }
+                degree => heat.store(degree - 1, Ordering::Relaxed),
+            }
+        }
+        None
+    }
+
+    fn take(&self, frame: u32) -> Option<Claimed> {
+        let claimed = self.frames.claim(frame)?;
+        let before = self.claimed_for[frame as usize].load(Ordering::Acquire);
+        if before != NOWHERE {
+            let (old, new) = (Ordering::AcqRel, Ordering::Relaxed);
+            let _ = self.table[before as usize].compare_exchange(frame, NOWHERE, old, new);
+        }
+        Some(claimed)
+    }
+
+    fn place(&self, piece: u32, claimed: &Claimed) {
+        let frame = claimed.frame();
+        self.claimed_for[frame as usize].store(piece, Ordering::Release);
+        self.heat[frame as usize].store(1, Ordering::Relaxed);
+        self.table[piece as usize].store(frame, Ordering::Release);
+    }
+
+    fn request(&self, piece: u32, claimed: Claimed) -> ReadRequest {
+        self.place(piece, &claimed);
+        let (file, number) = self.locate(piece);
+        ReadRequest {
+            file: file.file.clone(),
+            offset: u64::from(number) * self.frames.frame_bytes() as u64,
+            frames: vec![(claimed, piece)],
+            check: self.check.clone(),
+        }
+    }
+
+    fn locate(&self, piece: u32) -> (&File, u32) {
+        let file = self.starts.partition_point(|&start| start <= piece) - 1;
+        (&self.files[file], piece - self.starts[file])
+    }
+
+    /// Reads a piece into memory of its own, where all frames are in use.
+    fn read_beside(&self, piece: u32) -> Result<Held<'_>> {
+        let (file, number) = self.locate(piece);
+        let mut bytes = vec![0; self.frames.frame_bytes()].into_boxed_slice();
+        file.file.read_at(u64::from(number) * bytes.len() as u64, &mut bytes)?;
+        (self.check)(piece, &mut bytes)?;
+        Ok(Held::Beside(bytes))
+    }
+}
+
+/// Returns what checks a piece that was read.
+fn checker(
+    files: &[File],
+    starts: &[u32],
+    salt: u32,
+) -> Arc<dyn Fn(u32, &mut [u8]) -> Result<()> + Send + Sync> {
+    let named: Vec<_> = files.iter().map(|f| (f.name.clone(), f.file.path().to_owned())).collect();
+    let starts = starts.to_vec();
+    Arc::new(move |piece, bytes| {
+        let file = starts.partition_point(|&start| start <= piece) - 1;
+        let (name, path) = &named[file];
+        let number = piece - starts[file];
+        let (content, found) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
+        let computed = checksum(salt, name, number, content).to_le_bytes();
+        if computed == found {
+            return Ok(());
+        }
+        let hex =
+            |crc: &[u8]| crc.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
+        Err(Error::Corruption {
+            path: path.clone(),
+            offset: u64::from(number) * bytes.len() as u64,
+            what: format!("the checksum of {} bytes", bytes.len()),
+            expected: hex(&computed),
+            found: hex(found),
+        })
+    })
+}

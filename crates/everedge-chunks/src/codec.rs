@@ -1,0 +1,286 @@
+//! How a list of neighbors is written: ascending ids as gaps of one to four bytes.
+//!
+//! Source: Lemire, Kurz and Rupp, "Stream VByte: Faster Byte-Oriented Integer Compression", IPL 2018
+//! (the lengths of four numbers in a byte of their own, so that no branch depends on a length).
+//!
+//! # Layout
+//! ```text
+//! gaps   weights, 4 bytes each │ lengths, 2 bits each │ gaps, 1 to 4 bytes each
+//! plain  weights, 4 bytes each │ ids, 4 bytes each
+//! ```
+//! The first gap is the first id. A graph without weights stores none. A parallel edge is a gap of 0.
+//!
+//! # Invariants
+//! - C1: at least [`SPARE_BYTES`] bytes follow a list in its chunk, so that a gap may be read as four
+//!   bytes.
+//! - C2: a decoder returns ids below the bound that it is given, whatever the bytes are.
+
+use everedge_core::VertexId;
+
+/// Bytes after a list that a decoder may read.
+pub(crate) const SPARE_BYTES: usize = 4;
+
+/// How lists are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// Four bytes an id.
+    Plain,
+    /// Gaps of one to four bytes.
+    Gaps,
+}
+
+/// What of four bytes is a gap of so many bytes, less one.
+const MASKS: [u32; 4] = [0xff, 0xffff, 0xff_ffff, 0xffff_ffff];
+
+impl Code {
+    /// Appends the list of `ids`, which ascend, and their `weights`, of which there are as many or none.
+    pub(crate) fn encode(self, ids: &[VertexId], weights: &[f32], to: &mut Vec<u8>) {
+        weights.iter().for_each(|weight| to.extend(weight.to_le_bytes()));
+        match self {
+            Self::Plain => ids.iter().for_each(|id| to.extend(id.to_le_bytes())),
+            Self::Gaps => encode_gaps(ids, to),
+        }
+    }
+
+    /// Returns how many of `ids`, which ascend, fit into so many bytes with their weights.
+    pub(crate) fn fitting(self, ids: &[VertexId], weighted: bool, room: usize) -> usize {
+        let weight = if weighted { 4 } else { 0 };
+        let (mut last, mut bytes) = (0, 0);
+        for (i, &id) in ids.iter().enumerate() {
+            bytes += weight
+                + match self {
+                    Self::Plain => 4,
+                    // Four lengths are in a byte.
+                    Self::Gaps => length_of(id - last) + 1 + usize::from(i % 4 == 0),
+                };
+            last = id;
+            if bytes > room {
+                return i;
+            }
+        }
+        ids.len()
+    }
+}
+
+/// Returns how many bytes a gap takes, less one.
+fn length_of(gap: u32) -> usize {
+    (3 - (gap | 1).leading_zeros() / 8) as usize
+}
+
+fn encode_gaps(ids: &[VertexId], to: &mut Vec<u8>) {
+    let lengths = to.len();
+    to.resize(lengths + ids.len().div_ceil(4), 0);
+    let mut last = 0;
+    for (i, &id) in ids.iter().enumerate() {
+        let gap = id - last;
+        last = id;
+        let length = length_of(gap);
+        to[lengths + i / 4] |= (length as u8) << (2 * (i % 4));
+        to.extend(&gap.to_le_bytes()[..=length]);
+    }
+}
+
+/// Where in the bytes of a chunk the next id of a list stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decoder {
+    code: Code,
+    /// Where the weights begin.
+    weights: usize,
+    /// Where the lengths begin; of a plain list, the ids.
+    lengths: usize,
+    /// Where the next gap is.
+    gap: usize,
+    /// Which id comes next.
+    next: u32,
+    count: u32,
+    last: VertexId,
+    /// The largest id that there may be.
+    id_max: VertexId,
+}
+
+impl Decoder {
+    /// Returns the decoder of a list of `count` ids below `bound` that begins at `offset`, or none if
+    /// `len` bytes cannot hold it.
+    #[inline]
+    pub(crate) fn new(
+        code: Code,
+        weighted: bool,
+        (offset, count): (usize, u32),
+        (len, bound): (usize, u32),
+    ) -> Option<Self> {
+        let weights = if weighted { 4 * count as usize } else { 0 };
+        let lengths = offset + weights;
+        let gap = match code {
+            Code::Plain => lengths + 4 * count as usize,
+            Code::Gaps => lengths + (count as usize).div_ceil(4),
+        };
+        let id_max = bound.checked_sub(1)?;
+        (gap <= len).then_some(Self {
+            code,
+            weights: offset,
+            lengths,
+            gap,
+            next: 0,
+            count,
+            last: 0,
+            id_max,
+        })
+    }
+
+    /// Returns how many ids are left.
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
+        (self.count - self.next) as usize
+    }
+
+    /// Returns where the list ends, once all ids were returned.
+    pub(crate) fn end(&self) -> usize {
+        self.gap
+    }
+
+    /// Returns the next id; `bytes` are those that it was made for.
+    #[inline]
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> Option<VertexId> {
+        if self.next == self.count {
+            return None;
+        }
+        let i = self.next as usize;
+        self.next += 1;
+        let id = match self.code {
+            Code::Plain => word_at(bytes, self.lengths + 4 * i),
+            Code::Gaps => {
+                let lengths = bytes.get(self.lengths + i / 4).copied().unwrap_or(0);
+                let length = usize::from(lengths >> (2 * (i % 4)) & 3);
+                let gap = word_at(bytes, self.gap) & MASKS[length];
+                self.gap += length + 1;
+                self.last.wrapping_add(gap)
+            }
+        };
+        self.last = id;
+        Some(id.min(self.id_max))
+    }
+
+    /// Returns the next id with its weight; the list has weights.
+    #[inline]
+    pub(crate) fn next_edge(&mut self, bytes: &[u8]) -> Option<(VertexId, f32)> {
+        let weight = f32::from_bits(word_at(bytes, self.weights + 4 * self.next as usize));
+        Some((self.next(bytes)?, weight))
+    }
+
+    /// Calls `f` with each id that is left, as [`Self::next`] returns them.
+    #[inline]
+    pub(crate) fn for_each(mut self, bytes: &[u8], mut f: impl FnMut(VertexId)) {
+        if self.code == Code::Plain {
+            let ids = bytes.get(self.lengths..self.gap).unwrap_or_default();
+            let (ids, _) = ids.as_chunks::<4>();
+            let left = ids.get(self.next as usize..).unwrap_or_default();
+            return left.iter().for_each(|&id| f(u32::from_le_bytes(id).min(self.id_max)));
+        }
+        // Four at a time from where a byte of lengths begins.
+        while !self.next.is_multiple_of(4) {
+            match self.next(bytes) {
+                Some(id) => f(id),
+                None => return,
+            }
+        }
+        while self.count - self.next >= 4 {
+            let Some(four) = bytes.get(self.gap..).and_then(|rest| rest.first_chunk::<16>()) else {
+                break;
+            };
+            let Some(&lengths) = bytes.get(self.lengths + self.next as usize / 4) else { break };
+            let length = |i: u32| usize::from(lengths >> (2 * i) & 3);
+            let mut place = 0;
+            for i in 0..4 {
+                let gap = word_in(four, place) & MASKS[length(i)];
+                place += length(i) + 1;
+                self.last = self.last.wrapping_add(gap);
+                f(self.last.min(self.id_max));
+            }
+            self.gap += place;
+            self.next += 4;
+        }
+        while let Some(id) = self.next(bytes) {
+            f(id);
+        }
+    }
+}
+
+#[inline]
+fn word_in(bytes: &[u8; 16], place: usize) -> u32 {
+    // At most 12: four gaps of four bytes.
+    let place = place.min(12);
+    u32::from_le_bytes([bytes[place], bytes[place + 1], bytes[place + 2], bytes[place + 3]])
+}
+
+/// Returns the word at a place, or 0 beyond the end: then the bytes are not those of a list.
+#[inline]
+fn word_at(bytes: &[u8], place: usize) -> u32 {
+    let word = bytes.get(place..).and_then(|rest| rest.first_chunk());
+    word.map_or(0, |&word| u32::from_le_bytes(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decoded(code: Code, bytes: &[u8], weighted: bool, offset: usize, count: u32) -> Vec<u32> {
+        let new = || Decoder::new(code, weighted, (offset, count), (bytes.len(), 1 << 31)).unwrap();
+        let mut one_by_one = Vec::new();
+        let mut decoder = new();
+        while let Some(id) = decoder.next(bytes) {
+            one_by_one.push(id);
+        }
+        assert_eq!(decoder.end() + SPARE_BYTES, bytes.len());
+        for taken in 0..6.min(one_by_one.len()) {
+            let (mut decoder, mut all) = (new(), one_by_one[..taken].to_vec());
+            (0..taken).for_each(|_| _ = decoder.next(bytes));
+            decoder.for_each(bytes, |id| all.push(id));
+            assert_eq!(all, one_by_one);
+        }
+        one_by_one
+    }
+
+    proptest! {
+        #[test]
+        fn decodes_what_it_encodes(
+            mut ids in prop::collection::vec(
+                prop_oneof![0..300_u32, 0..70_000_u32, 0..1_u32 << 25, 0..1_u32 << 31], 0..70),
+            weighted: bool,
+            offset in 0..9_usize,
+        ) {
+            ids.sort_unstable();
+            let weights: Vec<f32> = ids.iter().map(|&id| id as f32 / 2.0).collect();
+            for code in [Code::Plain, Code::Gaps] {
+                let mut bytes = vec![7; offset];
+                code.encode(&ids, if weighted { &weights } else { &[] }, &mut bytes);
+                bytes.extend([0xff; SPARE_BYTES]);
+                let found = decoded(code, &bytes, weighted, offset, ids.len() as u32);
+                prop_assert_eq!(&found, &ids);
+                if weighted {
+                    let whole = (bytes.len(), 1 << 31);
+                    let start = (offset, ids.len() as u32);
+                    let mut decoder = Decoder::new(code, true, start, whole).unwrap();
+                    for (&id, &weight) in ids.iter().zip(&weights) {
+                        prop_assert_eq!(decoder.next_edge(&bytes), Some((id, weight)));
+                    }
+                    prop_assert_eq!(decoder.next_edge(&bytes), None);
+                }
+            }
+        }
+
+        #[test]
+        fn no_bytes_lead_beyond_the_bound(
+            bytes in prop::collection::vec(any::<u8>(), 0..80), count in 0..90_u32, bound in 1..100_u32
+        ) {
+            for code in [Code::Plain, Code::Gaps] {
+                let decoder = Decoder::new(code, false, (0, count), (bytes.len(), bound));
+                if let Some(decoder) = decoder {
+                    let mut seen = 0;
+                    decoder.for_each(&bytes, |id| { seen += 1; assert!(id < bound) });
+                    prop_assert_eq!(seen, count);
+                }
+            }
+        }
+    }
+}

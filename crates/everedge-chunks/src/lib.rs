@@ -1,0 +1,31 @@
+//! A sealed graph: files that open at once and are read through a cache with a budget of memory.
+//!
+//! Source: Wang et al., "Efficient Large Graph Processing with Chunk-Based Graph Representation Model",
+//! USENIX ATC 2024. Differences: see `docs/papers.md`.
+//!
+//! # Layout
+//! ```text
+//! ids       the id of each vertex, in the order in which vertices are numbered
+//! out.index degree and place of each vertex's out-neighbors, 12 bytes; one or two neighbors stand there
+//! out.4k    chunks with whole lists, of 4 KiB; out.32k, out.256k and out.2m with longer ones
+//! out.long  pieces of lists that are longer than a chunk
+//! in.…      the same of in-neighbors
+//! ```
+//! [`seal`] numbers the vertices of a view (`order.rs`) and writes the list of each (`codec.rs`, `pack.rs`).
+//! A [`Store`] is an open graph, whose [`ChunksView`] reads lists out of caches (`cache.rs`).
+
+mod cache;
+mod codec;
+mod entry;
+mod form;
+mod list;
+mod order;
+mod pack;
+mod seal;
+mod store;
+mod view;
+
+pub use form::{Form, Order, SealOptions, SideForm};
+pub use seal::seal;
+pub use store::{Store, least_memory};
+pub use view::ChunksView;

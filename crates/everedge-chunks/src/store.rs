@@ -1,0 +1,324 @@
+//! An open sealed graph: its files, and the caches that share its budget of memory.
+//!
+//! # Budget
+//! Tables of pieces are counted first. What is left of the budget goes to the caches of the four sizes in
+//! proportion to their files (ChunkGraph §3.2, "hierarchical chunk buffer size setting"), but each gets
+//! the few frames that threads need at once. A budget that has no room for these is refused.
+//!
+//! # Errors
+//! A view cannot fail. So the first error of a read is kept ([`Store::check`]); from then on no list has
+//! neighbors, and whoever asked for an answer returns the error instead.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use everedge_core::{Direction, VertexId, par};
+use everedge_medium::{
+    DirectFile, Error, ReadBudget, ReadCounts, ReadQueue, ReadQueueOptions, Reader, Result, Volume,
+};
+
+use crate::cache::{Cache, File, Held, Purpose};
+use crate::entry::{ENTRIES, Entry, LEVELS, PAGE_BYTES};
+use crate::form::{
+    CHECKSUM_BYTES, CHUNK_BYTES, Form, IDS, checksum, index_name, level_name, pieces_name,
+};
+
+/// Ids in a page of the file of ids.
+pub(crate) const IDS_PER_PAGE: u32 = ((PAGE_BYTES - CHECKSUM_BYTES) / 4) as u32;
+/// Frames that a thread may hold at once: an index page, a chunk, and those of a list within a list.
+const FRAMES_PER_THREAD: usize = 3;
+
+/// An open sealed graph.
+pub struct Store {
+    form: Form,
+    salt: u32,
+    queue: Arc<ReadQueue>,
+    caches: [Cache; LEVELS],
+    sides: Vec<Side>,
+    ids: Reader,
+    failed: AtomicBool,
+    failure: OnceLock<Error>,
+}
+
+/// Where the files of a direction are among those of the caches.
+struct Side {
+    /// In the first cache.
+    index: usize,
+    /// Each in the cache of its level.
+    levels: [usize; LEVELS],
+    /// In the last cache.
+    pieces: usize,
+}
+
+impl Store {
+    /// Opens the files of a sealed graph, of which at most `memory` bytes are held at once.
+    ///
+    /// Cost: nothing is read but the lengths of files.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the budget is too small, with the least that would do; `Corruption` if a file is
+    /// shorter than the manifest says, `Io` if there is none.
+    pub fn open(volume: &Volume, salt: u32, form: Form, memory: u64) -> Result<Arc<Self>> {
+        let mut files: [Vec<File>; LEVELS] = [const { Vec::new() }; LEVELS];
+        let mut sides = Vec::new();
+        for (side, of_side) in form.sides.iter().enumerate() {
+            let mut add = |level: usize, name: String, pieces: u32| -> Result<usize> {
+                let file = volume.open_direct(&name)?;
+                check_length(&file, pieces, CHUNK_BYTES[level])?;
+                files[level].push(File { file, name, pieces });
+                Ok(files[level].len() - 1)
+            };
+            let index = add(0, index_name(side), form.page_count())?;
+            let mut levels = [0; LEVELS];
+            for (level, place) in levels.iter_mut().enumerate() {
+                *place = add(level, level_name(side, level), of_side.chunks[level])?;
+            }
+            let pieces = add(LEVELS - 1, pieces_name(side), of_side.pieces)?;
+            sides.push(Side { index, levels, pieces });
+        }
+        let least = least_memory(&form);
+        if memory < least {
+            return Err(Error::InvalidInput {
+                what: format!("{memory} bytes are too few to read the graph with: allow {least}"),
+            });
+        }
+        let frames = frames_for(&files, memory, form.list_file_bytes());
+        let queue = ReadQueue::new(&ReadQueueOptions::default())?;
+        let mut files = files.into_iter();
+        let mut caches = Vec::new();
+        for (level, frame_count) in frames.into_iter().enumerate() {
+            let files = files.next().unwrap_or_default();
+            caches.push(Cache::new(queue.clone(), files, salt, (CHUNK_BYTES[level], frame_count))?);
+        }
+        let caches = caches.try_into().unwrap_or_else(|_| unreachable!("a cache for each level"));
+        let ids = volume.open_reader(IDS)?;
+        let (failed, failure) = (AtomicBool::new(false), OnceLock::new());
+        Ok(Arc::new(Self { form, salt, queue, caches, sides, ids, failed, failure }))
+    }
+
+    /// Returns what the graph is made of.
+    pub fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// Says whether all reads went well: what was answered since the first that did not is wrong.
+    ///
+    /// # Errors
+    /// The first error of a read, each time.
+    pub fn check(&self) -> Result<()> {
+        self.failure.get().map_or(Ok(()), |error| Err(copy_of(error)))
+    }
+
+    /// Returns how much was read for lists.
+    pub fn counts(&self) -> ReadCounts {
+        self.queue.counts()
+    }
+
+    /// Returns the id of a vertex, what the graph that was sealed called it.
+    ///
+    /// # Errors
+    /// `Io` if it cannot be read, `Corruption` if it is damaged.
+    pub fn id_of(&self, v: VertexId) -> Result<VertexId> {
+        let page = self.read_ids(v / IDS_PER_PAGE)?;
+        Ok(page[(v % IDS_PER_PAGE) as usize])
+    }
+
+    /// Returns the ids of all vertices, by number.
+    ///
+    /// # Errors
+    /// As [`Self::id_of`].
+    pub fn all_ids(&self) -> Result<Vec<VertexId>> {
+        let mut ids = Vec::with_capacity(self.form.vertices as usize);
+        for page in 0..self.form.vertices.div_ceil(IDS_PER_PAGE) {
+            ids.extend(self.read_ids(page)?);
+        }
+        ids.truncate(self.form.vertices as usize);
+        Ok(ids)
+    }
+
+    fn read_ids(&self, page: u32) -> Result<Vec<VertexId>> {
+        let mut bytes = vec![0; PAGE_BYTES];
+        let offset = u64::from(page) * PAGE_BYTES as u64;
+        self.ids.read_at(&ReadBudget::unlimited(), offset, &mut bytes)?;
+        let (content, found) = bytes.split_at(PAGE_BYTES - CHECKSUM_BYTES);
+        let computed = checksum(self.salt, IDS, page, content).to_le_bytes();
+        if computed != found {
+            return Err(Error::Corruption {
+                path: self.ids.path().to_owned(),
+                offset,
+                what: "the checksum of a page of ids".into(),
+                expected: format!("{:08x}", u32::from_le_bytes(computed)),
+                found: format!(
+                    "{:08x}",
+                    found.iter().rev().fold(0_u32, |sum, &b| sum << 8 | u32::from(b))
+                ),
+            });
+        }
+        let (words, _) = content.as_chunks::<4>();
+        Ok(words.iter().map(|&word| u32::from_le_bytes(word)).collect())
+    }
+
+    /// Returns the number of the side that keeps the neighbors of a direction.
+    #[inline]
+    pub(crate) fn side(&self, direction: Direction) -> usize {
+        self.form.side(direction)
+    }
+
+    /// Returns whether each piece has been read and stays in its frame.
+    pub(crate) fn is_all_there(&self) -> bool {
+        self.caches.iter().all(Cache::is_all_there)
+    }
+
+    #[inline]
+    pub(crate) fn cache(&self, level: usize) -> &Cache {
+        &self.caches[level]
+    }
+
+    /// Returns the page of the index with the entry of `v`, as a piece of the first cache.
+    #[inline]
+    pub(crate) fn index_piece(&self, side: usize, v: VertexId) -> u32 {
+        self.caches[0].start(self.sides[side].index) + v / ENTRIES
+    }
+
+    /// Returns a chunk as a piece of the cache of its level, if there is such a chunk.
+    #[inline]
+    pub(crate) fn chunk_piece(&self, side: usize, level: usize, chunk: u32) -> Option<u32> {
+        let file = self.sides[side].levels[level];
+        let cache = &self.caches[level];
+        cache.has(file, chunk).then(|| cache.start(file) + chunk)
+    }
+
+    /// Returns a piece of a long list as one of the last cache, if there is such a piece.
+    pub(crate) fn long_piece(&self, side: usize, piece: u32) -> Option<u32> {
+        let file = self.sides[side].pieces;
+        let cache = &self.caches[LEVELS - 1];
+        cache.has(file, piece).then(|| cache.start(file) + piece)
+    }
+
+    /// Returns a piece, or none from the first error on.
+    #[inline]
+    pub(crate) fn get(&self, level: usize, piece: u32, purpose: Purpose) -> Option<Held<'_>> {
+        match self.caches[level].get(piece, purpose) {
+            Ok(held) => Some(held),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn fail<T>(&self, error: Error) -> Option<T> {
+        let _ = self.failure.set(error);
+        self.failed.store(true, Ordering::Release);
+        None
+    }
+
+    /// Says that what the index or a chunk holds cannot be, though its checksum is right.
+    #[cold]
+    pub(crate) fn fail_at<T>(&self, side: usize, v: VertexId) -> Option<T> {
+        let file = self.caches[0].path(self.sides[side].index);
+        self.fail(Error::Corruption {
+            path: file.to_owned(),
+            offset: u64::from(v / ENTRIES) * PAGE_BYTES as u64,
+            what: format!("where the list of vertex {v} is"),
+            expected: "a place in a file".into(),
+            found: "one beyond its end".into(),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Returns the entry of `v`; that of no neighbors from the first error on.
+    #[inline]
+    pub(crate) fn entry(&self, side: usize, v: VertexId) -> Entry {
+        if self.has_failed() {
+            return Entry::NONE;
+        }
+        let page = self.get(0, self.index_piece(side, v), Purpose::Lookup);
+        page.map_or(Entry::NONE, |page| Entry::read(&page, v % ENTRIES))
+    }
+}
+
+/// Returns the least memory, in bytes, that a sealed graph of `form` can be read with.
+pub fn least_memory(form: &Form) -> u64 {
+    let mut counts = [0; LEVELS];
+    for side in &form.sides {
+        counts[0] += form.page_count() as usize;
+        counts[LEVELS - 1] += side.pieces as usize;
+        counts.iter_mut().zip(side.chunks).for_each(|(sum, chunks)| *sum += chunks as usize);
+    }
+    let tables = counts.iter().sum::<usize>() * Cache::PIECE_COST_BYTES;
+    tables as u64 + frames_cost(&counts)
+}
+
+fn frames_min() -> usize {
+    FRAMES_PER_THREAD * par::thread_count()
+}
+
+/// Divides a budget among the caches.
+fn frames_for(files: &[Vec<File>; LEVELS], memory: u64, file_bytes: u64) -> [usize; LEVELS] {
+    let counts =
+        files.each_ref().map(|files| files.iter().map(|f| f.pieces as usize).sum::<usize>());
+    let tables: u64 = counts.iter().map(|&n| (n * Cache::PIECE_COST_BYTES) as u64).sum();
+    let mut left = memory.saturating_sub(tables);
+    let mut frames = [0; LEVELS];
+    // The largest pieces first: what rounding leaves goes to the small ones.
+    let mut bytes_left = file_bytes;
+    for level in (0..LEVELS).rev() {
+        let frame_bytes = (CHUNK_BYTES[level] + Cache::FRAME_COST_BYTES) as u64;
+        let level_bytes = counts[level] as u64 * CHUNK_BYTES[level] as u64;
+        // What the smaller levels need at least is not shared.
+        let kept = frames_cost(&counts[..level]);
+        let shared = left.saturating_sub(kept);
+        let share = u128::from(shared) * u128::from(level_bytes) / u128::from(bytes_left.max(1));
+        let least = frames_min().min(counts[level]);
+        frames[level] = ((share as u64 / frame_bytes) as usize).clamp(least, counts[level]);
+        left = left.saturating_sub(frames[level] as u64 * frame_bytes);
+        bytes_left -= level_bytes.min(bytes_left);
+    }
+    frames
+}
+
+/// Returns what the fewest frames cost that levels with so many pieces need.
+fn frames_cost(counts: &[usize]) -> u64 {
+    let of_level = |(level, &count): (usize, &usize)| {
+        (count.min(frames_min()) * (CHUNK_BYTES[level] + Cache::FRAME_COST_BYTES)) as u64
+    };
+    counts.iter().enumerate().map(of_level).sum()
+}
+
+/// Returns an error that says the same.
+fn copy_of(error: &Error) -> Error {
+    match error {
+        Error::Corruption { path, offset, what, expected, found } => Error::Corruption {
+            path: path.clone(),
+            offset: *offset,
+            what: what.clone(),
+            expected: expected.clone(),
+            found: found.clone(),
+        },
+        Error::Io { path, operation, source } => {
+            let source = match source.raw_os_error() {
+                Some(code) => std::io::Error::from_raw_os_error(code),
+                None => std::io::Error::new(source.kind(), source.to_string()),
+            };
+            Error::Io { path: path.clone(), operation, source }
+        }
+        other => Error::InvalidInput { what: other.to_string() },
+    }
+}
+
+fn check_length(file: &DirectFile, pieces: u32, piece_bytes: usize) -> Result<()> {
+    let expected = u64::from(pieces) * piece_bytes as u64;
+    if file.len() == expected {
+        return Ok(());
+    }
+    Err(Error::Corruption {
+        path: file.path().to_owned(),
+        offset: file.len().min(expected),
+        what: "the file's length".into(),
+        expected: format!("{expected} bytes"),
+        found: format!("{} bytes", file.len()),
+    })
+}

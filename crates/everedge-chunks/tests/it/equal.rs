@@ -1,0 +1,178 @@
+//! A sealed graph has the lists of the graph that was sealed, whatever the options and the budget are.
+
+use std::sync::Arc;
+
+use everedge_chunks::{ChunksView, Form, Order, SealOptions, Store, least_memory, seal};
+use everedge_core::{
+    Csr, CsrOptions, Direction, Edge, GraphView, ListVisitor, SplitMix64, VertexId, WeightedView,
+    par,
+};
+use everedge_medium::{MediumKind, Volume, VolumeOptions};
+
+const SALT: u32 = 7;
+
+fn volume(directory: &tempfile::TempDir) -> Volume {
+    let options = VolumeOptions { kind: MediumKind::File, eadr: false, meter: false };
+    Volume::create(&directory.path().join("sealed"), options).unwrap()
+}
+
+/// Edges with some vertices of many neighbors.
+fn edges(vertices: u64, count: usize, seed: u64) -> (Vec<Edge>, Vec<f32>) {
+    let mut random = SplitMix64::new(seed);
+    let mut vertex = || {
+        let most = 1 << random.below(u64::from(vertices.ilog2()) + 1);
+        random.below(most) as u32
+    };
+    let edges: Vec<Edge> = (0..count).map(|_| (vertex(), vertex())).collect();
+    let weights = edges.iter().map(|&(u, v)| (u ^ v) as f32 / 4.0).collect();
+    (edges, weights)
+}
+
+fn sealed(
+    csr: &Csr,
+    weighted: bool,
+    options: &SealOptions,
+    memory: impl Fn(&Form) -> u64,
+) -> Arc<Store> {
+    let directory = tempfile::tempdir().unwrap();
+    let volume = volume(&directory);
+    let form = seal(&volume, SALT, csr, weighted, options, |v| v).unwrap();
+    let memory = memory(&form);
+    Store::open(&volume, SALT, form, memory).unwrap()
+}
+
+type Neighbor = (VertexId, u32);
+
+fn sorted(edges: impl Iterator<Item = (VertexId, f32)>) -> Vec<Neighbor> {
+    let mut edges: Vec<_> = edges.map(|(v, weight)| (v, weight.to_bits())).collect();
+    edges.sort_unstable();
+    edges
+}
+
+/// Holds the lists of a sealed graph to those of the graph that was sealed.
+fn check(csr: &Csr, weighted: bool, store: &Arc<Store>) {
+    let view = ChunksView::new(store.clone());
+    let ids = store.all_ids().unwrap();
+    let vertices = (0..csr.vertex_bound()).filter(|&v| csr.is_vertex(v)).count();
+    assert_eq!(ids.len(), vertices);
+    assert_eq!((view.vertex_count(), view.edge_count()), (csr.vertex_count(), csr.edge_count()));
+    let id = |(v, weight): (VertexId, f32)| (ids[v as usize], weight);
+    let plain = |v: VertexId| (v, 0.0);
+    for (v, &at) in (0..).zip(&ids) {
+        assert_eq!(store.id_of(v).unwrap(), at);
+        assert_eq!(
+            (view.out_degree(v), view.in_degree(v)),
+            (csr.out_degree(at), csr.in_degree(at))
+        );
+        assert_eq!(
+            sorted(view.out_neighbors(v).map(plain).map(id)),
+            sorted(csr.out_neighbors(at).map(plain))
+        );
+        assert_eq!(
+            sorted(view.in_neighbors(v).map(plain).map(id)),
+            sorted(csr.in_neighbors(at).map(plain))
+        );
+        if weighted {
+            assert_eq!(sorted(view.out_edges(v).map(id)), sorted(csr.out_edges(at)));
+            assert_eq!(sorted(view.in_edges(v).map(id)), sorted(csr.in_edges(at)));
+        }
+    }
+    check_visits(&view);
+    store.check().unwrap();
+}
+
+/// Collects what it is shown of the vertices that it wants.
+struct Collect {
+    seen: Vec<(VertexId, Vec<VertexId>)>,
+    each: u32,
+}
+
+impl ListVisitor for Collect {
+    const STOPS_EARLY: bool = false;
+
+    fn wants(&self, v: VertexId) -> bool {
+        v.is_multiple_of(self.each)
+    }
+
+    fn visit(&mut self, v: VertexId, mut neighbors: impl Iterator<Item = VertexId>) {
+        // One by one, and then the rest at once.
+        let mut list: Vec<_> = neighbors.by_ref().take(v as usize % 7).collect();
+        neighbors.for_each(|u| list.push(u));
+        self.seen.push((v, list));
+    }
+}
+
+/// Visits show each list that is wanted, in order, on several threads.
+fn check_visits(view: &ChunksView) {
+    let bound = view.vertex_bound();
+    for direction in [Direction::Out, Direction::In] {
+        let list = |v| match direction {
+            Direction::Out => view.out_neighbors(v).collect::<Vec<_>>(),
+            Direction::In => view.in_neighbors(v).collect(),
+        };
+        for each in [1, 13] {
+            let seen = par::map_ranges(bound, 100, |range| {
+                let mut collect = Collect { seen: Vec::new(), each };
+                view.visit_neighbors(direction, range, &mut collect);
+                collect.seen
+            });
+            let expected: Vec<_> =
+                (0..bound).step_by(each as usize).map(|v| (v, list(v))).collect();
+            assert!(seen.concat() == expected);
+        }
+        let listed: Vec<_> = (0..bound).rev().filter(|v| v % 3 != 1).collect();
+        let seen = par::map_chunks(&listed, 700, |listed| {
+            let mut collect = Collect { seen: Vec::new(), each: 1 };
+            view.visit_listed(direction, listed, &mut collect);
+            collect.seen
+        });
+        let expected: Vec<_> = listed.iter().map(|&v| (v, list(v))).collect();
+        assert!(seen.concat() == expected);
+    }
+}
+
+#[test]
+fn every_list_is_there_whatever_the_options_are() {
+    let (edges, weights) = edges(3000, 60_000, 1);
+    let small = [40, 400, 3000, 20_000];
+    for directed in [true, false] {
+        for weighted in [false, true] {
+            let weights = weighted.then_some(&weights[..]);
+            let options = CsrOptions { directed, ..CsrOptions::default() };
+            let csr = Csr::from_edges(&edges, weights, options);
+            for order in [Order::Degree, Order::Steps, Order::Ids] {
+                for (compressed, minis, combined) in [
+                    (true, true, true),
+                    (false, true, true),
+                    (true, false, true),
+                    (true, true, false),
+                ] {
+                    for list_bytes_max in [SealOptions::default().list_bytes_max, small] {
+                        let options = SealOptions {
+                            order,
+                            compressed,
+                            minis,
+                            combined,
+                            list_bytes_max,
+                            ..SealOptions::default()
+                        };
+                        let store = sealed(&csr, weighted, &options, least_memory);
+                        check(&csr, weighted, &store);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_budget_gives_the_same_lists() {
+    let (edges, _) = edges(20_000, 400_000, 2);
+    let csr = Csr::from_edges(&edges, None, CsrOptions::default());
+    for part in [1.0, 0.5, 0.2, 0.05] {
+        let memory =
+            |form: &Form| ((form.list_file_bytes() as f64 * part) as u64).max(least_memory(form));
+        let store = sealed(&csr, false, &SealOptions::default(), memory);
+        check(&csr, false, &store);
+    }
+}

@@ -1,0 +1,3 @@
+//! Tests of sealed graphs from outside.
+
+mod equal;

@@ -1,0 +1,4 @@
+//! Frames and reads into them, seen from outside.
+
+mod frames;
+mod reads;

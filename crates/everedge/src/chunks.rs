@@ -1,0 +1,248 @@
+//! A sealed graph: a directory that opens at once and is queried within a budget of memory.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use everedge_chunks::{ChunksView, Form, SealOptions, Store, least_memory};
+use everedge_core::watch::Watch;
+use everedge_live::{IdKind, Names};
+use everedge_medium::{Access, Kind, Manifest, MediumKind, Volume, VolumeOptions};
+use serde::{Deserialize, Serialize};
+
+use crate::any_view::{AnyView, with_view};
+use crate::graph::resolved;
+use crate::naming::Naming;
+use crate::{Error, ExternalId, Kernel, Result, Stats, View};
+
+/// What the program itself takes of a budget: its code, stacks, and buffers.
+const PROGRAM_BYTES: u64 = 16 << 20;
+/// Names that are copied at once.
+const NAMES_AT_ONCE: u32 = 1 << 16;
+
+/// What a sealed graph is made of, and what was fixed when it was sealed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChunksOptions {
+    /// Where bytes live: always a file.
+    #[serde(with = "everedge_live::medium_text")]
+    pub medium: MediumKind,
+    /// As for all kinds of graphs; a sealed graph is only read.
+    pub eadr: bool,
+    /// Whether a pair keeps one edge only.
+    pub simple: bool,
+    /// What the names of vertices were.
+    pub ids: IdKind,
+    /// Its files.
+    pub form: Form,
+}
+
+/// A sealed graph, open for reading.
+pub struct Chunks {
+    volume: Volume,
+    manifest: Manifest<ChunksOptions>,
+    memory: u64,
+    open_time: std::time::Duration,
+}
+
+/// What sealing did. Serializes to the keys of `everedge seal --json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct SealReport {
+    /// The number of vertices.
+    pub vertices: u64,
+    /// The number of edges.
+    pub edges: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Bytes of its directory.
+    pub disk_bytes: u64,
+    /// The least budget of memory that it can be read with, without the arrays of kernels.
+    pub least_memory_bytes: u64,
+    /// The most memory that this process has taken.
+    pub peak_rss_bytes: u64,
+}
+
+impl Chunks {
+    /// Seals the graph of a view into a new directory.
+    ///
+    /// The directory is a sealed graph once this returns; what is left of a sealing that ended before is taken away
+    /// by the next one.
+    ///
+    /// Cost: 20 bytes of memory a vertex; each list is read once for each direction.
+    ///
+    /// # Errors
+    /// If the directory exists and is not empty; `NoSpace` or `Io` if the medium fails, and then nothing
+    /// is left; `Interrupted` if the watch was cancelled.
+    pub fn seal(
+        view: &View,
+        path: &Path,
+        options: &SealOptions,
+        watch: &Watch,
+    ) -> Result<SealReport> {
+        let start = Instant::now();
+        let (path, is_new) = (&*resolved(path), !path.exists());
+        let volume = Volume::create(path, volume_options())?;
+        let sealed = watch.run(|| write(view, &volume, options));
+        let form = match sealed.map_err(|_cancelled| Error::Interrupted).and_then(|sealed| sealed) {
+            Ok(form) => form,
+            Err(error) => {
+                drop(volume);
+                if is_new {
+                    Volume::remove_unfinished(path);
+                }
+                return Err(error);
+            }
+        };
+        Ok(SealReport {
+            vertices: form.vertices.into(),
+            edges: form.edges,
+            seconds: start.elapsed().as_secs_f64(),
+            disk_bytes: volume.disk_bytes()?,
+            least_memory_bytes: least_memory(&form) + PROGRAM_BYTES,
+            peak_rss_bytes: crate::peak_rss_bytes(),
+        })
+    }
+
+    /// Opens a sealed graph, of which at most `memory` bytes are held at once, with the arrays of kernels and what the
+    /// program itself takes; half of what the system has free unless given.
+    ///
+    /// Cost: does not depend on the number of edges.
+    ///
+    /// # Errors
+    /// If there is no sealed graph, or it is damaged.
+    pub fn open(path: &Path, memory: Option<u64>) -> Result<Self> {
+        let start = Instant::now();
+        let path = &*resolved(path);
+        let volume = Volume::open(path, volume_options(), Access::Read)?;
+        let manifest = Manifest::read(&volume)?;
+        let memory = memory.unwrap_or_else(|| free_memory() / 2);
+        Ok(Self { volume, manifest, memory, open_time: start.elapsed() })
+    }
+
+    /// Returns whether a directory holds a sealed graph.
+    ///
+    /// # Errors
+    /// If it holds no graph of any kind, or is damaged.
+    pub fn is_at(path: &Path) -> Result<bool> {
+        let head = Manifest::<everedge_live::GraphHead>::peek(&resolved(path))?;
+        Ok(head.kind == Kind::Chunks)
+    }
+
+    /// Returns what it is made of.
+    pub fn options(&self) -> &ChunksOptions {
+        &self.manifest.options
+    }
+
+    /// Returns the view that `kernel` is to run on: its arrays are part of the budget.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the budget is too small, with the least that would do.
+    pub fn view_for(&self, kernel: Kernel) -> Result<View> {
+        let form = &self.manifest.options.form;
+        self.view(kernel.array_bytes(form.vertices.into(), form.edges))
+    }
+
+    /// Returns a view beside which so many bytes are kept free.
+    ///
+    /// # Errors
+    /// As [`Self::view_for`].
+    pub fn view(&self, kept_bytes: u64) -> Result<View> {
+        let start = Instant::now();
+        let ChunksOptions { ids, form, .. } = &self.manifest.options;
+        let kept = PROGRAM_BYTES + kept_bytes;
+        let least = least_memory(form) + kept;
+        if self.memory < least {
+            return Err(Error::invalid(format!(
+                "a budget of {} bytes is too small: {least} would do, {kept_bytes} of them for the kernel's arrays",
+                self.memory
+            )));
+        }
+        let salt = self.manifest.salt();
+        let names = Names::open(&self.volume, *ids, salt)?;
+        let store = Store::open(&self.volume, salt, form.clone(), self.memory - kept)?;
+        let view = AnyView::Chunks(ChunksView::new(store.clone()));
+        let open_time = self.open_time + start.elapsed();
+        Ok(View::new(view, Naming::sealed(store, names), open_time))
+    }
+
+    /// Returns what the graph is and how large.
+    ///
+    /// # Errors
+    /// If the operating system does not say how large its files are.
+    pub fn stats(&self) -> Result<Stats> {
+        let ChunksOptions { medium, simple, form, .. } = &self.manifest.options;
+        Ok(Stats {
+            kind: "chunks",
+            layout: if form.compressed { "gaps" } else { "plain" }.to_owned(),
+            medium: medium.to_string(),
+            directed: form.directed,
+            weighted: form.weighted,
+            simple: *simple,
+            vertices: form.vertices.into(),
+            edges: form.edges,
+            disk_bytes: self.volume.disk_bytes()?,
+            versions: 0,
+        })
+    }
+}
+
+fn volume_options() -> VolumeOptions {
+    VolumeOptions { kind: MediumKind::File, eadr: false, meter: false }
+}
+
+/// Writes all files of a sealed graph, the manifest last.
+fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
+    let ids = view.naming.kind();
+    let mut manifest = Manifest::new(Kind::Chunks, ());
+    let salt = manifest.salt();
+    if let Some(names) = Names::create(volume, ids, salt)? {
+        copy_names(view, &names)?;
+    }
+    // Where ids lie far apart, arrays by id would be far longer than the graph.
+    let copy = view.numbering().is_some().then(|| view.copy(true));
+    let any = copy.as_ref().unwrap_or(&view.any);
+    let id_of = |v| view.numbering().map_or(v, |numbering| numbering.ids()[v as usize]);
+    let form = with_view!(any, any => {
+        everedge_chunks::seal(volume, salt, any, view.is_weighted(), options, id_of)?
+    });
+    view.check_reads()?;
+    let uuid = std::mem::take(&mut manifest.uuid);
+    let options = ChunksOptions {
+        medium: MediumKind::File,
+        eadr: false,
+        simple: false,
+        ids,
+        form: form.clone(),
+    };
+    Manifest { uuid, ..Manifest::new(Kind::Chunks, options) }.publish(volume)?;
+    Ok(form)
+}
+
+/// Copies the names of all vertices, so that each stands for the same number.
+fn copy_names(view: &View, names: &Names) -> Result<()> {
+    let bound = view.name_bound();
+    for start in (0..bound).step_by(NAMES_AT_ONCE as usize) {
+        let end = start.saturating_add(NAMES_AT_ONCE).min(bound);
+        let (mut integers, mut texts) = (Vec::new(), Vec::new());
+        for v in start..end {
+            match view.name_of(v) {
+                ExternalId::Integer(id) => integers.push(id),
+                ExternalId::Text(id) => texts.push(id),
+            }
+        }
+        match texts.is_empty() {
+            true => names.intern_integers(&integers)?,
+            false => names.intern_texts(texts.iter().map(String::as_str))?,
+        };
+    }
+    Ok(())
+}
+
+/// Returns the memory that the system, or the group of processes that this one is in, has free.
+fn free_memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib: Option<u64> = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
+    let limit = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(u64::MAX);
+    kib.map_or(1 << 30, |kib| kib << 10).min(limit)
+}
