@@ -11,6 +11,10 @@
 //! few frames of their own, the oldest first, once all frames are in use: the others stay, and each pass reads
 //! what has no room and little more, as an optimal cache would.
 //!
+//! # Trails
+//! Whoever asks for pieces one by one waits for each. So a piece that was not there is read with those after
+//! it, the more the longer pieces were asked for one after the other, as an operating system reads ahead.
+//!
 //! # Invariants
 //! - K1: `table` names the frame that a piece was last put into, or [`NOWHERE`], or [`COMING`]. It may be
 //!   outdated: only a pin tells.
@@ -41,6 +45,15 @@ const HEAT_MAX: u8 = 3;
 const READ_BYTES_MAX: usize = 256 << 10;
 /// Passes go through one of so many frames.
 const PASS_SHARE: usize = 16;
+
+/// Trails that are followed at once.
+const TRAILS: usize = 16;
+/// Bytes that are read at once along a trail, at most.
+const TRAIL_BYTES_MAX: usize = 512 << 10;
+/// One of so many frames, at most, is for what a trail reads at once.
+const TRAIL_SHARE: u32 = 32;
+/// Pieces that a trail may leave out.
+const TRAIL_SLACK: u32 = 8;
 
 /// What a piece is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +93,17 @@ struct Replacement {
     hand: u32,
     /// Frames that passes have read into, the oldest first.
     passed: VecDeque<u32>,
+    trails: [Trail; TRAILS],
+    oldest_trail: usize,
+}
+
+/// Pieces that were wanted one after the other.
+#[derive(Clone, Copy)]
+struct Trail {
+    /// The first piece that was not read.
+    next: u32,
+    /// How many were read at once.
+    pieces: u32,
 }
 
 /// The bytes of a piece, as long as this is held.
@@ -130,7 +154,12 @@ impl Cache {
             claimed_for: nowhere(frame_count),
             heat: (0..frame_count).map(|_| AtomicU8::new(0)).collect(),
             used: AtomicU32::new(0),
-            replacement: Mutex::new(Replacement { hand: 0, passed: VecDeque::new() }),
+            replacement: Mutex::new(Replacement {
+                hand: 0,
+                passed: VecDeque::new(),
+                trails: [Trail { next: NOWHERE, pieces: 0 }; TRAILS],
+                oldest_trail: 0,
+            }),
             check,
         })
     }
@@ -147,6 +176,11 @@ impl Cache {
 
     pub(crate) fn path(&self, file: usize) -> &Path {
         self.files[file].file.path()
+    }
+
+    /// Returns how many frames passes go through, once all are in use.
+    pub(crate) fn pass_frames(&self) -> usize {
+        self.frames.count() / PASS_SHARE
     }
 
     /// Returns whether each piece was read into a frame, where it stays.
@@ -194,18 +228,38 @@ impl Cache {
             if let Some(pinned) = self.find(piece) {
                 return Ok(Held::Frame(pinned));
             }
-            if self.begin(piece) {
-                let claimed = self.claim(&mut self.replacement.lock(), purpose);
-                match claimed {
-                    Some(claimed) => self.queue.start(vec![self.request(piece, claimed)]),
-                    None => {
-                        self.give_up(piece);
-                        return self.read_beside(piece);
-                    }
+            if self.is_nowhere(piece) {
+                self.read_ahead(piece..self.trail_end(piece), purpose);
+                if self.is_nowhere(piece) {
+                    return self.read_beside(piece);
                 }
             }
             self.wait(piece)?;
         }
+    }
+
+    /// Returns the end of what is worth reading from a piece on that is in no frame: more than the piece where
+    /// the last pieces were read one after the other.
+    fn trail_end(&self, piece: u32) -> u32 {
+        let mut replacement = self.replacement.lock();
+        let Replacement { trails, oldest_trail: oldest, .. } = &mut *replacement;
+        let pieces_max = (TRAIL_BYTES_MAX / self.frames.frame_bytes()) as u32;
+        let pieces_max = pieces_max.min(self.frames.count() as u32 / TRAIL_SHARE).max(1);
+        let found = trails.iter().position(|trail| {
+            (trail.next..trail.next.saturating_add(trail.pieces + TRAIL_SLACK)).contains(&piece)
+        });
+        let pieces = match found {
+            Some(found) => (2 * trails[found].pieces).min(pieces_max),
+            None => 1,
+        };
+        let place = found.unwrap_or(*oldest);
+        if found.is_none() {
+            *oldest = (*oldest + 1) % TRAILS;
+        }
+        let file_end = self.starts[self.starts.partition_point(|&start| start <= piece)];
+        let end = piece.saturating_add(pieces).min(file_end);
+        trails[place] = Trail { next: end, pieces };
+        end
     }
 
     /// Waits until a piece is there, or nobody reads it any more.
@@ -287,8 +341,7 @@ impl Cache {
             self.used.store(unused + 1, Ordering::Relaxed);
             return self.frames.claim(unused);
         }
-        if purpose == Purpose::Pass && replacement.passed.len() >= self.frames.count() / PASS_SHARE
-        {
+        if purpose == Purpose::Pass && replacement.passed.len() >= self.pass_frames() {
             // What is pinned is being read; it goes to the end.
             for _ in 0..replacement.passed.len() {
                 let frame = replacement.passed.pop_front()?;

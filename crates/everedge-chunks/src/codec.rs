@@ -127,17 +127,6 @@ impl Decoder {
         })
     }
 
-    /// Returns how many ids are left.
-    #[inline]
-    pub(crate) fn left(&self) -> usize {
-        (self.count - self.next) as usize
-    }
-
-    /// Returns where the list ends, once all ids were returned.
-    pub(crate) fn end(&self) -> usize {
-        self.gap
-    }
-
     /// Returns the next id; `bytes` are those that it was made for.
     #[inline]
     pub(crate) fn next(&mut self, bytes: &[u8]) -> Option<VertexId> {
@@ -158,6 +147,28 @@ impl Decoder {
         };
         self.last = id;
         Some(id.min(self.id_max))
+    }
+
+    /// Returns the next id as it stands there, though it may be no vertex.
+    fn next_raw(&mut self, bytes: &[u8]) -> Option<VertexId> {
+        self.next(bytes)?;
+        Some(self.last)
+    }
+
+    /// Calls `f` with each id that is left, as it stands there, and its weight, 1 if the list has none.
+    pub(crate) fn for_each_raw(
+        mut self,
+        bytes: &[u8],
+        weighted: bool,
+        mut f: impl FnMut(VertexId, f32),
+    ) {
+        while self.next < self.count {
+            let place = self.weights + 4 * self.next as usize;
+            let weight = if weighted { f32::from_bits(word_at(bytes, place)) } else { 1.0 };
+            if let Some(id) = self.next_raw(bytes) {
+                f(id, weight);
+            }
+        }
     }
 
     /// Returns the next id with its weight; the list has weights.
@@ -231,7 +242,7 @@ mod tests {
         while let Some(id) = decoder.next(bytes) {
             one_by_one.push(id);
         }
-        assert_eq!(decoder.end() + SPARE_BYTES, bytes.len());
+        assert_eq!(decoder.gap + SPARE_BYTES, bytes.len());
         for taken in 0..6.min(one_by_one.len()) {
             let (mut decoder, mut all) = (new(), one_by_one[..taken].to_vec());
             (0..taken).for_each(|_| _ = decoder.next(bytes));

@@ -15,16 +15,20 @@
 //! A [`Store`] is an open graph, whose [`ChunksView`] reads lists out of caches (`cache.rs`).
 
 mod cache;
+mod check;
 mod codec;
+mod cursor;
 mod entry;
 mod form;
 mod list;
 mod order;
 mod pack;
+mod pass;
 mod seal;
 mod store;
 mod view;
 
+pub use check::{Checked, check};
 pub use form::{Form, Order, SealOptions, SideForm};
 pub use seal::seal;
 pub use store::{Store, least_memory};

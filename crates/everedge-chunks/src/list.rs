@@ -79,6 +79,28 @@ pub(crate) fn decoder(store: &Store, bytes: &[u8], offset: usize, count: u32) ->
     Decoder::new(form.code(), form.weighted, (offset, count), (bytes.len(), form.vertices))
 }
 
+impl Neighbors<'_> {
+    /// Calls `f` with each id as it stands there, though it may be no vertex, and its weight, 1 if the list has none.
+    pub(crate) fn for_each_raw(self, weighted: bool, mut f: impl FnMut(VertexId, f32)) {
+        match self {
+            Self::Mini { words: [id, weight], count: 1, .. } if weighted => {
+                f(id, f32::from_bits(weight));
+            }
+            Self::Mini { words, count, .. } => {
+                words.iter().take(count as usize).for_each(|&id| f(id, 1.0));
+            }
+            Self::Chunk(held, decoder) => decoder.for_each_raw(&held, weighted, f),
+            Self::Long(mut long) => {
+                while long.turn() {
+                    if let Some((held, decoder)) = &long.held {
+                        decoder.for_each_raw(held, weighted, &mut f);
+                    }
+                }
+            }
+        }
+    }
+}
+
 impl Long<'_> {
     /// Moves on to the next piece; returns false at the end.
     fn turn(&mut self) -> bool {

@@ -22,6 +22,7 @@ use crate::entry::{ENTRIES, Entry, LEVELS, PAGE_BYTES};
 use crate::form::{
     CHECKSUM_BYTES, CHUNK_BYTES, Form, IDS, checksum, index_name, level_name, pieces_name,
 };
+use crate::pass::WINDOW_BYTES;
 
 /// Ids in a page of the file of ids.
 pub(crate) const IDS_PER_PAGE: u32 = ((PAGE_BYTES - CHECKSUM_BYTES) / 4) as u32;
@@ -209,6 +210,21 @@ impl Store {
         let _ = self.failure.set(error);
         self.failed.store(true, Ordering::Release);
         None
+    }
+
+    /// Asks for pieces of each level that are in no frame.
+    pub(crate) fn read_ahead(&self, pieces: [Vec<u32>; LEVELS], purpose: Purpose) {
+        for (cache, mut pieces) in self.caches.iter().zip(pieces) {
+            pieces.sort_unstable();
+            pieces.dedup();
+            cache.read_ahead(pieces.into_iter(), purpose);
+        }
+    }
+
+    /// Returns how many bytes of lists a thread's pass may read ahead.
+    pub(crate) fn window_bytes(&self) -> usize {
+        let of_passes = self.caches[0].pass_frames() * CHUNK_BYTES[0];
+        (of_passes / (2 * par::thread_count())).min(WINDOW_BYTES)
     }
 
     /// Says that what the index or a chunk holds cannot be, though its checksum is right.

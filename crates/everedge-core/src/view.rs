@@ -184,7 +184,8 @@ pub trait ListVisitor {
     const STOPS_EARLY: bool;
 
     /// Returns whether to be shown the list of `v`. Asked before the lists of some ids are shown:
-    /// what is seen of one of them does not change whether another is wanted.
+    /// what is seen of one of them does not change whether another is wanted. A view that reads ahead asks
+    /// for ids beyond those that are shown, too; any id below its bound.
     fn wants(&self, v: VertexId) -> bool;
 
     /// Sees the neighbors of `v`.

@@ -22,6 +22,11 @@
 //! | [`Pmem`](MediumKind::Pmem) | a DAX file; emulated: any file | `clwb`; nothing with eADR | `sfence` |
 //! | [`File`](MediumKind::File) | a mapped file, allocated before use | marks it | one `fdatasync` |
 //!
+//! # Files larger than memory
+//! A [`Reader`] copies pieces of a file to memory of the caller. A [`ReadQueue`] reads many pieces at
+//! once, past the kernel's cache, into [`Frames`]: there any thread pins a piece and reads it in place.
+//! Which piece is in which frame is the caller's to know and to decide.
+//!
 //! # Concurrency
 //! [`Volume`] and [`Region`] are shared by cloning, and every call may be made by any thread. One
 //! process writes a volume or several read it: the directory's lock says so. A region is opened

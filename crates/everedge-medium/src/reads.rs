@@ -162,7 +162,8 @@ impl ReadQueue {
         }
     }
 
-    /// Waits until `is_there` returns true; it is asked again after each completion.
+    /// Waits until `is_there` returns true; it is asked again after each completion and each
+    /// [`wake`](Self::wake).
     ///
     /// # Errors
     /// The first error of a read, until somebody [takes](Self::take_error) it: everybody who waits gets it.
@@ -188,6 +189,13 @@ impl ReadQueue {
             }
             seen_count = state.done_count;
         }
+    }
+
+    /// Has all who wait ask again: after something that they wait for has changed without a read.
+    pub fn wake(&self) {
+        let progress = self.core.progress();
+        progress.state.lock().done_count += 1;
+        progress.done.notify_all();
     }
 
     /// Takes the first error of a read.
@@ -257,7 +265,7 @@ struct Progress {
 #[derive(Default)]
 struct State {
     under_way: u32,
-    /// How many reads are done.
+    /// How many reads are done, and how often who waits was woken besides.
     done_count: u64,
     /// The first error, until it is taken.
     error: Option<Error>,
@@ -327,25 +335,28 @@ impl Core {
         }
     }
 
-    /// Publishes what was read, and counts the read as done.
+    /// Publishes what was read, and counts the read as done. Who sees a frame emptied by an error sees
+    /// the error.
     fn finish(&self, job: Job, read: Result<()>) {
-        let (path, offset, read_bytes) = (job.file.path().to_path_buf(), job.offset, job.len());
-        let publish = AssertUnwindSafe(move || match read {
-            Ok(()) => job.publish(),
-            Err(error) => (0, Some(error)),
-        });
-        let (pieces, error) = catch_unwind(publish).unwrap_or_else(|_| {
-            let (what, found) = ("the check of what was read".into(), "a panic".into());
-            let expected = "an answer".into();
-            (0, Some(Error::Corruption { path, offset, what, expected, found }))
-        });
         let progress = self.progress();
+        let keep = |error| {
+            let mut state = progress.state.lock();
+            state.error = state.error.take().or(Some(error));
+        };
+        let read_bytes = job.len() as u64;
+        let pieces = match read {
+            Ok(()) => job.publish(keep),
+            Err(error) => {
+                keep(error);
+                drop(job);
+                0
+            }
+        };
         let mut state = progress.state.lock();
         state.under_way -= 1;
         state.done_count += 1;
         state.counts.pieces += pieces;
-        state.counts.read_bytes += read_bytes as u64;
-        state.error = state.error.take().or(error);
+        state.counts.read_bytes += read_bytes;
         let has_room = self.depth - state.under_way == self.quarter();
         drop(state);
         progress.done.notify_all();
@@ -447,23 +458,35 @@ impl Job {
         Ok(())
     }
 
-    /// Publishes the pieces that are whole. Returns how many, and the first error.
-    fn publish(mut self) -> (u64, Option<Error>) {
+    /// Publishes the pieces that their check takes, and returns how many. The other frames are emptied
+    /// after `keep` was called with the error.
+    fn publish(mut self, keep: impl Fn(Error)) -> u64 {
         let (mut left, frame_bytes) = (self.len(), self.frame_bytes());
-        let (mut pieces, mut first_error) = (0, None);
+        let (mut offset, mut pieces) = (self.offset, 0);
         for (mut claimed, owner) in mem::take(&mut self.frames) {
             let bytes = claimed.bytes_mut();
             bytes[left.min(frame_bytes)..].fill(0);
             left -= left.min(frame_bytes);
-            match (self.check)(owner, bytes) {
+            match self.check_piece(offset, owner, bytes) {
                 Ok(()) => {
                     claimed.publish(owner);
                     pieces += 1;
                 }
-                Err(error) => first_error = first_error.or(Some(error)),
+                Err(error) => keep(error),
             }
+            offset += frame_bytes as u64;
         }
-        (pieces, first_error)
+        pieces
+    }
+
+    /// Checks a piece. A check that panics is an error: others wait for the thread.
+    fn check_piece(&self, offset: u64, owner: u32, bytes: &mut [u8]) -> Result<()> {
+        let checked = catch_unwind(AssertUnwindSafe(|| (self.check)(owner, bytes)));
+        checked.unwrap_or_else(|_| {
+            let path = self.file.path().to_path_buf();
+            let (what, found) = (format!("the check of piece {owner}"), "a panic".into());
+            Err(Error::Corruption { path, offset, what, expected: "an answer".into(), found })
+        })
     }
 }
 
@@ -506,5 +529,97 @@ impl Pool {
         self.state.lock().is_ending = true;
         self.work.notify_all();
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Frames, MediumKind, Volume, VolumeOptions};
+    use super::*;
+
+    const PAGE_BYTES: usize = 4096;
+
+    /// A file of 20 pages, each filled with its number.
+    fn file() -> (DirectFile, tempfile::TempDir) {
+        let home = tempfile::tempdir().unwrap();
+        let options = VolumeOptions::new(MediumKind::File);
+        let volume = Volume::create(&home.path().join("g"), options).unwrap();
+        let bytes: Vec<u8> = (0..20).flat_map(|page| [page; PAGE_BYTES]).collect();
+        volume.publish("f", &bytes).unwrap();
+        (volume.open_direct("f").unwrap(), home)
+    }
+
+    fn request(
+        file: &DirectFile,
+        frames: &Arc<Frames>,
+        pages: std::ops::Range<u32>,
+    ) -> ReadRequest {
+        let offset = u64::from(pages.start) * PAGE_BYTES as u64;
+        let frames = pages.map(|page| (frames.claim(page).unwrap(), page)).collect();
+        ReadRequest { file: file.clone(), offset, frames, check: Arc::new(|_, _| Ok(())) }
+    }
+
+    #[test]
+    fn what_the_kernel_has_read_in_part_or_not_at_all_is_completed() {
+        let (file, _home) = file();
+        let frames = Frames::new(PAGE_BYTES, 20).unwrap();
+        // The last would be whole, so nothing more is read.
+        let whole = 6 * PAGE_BYTES;
+        let parts = [0, 1, PAGE_BYTES, 3 * PAGE_BYTES - 1, whole - 512, whole].map(Ok);
+        let errors = [Errno::INTR, Errno::AGAIN, Errno::CANCELED, Errno::FAULT, Errno::INVAL];
+        for read in parts.into_iter().chain(errors.map(Err)) {
+            let mut job = Job::of(request(&file, &frames, 5..11)).pop().unwrap();
+            let bytes = job.parts().enumerate().flat_map(|(i, part)| {
+                part.fill(5 + i as u8);
+                part.iter_mut()
+            });
+            bytes.skip(read.unwrap_or(0)).for_each(|byte| *byte = 0xee);
+            job.complete(read).unwrap();
+            assert_eq!(job.publish(|error| panic!("{error}")), 6);
+            for page in 5..11 {
+                let pinned = frames.pin(page, page).expect("published");
+                assert!(
+                    pinned.iter().all(|&byte| byte == page as u8),
+                    "page {page} after {read:?}"
+                );
+            }
+        }
+        let mut job = Job::of(request(&file, &frames, 5..11)).pop().unwrap();
+        let error = job.complete(Err(Errno::IO)).unwrap_err().to_string();
+        assert!(error.contains("g/f`") && error.contains("at offset 20480"), "{error}");
+    }
+
+    #[test]
+    fn a_queue_goes_on_whose_ring_takes_no_more_reads() {
+        let (file, _home) = file();
+        let frames = Frames::new(PAGE_BYTES, 20).unwrap();
+        let queue = ReadQueue::new(&ReadQueueOptions::default()).unwrap();
+        let Way::Ring(ring) = &queue.core.way else {
+            println!("this kernel gives no ring");
+            return;
+        };
+        queue.start(vec![request(&file, &frames, 0..3)]);
+        ring.break_off();
+        queue.start(vec![request(&file, &frames, 3..4), request(&file, &frames, 4..9)]);
+        let are_there = || (0..9).all(|page| frames.owner(page) == Some(page));
+        queue.wait_until(are_there).unwrap();
+        // Its thread stays: nothing ends it.
+        drop(queue);
+    }
+
+    #[test]
+    fn who_waits_gets_the_error_that_another_one_gets() {
+        let io = std::io::Error::from_raw_os_error(5);
+        let errors = [
+            Error::Io { path: "f".into(), operation: "read", source: io },
+            Error::invalid("what"),
+            ends_early(Path::new("f"), 3, 7),
+            Error::Forked,
+        ];
+        for error in errors {
+            let same = error.same();
+            assert_eq!(mem::discriminant(&same), mem::discriminant(&error));
+            assert_eq!(same.to_string(), error.to_string());
+        }
     }
 }

@@ -95,6 +95,13 @@ impl Ring {
         self.submit() == 0
     }
 
+    /// Has it take no more reads, as a kernel that refuses them.
+    #[cfg(test)]
+    pub(super) fn break_off(&self) {
+        let _submitting = lock(&self.submissions);
+        self.is_broken.store(true, Ordering::Relaxed);
+    }
+
     /// Hands each read that is done to `finish`, with how many bytes were read.
     pub(super) fn serve(&self, mut finish: impl FnMut(Job, Result<usize, Errno>)) {
         let mut is_ending = false;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use everedge_chunks::{ChunksView, Form, SealOptions, Store, least_memory};
+use everedge_chunks::{Checked, ChunksView, Form, SealOptions, Store, least_memory};
 use everedge_core::watch::Watch;
 use everedge_live::{IdKind, Names};
 use everedge_medium::{Access, Kind, Manifest, MediumKind, Volume, VolumeOptions};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::any_view::{AnyView, with_view};
 use crate::graph::resolved;
 use crate::naming::Naming;
-use crate::{Error, ExternalId, Kernel, Result, Stats, View};
+use crate::{Error, ExternalId, Kernel, Result, Stats, Verification, View};
 
 /// What the program itself takes of a budget: its code, stacks, and buffers.
 const PROGRAM_BYTES: u64 = 16 << 20;
@@ -161,7 +161,37 @@ impl Chunks {
         let store = Store::open(&self.volume, salt, form.clone(), self.memory - kept)?;
         let view = AnyView::Chunks(ChunksView::new(store.clone()));
         let open_time = self.open_time + start.elapsed();
-        Ok(View::new(view, Naming::sealed(store, names), open_time))
+        let view = View::new(view, Naming::sealed(store, names), open_time);
+        Ok(view.simple(self.manifest.options.simple))
+    }
+
+    /// Checks every byte, that lists are what they say, and that both directions say the same.
+    ///
+    /// # Errors
+    /// Only if it cannot be read; what is wrong is in the outcome.
+    pub fn verify(path: &Path) -> Result<Verification> {
+        let mut found =
+            Verification { ok: true, checks: 0, problems: Vec::new(), problem_count: 0 };
+        let checked = Self::open(path, None).and_then(|chunks| chunks.check());
+        let checked = checked.map(|checked| {
+            found.checks = checked.checks;
+            checked.problems.into_iter().for_each(|problem| found.add(problem));
+        });
+        found.take_damage(checked)?;
+        Ok(found)
+    }
+
+    fn check(&self) -> Result<Checked> {
+        let ChunksOptions { ids, form, .. } = &self.manifest.options;
+        let salt = self.manifest.salt();
+        let memory = self.memory.max(least_memory(form));
+        let store = Store::open(&self.volume, salt, form.clone(), memory)?;
+        let checked = everedge_chunks::check(&store)?;
+        if let Some(names) = Names::open(&self.volume, *ids, salt)? {
+            let bound = store.all_ids()?.into_iter().max().map_or(0, |id| id + 1);
+            names.check_covers(bound)?;
+        }
+        Ok(checked)
     }
 
     /// Returns what the graph is and how large.
@@ -209,7 +239,7 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
     let options = ChunksOptions {
         medium: MediumKind::File,
         eadr: false,
-        simple: false,
+        simple: view.is_simple,
         ids,
         form: form.clone(),
     };

@@ -320,7 +320,8 @@ impl Graph {
     pub fn snapshot(&self) -> Result<View> {
         let start = Instant::now();
         let any = self.live.snapshot()?;
-        Ok(View::new(any, self.names.clone(), self.open_time + start.elapsed()))
+        let view = View::new(any, self.names.clone(), self.open_time + start.elapsed());
+        Ok(view.simple(self.options.simple))
     }
 
     /// Returns a frozen view of what is whole of a damaged graph, and what is not: vertices whose
@@ -495,6 +496,8 @@ impl Graph {
 pub struct View {
     pub(crate) any: AnyView,
     pub(crate) naming: Naming,
+    /// Whether a pair has one edge only.
+    pub(crate) is_simple: bool,
     /// How long opening the graph took, and then this view of it: what a first view needs is read
     /// only then.
     pub(crate) open_time: Duration,
@@ -508,7 +511,13 @@ pub struct View {
 impl View {
     pub(crate) fn new(any: AnyView, naming: impl Into<Naming>, open_time: Duration) -> Self {
         let (numbering, from_other_ends) = (OnceLock::new(), Vec::new());
-        Self { any, naming: naming.into(), open_time, numbering, from_other_ends }
+        let (naming, is_simple) = (naming.into(), false);
+        Self { any, naming, is_simple, open_time, numbering, from_other_ends }
+    }
+
+    /// Says whether a pair has one edge only.
+    pub(crate) fn simple(self, is_simple: bool) -> Self {
+        Self { is_simple, ..self }
     }
 
     /// Returns which version it is of, unless it is of a live graph.
@@ -625,6 +634,7 @@ impl View {
         }
         let from_other_ends = self.from_other_ends.clone();
         let copy = View::new(self.copy(true), self.naming.clone(), self.open_time);
+        let copy = copy.simple(self.is_simple);
         Ok(View { from_other_ends, ..copy })
     }
 

@@ -385,7 +385,8 @@ impl Timeline {
         let start = Instant::now();
         let view = self.versions.at(self.find(choice)?)?;
         let open_time = self.open_time + start.elapsed();
-        Ok(View::new(AnyView::Version(view), self.names.clone(), open_time))
+        let view = View::new(AnyView::Version(view), self.names.clone(), open_time);
+        Ok(view.simple(self.options.simple))
     }
 
     /// Returns the view of a version's graph.

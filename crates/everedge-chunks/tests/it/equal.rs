@@ -79,6 +79,8 @@ fn check(csr: &Csr, weighted: bool, store: &Arc<Store>) {
     }
     check_visits(&view);
     store.check().unwrap();
+    let checked = everedge_chunks::check(store).unwrap();
+    assert_eq!(checked.problems, [""; 0]);
 }
 
 /// Collects what it is shown of the vertices that it wants.

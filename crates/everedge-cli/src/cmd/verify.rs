@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{Graph, Timeline, Verification};
+use everedge::{Chunks, Graph, Timeline, Verification};
 
 use crate::output::{Output, count};
 
 /// Check all checksums, chains, degrees and counts of a graph. Exits 1 if something is wrong.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory of the graph, or of versions.
+    /// The directory of the graph, of versions or of a sealed graph.
     graph: PathBuf,
 }
 
@@ -19,6 +19,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let path = &args.graph;
     let checked = Timeline::is_at(path).and_then(|is_timeline| match is_timeline {
         true => Timeline::verify(path),
+        false if Chunks::is_at(path)? => Chunks::verify(path),
         false => Graph::open_read_only(path)?.verify(),
     });
     let found = checked.or_else(Verification::of_damage)?;

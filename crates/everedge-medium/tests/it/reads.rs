@@ -239,6 +239,7 @@ fn pieces_may_begin_at_any_byte_and_be_more_than_the_kernel_takes_at_once() {
     let bytes = random_bytes(1, 2500 * PAGE_BYTES);
     let (volume, _directory) = on_disk(&std::env::temp_dir());
     let file = publish(&volume, &bytes);
+    let is_direct = file.is_direct();
     for queue in queues() {
         for shift in [0, 1000] {
             let frames = Frames::new(PAGE_BYTES, 2300).expect("frames");
@@ -249,6 +250,7 @@ fn pieces_may_begin_at_any_byte_and_be_more_than_the_kernel_takes_at_once() {
                 wait(&queue, &frames, frame, frame).expect("whole pieces");
                 assert_piece(&frames, frame, frame, &bytes[shift..]);
             }
+            assert_eq!(file.is_direct(), is_direct, "it stays as it was");
         }
         queue.start(vec![ReadRequest {
             file: file.clone(),
@@ -319,6 +321,54 @@ fn a_check_that_fails_keeps_its_piece_from_being_found() {
             queue.start(vec![request(&frames, &file, 2, 2, 1)]);
             wait(&queue, &frames, 2, 2).expect("without a check");
             assert_piece(&frames, 2, 2, &bytes);
+        }
+    }
+}
+
+/// Who waits may wait for something that no read brings.
+#[test]
+fn who_waits_is_asked_again_when_woken() {
+    for queue in queues() {
+        let (is_asked, is_there) = (Barrier::new(2), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let mut times = 0;
+                let ask = || {
+                    times += 1;
+                    if times == 1 {
+                        is_asked.wait();
+                        // Most of the time it waits when it is woken.
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                    is_there.load(Ordering::Relaxed)
+                };
+                queue.wait_until(ask).map(|()| times)
+            });
+            is_asked.wait();
+            thread::sleep(Duration::from_millis(2));
+            is_there.store(true, Ordering::Relaxed);
+            queue.wake();
+            assert!(waiter.join().expect("no panic").expect("no error") <= 2);
+        });
+    }
+}
+
+/// Who sees a frame emptied by an error gets the error.
+#[test]
+fn an_error_is_kept_before_its_frames_are_emptied() {
+    let (volume, _directory) = on_disk(&std::env::temp_dir());
+    let file = publish(&volume, &random_bytes(1, 8 * PAGE_BYTES));
+    for queue in queues() {
+        let frames = Frames::new(PAGE_BYTES, 1).expect("frames");
+        for piece in 0..200 {
+            let mut bad = request(&frames, &file, 0, piece % 8, 1);
+            bad.check = Arc::new(|_, _| Err(Error::Forked));
+            queue.start(vec![bad]);
+            // Once the frame may be claimed, nobody loads it any more.
+            let found = queue.wait_until(|| frames.claim(0).is_some());
+            assert!(found.is_err(), "piece {piece}");
+            assert!(queue.take_error().is_some());
+            queue.wait_until(|| frames.claim(0).is_some()).expect("it was taken");
         }
     }
 }

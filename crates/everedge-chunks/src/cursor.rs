@@ -1,0 +1,120 @@
+//! Reading entries and lists one after the other.
+
+use everedge_core::{ListVisitor, VertexId};
+
+use crate::cache::{Held, Purpose};
+use crate::codec::Decoder;
+use crate::entry::{ENTRIES, Entry, LEVELS, Place};
+use crate::list::{Neighbors, decoder};
+use crate::store::Store;
+
+/// Reads entries and lists one after the other, and keeps the pieces that it read last.
+pub(crate) struct Cursor<'a> {
+    store: &'a Store,
+    side: usize,
+    purpose: Purpose,
+    page: Option<(u32, Held<'a>)>,
+    chunks: [Option<(u32, Held<'a>)>; LEVELS],
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(store: &'a Store, side: usize, purpose: Purpose) -> Self {
+        Self { store, side, purpose, page: None, chunks: [const { None }; LEVELS] }
+    }
+
+    /// Returns the store that it reads.
+    pub(crate) fn store(&self) -> &'a Store {
+        self.store
+    }
+
+    /// Returns the entry of `v`; that of no neighbors from the first error on.
+    #[inline]
+    pub(crate) fn entry(&mut self, v: VertexId) -> Entry {
+        let piece = self.store.index_piece(self.side, v);
+        if self.page.as_ref().is_none_or(|&(held, _)| held != piece) {
+            self.page = None;
+            if self.store.has_failed() {
+                return Entry::NONE;
+            }
+            self.page = self.store.get(0, piece, self.purpose).map(|page| (piece, page));
+        }
+        self.page.as_ref().map_or(Entry::NONE, |(_, page)| Entry::read(page, v % ENTRIES))
+    }
+
+    /// Returns the first piece with the list of `v`, unless it stands in the index.
+    pub(crate) fn piece_of(&mut self, v: VertexId) -> Option<(usize, u32)> {
+        match self.entry(v).place(self.store.form().mini_max()) {
+            Place::Mini(_) => None,
+            Place::Chunk { level, chunk, .. } => {
+                Some((level, self.store.chunk_piece(self.side, level, chunk)?))
+            }
+            Place::Super(first) => Some((LEVELS - 1, self.store.long_piece(self.side, first)?)),
+        }
+    }
+
+    /// Asks for the pieces with the lists of some vertices.
+    pub(crate) fn ask(&mut self, vertices: impl Iterator<Item = VertexId>) {
+        let mut pieces: [Vec<u32>; LEVELS] = [const { Vec::new() }; LEVELS];
+        for v in vertices {
+            if let Some((level, piece)) = self.piece_of(v)
+                && pieces[level].last() != Some(&piece)
+                && self.store.cache(level).is_nowhere(piece)
+            {
+                pieces[level].push(piece);
+            }
+        }
+        self.store.read_ahead(pieces, self.purpose);
+    }
+
+    /// Calls `f` with each neighbor of `v` as it stands there, and its weight, 1 if the list has none.
+    pub(crate) fn for_each_edge(&mut self, v: VertexId, f: impl FnMut(VertexId, f32)) {
+        let entry = self.entry(v);
+        let list = Neighbors::at(self.store, self.side, (v, entry), self.purpose);
+        list.for_each_raw(self.store.form().weighted, f);
+    }
+
+    /// Shows the list of `v`.
+    #[inline]
+    pub(crate) fn visit(&mut self, v: VertexId, visitor: &mut impl ListVisitor) {
+        let entry = self.entry(v);
+        let form = self.store.form();
+        if let Place::Chunk { level, chunk, offset } = entry.place(form.mini_max())
+            && let Some(piece) = self.store.chunk_piece(self.side, level, chunk)
+        {
+            let kept = &mut self.chunks[level];
+            if kept.as_ref().is_none_or(|&(held, _)| held != piece) {
+                *kept = None;
+                let held = self.store.get(level, piece, self.purpose);
+                *kept = held.map(|held| (piece, held));
+            }
+            if let Some((_, held)) = kept
+                && let Some(decoder) = decoder(self.store, held, offset, entry.degree)
+            {
+                return visitor.visit(v, InChunk { bytes: held, decoder });
+            }
+        }
+        visitor.visit(v, Neighbors::at(self.store, self.side, (v, entry), self.purpose));
+    }
+}
+
+/// The neighbors of a vertex in a chunk that somebody else holds.
+struct InChunk<'a> {
+    bytes: &'a [u8],
+    decoder: Decoder,
+}
+
+impl Iterator for InChunk<'_> {
+    type Item = VertexId;
+
+    #[inline]
+    fn next(&mut self) -> Option<VertexId> {
+        self.decoder.next(self.bytes)
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
+        let mut sum = Some(init);
+        self.decoder.for_each(self.bytes, |id| sum = sum.take().map(|sum| f(sum, id)));
+        sum.expect("it is put back")
+    }
+}

@@ -1,0 +1,133 @@
+//! A pass over ascending vertices, and what it reads before it gets there.
+//!
+//! A thread that is shown range after range goes on where it ended: what it has asked for ahead is kept with
+//! the thread. It asks for the lists of the vertices that come next and that the visitor wants, until a
+//! window of bytes is under way; neighboring chunks are one read.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+use everedge_core::{ListVisitor, VertexId};
+
+use crate::cache::Purpose;
+use crate::cursor::Cursor;
+use crate::entry::{ENTRIES, LEVELS};
+use crate::form::CHUNK_BYTES;
+use crate::store::Store;
+
+/// Bytes of lists that are under way, at most.
+pub(crate) const WINDOW_BYTES: usize = 1 << 20;
+/// Vertices that are looked through for wanted ones at once, at most.
+const VERTICES_MAX: u32 = 1 << 16;
+/// Pages of the index that are read ahead.
+const PAGES_AHEAD: u32 = 32;
+
+thread_local! {
+    /// What this thread has asked for ahead of the range that it was shown last.
+    static STREAM: RefCell<Option<Stream>> = const { RefCell::new(None) };
+}
+
+/// What was asked for ahead.
+struct Stream {
+    store: Weak<Store>,
+    side: usize,
+    /// Where the range ended that was shown last.
+    shown: VertexId,
+    /// Up to where vertices were looked through.
+    looked: VertexId,
+    /// Up to where pages of the index were asked for.
+    pages: u32,
+    /// The vertices whose lists are under way, each with the bytes that are read for it.
+    asked: VecDeque<(VertexId, usize)>,
+    asked_bytes: usize,
+}
+
+/// Reads ahead of a range that is being shown.
+pub(crate) struct Pass<'a> {
+    cursor: Cursor<'a>,
+    range: Range<VertexId>,
+    stream: Stream,
+    window: usize,
+}
+
+impl<'a> Pass<'a> {
+    /// Returns what reads ahead of `range`, or none if all is in memory.
+    pub(crate) fn new(store: &'a Arc<Store>, side: usize, range: Range<VertexId>) -> Option<Self> {
+        if store.is_all_there() {
+            return None;
+        }
+        let before = STREAM.with_borrow_mut(Option::take).filter(|stream| {
+            let goes_on = (stream.shown..=stream.looked.max(stream.shown)).contains(&range.start);
+            stream.store.as_ptr() == Arc::as_ptr(store) && stream.side == side && goes_on
+        });
+        let stream = before.unwrap_or_else(|| Stream {
+            store: Arc::downgrade(store),
+            side,
+            shown: range.start,
+            looked: range.start,
+            pages: 0,
+            asked: VecDeque::new(),
+            asked_bytes: 0,
+        });
+        let window = store.window_bytes();
+        Some(Self { cursor: Cursor::new(store, side, Purpose::Pass), range, stream, window })
+    }
+
+    /// Asks for more, if enough of what was asked for comes before `v`.
+    #[inline]
+    pub(crate) fn advance(&mut self, v: VertexId, visitor: &impl ListVisitor) {
+        while let Some(&(first, bytes)) = self.stream.asked.front()
+            && first < v
+        {
+            self.stream.asked.pop_front();
+            self.stream.asked_bytes -= bytes;
+        }
+        if self.stream.asked_bytes <= self.window / 2 {
+            self.ask(v, visitor);
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self, v: VertexId, visitor: &impl ListVisitor) {
+        let store = self.cursor.store();
+        let (bound, stream) = (store.form().vertices, &mut self.stream);
+        let end = v.saturating_add(VERTICES_MAX).min(bound);
+        let mut pieces: [Vec<u32>; LEVELS] = [const { Vec::new() }; LEVELS];
+        let mut u = stream.looked.max(v);
+        while u < end && stream.asked_bytes < self.window {
+            if u / ENTRIES >= stream.pages {
+                stream.pages = u / ENTRIES + PAGES_AHEAD;
+                let pages = (u / ENTRIES..stream.pages).map(|page| page * ENTRIES);
+                let pages = pages.take_while(|&u| u < bound);
+                let pages = pages.map(|u| store.index_piece(stream.side, u));
+                store.cache(0).read_ahead(pages, Purpose::Pass);
+            }
+            if visitor.wants(u)
+                && let Some((level, piece)) = self.cursor.piece_of(u)
+                && pieces[level].last() != Some(&piece)
+                && store.cache(level).is_nowhere(piece)
+            {
+                pieces[level].push(piece);
+                stream.asked.push_back((u, CHUNK_BYTES[level]));
+                stream.asked_bytes += CHUNK_BYTES[level];
+            }
+            u += 1;
+        }
+        stream.looked = u;
+        store.read_ahead(pieces, Purpose::Pass);
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        let stream = Stream {
+            store: self.stream.store.clone(),
+            shown: self.range.end,
+            asked: std::mem::take(&mut self.stream.asked),
+            ..self.stream
+        };
+        STREAM.set(Some(stream));
+    }
+}
