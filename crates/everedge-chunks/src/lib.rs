@@ -11,13 +11,16 @@
 //! out.long  pieces of lists that are longer than a chunk
 //! in.…      the same of in-neighbors
 //! ```
-//! [`seal`] numbers the vertices of a view (`order.rs`) and writes the list of each (`codec.rs`, `pack.rs`).
+//! [`seal`] numbers the vertices of a view (`order.rs`) and writes the list of each (`codec.rs`, `pack.rs`); a
+//! [`Builder`] does so with edges that come in any order, within a budget of memory (`build.rs`).
 //! A [`Store`] is an open graph, whose [`ChunksView`] reads lists out of caches (`cache.rs`).
 
+mod build;
 mod cache;
 mod check;
 mod codec;
 mod cursor;
+mod encode;
 mod entry;
 mod form;
 mod list;
@@ -25,9 +28,11 @@ mod order;
 mod pack;
 mod pass;
 mod seal;
+mod spool;
 mod store;
 mod view;
 
+pub use build::{BuildOptions, Builder};
 pub use check::{Checked, check};
 pub use form::{Form, Order, SealOptions, SideForm};
 pub use seal::seal;

@@ -9,15 +9,15 @@ use everedge_core::{
 };
 use everedge_medium::{MediumKind, Volume, VolumeOptions};
 
-const SALT: u32 = 7;
+pub(crate) const SALT: u32 = 7;
 
-fn volume(directory: &tempfile::TempDir) -> Volume {
+pub(crate) fn volume(directory: &tempfile::TempDir) -> Volume {
     let options = VolumeOptions { kind: MediumKind::File, eadr: false, meter: false };
     Volume::create(&directory.path().join("sealed"), options).unwrap()
 }
 
 /// Edges with some vertices of many neighbors.
-fn edges(vertices: u64, count: usize, seed: u64) -> (Vec<Edge>, Vec<f32>) {
+pub(crate) fn edges(vertices: u64, count: usize, seed: u64) -> (Vec<Edge>, Vec<f32>) {
     let mut random = SplitMix64::new(seed);
     let mut vertex = || {
         let most = 1 << random.below(u64::from(vertices.ilog2()) + 1);
@@ -50,7 +50,7 @@ fn sorted(edges: impl Iterator<Item = (VertexId, f32)>) -> Vec<Neighbor> {
 }
 
 /// Holds the lists of a sealed graph to those of the graph that was sealed.
-fn check(csr: &Csr, weighted: bool, store: &Arc<Store>) {
+pub(crate) fn check(csr: &Csr, weighted: bool, store: &Arc<Store>) {
     let view = ChunksView::new(store.clone());
     let ids = store.all_ids().unwrap();
     let vertices = (0..csr.vertex_bound()).filter(|&v| csr.is_vertex(v)).count();

@@ -1,3 +1,4 @@
 //! Tests of sealed graphs from outside.
 
+mod build;
 mod equal;
