@@ -49,6 +49,11 @@ impl<O: Serialize + DeserializeOwned> Manifest<O> {
         Self { format: FORMAT, kind, uuid: uuid::Uuid::new_v4().to_string(), options }
     }
 
+    /// Returns the manifest of the same directory with other options.
+    pub fn with_options<P>(self, options: P) -> Manifest<P> {
+        Manifest { format: self.format, kind: self.kind, uuid: self.uuid, options }
+    }
+
     /// Returns the start value of every checksum in the files, drawn from its identity.
     pub fn salt(&self) -> u32 {
         crc32c::crc32c(self.uuid.as_bytes())

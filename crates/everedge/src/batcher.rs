@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use everedge_core::{Bitmap, Edge, VertexId};
 use everedge_io::{Chunk, Ids};
-use everedge_live::{Batch, Durability};
+use everedge_live::Durability;
 
 use crate::input::Input;
-use crate::{Error, Graph, IngestOptions, Result};
+use crate::taker::Taker;
+use crate::{Error, IngestOptions, Result};
 
 /// Edges of one file that are held back before the first batch is acknowledged.
 const HELD_EDGES: usize = 1 << 22;
@@ -18,7 +19,7 @@ type Acknowledge<'a> = &'a mut (dyn FnMut(u64) -> Result<()> + Send);
 
 /// Collects the edges of one file into batches.
 pub(crate) struct Batcher<'a> {
-    graph: &'a Graph,
+    graph: &'a dyn Taker,
     options: &'a IngestOptions,
     batch: usize,
     /// Whether an edge of the file is one each way in the graph.
@@ -41,7 +42,7 @@ pub(crate) struct Batcher<'a> {
 
 impl<'a> Batcher<'a> {
     pub(crate) fn new(
-        graph: &'a Graph,
+        graph: &'a dyn Taker,
         input: &Input,
         options: &'a IngestOptions,
         acknowledge: Acknowledge<'a>,
@@ -188,8 +189,7 @@ impl<'a> Batcher<'a> {
             let range = start..count.min(start + self.batch);
             let edges = &self.edges[range.clone()];
             if self.options.delete {
-                let is_weighted = self.weights.is_some();
-                self.graph.apply(&Batch::deletions(edges.iter().copied(), is_weighted)?)?;
+                self.graph.delete(edges)?;
             } else {
                 // It knows how a single edge is best inserted.
                 let weights = self.weights.as_ref().map(|weights| &weights[range.clone()]);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::any_view::{AnyView, with_view};
 use crate::graph::resolved;
 use crate::naming::Naming;
-use crate::{Error, ExternalId, Kernel, Result, Stats, Verification, View};
+use crate::{Error, ExternalId, Guessed, Kernel, Result, Stats, Verification, View};
 
 /// What the program itself takes of a budget: its code, stacks, and buffers.
 const PROGRAM_BYTES: u64 = 16 << 20;
@@ -59,6 +59,28 @@ pub struct SealReport {
     pub least_memory_bytes: u64,
     /// The most memory that this process has taken.
     pub peak_rss_bytes: u64,
+    /// Of files, what was not said about them, and how it was decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guessed: Option<Guessed>,
+}
+
+impl SealReport {
+    pub(crate) fn new(
+        form: &Form,
+        volume: &Volume,
+        start: Instant,
+        guessed: Option<Guessed>,
+    ) -> Result<Self> {
+        Ok(Self {
+            vertices: form.vertices.into(),
+            edges: form.edges,
+            seconds: start.elapsed().as_secs_f64(),
+            disk_bytes: volume.disk_bytes()?,
+            least_memory_bytes: least_memory(form) + PROGRAM_BYTES,
+            peak_rss_bytes: crate::peak_rss_bytes(),
+            guessed,
+        })
+    }
 }
 
 impl Chunks {
@@ -82,24 +104,11 @@ impl Chunks {
         let (path, is_new) = (&*resolved(path), !path.exists());
         let volume = Volume::create(path, volume_options())?;
         let sealed = watch.run(|| write(view, &volume, options));
-        let form = match sealed.map_err(|_cancelled| Error::Interrupted).and_then(|sealed| sealed) {
-            Ok(form) => form,
-            Err(error) => {
-                drop(volume);
-                if is_new {
-                    Volume::remove_unfinished(path);
-                }
-                return Err(error);
-            }
-        };
-        Ok(SealReport {
-            vertices: form.vertices.into(),
-            edges: form.edges,
-            seconds: start.elapsed().as_secs_f64(),
-            disk_bytes: volume.disk_bytes()?,
-            least_memory_bytes: least_memory(&form) + PROGRAM_BYTES,
-            peak_rss_bytes: crate::peak_rss_bytes(),
-        })
+        let sealed = sealed.map_err(|_cancelled| Error::Interrupted).and_then(|sealed| sealed);
+        match sealed {
+            Ok(form) => SealReport::new(&form, &volume, start, None),
+            Err(error) => Err(remove_after(error, volume, is_new)),
+        }
     }
 
     /// Opens a sealed graph, of which at most `memory` bytes are held at once, with the arrays of kernels and what the
@@ -215,14 +224,24 @@ impl Chunks {
     }
 }
 
-fn volume_options() -> VolumeOptions {
+/// Removes what a sealing has left that failed, with the directory if it was not there before.
+pub(crate) fn remove_after(error: Error, volume: Volume, is_new: bool) -> Error {
+    let path = volume.path().to_owned();
+    drop(volume);
+    if is_new {
+        Volume::remove_unfinished(&path);
+    }
+    error
+}
+
+pub(crate) fn volume_options() -> VolumeOptions {
     VolumeOptions { kind: MediumKind::File, eadr: false, meter: false }
 }
 
 /// Writes all files of a sealed graph, the manifest last.
 fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
     let ids = view.naming.kind();
-    let mut manifest = Manifest::new(Kind::Chunks, ());
+    let manifest = Manifest::new(Kind::Chunks, ());
     let salt = manifest.salt();
     if let Some(names) = Names::create(volume, ids, salt)? {
         copy_names(view, &names)?;
@@ -235,7 +254,6 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
         everedge_chunks::seal(volume, salt, any, view.is_weighted(), options, id_of)?
     });
     view.check_reads()?;
-    let uuid = std::mem::take(&mut manifest.uuid);
     let options = ChunksOptions {
         medium: MediumKind::File,
         eadr: false,
@@ -243,7 +261,7 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
         ids,
         form: form.clone(),
     };
-    Manifest { uuid, ..Manifest::new(Kind::Chunks, options) }.publish(volume)?;
+    manifest.with_options(options).publish(volume)?;
     Ok(form)
 }
 
@@ -268,7 +286,7 @@ fn copy_names(view: &View, names: &Names) -> Result<()> {
 }
 
 /// Returns the memory that the system, or the group of processes that this one is in, has free.
-fn free_memory() -> u64 {
+pub(crate) fn free_memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<u64> = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());

@@ -118,22 +118,7 @@ impl Graph {
             let path = path.display();
             return Err(Error::invalid(format!("there is no graph at `{path}` to delete from")));
         }
-        let (mut inputs, mut guesses) = (Inputs::new(ingest), Vec::new());
-        let mut guess = |source: &Source, choices: &InputChoices| {
-            let guess = ingest.check_stop().and_then(|()| inputs.guess(source, choices));
-            guess.map_err(|error| error.interrupted_in(source.shown()))
-        };
-        for source in &sources.files {
-            guesses.push(guess(source, &ingest.input)?);
-            if let Some(vertices) = source.beside() {
-                guesses.push(guess(&vertices, &of_vertices(&ingest.input))?);
-            }
-        }
-        let options = suggested(options, choices, &guesses, ingest);
-        if !choices.weighted_fixed && !options.weighted {
-            refuse_mixed_weights(&sources.files, &guesses)?;
-        }
-        let guessed = Guessed::of_graph(&options, choices, ingest);
+        let (options, guessed) = suggest(options, choices, sources, ingest)?;
         Ok((Self::create(path, &options, choices.meter)?, guessed))
     }
 
@@ -207,6 +192,35 @@ impl Graph {
         }
         Ok(true)
     }
+}
+
+/// Returns the options of a new graph for some files, and what was guessed.
+///
+/// # Errors
+/// If a file cannot be read, or some have weights and others none.
+pub(crate) fn suggest(
+    options: &GraphOptions,
+    choices: Choices,
+    sources: &Sources,
+    ingest: &IngestOptions,
+) -> Result<(GraphOptions, Guessed)> {
+    let (mut inputs, mut guesses) = (Inputs::new(ingest), Vec::new());
+    let mut guess = |source: &Source, choices: &InputChoices| {
+        let guess = ingest.check_stop().and_then(|()| inputs.guess(source, choices));
+        guess.map_err(|error| error.interrupted_in(source.shown()))
+    };
+    for source in &sources.files {
+        guesses.push(guess(source, &ingest.input)?);
+        if let Some(vertices) = source.beside() {
+            guesses.push(guess(&vertices, &of_vertices(&ingest.input))?);
+        }
+    }
+    let options = suggested(options, choices, &guesses, ingest);
+    if !choices.weighted_fixed && !options.weighted {
+        refuse_mixed_weights(&sources.files, &guesses)?;
+    }
+    let guessed = Guessed::of_graph(&options, choices, ingest);
+    Ok((options, guessed))
 }
 
 /// Returns the options of a new graph for files like these.

@@ -18,9 +18,10 @@ use crate::any_live::AnyLive;
 use crate::any_view::AnyView;
 use crate::commit::Versions;
 use crate::error::without_advice;
-use crate::id_map::{find, name_of, named};
+use crate::id_map::{find, named};
 use crate::naming::Naming;
 use crate::options::{GraphOptions, Layout};
+use crate::taker::find_integers;
 use crate::{Error, Result};
 
 /// A live, durable graph: a directory, open for writing or for reading.
@@ -294,18 +295,7 @@ impl Graph {
 
     /// Returns the vertices of integers, `None` for an unknown one.
     pub fn find_integers(&self, names: &[u64]) -> Vec<Option<VertexId>> {
-        match (&self.names, self.options.ids) {
-            (None, _) => names.iter().map(|&name| name.try_into().ok()).collect(),
-            (Some(map), IdKind::Text) => {
-                names.iter().map(|name| map.id_of(&name.to_string())).collect()
-            }
-            (Some(map), _) => map.find_integers(names),
-        }
-    }
-
-    /// Returns the name of a vertex: what its source called it.
-    pub(crate) fn name_of(&self, v: VertexId) -> ExternalId {
-        name_of(self.names.as_deref(), v)
+        find_integers(self.names(), self.options.ids, names)
     }
 
     /// Returns the names of its vertices, if they have some.

@@ -13,16 +13,17 @@ use std::time::{Duration, Instant};
 use everedge_core::VertexId;
 use everedge_io::{Chunk, Format, Guess, Ids, InputChoices, ReadOptions, ReadSummary};
 use everedge_io::{read_edges, read_parquet, read_vertices};
-use everedge_live::{Batch, Changes, IdKind};
+use everedge_live::Changes;
 use serde::Serialize;
 
 use crate::batcher::Batcher;
 use crate::files::{SkippedFile, Source, Sources, expand};
 use crate::guessed::Guessed;
-use crate::id_map::{chosen_as, read_as, vertices_of};
+use crate::id_map::{chosen_as, read_as};
 use crate::input::{Content, Input, Inputs, of_vertices};
 use crate::run::peak_rss_bytes;
 use crate::stream::Pauses;
+use crate::taker::Taker;
 use crate::{Done, Error, Graph, Result};
 
 /// The longest and the shortest time that a stream waits for more before it pauses.
@@ -184,47 +185,11 @@ impl Graph {
     ) -> Result<IngestReport> {
         let before = self.changes()?;
         let start = Instant::now();
-        let not_taken = sources.not_taken.clone();
-        let vertices_beside = sources.brought.clone();
-        let mut taken = Taken {
-            progress,
-            inputs: Inputs::new(options),
-            edges_read: 0,
-            edges_acknowledged: 0,
-            deletes_ignored: 0,
-            rows_skipped: 0,
-            guessed: Guessed { not_taken, vertices_beside, ..Guessed::default() },
-        };
-        let (mut skipped_files, mut empty_count) = (sources.skipped.clone(), 0);
-        for (number, source) in sources.files.iter().enumerate() {
-            let outcome = match self.ingest_file(number, source, options, &mut taken) {
-                // Whoever writes a table in parts leaves some of them empty, but not all.
-                Err(Error::File { path: file, source: everedge_io::Error::NoEdges })
-                    if empty_count + 1 < sources.files.len() =>
-                {
-                    empty_count += 1;
-                    skipped_files.push(SkippedFile { file, why: SkippedFile::NO_EDGES });
-                    continue;
-                }
-                outcome => outcome,
-            };
-            outcome.map_err(|error| {
-                let has_data = self.totals().is_ok_and(|totals| totals.vertex_count > 0);
-                let error = match error.interrupted_in(source.shown()) {
-                    error if has_data => error.for_fixed_ids(),
-                    error => error,
-                };
-                let done = if options.delete { Done::Deleted } else { Done::Inserted };
-                match taken.edges_acknowledged {
-                    0 if !error.is_interruption() => error,
-                    edges => Error::Partly { edges, done, source: Box::new(error) },
-                }
-            })?;
-        }
+        let taken = take_sources(self, sources, options, progress)?;
         let seconds = start.elapsed().as_secs_f64();
-        let Taken { edges_read, deletes_ignored, rows_skipped, guessed, .. } = taken;
-        let report = self.report(before, edges_read, seconds)?;
-        let deletes_ignored = report.deletes_ignored + deletes_ignored;
+        let report = self.report(before, taken.edges_read, seconds)?;
+        let deletes_ignored = report.deletes_ignored + taken.deletes_ignored;
+        let FromFiles { rows_skipped, skipped_files, guessed, .. } = taken;
         Ok(IngestReport { deletes_ignored, rows_skipped, skipped_files, guessed, ..report })
     }
 
@@ -253,94 +218,130 @@ impl Graph {
             guessed: Guessed::default(),
         })
     }
+}
 
-    fn ingest_file(
-        &self,
-        number: usize,
-        source: &Source,
-        options: &IngestOptions,
-        taken: &mut Taken,
-    ) -> Result<()> {
-        let ids = chosen_as(self.options().ids);
-        let choices = InputChoices { ids, ..options.input.clone() };
-        let read_options = |path: &Path, guess: &Guess| read_options(self, path, guess, options);
-        let mut open = |source: &Source, choices: &InputChoices| {
-            taken.inputs.open(source, choices, read_options)
-        };
-        let beside = source.beside().map(|source| open(&source, &of_vertices(&choices)));
-        let beside = beside.transpose()?;
-        let input = open(source, &choices)?;
-        let (len, bytes_read) = (input.len, input.bytes_read.clone());
-        let keeps_none = !self.options().weighted && !options.delete && !options.unweighted;
-        if keeps_none && input.guess.weighted == Some(true) {
-            let path = input.path.display();
-            return Err(Error::invalid(format!(
-                "`{path}` has weights, and the graph keeps none: --unweighted leaves them out"
-            )));
-        }
-        taken.guessed.add_file(&input.path, &input.guess, options, self.options());
-        let mut acknowledge = |edges| {
-            taken.edges_acknowledged += edges;
-            let edges = taken.edges_acknowledged;
-            let bytes_read = bytes_read.load(Relaxed);
-            let (file, given) = (number, source.given);
-            let progress = Progress { file, given, bytes_read, bytes_total: len, edges };
-            if (taken.progress)(progress) { options.check_stop() } else { Err(Error::Interrupted) }
-        };
-        let mut batcher = Batcher::new(self, &input, options, &mut acknowledge);
-        if let Some(vertices) = beside {
-            let path = vertices.path.clone();
-            read_into(&mut batcher, vertices)?;
-            batcher.allow_only_declared(path);
-        }
-        let summary = read_into(&mut batcher, input)?;
-        taken.deletes_ignored += batcher.finish()?;
-        // A stream ends early too when the signal that ends the ingest has ended its writer.
-        options.check_stop()?;
-        if let Some(count) = summary.vertices.filter(|_| !options.delete) {
-            self.add_declared_vertices(count, options)?;
-        }
-        taken.edges_read += summary.edges;
-        taken.rows_skipped += summary.skipped;
-        Ok(())
-    }
+/// What was taken out of files.
+pub(crate) struct FromFiles {
+    pub edges_read: u64,
+    /// Deletions that were left out, since no edge can have such ends.
+    pub deletes_ignored: u64,
+    pub rows_skipped: u64,
+    pub skipped_files: Vec<SkippedFile>,
+    pub guessed: Guessed,
+}
 
-    /// Adds the vertices 1 to `count` that a format declares, a batch at a time.
-    fn add_declared_vertices(&self, count: VertexId, options: &IngestOptions) -> Result<()> {
-        for first in (1..=count).step_by(DECLARED_BATCH) {
-            options.check_stop()?;
-            let last = count.min(first.saturating_add(DECLARED_BATCH as VertexId - 1));
-            self.add_vertices(&self.vertices_of(Ids::Dense((first..=last).collect()))?)?;
-        }
-        Ok(())
-    }
-
-    /// Makes vertices, as one batch.
-    pub(crate) fn add_vertices(&self, vertices: &[VertexId]) -> Result<()> {
-        let mut batch = Batch::new(self.options().weighted);
-        for &v in vertices {
-            batch.add_vertex(v)?;
-        }
-        self.apply(&batch)
-    }
-
-    /// Turns a file's ids into vertices, making ids for new names.
-    pub(crate) fn vertices_of(&self, ids: Ids) -> Result<Vec<VertexId>> {
-        vertices_of(self.names(), ids)
-    }
-
-    /// Turns a file's ids into vertices; those of unknown names are `None`.
-    pub(crate) fn known_vertices_of(&self, names: &Ids) -> Vec<Option<VertexId>> {
-        match (names, self.options().ids) {
-            (Ids::Dense(ids), IdKind::Dense) => ids.iter().copied().map(Some).collect(),
-            (Ids::Dense(ids), _) => {
-                let ids: Vec<u64> = ids.iter().copied().map(u64::from).collect();
-                self.find_integers(&ids)
+/// Gives the edges of files to `taker`, one file after the other.
+///
+/// # Errors
+/// As [`Graph::ingest`].
+pub(crate) fn take_sources(
+    taker: &dyn Taker,
+    sources: &Sources,
+    options: &IngestOptions,
+    progress: &mut (dyn FnMut(Progress) -> bool + Send),
+) -> Result<FromFiles> {
+    let not_taken = sources.not_taken.clone();
+    let vertices_beside = sources.brought.clone();
+    let mut taken = Taken {
+        progress,
+        inputs: Inputs::new(options),
+        edges_read: 0,
+        edges_acknowledged: 0,
+        deletes_ignored: 0,
+        rows_skipped: 0,
+        guessed: Guessed { not_taken, vertices_beside, ..Guessed::default() },
+    };
+    let (mut skipped_files, mut empty_count) = (sources.skipped.clone(), 0);
+    for (number, source) in sources.files.iter().enumerate() {
+        let outcome = match take_file(taker, number, source, options, &mut taken) {
+            // Whoever writes a table in parts leaves some of them empty, but not all.
+            Err(Error::File { path: file, source: everedge_io::Error::NoEdges })
+                if empty_count + 1 < sources.files.len() =>
+            {
+                empty_count += 1;
+                skipped_files.push(SkippedFile { file, why: SkippedFile::NO_EDGES });
+                continue;
             }
-            (Ids::Sparse(ids), _) => self.find_integers(ids),
-            (Ids::Text(texts), _) => self.find_texts(texts.iter()),
-        }
+            outcome => outcome,
+        };
+        outcome.map_err(|error| {
+            let error = match error.interrupted_in(source.shown()) {
+                error if taker.has_data() => error.for_fixed_ids(),
+                error => error,
+            };
+            let done = if options.delete { Done::Deleted } else { Done::Inserted };
+            match taken.edges_acknowledged {
+                0 if !error.is_interruption() => error,
+                edges => Error::Partly { edges, done, source: Box::new(error) },
+            }
+        })?;
     }
+    let Taken { edges_read, deletes_ignored, rows_skipped, guessed, .. } = taken;
+    Ok(FromFiles { edges_read, deletes_ignored, rows_skipped, skipped_files, guessed })
+}
+
+fn take_file(
+    taker: &dyn Taker,
+    number: usize,
+    source: &Source,
+    options: &IngestOptions,
+    taken: &mut Taken,
+) -> Result<()> {
+    let ids = chosen_as(taker.options().ids);
+    let choices = InputChoices { ids, ..options.input.clone() };
+    let read_options = |path: &Path, guess: &Guess| read_options(taker, path, guess, options);
+    let mut open =
+        |source: &Source, choices: &InputChoices| taken.inputs.open(source, choices, read_options);
+    let beside = source.beside().map(|source| open(&source, &of_vertices(&choices)));
+    let beside = beside.transpose()?;
+    let input = open(source, &choices)?;
+    let (len, bytes_read) = (input.len, input.bytes_read.clone());
+    let keeps_none = !taker.options().weighted && !options.delete && !options.unweighted;
+    if keeps_none && input.guess.weighted == Some(true) {
+        let path = input.path.display();
+        return Err(Error::invalid(format!(
+            "`{path}` has weights, and the graph keeps none: --unweighted leaves them out"
+        )));
+    }
+    taken.guessed.add_file(&input.path, &input.guess, options, taker.options());
+    let mut acknowledge = |edges| {
+        taken.edges_acknowledged += edges;
+        let edges = taken.edges_acknowledged;
+        let bytes_read = bytes_read.load(Relaxed);
+        let (file, given) = (number, source.given);
+        let progress = Progress { file, given, bytes_read, bytes_total: len, edges };
+        if (taken.progress)(progress) { options.check_stop() } else { Err(Error::Interrupted) }
+    };
+    let mut batcher = Batcher::new(taker, &input, options, &mut acknowledge);
+    if let Some(vertices) = beside {
+        let path = vertices.path.clone();
+        read_into(&mut batcher, vertices)?;
+        batcher.allow_only_declared(path);
+    }
+    let summary = read_into(&mut batcher, input)?;
+    taken.deletes_ignored += batcher.finish()?;
+    // A stream ends early too when the signal that ends the ingest has ended its writer.
+    options.check_stop()?;
+    if let Some(count) = summary.vertices.filter(|_| !options.delete) {
+        add_declared_vertices(taker, count, options)?;
+    }
+    taken.edges_read += summary.edges;
+    taken.rows_skipped += summary.skipped;
+    Ok(())
+}
+
+/// Adds the vertices 1 to `count` that a format declares, a batch at a time.
+fn add_declared_vertices(
+    taker: &dyn Taker,
+    count: VertexId,
+    options: &IngestOptions,
+) -> Result<()> {
+    for first in (1..=count).step_by(DECLARED_BATCH) {
+        options.check_stop()?;
+        let last = count.min(first.saturating_add(DECLARED_BATCH as VertexId - 1));
+        taker.add_vertices(&taker.vertices_of(Ids::Dense((first..=last).collect()))?)?;
+    }
+    Ok(())
 }
 
 /// Counts over all files of an ingest.
@@ -374,7 +375,7 @@ fn read_into(batcher: &mut Batcher<'_>, input: Input) -> Result<ReadSummary> {
 /// # Errors
 /// `InvalidInput` if the graph keeps weights, and the file has none.
 fn read_options(
-    graph: &Graph,
+    graph: &dyn Taker,
     path: &Path,
     guess: &Guess,
     options: &IngestOptions,

@@ -170,7 +170,7 @@ struct UpdateArgs {
 /// What is known of the files.
 #[derive(clap::Args)]
 #[command(next_help_heading = "What is in the files; looked for if it is not given")]
-struct InputArgs {
+pub(super) struct InputArgs {
     /// The format.
     #[arg(long, default_value = "auto", value_name = "FORMAT")]
     format: FormatChoice,
@@ -197,18 +197,37 @@ struct InputArgs {
     dst: Option<String>,
 
     /// The column of weights; a new graph then keeps them.
-    #[arg(long, value_name = "COLUMN", conflicts_with = "delete")]
-    weight: Option<String>,
+    #[arg(long, value_name = "COLUMN", conflicts_with = "unweighted")]
+    pub(super) weight: Option<String>,
 
     /// Leave out rows whose ids or weights are null; otherwise they are refused.
     ///
     /// Null is what is empty, NULL, None, NaN, NA and the like.
     #[arg(long)]
-    skip_nulls: bool,
+    pub(super) skip_nulls: bool,
 
     /// Round weights to 32 bits; otherwise one that this changes is refused.
     #[arg(long, hide_short_help = true)]
-    round_weights: bool,
+    pub(super) round_weights: bool,
+}
+
+impl InputArgs {
+    /// Returns what is known of each file.
+    pub(super) fn choices(&self) -> InputChoices {
+        InputChoices {
+            format: self.format.0,
+            ids: self.ids,
+            header: match self.header {
+                Header::Auto => None,
+                Header::Yes => Some(true),
+                Header::No => Some(false),
+            },
+            delimiter: self.delimiter,
+            src: column(&self.src),
+            dst: column(&self.dst),
+            weight: column(&self.weight),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -265,7 +284,9 @@ fn take_in(
     ingest: &IngestOptions,
     output: Output,
 ) -> Result<IngestReport> {
-    follow(args, output, "edges", |show| Graph::ingest_into(target, &args.files, ingest, show))
+    follow((&args.files, args.acknowledge), output, "edges", |show| {
+        Graph::ingest_into(target, &args.files, ingest, show)
+    })
 }
 
 fn take_updates(
@@ -294,7 +315,7 @@ fn take_updates(
         keep: updates.keep,
     };
     let chosen = chosen(args)?;
-    let mut report = follow(args, output, "updates", |show| {
+    let mut report = follow((&args.files, args.acknowledge), output, "updates", |show| {
         Timeline::ingest_into(&args.graph, &chosen, &args.files, &ingest, show)
     })?;
     if !output.quiet {
@@ -342,8 +363,8 @@ fn updates_in_words(report: &UpdateReport) -> String {
 }
 
 /// Shows how far an ingest is, of so many `things`.
-fn follow<R>(
-    args: &Args,
+pub(super) fn follow<R>(
+    (files, acknowledge): (&[PathBuf], bool),
     output: Output,
     things: &str,
     ingest: impl FnOnce(&mut (dyn FnMut(Progress) -> bool + Send)) -> everedge::Result<R>,
@@ -352,7 +373,7 @@ fn follow<R>(
     let mut printed = Ok(());
     let mut show = |progress: Progress| {
         if shown.as_ref().is_none_or(|(file, _)| *file != progress.file) {
-            let name = match &args.files[..] {
+            let name = match files {
                 [file] => file.display().to_string(),
                 _ => format!("file {}", progress.file + 1),
             };
@@ -362,7 +383,7 @@ fn follow<R>(
             bar.set_position(progress.bytes_read);
             bar.set_prefix(format!("{} {things}", count(progress.edges)));
         }
-        if args.acknowledge {
+        if acknowledge {
             printed = writeln!(std::io::stdout(), "{}", progress.edges);
         }
         // Nobody learns of further batches when standard output is gone: stop then.
@@ -412,27 +433,14 @@ fn column(given: &Option<String>) -> Option<Column> {
 }
 
 fn ingest_options(args: &Args) -> Result<IngestOptions> {
-    let input = &args.input;
     let flush_every = Duration::try_from_secs_f64(args.flush_every);
     Ok(IngestOptions {
-        input: InputChoices {
-            format: input.format.0,
-            ids: input.ids,
-            header: match input.header {
-                Header::Auto => None,
-                Header::Yes => Some(true),
-                Header::No => Some(false),
-            },
-            delimiter: input.delimiter,
-            src: column(&input.src),
-            dst: column(&input.dst),
-            weight: column(&input.weight),
-        },
+        input: args.input.choices(),
         delete: args.delete,
         batch: args.batch,
         drop_self_loops: args.drop_self_loops,
-        skip_nulls: input.skip_nulls,
-        round_weights: input.round_weights,
+        skip_nulls: args.input.skip_nulls,
+        round_weights: args.input.round_weights,
         unweighted: args.unweighted,
         flush_every: flush_every.context("--flush-every needs a number of seconds from 0 on")?,
         stop: stop_on_signals()?,

@@ -1,28 +1,38 @@
 //! `everedge seal`: a graph becomes files that are queried within a budget of memory.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use everedge::{Chunks, Order, SealOptions, SealReport, VersionChoice, Watch};
+use clap::error::ErrorKind;
+use everedge::{
+    Choices, Chosen, Chunks, IngestOptions, Order, SealFiles, SealOptions, SealReport,
+    VersionChoice, Watch,
+};
+use everedge_bench::stop_on_signals;
 
+use super::ingest::{InputArgs, follow};
 use crate::output::{Output, bytes, count, seconds};
 
-/// Seal a graph, or a version of one, into a directory that is only read.
+/// Seal a graph, a version of one, or files of edges into a directory that is only read.
 ///
 /// A sealed graph opens at once, however large it is, and `everedge run --memory SIZE` asks it within a budget of
-/// memory far below its size. The graph that is sealed stays as it is.
+/// memory far below its size. What is sealed stays as it is.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory of the graph.
-    graph: PathBuf,
-
-    /// The new directory.
-    chunks: PathBuf,
+    /// The directory of a graph, or files of edges as `everedge ingest` takes them; and last the new directory.
+    #[arg(required = true, num_args = 2.., value_names = ["GRAPH|FILE...", "CHUNKS"])]
+    paths: Vec<PathBuf>,
 
     /// Seal a version, by number, date or name; without it, the newest of a directory that holds versions.
     #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>)]
     at: Option<VersionChoice>,
+
+    /// How much memory the sealing of files may take, with K, M or G; half of what is free unless given. What has no
+    /// room goes through files in CHUNKS.
+    #[arg(long, value_name = "SIZE", value_parser = everedge::size)]
+    memory: Option<u64>,
 
     /// Write neighbors as four bytes each, instead of the gaps between them.
     #[arg(long)]
@@ -32,17 +42,116 @@ pub(crate) struct Args {
     /// beside each other that two steps reach; or `ids`.
     #[arg(long, default_value = "degree", value_name = "WORD", value_parser = super::parsed::<Order>)]
     order: Order,
+
+    /// Edges of files have no direction.
+    #[arg(long, conflicts_with = "directed")]
+    undirected: bool,
+
+    /// Edges of files have a direction. A file of undirected edges then gives one each way.
+    #[arg(long)]
+    directed: bool,
+
+    /// Keep the weights of files [default: if the format or a column called weight declares them].
+    #[arg(long, conflicts_with = "unweighted")]
+    weighted: bool,
+
+    /// Keep no weights, though the files have some.
+    #[arg(long)]
+    unweighted: bool,
+
+    /// Keep the last edge of a pair in the files.
+    #[arg(long)]
+    simple: bool,
+
+    /// Keep no in-neighbors of directed edges in files: less space, and few kernels run.
+    #[arg(long)]
+    no_in: bool,
+
+    /// Leave self-loops of files out; their ends are vertices all the same.
+    #[arg(long)]
+    drop_self_loops: bool,
+
+    #[command(flatten)]
+    input: InputArgs,
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let view = super::open(&args.graph, args.at.as_ref(), None)?;
+    let (chunks, sources) = args.paths.split_last().expect("there are two paths");
     let options =
         SealOptions { order: args.order, compressed: !args.plain, ..SealOptions::default() };
     let watch = Watch::new();
-    let seal = || Chunks::seal(&view, &args.chunks, &options, &watch);
-    let report = output.follow("seal", &watch, seal)?;
+    let report = match sources {
+        [graph] if is_graph(graph) => {
+            let view = super::open(graph, args.at.as_ref(), None)?;
+            let seal = || Chunks::seal(&view, chunks, &options, &watch);
+            output.follow("seal", &watch, seal)?
+        }
+        files => {
+            if args.at.is_some() {
+                let words = "--at names a version of a graph, and files have none\n";
+                return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
+            }
+            seal_files(args, files, chunks, options, output)?
+        }
+    };
+    if let Some(words) = report.guessed.as_ref().and_then(|guessed| guessed.in_words())
+        && !output.quiet
+    {
+        // Nobody reads what standard error does not take.
+        let _ = writeln!(std::io::stderr(), "guessed: {words}");
+    }
     output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns whether a path is a graph, and not a file or a directory of files.
+fn is_graph(path: &Path) -> bool {
+    path.is_dir() && everedge::Timeline::is_at(path).is_ok()
+}
+
+fn seal_files(
+    args: &Args,
+    files: &[PathBuf],
+    chunks: &Path,
+    options: SealOptions,
+    output: Output,
+) -> Result<SealReport> {
+    let mut chosen = Chosen::default();
+    for (is_given, name, word) in [
+        (args.directed, "directed", "true"),
+        (args.undirected, "directed", "false"),
+        (args.weighted || args.input.weight.is_some(), "weighted", "true"),
+        (args.unweighted, "weighted", "false"),
+        (args.simple, "simple", "true"),
+        (args.no_in, "in-neighbors", "false"),
+    ] {
+        if is_given {
+            chosen.choose(name, word)?;
+        }
+    }
+    let ingest = IngestOptions {
+        input: args.input.choices(),
+        drop_self_loops: args.drop_self_loops,
+        skip_nulls: args.input.skip_nulls,
+        round_weights: args.input.round_weights,
+        unweighted: args.unweighted,
+        stop: stop_on_signals()?,
+        ..IngestOptions::default()
+    };
+    let what = SealFiles {
+        files,
+        ingest: &ingest,
+        chosen: &chosen,
+        choices: Choices {
+            directed_fixed: args.directed || args.undirected,
+            weighted_fixed: args.weighted || args.unweighted,
+            meter: false,
+        },
+        options,
+        watch: &Watch::new(),
+        memory: args.memory,
+    };
+    follow((files, false), output, "edges", |show| Chunks::seal_files(chunks, &what, show))
 }
 
 fn in_words(report: &SealReport) -> String {
