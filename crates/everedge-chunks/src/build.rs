@@ -16,7 +16,7 @@ use std::ops::Range;
 use everedge_core::{Edge, VertexId, par, watch};
 use everedge_medium::{Error, Result, Volume};
 
-use crate::encode::{NumberedLists, write_lists};
+use crate::encode::{Encoded, NumberedLists, encode};
 use crate::form::{Form, Order, SealOptions, SideForm};
 use crate::pack::Packer;
 use crate::seal::write_ids;
@@ -28,6 +28,8 @@ const GROWTH: usize = 1 << 22;
 const BUCKET_BUFFER_BYTES: usize = 1 << 20;
 /// Buckets of a direction, at most.
 const BUCKETS_MAX: u64 = 64;
+/// Edges of a bucket that the processor's caches mostly hold.
+const BUCKET_EDGES: u64 = 1 << 20;
 /// Edges in a piece of work.
 const GRAIN: usize = 1 << 16;
 /// Bytes for chunks that are being filled, and for lists that are being encoded.
@@ -161,16 +163,26 @@ impl Builder {
             let mut packer =
                 Packer::new(&self.volume, (side, self.salt), seal, (*weighted, vertices))?;
             let starts = std::iter::once(0).chain(ends.iter().copied());
-            for (range, bucket) in starts.zip(ends).map(|(s, &e)| s..e).zip(buckets.remove(0)) {
-                let group = Group::new(range.clone(), bucket, (*weighted, *simple))?;
-                if side == 0 {
-                    ends_count += group.neighbors.len() as u64;
-                    loops += group.loops();
-                }
-                write_lists(&group, range, &mut packer, |more| {
-                    done += u64::from(more);
+            let ranges = starts.zip(ends).map(|(start, &end)| start..end);
+            let mut tasks = ranges.zip(buckets.remove(0)).peekable();
+            while tasks.peek().is_some() {
+                // A bucket a thread.
+                let some: Vec<_> = tasks.by_ref().take(par::thread_count()).collect();
+                let shared = &packer;
+                let groups = par::map_tasks(some, |(range, bucket)| {
+                    let group = Group::new(range.clone(), bucket, (*weighted, *simple))?;
+                    let counts = (group.neighbors.len() as u64, group.loops());
+                    Ok((encode(&group, range, shared), counts))
+                });
+                for group in groups {
+                    let (encoded, (neighbors, own)): (Encoded, _) = group?;
+                    if side == 0 {
+                        (ends_count, loops) = (ends_count + neighbors, loops + own);
+                    }
+                    done += encoded.len() as u64;
+                    encoded.pack(&mut packer)?;
                     watch::note(done, all);
-                })?;
+                }
             }
             sides.push(packer.finish()?);
         }
@@ -219,15 +231,15 @@ impl Builder {
     /// Returns how many edges of a bucket fit into memory.
     fn bucket_edges(&self, bound: u64, vertices: u64) -> Result<u64> {
         let word_bytes = if self.options.weighted { 12 } else { 8 };
-        // As they were read, and grouped; a third for the offsets of vertices of few edges.
-        let edge_bytes = (word_bytes + word_bytes / 2 + word_bytes) as u64;
+        // As they were read, grouped and encoded, on each thread.
+        let edge_bytes = (5 * word_bytes / 2 * par::thread_count()) as u64;
         let buffers = 2 * BUCKETS_MAX * BUCKET_BUFFER_BYTES as u64 / 4;
         let kept = FIXED_BYTES + buffers + 4 * bound + 16 * vertices;
         let left = self.options.memory.saturating_sub(kept);
         let edges = left / edge_bytes;
         let least = (2 * self.edges.len()).div_ceil(BUCKETS_MAX).max(1);
         if edges >= least {
-            return Ok(edges);
+            return Ok(edges.min(least.max(BUCKET_EDGES)));
         }
         Err(Error::InvalidInput {
             what: format!(
@@ -271,9 +283,11 @@ impl Builder {
     fn divide(&mut self, numbers: &[VertexId], ends: &[Vec<u32>]) -> Result<Vec<Vec<Spool>>> {
         let BuildOptions { directed, weighted, memory, .. } = self.options;
         let volume = &self.volume;
-        let bucket_count = ends.iter().map(Vec::len).sum::<usize>();
-        // One bucket stays in memory; of several, each what it collects for a write.
-        let bytes_max = match bucket_count > ends.len() {
+        // They stay in memory if they have room there beside what a bucket needs; else each what it collects for a
+        // write.
+        let edge_bytes = if weighted { 12 } else { 8 };
+        let stored = (if directed { ends.len() as u64 } else { 2 }) * self.edges.len() * edge_bytes;
+        let bytes_max = match stored > memory / 2 {
             true => BUCKET_BUFFER_BYTES / 4,
             false => memory as usize,
         };
@@ -355,71 +369,37 @@ impl Group {
         Ok(group)
     }
 
-    /// Groups edges in their order: each thread owns a run of vertices, and reads all edges.
+    /// Groups edges in their order.
     fn grouped(range: Range<u32>, words: &[u32], width: usize) -> Self {
         let first = range.start;
+        let at = |edge: &[u32]| (edge[0] - first) as usize;
         let mut offsets = vec![0_u32; range.len() + 1];
-        let run = range.len().div_ceil(par::thread_count()).max(1);
-        par::map_chunks_mut(&mut offsets[1..], run, |start, counts| {
-            for edge in words.chunks_exact(width) {
-                if let Some(count) =
-                    counts.get_mut(((edge[0] - first) as usize).wrapping_sub(start))
-                {
-                    *count += 1;
-                }
-            }
-        });
+        words.chunks_exact(width).for_each(|edge| offsets[at(edge) + 1] += 1);
         let mut sum = 0;
         for offset in &mut offsets {
             sum += *offset;
             *offset = sum;
         }
+        let mut places = offsets.clone();
         let mut neighbors = vec![0; sum as usize];
         let mut weights = vec![0.0; if width == 3 { sum as usize } else { 0 }];
-        let mut tasks = Vec::new();
-        let (mut rest, mut weights_rest) = (&mut neighbors[..], &mut weights[..]);
-        for start in (0..range.len()).step_by(run) {
-            let end = (start + run).min(range.len());
-            let len = (offsets[end] - offsets[start]) as usize;
-            let (own, others) = rest.split_at_mut(len);
-            let (own_weights, other_weights) =
-                weights_rest.split_at_mut(len.min(weights_rest.len()));
-            (rest, weights_rest) = (others, other_weights);
-            tasks.push((start..end, own, own_weights));
-        }
-        let starts = &offsets;
-        par::for_each_task(tasks, |(vertices, own, own_weights)| {
-            let base = starts[vertices.start];
-            let mut places: Vec<u32> =
-                starts[vertices.clone()].iter().map(|at| at - base).collect();
-            for edge in words.chunks_exact(width) {
-                let at = ((edge[0] - first) as usize).wrapping_sub(vertices.start);
-                if let Some(place) = places.get_mut(at) {
-                    own[*place as usize] = edge[1];
-                    if width == 3 {
-                        own_weights[*place as usize] = f32::from_bits(edge[2]);
-                    }
-                    *place += 1;
-                }
+        for edge in words.chunks_exact(width) {
+            let place = &mut places[at(edge)];
+            neighbors[*place as usize] = edge[1];
+            if let Some(&bits) = edge.get(2) {
+                weights[*place as usize] = f32::from_bits(bits);
             }
-        });
+            *place += 1;
+        }
         Self { first, offsets, neighbors, weights }
     }
 
     /// Sorts each list; parallel edges stay in their order.
     fn sort(&mut self) {
         if self.weights.is_empty() {
-            let offsets = &self.offsets;
-            let mut tasks = Vec::new();
-            let mut rest = &mut self.neighbors[..];
-            for ends in offsets.windows(2) {
-                let (list, others) = rest.split_at_mut((ends[1] - ends[0]) as usize);
-                rest = others;
-                tasks.push(list);
+            for ends in self.offsets.windows(2) {
+                self.neighbors[ends[0] as usize..ends[1] as usize].sort_unstable();
             }
-            par::map_chunks_mut(&mut tasks, GRAIN / 16, |_, lists| {
-                lists.iter_mut().for_each(|list| list.sort_unstable());
-            });
             return;
         }
         for ends in self.offsets.windows(2) {

@@ -71,7 +71,7 @@ fn cut(
 }
 
 /// Encoded lists of consecutive vertices.
-struct Encoded {
+pub(crate) struct Encoded {
     first: u32,
     lists: Vec<List>,
     bytes: Vec<u8>,
@@ -85,7 +85,8 @@ enum List {
     Long(Vec<VertexId>, Vec<f32>),
 }
 
-fn encode(lists: &impl NumberedLists, numbers: Range<u32>, packer: &Packer) -> Encoded {
+/// Encodes the lists of some vertices.
+pub(crate) fn encode(lists: &impl NumberedLists, numbers: Range<u32>, packer: &Packer) -> Encoded {
     let mut encoded = Encoded { first: numbers.start, lists: Vec::new(), bytes: Vec::new() };
     let (mut ids, mut weights) = (Vec::new(), Vec::new());
     for number in numbers {
@@ -112,7 +113,13 @@ impl Encoded {
         self.lists.push(List::Short(ids.len() as u32, len));
     }
 
-    fn pack(self, packer: &mut Packer) -> Result<()> {
+    /// Returns how many vertices it is of.
+    pub(crate) fn len(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// Packs the lists.
+    pub(crate) fn pack(self, packer: &mut Packer) -> Result<()> {
         let mut start = 0;
         for (v, list) in (self.first..).zip(self.lists) {
             match list {

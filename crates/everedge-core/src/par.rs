@@ -153,6 +153,11 @@ pub fn for_each_task<T: Send>(tasks: Vec<T>, f: impl Fn(T) + Sync + Send) {
     map_tasks_at_home(None, tasks, |_| 0, f);
 }
 
+/// Calls `f` on every task; returns the results in the order of the tasks.
+pub fn map_tasks<T: Send, R: Send>(tasks: Vec<T>, f: impl Fn(T) -> R + Sync + Send) -> Vec<R> {
+    map_tasks_at_home(None, tasks, |_| 0, f)
+}
+
 /// Like [`map_ranges`]; each range runs at the home of its first index.
 ///
 /// # Panics
