@@ -331,6 +331,8 @@ impl Cache {
 
     fn give_up(&self, piece: u32) {
         self.table[piece as usize].store(NOWHERE, Ordering::Release);
+        // Others may have seen that it was coming.
+        self.queue.wake();
     }
 
     /// Claims a frame, and takes what it held out of the table.

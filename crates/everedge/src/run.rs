@@ -103,6 +103,12 @@ impl View {
     /// `Interrupted` if the watch was cancelled.
     pub fn run(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
         options.parameters.check(kernel)?;
+        if kernel.keeps_arrays() && !options.csr && self.lacks_in_neighbors() {
+            return Err(Error::invalid(format!(
+                "{kernel} needs in-neighbors, and this sealed graph keeps none: seal one that does, or run on a \
+                 copy in memory with --csr"
+            )));
+        }
         let _foreground = Foreground::new();
         let run = || options.watch.run(|| self.answer(kernel, options, &[]));
         par::with_threads(options.threads, run)
@@ -151,6 +157,11 @@ impl View {
         }
     }
 
+    /// Whether it is a sealed graph without in-neighbors.
+    fn lacks_in_neighbors(&self) -> bool {
+        matches!(self.any, AnyView::Chunks(_)) && !self.any.has_in_neighbors()
+    }
+
     /// Returns how many bytes of lists were read from files.
     fn read_bytes(&self) -> u64 {
         match &self.any {
@@ -170,7 +181,10 @@ impl View {
     /// Returns the copy that `kernel` is to run on, if it cannot run on the view itself or `csr` asks
     /// for one. A kernel that keeps no arrays reads out-neighbors only.
     fn copy_for(&self, kernel: Kernel, csr: bool) -> Option<AnyView> {
-        let has_to = self.numbering().is_some() || !self.any.has_in_neighbors();
+        // A sealed graph may be far larger than memory: whoever wants a copy of it asks for one.
+        let is_sealed = matches!(self.any, AnyView::Chunks(_));
+        let lacks_in = !is_sealed && !self.any.has_in_neighbors();
+        let has_to = self.numbering().is_some() || lacks_in;
         let wants = csr && !matches!(self.any, AnyView::Csr(_));
         let copies = wants || kernel.keeps_arrays() && has_to;
         copies.then(|| self.copy(kernel.reads_weights()))

@@ -6,6 +6,7 @@ mod files;
 mod ingests;
 mod options;
 mod runs;
+mod sealed;
 mod time_travel;
 
 // The library is not tested in place; this file of it needs nothing else of it.

@@ -1,0 +1,206 @@
+//! Sealed graphs answer as the graphs that were sealed do, within the least memory, and say what they cannot.
+
+use std::fs;
+use std::path::Path;
+
+use everedge::{
+    Chunks, Error, Graph, GraphOptions, IdKind, Kernel, MediumKind, Parameters, RunOptions,
+    SealOptions, Timeline, Verify, VersionChoice, View, Watch,
+};
+
+/// A small graph with hubs, loops, parallel edges and vertices without edges.
+fn graph(options: GraphOptions) -> Graph {
+    let options = GraphOptions { medium: MediumKind::Dram, ..options };
+    let graph = Graph::create("sealed".as_ref(), &options, false).unwrap();
+    let mut state = 1_u32;
+    let mut random = |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    };
+    let edges: Vec<(u32, u32)> = (0..900)
+        .map(|_| {
+            let below = 1 << (1 + random(6));
+            (random(60), random(below))
+        })
+        .filter(|edge| edge.0 != 50 && edge.1 != 50)
+        .collect();
+    let weights: Vec<f32> = edges.iter().map(|&(u, v)| 1.0 + ((u * v) % 7) as f32 / 8.0).collect();
+    graph.insert(&edges, options.weighted.then_some(&weights[..])).unwrap();
+    graph
+}
+
+fn seal(view: &View, path: &Path) {
+    Chunks::seal(view, path, &SealOptions::default(), &Watch::new()).unwrap();
+}
+
+fn parameters(kernel: Kernel) -> Parameters {
+    let mut parameters = Parameters::default();
+    if kernel == Kernel::Radii {
+        // All vertices: a sample would be another one, as vertices have other numbers.
+        parameters.set("samples", "64").unwrap();
+    }
+    if kernel == Kernel::PageRank {
+        parameters.set("tolerance", "1e-12").unwrap();
+        parameters.set("iterations", "1000").unwrap();
+    }
+    parameters
+}
+
+/// Returns the answer of a kernel for each vertex, and what it says in short.
+fn answer(view: &View, kernel: Kernel) -> (Vec<(String, String)>, serde_json::Value) {
+    let options = RunOptions { verify: Verify::Full, ..parameters(kernel).into() };
+    let report = view.run(kernel, &options).unwrap();
+    let mut text = Vec::new();
+    report.values.write(view, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let rows = text.lines().map(|line| {
+        let (id, value) = line.split_once(' ').unwrap_or((line, ""));
+        (id.to_owned(), value.to_owned())
+    });
+    (rows.collect(), report.result)
+}
+
+fn check_alike(kernel: Kernel, found: &[(String, String)], expected: &[(String, String)]) {
+    assert_eq!(found.len(), expected.len(), "{kernel}");
+    for (found, expected) in found.iter().zip(expected) {
+        let is_alike = match (found.1.parse::<f64>(), expected.1.parse::<f64>()) {
+            (Ok(a), Ok(b)) => (a - b).abs() <= 1e-6 * b.abs().max(1e-3),
+            _ => found.1 == expected.1,
+        };
+        assert!(found.0 == expected.0 && is_alike, "{kernel}: {found:?}, not {expected:?}");
+    }
+}
+
+#[test]
+fn every_kernel_answers_as_on_the_graph_that_was_sealed() {
+    let home = tempfile::tempdir().unwrap();
+    for (directed, weighted) in [(true, false), (false, false), (true, true), (false, true)] {
+        let graph = graph(GraphOptions { directed, weighted, ..GraphOptions::default() });
+        let view = graph.snapshot().unwrap();
+        let path = home.path().join(format!("{directed}{weighted}"));
+        seal(&view, &path);
+        let found = Chunks::verify(&path).unwrap();
+        assert!(found.ok && found.checks > 100, "{found:?}");
+        let chunks = Chunks::open(&path, Some(64 << 20)).unwrap();
+        let stats = chunks.stats().unwrap();
+        assert_eq!((stats.kind, stats.edges), ("chunks", view.edge_count()));
+        for &kernel in Kernel::ALL {
+            let sealed = chunks.view_for(kernel).unwrap();
+            let (found, in_short) = answer(&sealed, kernel);
+            let (expected, expected_in_short) = answer(&view, kernel);
+            if !matches!(kernel, Kernel::OneHop | Kernel::TwoHop) {
+                check_alike(kernel, &found, &expected);
+            }
+            let mut found: Vec<_> = found.into_iter().map(|(id, _)| id).collect();
+            let mut expected: Vec<_> = expected.into_iter().map(|(id, _)| id).collect();
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected, "{kernel}");
+            for key in ["components", "largest", "count", "max", "reached", "communities", "depth"]
+            {
+                assert_eq!(in_short.get(key), expected_in_short.get(key), "{kernel}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_and_versions_are_sealed() {
+    let home = tempfile::tempdir().unwrap();
+    let options = GraphOptions { ids: IdKind::Text, ..GraphOptions::default() };
+    let path = home.path().join("live");
+    let graph = Graph::create(&path, &options, false).unwrap();
+    let ids = graph.intern_texts(["a", "b", "c", "d"].into_iter()).unwrap();
+    graph.insert(&[(ids[0], ids[1]), (ids[2], ids[1])], None).unwrap();
+    graph.commit(None).unwrap();
+    graph.insert(&[(ids[3], ids[1])], None).unwrap();
+    let sealed = home.path().join("now");
+    seal(&graph.snapshot().unwrap(), &sealed);
+    drop(graph);
+    let chunks = Chunks::open(&sealed, None).unwrap();
+    let (components, _) = answer(&chunks.view_for(Kernel::Wcc).unwrap(), Kernel::Wcc);
+    let expected = ["a", "b", "c", "d"].map(|id| (id.to_owned(), "a".to_owned()));
+    assert_eq!(components, expected);
+    let timeline = Timeline::open_read_only(&path).unwrap();
+    let sealed = home.path().join("before");
+    seal(&timeline.at(&VersionChoice::Number(1)).unwrap(), &sealed);
+    let view = Chunks::open(&sealed, None).unwrap().view(0).unwrap();
+    assert_eq!((view.vertex_count(), view.edge_count()), (3, 2));
+    assert!(view.find("d").is_none() && view.find("b").is_some());
+}
+
+#[test]
+fn ids_that_lie_far_apart_cost_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let options = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+    let graph = Graph::create("far".as_ref(), &options, false).unwrap();
+    graph.insert(&[(0, 2_000_000_000), (2_000_000_000, 7), (7, 0)], None).unwrap();
+    let path = home.path().join("far");
+    seal(&graph.snapshot().unwrap(), &path);
+    let chunks = Chunks::open(&path, Some(32 << 20)).unwrap();
+    assert!(chunks.stats().unwrap().disk_bytes < 1 << 20);
+    let (found, _) = answer(&chunks.view_for(Kernel::Bfs).unwrap(), Kernel::Bfs);
+    let ids: Vec<_> = found.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(ids, ["0", "7", "2000000000"]);
+}
+
+#[test]
+fn a_budget_that_is_too_small_is_refused_with_what_would_do() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    seal(&graph(GraphOptions::default()).snapshot().unwrap(), &path);
+    let error = Chunks::open(&path, Some(1 << 20)).unwrap().view_for(Kernel::PageRank);
+    let what = error.err().unwrap().to_string();
+    let least: u64 =
+        what.split(' ').find_map(|word| word.parse().ok().filter(|&n| n > 1 << 20)).unwrap();
+    assert!(Chunks::open(&path, Some(least)).unwrap().view_for(Kernel::PageRank).is_ok(), "{what}");
+    assert!(Chunks::open(&path, Some(least - 1)).unwrap().view_for(Kernel::PageRank).is_err());
+}
+
+#[test]
+fn damage_ends_a_run_with_its_place() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    seal(&graph(GraphOptions::default()).snapshot().unwrap(), &path);
+    for name in ["out.4k", "out.index", "in.4k", "in.index"] {
+        let file = path.join(name);
+        let bytes = fs::read(&file).unwrap();
+        for at in [0, 77, 4095, bytes.len() - 1] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x10;
+            fs::write(&file, damaged).unwrap();
+            let view = Chunks::open(&path, None).unwrap().view_for(Kernel::PageRank).unwrap();
+            let kernel = if name.starts_with("in") { Kernel::PageRank } else { Kernel::Bfs };
+            let error = view.run(kernel, &RunOptions::default());
+            let what = match error {
+                Err(error) => error.to_string(),
+                // A search may not come by.
+                Ok(_) if kernel == Kernel::Bfs => continue,
+                Ok(_) => panic!("{name} at {at}"),
+            };
+            assert!(what.contains(name) && what.contains("damaged at offset"), "{what}");
+            let found = Chunks::verify(&path).unwrap();
+            assert!(!found.ok && found.problems[0].contains(name), "{found:?}");
+        }
+        fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(!Chunks::verify(&path).unwrap().ok);
+        assert!(Chunks::open(&path, None).unwrap().view(0).is_err());
+        fs::write(&file, bytes).unwrap();
+    }
+    assert!(Chunks::verify(&path).unwrap().ok);
+}
+
+#[test]
+fn a_sealing_that_fails_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let view = graph(GraphOptions::default()).snapshot().unwrap();
+    let path = home.path().join("cancelled");
+    let watch = Watch::new();
+    watch.cancel();
+    let error = Chunks::seal(&view, &path, &SealOptions::default(), &watch).unwrap_err();
+    assert!(matches!(error, Error::Interrupted) && !path.exists());
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("mine"), "x").unwrap();
+    assert!(Chunks::seal(&view, &path, &SealOptions::default(), &Watch::new()).is_err());
+    assert_eq!(fs::read_to_string(path.join("mine")).unwrap(), "x");
+}
