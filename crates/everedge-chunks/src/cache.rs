@@ -83,6 +83,8 @@ pub(crate) struct Cache {
     /// The piece that each frame was last claimed for.
     claimed_for: Vec<AtomicU32>,
     heat: Vec<AtomicU8>,
+    /// How often a piece of each file was put into a frame.
+    placed: Vec<AtomicU32>,
     /// How many frames were ever used.
     used: AtomicU32,
     replacement: Mutex<Replacement>,
@@ -148,6 +150,7 @@ impl Cache {
         Ok(Self {
             frames: Frames::new(piece_bytes, frame_count)?,
             queue,
+            placed: files.iter().map(|_| AtomicU32::new(0)).collect(),
             files,
             starts,
             table: nowhere(pieces),
@@ -183,10 +186,10 @@ impl Cache {
         self.frames.count() / PASS_SHARE
     }
 
-    /// Returns whether each piece was read into a frame, where it stays.
-    pub(crate) fn is_all_there(&self) -> bool {
-        let pieces = self.table.len();
-        self.frames.count() == pieces && self.used.load(Ordering::Relaxed) as usize == pieces
+    /// Returns whether each piece of a file was read into a frame, where it stays.
+    pub(crate) fn is_there(&self, file: usize) -> bool {
+        self.frames.count() == self.table.len()
+            && self.placed[file].load(Ordering::Relaxed) >= self.files[file].pieces
     }
 
     /// Returns whether there are so many pieces.
@@ -385,6 +388,8 @@ impl Cache {
     fn place(&self, piece: u32, claimed: &Claimed) {
         let frame = claimed.frame();
         self.claimed_for[frame as usize].store(piece, Ordering::Release);
+        let file = self.starts.partition_point(|&start| start <= piece) - 1;
+        self.placed[file].fetch_add(1, Ordering::Relaxed);
         self.heat[frame as usize].store(1, Ordering::Relaxed);
         self.table[piece as usize].store(frame, Ordering::Release);
     }

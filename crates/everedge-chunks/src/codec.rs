@@ -178,48 +178,87 @@ impl Decoder {
         Some((self.next(bytes)?, weight))
     }
 
-    /// Calls `f` with each id that is left, as [`Self::next`] returns them.
+    /// Folds the ids that are left, as [`Self::next`] returns them.
     #[inline]
-    pub(crate) fn for_each(mut self, bytes: &[u8], mut f: impl FnMut(VertexId)) {
+    pub(crate) fn fold<B>(
+        mut self,
+        bytes: &[u8],
+        init: B,
+        mut f: impl FnMut(B, VertexId) -> B,
+    ) -> B {
+        let mut sum = init;
         if self.code == Code::Plain {
             let ids = bytes.get(self.lengths..self.gap).unwrap_or_default();
             let (ids, _) = ids.as_chunks::<4>();
             let left = ids.get(self.next as usize..).unwrap_or_default();
-            return left.iter().for_each(|&id| f(u32::from_le_bytes(id).min(self.id_max)));
+            let ids = left.iter().map(|&id| u32::from_le_bytes(id).min(self.id_max));
+            return ids.fold(sum, f);
         }
         // Four at a time from where a byte of lengths begins.
         while !self.next.is_multiple_of(4) {
             match self.next(bytes) {
-                Some(id) => f(id),
-                None => return,
+                Some(id) => sum = f(sum, id),
+                None => return sum,
             }
         }
-        while self.count - self.next >= 4 {
-            let Some(four) = bytes.get(self.gap..).and_then(|rest| rest.first_chunk::<16>()) else {
+        let fours = (self.count - self.next) as usize / 4;
+        let start = self.lengths + self.next as usize / 4;
+        let lengths = bytes.get(start..start + fours).unwrap_or_default();
+        for &lengths in lengths {
+            let Some(four) = bytes.get(self.gap..).and_then(|rest| rest.first_chunk()) else {
                 break;
             };
-            let Some(&lengths) = bytes.get(self.lengths + self.next as usize / 4) else { break };
-            let length = |i: u32| usize::from(lengths >> (2 * i) & 3);
-            let mut place = 0;
+            let Four { places, masks, len } = &FOURS[usize::from(lengths)];
             for i in 0..4 {
-                let gap = word_in(four, place) & MASKS[length(i)];
-                place += length(i) + 1;
-                self.last = self.last.wrapping_add(gap);
-                f(self.last.min(self.id_max));
+                self.last = self.last.wrapping_add(word_in(four, places[i]) & masks[i]);
+                sum = f(sum, self.last.min(self.id_max));
             }
-            self.gap += place;
+            self.gap += usize::from(*len);
             self.next += 4;
         }
         while let Some(id) = self.next(bytes) {
-            f(id);
+            sum = f(sum, id);
         }
+        sum
     }
 }
 
+/// What a byte of lengths says of the four gaps after it.
+#[derive(Clone, Copy)]
+struct Four {
+    masks: [u32; 4],
+    places: [u8; 4],
+    len: u8,
+}
+
+/// By that byte.
+static FOURS: [Four; 256] = fours();
+
+const fn fours() -> [Four; 256] {
+    let mut fours = [Four { masks: [0; 4], places: [0; 4], len: 0 }; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut i, mut place) = (0, 0);
+        while i < 4 {
+            let length = byte >> (2 * i) & 3;
+            fours[byte].masks[i] = MASKS[length];
+            fours[byte].places[i] = place;
+            place += length as u8 + 1;
+            i += 1;
+        }
+        fours[byte].len = place;
+        byte += 1;
+    }
+    fours
+}
+
+/// Bytes that four gaps and what is read beyond the last of them take.
+const FOUR_BYTES: usize = 20;
+
 #[inline]
-fn word_in(bytes: &[u8; 16], place: usize) -> u32 {
-    // At most 12: four gaps of four bytes.
-    let place = place.min(12);
+fn word_in(bytes: &[u8; FOUR_BYTES], place: u8) -> u32 {
+    // At most 12; the compiler sees that it is inside.
+    let place = usize::from(place & 15);
     u32::from_le_bytes([bytes[place], bytes[place + 1], bytes[place + 2], bytes[place + 3]])
 }
 
@@ -246,7 +285,7 @@ mod tests {
         for taken in 0..6.min(one_by_one.len()) {
             let (mut decoder, mut all) = (new(), one_by_one[..taken].to_vec());
             (0..taken).for_each(|_| _ = decoder.next(bytes));
-            decoder.for_each(bytes, |id| all.push(id));
+            decoder.fold(bytes, (), |(), id| all.push(id));
             assert_eq!(all, one_by_one);
         }
         one_by_one
@@ -288,7 +327,7 @@ mod tests {
                 let decoder = Decoder::new(code, false, (0, count), (bytes.len(), bound));
                 if let Some(decoder) = decoder {
                     let mut seen = 0;
-                    decoder.for_each(&bytes, |id| { seen += 1; assert!(id < bound) });
+                    decoder.fold(&bytes, (), |(), id| { seen += 1; assert!(id < bound) });
                     prop_assert_eq!(seen, count);
                 }
             }

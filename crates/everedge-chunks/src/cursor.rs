@@ -112,9 +112,7 @@ impl Iterator for InChunk<'_> {
     }
 
     #[inline]
-    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
-        let mut sum = Some(init);
-        self.decoder.for_each(self.bytes, |id| sum = sum.take().map(|sum| f(sum, id)));
-        sum.expect("it is put back")
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, f: F) -> B {
+        self.decoder.fold(self.bytes, init, f)
     }
 }

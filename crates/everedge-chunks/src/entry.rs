@@ -100,9 +100,11 @@ impl Entry {
     #[inline]
     pub(crate) fn read(page: &[u8], at: u32) -> Self {
         let start = at as usize * ENTRY_BYTES;
-        let bytes = page.get(start..start + ENTRY_BYTES).unwrap_or(&[0; ENTRY_BYTES]);
-        let word = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[4 * i + byte]));
-        Self { degree: word(0), words: [word(1), word(2)] }
+        let entry = page.get(start..).and_then(|rest| rest.first_chunk::<ENTRY_BYTES>());
+        let Some(entry) = entry else { return Self::NONE };
+        let (words, _) = entry.as_chunks::<4>();
+        let [degree, first, second] = [words[0], words[1], words[2]].map(u32::from_le_bytes);
+        Self { degree, words: [first, second] }
     }
 
     /// Appends the entry to a page.

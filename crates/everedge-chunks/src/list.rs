@@ -112,7 +112,7 @@ impl Long<'_> {
         let last = LEVELS - 1;
         let ahead =
             (self.next..self.next + PIECES_AHEAD).map_while(|at| store.long_piece(side, at));
-        if !store.is_all_there() {
+        if !store.is_there(side) {
             store.cache(last).read_ahead(ahead, self.purpose);
         }
         let piece = store.long_piece(side, self.next).and_then(|piece| {
@@ -165,24 +165,23 @@ impl Iterator for Neighbors<'_> {
 
     #[inline]
     fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
-        // Moved out and in again for each id, which costs nothing.
-        let mut sum = Some(init);
-        let mut step = |id| sum = sum.take().map(|sum| f(sum, id));
         match self {
             Self::Mini { words, next, count, id_max } => {
-                (next..count).for_each(|i| step(words[i as usize % 2].min(id_max)));
+                (next..count).map(|i| words[i as usize % 2].min(id_max)).fold(init, f)
             }
-            Self::Chunk(held, decoder) => decoder.for_each(&held, step),
-            Self::Long(mut long) => loop {
-                if let Some((held, decoder)) = &long.held {
-                    decoder.for_each(held, &mut step);
+            Self::Chunk(held, decoder) => decoder.fold(&held, init, f),
+            Self::Long(mut long) => {
+                let mut sum = init;
+                loop {
+                    if let Some((held, decoder)) = &long.held {
+                        sum = decoder.fold(held, sum, &mut f);
+                    }
+                    if !long.turn() {
+                        return sum;
+                    }
                 }
-                if !long.turn() {
-                    break;
-                }
-            },
+            }
         }
-        sum.expect("it is put back")
     }
 }
 

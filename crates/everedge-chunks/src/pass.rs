@@ -55,7 +55,7 @@ pub(crate) struct Pass<'a> {
 impl<'a> Pass<'a> {
     /// Returns what reads ahead of `range`, or none if all is in memory.
     pub(crate) fn new(store: &'a Arc<Store>, side: usize, range: Range<VertexId>) -> Option<Self> {
-        if store.is_all_there() {
+        if store.is_there(side) {
             return None;
         }
         let before = STREAM.with_borrow_mut(Option::take).filter(|stream| {

@@ -165,9 +165,12 @@ impl Store {
         self.form.side(direction)
     }
 
-    /// Returns whether each piece has been read and stays in its frame.
-    pub(crate) fn is_all_there(&self) -> bool {
-        self.caches.iter().all(Cache::is_all_there)
+    /// Returns whether each piece of a side was read and stays in its frame.
+    pub(crate) fn is_there(&self, side: usize) -> bool {
+        let Side { index, levels, pieces } = &self.sides[side];
+        self.caches[0].is_there(*index)
+            && self.caches.iter().zip(levels).all(|(cache, &file)| cache.is_there(file))
+            && self.caches[LEVELS - 1].is_there(*pieces)
     }
 
     #[inline]
