@@ -44,7 +44,7 @@ const HEAT_MAX: u8 = 3;
 /// Bytes of a read of consecutive pieces, at most.
 const READ_BYTES_MAX: usize = 256 << 10;
 /// Passes go through one of so many frames.
-const PASS_SHARE: usize = 16;
+const PASS_SHARE: usize = 8;
 
 /// Trails that are followed at once.
 const TRAILS: usize = 16;
