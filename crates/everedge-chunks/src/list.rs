@@ -185,15 +185,27 @@ impl Iterator for Neighbors<'_> {
     }
 }
 
-/// The neighbors of a vertex with the weights of the edges to them.
-pub(crate) struct Edges<'a>(pub(crate) Neighbors<'a>);
+/// The neighbors of a vertex with the weights of the edges to them, 1 if there are none.
+pub(crate) struct Edges<'a> {
+    neighbors: Neighbors<'a>,
+    weighted: bool,
+}
+
+impl<'a> Edges<'a> {
+    pub(crate) fn of(store: &'a Store, side: usize, v: VertexId) -> Self {
+        Self { neighbors: Neighbors::of(store, side, v), weighted: store.form().weighted }
+    }
+}
 
 impl Iterator for Edges<'_> {
     type Item = (VertexId, f32);
 
     #[inline]
     fn next(&mut self) -> Option<(VertexId, f32)> {
-        match &mut self.0 {
+        if !self.weighted {
+            return Some((self.neighbors.next()?, 1.0));
+        }
+        match &mut self.neighbors {
             Neighbors::Mini { words, next, count, id_max } => {
                 let edge =
                     (*next < *count).then(|| (words[0].min(*id_max), f32::from_bits(words[1])));

@@ -155,10 +155,10 @@ impl GraphView for ChunksView {
 
 impl WeightedView for ChunksView {
     fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
-        Edges(self.neighbors(Direction::Out, v))
+        Edges::of(&self.store, self.store.side(Direction::Out), v)
     }
 
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
-        Edges(self.neighbors(Direction::In, v))
+        Edges::of(&self.store, self.store.side(Direction::In), v)
     }
 }

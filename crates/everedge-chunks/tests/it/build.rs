@@ -48,7 +48,7 @@ fn a_build_equals_the_csr_of_its_edges() {
             }
             let form = builder.finish(|v| v).unwrap();
             let least = least_memory(&form);
-            check(&csr, weighted, &Store::open(&volume, SALT, form, least).unwrap());
+            check(&csr, &Store::open(&volume, SALT, form, least).unwrap());
         }
     }
 }
