@@ -25,9 +25,9 @@ use crate::spool::Spool;
 /// Ids by which arrays grow.
 const GROWTH: usize = 1 << 22;
 /// Bytes of edges of a bucket that wait for a write.
-const BUCKET_BUFFER_BYTES: usize = 1 << 20;
+const BUCKET_BUFFER_BYTES: usize = 128 << 10;
 /// Buckets of a direction, at most.
-const BUCKETS_MAX: u64 = 64;
+const BUCKETS_MAX: u64 = 256;
 /// Edges of a bucket that the processor's caches mostly hold.
 const BUCKET_EDGES: u64 = 1 << 20;
 /// Edges in a piece of work.
@@ -233,7 +233,7 @@ impl Builder {
         let word_bytes = if self.options.weighted { 12 } else { 8 };
         // As they were read, grouped and encoded, on each thread.
         let edge_bytes = (5 * word_bytes / 2 * par::thread_count()) as u64;
-        let buffers = 2 * BUCKETS_MAX * BUCKET_BUFFER_BYTES as u64 / 4;
+        let buffers = 2 * BUCKETS_MAX * BUCKET_BUFFER_BYTES as u64;
         let kept = FIXED_BYTES + buffers + 4 * bound + 16 * vertices;
         let left = self.options.memory.saturating_sub(kept);
         let edges = left / edge_bytes;
@@ -288,7 +288,7 @@ impl Builder {
         let edge_bytes = if weighted { 12 } else { 8 };
         let stored = (if directed { ends.len() as u64 } else { 2 }) * self.edges.len() * edge_bytes;
         let bytes_max = match stored > memory / 2 {
-            true => BUCKET_BUFFER_BYTES / 4,
+            true => BUCKET_BUFFER_BYTES,
             false => memory as usize,
         };
         let bucket = |side: usize, at: usize| {

@@ -696,6 +696,10 @@ impl View {
 fn layout_of(head: &Manifest<GraphHead>, path: &Path) -> Result<Layout> {
     match head.options.layout.as_ref().filter(|_| head.kind == Kind::Graph) {
         Some(layout) => Ok(layout.parse()?),
+        None if head.kind == Kind::Chunks => Err(Error::invalid(format!(
+            "`{}` is a sealed graph, which is only read: change the graph that was sealed, and seal it again",
+            path.display()
+        ))),
         None => {
             let path = path.display();
             Err(Error::invalid(format!("`{path}` holds versions and no live graph")))

@@ -218,6 +218,12 @@ impl Timeline {
         meter: bool,
     ) -> Result<(Volume, Manifest<TimelineOptions>)> {
         let path = &*resolved(path);
+        if Manifest::<GraphHead>::peek(path)?.kind == Kind::Chunks {
+            let path = path.display();
+            return Err(Error::invalid(format!(
+                "`{path}` is a sealed graph, which has no versions"
+            )));
+        }
         let manifest: Manifest<TimelineOptions> = Manifest::peek(path)?;
         let TimelineOptions { medium, eadr, .. } = manifest.options;
         if access == Access::Write && manifest.kind != Kind::Timeline {

@@ -35,7 +35,7 @@ fn a_build_equals_the_csr_of_its_edges() {
         let options = CsrOptions { directed, ..CsrOptions::default() };
         let csr = Csr::from_edges(&kept, weighted.then_some(&kept_weights[..]), options);
         for (memory, order) in
-            [(1 << 30, Order::Degree), (92_000_000, Order::Degree), (1 << 30, Order::Ids)]
+            [(1 << 30, Order::Degree), (125_000_000, Order::Degree), (1 << 30, Order::Ids)]
         {
             let directory = tempfile::tempdir().unwrap();
             let volume = volume(&directory);

@@ -15,5 +15,6 @@ mod kill_writers;
 mod output;
 mod reference;
 mod salvage;
+mod sealed;
 mod tables;
 mod versions;
