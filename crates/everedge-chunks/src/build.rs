@@ -287,7 +287,7 @@ impl Builder {
         // write.
         let edge_bytes = if weighted { 12 } else { 8 };
         let stored = (if directed { ends.len() as u64 } else { 2 }) * self.edges.len() * edge_bytes;
-        let bytes_max = match stored > memory / 2 {
+        let bytes_max = match stored > memory / 4 {
             true => BUCKET_BUFFER_BYTES,
             false => memory as usize,
         };

@@ -107,7 +107,7 @@ impl Store {
     /// # Errors
     /// The first error of a read, each time.
     pub fn check(&self) -> Result<()> {
-        self.failure.get().map_or(Ok(()), |error| Err(copy_of(error)))
+        self.failure.get().map_or(Ok(()), |error| Err(error.same()))
     }
 
     /// Returns how much was read for lists.
@@ -137,7 +137,12 @@ impl Store {
         Ok(ids)
     }
 
+    /// Reads a page of ids; keeps the first error.
     fn read_ids(&self, page: u32) -> Result<Vec<VertexId>> {
+        self.page_of_ids(page).inspect_err(|error| _ = self.fail::<()>(error.same()))
+    }
+
+    fn page_of_ids(&self, page: u32) -> Result<Vec<VertexId>> {
         let mut bytes = vec![0; PAGE_BYTES];
         let offset = u64::from(page) * PAGE_BYTES as u64;
         self.ids.read_at(&ReadBudget::unlimited(), offset, &mut bytes)?;
@@ -305,27 +310,6 @@ fn frames_cost(counts: &[usize]) -> u64 {
         (count.min(frames_min()) * (CHUNK_BYTES[level] + Cache::FRAME_COST_BYTES)) as u64
     };
     counts.iter().enumerate().map(of_level).sum()
-}
-
-/// Returns an error that says the same.
-fn copy_of(error: &Error) -> Error {
-    match error {
-        Error::Corruption { path, offset, what, expected, found } => Error::Corruption {
-            path: path.clone(),
-            offset: *offset,
-            what: what.clone(),
-            expected: expected.clone(),
-            found: found.clone(),
-        },
-        Error::Io { path, operation, source } => {
-            let source = match source.raw_os_error() {
-                Some(code) => std::io::Error::from_raw_os_error(code),
-                None => std::io::Error::new(source.kind(), source.to_string()),
-            };
-            Error::Io { path: path.clone(), operation, source }
-        }
-        other => Error::InvalidInput { what: other.to_string() },
-    }
 }
 
 fn check_length(file: &DirectFile, pieces: u32, piece_bytes: usize) -> Result<()> {

@@ -8,8 +8,17 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// Options of the command line in advice, and what they are here. What begins another one comes after it.
-const OPTIONS: [(&str, &str); 25] = [
+/// Options of the command line in advice, and other advice for it, and what they are here. What begins another one comes after it.
+const OPTIONS: [(&str, &str); 28] = [
+    (", or run on a copy in memory with --csr", ""),
+    (
+        "a sealed graph, which is only read:",
+        "a sealed graph, which is only read, by `everedge.Chunks`:",
+    ),
+    (
+        "a sealed graph, which has no versions",
+        "a sealed graph, which has no versions: open it with `everedge.Chunks`",
+    ),
     ("--src 0 --dst 1 --time 2", "src=0, dst=1, time=2"),
     ("--src 0 --dst 2", "src=0, dst=2"),
     ("--src 0", "src=0"),

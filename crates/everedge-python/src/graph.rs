@@ -85,7 +85,7 @@ impl Graph {
             everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest)
         };
         let had_directory = path.exists();
-        let (graph, raised) = ingest_until_signal(py, &ingest.stop, None, create)?;
+        let (graph, raised) = ingest_until_signal(py, (&ingest.stop, None), None, create)?;
         match (graph, raised) {
             (graph, None) => graph.map(Self::from).map_err(exception),
             (graph, Some(raised)) => {
@@ -134,7 +134,7 @@ impl Graph {
         let options = options.options().map_err(exception)?;
         graph.check_chosen(&everedge::Chosen::default(), options.input.ids).map_err(exception)?;
         let ingest = |tell: Tell<'_>| graph.ingest(&files, &options, tell);
-        let ended = ingest_until_signal(py, &options.stop, progress.as_ref(), ingest)?;
+        let ended = ingest_until_signal(py, (&options.stop, None), progress.as_ref(), ingest)?;
         ingested(py, ended, |done| done.edges_read)
     }
 

@@ -4,6 +4,7 @@
 //! turns arguments into calls of the facade, answers into NumPy arrays and dictionaries, and errors
 //! into the exceptions of `python/everedge/_errors.py`. Every call releases the GIL while it works.
 
+mod chunks;
 mod error;
 mod graph;
 mod handle;
@@ -34,6 +35,8 @@ mod _native {
         Ok(())
     }
 
+    #[pymodule_export]
+    use crate::chunks::Chunks;
     #[pymodule_export]
     use crate::graph::Graph;
     #[pymodule_export]

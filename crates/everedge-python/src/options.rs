@@ -2,7 +2,8 @@
 //! `_native.pyi` lists for an ingest.
 
 use everedge::{Choices, Column, Error, Format, GraphOption, IdChoice, InputChoices, Result};
-use everedge::{GraphOptions, IngestOptions, OperationChoice, OptionKind, UpdateIngest, delimiter};
+use everedge::{GraphOptions, IngestOptions, OperationChoice, OptionKind, Order, SealOptions};
+use everedge::{UpdateIngest, delimiter, size};
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -99,6 +100,36 @@ impl From<TableColumn> for Column {
             TableColumn::Name(name) => Self::Name(name),
         }
     }
+}
+
+/// How files are sealed, beside what there is to say of their edges.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Seal {
+    order: String,
+    compressed: bool,
+    memory: Option<String>,
+}
+
+impl Seal {
+    pub(crate) fn options(&self) -> Result<SealOptions> {
+        seal_options(&self.order, self.compressed)
+    }
+
+    pub(crate) fn memory(&self) -> Result<Option<u64>> {
+        self.memory.as_deref().map(bytes_of).transpose()
+    }
+}
+
+/// Returns how lists are written, with vertices numbered in the order that a word says.
+pub(crate) fn seal_options(order: &str, compressed: bool) -> Result<SealOptions> {
+    let order: Order = order.parse()?;
+    Ok(SealOptions { order, compressed, ..SealOptions::default() })
+}
+
+/// Returns the bytes of memory that a word says.
+pub(crate) fn bytes_of(word: &str) -> Result<u64> {
+    size(word).map_err(|what| invalid(format!("memory={word}: {what}")))
 }
 
 impl Updates {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use everedge::Progress;
+use everedge::{Progress, Watch};
 use pyo3::prelude::*;
 
 /// How often the handlers of signals are run.
@@ -14,8 +14,27 @@ pub(crate) const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 /// What an ingest tells after each batch; it goes on if that returns true.
 pub(crate) type Tell<'a> = &'a mut (dyn FnMut(Progress) -> bool + Send);
 
+/// Work that follows an ingest and ends with it.
+pub(crate) struct Then<'a> {
+    /// Sees how far it is, and cancels it.
+    pub watch: &'a Watch,
+    /// Is called with the steps done, and of how many, now and then.
+    pub tell: Option<&'a Py<PyAny>>,
+}
+
+impl Then<'_> {
+    /// Tells how far it is, once it has begun.
+    fn notify(&self, py: Python<'_>) -> PyResult<()> {
+        match (self.tell, self.watch.progress()) {
+            (None, _) | (_, (_, 0)) => Ok(()),
+            (Some(tell), steps) => tell.call1(py, steps).map(drop),
+        }
+    }
+}
+
 /// Runs an ingest on a thread of its own while this one runs the handlers of signals, and calls
-/// `progress` with what the ingest tells. The first exception of one of them sets `stop` and ends it.
+/// `progress` with what the ingest tells. The first exception of one of them sets the flag, and ends the
+/// ingest and what follows it.
 ///
 /// Returns the outcome and that exception.
 ///
@@ -23,7 +42,7 @@ pub(crate) type Tell<'a> = &'a mut (dyn FnMut(Progress) -> bool + Send);
 /// `OSError` if the system refuses the thread.
 pub(crate) fn ingest_until_signal<R: Send>(
     py: Python<'_>,
-    stop: &AtomicBool,
+    (stop, then): (&AtomicBool, Option<&Then<'_>>),
     progress: Option<&Py<PyAny>>,
     ingest: impl FnOnce(Tell<'_>) -> R + Send,
 ) -> PyResult<(R, Option<PyErr>)> {
@@ -47,11 +66,17 @@ pub(crate) fn ingest_until_signal<R: Send>(
                         let _ = answer.send(called.is_ok() && raised.is_none());
                         called
                     }
-                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals()),
+                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| {
+                        py.check_signals()?;
+                        then.filter(|_| raised.is_none()).map_or(Ok(()), |then| then.notify(py))
+                    }),
                     Err(RecvTimeoutError::Disconnected) => break,
                 };
                 if let Err(exception) = called {
                     stop.store(true, Relaxed);
+                    if let Some(then) = then {
+                        then.watch.cancel();
+                    }
                     raised.get_or_insert(exception);
                 }
             }

@@ -79,7 +79,8 @@ impl Timeline {
         let ingest = |tell: Tell<'_>| {
             everedge::Timeline::ingest_into(&path, &chosen.words, &files, &options, tell)
         };
-        let ended = ingest_until_signal(py, &options.edges.stop, progress.as_ref(), ingest)?;
+        let stop = (&*options.edges.stop, None);
+        let ended = ingest_until_signal(py, stop, progress.as_ref(), ingest)?;
         ingested(py, ended, |done| done.insertions + done.deletions)
     }
 

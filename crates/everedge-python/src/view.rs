@@ -1,5 +1,6 @@
 //! A frozen view as a class of Python.
 
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
@@ -9,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::error::exception;
 use crate::handle::Handle;
+use crate::options::seal_options;
 use crate::report::report;
 use crate::signals::SIGNALS_EVERY;
 use crate::timeline::{VersionFields, fields};
@@ -40,6 +42,21 @@ impl View {
     pub(crate) fn new(view: everedge::View, is_simple: bool) -> Self {
         Self { handle: Handle::new("snapshot", view), is_simple }
     }
+
+    /// Returns what `read` finds in the view, without the GIL.
+    ///
+    /// # Errors
+    /// If the view is closed; if a sealed graph could not be read: what was found may be wrong then.
+    fn read<R: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&everedge::View) -> R + Send,
+    ) -> PyResult<R> {
+        let view = self.handle.get()?;
+        let found = py.detach(|| read(&view));
+        view.check_reads().map_err(exception)?;
+        Ok(found)
+    }
 }
 
 #[pymethods]
@@ -66,6 +83,22 @@ impl View {
         let done = py.detach(|| until_signal(&options.watch, tell.as_ref(), run))?;
         let reported = report(py, &done)?;
         Ok((reported, array(py, done.values)))
+    }
+
+    /// Writes the graph as a sealed one into a new directory; calls `tell` as `run` does. Returns the report.
+    fn seal<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        order: &str,
+        compressed: bool,
+        tell: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let view = self.handle.get()?;
+        let options = seal_options(order, compressed).map_err(exception)?;
+        let watch = Watch::default();
+        let seal = || everedge::Chunks::seal(&view, &path, &options, &watch).map_err(exception);
+        report(py, &py.detach(|| until_signal(&watch, tell.as_ref(), seal))?)
     }
 
     /// Returns which version it is of, if it is of one.
@@ -110,26 +143,22 @@ impl View {
 
     /// Returns the vertices in ascending order.
     fn vertices<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
-        let view = self.handle.get()?;
-        Ok(py.detach(|| view.vertices()).into_pyarray(py))
+        Ok(self.read(py, |view| view.vertices())?.into_pyarray(py))
     }
 
     /// Returns the out-degree of every id below `vertex_bound`.
     fn out_degrees<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
-        let view = self.handle.get()?;
-        Ok(py.detach(|| view.out_degrees()).into_pyarray(py))
+        Ok(self.read(py, |view| view.out_degrees())?.into_pyarray(py))
     }
 
     /// Returns the in-degree of every id below `vertex_bound`.
     fn in_degrees<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
-        let view = self.handle.get()?;
-        Ok(py.detach(|| view.in_degrees()).into_pyarray(py))
+        Ok(self.read(py, |view| view.in_degrees())?.into_pyarray(py))
     }
 
     /// Returns the out-neighbors of a vertex, parallel edges one by one.
     fn out_neighbors<'py>(&self, py: Python<'py>, v: VertexId) -> PyResult<Column<'py, u32>> {
-        let view = self.handle.get()?;
-        Ok(py.detach(|| view.out_neighbors(v)).into_pyarray(py))
+        Ok(self.read(py, |view| view.out_neighbors(v))?.into_pyarray(py))
     }
 
     /// Returns the sources, destinations and weights (1 if there are none) of all edges.
@@ -137,21 +166,21 @@ impl View {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, f32>)> {
-        let view = self.handle.get()?;
-        let (src, dst, weight) = py.detach(|| view.edges());
+        let (src, dst, weight) = self.read(py, |view| view.edges())?;
         Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
     }
 
     /// Returns the vertex with this name, if the view has it.
     fn find(&self, py: Python<'_>, name: &str) -> PyResult<Option<VertexId>> {
-        let view = self.handle.get()?;
-        Ok(py.detach(|| view.find(name)))
+        self.read(py, |view| view.find(name))
     }
 
     /// Returns the names of vertices that have strings.
     fn texts(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, u32>) -> PyResult<Vec<String>> {
         let view = self.handle.get()?;
-        texts(py, &vertices, |v| view.name_of(v))
+        let texts = texts(py, &vertices, |v| view.name_of(v))?;
+        view.check_reads().map_err(exception)?;
+        Ok(texts)
     }
 
     /// Returns the names of vertices that have integers.
@@ -161,7 +190,9 @@ impl View {
         vertices: PyReadonlyArray1<'py, u32>,
     ) -> PyResult<Column<'py, u64>> {
         let view = self.handle.get()?;
-        integers(py, &vertices, |v| view.name_of(v))
+        let integers = integers(py, &vertices, |v| view.name_of(v))?;
+        view.check_reads().map_err(exception)?;
+        Ok(integers)
     }
 
     /// Gives the view up; a second time does nothing.

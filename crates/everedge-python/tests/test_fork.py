@@ -116,6 +116,24 @@ def test_a_child_closes_nothing(path: Path) -> None:
         everedge.Graph(path)
 
 
+def test_a_sealed_graph_is_refused_to_a_child_too(path: Path) -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges([0, 1], [1, 2])
+    graph.snapshot().seal(path)
+    chunks = everedge.Chunks(path)
+    assert chunks.bfs(0)[2] == 2
+
+    def work() -> None:
+        for call in (chunks.pagerank, chunks.stats, chunks.verify, chunks.degree):
+            refused(call)
+        assert "forked" in repr(chunks)
+        chunks.close()
+        assert everedge.Chunks(path).num_edges == 2
+
+    in_child(work)
+    assert chunks.bfs(0)[2] == 2
+
+
 def test_a_child_that_shuts_python_down_ends_and_takes_nothing_with_it(path: Path) -> None:
     code = f"""
 import everedge, os, sys

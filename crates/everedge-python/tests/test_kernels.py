@@ -17,7 +17,7 @@ from everedge import _native
 def test_kernel_has_the_parameters_of_the_engine(kernel: str, parameters: list[str]) -> None:
     name = kernel.replace("-", "_")
     function = getattr(everedge, name)
-    assert getattr(everedge.Snapshot, name) is function
+    assert getattr(everedge.Snapshot, name) is getattr(everedge.Chunks, name) is function
     assert name in everedge.__all__
     assert list(inspect.signature(function).parameters) == ["graph", *parameters, "threads"]
     about = dict(_native.parameters())

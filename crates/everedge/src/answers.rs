@@ -336,10 +336,11 @@ impl<V: WeightedView> Question<'_, V> {
             others.filter(|&&owner| !owners.contains(owner)).for_each(|&v| _ = owners.insert(v));
         });
         let summary = json!({ "communities": Bitmap::from(owners).count() });
+        let are_texts = self.names.id_kind() == IdKind::Text;
         let label = |owner: VertexId| match &labels {
             _ if owner == NO_LABEL => u64::MAX,
-            Some(labels) => labels[owner as usize],
-            None => self.id_at(owner).into(),
+            Some(labels) if !are_texts => labels[owner as usize],
+            _ => self.id_at(owner).into(),
         };
         let values = Values::Label(par::collect(cdlp.label.len(), |v| label(cdlp.label[v])));
         Ok(Answer { iterations: Some(cdlp.iterations), summary, values, ..answer })
@@ -457,8 +458,12 @@ impl View {
     }
 
     /// Returns the label that each vertex has before labels are passed on: the id that the user gave
-    /// it, if that is a number that is not the vertex's.
+    /// it, if that is a number that is not the vertex's; where ids are texts, the number that the vertex had
+    /// before it was sealed.
     fn labels(&self) -> Option<Vec<u64>> {
+        if let (IdKind::Text, Some(ids)) = (self.id_kind(), self.naming.ids_before()) {
+            return Some(ids.iter().copied().map(u64::from).collect());
+        }
         let label = |v| match self.name_of(v) {
             ExternalId::Integer(id) => id,
             ExternalId::Text(_) => v.into(),
@@ -470,7 +475,9 @@ impl View {
     pub(crate) fn source(&self, name: Option<&str>) -> Result<VertexId> {
         if let Some(name) = name {
             let missing = || Error::invalid(format!("vertex `{name}` is not in the graph"));
-            return self.find(name).ok_or_else(missing);
+            let found = self.find(name);
+            self.check_reads()?;
+            return found.ok_or_else(missing);
         }
         largest_degree(&self.any, self.naming.ids_before())
             .ok_or_else(|| Error::invalid("the graph has no vertices"))

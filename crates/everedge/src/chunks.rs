@@ -290,7 +290,21 @@ pub(crate) fn free_memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<u64> = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
-    let limit = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let limit = limit.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(u64::MAX);
-    kib.map_or(1 << 30, |kib| kib << 10).min(limit)
+    kib.map_or(1 << 30, |kib| kib << 10).min(group_memory().unwrap_or(u64::MAX))
+}
+
+/// Returns the limit of the control group that this process is in, of either version, if it has one.
+fn group_memory() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let limits = groups.lines().filter_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, group) = rest.split_once(':')?;
+        let file = match controllers {
+            "" => format!("/sys/fs/cgroup{group}/memory.max"),
+            "memory" => format!("/sys/fs/cgroup/memory{group}/memory.limit_in_bytes"),
+            _ => return None,
+        };
+        fs::read_to_string(file).ok()?.trim().parse().ok()
+    });
+    limits.min()
 }

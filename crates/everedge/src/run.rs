@@ -149,8 +149,12 @@ impl View {
         })
     }
 
-    /// Says whether all that the view has read was whole: a sealed graph is read while it is used.
-    pub(crate) fn check_reads(&self) -> Result<()> {
+    /// Says whether all that the view has read was whole: a sealed graph is read while it is used. [`Self::run`] looks
+    /// itself.
+    ///
+    /// # Errors
+    /// The first error of a read: what the view has shown since then is wrong.
+    pub fn check_reads(&self) -> Result<()> {
         match &self.any {
             AnyView::Chunks(view) => Ok(view.store().check()?),
             _ => Ok(()),

@@ -117,6 +117,8 @@ impl Chunks {
         let sealed: Result<_> = sealed;
         let (form, mut guessed) = match sealed {
             Ok(sealed) => sealed,
+            // What was taken in before goes, too.
+            Err(Error::Partly { source, .. }) => return Err(remove_after(*source, volume, is_new)),
             Err(error) => return Err(remove_after(error, volume, is_new)),
         };
         (guessed.ids, guessed.directed, guessed.weighted) =

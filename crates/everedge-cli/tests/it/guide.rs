@@ -1,15 +1,15 @@
-//! The page about versions shows what its commands print.
+//! The pages of the guide show what their commands print.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The page.
-const PAGE: &str = include_str!("../../../../docs/versions.md");
+const VERSIONS: &str = include_str!("../../../../docs/versions.md");
+const SEALED: &str = include_str!("../../../../docs/sealed.md");
 
-/// Returns the parts of the page that stand four places to the right.
-fn blocks() -> Vec<String> {
+/// Returns the parts of a page that stand four places to the right.
+fn blocks(page: &str) -> Vec<String> {
     let (mut blocks, mut is_inside) = (Vec::new(), false);
-    for line in PAGE.lines() {
+    for line in page.lines() {
         match line.strip_prefix("    ") {
             Some(line) if is_inside => {
                 let block: &mut String = blocks.last_mut().unwrap();
@@ -42,8 +42,19 @@ fn without_times(text: &str) -> String {
 #[test]
 fn the_page_about_versions_shows_what_its_commands_print() {
     let home = tempfile::tempdir().unwrap();
-    let blocks = blocks();
+    let blocks = blocks(VERSIONS);
     std::fs::write(home.path().join("depends.csv"), format!("{}\n", blocks[0])).unwrap();
+    assert!(check(home.path(), &blocks) >= 5);
+}
+
+#[test]
+fn the_page_about_sealed_graphs_shows_what_its_commands_print() {
+    let home = tempfile::tempdir().unwrap();
+    assert!(check(home.path(), &blocks(SEALED)) >= 4);
+}
+
+/// Runs the commands in some parts of a page, holds what they print to what the page says, and returns how many they are.
+fn check(home: &Path, blocks: &[String]) -> usize {
     let programs = Path::new(env!("CARGO_BIN_EXE_everedge")).parent().unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let mut count = 0;
@@ -55,7 +66,7 @@ fn the_page_about_versions_shows_what_its_commands_print() {
         let output = Command::new("sh")
             .args(["-c", &format!("{command} 2>&1")])
             .env("PATH", &path)
-            .current_dir(home.path())
+            .current_dir(home)
             .output()
             .unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
@@ -63,5 +74,5 @@ fn the_page_about_versions_shows_what_its_commands_print() {
         assert_eq!(without_times(&printed), without_times(expected), "{command}");
         count += 1;
     }
-    assert!(count >= 5, "{count} commands");
+    count
 }

@@ -10,6 +10,7 @@
 'libc'
 """
 
+from everedge._chunks import Chunks, seal
 from everedge._columns import MAX_VERTEX_ID
 from everedge._errors import (
     ClosedError,
@@ -56,6 +57,7 @@ from everedge._reports import (
     Progress,
     Recovery,
     RunReport,
+    SealReport,
     Stats,
     UpdateReport,
     Verification,
@@ -77,6 +79,7 @@ __all__ = [
     "MAX_VERTEX_ID",
     "UNREACHED",
     "Changes",
+    "Chunks",
     "ClosedError",
     "Communities",
     "Compaction",
@@ -100,6 +103,7 @@ __all__ = [
     "ReadOnlyError",
     "Recovery",
     "RunReport",
+    "SealReport",
     "Snapshot",
     "Stats",
     "Timeline",
@@ -123,6 +127,7 @@ __all__ = [
     "pagerank",
     "radii",
     "scc",
+    "seal",
     "ssnp",
     "sssp",
     "sswp",

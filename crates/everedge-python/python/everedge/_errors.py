@@ -58,11 +58,11 @@ class ReadOnlyError(EveredgeError):
 
 
 class ForkedError(EveredgeError):
-    """A call on a graph or snapshot in a child that was forked from the process that opened it."""
+    """A call on a graph, sealed or not, or a snapshot in a child that was forked from the process that opened it."""
 
 
 class ClosedError(EveredgeError):
-    """A call on a graph or snapshot that is closed."""
+    """A call on a graph, sealed or not, or a snapshot that is closed."""
 
 
 for _class in (EveredgeError, *EveredgeError.__subclasses__()):

@@ -107,14 +107,18 @@ def check_columns(**columns: Column) -> None:
             raise InvalidInputError(f"{name}={column!r}: a column has a number from 0 or a name")
 
 
+def is_shown(progress: bool | Callable[[Progress], object] | None) -> bool:
+    """Return whether a bar is to be drawn."""
+    return is_watched() if progress is None else progress is True
+
+
 @contextmanager
 def told_of(
-    progress: bool | Callable[[Progress], object] | None, paths: list[str]
+    progress: bool | Callable[[Progress], object] | None, paths: list[str], bar: Bar | None = None
 ) -> Iterator[Callable[[int, int, int | None, int], None] | None]:
     """Give what is to be told how far an ingest of `paths` is, `None` if nobody wants to know."""
-    shown = is_watched() if progress is None else progress
-    with Bar() as bar:
-        tell = bar.show_ingest if shown is True else shown or None
+    with bar or Bar() as bar:
+        tell = bar.show_ingest if is_shown(progress) else progress if callable(progress) else None
 
         def told(file: int, bytes_read: int, bytes_total: int | None, edges: int) -> None:
             if tell is not None:

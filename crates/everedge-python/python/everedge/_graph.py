@@ -414,7 +414,8 @@ class Graph:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Graph is open in one process: pass its path, and open it there")
 
-    def _view(self) -> Snapshot:
+    def _view(self, kernel: str) -> Snapshot:
+        """Return what `kernel` is asked of."""
         return self.snapshot()
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""The kernels: functions of a graph or a snapshot, and methods of a snapshot.
+"""The kernels: functions of a graph, a snapshot or a sealed graph, and methods of the last two.
 
 Each answer is verified before it is returned. On a graph a kernel takes a snapshot of its own.
 `threads` is how many a kernel runs on; 0 is one a core. A source that is not given is the vertex
@@ -9,7 +9,7 @@ terminal or a notebook a line shows how far they are.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,16 @@ from everedge._columns import Id
 from everedge._values import Communities, Components, Values
 
 if TYPE_CHECKING:
+    from everedge._chunks import Chunks
     from everedge._graph import Graph
     from everedge._snapshot import Snapshot
 
+AnyGraph: TypeAlias = "Graph | Snapshot | Chunks"
+"""What a kernel is asked of."""
+
 
 def pagerank(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     *,
     iterations: int | None = None,
     tolerance: float | None = None,
@@ -45,7 +49,7 @@ def pagerank(
     >>> round(float(everedge.pagerank(graph)[0]), 6)
     0.541949
     """
-    with graph._view() as view:
+    with graph._view("pagerank") as view:
         report, by_index = view._run(
             "pagerank", threads, iterations=iterations, tolerance=tolerance, damping=damping
         )
@@ -53,7 +57,7 @@ def pagerank(
 
 
 def bfs(
-    graph: Graph | Snapshot, source: Id | None = None, *, threads: int = 0
+    graph: AnyGraph, source: Id | None = None, *, threads: int = 0
 ) -> Values[np.int32]:
     """Return how many edges a shortest path from `source` to each vertex has.
 
@@ -67,14 +71,14 @@ def bfs(
     >>> everedge.bfs(graph, source=0).values
     array([ 0,  1,  2, -1], dtype=int32)
     """
-    with graph._view() as view:
+    with graph._view("bfs") as view:
         report, by_index = view._run("bfs", threads, source=source)
         # Depths are below 2^31 and the mark for none has all bits set: -1 in two's complement.
         return Values("bfs", view._vertices, by_index.view(np.int32), report)
 
 
 def sssp(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     source: Id | None = None,
     *,
     delta: float | None = None,
@@ -92,12 +96,12 @@ def sssp(
     >>> everedge.sssp(graph, source=0).to_dict()
     {0: 0.0, 1: 1.5, 2: 3.0}
     """
-    with graph._view() as view:
+    with graph._view("sssp") as view:
         report, by_index = view._run("sssp", threads, source=source, delta=delta)
         return Values("sssp", view._vertices, by_index, report)
 
 
-def wcc(graph: Graph | Snapshot, *, threads: int = 0) -> Components:
+def wcc(graph: AnyGraph, *, threads: int = 0) -> Components:
     """Return the weakly connected component of each vertex: edges count in both directions.
 
     Cost: every edge about once.
@@ -108,13 +112,13 @@ def wcc(graph: Graph | Snapshot, *, threads: int = 0) -> Components:
     >>> everedge.wcc(graph).top()
     [(0, 3), (7, 2)]
     """
-    with graph._view() as view:
+    with graph._view("wcc") as view:
         report, by_index = view._run("wcc", threads)
         return Components("wcc", view._vertices, by_index, report)
 
 
 def one_hop(
-    graph: Graph | Snapshot, source: Id | None = None, *, threads: int = 0
+    graph: AnyGraph, source: Id | None = None, *, threads: int = 0
 ) -> npt.NDArray[Any]:
     """Return the external ids of the out-neighbors of `source`, parallel edges one by one.
 
@@ -126,13 +130,13 @@ def one_hop(
     >>> sorted(everedge.one_hop(graph, 0).tolist())
     [1, 2]
     """
-    with graph._view() as view:
+    with graph._view("one-hop") as view:
         _, neighbors = view._run("one-hop", threads, source=source)
         return view._names(neighbors)
 
 
 def two_hop(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     source: Id | None = None,
     *,
     threads: int = 0,
@@ -147,13 +151,13 @@ def two_hop(
     >>> everedge.two_hop(graph, 0).tolist()
     [1, 2]
     """
-    with graph._view() as view:
+    with graph._view("two-hop") as view:
         _, vertices = view._run("two-hop", threads, source=source)
         return view._names(vertices)
 
 
 def delta_pagerank(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     *,
     tolerance: float | None = None,
     damping: float | None = None,
@@ -171,13 +175,13 @@ def delta_pagerank(
     >>> round(float(everedge.delta_pagerank(graph, tolerance=1e-9)[0]), 6)
     0.541985
     """
-    with graph._view() as view:
+    with graph._view("delta-pagerank") as view:
         report, by_index = view._run("delta-pagerank", threads, tolerance=tolerance, damping=damping)
         return Values("delta-pagerank", view._vertices, by_index, report)
 
 
 def scc(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     *,
     threads: int = 0,
 ) -> Components:
@@ -191,13 +195,13 @@ def scc(
     >>> everedge.scc(graph).top()
     [(0, 3), (3, 1)]
     """
-    with graph._view() as view:
+    with graph._view("scc") as view:
         report, by_index = view._run("scc", threads)
         return Components("scc", view._vertices, by_index, report)
 
 
 def bc(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     source: Id | None = None,
     *,
     samples: int | None = None,
@@ -224,7 +228,7 @@ def bc(
     >>> everedge.bc(graph).top(1)
     [(1, 4.0)]
     """
-    with graph._view() as view:
+    with graph._view("bc") as view:
         report, by_index = view._run(
             "bc", threads, source=source, samples=samples, seed=seed, convention=convention
         )
@@ -232,7 +236,7 @@ def bc(
 
 
 def sswp(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     source: Id | None = None,
     *,
     threads: int = 0,
@@ -249,13 +253,13 @@ def sswp(
     >>> float(everedge.sswp(graph, source=0)[2])
     3.0
     """
-    with graph._view() as view:
+    with graph._view("sswp") as view:
         report, by_index = view._run("sswp", threads, source=source)
         return Values("sswp", view._vertices, by_index, report)
 
 
 def ssnp(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     source: Id | None = None,
     *,
     threads: int = 0,
@@ -272,13 +276,13 @@ def ssnp(
     >>> float(everedge.ssnp(graph, source=0)[2])
     3.0
     """
-    with graph._view() as view:
+    with graph._view("ssnp") as view:
         report, by_index = view._run("ssnp", threads, source=source)
         return Values("ssnp", view._vertices, by_index, report)
 
 
 def viterbi(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     source: Id | None = None,
     *,
     threads: int = 0,
@@ -296,19 +300,19 @@ def viterbi(
     >>> float(everedge.viterbi(graph, source=0)[2])
     0.25
     """
-    with graph._view() as view:
+    with graph._view("viterbi") as view:
         report, by_index = view._run("viterbi", threads, source=source)
         return Values("viterbi", view._vertices, by_index, report)
 
 
 @overload
 def kcore(
-    graph: Graph | Snapshot, *, k: None = None, threads: int = 0
+    graph: AnyGraph, *, k: None = None, threads: int = 0
 ) -> Values[np.uint32]: ...
 @overload
-def kcore(graph: Graph | Snapshot, *, k: int, threads: int = 0) -> npt.NDArray[Any]: ...
+def kcore(graph: AnyGraph, *, k: int, threads: int = 0) -> npt.NDArray[Any]: ...
 def kcore(
-    graph: Graph | Snapshot, *, k: int | None = None, threads: int = 0
+    graph: AnyGraph, *, k: int | None = None, threads: int = 0
 ) -> Values[np.uint32] | npt.NDArray[Any]:
     """Return the coreness of each vertex, or the external ids of the `k`-core.
 
@@ -324,13 +328,13 @@ def kcore(
     >>> everedge.kcore(graph, k=2).tolist()
     [0, 1, 2]
     """
-    with graph._view() as view:
+    with graph._view("kcore") as view:
         report, found = view._run("kcore", threads, k=k)
         return view._names(found) if k is not None else Values("kcore", view._vertices, found, report)
 
 
 def radii(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     *,
     samples: int | None = None,
     seed: int | None = None,
@@ -349,13 +353,13 @@ def radii(
     >>> everedge.radii(graph).values
     array([0, 1, 2, 3], dtype=int32)
     """
-    with graph._view() as view:
+    with graph._view("radii") as view:
         report, by_index = view._run("radii", threads, samples=samples, seed=seed)
         return Values("radii", view._vertices, by_index.view(np.int32), report)
 
 
 def triangles(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     *,
     threads: int = 0,
 ) -> int:
@@ -369,13 +373,13 @@ def triangles(
     >>> everedge.triangles(graph)
     1
     """
-    with graph._view() as view:
+    with graph._view("triangles") as view:
         report, _ = view._run("triangles", threads)
         return int(report.result["count"])
 
 
 def lcc(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     *,
     threads: int = 0,
 ) -> Values[np.float64]:
@@ -391,13 +395,13 @@ def lcc(
     >>> round(float(everedge.lcc(graph)[0]), 3)
     0.5
     """
-    with graph._view() as view:
+    with graph._view("lcc") as view:
         report, by_index = view._run("lcc", threads)
         return Values("lcc", view._vertices, by_index, report)
 
 
 def cdlp(
-    graph: Graph | Snapshot,
+    graph: AnyGraph,
     *,
     iterations: int | None = None,
     threads: int = 0,
@@ -416,7 +420,7 @@ def cdlp(
     >>> everedge.cdlp(graph).values
     array([0, 0, 0, 5, 5, 5], dtype=uint64)
     """
-    with graph._view() as view:
+    with graph._view("cdlp") as view:
         report, by_index = view._run("cdlp", threads, iterations=iterations)
         return Communities("cdlp", view._vertices, by_index, report)
 

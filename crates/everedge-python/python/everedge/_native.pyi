@@ -10,6 +10,7 @@ import numpy.typing as npt
 __all__ = [
     "VERSION",
     "Chosen",
+    "Chunks",
     "Graph",
     "Timeline",
     "View",
@@ -51,9 +52,40 @@ class UpdateOptions(TypedDict):
     allow_late: bool
     keep: str | None
 
+@type_check_only
+class SealOptions(TypedDict):
+    order: str
+    compressed: bool
+    memory: str | None
+
 @final
 class Chosen:
     def __new__(cls, words: list[tuple[str, str]], ids: str) -> Chosen: ...
+
+@final
+class Chunks:
+    @staticmethod
+    def open(path: str | PathLike[str], memory: str | None) -> Chunks: ...
+    @staticmethod
+    def seal_files(
+        path: str | PathLike[str],
+        chosen: Chosen,
+        files: list[str],
+        edges: IngestOptions,
+        seal: SealOptions,
+        listeners: tuple[
+            Callable[[int, int, int | None, int], object] | None,
+            Callable[[int, int], object] | None,
+        ],
+    ) -> dict[str, Any]: ...
+    def view_for(self, kernel: str) -> View: ...
+    def vertex_count(self) -> int: ...
+    def edge_count(self) -> int: ...
+    def is_directed(self) -> bool: ...
+    def is_weighted(self) -> bool: ...
+    def stats(self) -> dict[str, Any]: ...
+    def verify(self) -> dict[str, Any]: ...
+    def close(self) -> None: ...
 
 @final
 class Graph:
@@ -157,6 +189,13 @@ class View:
         threads: int,
         tell: Callable[[int, int], object] | None,
     ) -> tuple[dict[str, Any], npt.NDArray[Any]]: ...
+    def seal(
+        self,
+        path: str | PathLike[str],
+        order: str,
+        compressed: bool,
+        tell: Callable[[int, int], object] | None,
+    ) -> dict[str, Any]: ...
     def vertex_bound(self) -> int: ...
     def vertex_count(self) -> int: ...
     def edge_count(self) -> int: ...

@@ -42,11 +42,15 @@ class Bar:
         self._bar.update(progress.bytes_read - self._bar.n)
 
     def show_steps(self, kernel: str, done: int, total: int) -> None:
-        """Show how many steps a kernel has done, of `total` if that is not 0 and is a number of steps."""
+        """Show how many steps a kernel has done, of `total` if that is not 0 and is a number of steps.
+
+        They follow what was read of files.
+        """
         if total >= UNBOUNDED:
             total = 0
-        if self._bar is None:
+        if self._bar is None or self._file is not None:
             self._begin(kernel, total or None, is_bytes=False)
+            self._file = None
         assert self._bar is not None
         self._bar.total = total or None
         self._bar.update(done - self._bar.n)

@@ -91,6 +91,26 @@ class UpdateReport:
 
 
 @dataclass(frozen=True)
+class SealReport:
+    """What sealing did."""
+
+    vertices: int
+    """The number of vertices."""
+    edges: int
+    """The number of edges; an undirected one counts once."""
+    seconds: float
+    """How long it took."""
+    disk_bytes: int
+    """Bytes of its directory."""
+    least_memory_bytes: int
+    """The least memory that it can be read with, without the arrays of kernels."""
+    peak_rss_bytes: int
+    """The most memory that this process has taken."""
+    guessed: dict[str, Any] | None = None
+    """Of files, what was not told, such as format, columns and direction, and how it was decided."""
+
+
+@dataclass(frozen=True)
 class RunReport:
     """How a kernel ran, and its answer in short."""
 
@@ -111,7 +131,7 @@ class RunReport:
     peak_rss_bytes: int
     """The most memory that this process has taken."""
     read_bytes: int
-    """Bytes read from the medium by the kernel itself; 0 for a graph that is mapped."""
+    """Bytes that the kernel itself read from the files of a sealed graph; 0 for another, which is mapped."""
     result: dict[str, Any]
     """The answer in short: `{"reached": 4, "depth": 2}` and the like."""
     verify_seconds: float = 0.0
@@ -123,9 +143,9 @@ class Stats:
     """What a graph is and how large it is."""
 
     kind: str
-    """Always `graph`."""
+    """`graph`, or of a sealed one `chunks`."""
     layout: str
-    """How neighbors are kept."""
+    """How neighbors are kept; in a sealed graph `gaps`, or `plain` if it is not compressed."""
     medium: str
     """Where bytes live."""
     directed: bool

@@ -94,7 +94,8 @@ class Values(Generic[Scalar]):
     def ids(self) -> npt.NDArray[Any]:
         """External ids in ascending order of vertex numbers; shape `[vertex_count]`.
 
-        `uint32` if ids are dense, `uint64` if they are mapped integers, else objects (`str`).
+        `uint32` if ids are dense, `uint64` if they are mapped integers or those of a sealed graph, else objects
+        (`str`).
         """
         return self._vertices.ids
 

@@ -1,0 +1,124 @@
+//! A sealed graph as a class of Python.
+
+use std::path::PathBuf;
+
+use everedge::{Error, Kernel, SealFiles, Watch};
+use pyo3::prelude::*;
+
+use crate::error::{exception, raised};
+use crate::handle::Handle;
+use crate::options::{Chosen, Ingest, Seal, bytes_of};
+use crate::report::{ingested, report};
+use crate::signals::{Tell, Then, ingest_until_signal};
+use crate::view::{View, until_signal};
+
+/// What is called with how far the reading of files is, and with the steps of what follows it.
+type Listeners = (Option<Py<PyAny>>, Option<Py<PyAny>>);
+
+/// A sealed graph.
+#[pyclass(frozen, module = "everedge._native")]
+pub(crate) struct Chunks {
+    path: PathBuf,
+    handle: Handle<everedge::Chunks>,
+}
+
+#[pymethods]
+impl Chunks {
+    /// Opens a sealed graph within as much memory as a text says.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, memory: Option<&str>) -> PyResult<Self> {
+        let memory = memory.map(bytes_of).transpose().map_err(exception)?;
+        if !py.detach(|| everedge::Chunks::is_at(&path)).map_err(exception)? {
+            let message = format!(
+                "`{}` is a graph that is not sealed: open it with `everedge.Graph`, or with \
+                 `everedge.Timeline` if it holds versions alone, or seal it with `Snapshot.seal`",
+                path.display()
+            );
+            return Err(raised("InvalidInputError", &message));
+        }
+        let chunks = py.detach(|| everedge::Chunks::open(&path, memory)).map_err(exception)?;
+        Ok(Self { path, handle: Handle::new("sealed graph", chunks) })
+    }
+
+    /// Seals files of edges into a new directory; calls the first of `listeners` as an ingest of a graph does, and
+    /// the second with the steps done and of how many.
+    ///
+    /// Returns the report. An exception of a listener or of a signal handler ends it.
+    #[staticmethod]
+    fn seal_files<'py>(
+        py: Python<'py>,
+        path: PathBuf,
+        chosen: &Chosen,
+        files: Vec<PathBuf>,
+        edges: Ingest,
+        seal: Seal,
+        listeners: Listeners,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let edges = edges.options().map_err(exception)?;
+        let (progress, tell) = listeners;
+        let watch = Watch::default();
+        let what = SealFiles {
+            files: &files,
+            ingest: &edges,
+            chosen: &chosen.words,
+            choices: chosen.choices(false),
+            options: seal.options().map_err(exception)?,
+            watch: &watch,
+            memory: seal.memory().map_err(exception)?,
+        };
+        let then = Then { watch: &watch, tell: tell.as_ref() };
+        let seal = |tell: Tell<'_>| everedge::Chunks::seal_files(&path, &what, tell);
+        let ended = ingest_until_signal(py, (&edges.stop, Some(&then)), progress.as_ref(), seal)?;
+        ingested(py, ended, |_| 0)
+    }
+
+    /// Returns the view that a kernel is to run on: its arrays are part of the memory.
+    fn view_for(&self, py: Python<'_>, kernel: &str) -> PyResult<View> {
+        let chunks = self.handle.get()?;
+        let kernel: Kernel = kernel.parse().map_err(exception)?;
+        let view = py.detach(|| chunks.view_for(kernel)).map_err(exception)?;
+        Ok(View::new(view, chunks.options().simple))
+    }
+
+    /// Returns the number of vertices.
+    fn vertex_count(&self) -> PyResult<u32> {
+        Ok(self.handle.get()?.options().form.vertices)
+    }
+
+    /// Returns the number of edges; an undirected one counts once.
+    fn edge_count(&self) -> PyResult<u64> {
+        Ok(self.handle.get()?.options().form.edges)
+    }
+
+    /// Returns whether edges have a direction.
+    fn is_directed(&self) -> PyResult<bool> {
+        Ok(self.handle.get()?.options().form.directed)
+    }
+
+    /// Returns whether edges carry a weight.
+    fn is_weighted(&self) -> PyResult<bool> {
+        Ok(self.handle.get()?.options().form.weighted)
+    }
+
+    /// Returns what the graph is and how large.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let chunks = self.handle.get()?;
+        report(py, &py.detach(|| chunks.stats()).map_err(exception)?)
+    }
+
+    /// Returns the outcome of all checks.
+    fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.handle.get()?;
+        let watch = Watch::default();
+        let verify = || match watch.run(|| everedge::Chunks::verify(&self.path)) {
+            Ok(found) => found.map_err(exception),
+            Err(_cancelled) => Err(exception(Error::Interrupted)),
+        };
+        report(py, &py.detach(|| until_signal(&watch, None, verify))?)
+    }
+
+    /// Gives the graph up; a second time does nothing.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.handle.close());
+    }
+}

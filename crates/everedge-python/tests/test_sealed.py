@@ -1,0 +1,417 @@
+"""Sealed graphs answer as what was sealed does, within a budget of memory, and say what they cannot."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import everedge
+from everedge import _native
+
+KERNELS = [kernel.replace("-", "_") for kernel, _ in _native.kernels()]
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "pagerank": {"iterations": 1000, "tolerance": 1e-12},
+    "delta_pagerank": {"tolerance": 1e-10},
+    # All vertices: a sample would be another one, as vertices have other numbers.
+    "radii": {"samples": 64},
+}
+
+
+def edges() -> tuple[Any, Any, Any]:
+    """Edges with hubs, loops and parallel ones among 60 vertices, and weights from 0 to 1."""
+    random = np.random.default_rng(7)
+    src = random.integers(0, 60, 600)
+    dst = random.integers(0, 2 ** random.integers(1, 7, 600)) % 60
+    is_apart = (src != 50) & (dst != 50)
+    src, dst = src[is_apart], dst[is_apart]
+    return src, dst, (1 + src * dst % 7).astype(np.float32) / 8
+
+
+def filled(ids: str = "dense", **options: Any) -> everedge.Graph:
+    """A graph of these edges in memory, whose ids are of a kind."""
+    graph = everedge.Graph("graph", medium="dram", ids=ids, **options)  # type: ignore[arg-type]
+    src, dst, weight = edges()
+    name = {
+        "dense": lambda v: v,
+        "integer": lambda v: v * 10**15 + 7,
+        "text": lambda v: [f"v{id}" for id in v],
+    }[ids]
+    graph.add_edges(name(src), name(dst), weight if options.get("weighted") else None)
+    graph.add_vertices(name(np.array([50])))
+    return graph
+
+
+def sealed(graph: everedge.Graph, path: Path, **options: Any) -> everedge.Chunks:
+    """The graph, sealed and opened."""
+    with graph.snapshot() as s:
+        report = s.seal(path, **options)
+        assert (report.vertices, report.edges) == (s.num_vertices, s.num_edges)
+    return everedge.Chunks(path, memory="64M")
+
+
+def answer(asked: Any, kernel: str, **parameters: Any) -> Any:
+    """What a kernel says, by id or in an order that does not depend on numbers."""
+    found = getattr(asked, kernel)(**{**PARAMETERS.get(kernel, {}), **parameters})
+    if isinstance(found, np.ndarray):
+        return sorted(found.tolist())
+    return found.to_dict() if isinstance(found, everedge.Values) else found
+
+
+def is_alike(found: Any, expected: Any) -> bool:
+    if not isinstance(expected, dict) or isinstance(next(iter(expected.values())), str):
+        return bool(found == expected)
+    return bool(found == pytest.approx(expected, rel=1e-7, abs=1e-9))
+
+
+@pytest.mark.parametrize("ids", ["dense", "integer", "text"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [True, False])
+def test_every_kernel_answers_as_the_snapshot(
+    path: Path, ids: str, directed: bool, weighted: bool
+) -> None:
+    graph = filled(ids, directed=directed, weighted=weighted)
+    chunks = sealed(graph, path)
+    assert (chunks.directed, chunks.weighted) == (directed, weighted)
+    with graph.snapshot() as s:
+        some = s.vertices[3].item() if ids != "text" else s.vertices[3]
+        for kernel in KERNELS:
+            assert is_alike(answer(chunks, kernel), answer(s, kernel)), kernel
+        for kernel in ("bfs", "sssp", "sswp", "ssnp", "viterbi", "one_hop", "two_hop", "bc"):
+            alike = is_alike(answer(chunks, kernel, source=some), answer(s, kernel, source=some))
+            assert alike, kernel
+        assert answer(chunks, "kcore", k=3) == answer(s, "kcore", k=3)
+        for degree in ("out_degree", "in_degree", "degree"):
+            assert answer(chunks, degree) == answer(s, degree)
+        assert sorted(chunks.vertices.tolist()) == sorted(s.vertices.tolist())
+        assert some in chunks and "nobody" not in chunks
+    assert everedge.wcc(chunks).top(1) == chunks.wcc().top(1)
+
+
+@pytest.mark.parametrize("order", ["degree", "steps", "ids"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_orders_and_plain_lists_answer_alike(path: Path, order: str, compressed: bool) -> None:
+    graph = filled()
+    chunks = sealed(graph, path, order=order, compressed=compressed)
+    assert chunks.stats().layout == ("gaps" if compressed else "plain")
+    assert answer(chunks, "bfs") == answer(graph.snapshot(), "bfs")
+
+
+def test_answers_go_by_the_ids_from_before(path: Path) -> None:
+    depth = sealed(filled(), path).bfs(source=0)
+    assert depth.ids.dtype == np.uint64 and len(depth.ids) == len(depth.values) == 60
+    assert depth.ids.tolist() != sorted(depth.ids.tolist()), "vertices have other numbers"
+    assert depth[0] == 0 and depth["50"] == everedge.UNREACHED and 60 not in depth
+    with pytest.raises(TypeError, match="to_pandas"):
+        np.asarray(depth)
+    assert depth.report is not None
+    assert depth.report.source == 0 and depth.report.read_bytes > 0
+
+
+def test_it_says_what_it_is(path: Path) -> None:
+    with sealed(filled(), path) as chunks:
+        stats, found = chunks.stats(), chunks.verify()
+        counts = chunks.num_vertices, chunks.num_edges
+        assert (stats.kind, stats.vertices, stats.edges) == ("chunks", *counts)
+        assert found.ok and found.checks > 100
+        assert chunks.path == str(path)
+        assert repr(chunks) == f"<Chunks {path}: {counts[0]} vertices, {counts[1]} edges>"
+        with pytest.raises(TypeError, match="pass its path"):
+            pickle.dumps(chunks)
+
+
+def test_versions_are_sealed(path: Path, tmp_path: Path) -> None:
+    with everedge.Graph(path) as graph:
+        graph.add_edges(["a", "c"], ["b", "b"])
+        graph.commit("monday")
+        graph.add_edges("d", "b")
+        graph.timeline.at("monday").seal(tmp_path / "monday")
+    chunks = everedge.Chunks(tmp_path / "monday")
+    assert (chunks.num_vertices, chunks.num_edges) == (3, 2)
+    assert chunks.wcc().to_dict() == {"a": "a", "b": "a", "c": "a"}
+    assert "d" not in chunks
+
+
+def test_a_budget_that_is_too_small_is_refused_with_what_would_do(path: Path) -> None:
+    sealed(filled(), path)
+    with pytest.raises(everedge.InvalidInputError, match="would do") as refused:
+        everedge.Chunks(path, memory="1M").pagerank()
+    least = int(re.findall(r"(\d+) would do", str(refused.value))[0])
+    assert len(everedge.Chunks(path, least).pagerank()) == 60
+    with pytest.raises(everedge.InvalidInputError, match=f"{least} would do"):
+        everedge.Chunks(path, least - 1).pagerank()
+    # Another kernel takes less.
+    assert everedge.Chunks(path, least - 1).one_hop(0).size
+
+
+@pytest.mark.parametrize("memory", [1 << 26, "64M", "64 MB", "64MiB", "65536k"])
+def test_memory_is_a_number_or_a_text(path: Path, memory: int | str) -> None:
+    sealed(filled(), path)
+    assert everedge.Chunks(path, memory).triangles() > 0
+
+
+@pytest.mark.parametrize("memory", ["much", "", -1, 1.5, True, "1T"])
+def test_other_words_for_memory_are_refused(path: Path, memory: Any) -> None:
+    sealed(filled(), path)
+    with pytest.raises(everedge.InvalidInputError, match="memory=.*give a number and at most one"):
+        everedge.Chunks(path, memory)
+
+
+def flip(file: Path, at: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[at] ^= 0x10
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["out.4k", "in.4k", "out.index", "ids", "manifest.toml"])
+def test_damage_is_an_error_that_names_the_file(path: Path, name: str) -> None:
+    chunks = sealed(filled(), path)
+    chunks.close()
+    flip(path / name, 77)
+    with pytest.raises(everedge.CorruptionError, match=re.escape(name)):
+        with everedge.Chunks(path) as chunks:
+            chunks.pagerank()
+    if name == "manifest.toml":
+        return
+    chunks = everedge.Chunks(path)
+    found = chunks.verify()
+    assert not found.ok and name in found.problems[0]
+    asks = {
+        "ids": [lambda: chunks.vertices, lambda: 0 in chunks, lambda: chunks.bfs(0), chunks.wcc],
+        "out.index": [chunks.out_degree, chunks.bfs],
+        "out.4k": [chunks.wcc],
+    }
+    for ask in asks.get(name, []):
+        with pytest.raises(everedge.CorruptionError, match=re.escape(name)):
+            ask()
+
+
+def test_nothing_is_sealed_over(path: Path, tmp_path: Path) -> None:
+    graph = filled()
+    sealed(graph, path)
+    full, file = tmp_path / "full", tmp_path / "edges.txt"
+    full.mkdir()
+    (full / "mine").write_text("x")
+    file.write_text("0 1\n")
+    for there, message in ((path, "holds a graph already"), (full, "not empty")):
+        with pytest.raises(everedge.InvalidInputError, match=message):
+            graph.snapshot().seal(there)
+        with pytest.raises(everedge.InvalidInputError, match=message):
+            everedge.seal(file, there)
+    assert everedge.Chunks(path).num_vertices == 60
+    assert (full / "mine").read_text() == "x"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert everedge.seal(file, empty).edges == 1
+
+
+def test_files_are_sealed_as_graphs_take_them(path: Path, tmp_path: Path) -> None:
+    src, dst, weight = edges()
+    file, more = tmp_path / "edges.csv", tmp_path / "more.csv"
+    rows = zip(src.tolist(), dst.tolist(), weight.tolist(), strict=True)
+    file.write_text("from,to,weight\n" + "".join(f"v{u},v{v},{x}\n" for u, v, x in rows))
+    more.write_text("from,to,weight\nv1,new,0.5\n")
+    graph = everedge.Graph("graph", medium="dram")
+    graph.ingest(file, more)
+    seen: list[everedge.Progress] = []
+    report = everedge.seal([file, more], path, memory="300M", progress=seen.append)
+    assert (report.vertices, report.edges) == (graph.stats().vertices, graph.stats().edges)
+    assert report.guessed is not None and report.guessed["format"] == "csv"
+    assert report.least_memory_bytes < 1 << 26 and report.disk_bytes > 0
+    assert {progress.file for progress in seen} == {str(file), str(more)}
+    chunks = everedge.Chunks(path, report.least_memory_bytes + 100_000)
+    assert chunks.weighted and chunks.directed
+    for kernel in KERNELS:
+        assert is_alike(answer(chunks, kernel), answer(graph.snapshot(), kernel)), kernel
+
+
+def test_options_of_files_are_those_of_an_ingest(tmp_path: Path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("1 2\n2 1\n1 2\n3 3\n")
+    counts = {"directed": False}, {"simple": True}, {"directed": False, "simple": True}
+    for number, (options, edge_count) in enumerate(zip(counts, (4, 3, 2), strict=True)):
+        report = everedge.seal(str(file), tmp_path / str(number), **options)
+        assert report.edges == edge_count
+    assert everedge.seal(file, tmp_path / "loops", drop_self_loops=True).vertices == 3
+    plain = everedge.seal(file, tmp_path / "plain", order="ids", compressed=False)
+    assert everedge.Chunks(tmp_path / "plain").vertices.tolist() == [1, 2, 3]
+    assert plain.edges == 4
+    table = tmp_path / "table.csv"
+    table.write_text("who,whom,stars\n1,2,4\n")
+    report = everedge.seal(table, tmp_path / "w", src="who", dst="whom", weight="stars")
+    assert everedge.Chunks(tmp_path / "w").sssp(1)[2] == 4
+    with pytest.raises(everedge.InvalidInputError, match="weighted=False"):
+        everedge.seal(table, tmp_path / "x", weighted=False, weight="stars")
+    with pytest.raises(everedge.InvalidInputError, match="order=steps needs the lists of a graph"):
+        everedge.seal(file, tmp_path / "x", order="steps")  # type: ignore[arg-type]
+    with pytest.raises(everedge.InvalidInputError, match="none of degree, steps, ids"):
+        filled().snapshot().seal(tmp_path / "x", order="size")  # type: ignore[arg-type]
+    with pytest.raises(everedge.InvalidInputError, match="no files"):
+        everedge.seal([], tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_tables_are_sealed(path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"src": ["a", "b"], "dst": ["b", "c"]})
+    assert everedge.seal(table, path).vertices == 3
+    assert everedge.Chunks(path).bfs("a")["c"] == 2
+
+
+def test_files_without_in_neighbors_answer_what_needs_none(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("1 2\n1 3\n")
+    everedge.seal(file, path, in_neighbors=False)
+    chunks = everedge.Chunks(path)
+    assert sorted(chunks.one_hop(1).tolist()) == [2, 3]
+    assert chunks.in_degree().to_dict() == {1: 0, 2: 1, 3: 1}
+    with pytest.raises(everedge.InvalidInputError, match="keeps none: seal one that does$"):
+        chunks.pagerank()
+
+
+def test_a_file_that_is_wrong_leaves_nothing(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("1 2\n1\n")
+    with pytest.raises(everedge.FileError, match=r"edges.txt`: line 2") as wrong:
+        everedge.seal(file, path)
+    assert wrong.value.edges_acknowledged == 0
+    with pytest.raises(everedge.IoError, match="missing"):
+        everedge.seal(tmp_path / "missing.txt", path)
+    file.write_text("1 2\n")
+    with pytest.raises(everedge.InvalidInputError, match="would do|allow more"):
+        everedge.seal(file, path, memory="1M")
+    assert not path.exists()
+    assert everedge.seal(file, path).edges == 1
+
+
+@contextmanager
+def interrupts() -> Iterator[None]:
+    """A shell starts what runs in the background with the signal ignored."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def large() -> tuple[Any, Any]:
+    random = np.random.default_rng(1)
+    return random.integers(0, 100_000, 2_000_000), random.integers(0, 100_000, 2_000_000)
+
+
+def test_interrupt_ends_a_sealing_and_leaves_nothing(path: Path) -> None:
+    graph = everedge.Graph("graph", medium="dram", ids="dense")
+    graph.add_edges(*large())
+    with interrupts(), graph.snapshot() as s:
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            s.seal(path)
+        assert time.monotonic() - start < 2
+        assert not path.exists()
+        assert s.seal(path).edges == 2_000_000
+
+
+def test_interrupt_ends_the_sealing_of_files(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "edges.bin"
+    np.stack(large(), axis=1).astype(np.uint32).tofile(file)
+
+    def stop(progress: everedge.Progress) -> None:
+        raise error
+
+    for error in (RuntimeError("enough"), KeyboardInterrupt()):
+        with pytest.raises(type(error), match="enough|^interrupted in `.*edges.bin`$") as raised:
+            everedge.seal(file, path, progress=stop)
+        assert getattr(raised.value, "edges_acknowledged", 0) == 0
+        assert not path.exists()
+    is_read = threading.Event()
+
+    def read(progress: everedge.Progress) -> None:
+        if progress.bytes_read == progress.bytes_total and not is_read.is_set():
+            is_read.set()
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    with interrupts(), pytest.raises(KeyboardInterrupt):
+        everedge.seal(file, path, progress=read)
+    assert is_read.is_set() and not path.exists()
+
+
+def test_interrupt_ends_a_kernel(path: Path) -> None:
+    chunks = sealed(filled(), path)
+    with interrupts():
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            chunks.pagerank(iterations=2**32 - 1)
+    assert len(chunks.pagerank()) == 60
+
+
+def test_a_bar_shows_how_far_a_sealing_is(
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "edges.bin"
+    np.stack(large(), axis=1).astype(np.uint32).tofile(file)
+    everedge.seal(file, path, progress=True)
+    shown = capsys.readouterr().err
+    assert "edges.bin:" in shown and re.search(r"seal: +\d+%", shown), shown
+    graph = everedge.Graph("graph", medium="dram", ids="dense")
+    graph.add_edges(*large())
+    monkeypatch.setattr("everedge._snapshot.is_watched", lambda: True)
+    graph.snapshot().seal(tmp_path / "again")
+    shown = capsys.readouterr().err
+    assert re.search(r"seal: ", shown), shown
+
+
+def test_closed_is_closed_but_answers_stay(path: Path) -> None:
+    chunks = sealed(filled(), path)
+    depth = chunks.bfs(0)
+    chunks.close()
+    chunks.close()
+    assert depth[0] == 0 and len(depth.ids) == 60
+    calls = (
+        chunks.bfs,
+        chunks.one_hop,
+        chunks.stats,
+        chunks.verify,
+        chunks.degree,
+        lambda: chunks.vertices,
+        lambda: chunks.num_edges,
+        lambda: 0 in chunks,
+    )
+    for call in calls:
+        with pytest.raises(everedge.ClosedError, match="the sealed graph is closed"):
+            call()
+    assert repr(chunks) == f"<Chunks {path}: the sealed graph is closed>"
+    with filled().snapshot() as s:
+        s.close()
+        with pytest.raises(everedge.ClosedError):
+            s.seal(path.parent / "never")
+
+
+def test_what_opens_other_graphs_says_what_it_is(path: Path, tmp_path: Path) -> None:
+    sealed(filled(), path)
+    for read_only in (False, True):
+        with pytest.raises(everedge.InvalidInputError, match=r"only read, by `everedge.Chunks`"):
+            everedge.Graph(path, read_only=read_only)
+    with pytest.raises(everedge.InvalidInputError, match=r"open it with `everedge.Chunks`"):
+        everedge.Timeline(path)
+    with everedge.Graph(tmp_path / "live") as graph:
+        graph.add_edges([0], [1])
+        with pytest.raises(everedge.InvalidInputError, match="not sealed"):
+            everedge.Chunks(tmp_path / "live")
+    for nothing in (tmp_path / "nothing", tmp_path):
+        with pytest.raises(everedge.NotAGraphError):
+            everedge.Chunks(nothing)
