@@ -8,7 +8,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,17 +39,19 @@ def edges() -> tuple[Any, Any, Any]:
     return src, dst, (1 + src * dst % 7).astype(np.float32) / 8
 
 
+def named(vertices: Any, ids: str) -> Any:
+    """Vertices as ids of a kind."""
+    if ids == "text":
+        return [f"v{v}" for v in vertices]
+    return vertices * 10**15 + 7 if ids == "integer" else vertices
+
+
 def filled(ids: str = "dense", **options: Any) -> everedge.Graph:
     """A graph of these edges in memory, whose ids are of a kind."""
     graph = everedge.Graph("graph", medium="dram", ids=ids, **options)  # type: ignore[arg-type]
     src, dst, weight = edges()
-    name = {
-        "dense": lambda v: v,
-        "integer": lambda v: v * 10**15 + 7,
-        "text": lambda v: [f"v{id}" for id in v],
-    }[ids]
-    graph.add_edges(name(src), name(dst), weight if options.get("weighted") else None)
-    graph.add_vertices(name(np.array([50])))
+    graph.add_edges(named(src, ids), named(dst, ids), weight if options.get("weighted") else None)
+    graph.add_vertices(named(np.array([50]), ids))
     return graph
 
 
@@ -187,7 +189,7 @@ def test_damage_is_an_error_that_names_the_file(path: Path, name: str) -> None:
     chunks = everedge.Chunks(path)
     found = chunks.verify()
     assert not found.ok and name in found.problems[0]
-    asks = {
+    asks: dict[str, list[Callable[[], object]]] = {
         "ids": [lambda: chunks.vertices, lambda: 0 in chunks, lambda: chunks.bfs(0), chunks.wcc],
         "out.index": [chunks.out_degree, chunks.bfs],
         "out.4k": [chunks.wcc],
@@ -239,9 +241,9 @@ def test_files_are_sealed_as_graphs_take_them(path: Path, tmp_path: Path) -> Non
 def test_options_of_files_are_those_of_an_ingest(tmp_path: Path) -> None:
     file = tmp_path / "edges.txt"
     file.write_text("1 2\n2 1\n1 2\n3 3\n")
-    counts = {"directed": False}, {"simple": True}, {"directed": False, "simple": True}
-    for number, (options, edge_count) in enumerate(zip(counts, (4, 3, 2), strict=True)):
-        report = everedge.seal(str(file), tmp_path / str(number), **options)
+    for directed, simple, edge_count in ((False, False, 4), (True, True, 3), (False, True, 2)):
+        path = tmp_path / f"{directed}-{simple}"
+        report = everedge.seal(str(file), path, directed=directed, simple=simple)
         assert report.edges == edge_count
     assert everedge.seal(file, tmp_path / "loops", drop_self_loops=True).vertices == 3
     plain = everedge.seal(file, tmp_path / "plain", order="ids", compressed=False)

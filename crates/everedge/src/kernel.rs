@@ -96,12 +96,13 @@ impl Kernel {
     pub(crate) fn array_bytes(self, vertices: u64, edges: u64) -> u64 {
         let (of_vertex, of_edge) = match self {
             Self::OneHop | Self::TwoHop => (2, 0),
-            Self::Bfs => (16, 0),
-            Self::Wcc => (16, 0),
-            Self::PageRank | Self::Sswp | Self::Ssnp | Self::Viterbi | Self::KCore => (28, 0),
+            Self::Bfs | Self::Wcc => (12, 0),
+            Self::PageRank => (20, 0),
+            Self::Scc => (24, 0),
+            Self::Radii | Self::KCore | Self::Sswp | Self::Ssnp | Self::Viterbi => (28, 0),
             Self::Sssp => (36, 0),
-            Self::DeltaPageRank | Self::Scc => (44, 0),
-            Self::Betweenness | Self::Radii => (56, 0),
+            Self::DeltaPageRank => (44, 0),
+            Self::Betweenness => (48, 0),
             Self::Triangles | Self::Lcc | Self::Cdlp => (36, 8),
         };
         vertices * of_vertex + edges * of_edge
