@@ -30,7 +30,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use everedge_medium::{Claimed, DirectFile, Error, Frames, Pinned, ReadQueue, ReadRequest, Result};
+use everedge_medium::{
+    Claimed, DirectFile, Error, Frames, PieceCheck, Pinned, ReadQueue, ReadRequest, Result,
+};
 use parking_lot::Mutex;
 
 use crate::form::{CHECKSUM_BYTES, checksum};
@@ -88,7 +90,7 @@ pub(crate) struct Cache {
     /// How many frames were ever used.
     used: AtomicU32,
     replacement: Mutex<Replacement>,
-    check: Arc<dyn Fn(u32, &mut [u8]) -> Result<()> + Send + Sync>,
+    check: Arc<PieceCheck>,
 }
 
 struct Replacement {
@@ -425,7 +427,7 @@ fn checker(
     files: &[File],
     starts: &[u32],
     salt: u32,
-) -> Arc<dyn Fn(u32, &mut [u8]) -> Result<()> + Send + Sync> {
+) -> Arc<PieceCheck> {
     let named: Vec<_> = files.iter().map(|f| (f.name.clone(), f.file.path().to_owned())).collect();
     let starts = starts.to_vec();
     Arc::new(move |piece, bytes| {

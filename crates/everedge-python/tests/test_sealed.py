@@ -176,27 +176,32 @@ def flip(file: Path, at: int) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", ["out.4k", "in.4k", "out.index", "ids", "manifest.toml"])
+ASKS: dict[str, list[Callable[[everedge.Chunks], object]]] = {
+    "ids": [lambda c: c.vertices, lambda c: 0 in c, lambda c: c.bfs(0), everedge.wcc],
+    "out.index": [everedge.Chunks.out_degree, everedge.bfs],
+    "out.4k": [everedge.wcc, everedge.bfs],
+    "in.4k": [everedge.pagerank],
+    "in.index": [everedge.Chunks.in_degree, everedge.pagerank],
+}
+"""What reads a file."""
+
+
+@pytest.mark.parametrize("name", ASKS)
 def test_damage_is_an_error_that_names_the_file(path: Path, name: str) -> None:
     chunks = sealed(filled(), path)
-    chunks.close()
     flip(path / name, 77)
-    with pytest.raises(everedge.CorruptionError, match=re.escape(name)):
-        with everedge.Chunks(path) as chunks:
-            chunks.pagerank()
-    if name == "manifest.toml":
-        return
-    chunks = everedge.Chunks(path)
+    for ask in ASKS[name]:
+        with pytest.raises(everedge.CorruptionError, match=re.escape(name)):
+            ask(chunks)
     found = chunks.verify()
     assert not found.ok and name in found.problems[0]
-    asks: dict[str, list[Callable[[], object]]] = {
-        "ids": [lambda: chunks.vertices, lambda: 0 in chunks, lambda: chunks.bfs(0), chunks.wcc],
-        "out.index": [chunks.out_degree, chunks.bfs],
-        "out.4k": [chunks.wcc],
-    }
-    for ask in asks.get(name, []):
-        with pytest.raises(everedge.CorruptionError, match=re.escape(name)):
-            ask()
+
+
+def test_damage_of_the_manifest_keeps_it_closed(path: Path) -> None:
+    sealed(filled(), path)
+    flip(path / "manifest.toml", 77)
+    with pytest.raises(everedge.CorruptionError, match="manifest.toml"):
+        everedge.Chunks(path)
 
 
 def test_nothing_is_sealed_over(path: Path, tmp_path: Path) -> None:
