@@ -423,11 +423,7 @@ impl Cache {
 }
 
 /// Returns what checks a piece that was read.
-fn checker(
-    files: &[File],
-    starts: &[u32],
-    salt: u32,
-) -> Arc<PieceCheck> {
+fn checker(files: &[File], starts: &[u32], salt: u32) -> Arc<PieceCheck> {
     let named: Vec<_> = files.iter().map(|f| (f.name.clone(), f.file.path().to_owned())).collect();
     let starts = starts.to_vec();
     Arc::new(move |piece, bytes| {

@@ -106,6 +106,13 @@ impl View {
         path: &Path,
     ) -> Result<(W, Written)> {
         let at = |error| output_error(path, error);
+        if format == Format::Metis && self.naming.ids_before().is_some() {
+            let path = path.display();
+            return Err(Error::invalid(format!(
+                "`{path}`: METIS has vertices in the order of their ids, and a sealed graph has not: export the \
+                 graph that was sealed, or write another format"
+            )));
+        }
         let mut with_edges = Bitmap::new(self.row_count() as u32);
         let names = self.names();
         let row = |v| self.row_of(v).map(|row| row as u32);
@@ -119,6 +126,7 @@ impl View {
             writer.write(src, dst, weight)
         })
         .map_err(at)?;
+        self.check_reads()?;
         let vertices = with_edges.count().into();
         Ok((writer.finish().map_err(at)?, Written { vertices, edges }))
     }
@@ -135,17 +143,23 @@ impl View {
     }
 
     fn write_options(&self, format: Format) -> WriteOptions {
-        let has_0 = self.vertices().first() == Some(&0);
+        let before = self.naming.numbers_before();
+        let has_0 = match before {
+            Some(numbers) => numbers.contains(&0),
+            None => self.vertices().first() == Some(&0),
+        };
+        let bound_before = before.and_then(|numbers| numbers.iter().max()).map(|&last| last + 1);
         WriteOptions {
             format,
             ids: match self.id_kind() {
                 crate::IdKind::Dense => IdKind::Dense,
+                crate::IdKind::Integer if before.is_some() => IdKind::Dense,
                 crate::IdKind::Integer => IdKind::Sparse,
                 crate::IdKind::Text => IdKind::Text,
             },
             directed: self.is_directed(),
             weighted: self.is_weighted(),
-            vertex_bound: self.vertex_bound(),
+            vertex_bound: bound_before.unwrap_or_else(|| self.vertex_bound()),
             edge_count: self.edge_count(),
             id_shift: u32::from(counts_from_1(format) && has_0),
         }

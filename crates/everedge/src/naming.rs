@@ -83,6 +83,14 @@ impl Naming {
         }
     }
 
+    /// Returns the numbers that vertices had before they were sealed, if they are called by them.
+    pub(crate) fn numbers_before(&self) -> Option<&[VertexId]> {
+        match self {
+            Self::Sealed(sealed) if sealed.names.is_none() => Some(sealed.ids()),
+            _ => None,
+        }
+    }
+
     /// Returns the numbers that vertices had before they were sealed, if they were.
     pub(crate) fn ids_before(&self) -> Option<&[VertexId]> {
         match self {

@@ -83,7 +83,7 @@ fn what_cannot_be_done_is_said() {
     json(home, "seal {}/e.txt {}/c");
     let small = refused(home, "run pagerank {}/c --memory 1M");
     assert!(small.contains("is too small") && small.contains("would do"), "{small}");
-    assert!(refused(home, "seal {}/e.txt {}/c").contains("not empty"));
+    assert!(refused(home, "seal {}/e.txt {}/c").contains("holds a graph already"));
     assert!(
         refused(home, "ingest {}/c {}/e.txt").contains("sealed"),
         "a sealed graph is only read"
