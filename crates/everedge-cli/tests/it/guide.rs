@@ -27,8 +27,9 @@ fn blocks(page: &str) -> Vec<String> {
 fn without_times(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_measured = |at: usize| {
-        let next =
-            |places: usize| words.get(at + places).unwrap_or(&"").trim_end_matches([',', ')', ';']);
+        let next = |places: usize| {
+            words.get(at + places).unwrap_or(&"").trim_end_matches([',', ')', ';', ':'])
+        };
         let units = ["ns", "µs", "ms", "s", "MiB", "threads", "thread"];
         units.contains(&next(1)) || (next(1) == "a" && next(2).starts_with("second"))
     };
