@@ -134,7 +134,7 @@ fn check_visits(view: &ChunksView) {
 
 #[test]
 fn every_list_is_there_whatever_the_options_are() {
-    let (edges, weights) = edges(3000, 60_000, 1);
+    let (edges, weights) = edges(3000, 20_000, 1);
     let small = [40, 400, 3000, 20_000];
     for directed in [true, false] {
         for weighted in [false, true] {
