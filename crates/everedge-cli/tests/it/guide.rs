@@ -65,7 +65,7 @@ fn check(home: &Path, blocks: &[String]) -> usize {
         let (command, expected) = shown.split_once('\n').unwrap_or((&shown, ""));
         // The line about what was guessed comes on another stream, before the result.
         let output = Command::new("sh")
-            .args(["-c", &format!("{command} 2>&1")])
+            .args(["-c", &format!("({command}) 2>&1")])
             .env("PATH", &path)
             .current_dir(home)
             .output()
