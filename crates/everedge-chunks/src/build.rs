@@ -7,7 +7,7 @@
 //! 4. Each bucket is read, its edges are grouped by vertex and sorted, and the lists are encoded and packed.
 //!
 //! # Cost
-//! Each edge is written and read twice for each direction, one after the other, if it does not fit into memory.
+//! What does not fit into memory is written and read once as it comes, and once for each direction by buckets.
 //! Memory: 12 bytes an id while edges come, 16 bytes a vertex and 4 an id after; the budget bounds the rest.
 
 use std::mem;
@@ -17,7 +17,7 @@ use everedge_core::{Edge, VertexId, par, watch};
 use everedge_medium::{Error, Result, Volume};
 
 use crate::encode::{Encoded, NumberedLists, encode};
-use crate::form::{Form, Order, SealOptions, SideForm};
+use crate::form::{Form, Order, SealOptions};
 use crate::pack::Packer;
 use crate::seal::write_ids;
 use crate::spool::Spool;
@@ -52,7 +52,7 @@ pub struct BuildOptions {
     pub memory: u64,
 }
 
-/// Seals edges that come in any order.
+/// Seals edges that come in any order. Their ids are vertices: below 2^31, as readers of files see to.
 pub struct Builder {
     volume: Volume,
     salt: u32,
@@ -191,22 +191,8 @@ impl Builder {
             (true, true) => ends_count,
             (true, false) => (ends_count + loops) / 2,
         };
-        Ok(self.form(vertices, edges, sides))
-    }
-
-    fn form(&self, vertices: u32, edges: u64, sides: Vec<SideForm>) -> Form {
         let BuildOptions { directed, weighted, seal, .. } = &self.options;
-        Form {
-            directed: *directed,
-            weighted: *weighted,
-            vertices,
-            edges,
-            order: seal.order,
-            compressed: seal.compressed,
-            minis: seal.minis,
-            list_bytes_max: seal.list_bytes_max,
-            sides,
-        }
+        Ok(Form::new(seal, (*directed, *weighted), (vertices, edges), sides))
     }
 
     /// Returns the ids of all vertices in the order in which they are numbered.

@@ -35,7 +35,7 @@ use everedge_medium::{
 };
 use parking_lot::Mutex;
 
-use crate::form::{CHECKSUM_BYTES, checksum};
+use crate::form::checked;
 
 /// No frame has the piece.
 const NOWHERE: u32 = u32::MAX;
@@ -169,9 +169,9 @@ impl Cache {
         })
     }
 
-    /// Returns bytes of memory for each piece, beside frames.
+    /// Bytes of memory for each piece, beside frames.
     pub(crate) const PIECE_COST_BYTES: usize = 4;
-    /// Returns bytes of memory for each frame, beside its own.
+    /// Bytes of memory for each frame, beside its own.
     pub(crate) const FRAME_COST_BYTES: usize = 14;
 
     /// Returns the number of a file's first piece.
@@ -194,7 +194,7 @@ impl Cache {
             && self.placed[file].load(Ordering::Relaxed) >= self.files[file].pieces
     }
 
-    /// Returns whether there are so many pieces.
+    /// Returns whether a file has the piece of this number.
     #[inline]
     pub(crate) fn has(&self, file: usize, number: u32) -> bool {
         number < self.files[file].pieces
@@ -430,19 +430,6 @@ fn checker(files: &[File], starts: &[u32], salt: u32) -> Arc<PieceCheck> {
         let file = starts.partition_point(|&start| start <= piece) - 1;
         let (name, path) = &named[file];
         let number = piece - starts[file];
-        let (content, found) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
-        let computed = checksum(salt, name, number, content).to_le_bytes();
-        if computed == found {
-            return Ok(());
-        }
-        let hex =
-            |crc: &[u8]| crc.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
-        Err(Error::Corruption {
-            path: path.clone(),
-            offset: u64::from(number) * bytes.len() as u64,
-            what: format!("the checksum of {} bytes", bytes.len()),
-            expected: hex(&computed),
-            found: hex(found),
-        })
+        checked(salt, (name, path), number, bytes).map(drop)
     })
 }

@@ -1,5 +1,6 @@
 //! What a sealed graph is made of: the options it was sealed with, and how large its files are.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use everedge_core::Direction;
@@ -143,6 +144,27 @@ pub struct SideForm {
 }
 
 impl Form {
+    /// Returns what was sealed with `options`: vertices and edges, and whether edges have directions and weights.
+    pub(crate) fn new(
+        options: &SealOptions,
+        (directed, weighted): (bool, bool),
+        (vertices, edges): (u32, u64),
+        sides: Vec<SideForm>,
+    ) -> Self {
+        let SealOptions { order, compressed, minis, list_bytes_max, .. } = *options;
+        Self {
+            directed,
+            weighted,
+            vertices,
+            edges,
+            order,
+            compressed,
+            minis,
+            list_bytes_max,
+            sides,
+        }
+    }
+
     pub(crate) fn code(&self) -> Code {
         if self.compressed { Code::Gaps } else { Code::Plain }
     }
@@ -202,4 +224,29 @@ const SIDES: [&str; 2] = ["out", "in"];
 pub(crate) fn checksum(salt: u32, file: &str, piece: u32, bytes: &[u8]) -> u32 {
     let crc = crc32c::crc32c_append(salt, file.as_bytes());
     crc32c::crc32c_append(crc32c::crc32c_append(crc, &piece.to_le_bytes()), bytes)
+}
+
+/// Returns what a chunk, page or piece of the file at `path` holds.
+///
+/// # Errors
+/// `Corruption` if its checksum is another.
+pub(crate) fn checked<'a>(
+    salt: u32,
+    (file, path): (&str, &Path),
+    piece: u32,
+    bytes: &'a [u8],
+) -> Result<&'a [u8], Error> {
+    let (content, found) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
+    let computed = checksum(salt, file, piece, content).to_le_bytes();
+    if computed == found {
+        return Ok(content);
+    }
+    let hex = |crc: &[u8]| crc.iter().rev().map(|byte| format!("{byte:02x}")).collect();
+    Err(Error::Corruption {
+        path: path.to_owned(),
+        offset: u64::from(piece) * bytes.len() as u64,
+        what: format!("the checksum of {} bytes", bytes.len()),
+        expected: hex(&computed),
+        found: hex(found),
+    })
 }

@@ -12,7 +12,7 @@ use everedge_medium::{Result, Volume};
 
 use crate::encode::{NumberedLists, write_lists};
 use crate::entry::PAGE_BYTES;
-use crate::form::{Form, IDS, SealOptions, SideForm};
+use crate::form::{Form, IDS, SealOptions};
 use crate::order::ordered;
 use crate::pack::{Packer, PieceFile};
 use crate::store::IDS_PER_PAGE;
@@ -49,26 +49,8 @@ pub fn seal(
         })?;
         sides.push(packer.finish()?);
     }
-    Ok(form_of(view, (weighted, ids.len() as u32), options, sides))
-}
-
-fn form_of(
-    view: &impl WeightedView,
-    (weighted, vertices): (bool, u32),
-    options: &SealOptions,
-    sides: Vec<SideForm>,
-) -> Form {
-    Form {
-        directed: view.is_directed(),
-        weighted,
-        vertices,
-        edges: view.edge_count(),
-        order: options.order,
-        compressed: options.compressed,
-        minis: options.minis,
-        list_bytes_max: options.list_bytes_max,
-        sides,
-    }
+    let counts = (ids.len() as u32, view.edge_count());
+    Ok(Form::new(options, (view.is_directed(), weighted), counts, sides))
 }
 
 /// Writes the id of each vertex.

@@ -20,7 +20,7 @@ use everedge_medium::{
 use crate::cache::{Cache, File, Held, Purpose};
 use crate::entry::{ENTRIES, Entry, LEVELS, PAGE_BYTES};
 use crate::form::{
-    CHECKSUM_BYTES, CHUNK_BYTES, Form, IDS, checksum, index_name, level_name, pieces_name,
+    CHECKSUM_BYTES, CHUNK_BYTES, Form, IDS, checked, index_name, level_name, pieces_name,
 };
 use crate::pass::WINDOW_BYTES;
 
@@ -146,20 +146,7 @@ impl Store {
         let mut bytes = vec![0; PAGE_BYTES];
         let offset = u64::from(page) * PAGE_BYTES as u64;
         self.ids.read_at(&ReadBudget::unlimited(), offset, &mut bytes)?;
-        let (content, found) = bytes.split_at(PAGE_BYTES - CHECKSUM_BYTES);
-        let computed = checksum(self.salt, IDS, page, content).to_le_bytes();
-        if computed != found {
-            return Err(Error::Corruption {
-                path: self.ids.path().to_owned(),
-                offset,
-                what: "the checksum of a page of ids".into(),
-                expected: format!("{:08x}", u32::from_le_bytes(computed)),
-                found: format!(
-                    "{:08x}",
-                    found.iter().rev().fold(0_u32, |sum, &b| sum << 8 | u32::from(b))
-                ),
-            });
-        }
+        let content = checked(self.salt, (IDS, self.ids.path()), page, &bytes)?;
         let (words, _) = content.as_chunks::<4>();
         Ok(words.iter().map(|&word| u32::from_le_bytes(word)).collect())
     }

@@ -57,33 +57,8 @@ pub(crate) struct Args {
     #[arg(long)]
     delete: bool,
 
-    /// A new graph is undirected.
-    #[arg(long, conflicts_with = "directed")]
-    undirected: bool,
-
-    /// A new graph is directed. A file of undirected edges then gives one each way.
-    #[arg(long)]
-    directed: bool,
-
-    /// A new graph keeps weights [default: if the format or a column called weight declares them].
-    #[arg(long, conflicts_with = "unweighted")]
-    weighted: bool,
-
-    /// A new graph keeps no weights, though the files have some.
-    #[arg(long, conflicts_with = "weight")]
-    unweighted: bool,
-
-    /// A new graph keeps one edge for a pair; inserting it again replaces its weight.
-    #[arg(long)]
-    simple: bool,
-
-    /// A new directed graph keeps no in-neighbors: less space, slower kernels.
-    #[arg(long)]
-    no_in: bool,
-
-    /// Leave self-loops out; their ends are vertices all the same.
-    #[arg(long)]
-    drop_self_loops: bool,
+    #[command(flatten)]
+    shape: ShapeArgs,
 
     /// Edges of a batch: what is acknowledged and becomes visible together.
     #[arg(long, default_value_t = 1 << 16, value_name = "N", value_parser = super::positive)]
@@ -109,6 +84,66 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     updates: UpdateArgs,
+}
+
+/// What a new graph is like.
+#[derive(clap::Args)]
+pub(super) struct ShapeArgs {
+    /// A new graph is undirected.
+    #[arg(long, conflicts_with = "directed")]
+    pub(super) undirected: bool,
+
+    /// A new graph is directed. A file of undirected edges then gives one each way.
+    #[arg(long)]
+    pub(super) directed: bool,
+
+    /// A new graph keeps weights [default: if the format or a column called weight declares them].
+    #[arg(long, conflicts_with = "unweighted")]
+    pub(super) weighted: bool,
+
+    /// A new graph keeps no weights, though the files have some.
+    #[arg(long, conflicts_with = "weight")]
+    pub(super) unweighted: bool,
+
+    /// A new graph keeps one edge for a pair; inserting it again replaces its weight.
+    #[arg(long)]
+    simple: bool,
+
+    /// A new directed graph keeps no in-neighbors: less space, slower kernels.
+    #[arg(long)]
+    no_in: bool,
+
+    /// Leave self-loops out; their ends are vertices all the same.
+    #[arg(long)]
+    pub(super) drop_self_loops: bool,
+}
+
+impl ShapeArgs {
+    /// Chooses what was given; a column of weights means that the graph keeps them.
+    pub(super) fn choose(&self, input: &InputArgs, chosen: &mut Chosen) -> everedge::Result<()> {
+        for (is_given, name, word) in [
+            (self.directed, "directed", "true"),
+            (self.undirected, "directed", "false"),
+            (self.weighted || input.weight.is_some(), "weighted", "true"),
+            (self.unweighted, "weighted", "false"),
+            (self.simple, "simple", "true"),
+            (self.no_in, "in-neighbors", "false"),
+        ] {
+            if is_given {
+                chosen.choose(name, word)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what the files may decide.
+    pub(super) fn choices(&self, meter: bool) -> Choices {
+        Choices {
+            directed_fixed: self.directed || self.undirected,
+            weighted_fixed: self.weighted || self.unweighted,
+            meter,
+        }
+    }
 }
 
 /// How files of timed insertions and deletions become versions.
@@ -245,11 +280,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let target = Target {
         path: &args.graph,
         chosen: &chosen(args)?,
-        choices: Choices {
-            directed_fixed: args.directed || args.undirected,
-            weighted_fixed: args.weighted || args.unweighted,
-            meter: args.meter,
-        },
+        choices: args.shape.choices(args.meter),
     };
     let mut report = take_in(&target, args, &ingest, output)?;
     if !output.quiet {
@@ -406,18 +437,9 @@ fn chosen(args: &Args) -> everedge::Result<Chosen> {
         let what = "--emulate-pmem says how `--medium pmem` is done: give both".into();
         return Err(everedge::Error::InvalidInput { what });
     }
-    for (is_given, name, word) in [
-        (args.directed, "directed", "true"),
-        (args.undirected, "directed", "false"),
-        (args.weighted || args.input.weight.is_some(), "weighted", "true"),
-        (args.unweighted, "weighted", "false"),
-        (args.simple, "simple", "true"),
-        (args.no_in, "in-neighbors", "false"),
-        (args.eadr, "eadr", "true"),
-    ] {
-        if is_given {
-            chosen.choose(name, word)?;
-        }
+    args.shape.choose(&args.input, &mut chosen)?;
+    if args.eadr {
+        chosen.choose("eadr", "true")?;
     }
     if let Some(medium) = args.medium {
         let is_emulated = medium == Medium::Pmem && args.emulate_pmem;
@@ -438,10 +460,10 @@ fn ingest_options(args: &Args) -> Result<IngestOptions> {
         input: args.input.choices(),
         delete: args.delete,
         batch: args.batch,
-        drop_self_loops: args.drop_self_loops,
+        drop_self_loops: args.shape.drop_self_loops,
         skip_nulls: args.input.skip_nulls,
         round_weights: args.input.round_weights,
-        unweighted: args.unweighted,
+        unweighted: args.shape.unweighted,
         flush_every: flush_every.context("--flush-every needs a number of seconds from 0 on")?,
         stop: stop_on_signals()?,
     })

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::error::ErrorKind;
 use everedge::{
-    Choices, Chosen, Chunks, IngestOptions, Order, SealFiles, SealOptions, SealReport,
-    VersionChoice, Watch,
+    Chosen, Chunks, IngestOptions, Order, SealFiles, SealOptions, SealReport, VersionChoice, Watch,
 };
+use everedge_bench::page::counted;
 use everedge_bench::stop_on_signals;
 
-use super::ingest::{InputArgs, follow};
-use crate::output::{Output, bytes, count, seconds};
+use super::ingest::{InputArgs, ShapeArgs, follow};
+use crate::output::{Output, bytes, seconds};
 
 /// Seal a graph, a version of one, or files of edges into a directory that is only read.
 ///
@@ -43,33 +43,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "degree", value_name = "WORD", value_parser = super::parsed::<Order>)]
     order: Order,
 
-    /// Edges of files have no direction.
-    #[arg(long, conflicts_with = "directed")]
-    undirected: bool,
-
-    /// Edges of files have a direction. A file of undirected edges then gives one each way.
-    #[arg(long)]
-    directed: bool,
-
-    /// Keep the weights of files [default: if the format or a column called weight declares them].
-    #[arg(long, conflicts_with = "unweighted")]
-    weighted: bool,
-
-    /// Keep no weights, though the files have some.
-    #[arg(long)]
-    unweighted: bool,
-
-    /// Keep the last edge of a pair in the files.
-    #[arg(long)]
-    simple: bool,
-
-    /// Keep no in-neighbors of directed edges in files: less space, and few kernels run.
-    #[arg(long)]
-    no_in: bool,
-
-    /// Leave self-loops of files out; their ends are vertices all the same.
-    #[arg(long)]
-    drop_self_loops: bool,
+    #[command(flatten)]
+    shape: ShapeArgs,
 
     #[command(flatten)]
     input: InputArgs,
@@ -117,24 +92,13 @@ fn seal_files(
     output: Output,
 ) -> Result<SealReport> {
     let mut chosen = Chosen::default();
-    for (is_given, name, word) in [
-        (args.directed, "directed", "true"),
-        (args.undirected, "directed", "false"),
-        (args.weighted || args.input.weight.is_some(), "weighted", "true"),
-        (args.unweighted, "weighted", "false"),
-        (args.simple, "simple", "true"),
-        (args.no_in, "in-neighbors", "false"),
-    ] {
-        if is_given {
-            chosen.choose(name, word)?;
-        }
-    }
+    args.shape.choose(&args.input, &mut chosen)?;
     let ingest = IngestOptions {
         input: args.input.choices(),
-        drop_self_loops: args.drop_self_loops,
+        drop_self_loops: args.shape.drop_self_loops,
         skip_nulls: args.input.skip_nulls,
         round_weights: args.input.round_weights,
-        unweighted: args.unweighted,
+        unweighted: args.shape.unweighted,
         stop: stop_on_signals()?,
         ..IngestOptions::default()
     };
@@ -142,11 +106,7 @@ fn seal_files(
         files,
         ingest: &ingest,
         chosen: &chosen,
-        choices: Choices {
-            directed_fixed: args.directed || args.undirected,
-            weighted_fixed: args.weighted || args.unweighted,
-            meter: false,
-        },
+        choices: args.shape.choices(false),
         options,
         watch: &Watch::new(),
         memory: args.memory,
@@ -156,9 +116,9 @@ fn seal_files(
 
 fn in_words(report: &SealReport) -> String {
     format!(
-        "{} vertices and {} edges sealed in {}: {} on the medium, {} of memory or more to ask them",
-        count(report.vertices),
-        count(report.edges),
+        "{} and {} sealed in {}: {} on the medium, {} of memory or more to ask them",
+        counted(report.vertices, "vertex", "vertices"),
+        counted(report.edges, "edge", "edges"),
         seconds(report.seconds),
         bytes(report.disk_bytes),
         bytes(report.least_memory_bytes),

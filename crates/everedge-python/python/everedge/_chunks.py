@@ -29,7 +29,7 @@ from everedge._snapshot import Snapshot
 from everedge._values import Values, Vertices
 
 
-class Chunks:
+class Chunks(_kernels.Methods):
     """A sealed graph: a directory that opens at once, however large it is, and is only read.
 
     `Snapshot.seal` makes one of a graph or a version, `everedge.seal` of files. The kernels are methods, and
@@ -62,24 +62,6 @@ class Chunks:
     >>> int(depth["libc"])
     1
     """
-
-    pagerank = _kernels.pagerank
-    bfs = _kernels.bfs
-    sssp = _kernels.sssp
-    wcc = _kernels.wcc
-    one_hop = _kernels.one_hop
-    two_hop = _kernels.two_hop
-    delta_pagerank = _kernels.delta_pagerank
-    scc = _kernels.scc
-    bc = _kernels.bc
-    sswp = _kernels.sswp
-    ssnp = _kernels.ssnp
-    viterbi = _kernels.viterbi
-    kcore = _kernels.kcore
-    radii = _kernels.radii
-    triangles = _kernels.triangles
-    lcc = _kernels.lcc
-    cdlp = _kernels.cdlp
 
     def __init__(self, path: str | os.PathLike[str], memory: int | str | None = None) -> None:
         self._path = os.fspath(path)

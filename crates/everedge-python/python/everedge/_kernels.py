@@ -442,3 +442,25 @@ def _describe_parameters() -> None:
 
 
 _describe_parameters()
+
+
+class Methods:
+    """The kernels as methods of a graph that is asked."""
+
+    pagerank = pagerank
+    bfs = bfs
+    sssp = sssp
+    wcc = wcc
+    one_hop = one_hop
+    two_hop = two_hop
+    delta_pagerank = delta_pagerank
+    scc = scc
+    bc = bc
+    sswp = sswp
+    ssnp = ssnp
+    viterbi = viterbi
+    kcore = kcore
+    radii = radii
+    triangles = triangles
+    lcc = lcc
+    cdlp = cdlp

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from everedge import _native
 
 
-class Snapshot:
+class Snapshot(_kernels.Methods):
     """All batches that were acknowledged when it was taken; it never changes.
 
     Made by `Graph.snapshot`; any number may be open, and none stops the writers. Closed by
@@ -40,24 +40,6 @@ class Snapshot:
     ...     s.num_vertices, s.num_edges, s.out_degree().values
     (3, 2, array([2, 0, 0], dtype=uint32))
     """
-
-    pagerank = _kernels.pagerank
-    bfs = _kernels.bfs
-    sssp = _kernels.sssp
-    wcc = _kernels.wcc
-    one_hop = _kernels.one_hop
-    two_hop = _kernels.two_hop
-    delta_pagerank = _kernels.delta_pagerank
-    scc = _kernels.scc
-    bc = _kernels.bc
-    sswp = _kernels.sswp
-    ssnp = _kernels.ssnp
-    viterbi = _kernels.viterbi
-    kcore = _kernels.kcore
-    radii = _kernels.radii
-    triangles = _kernels.triangles
-    lcc = _kernels.lcc
-    cdlp = _kernels.cdlp
 
     def __init__(self, native: _native.View) -> None:
         self._native = native
