@@ -14,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 use everedge_core::{Direction, VertexId, par};
 use everedge_medium::{
-    DirectFile, Error, ReadBudget, ReadCounts, ReadQueue, ReadQueueOptions, Reader, Result, Volume,
+    DirectFile, Error, MANIFEST, ReadBudget, ReadCounts, ReadQueue, ReadQueueOptions, Reader,
+    Result, Volume,
 };
 
 use crate::cache::{Cache, File, Held, Purpose};
@@ -60,6 +61,7 @@ impl Store {
     /// `InvalidInput` if the budget is too small, with the least that would do; `Corruption` if a file is
     /// shorter than the manifest says, `Io` if there is none.
     pub fn open(volume: &Volume, salt: u32, form: Form, memory: u64) -> Result<Arc<Self>> {
+        check_form(volume, &form)?;
         let mut files: [Vec<File>; LEVELS] = [const { Vec::new() }; LEVELS];
         let mut sides = Vec::new();
         for (side, of_side) in form.sides.iter().enumerate() {
@@ -297,6 +299,27 @@ fn frames_cost(counts: &[usize]) -> u64 {
         (count.min(frames_min()) * (CHUNK_BYTES[level] + Cache::FRAME_COST_BYTES)) as u64
     };
     counts.iter().enumerate().map(of_level).sum()
+}
+
+/// Checks what indexes rely on, whoever wrote the manifest.
+fn check_form(volume: &Volume, form: &Form) -> Result<()> {
+    let sides_max = if form.directed { 2 } else { 1 };
+    let wrong = [
+        ("the number of sides", sides_max, form.sides.len() as u64, !form.sides.is_empty()),
+        ("the number of vertices", 1 << 31, form.vertices.into(), true),
+        ("the number of edges", 1 << 48, form.edges, true),
+    ];
+    let is_wrong = |&(_, most, found, is_some): &(&str, u64, u64, bool)| found > most || !is_some;
+    match wrong.into_iter().find(is_wrong) {
+        None => Ok(()),
+        Some((what, most, found, _)) => Err(Error::Corruption {
+            path: volume.path().join(MANIFEST),
+            offset: 0,
+            what: what.into(),
+            expected: format!("from 1 to {most}"),
+            found: found.to_string(),
+        }),
+    }
 }
 
 fn check_length(file: &DirectFile, pieces: u32, piece_bytes: usize) -> Result<()> {

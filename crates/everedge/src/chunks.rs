@@ -157,8 +157,8 @@ impl Chunks {
     pub fn view(&self, kept_bytes: u64) -> Result<View> {
         let start = Instant::now();
         let ChunksOptions { ids, form, .. } = &self.manifest.options;
-        let kept = PROGRAM_BYTES + kept_bytes;
-        let least = least_memory(form) + kept;
+        let kept = kept_bytes.saturating_add(PROGRAM_BYTES);
+        let least = kept.saturating_add(least_memory(form));
         if self.memory < least {
             return Err(Error::invalid(format!(
                 "a budget of {} bytes is too small: {least} would do, {kept_bytes} of them for the kernel's arrays",

@@ -105,7 +105,8 @@ impl Kernel {
             Self::Betweenness => (48, 0),
             Self::Triangles | Self::Lcc | Self::Cdlp => (36, 8),
         };
-        vertices * of_vertex + edges * of_edge
+        // What a damaged manifest says may be any number.
+        vertices.saturating_mul(of_vertex).saturating_add(edges.saturating_mul(of_edge))
     }
 
     /// Whether it begins at one vertex, also if none is named.

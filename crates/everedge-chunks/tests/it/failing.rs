@@ -17,7 +17,11 @@ const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
 fn graph() -> Csr {
-    Csr::from_edges(&edges(500, 6000, 9).0, None, CsrOptions::default())
+    Csr::from_edges(
+        &edges(500, 6000, 9).0,
+        None,
+        CsrOptions { directed: true, ..CsrOptions::default() },
+    )
 }
 
 /// Small levels, so that lists lie in chunks of all sizes and in pieces.
@@ -164,4 +168,30 @@ fn a_read_that_fails_is_the_error_of_the_whole() {
         }
     }
     assert!(failed > 10, "{failed} failed");
+}
+
+/// Whoever wrote a manifest, what it says that cannot be is damage.
+#[test]
+fn a_form_that_cannot_be_is_refused() {
+    let (volume, _): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+    seal_in(&volume, &graph(), false).unwrap();
+    let manifest = Manifest::<Form>::read(&volume).unwrap();
+    let (salt, form) = (manifest.salt(), manifest.options);
+    let side = form.sides[0].clone();
+    let changes: [&dyn Fn(&mut Form); 7] = [
+        &|form| form.sides.clear(),
+        &|form| form.sides.push(side.clone()),
+        &|form| form.directed = false,
+        &|form| form.vertices = u32::MAX,
+        &|form| form.vertices += 1000,
+        &|form| form.edges = u64::MAX,
+        &|form| form.sides[1].chunks[0] += 1,
+    ];
+    for (i, change) in changes.into_iter().enumerate() {
+        let mut form = form.clone();
+        change(&mut form);
+        let opened = Store::open(&volume, salt, form, 1 << 30).map(|_| ());
+        let error = opened.err().unwrap_or_else(|| panic!("change {i} was taken"));
+        assert!(matches!(error, Error::Corruption { .. }), "change {i}: {error}");
+    }
 }
