@@ -219,8 +219,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     /// keeps no in-neighbors.
     pub fn step<S: EdgeStep>(&mut self, frontier: &mut Frontier, step: &S) -> Frontier {
         if self.reaches_again {
-            let list = frontier.list();
-            let work = list.len() as u64 + self.out_edge_count(list);
+            let work = u64::from(frontier.count) + self.edges_of(frontier);
             return match work > self.edges_unexplored / GAMMA {
                 true => self.pull(frontier, step),
                 false => self.push(frontier.list(), step),
@@ -250,6 +249,21 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let reached = self.push(list, step);
         self.edges_unexplored -= self.last_edges;
         reached
+    }
+
+    fn edges_of(&self, frontier: &Frontier) -> u64 {
+        let members = match &frontier.members {
+            Members::Sparse(list) => return self.out_edge_count(list),
+            Members::Dense(members) => members,
+        };
+        let sum_of = |range| {
+            let mut sum = 0;
+            self.view.for_each_degree(Direction::Out, range, |v, degree| {
+                sum += if members.contains(v) { u64::from(degree) } else { 0 };
+            });
+            sum
+        };
+        par::map_ranges(members.bound(), CLASSIFIED_GRAIN as u32, sum_of).into_iter().sum()
     }
 
     fn out_edge_count(&self, list: &[VertexId]) -> u64 {

@@ -81,26 +81,6 @@ pub fn coreness(view: &impl GraphView) -> Coreness {
     Coreness { coreness: peeling.degree.into_iter().map(AtomicU32::into_inner).collect() }
 }
 
-/// Returns the vertices of the k-core of `view` in ascending order: of coreness `k` or more. Peels
-/// one level only.
-///
-/// # Example
-/// ```
-/// use everedge_core::{Csr, CsrOptions};
-/// use everedge_kernels::kcore;
-///
-/// let g = Csr::from_edges(&[(0, 1), (1, 2), (2, 0), (2, 3)], None, CsrOptions::default());
-/// assert_eq!(kcore(&g, 2), [0, 1, 2]);
-/// ```
-pub fn kcore(view: &impl GraphView, k: u32) -> Vec<VertexId> {
-    let peeling = Peeling::new(view);
-    let vertices = vertices(view);
-    match k {
-        0 => vertices,
-        _ => par::among_threads(view.homes(), || peeling.peel_level(&vertices, k - 1)),
-    }
-}
-
 /// How far vertices are peeled.
 struct Peeling<'v, V> {
     view: &'v V,
@@ -255,20 +235,20 @@ fn for_each_listed(view: &impl GraphView, v: VertexId, mut f: impl FnMut(VertexI
 }
 
 /// Finds each neighbor of a vertex once.
-struct Neighbors {
+pub(crate) struct Neighbors {
     /// Empty after [`end`](Self::end).
     met: Bitmap,
     list: Vec<VertexId>,
 }
 
 impl Neighbors {
-    fn new(bound: u32) -> Self {
+    pub(crate) fn new(bound: u32) -> Self {
         Self { met: Bitmap::new(bound), list: Vec::new() }
     }
 
     /// Returns the neighbors of `v` for which `counts`, each once, without `v`.
     #[inline]
-    fn of(
+    pub(crate) fn of(
         &mut self,
         view: &impl GraphView,
         v: VertexId,
@@ -284,7 +264,7 @@ impl Neighbors {
 
     /// Forgets what was added before.
     #[inline]
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.list.clear();
     }
 
@@ -309,9 +289,35 @@ impl Neighbors {
         entries
     }
 
+    /// Adds those `listed` for which `counts`, until so many are there.
+    #[inline]
+    pub(crate) fn add_some(
+        &mut self,
+        v: VertexId,
+        mut listed: impl Iterator<Item = VertexId>,
+        counts: impl Fn(VertexId) -> bool,
+        enough: usize,
+    ) {
+        let words = self.met.words_mut();
+        while self.list.len() < enough
+            && let Some(u) = listed.next()
+        {
+            let (word, bit) = (&mut words[u as usize / 64], 1 << (u % 64));
+            if *word & bit == 0 && u != v && counts(u) {
+                *word |= bit;
+                self.list.push(u);
+            }
+        }
+    }
+
+    /// Returns how many were added.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// Returns what was added since [`begin`](Self::begin).
     #[inline]
-    fn end(&mut self) -> &[VertexId] {
+    pub(crate) fn end(&mut self) -> &[VertexId] {
         let words = self.met.words_mut();
         self.list.iter().for_each(|&u| words[u as usize / 64] = 0);
         &self.list

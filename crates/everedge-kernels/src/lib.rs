@@ -29,6 +29,7 @@ mod frontier;
 mod kcore;
 mod lcc;
 pub mod naive;
+mod one_core;
 mod one_hop;
 mod oriented;
 mod pagerank;
@@ -57,9 +58,10 @@ pub use delta_pagerank::{
 pub use error::{Error, Result};
 pub use frontier::{EdgeMap, EdgeStep, Frontier};
 pub use kcore::{
-    Coreness, coreness, kcore, spot_check_coreness, spot_check_kcore, verify_coreness, verify_kcore,
+    Coreness, coreness, spot_check_coreness, spot_check_kcore, verify_coreness, verify_kcore,
 };
 pub use lcc::{Lcc, lcc, spot_check_lcc, verify_lcc};
+pub use one_core::kcore;
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, spot_check_one_hop, verify_one_hop};
 pub use pagerank::{
     PageRank, PageRankConfig, pagerank, pagerank_from, spot_check_pagerank, verify_pagerank,

@@ -132,8 +132,8 @@ struct Search {
 /// Passes bits on.
 struct Pass<'a> {
     search: &'a Search,
-    /// The bits of all sources.
-    all: u64,
+    /// The bits that some vertex got in the step before: no others are new to anybody.
+    moving: u64,
 }
 
 impl EdgeStep for Pass<'_> {
@@ -141,7 +141,7 @@ impl EdgeStep for Pass<'_> {
 
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
-        self.search.next[v as usize].load(Relaxed) != self.all
+        self.moving & !self.search.next[v as usize].load(Relaxed) != 0
     }
 
     #[inline]
@@ -175,25 +175,35 @@ impl Search {
         }
         let mut edge_map = EdgeMap::reaching_again(view);
         let mut frontier = Frontier::from_list(sources.to_vec());
-        let pass = Pass { search: self, all: u64::MAX >> (SOURCES_MAX - sources.len()) };
         for step in 0.. {
-            frontier.for_each(|v| self.end_step(v, step));
+            let moving = AtomicU64::new(0);
+            frontier.for_each(|v| {
+                let new = self.end_step(v, step);
+                if new & !moving.load(Relaxed) != 0 {
+                    moving.fetch_or(new, Relaxed);
+                }
+            });
             if frontier.is_empty() {
                 break;
             }
+            let pass = Pass { search: self, moving: moving.into_inner() };
             frontier = edge_map.step(&mut frontier, &pass);
         }
     }
 
-    /// Ends the step that changed the word of `v`.
-    fn end_step(&self, v: VertexId, step: u32) {
+    /// Ends the step that changed the word of `v`; returns its new bits.
+    fn end_step(&self, v: VertexId, step: u32) -> u64 {
         let radius = &self.radius[v as usize];
         let farthest = match radius.load(Relaxed) {
             UNREACHED => step,
             farthest => farthest.max(step),
         };
         radius.store(farthest, Relaxed);
-        self.reached_by[v as usize].store(self.next[v as usize].load(Relaxed), Relaxed);
+        let (reached_by, next) =
+            (&self.reached_by[v as usize], self.next[v as usize].load(Relaxed));
+        let before = reached_by.load(Relaxed);
+        reached_by.store(next, Relaxed);
+        next & !before
     }
 }
 
