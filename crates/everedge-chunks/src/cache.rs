@@ -15,6 +15,11 @@
 //! Whoever asks for pieces one by one waits for each. So a piece that was not there is read with those after
 //! it, the more the longer pieces were asked for one after the other, as an operating system reads ahead.
 //!
+//! # Neighbors
+//! A device reads sixteen neighboring pages in little more time than one. So while there are frames that were never
+//! used, and enough of a file was read here and there that more of it will be wanted, a piece is read with those around
+//! it: they take nobody's place, and are read once at most.
+//!
 //! # Invariants
 //! - K1: `table` names the frame that a piece was last put into, or [`NOWHERE`], or [`COMING`]. It may be
 //!   outdated: only a pin tells.
@@ -25,11 +30,12 @@
 //! and reads after it let go.
 
 use std::collections::VecDeque;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
+use everedge_core::par;
 use everedge_medium::{
     Claimed, DirectFile, Error, Frames, PieceCheck, Pinned, ReadQueue, ReadRequest, Result,
 };
@@ -54,6 +60,12 @@ const TRAILS: usize = 16;
 const TRAIL_BYTES_MAX: usize = 512 << 10;
 /// One of so many frames, at most, is for what a trail reads at once.
 const TRAIL_SHARE: u32 = 32;
+/// Bytes that are read around a piece.
+const AROUND_BYTES: usize = 64 << 10;
+/// One of so many pieces of a file is read by itself before those around a piece are.
+const AROUND_SHARE: u32 = 32;
+/// One of so many of a thread's frames may hold what was asked for and not read yet.
+const AHEAD_SHARE: usize = 4;
 /// Pieces that a trail may leave out.
 const TRAIL_SLACK: u32 = 8;
 
@@ -183,6 +195,14 @@ impl Cache {
         self.files[file].file.path()
     }
 
+    /// Returns how many pieces a thread may have asked for and not read yet.
+    pub(crate) fn ahead_max(&self) -> usize {
+        match self.frames.count() == self.table.len() {
+            true => usize::MAX,
+            false => (self.frames.count() / (AHEAD_SHARE * par::thread_count())).max(1),
+        }
+    }
+
     /// Returns how many frames passes go through, once all are in use.
     pub(crate) fn pass_frames(&self) -> usize {
         self.frames.count() / PASS_SHARE
@@ -294,7 +314,7 @@ impl Cache {
         let mut last = None;
         let pieces_max = (READ_BYTES_MAX / self.frames.frame_bytes()).max(1);
         let mut replacement = None;
-        for piece in pieces {
+        for piece in pieces.flat_map(|piece| self.around(piece)) {
             if !self.is_nowhere(piece) || !self.begin(piece) {
                 continue;
             }
@@ -320,6 +340,23 @@ impl Cache {
         if !requests.is_empty() {
             self.queue.start(requests);
         }
+    }
+
+    /// Returns what is worth reading with a piece.
+    fn around(&self, piece: u32) -> Range<u32> {
+        let alone = piece..piece + 1;
+        let len = (AROUND_BYTES / self.frames.frame_bytes()) as u32;
+        let unused = self.frames.count() as u32 - self.used.load(Ordering::Relaxed);
+        if len < 2 || unused < len || !self.is_nowhere(piece) {
+            return alone;
+        }
+        let file = self.file_of(piece);
+        if self.placed[file].load(Ordering::Relaxed) < self.files[file].pieces / AROUND_SHARE {
+            return alone;
+        }
+        let (first, end) = (self.starts[file], self.starts[file + 1]);
+        let start = first + (piece - first) / len * len;
+        start..(start + len).min(end)
     }
 
     /// Returns whether no frame holds a piece or is about to.
@@ -390,7 +427,7 @@ impl Cache {
     fn place(&self, piece: u32, claimed: &Claimed) {
         let frame = claimed.frame();
         self.claimed_for[frame as usize].store(piece, Ordering::Release);
-        let file = self.starts.partition_point(|&start| start <= piece) - 1;
+        let file = self.file_of(piece);
         self.placed[file].fetch_add(1, Ordering::Relaxed);
         self.heat[frame as usize].store(1, Ordering::Relaxed);
         self.table[piece as usize].store(frame, Ordering::Release);
@@ -407,8 +444,13 @@ impl Cache {
         }
     }
 
+    /// Returns which file a piece is of.
+    fn file_of(&self, piece: u32) -> usize {
+        self.starts.partition_point(|&start| start <= piece) - 1
+    }
+
     fn locate(&self, piece: u32) -> (&File, u32) {
-        let file = self.starts.partition_point(|&start| start <= piece) - 1;
+        let file = self.file_of(piece);
         (&self.files[file], piece - self.starts[file])
     }
 

@@ -180,24 +180,47 @@ impl Decoder {
 
     /// Folds the ids that are left, as [`Self::next`] returns them.
     #[inline]
-    pub(crate) fn fold<B>(
+    pub(crate) fn fold<B>(self, bytes: &[u8], init: B, mut f: impl FnMut(B, VertexId) -> B) -> B {
+        self.fold_at(bytes, init, |sum, _, id| f(sum, id))
+    }
+
+    /// Folds the ids that are left with their weights; the list has weights.
+    #[inline]
+    pub(crate) fn fold_edges<B>(
+        self,
+        bytes: &[u8],
+        init: B,
+        mut f: impl FnMut(B, (VertexId, f32)) -> B,
+    ) -> B {
+        let weights = bytes.get(self.weights..self.lengths).unwrap_or_default();
+        let (weights, _) = weights.as_chunks::<4>();
+        self.fold_at(bytes, init, |sum, i, id| {
+            let weight = weights.get(i).map_or(0.0, |&weight| f32::from_le_bytes(weight));
+            f(sum, (id, weight))
+        })
+    }
+
+    /// Folds the ids that are left, each with its place in the list.
+    #[inline]
+    fn fold_at<B>(
         mut self,
         bytes: &[u8],
         init: B,
-        mut f: impl FnMut(B, VertexId) -> B,
+        mut f: impl FnMut(B, usize, VertexId) -> B,
     ) -> B {
         let mut sum = init;
         if self.code == Code::Plain {
             let ids = bytes.get(self.lengths..self.gap).unwrap_or_default();
             let (ids, _) = ids.as_chunks::<4>();
-            let left = ids.get(self.next as usize..).unwrap_or_default();
-            let ids = left.iter().map(|&id| u32::from_le_bytes(id).min(self.id_max));
-            return ids.fold(sum, f);
+            let left = ids.iter().enumerate().skip(self.next as usize);
+            let ids = left.map(|(i, &id)| (i, u32::from_le_bytes(id).min(self.id_max)));
+            return ids.fold(sum, |sum, (i, id)| f(sum, i, id));
         }
         // Four at a time from where a byte of lengths begins.
         while !self.next.is_multiple_of(4) {
+            let i = self.next as usize;
             match self.next(bytes) {
-                Some(id) => sum = f(sum, id),
+                Some(id) => sum = f(sum, i, id),
                 None => return sum,
             }
         }
@@ -211,15 +234,18 @@ impl Decoder {
             let Four { places, masks, len } = &FOURS[usize::from(lengths)];
             for i in 0..4 {
                 self.last = self.last.wrapping_add(word_in(four, places[i]) & masks[i]);
-                sum = f(sum, self.last.min(self.id_max));
+                sum = f(sum, self.next as usize + i, self.last.min(self.id_max));
             }
             self.gap += usize::from(*len);
             self.next += 4;
         }
-        while let Some(id) = self.next(bytes) {
-            sum = f(sum, id);
+        loop {
+            let i = self.next as usize;
+            match self.next(bytes) {
+                Some(id) => sum = f(sum, i, id),
+                None => return sum,
+            }
         }
-        sum
     }
 }
 
@@ -315,6 +341,14 @@ mod tests {
                         prop_assert_eq!(decoder.next_edge(&bytes), Some((id, weight)));
                     }
                     prop_assert_eq!(decoder.next_edge(&bytes), None);
+                    for taken in 0..6.min(ids.len()) {
+                        let mut decoder = Decoder::new(code, true, start, whole).unwrap();
+                        let mut all: Vec<_> = ids.iter().copied().zip(weights.iter().copied()).collect();
+                        (0..taken).for_each(|_| _ = decoder.next(&bytes));
+                        let mut left = Vec::new();
+                        decoder.fold_edges(&bytes, (), |(), edge| left.push(edge));
+                        prop_assert_eq!(&left, &all.split_off(taken));
+                    }
                 }
             }
         }

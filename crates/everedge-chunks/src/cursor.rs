@@ -52,20 +52,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Asks for the pieces with the lists of some vertices.
-    pub(crate) fn ask(&mut self, vertices: impl Iterator<Item = VertexId>) {
-        let mut pieces: [Vec<u32>; LEVELS] = [const { Vec::new() }; LEVELS];
-        for v in vertices {
-            if let Some((level, piece)) = self.piece_of(v)
-                && pieces[level].last() != Some(&piece)
-                && self.store.cache(level).is_nowhere(piece)
-            {
-                pieces[level].push(piece);
-            }
-        }
-        self.store.read_ahead(pieces, self.purpose);
-    }
-
     /// Calls `f` with each neighbor of `v` as it stands there, and its weight, 1 if the list has none.
     pub(crate) fn for_each_edge(&mut self, v: VertexId, f: impl FnMut(VertexId, f32)) {
         let entry = self.entry(v);

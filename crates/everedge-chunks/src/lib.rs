@@ -15,6 +15,7 @@
 //! [`Builder`] does so with edges that come in any order, within a budget of memory (`build.rs`).
 //! A [`Store`] is an open graph, whose [`ChunksView`] reads lists out of caches (`cache.rs`).
 
+mod ahead;
 mod build;
 mod cache;
 mod check;

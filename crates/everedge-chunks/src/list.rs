@@ -133,6 +133,20 @@ impl Long<'_> {
         }
     }
 
+    /// Folds what is left of the piece that is held, and the pieces after it.
+    #[inline]
+    fn fold_with<B>(mut self, init: B, mut fold: impl FnMut(Decoder, &[u8], B) -> B) -> B {
+        let mut sum = init;
+        loop {
+            if let Some((held, decoder)) = &self.held {
+                sum = fold(*decoder, held, sum);
+            }
+            if !self.turn() {
+                return sum;
+            }
+        }
+    }
+
     fn next_with<T>(&mut self, next: impl Fn(&mut Decoder, &[u8]) -> Option<T>) -> Option<T> {
         loop {
             if let Some((held, decoder)) = &mut self.held
@@ -170,16 +184,8 @@ impl Iterator for Neighbors<'_> {
                 (next..count).map(|i| words[i as usize % 2].min(id_max)).fold(init, f)
             }
             Self::Chunk(held, decoder) => decoder.fold(&held, init, f),
-            Self::Long(mut long) => {
-                let mut sum = init;
-                loop {
-                    if let Some((held, decoder)) = &long.held {
-                        sum = decoder.fold(held, sum, &mut f);
-                    }
-                    if !long.turn() {
-                        return sum;
-                    }
-                }
+            Self::Long(long) => {
+                long.fold_with(init, |decoder, held, sum| decoder.fold(held, sum, &mut f))
             }
         }
     }
@@ -214,6 +220,26 @@ impl Iterator for Edges<'_> {
             }
             Neighbors::Chunk(held, decoder) => decoder.next_edge(held),
             Neighbors::Long(long) => long.next_with(Decoder::next_edge),
+        }
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(mut self, init: B, mut f: F) -> B {
+        if !self.weighted {
+            return self.neighbors.fold(init, |sum, v| f(sum, (v, 1.0)));
+        }
+        let mut sum = init;
+        match self.neighbors {
+            Neighbors::Mini { .. } => {
+                while let Some(edge) = self.next() {
+                    sum = f(sum, edge);
+                }
+                sum
+            }
+            Neighbors::Chunk(held, decoder) => decoder.fold_edges(&held, sum, f),
+            Neighbors::Long(long) => {
+                long.fold_with(sum, |decoder, held, sum| decoder.fold_edges(held, sum, &mut f))
+            }
         }
     }
 }

@@ -4,23 +4,20 @@
 //! order of their lists, so a pass over ascending numbers reads each file from front to back.
 //!
 //! # Reading ahead
-//! A pass asks for the chunks that come next (`pass.rs`). A step from vertices here and there first asks for the pages of the index that
-//! have their entries, then for the chunks with their lists, in the order of the file; neighboring
-//! pieces are one read. Once all pieces are in frames that stay, nothing is asked for.
+//! A pass asks for the chunks that come next (`pass.rs`), and so does a step from vertices here and there (`ahead.rs`).
+//! Once all pieces are in frames that stay, nothing is asked for.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView};
 
+use crate::ahead;
 use crate::cache::Purpose;
 use crate::cursor::Cursor;
 use crate::list::{Edges, Neighbors};
 use crate::pass::Pass;
 use crate::store::Store;
-
-/// Vertices here and there whose lists are asked for at once.
-const LISTED: usize = 1 << 10;
 
 /// A sealed graph as kernels see it. Vertices are numbered from 0 on, without gaps; see
 /// [`Store::id_of`] for the ids that they had.
@@ -47,14 +44,6 @@ impl ChunksView {
 
     fn neighbors(&self, direction: Direction, v: VertexId) -> Neighbors<'_> {
         Neighbors::of(&self.store, self.store.side(direction), v)
-    }
-
-    /// Asks for the pages of the index that have the entries of ascending vertices.
-    fn read_pages(&self, side: usize, vertices: impl Iterator<Item = VertexId>, purpose: Purpose) {
-        let mut last = None;
-        let pages = vertices.map(|v| self.store.index_piece(side, v));
-        let pages = pages.filter(move |&page| last.replace(page) != Some(page));
-        self.store.cache(0).read_ahead(pages, purpose);
     }
 }
 
@@ -130,14 +119,23 @@ impl GraphView for ChunksView {
     ) {
         let side = self.store.side(direction);
         let mut cursor = Cursor::new(&self.store, side, Purpose::Lookup);
-        for vertices in vertices.chunks(LISTED) {
-            if !self.store.is_there(side) {
-                let mut sorted = vertices.to_vec();
-                sorted.sort_unstable();
-                self.read_pages(side, sorted.iter().copied(), Purpose::Lookup);
-                cursor.ask(sorted.into_iter());
+        let is_there = self.store.is_there(side);
+        for (i, &v) in vertices.iter().enumerate() {
+            if !is_there {
+                ahead::ask(&self.store, side, &vertices[i..]);
             }
-            vertices.iter().for_each(|&v| cursor.visit(v, visitor));
+            cursor.visit(v, visitor);
+        }
+    }
+
+    fn reads_in_order(&self) -> bool {
+        (0..self.store.form().sides.len()).any(|side| !self.store.is_there(side))
+    }
+
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        let side = self.store.side(direction);
+        if !self.store.is_there(side) {
+            ahead::ask(&self.store, side, vertices);
         }
     }
 

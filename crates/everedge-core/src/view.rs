@@ -126,6 +126,12 @@ pub trait GraphView: Sync {
         }
     }
 
+    /// Returns whether lists here and there are read with less work in ascending order of their vertices, as from
+    /// a device. Whoever chooses the order had better sort then.
+    fn reads_in_order(&self) -> bool {
+        false
+    }
+
     /// Starts loading what reading the neighbors of those `vertices` that are read next needs: the
     /// first one's are read now, those of the others in their order. Changes no answer.
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {

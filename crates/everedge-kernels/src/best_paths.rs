@@ -30,7 +30,7 @@ use std::sync::{Mutex, PoisonError};
 use everedge_core::{AtomicBitmap, Direction, VertexId, WeightedView, memory, par, watch};
 
 use crate::error::{check_vertex, require};
-use crate::frontier::{map_sources, push_grain};
+use crate::frontier::{map_sources, push_grain, sort_for};
 use crate::spots::{LIST_MAX, Spots};
 use crate::{Error, Result};
 
@@ -250,6 +250,7 @@ fn empty_buckets(
         for buckets in threads.iter_mut().filter(|buckets| idx < buckets.near.len()) {
             bucket.append(&mut buckets.near[idx]);
         }
+        sort_for(relaxation.view, &mut bucket);
     }
 }
 

@@ -286,7 +286,9 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         });
         let (reached, edges): (Vec<_>, Vec<_>) = reached.into_iter().unzip();
         self.last_edges = edges.into_iter().sum();
-        Frontier::from_list(reached.concat())
+        let mut reached = reached.concat();
+        sort_for(self.view, &mut reached);
+        Frontier::from_list(reached)
     }
 
     fn pull(&self, frontier: &mut Frontier, step: &impl EdgeStep) -> Frontier {
@@ -345,6 +347,13 @@ pub(crate) fn push_grain(view: &impl GraphView, count: usize) -> usize {
         threads => count / (PIECES_PER_THREAD * threads),
     };
     share.min(vertices as usize).max(PUSH_GRAIN)
+}
+
+/// Sorts vertices whose lists are read next, if that makes reading less work.
+pub(crate) fn sort_for(view: &impl GraphView, list: &mut [VertexId]) {
+    if view.reads_in_order() {
+        par::sort_by_key(list, |&v| v);
+    }
 }
 
 /// Calls `f` on pieces of `list` of at most `grain` vertices, each at the home of their

@@ -68,6 +68,10 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
     }
 
     #[inline(always)]
+    fn reads_in_order(&self) -> bool {
+        self.0.reads_in_order()
+    }
+
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         self.0.load_ahead(direction.reversed(), vertices);
     }

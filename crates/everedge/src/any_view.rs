@@ -152,6 +152,10 @@ impl GraphView for AnyView {
         iter_of!(self, view => view.in_neighbors(v))
     }
 
+    fn reads_in_order(&self) -> bool {
+        with_view!(self, view => view.reads_in_order())
+    }
+
     #[inline]
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         with_view!(self, view => view.load_ahead(direction, vertices));

@@ -1,0 +1,91 @@
+//! What is read before vertices here and there are visited one by one.
+//!
+//! A thread that is about to read the lists of some vertices asks for those that come next, up to a number of
+//! them, and for more when half of these were read. The pages of the index are asked for a step earlier than the
+//! pieces with the lists, for the pages say where these are. Pieces are read in the order of their file, neighboring
+//! ones at once.
+
+use std::cell::Cell;
+
+use everedge_core::VertexId;
+
+use crate::cache::Purpose;
+use crate::cursor::Cursor;
+use crate::entry::LEVELS;
+use crate::store::Store;
+
+/// Vertices whose lists are asked for at once, at most.
+const VERTICES_MAX: usize = 1 << 11;
+
+thread_local! {
+    /// What this thread has asked for, of each side.
+    static ASKED: [Cell<Asked>; 2] = const { [const { Cell::new(Asked { end: 0, seen: 0, left: 0 }) }; 2] };
+}
+
+/// How far a thread has asked for the vertices of a list.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// Where the list ends in memory, which tells it from others.
+    end: usize,
+    /// How many of its vertices were not read when it was last looked at.
+    seen: usize,
+    /// How many were not asked for.
+    left: usize,
+}
+
+/// Asks for what reading `vertices` one by one needs next, unless that was done.
+///
+/// Another list in the same memory may be taken for the one before; then some of it is asked for late.
+#[inline]
+pub(crate) fn ask(store: &Store, side: usize, vertices: &[VertexId]) {
+    let end = vertices.as_ptr_range().end.addr();
+    let (seen, mut asked) = (vertices.len(), ASKED.with(|asked| asked[side].get()));
+    let goes_on = asked.end == end && seen <= asked.seen && seen >= asked.left;
+    if !goes_on {
+        asked = Asked { end, seen, left: seen };
+    }
+    asked.seen = seen;
+    if asked.left > 0 && (!goes_on || seen - asked.left <= VERTICES_MAX / 2) {
+        let next = &vertices[seen - asked.left..];
+        asked.left -= ask_next(store, side, next, !goes_on);
+    }
+    ASKED.with(|of_sides| of_sides[side].set(asked));
+}
+
+/// Asks for the pieces with the first lists of some, and for the pages of those after them; returns how many
+/// lists these are.
+#[cold]
+fn ask_next(store: &Store, side: usize, vertices: &[VertexId], is_new: bool) -> usize {
+    let count = vertices.len().min(VERTICES_MAX / 2);
+    let (now, later) = vertices.split_at(count);
+    if is_new {
+        ask_pages(store, side, now);
+    }
+    ask_pages(store, side, &later[..later.len().min(VERTICES_MAX / 2)]);
+    let pieces_max = [0, 1, 2, 3].map(|level| store.cache(level).ahead_max());
+    let mut cursor = Cursor::new(store, side, Purpose::Lookup);
+    let mut pieces: [Vec<u32>; LEVELS] = [const { Vec::new() }; LEVELS];
+    let mut taken = 0;
+    for &v in now {
+        taken += 1;
+        if let Some((level, piece)) = cursor.piece_of(v)
+            && store.cache(level).is_nowhere(piece)
+        {
+            pieces[level].push(piece);
+            if pieces[level].len() >= pieces_max[level] {
+                break;
+            }
+        }
+    }
+    store.read_ahead(pieces, Purpose::Lookup);
+    taken
+}
+
+/// Asks for the pages of the index that have the entries of some vertices.
+fn ask_pages(store: &Store, side: usize, vertices: &[VertexId]) {
+    let mut pages: Vec<_> = vertices.iter().map(|&v| store.index_piece(side, v)).collect();
+    pages.retain(|&page| store.cache(0).is_nowhere(page));
+    pages.sort_unstable();
+    pages.dedup();
+    store.cache(0).read_ahead(pages.into_iter(), Purpose::Lookup);
+}
