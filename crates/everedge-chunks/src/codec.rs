@@ -5,10 +5,13 @@
 //!
 //! # Layout
 //! ```text
-//! gaps   weights, 4 bytes each │ lengths, 2 bits each │ gaps, 1 to 4 bytes each
-//! plain  weights, 4 bytes each │ ids, 4 bytes each
+//! gaps   weights │ lengths, 2 bits each │ gaps, 1 to 4 bytes each
+//! plain  weights │ ids, 4 bytes each
+//!
+//! weights   width, 1 byte │ weights, as many bytes each as the width says
 //! ```
-//! The first gap is the first id. A graph without weights stores none. A parallel edge is a gap of 0.
+//! The first gap is the first id. A parallel edge is a gap of 0. A graph without weights stores none. Weights that are
+//! all whole numbers below 2^8, 2^16 or 2^24 are written as such in 1, 2 or 3 bytes, others as `f32` in 4.
 //!
 //! # Invariants
 //! - C1: at least [`SPARE_BYTES`] bytes follow a list in its chunk, so that a gap may be read as four
@@ -29,23 +32,27 @@ pub(crate) enum Code {
     Gaps,
 }
 
-/// What of four bytes is a gap of so many bytes, less one.
+/// Bytes of a weight that is no whole number, or a large one.
+const WIDTH_MAX: usize = 4;
+/// What of four bytes is a number of so many bytes, less one.
 const MASKS: [u32; 4] = [0xff, 0xffff, 0xff_ffff, 0xffff_ffff];
 
 impl Code {
     /// Appends the list of `ids`, which ascend, and their `weights`, of which there are as many or none.
     pub(crate) fn encode(self, ids: &[VertexId], weights: &[f32], to: &mut Vec<u8>) {
-        weights.iter().for_each(|weight| to.extend(weight.to_le_bytes()));
+        if !weights.is_empty() {
+            encode_weights(weights, to);
+        }
         match self {
             Self::Plain => ids.iter().for_each(|id| to.extend(id.to_le_bytes())),
             Self::Gaps => encode_gaps(ids, to),
         }
     }
 
-    /// Returns how many of `ids`, which ascend, fit into so many bytes with their weights.
-    pub(crate) fn fitting(self, ids: &[VertexId], weighted: bool, room: usize) -> usize {
-        let weight = if weighted { 4 } else { 0 };
-        let (mut last, mut bytes) = (0, 0);
+    /// Returns how many of `ids`, which ascend, fit into so many bytes with their `weights`, if there are some.
+    pub(crate) fn fitting(self, ids: &[VertexId], weights: &[f32], room: usize) -> usize {
+        let (head, weight) = if weights.is_empty() { (0, 0) } else { (1, width_of(weights)) };
+        let (mut last, mut bytes) = (0, head);
         for (i, &id) in ids.iter().enumerate() {
             bytes += weight
                 + match self {
@@ -67,6 +74,28 @@ fn length_of(gap: u32) -> usize {
     (3 - (gap | 1).leading_zeros() / 8) as usize
 }
 
+/// Returns in how many bytes each of some weights can be written.
+fn width_of(weights: &[f32]) -> usize {
+    let width = |&weight: &f32| {
+        let number = weight as u32;
+        // By bits: -0 is no whole number here.
+        match (number as f32).to_bits() == weight.to_bits() && number < 1 << 24 {
+            true => length_of(number) + 1,
+            false => WIDTH_MAX,
+        }
+    };
+    weights.iter().map(width).max().unwrap_or(1)
+}
+
+fn encode_weights(weights: &[f32], to: &mut Vec<u8>) {
+    let width = width_of(weights);
+    to.push(width as u8);
+    for weight in weights {
+        let word = if width < WIDTH_MAX { *weight as u32 } else { weight.to_bits() };
+        to.extend(&word.to_le_bytes()[..width]);
+    }
+}
+
 fn encode_gaps(ids: &[VertexId], to: &mut Vec<u8>) {
     let lengths = to.len();
     to.resize(lengths + ids.len().div_ceil(4), 0);
@@ -86,6 +115,8 @@ pub(crate) struct Decoder {
     code: Code,
     /// Where the weights begin.
     weights: usize,
+    /// The bytes of each; 0 if there are none.
+    width: usize,
     /// Where the lengths begin; of a plain list, the ids.
     lengths: usize,
     /// Where the next gap is.
@@ -100,24 +131,31 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     /// Returns the decoder of a list of `count` ids below `bound` that begins at `offset`, or none if
-    /// `len` bytes cannot hold it.
+    /// `bytes` cannot hold it.
     #[inline]
     pub(crate) fn new(
         code: Code,
         weighted: bool,
         (offset, count): (usize, u32),
-        (len, bound): (usize, u32),
+        (bytes, bound): (&[u8], u32),
     ) -> Option<Self> {
-        let weights = if weighted { 4 * count as usize } else { 0 };
-        let lengths = offset + weights;
+        let (weights, width) = match weighted && count > 0 {
+            true => (offset + 1, usize::from(*bytes.get(offset)?)),
+            false => (offset, 0),
+        };
+        if weights > offset && !(1..=WIDTH_MAX).contains(&width) {
+            return None;
+        }
+        let lengths = weights + width * count as usize;
         let gap = match code {
             Code::Plain => lengths + 4 * count as usize,
             Code::Gaps => lengths + (count as usize).div_ceil(4),
         };
         let id_max = bound.checked_sub(1)?;
-        (gap <= len).then_some(Self {
+        (gap <= bytes.len()).then_some(Self {
             code,
-            weights: offset,
+            weights,
+            width,
             lengths,
             gap,
             next: 0,
@@ -163,8 +201,7 @@ impl Decoder {
         mut f: impl FnMut(VertexId, f32),
     ) {
         while self.next < self.count {
-            let place = self.weights + 4 * self.next as usize;
-            let weight = if weighted { f32::from_bits(word_at(bytes, place)) } else { 1.0 };
+            let weight = if weighted { self.weight(bytes, self.next as usize) } else { 1.0 };
             if let Some(id) = self.next_raw(bytes) {
                 f(id, weight);
             }
@@ -174,8 +211,19 @@ impl Decoder {
     /// Returns the next id with its weight; the list has weights.
     #[inline]
     pub(crate) fn next_edge(&mut self, bytes: &[u8]) -> Option<(VertexId, f32)> {
-        let weight = f32::from_bits(word_at(bytes, self.weights + 4 * self.next as usize));
-        Some((self.next(bytes)?, weight))
+        let i = self.next as usize;
+        let id = self.next(bytes)?;
+        Some((id, self.weight(bytes, i)))
+    }
+
+    /// Returns the weight at a place of the list, which has weights.
+    #[inline]
+    fn weight(&self, bytes: &[u8], i: usize) -> f32 {
+        let word = word_at(bytes, self.weights + self.width * i);
+        match self.width {
+            WIDTH_MAX => f32::from_bits(word),
+            width => (word & MASKS[(width - 1) & 3]) as f32,
+        }
     }
 
     /// Folds the ids that are left, as [`Self::next`] returns them.
@@ -192,12 +240,7 @@ impl Decoder {
         init: B,
         mut f: impl FnMut(B, (VertexId, f32)) -> B,
     ) -> B {
-        let weights = bytes.get(self.weights..self.lengths).unwrap_or_default();
-        let (weights, _) = weights.as_chunks::<4>();
-        self.fold_at(bytes, init, |sum, i, id| {
-            let weight = weights.get(i).map_or(0.0, |&weight| f32::from_le_bytes(weight));
-            f(sum, (id, weight))
-        })
+        self.fold_at(bytes, init, |sum, i, id| f(sum, (id, self.weight(bytes, i))))
     }
 
     /// Folds the ids that are left, each with its place in the list.
@@ -301,7 +344,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn decoded(code: Code, bytes: &[u8], weighted: bool, offset: usize, count: u32) -> Vec<u32> {
-        let new = || Decoder::new(code, weighted, (offset, count), (bytes.len(), 1 << 31)).unwrap();
+        let new = || Decoder::new(code, weighted, (offset, count), (bytes, 1 << 31)).unwrap();
         let mut one_by_one = Vec::new();
         let mut decoder = new();
         while let Some(id) = decoder.next(bytes) {
@@ -323,10 +366,11 @@ mod tests {
             mut ids in prop::collection::vec(
                 prop_oneof![0..300_u32, 0..70_000_u32, 0..1_u32 << 25, 0..1_u32 << 31], 0..70),
             weighted: bool,
+            factor in prop_oneof![Just(1.0_f32), Just(0.5), Just(-1.0), 0.0..1e-6_f32],
             offset in 0..9_usize,
         ) {
             ids.sort_unstable();
-            let weights: Vec<f32> = ids.iter().map(|&id| id as f32 / 2.0).collect();
+            let weights: Vec<f32> = ids.iter().map(|&id| id as f32 * factor).collect();
             for code in [Code::Plain, Code::Gaps] {
                 let mut bytes = vec![7; offset];
                 code.encode(&ids, if weighted { &weights } else { &[] }, &mut bytes);
@@ -334,7 +378,7 @@ mod tests {
                 let found = decoded(code, &bytes, weighted, offset, ids.len() as u32);
                 prop_assert_eq!(&found, &ids);
                 if weighted {
-                    let whole = (bytes.len(), 1 << 31);
+                    let whole = (&bytes[..], 1 << 31);
                     let start = (offset, ids.len() as u32);
                     let mut decoder = Decoder::new(code, true, start, whole).unwrap();
                     for (&id, &weight) in ids.iter().zip(&weights) {
@@ -355,13 +399,17 @@ mod tests {
 
         #[test]
         fn no_bytes_lead_beyond_the_bound(
-            bytes in prop::collection::vec(any::<u8>(), 0..80), count in 0..90_u32, bound in 1..100_u32
+            bytes in prop::collection::vec(any::<u8>(), 0..80), count in 0..90_u32, bound in 1..100_u32, weighted: bool
         ) {
             for code in [Code::Plain, Code::Gaps] {
-                let decoder = Decoder::new(code, false, (0, count), (bytes.len(), bound));
+                let decoder = Decoder::new(code, weighted, (0, count), (&bytes, bound));
                 if let Some(decoder) = decoder {
                     let mut seen = 0;
-                    decoder.fold(&bytes, (), |(), id| { seen += 1; assert!(id < bound) });
+                    let mut see = |id| { seen += 1; assert!(id < bound) };
+                    match weighted {
+                        true => decoder.fold_edges(&bytes, (), |(), (id, _)| see(id)),
+                        false => decoder.fold(&bytes, (), |(), id| see(id)),
+                    }
                     prop_assert_eq!(seen, count);
                 }
             }

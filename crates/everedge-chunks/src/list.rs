@@ -76,7 +76,7 @@ impl<'a> Neighbors<'a> {
 #[inline]
 pub(crate) fn decoder(store: &Store, bytes: &[u8], offset: usize, count: u32) -> Option<Decoder> {
     let form = store.form();
-    Decoder::new(form.code(), form.weighted, (offset, count), (bytes.len(), form.vertices))
+    Decoder::new(form.code(), form.weighted, (offset, count), (bytes, form.vertices))
 }
 
 impl Neighbors<'_> {
@@ -224,21 +224,18 @@ impl Iterator for Edges<'_> {
     }
 
     #[inline]
-    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(mut self, init: B, mut f: F) -> B {
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
         if !self.weighted {
             return self.neighbors.fold(init, |sum, v| f(sum, (v, 1.0)));
         }
-        let mut sum = init;
         match self.neighbors {
-            Neighbors::Mini { .. } => {
-                while let Some(edge) = self.next() {
-                    sum = f(sum, edge);
-                }
-                sum
+            Neighbors::Mini { words: [v, weight], next, count, id_max } => {
+                let edge = (v.min(id_max), f32::from_bits(weight));
+                (next..count).fold(init, |sum, _| f(sum, edge))
             }
-            Neighbors::Chunk(held, decoder) => decoder.fold_edges(&held, sum, f),
+            Neighbors::Chunk(held, decoder) => decoder.fold_edges(&held, init, f),
             Neighbors::Long(long) => {
-                long.fold_with(sum, |decoder, held, sum| decoder.fold_edges(held, sum, &mut f))
+                long.fold_with(init, |decoder, held, sum| decoder.fold_edges(held, sum, &mut f))
             }
         }
     }

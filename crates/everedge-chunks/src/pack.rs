@@ -137,12 +137,13 @@ impl Packer {
         ids: &[VertexId],
         weights: &[f32],
     ) -> Result<()> {
-        let (weighted, first) = (!weights.is_empty(), self.pieces.count);
+        let first = self.pieces.count;
         let room = capacity(CHUNK_BYTES[LEVELS - 1]) - PIECE_HEAD_BYTES;
         let mut start = 0;
         while start < ids.len() {
-            let end = start + self.code.fitting(&ids[start..], weighted, room);
-            let weights = if weighted { &weights[start..end] } else { &[] };
+            let left = weights.get(start..).unwrap_or_default();
+            let end = start + self.code.fitting(&ids[start..], left, room);
+            let weights = weights.get(start..end).unwrap_or_default();
             let mut piece = ((end - start) as u32).to_le_bytes().to_vec();
             self.code.encode(&ids[start..end], weights, &mut piece);
             self.piece_bytes += piece.len() as u64;
