@@ -16,6 +16,8 @@ use crate::store::Store;
 
 /// Vertices whose lists are asked for at once, at most.
 const VERTICES_MAX: usize = 1 << 11;
+/// Vertices are dense if they are one of so many.
+const DENSE_SHARE: usize = 32;
 
 thread_local! {
     /// What this thread has asked for, of each side.
@@ -77,7 +79,13 @@ fn ask_next(store: &Store, side: usize, vertices: &[VertexId], is_new: bool) -> 
             }
         }
     }
-    store.read_ahead(pieces, Purpose::Lookup);
+    // Lists that lie side by side are as good as a pass.
+    let is_dense = |list: &[VertexId]| match list {
+        [first, .., last] if last > first => (last - first) as usize <= DENSE_SHARE * list.len(),
+        _ => false,
+    };
+    let purpose = if is_dense(&now[..taken]) { Purpose::Pass } else { Purpose::Lookup };
+    store.read_ahead(pieces, purpose);
     taken
 }
 

@@ -65,7 +65,7 @@ const AROUND_BYTES: usize = 64 << 10;
 /// One of so many pieces of a file is read by itself before those around a piece are.
 const AROUND_SHARE: u32 = 32;
 /// One of so many of a thread's frames may hold what was asked for and not read yet.
-const AHEAD_SHARE: usize = 4;
+const AHEAD_SHARE: usize = 16;
 /// Pieces that a trail may leave out.
 const TRAIL_SLACK: u32 = 8;
 
@@ -212,6 +212,12 @@ impl Cache {
     pub(crate) fn is_there(&self, file: usize) -> bool {
         self.frames.count() == self.table.len()
             && self.placed[file].load(Ordering::Relaxed) >= self.files[file].pieces
+    }
+
+    /// Returns whether there are frames for all pieces of some files.
+    pub(crate) fn has_room_for(&self, files: &[usize]) -> bool {
+        let pieces = files.iter().map(|&file| self.files[file].pieces as usize);
+        pieces.sum::<usize>() <= self.frames.count()
     }
 
     /// Returns whether a file has the piece of this number.

@@ -128,6 +128,10 @@ impl GraphView for ChunksView {
         }
     }
 
+    fn rereads_lists(&self, direction: Direction) -> bool {
+        !self.store.has_room_for(self.store.side(direction))
+    }
+
     fn reads_in_order(&self) -> bool {
         (0..self.store.form().sides.len()).any(|side| !self.store.is_there(side))
     }

@@ -126,6 +126,12 @@ pub trait GraphView: Sync {
         }
     }
 
+    /// Returns whether lists have no room in memory, so that one that was read costs as much when it is read again.
+    fn rereads_lists(&self, direction: Direction) -> bool {
+        let _ = direction;
+        false
+    }
+
     /// Returns whether lists here and there are read with less work in ascending order of their vertices, as from
     /// a device. Whoever chooses the order had better sort then.
     fn reads_in_order(&self) -> bool {

@@ -349,10 +349,12 @@ pub(crate) fn push_grain(view: &impl GraphView, count: usize) -> usize {
     share.min(vertices as usize).max(PUSH_GRAIN)
 }
 
-/// Sorts vertices whose lists are read next, if that makes reading less work.
-pub(crate) fn sort_for(view: &impl GraphView, list: &mut [VertexId]) {
+/// Sorts vertices whose lists are read next, and leaves out those that are named before, if that makes
+/// reading less work.
+pub(crate) fn sort_for(view: &impl GraphView, list: &mut Vec<VertexId>) {
     if view.reads_in_order() {
         par::sort_by_key(list, |&v| v);
+        list.dedup();
     }
 }
 

@@ -68,6 +68,10 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
     }
 
     #[inline(always)]
+    fn rereads_lists(&self, direction: Direction) -> bool {
+        self.0.rereads_lists(direction.reversed())
+    }
+
     fn reads_in_order(&self) -> bool {
         self.0.reads_in_order()
     }

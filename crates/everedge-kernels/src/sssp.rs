@@ -12,7 +12,7 @@
 //! result) and a bit, and 4 bytes for each vertex in a bucket; a vertex is in several if its
 //! distance was lowered.
 
-use everedge_core::{VertexId, WeightedView};
+use everedge_core::{Direction, VertexId, WeightedView};
 
 use crate::best_paths::{PathAlgebra, best_paths, spot_check_best_paths, verify_best_paths};
 use crate::error::check_vertex;
@@ -97,7 +97,8 @@ impl PathAlgebra for Length {
 /// Finds the shortest paths of `view` from `source` along the direction of its edges.
 ///
 /// Without a delta in `config`, it is 20 times the mean weight of a sample of the edges, divided by
-/// the square of the mean degree; 1 if all weights of the sample are 0.
+/// the square of the mean degree; 1 if all weights of the sample are 0. Where lists have no room in memory, there is one
+/// bucket for all: reading a list again costs more than relaxing its edges twice.
 ///
 /// # Errors
 /// [`NotAVertex`](Error::NotAVertex) if `source` is not a vertex,
@@ -128,10 +129,16 @@ pub fn sssp(view: &impl WeightedView, source: VertexId, config: &SsspConfig) -> 
 
 /// Chooses the delta that [`sssp`] documents.
 fn default_delta(view: &impl WeightedView) -> f64 {
+    if view.rereads_lists(Direction::Out) {
+        return f64::MAX;
+    }
     let bound = view.vertex_bound();
     let step = bound.div_ceil(SAMPLED_VERTICES).max(1) as usize;
-    let sample = (0..bound).step_by(step);
-    let weights = sample.flat_map(|v| view.out_edges(v).take(SAMPLED_EDGES)).map(|edge| edge.1);
+    let sample: Vec<_> = (0..bound).step_by(step).collect();
+    let weights = (0..sample.len()).flat_map(|i| {
+        view.load_ahead(Direction::Out, &sample[i..]);
+        view.out_edges(sample[i]).take(SAMPLED_EDGES).map(|edge| edge.1)
+    });
     let (sum, count) = weights
         .filter(|weight| weight.is_finite() && *weight >= 0.0)
         .fold((0.0, 0.0), |(sum, count), weight| (sum + f64::from(weight), count + 1.0));

@@ -152,6 +152,10 @@ impl GraphView for AnyView {
         iter_of!(self, view => view.in_neighbors(v))
     }
 
+    fn rereads_lists(&self, direction: Direction) -> bool {
+        with_view!(self, view => view.rereads_lists(direction))
+    }
+
     fn reads_in_order(&self) -> bool {
         with_view!(self, view => view.reads_in_order())
     }
