@@ -5,11 +5,15 @@
 //! page is a piece like a chunk.
 //!
 //! # Replacement
-//! A frame has a *heat* that a hit raises up to 3 and the hand of a clock lowers; the hand takes a cold frame.
+//! A frame has a *heat* that a hit raises up to 3 and the hand of a clock lowers; the hand takes a cold frame. The
+//! first hit does not count: it is what the piece was read for.
+//!
 //! A pass over all vertices reads each piece once. Were its pieces as good as others, a pass over more than
 //! the memory would drive out all that the next pass begins with. So pieces that a pass reads go through a
 //! few frames of their own, the oldest first, once all frames are in use: the others stay, and each pass reads
-//! what has no room and little more, as an optimal cache would.
+//! what has no room and little more, as an optimal cache would. Meanwhile the hand goes on, so slowly that what each
+//! pass reads stays hot; where it finds a cold frame, which no pass reads any more, that one changes places with the
+//! oldest of the pass.
 //!
 //! # Trails
 //! Whoever asks for pieces one by one waits for each. So a piece that was not there is read with those after
@@ -47,12 +51,17 @@ use crate::form::checked;
 const NOWHERE: u32 = u32::MAX;
 /// A thread is about to claim a frame for it.
 const COMING: u32 = u32::MAX - 1;
+/// The heat of a piece that was not looked at since it was read.
+const FRESH: u8 = u8::MAX;
 /// The heat of a piece that is often read.
 const HEAT_MAX: u8 = 3;
 /// Bytes of a read of consecutive pieces, at most.
 const READ_BYTES_MAX: usize = 256 << 10;
-/// Passes go through one of so many frames.
+/// Reads whose pieces the hand goes over at once for passes.
+const STEP_READS: usize = 4;
+/// Passes go through one of so many frames, and through no more bytes than a number for each thread.
 const PASS_SHARE: usize = 8;
+const PASS_BYTES_MAX: usize = 2 << 20;
 
 /// Trails that are followed at once.
 const TRAILS: usize = 16;
@@ -64,8 +73,6 @@ const TRAIL_SHARE: u32 = 32;
 const AROUND_BYTES: usize = 64 << 10;
 /// One of so many pieces of a file is read by itself before those around a piece are.
 const AROUND_SHARE: u32 = 32;
-/// One of so many of a thread's frames may hold what was asked for and not read yet.
-const AHEAD_SHARE: usize = 16;
 /// Pieces that a trail may leave out.
 const TRAIL_SLACK: u32 = 8;
 
@@ -107,10 +114,28 @@ pub(crate) struct Cache {
 
 struct Replacement {
     hand: u32,
-    /// Frames that passes have read into, the oldest first.
+    /// How far the hand is due to go for pieces that passes read, in frames. It goes over as many at once as some
+    /// reads take: so what stays lies together, and so does what is read.
+    turn: f64,
+    /// How many of these are left.
+    steps: usize,
+    /// Frames that passes have read into, the oldest first, and some that were such.
     passed: VecDeque<u32>,
+    /// By frame.
+    states: Vec<State>,
+    passed_count: usize,
     trails: [Trail; TRAILS],
     oldest_trail: usize,
+}
+
+/// Whether a frame is one of those that passes go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Other,
+    /// It is, and waits among them.
+    Passed,
+    /// It is not, though it waits among them.
+    Left,
 }
 
 /// Pieces that were wanted one after the other.
@@ -173,7 +198,11 @@ impl Cache {
             used: AtomicU32::new(0),
             replacement: Mutex::new(Replacement {
                 hand: 0,
+                turn: 0.0,
+                steps: 0,
                 passed: VecDeque::new(),
+                states: vec![State::Other; frame_count],
+                passed_count: 0,
                 trails: [Trail { next: NOWHERE, pieces: 0 }; TRAILS],
                 oldest_trail: 0,
             }),
@@ -184,7 +213,7 @@ impl Cache {
     /// Bytes of memory for each piece, beside frames.
     pub(crate) const PIECE_COST_BYTES: usize = 4;
     /// Bytes of memory for each frame, beside its own.
-    pub(crate) const FRAME_COST_BYTES: usize = 14;
+    pub(crate) const FRAME_COST_BYTES: usize = 15;
 
     /// Returns the number of a file's first piece.
     pub(crate) fn start(&self, file: usize) -> u32 {
@@ -195,17 +224,18 @@ impl Cache {
         self.files[file].file.path()
     }
 
+    /// Returns how many frames passes go through, once all are in use.
+    pub(crate) fn pass_frames(&self) -> usize {
+        let most = PASS_BYTES_MAX * par::thread_count() / self.frames.frame_bytes();
+        (self.frames.count() / PASS_SHARE).min(most)
+    }
+
     /// Returns how many pieces a thread may have asked for and not read yet.
     pub(crate) fn ahead_max(&self) -> usize {
         match self.frames.count() == self.table.len() {
             true => usize::MAX,
-            false => (self.frames.count() / (AHEAD_SHARE * par::thread_count())).max(1),
+            false => (self.pass_frames() / (2 * par::thread_count())).max(1),
         }
-    }
-
-    /// Returns how many frames passes go through, once all are in use.
-    pub(crate) fn pass_frames(&self) -> usize {
-        self.frames.count() / PASS_SHARE
     }
 
     /// Returns whether each piece of a file was read into a frame, where it stays.
@@ -246,9 +276,10 @@ impl Cache {
         }
         let pinned = self.frames.pin(frame, piece)?;
         let heat = &self.heat[frame as usize];
-        let degree = heat.load(Ordering::Relaxed);
-        if degree < HEAT_MAX {
-            heat.store(degree + 1, Ordering::Relaxed);
+        match heat.load(Ordering::Relaxed) {
+            FRESH => heat.store(0, Ordering::Relaxed),
+            degree if degree < HEAT_MAX => heat.store(degree + 1, Ordering::Relaxed),
+            _ => {}
         }
         Some(pinned)
     }
@@ -318,14 +349,14 @@ impl Cache {
     pub(crate) fn read_ahead(&self, pieces: impl Iterator<Item = u32>, purpose: Purpose) {
         let mut requests: Vec<ReadRequest> = Vec::new();
         let mut last = None;
-        let pieces_max = (READ_BYTES_MAX / self.frames.frame_bytes()).max(1);
+        let pieces_max = self.read_pieces();
         let mut replacement = None;
         for piece in pieces.flat_map(|piece| self.around(piece)) {
             if !self.is_nowhere(piece) || !self.begin(piece) {
                 continue;
             }
             let replacement = replacement.get_or_insert_with(|| self.replacement.lock());
-            let Some(claimed) = self.claim(replacement, purpose) else {
+            let Some(claimed) = self.claim(replacement, piece, purpose) else {
                 self.give_up(piece);
                 break;
             };
@@ -365,6 +396,11 @@ impl Cache {
         start..(start + len).min(end)
     }
 
+    /// Returns how many pieces are one read, at most.
+    fn read_pieces(&self) -> usize {
+        (READ_BYTES_MAX / self.frames.frame_bytes()).max(1)
+    }
+
     /// Returns whether no frame holds a piece or is about to.
     #[inline]
     pub(crate) fn is_nowhere(&self, piece: u32) -> bool {
@@ -383,40 +419,66 @@ impl Cache {
         self.queue.wake();
     }
 
-    /// Claims a frame, and takes what it held out of the table.
-    fn claim(&self, replacement: &mut Replacement, purpose: Purpose) -> Option<Claimed> {
+    /// Claims a frame for a piece, and takes what it held out of the table.
+    fn claim(
+        &self,
+        replacement: &mut Replacement,
+        piece: u32,
+        purpose: Purpose,
+    ) -> Option<Claimed> {
         let count = self.frames.count() as u32;
         let unused = self.used.load(Ordering::Relaxed);
         if unused < count {
             self.used.store(unused + 1, Ordering::Relaxed);
             return self.frames.claim(unused);
         }
-        if purpose == Purpose::Pass && replacement.passed.len() >= self.pass_frames() {
+        if purpose == Purpose::Pass && replacement.passed_count >= self.pass_frames() {
+            let pieces = self.files[self.file_of(piece)].pieces;
+            replacement.turn += f64::from(count) / (2.0 * f64::from(pieces));
+            if replacement.turn >= (STEP_READS * self.read_pieces()) as f64 {
+                replacement.steps = STEP_READS * self.read_pieces();
+                replacement.turn -= replacement.steps as f64;
+            }
+            while replacement.steps > 0 {
+                replacement.steps -= 1;
+                if let Some(claimed) = self.turn(replacement) {
+                    replacement.pass(claimed.frame());
+                    // The oldest one stays instead.
+                    replacement.oldest_passed();
+                    return Some(claimed);
+                }
+            }
             // What is pinned is being read; it goes to the end.
-            for _ in 0..replacement.passed.len() {
-                let frame = replacement.passed.pop_front()?;
-                replacement.passed.push_back(frame);
+            for _ in 0..replacement.passed_count {
+                let frame = replacement.oldest_passed()?;
+                replacement.pass(frame);
                 if let Some(claimed) = self.take(frame) {
                     return Some(claimed);
                 }
             }
         }
         for _ in 0..u32::from(HEAT_MAX + 2) * count {
-            let frame = replacement.hand;
-            replacement.hand = if frame + 1 == count { 0 } else { frame + 1 };
-            let heat = &self.heat[frame as usize];
-            match heat.load(Ordering::Relaxed) {
-                0 => {
-                    if let Some(claimed) = self.take(frame) {
-                        if purpose == Purpose::Pass {
-                            replacement.passed.push_back(frame);
-                        }
-                        return Some(claimed);
-                    }
+            if let Some(claimed) = self.turn(replacement) {
+                replacement.keep(claimed.frame());
+                if purpose == Purpose::Pass {
+                    replacement.pass(claimed.frame());
                 }
-                degree => heat.store(degree - 1, Ordering::Relaxed),
+                return Some(claimed);
             }
         }
+        None
+    }
+
+    /// Lowers the heat of the frame at the hand, or claims it if it is cold.
+    fn turn(&self, replacement: &mut Replacement) -> Option<Claimed> {
+        let frame = replacement.hand;
+        replacement.hand = if frame + 1 == self.frames.count() as u32 { 0 } else { frame + 1 };
+        let heat = &self.heat[frame as usize];
+        let degree = heat.load(Ordering::Relaxed);
+        if degree == 0 {
+            return self.take(frame);
+        }
+        heat.store(if degree == FRESH { 0 } else { degree - 1 }, Ordering::Relaxed);
         None
     }
 
@@ -435,7 +497,7 @@ impl Cache {
         self.claimed_for[frame as usize].store(piece, Ordering::Release);
         let file = self.file_of(piece);
         self.placed[file].fetch_add(1, Ordering::Relaxed);
-        self.heat[frame as usize].store(1, Ordering::Relaxed);
+        self.heat[frame as usize].store(FRESH, Ordering::Relaxed);
         self.table[piece as usize].store(frame, Ordering::Release);
     }
 
@@ -467,6 +529,38 @@ impl Cache {
         file.file.read_at(u64::from(number) * bytes.len() as u64, &mut bytes)?;
         (self.check)(piece, &mut bytes)?;
         Ok(Held::Beside(bytes))
+    }
+}
+
+impl Replacement {
+    /// Makes a frame one of those of passes, the youngest unless it waits there already.
+    fn pass(&mut self, frame: u32) {
+        let state = std::mem::replace(&mut self.states[frame as usize], State::Passed);
+        self.passed_count += usize::from(state != State::Passed);
+        if state == State::Other {
+            self.passed.push_back(frame);
+        }
+    }
+
+    /// Makes a frame none of those of passes.
+    fn keep(&mut self, frame: u32) {
+        let state = &mut self.states[frame as usize];
+        if *state == State::Passed {
+            *state = State::Left;
+            self.passed_count -= 1;
+        }
+    }
+
+    /// Takes the oldest frame out of those of passes.
+    fn oldest_passed(&mut self) -> Option<u32> {
+        loop {
+            let frame = self.passed.pop_front()?;
+            let state = std::mem::replace(&mut self.states[frame as usize], State::Other);
+            if state == State::Passed {
+                self.passed_count -= 1;
+                return Some(frame);
+            }
+        }
     }
 }
 
