@@ -131,7 +131,7 @@ impl GraphView for ChunksView {
         let side = self.store.side(direction);
         let mut cursor = Cursor::new(&self.store, side, Purpose::Lookup);
         for vertices in vertices.chunks(LISTED) {
-            if !self.store.is_there(side) {
+            if self.store.reads_ahead(side) {
                 let mut sorted = vertices.to_vec();
                 sorted.sort_unstable();
                 self.read_pages(side, sorted.iter().copied(), Purpose::Lookup);
