@@ -39,6 +39,9 @@ const SCORE_TOLERANCE: f64 = 1e-6;
 /// Iterations of PageRank, as in the paper.
 const ITERATIONS: u32 = 10;
 
+/// What is counted of a run on a sealed graph.
+const COUNTS: [&str; 5] = ["read_bytes", "reads", "pieces", "index_pages", "chunks"];
+
 /// Does a step and returns its figures.
 ///
 /// # Errors
@@ -97,8 +100,14 @@ fn write_edges(task: &Task) -> Result<Row> {
             task.configuration.graph.generator(task.configuration.scale, task.degree, 1)?;
         everedge::write_generated(&edges_path(task), &generator, false, |_| {})?;
     }
-    let file_bytes = edges_path(task).metadata().map_or(0, |file| file.len());
-    ensure!(file_bytes > 0 && file_bytes.is_multiple_of(8), "the file holds no pairs of 4 bytes");
+    let path = edges_path(task);
+    let file = path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
+    let file_bytes = file.len();
+    ensure!(
+        file_bytes > 0 && file_bytes.is_multiple_of(8),
+        "{} has no whole number of pairs of 4 bytes",
+        path.display()
+    );
     Ok(Row::from_iter([("edge_file_bytes".to_owned(), json!(file_bytes))]))
 }
 
@@ -273,7 +282,7 @@ fn device(task: &Task, bytes: u64) -> Result<Row> {
         ("sequential_bytes_per_second".to_owned(), json!(speed.sequential_bytes_per_second)),
         ("file_bytes".to_owned(), json!(speed.file_bytes)),
         ("past_the_cache".to_owned(), json!(speed.is_direct)),
-        ("way".to_owned(), json!(format!("{:?}", speed.way).to_lowercase())),
+        ("read_by".to_owned(), json!(format!("{:?}", speed.way).to_lowercase())),
     ]))
 }
 
@@ -381,8 +390,8 @@ fn ask(task: &Task, ask: Ask) -> Result<Row> {
         row.insert("refused".to_owned(), json!(error.to_string()));
         return Ok(row);
     }
-    let mut all: [Vec<f64>; 6] = Default::default();
-    let mut peak = 0;
+    let (mut seconds, mut peak) = (Vec::new(), 0);
+    let mut counts: [Vec<f64>; COUNTS.len()] = Default::default();
     for run in 0..ask.runs() {
         forget_cached(&path)?;
         let view = open()?.view_for(kernel)?;
@@ -392,14 +401,15 @@ fn ask(task: &Task, ask: Ask) -> Result<Row> {
         let pieces = view.pieces_read().unwrap_or_default();
         drop(view);
         let chunks = pieces.chunks.iter().sum::<u64>() + pieces.long;
-        let figures =
-            [report.read_bytes, report.reads, pieces.pages + chunks, pieces.pages, chunks];
-        all[0].push(report.seconds);
-        all[1..].iter_mut().zip(figures).for_each(|(all, figure)| all.push(figure as f64));
+        let found = [report.read_bytes, report.reads, pieces.pages + chunks, pieces.pages, chunks];
+        seconds.push(report.seconds);
+        counts.iter_mut().zip(found).for_each(|(all, count)| all.push(count as f64));
         compare(kernel, &report.values, &answer_path(task, ask.sealed, kernel, run))?;
     }
-    let keys = ["seconds", "read_bytes", "reads", "pieces", "index_pages", "chunks"];
-    row.extend(keys.iter().zip(&all).map(|(key, all)| (key.to_string(), json!(median(all)))));
+    row.insert("seconds".to_owned(), json!(median(&seconds)));
+    row.extend(
+        COUNTS.iter().zip(&counts).map(|(key, all)| (key.to_string(), json!(median(all) as u64))),
+    );
     row.insert("peak_rss_bytes".to_owned(), json!(peak));
     row.insert("answer".to_owned(), json!("as on a CSR"));
     Ok(row)

@@ -9,6 +9,10 @@ use crate::machine::RunInfo;
 use crate::output::{bytes, count};
 use crate::page::{Bar, BarPanel, BenchReport, Plot, Section};
 
+/// What is in the table only, or part of another panel.
+const UNDRAWN: [&str; 5] =
+    ["csr_seconds", "memory_bytes", "least_memory_bytes", "chunk_bytes", "file_bytes"];
+
 /// Returns the page about all parts, each with its rows.
 pub(super) fn page(
     args: &Args,
@@ -28,7 +32,7 @@ pub(super) fn page(
         source: ("paper", "Wang et al., ChunkGraph, USENIX ATC 2024, section 4"),
         facts: vec![
             fact(count(of_graph("edges")), "edges"),
-            fact(bytes(of_graph("csr_bytes")), "as a plain CSR of both directions"),
+            fact(bytes(of_graph("csr_bytes")), "as a plain CSR"),
             fact(bytes(of_graph("disk_bytes")), "sealed"),
             fact(count(u64::from(args.common.trials * args.runs)), "runs of each kernel; medians are shown"),
         ],
@@ -51,7 +55,8 @@ fn section(part: Part, rows: &[&Row]) -> Section {
     let word = |key: &str| rows.first().and_then(|row| row.get(key)?.as_str());
     let kernel = word("kernel");
     let is_there = |column: &&Column| rows.iter().any(|row| number(row, column.key).is_some());
-    let shown = part.columns().iter().filter(is_there);
+    let is_drawn = |column: &&Column| !UNDRAWN.contains(&column.key);
+    let shown = part.columns().iter().filter(is_drawn).filter(is_there);
     let threads = rows.first().and_then(|row| row.get("threads")?.as_u64()).unwrap_or(1);
     let threads = match part {
         Part::Threads => String::new(),
@@ -82,7 +87,7 @@ fn caption(part: Part) -> &'static str {
 /// A figure of each row as a bar.
 fn panel(column: &Column, rows: &[&Row]) -> BarPanel {
     let bar = |row: &&Row| {
-        let name = row.get("way").and_then(|way| way.as_str()).unwrap_or("all").to_owned();
+        let name = row.get("way").and_then(|way| way.as_str()).unwrap_or("the medium").to_owned();
         match number(row, column.key) {
             Some(value) => Some(Bar { name, value, shown: column.form.show(value) }),
             None if row.contains_key("refused") => {
@@ -91,5 +96,10 @@ fn panel(column: &Column, rows: &[&Row]) -> BarPanel {
             None => None,
         }
     };
-    BarPanel::new(column.title, rows.iter().filter_map(bar).collect())
+    let on_csr = rows.first().and_then(|row| number(row, "csr_seconds"));
+    let on_csr = on_csr.filter(|_| column.key == "seconds").map(|value| {
+        let name = "on a CSR in memory".to_owned();
+        Bar { name, value, shown: column.form.show(value) }
+    });
+    BarPanel::new(column.title, on_csr.into_iter().chain(rows.iter().filter_map(bar)).collect())
 }
