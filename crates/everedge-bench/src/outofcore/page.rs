@@ -34,7 +34,10 @@ pub(super) fn page(
             fact(count(of_graph("edges")), "edges"),
             fact(bytes(of_graph("csr_bytes")), "as a plain CSR"),
             fact(bytes(of_graph("disk_bytes")), "sealed"),
-            fact(count(u64::from(args.common.trials * args.runs)), "runs of each kernel; medians are shown"),
+            match u64::from(args.common.trials) * u64::from(args.runs) {
+                1 => fact("1".to_owned(), "run of each kernel"),
+                runs => fact(count(runs), "runs of each kernel; medians are shown"),
+            },
         ],
         sections: found.iter().flat_map(|(part, rows)| sections(*part, rows)).collect(),
     };
