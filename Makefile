@@ -67,6 +67,7 @@ bench: $(EVEREDGE)
 	$(EVEREDGE) bench mixed --scale 20 --medium pmem --layout adjacency,pma --on 2
 	$(EVEREDGE) bench dgap --scale 18
 	$(EVEREDGE) bench pie --scale 18
+	$(EVEREDGE) bench outofcore --scale 20
 
 # The reliability checks at length; hours.
 verify:

@@ -12,6 +12,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::harness::Task;
 use crate::measurements::{self, delete, ingest, kernels, mixed, recovery, window};
+use crate::outofcore;
 use crate::output::Output;
 use crate::papers::{self, dgap, pie, xpgraph};
 
@@ -49,6 +50,7 @@ Examples:
   everedge bench kernels --scale 20 --kernel bfs,pagerank --report kernels.html
   everedge bench mixed --scale 20 --layout adjacency,pma
   everedge bench window --scale 20 --kernel bfs,sssp --versions 12 --percent 0.5
+  everedge bench outofcore --scale 20 --part kernels,ablation --report outofcore.html
   everedge bench xpgraph --scale 18 --report experiments.html
   everedge bench dgap --scale 18 --figure 6,9
   everedge bench pie --scale 18 --figure 17";
@@ -61,6 +63,7 @@ enum What {
     Kernels(Box<kernels::Args>),
     Mixed(Box<mixed::Args>),
     Window(Box<window::Args>),
+    Outofcore(Box<outofcore::Args>),
     /// Measure the experiments of the XPGraph paper that this machine can answer.
     ///
     /// The paper is the one of the layout `adjacency`: Wang et al., ACM Transactions on Storage
@@ -102,6 +105,7 @@ pub fn run(args: &Args, output: Output) -> Result<ExitCode> {
             What::Kernels(args) => kernels::run(args, output)?,
             What::Mixed(args) => mixed::run(args, output)?,
             What::Window(args) => window::run(args, output)?,
+            What::Outofcore(args) => outofcore::run(args, output)?,
             What::Xpgraph(args) => papers::run(&xpgraph::PAPER, args, output)?,
             What::Dgap(args) => papers::run(&dgap::PAPER, args, output)?,
             What::Pie(args) => papers::run(&pie::PAPER, args, output)?,

@@ -6,17 +6,19 @@
 //! charts is made ([`page`]).
 //!
 //! ```text
-//! page, tuning, output ◄── harness ◄── measurements ◄── papers ◄── command
+//! page, tuning, output ◄── harness ◄── measurements ◄── papers, outofcore ◄── command
 //! ```
 //!
 //! `harness` runs a measurement many times, each time as a process of its own. `measurements` are
-//! what can be measured. `papers` puts measurements together to the experiments of a paper.
+//! what can be measured. `papers` puts measurements together to the experiments of a paper, `outofcore`
+//! those of sealed graphs, which share what they seal.
 
 mod arguments;
 mod command;
 mod harness;
 mod machine;
 mod measurements;
+mod outofcore;
 mod output;
 pub mod page;
 mod papers;

@@ -25,8 +25,8 @@
 //! it: they take nobody's place, and are read once at most.
 //!
 //! # Invariants
-//! - K1: `table` names the frame that a piece was last put into, or [`NOWHERE`], or [`COMING`]. It may be
-//!   outdated: only a pin tells.
+//! - K1: `table` names the frame that a piece was last put into, or [`NOWHERE`], [`COMING`] or [`NEVER`]. It may
+//!   be outdated: only a pin tells. No piece becomes [`NEVER`] again.
 //! - K2: whoever claims a frame takes the piece that it held before out of the table.
 //!
 //! # Concurrency
@@ -37,7 +37,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use everedge_core::par;
 use everedge_medium::{
@@ -53,6 +53,8 @@ const NOWHERE: u32 = u32::MAX;
 const COMING: u32 = u32::MAX - 1;
 /// The heat of a piece that was not looked at since it was read.
 const FRESH: u8 = u8::MAX;
+/// No frame has it, nor ever had.
+const NEVER: u32 = u32::MAX - 2;
 /// The heat of a piece that is often read.
 const HEAT_MAX: u8 = 3;
 /// Bytes of a read of consecutive pieces, at most.
@@ -106,6 +108,10 @@ pub(crate) struct Cache {
     heat: Vec<AtomicU8>,
     /// How often a piece of each file was put into a frame.
     placed: Vec<AtomicU32>,
+    /// How many pieces of each file were ever read.
+    touched: Vec<AtomicU32>,
+    /// How many pieces were read beside the frames.
+    beside: AtomicU64,
     /// How many frames were ever used.
     used: AtomicU32,
     replacement: Mutex<Replacement>,
@@ -177,7 +183,7 @@ impl Cache {
         let mut starts = vec![0_u32];
         for file in &files {
             let end = starts.last().and_then(|last| last.checked_add(file.pieces));
-            let end = end.filter(|&end| end < COMING).ok_or_else(|| Error::InvalidInput {
+            let end = end.filter(|&end| end < NEVER).ok_or_else(|| Error::InvalidInput {
                 what: format!("`{}` has more pieces than a cache can tell apart", file.name),
             })?;
             starts.push(end);
@@ -185,15 +191,17 @@ impl Cache {
         let pieces = starts.last().copied().unwrap_or(0) as usize;
         let frame_count = frame_count.min(pieces);
         let check = checker(&files, &starts, salt);
-        let nowhere = |count: usize| (0..count).map(|_| AtomicU32::new(NOWHERE)).collect();
+        let all = |count: usize, word: u32| (0..count).map(|_| AtomicU32::new(word)).collect();
         Ok(Self {
             frames: Frames::new(piece_bytes, frame_count)?,
             queue,
-            placed: files.iter().map(|_| AtomicU32::new(0)).collect(),
+            placed: all(files.len(), 0),
+            touched: all(files.len(), 0),
+            beside: AtomicU64::new(0),
             files,
             starts,
-            table: nowhere(pieces),
-            claimed_for: nowhere(frame_count),
+            table: all(pieces, NEVER),
+            claimed_for: all(frame_count, NOWHERE),
             heat: (0..frame_count).map(|_| AtomicU8::new(0)).collect(),
             used: AtomicU32::new(0),
             replacement: Mutex::new(Replacement {
@@ -250,6 +258,17 @@ impl Cache {
         pieces.sum::<usize>() <= self.frames.count()
     }
 
+    /// Returns how many pieces of a file were ever read.
+    pub(crate) fn touched(&self, file: usize) -> u64 {
+        self.touched[file].load(Ordering::Relaxed).into()
+    }
+
+    /// Returns how many pieces were read beside the frames, and their bytes.
+    pub(crate) fn beside(&self) -> (u64, u64) {
+        let pieces = self.beside.load(Ordering::Relaxed);
+        (pieces, pieces * self.frames.frame_bytes() as u64)
+    }
+
     /// Returns whether a file has the piece of this number.
     #[inline]
     pub(crate) fn has(&self, file: usize, number: u32) -> bool {
@@ -271,7 +290,7 @@ impl Cache {
     #[inline]
     fn find(&self, piece: u32) -> Option<Pinned<'_>> {
         let frame = self.table[piece as usize].load(Ordering::Acquire);
-        if frame >= COMING {
+        if frame >= NEVER {
             return None;
         }
         let pinned = self.frames.pin(frame, piece)?;
@@ -328,13 +347,13 @@ impl Cache {
     fn wait(&self, piece: u32) -> Result<()> {
         let place = &self.table[piece as usize];
         self.queue.wait_until(|| match place.load(Ordering::Acquire) {
-            NOWHERE => true,
+            NOWHERE | NEVER => true,
             COMING => false,
             frame => self.frames.pin(frame, piece).is_some() || !self.frames.is_loading(frame),
         })?;
         // A frame that holds nothing is left by a read that failed, and one with another piece by a claim.
         let frame = place.load(Ordering::Acquire);
-        if frame < COMING
+        if frame < NEVER
             && self.frames.pin(frame, piece).is_none()
             && !self.frames.is_loading(frame)
         {
@@ -404,13 +423,21 @@ impl Cache {
     /// Returns whether no frame holds a piece or is about to.
     #[inline]
     pub(crate) fn is_nowhere(&self, piece: u32) -> bool {
-        self.table[piece as usize].load(Ordering::Relaxed) == NOWHERE
+        matches!(self.table[piece as usize].load(Ordering::Relaxed), NOWHERE | NEVER)
     }
 
     /// Returns whether the caller is the one to read a piece.
     fn begin(&self, piece: u32) -> bool {
+        let place = &self.table[piece as usize];
         let (old, new) = (Ordering::AcqRel, Ordering::Relaxed);
-        self.table[piece as usize].compare_exchange(NOWHERE, COMING, old, new).is_ok()
+        if place.compare_exchange(NOWHERE, COMING, old, new).is_ok() {
+            return true;
+        }
+        let is_first = place.compare_exchange(NEVER, COMING, old, new).is_ok();
+        if is_first {
+            self.touched[self.file_of(piece)].fetch_add(1, Ordering::Relaxed);
+        }
+        is_first
     }
 
     fn give_up(&self, piece: u32) {
@@ -495,8 +522,7 @@ impl Cache {
     fn place(&self, piece: u32, claimed: &Claimed) {
         let frame = claimed.frame();
         self.claimed_for[frame as usize].store(piece, Ordering::Release);
-        let file = self.file_of(piece);
-        self.placed[file].fetch_add(1, Ordering::Relaxed);
+        self.placed[self.file_of(piece)].fetch_add(1, Ordering::Relaxed);
         self.heat[frame as usize].store(FRESH, Ordering::Relaxed);
         self.table[piece as usize].store(frame, Ordering::Release);
     }
@@ -525,6 +551,7 @@ impl Cache {
     /// Reads a piece into memory of its own, where all frames are in use.
     fn read_beside(&self, piece: u32) -> Result<Held<'_>> {
         let (file, number) = self.locate(piece);
+        self.beside.fetch_add(1, Ordering::Relaxed);
         let mut bytes = vec![0; self.frames.frame_bytes()].into_boxed_slice();
         file.file.read_at(u64::from(number) * bytes.len() as u64, &mut bytes)?;
         (self.check)(piece, &mut bytes)?;

@@ -143,6 +143,29 @@ pub struct SideForm {
     pub piece_bytes: u64,
 }
 
+/// What is in the chunks of one size, or in the pieces of long lists, of all directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelUse {
+    /// Bytes of a chunk.
+    pub chunk_bytes: u64,
+    /// How many chunks there are.
+    pub chunks: u64,
+    /// Bytes of the lists in them.
+    pub list_bytes: u64,
+}
+
+impl LevelUse {
+    /// Returns the bytes of all chunks.
+    pub fn bytes(&self) -> u64 {
+        self.chunks * self.chunk_bytes
+    }
+
+    /// Returns how many of them hold neither a list nor a checksum.
+    pub fn white_bytes(&self) -> u64 {
+        self.bytes().saturating_sub(self.chunks * CHECKSUM_BYTES as u64 + self.list_bytes)
+    }
+}
+
 impl Form {
     /// Returns what was sealed with `options`: vertices and edges, and whether edges have directions and weights.
     pub(crate) fn new(
@@ -183,6 +206,24 @@ impl Form {
     /// Returns the pages of an index.
     pub(crate) fn page_count(&self) -> u32 {
         self.vertices.div_ceil(ENTRIES)
+    }
+
+    /// Returns what is in the chunks of each level, the smallest first, and last in the pieces of long lists.
+    pub fn levels(&self) -> Vec<LevelUse> {
+        let largest = CHUNK_BYTES[LEVELS - 1] as u64;
+        let mut uses: Vec<LevelUse> = (CHUNK_BYTES.iter().map(|&bytes| bytes as u64))
+            .chain([largest])
+            .map(|chunk_bytes| LevelUse { chunk_bytes, ..LevelUse::default() })
+            .collect();
+        for side in &self.sides {
+            let counts = side.chunks.iter().chain([&side.pieces]);
+            let bytes = side.list_bytes.iter().chain([&side.piece_bytes]);
+            for ((level, &chunks), &list_bytes) in uses.iter_mut().zip(counts).zip(bytes) {
+                level.chunks += u64::from(chunks);
+                level.list_bytes += list_bytes;
+            }
+        }
+        uses
     }
 
     /// Returns the bytes of all files that lists are read from.

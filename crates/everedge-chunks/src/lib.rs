@@ -35,7 +35,7 @@ mod view;
 
 pub use build::{BuildOptions, Builder};
 pub use check::{Checked, check};
-pub use form::{Form, Order, SealOptions, SideForm};
+pub use form::{Form, LevelUse, Order, SealOptions, SideForm};
 pub use seal::seal;
-pub use store::{Store, least_memory};
+pub use store::{PiecesRead, Store, least_memory};
 pub use view::ChunksView;

@@ -112,7 +112,7 @@ impl Long<'_> {
         let last = LEVELS - 1;
         let ahead =
             (self.next..self.next + PIECES_AHEAD).map_while(|at| store.long_piece(side, at));
-        if !store.is_there(side) {
+        if store.reads_ahead(side) {
             store.cache(last).read_ahead(ahead, self.purpose);
         }
         let piece = store.long_piece(side, self.next).and_then(|piece| {

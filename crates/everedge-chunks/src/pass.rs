@@ -53,9 +53,9 @@ pub(crate) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// Returns what reads ahead of `range`, or none if all is in memory.
+    /// Returns what reads ahead of `range`, or none if all is in memory or nothing is read ahead.
     pub(crate) fn new(store: &'a Arc<Store>, side: usize, range: Range<VertexId>) -> Option<Self> {
-        if store.is_there(side) {
+        if !store.reads_ahead(side) {
             return None;
         }
         let before = STREAM.with_borrow_mut(Option::take).filter(|stream| {

@@ -38,8 +38,20 @@ pub struct Store {
     caches: [Cache; LEVELS],
     sides: Vec<Side>,
     ids: Reader,
+    reads_ahead: AtomicBool,
     failed: AtomicBool,
     failure: OnceLock<Error>,
+}
+
+/// How many pieces of each kind were read since a graph was opened, each counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PiecesRead {
+    /// Pages of the index.
+    pub pages: u64,
+    /// Chunks of each level.
+    pub chunks: [u64; LEVELS],
+    /// Pieces of lists that are longer than a chunk.
+    pub long: u64,
 }
 
 /// Where the files of a direction are among those of the caches.
@@ -96,7 +108,8 @@ impl Store {
         let caches = caches.try_into().unwrap_or_else(|_| unreachable!("a cache for each level"));
         let ids = volume.open_reader(IDS)?;
         let (failed, failure) = (AtomicBool::new(false), OnceLock::new());
-        Ok(Arc::new(Self { form, salt, queue, caches, sides, ids, failed, failure }))
+        let reads_ahead = AtomicBool::new(true);
+        Ok(Arc::new(Self { form, salt, queue, caches, sides, ids, reads_ahead, failed, failure }))
     }
 
     /// Returns what the graph is made of.
@@ -114,7 +127,37 @@ impl Store {
 
     /// Returns how much was read for lists.
     pub fn counts(&self) -> ReadCounts {
-        self.queue.counts()
+        let mut counts = self.queue.counts();
+        for (pieces, bytes) in self.caches.iter().map(Cache::beside) {
+            counts.reads += pieces;
+            counts.pieces += pieces;
+            counts.read_bytes += bytes;
+        }
+        counts
+    }
+
+    /// Returns how many different pieces were read for lists.
+    pub fn pieces_read(&self) -> PiecesRead {
+        let mut read = PiecesRead::default();
+        for Side { index, levels, pieces } in &self.sides {
+            read.pages += self.caches[0].touched(*index);
+            for ((sum, cache), &file) in read.chunks.iter_mut().zip(&self.caches).zip(levels) {
+                *sum += cache.touched(file);
+            }
+            read.long += self.caches[LEVELS - 1].touched(*pieces);
+        }
+        read
+    }
+
+    /// Reads from now on only what is asked for, neither along a pass nor for a frontier: to measure what
+    /// reading ahead is good for.
+    pub fn stop_reading_ahead(&self) {
+        self.reads_ahead.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether pieces of a side are worth asking for before they are wanted.
+    pub(crate) fn reads_ahead(&self, side: usize) -> bool {
+        self.reads_ahead.load(Ordering::Relaxed) && !self.is_there(side)
     }
 
     /// Returns the id of a vertex, what the graph that was sealed called it.
@@ -160,7 +203,7 @@ impl Store {
     }
 
     /// Returns whether each piece of a side was read and stays in its frame.
-    pub(crate) fn is_there(&self, side: usize) -> bool {
+    fn is_there(&self, side: usize) -> bool {
         let Side { index, levels, pieces } = &self.sides[side];
         self.caches[0].is_there(*index)
             && self.caches.iter().zip(levels).all(|(cache, &file)| cache.is_there(file))

@@ -119,9 +119,9 @@ impl GraphView for ChunksView {
     ) {
         let side = self.store.side(direction);
         let mut cursor = Cursor::new(&self.store, side, Purpose::Lookup);
-        let is_there = self.store.is_there(side);
+        let reads_ahead = self.store.reads_ahead(side);
         for (i, &v) in vertices.iter().enumerate() {
-            if !is_there {
+            if reads_ahead {
                 ahead::ask(&self.store, side, &vertices[i..]);
             }
             cursor.visit(v, visitor);
@@ -138,7 +138,7 @@ impl GraphView for ChunksView {
 
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         let side = self.store.side(direction);
-        if !self.store.is_there(side) {
+        if self.store.reads_ahead(side) {
             ahead::ask(&self.store, side, vertices);
         }
     }

@@ -65,6 +65,7 @@ mod region;
 mod replay;
 mod ring;
 mod site;
+mod speed;
 mod stream;
 mod sync;
 mod topology;
@@ -88,6 +89,7 @@ pub use reads::{PieceCheck, ReadCounts, ReadQueue, ReadQueueOptions, ReadRequest
 pub use record::{ImageRule, Mark, Recorder};
 pub use region::Region;
 pub use site::Site;
+pub use speed::ReadSpeed;
 pub use stream::{NewFile, ReadBudget, Reader};
 pub use topology::{NumaNode, numa_nodes};
 pub use volume::{Volume, VolumeOptions};

@@ -41,6 +41,7 @@ pub struct Chunks {
     volume: Volume,
     manifest: Manifest<ChunksOptions>,
     memory: u64,
+    reads_ahead: bool,
     open_time: std::time::Duration,
 }
 
@@ -124,7 +125,25 @@ impl Chunks {
         let volume = Volume::open(path, volume_options(), Access::Read)?;
         let manifest = Manifest::read(&volume)?;
         let memory = memory.unwrap_or_else(|| free_memory() / 2);
-        Ok(Self { volume, manifest, memory, open_time: start.elapsed() })
+        let reads_ahead = true;
+        Ok(Self { volume, manifest, memory, reads_ahead, open_time: start.elapsed() })
+    }
+
+    /// Has views read only what is asked for, neither along a pass nor for a frontier: to measure what reading
+    /// ahead is good for.
+    pub fn without_read_ahead(self) -> Self {
+        Self { reads_ahead: false, ..self }
+    }
+
+    /// Returns the least budget, in bytes, that `kernel` can run with.
+    pub fn least_memory(&self, kernel: Kernel) -> u64 {
+        let form = &self.manifest.options.form;
+        self.least_beside(kernel.array_bytes(form.vertices.into(), form.edges))
+    }
+
+    fn least_beside(&self, kept_bytes: u64) -> u64 {
+        let form = &self.manifest.options.form;
+        kept_bytes.saturating_add(PROGRAM_BYTES).saturating_add(least_memory(form))
     }
 
     /// Returns whether a directory holds a sealed graph.
@@ -158,7 +177,7 @@ impl Chunks {
         let start = Instant::now();
         let ChunksOptions { ids, form, .. } = &self.manifest.options;
         let kept = kept_bytes.saturating_add(PROGRAM_BYTES);
-        let least = kept.saturating_add(least_memory(form));
+        let least = self.least_beside(kept_bytes);
         if self.memory < least {
             return Err(Error::invalid(format!(
                 "a budget of {} bytes is too small: {least} would do, {kept_bytes} of them for the kernel's arrays",
@@ -168,6 +187,9 @@ impl Chunks {
         let salt = self.manifest.salt();
         let names = Names::open(&self.volume, *ids, salt)?;
         let store = Store::open(&self.volume, salt, form.clone(), self.memory - kept)?;
+        if !self.reads_ahead {
+            store.stop_reading_ahead();
+        }
         let view = AnyView::Chunks(ChunksView::new(store.clone()));
         let open_time = self.open_time + start.elapsed();
         let view = View::new(view, Naming::sealed(store, names), open_time);

@@ -41,6 +41,7 @@ mod path_text;
 mod rows;
 mod run;
 mod sealing;
+mod speed;
 mod stream;
 mod taker;
 mod timeline;
@@ -65,13 +66,14 @@ pub use options::{GraphOptions, Layout};
 pub use output_file::OutputFile;
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use sealing::SealFiles;
+pub use speed::read_speed;
 pub use timeline::{Timeline, TimelineOptions, VersionChoice};
 pub use updates::{CommitEvery, UpdateIngest, UpdateReport};
 pub use values::Values;
 pub use window::{Method, VersionAnswer, WindowOptions, WindowReport};
 
 pub use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
-pub use everedge_chunks::{Order, SealOptions};
+pub use everedge_chunks::{Form, LevelUse, Order, PiecesRead, SealOptions};
 pub use everedge_core::watch::Watch;
 pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
@@ -83,6 +85,6 @@ pub use everedge_live::Error as StorageError;
 pub use everedge_live::{
     Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,
 };
-pub use everedge_medium::{MediumKind, MeterReading};
+pub use everedge_medium::{MediumKind, MeterReading, ReadSpeed, ReadWay};
 pub use everedge_pma::{LogFirst, Mechanisms, PmaOptions, Rebalancing, VertexArray};
 pub use everedge_timeline::{Changes as VersionChanges, Schedule, Version};

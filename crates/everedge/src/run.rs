@@ -2,9 +2,11 @@
 
 use std::str::FromStr;
 
+use everedge_chunks::PiecesRead;
 use everedge_core::par::Foreground;
 use everedge_core::watch::Watch;
 use everedge_core::{GraphView, par};
+use everedge_medium::ReadCounts;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -85,6 +87,8 @@ pub struct RunReport {
     pub peak_rss_bytes: u64,
     /// Bytes read from the medium by the kernel itself; 0 for a graph that is mapped.
     pub read_bytes: u64,
+    /// The reads that they came by.
+    pub reads: u64,
     /// How long the verification of the answer took.
     pub verify_seconds: f64,
     /// The answer in short.
@@ -129,10 +133,11 @@ impl View {
         let copy = self.copy_for(kernel, options.csr);
         let numbering = self.numbering().filter(|_| copy.is_some());
         let any = copy.as_ref().unwrap_or(&self.any);
-        let read_before = self.read_bytes();
+        let before = self.read_counts();
         let answer = with_view!(any, view => {
             Question { view, any, names: self, numbering, options, ranks }.answer(kernel, source)?
         });
+        let counts = self.read_counts();
         Ok(RunReport {
             kernel: kernel.name(),
             source: source.map(|v| self.json_name(v)),
@@ -142,7 +147,8 @@ impl View {
             trials: answer.trials,
             iterations: answer.iterations,
             peak_rss_bytes: peak_rss_bytes(),
-            read_bytes: self.read_bytes() - read_before,
+            read_bytes: counts.read_bytes - before.read_bytes,
+            reads: counts.reads - before.reads,
             verify_seconds: answer.verify_seconds,
             result: answer.summary,
             values: answer.values,
@@ -166,11 +172,19 @@ impl View {
         matches!(self.any, AnyView::Chunks(_)) && !self.any.has_in_neighbors()
     }
 
-    /// Returns how many bytes of lists were read from files.
-    fn read_bytes(&self) -> u64 {
+    /// Returns how many different pieces of a sealed graph were read since the view was made.
+    pub fn pieces_read(&self) -> Option<PiecesRead> {
         match &self.any {
-            AnyView::Chunks(view) => view.store().counts().read_bytes,
-            _ => 0,
+            AnyView::Chunks(view) => Some(view.store().pieces_read()),
+            _ => None,
+        }
+    }
+
+    /// Returns how much of lists was read from files.
+    fn read_counts(&self) -> ReadCounts {
+        match &self.any {
+            AnyView::Chunks(view) => view.store().counts(),
+            _ => ReadCounts::default(),
         }
     }
 

@@ -9,8 +9,10 @@ mod configuration;
 pub(crate) mod figures;
 mod place;
 pub(crate) mod process;
+mod sealed;
 pub(crate) mod table;
 mod task;
 
 pub(crate) use configuration::{BATCH, Common, Configuration, Lists};
+pub(crate) use sealed::{Ask, Levels, Sealed, Step};
 pub(crate) use task::{Case, End, History, Kept, Plan, Task, Way, Work};

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output as Ended, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -15,6 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use super::figures::{self, Row};
 use super::place::Places;
 use super::{Case, Common, Configuration, Task, table};
+use crate::arguments::Medium;
 use crate::output::Output;
 use crate::signals::stop_on_signals;
 
@@ -33,31 +35,92 @@ pub(crate) fn measure(common: &Common, cases: &[Case], output: Output) -> Result
     for case in cases.iter().filter(|case| case.configuration.input.is_none()) {
         common.generator(case.configuration.scale)?;
     }
-    let stop = STOP.as_ref().map_err(|e| anyhow!("cannot prepare for signals: {e}"))?;
+    let stop = stop()?;
     let places = Places::prepare(common, cases.iter().map(|case| &case.configuration))?;
+    in_turn(common, cases, output, |case, trial| {
+        let figures = in_a_process(&task_of(common, case, trial, &places), stop);
+        let cleared = places.clear(case.configuration.medium);
+        let mut row = case.configuration.row()?;
+        row.extend(figures?);
+        cleared?;
+        Ok(row)
+    })
+}
+
+/// Measures cases in turn, as many times as `common` says. Returns the medians of each.
+fn in_turn(
+    common: &Common,
+    cases: &[Case],
+    output: Output,
+    measure: impl Fn(&Case, u32) -> Result<Row>,
+) -> Result<Vec<Row>> {
     let bar = output.measurement_bar(common.trials as usize * cases.len());
     let mut trials: Vec<Vec<Row>> = vec![Vec::new(); cases.len()];
     for trial in 0..common.trials {
         for (case, rows) in cases.iter().zip(&mut trials) {
-            let medium = case.configuration.medium;
-            let task = Task {
-                work: case.work,
-                degree: common.degree,
-                seed: trial.into(),
-                graph: places.graph(medium),
-                configuration: case.configuration.clone(),
-            };
-            let figures = in_a_process(&task, stop);
-            let cleared = places.clear(medium);
-            let mut row = case.configuration.row()?;
-            row.extend(figures?);
-            cleared?;
-            rows.push(row);
+            rows.push(measure(case, trial)?);
             bar.inc(1);
         }
     }
     bar.finish_and_clear();
     Ok(trials.iter().map(|rows| figures::medians(rows)).collect())
+}
+
+fn stop() -> Result<&'static AtomicBool> {
+    let stop = STOP.as_ref().map_err(|e| anyhow!("cannot prepare for signals: {e}"))?;
+    Ok(stop)
+}
+
+fn task_of(common: &Common, case: &Case, trial: u32, places: &Places) -> Task {
+    Task {
+        work: case.work,
+        degree: common.degree,
+        seed: trial.into(),
+        graph: places.graph(case.configuration.medium),
+        configuration: case.configuration.clone(),
+    }
+}
+
+/// Processes that share what is on the medium `file`, until this is dropped.
+pub(crate) struct Shared<'a> {
+    common: &'a Common,
+    places: Places,
+    stop: &'static AtomicBool,
+}
+
+impl<'a> Shared<'a> {
+    /// Makes the directory that they share.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub(crate) fn prepare(common: &'a Common) -> Result<Self> {
+        let on_file = Configuration { medium: Medium::File, ..Configuration::default() };
+        let places = Places::prepare(common, [&on_file].into_iter())?;
+        Ok(Self { common, places, stop: stop()? })
+    }
+
+    /// Returns where they put what they leave for others.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.places.graph(Medium::File)
+    }
+
+    /// Does something in a process of its own, and returns its figures.
+    ///
+    /// # Errors
+    /// If it fails; `Interrupted` if a signal asked for the end.
+    pub(crate) fn perform(&self, case: &Case) -> Result<Row> {
+        in_a_process(&task_of(self.common, case, 0, &self.places), self.stop)
+    }
+
+    /// Measures all cases in turn, as [`measure`] does, and returns their figures.
+    ///
+    /// # Errors
+    /// As [`measure`].
+    pub(crate) fn measure(&self, cases: &[Case], output: Output) -> Result<Vec<Row>> {
+        in_turn(self.common, cases, output, |case, trial| {
+            in_a_process(&task_of(self.common, case, trial, &self.places), self.stop)
+        })
+    }
 }
 
 fn in_a_process(task: &Task, stop: &AtomicBool) -> Result<Row> {
@@ -138,7 +201,6 @@ fn in_words(configuration: &Configuration) -> String {
 #[expect(clippy::disallowed_methods, reason = "a test makes what is in the way of a graph")]
 mod tests {
     use super::*;
-    use crate::arguments::Medium;
     use crate::harness::Work;
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) enum Form {
     Bytes,
     Count,
     Ratio,
+    /// A part of a whole, in percent.
+    Share,
 }
 
 impl Form {
@@ -41,6 +43,7 @@ impl Form {
             Form::Bytes => output::bytes(value.max(0.0) as u64),
             Form::Count => output::count(value.max(0.0) as u64),
             Form::Ratio => format!("{value:.2}"),
+            Form::Share => format!("{:.1} %", 100.0 * value),
         }
     }
 }

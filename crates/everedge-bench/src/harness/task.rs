@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use everedge::{Edge, Graph, Kernel, Schedule, VertexId};
 use serde::{Deserialize, Serialize};
 
-use super::Configuration;
+use super::{Configuration, Step};
 
 /// A measurement for a process of its own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +40,8 @@ pub(crate) enum Work {
     Mixed,
     /// Versions, and kernels over all of them.
     Window(History),
+    /// A step of measuring sealed graphs.
+    Sealed(Step),
 }
 
 /// The versions of a measurement, and what is asked of them.

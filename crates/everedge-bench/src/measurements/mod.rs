@@ -8,6 +8,7 @@ pub(crate) mod kernels;
 mod kernels_page;
 pub(crate) mod mixed;
 pub(crate) mod recovery;
+mod sealed;
 pub(crate) mod window;
 
 use anyhow::Result;
@@ -29,6 +30,7 @@ pub(crate) fn perform(task: &Task) -> Result<()> {
         Work::Kernels(plan) => kernels::measure(task, plan).map(Some),
         Work::Mixed => mixed::measure(task).map(Some),
         Work::Window(history) => window::measure(task, history).map(Some),
+        Work::Sealed(step) => sealed::measure(task, step).map(Some),
     };
     match par::with_threads(task.configuration.threads, measure)?? {
         Some(figures) => print_line(&serde_json::to_string(&figures)?),

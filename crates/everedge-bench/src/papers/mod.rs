@@ -314,6 +314,7 @@ fn unit(form: Form, most: f64) -> (&'static str, f64) {
         Form::Bytes => ("MiB", (1u64 << 20) as f64),
         Form::PerSecond => ("millions", 1e6),
         Form::Count | Form::Ratio => ("", 1.0),
+        Form::Share => ("%", 0.01),
     }
 }
 

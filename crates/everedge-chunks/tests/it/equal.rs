@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use everedge_chunks::{ChunksView, Form, Order, SealOptions, Store, least_memory, seal};
+use everedge_chunks::{
+    ChunksView, Form, LevelUse, Order, PiecesRead, SealOptions, Store, least_memory, seal,
+};
 use everedge_core::{
     Csr, CsrOptions, Direction, Edge, GraphView, ListVisitor, SplitMix64, VertexId, WeightedView,
     par,
@@ -176,4 +178,53 @@ fn every_budget_gives_the_same_lists() {
         let store = sealed(&csr, false, &SealOptions::default(), memory);
         check(&csr, &store);
     }
+}
+
+#[test]
+fn pieces_that_are_read_again_count_once() {
+    let (edges, _) = edges(20_000, 400_000, 3);
+    let csr = Csr::from_edges(&edges, None, CsrOptions { directed: true, ..CsrOptions::default() });
+    for memory in [least_memory, |_: &Form| 1 << 30] {
+        for reads_ahead in [true, false] {
+            let store = sealed(&csr, false, &SealOptions::default(), memory);
+            if !reads_ahead {
+                store.stop_reading_ahead();
+            }
+            assert_eq!(store.pieces_read(), PiecesRead::default());
+            let view = ChunksView::new(store.clone());
+            for _ in 0..2 {
+                for direction in [Direction::Out, Direction::In] {
+                    let mut collect = Collect { seen: Vec::new(), each: 1 };
+                    view.visit_neighbors(direction, 0..view.vertex_bound(), &mut collect);
+                }
+            }
+            let (read, counts, form) = (store.pieces_read(), store.counts(), store.form());
+            let levels: Vec<u64> = form.levels().iter().map(|level| level.chunks).collect();
+            assert_eq!(read.chunks, levels[..4]);
+            assert_eq!(read.long, levels[4]);
+            let pieces = read.pages + levels.iter().sum::<u64>();
+            assert!(read.pages > 0 && counts.reads <= counts.pieces && counts.pieces >= pieces);
+            let bytes = 4096 * read.pages + form.levels().iter().map(LevelUse::bytes).sum::<u64>();
+            assert_eq!(bytes, form.list_file_bytes());
+            assert!(counts.read_bytes >= bytes);
+            if memory(form) == 1 << 30 {
+                assert_eq!((counts.pieces, counts.read_bytes), (pieces, bytes));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_lists_leave_of_chunks_is_counted() {
+    let (edges, _) = edges(20_000, 400_000, 4);
+    let csr = Csr::from_edges(&edges, None, CsrOptions::default());
+    let white = |combined| {
+        let options = SealOptions { combined, ..SealOptions::default() };
+        let levels = sealed(&csr, false, &options, least_memory).form().levels();
+        for level in &levels {
+            assert!(level.list_bytes + 4 * level.chunks + level.white_bytes() == level.bytes());
+        }
+        levels.iter().map(LevelUse::white_bytes).sum::<u64>()
+    };
+    assert!(white(true) < white(false));
 }

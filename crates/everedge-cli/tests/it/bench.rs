@@ -280,6 +280,90 @@ fn versions_are_asked_by_every_way() {
 }
 
 #[test]
+fn sealed_graphs_are_measured_in_all_parts() {
+    let bench = Bench::new();
+    let path = bench.path("outofcore.html");
+    let words = ["outofcore", "--runs", "2", "--on", "1,2", "--fixed-budget", "400000"];
+    let words = [&words[..], &["--budget", "400000,100", "--report", &path]].concat();
+    let found = bench.json(&words);
+    let graph = &found["graph"];
+    assert_eq!((&graph["edges"], &graph["scale"]), (&4096.into(), &8.into()));
+    assert_positive(graph, &["vertices", "csr_bytes", "disk_bytes"]);
+    let parts = found["parts"].as_array().expect("a list of parts");
+    let names: Vec<&str> = parts.iter().map(|part| part["part"].as_str().unwrap()).collect();
+    let expected = [
+        ("device", 1),
+        ("kernels", 14),
+        ("ablation", 20),
+        ("fragments", 48),
+        ("threads", 4),
+        ("sealing", 4),
+        ("levels", 10),
+        ("order", 8),
+    ];
+    assert_eq!(names, expected.map(|(name, _)| name));
+    assert_eq!(
+        parts.iter().map(|part| rows(part).len()).collect::<Vec<_>>(),
+        expected.map(|p| p.1)
+    );
+    let of = |place: usize| rows(&parts[place]);
+    assert_positive(&of(0)[0], &["random_reads_per_second", "sequential_bytes_per_second"]);
+    for (row, is_enough) in of(1).iter().zip([true, false].into_iter().cycle()) {
+        assert_positive(row, &["memory_bytes", "least_memory_bytes", "csr_seconds"]);
+        let [memory, least] = ["memory_bytes", "least_memory_bytes"].map(|key| row[key].as_u64());
+        assert_eq!(memory >= least, is_enough, "{row}");
+        assert_eq!(row["answer"] == "as on a CSR", is_enough, "{row}");
+        assert_eq!(row["refused"].is_null(), is_enough, "{row}");
+    }
+    let asked = [1, 2, 4, 6, 7].into_iter().flat_map(of).filter(|row| row["refused"].is_null());
+    for row in asked {
+        assert_eq!(row["answer"], "as on a CSR");
+        assert_positive(row, &["seconds", "read_bytes", "reads", "pieces", "peak_rss_bytes"]);
+        let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
+        // Nothing is read twice: all has room.
+        assert_eq!(number("pieces"), number("index_pages") + number("chunks"), "{row}");
+        assert!(number("reads") <= number("pieces"), "{row}");
+        assert!(number("read_bytes") >= 4096.0 * number("pieces"), "{row}");
+    }
+    for row in of(3).iter().filter(|row| row["level"] == "all") {
+        assert_positive(row, &["chunks", "bytes", "list_bytes", "csr_ratio"]);
+        let sum = row["white_bytes"].as_u64().unwrap() + row["list_bytes"].as_u64().unwrap();
+        assert_eq!(sum + 4 * row["chunks"].as_u64().unwrap(), row["bytes"].as_u64().unwrap());
+    }
+    let ways: Vec<&str> = of(5).iter().map(|row| row["way"].as_str().unwrap()).collect();
+    assert_eq!(ways, ["CSR in memory", "enough memory", "400000 %", "100 %"]);
+    assert!(of(5)[3]["refused"].as_str().unwrap().contains("bytes of memory"));
+    of(5)[1..3].iter().for_each(|row| {
+        assert_positive(row, &["seconds", "written_bytes", "disk_bytes", "peak_rss_bytes"]);
+    });
+    let page = std::fs::read_to_string(Path::new(&path)).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    // One for each kernel, and of some parts for two of them.
+    assert_eq!(page.matches("<figure>").count(), 1 + 7 + 2 + 1 + 2 + 1 + 2 + 2);
+    assert!(!page.contains("nothing to show") && !page.contains("http"));
+}
+
+#[test]
+fn parts_and_kernels_of_sealed_graphs_can_be_chosen() {
+    let bench = Bench::new();
+    let words = ["outofcore", "--part", "kernels", "--kernel", "wcc,sssp", "--undirected"];
+    let words = [&words[..], &["--budget", "400000", "--runs", "1", "--on", "1"]].concat();
+    let output = bench.run(&words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8(output.stdout).unwrap();
+    for word in ["kernels: Kernels by budget", "wcc", "sssp", "of bandwidth", "--report"] {
+        assert!(table.contains(word), "{word} is not in\n{table}");
+    }
+    assert!(!table.contains("device") && !table.contains("bfs"), "{table}");
+    assert!(bench.complaint(&["outofcore", "--on", "0"]).contains("--on 1"));
+    let nowhere = bench.path("missing/report.html");
+    assert!(bench.complaint(&["outofcore", "--report", &nowhere]).contains("--report"));
+    let output = bench.run(&["outofcore", "--part", "kernel"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("'kernels'"));
+}
+
+#[test]
 fn the_report_of_each_paper_has_a_plot_for_each_figure() {
     let bench = Bench::new();
     let figures = figures_on_page(&bench, "xpgraph");

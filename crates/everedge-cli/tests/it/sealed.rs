@@ -56,7 +56,9 @@ fn a_graph_and_its_file_are_sealed_alike() {
                 assert_eq!(found["result"], expected["result"], "{kernel}");
             }
             assert_eq!(found["source"], expected["source"], "{kernel}");
-            assert!(found["read_bytes"].as_u64().unwrap() > 0);
+            let [read_bytes, reads] =
+                ["read_bytes", "reads"].map(|key| found[key].as_u64().unwrap());
+            assert!(read_bytes >= 4096 * reads && reads > 0);
         }
         json(home, &format!("run bfs {{}}/{chunks} --output {{}}/of-{chunks}"));
         json(home, &format!("export {{}}/{chunks} {{}}/{chunks}.bin"));

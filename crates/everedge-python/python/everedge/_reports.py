@@ -132,6 +132,8 @@ class RunReport:
     """The most memory that this process has taken."""
     read_bytes: int
     """Bytes that the kernel itself read from the files of a sealed graph; 0 for another, which is mapped."""
+    reads: int
+    """The reads that they came by."""
     result: dict[str, Any]
     """The answer in short: `{"reached": 4, "depth": 2}` and the like."""
     verify_seconds: float = 0.0
