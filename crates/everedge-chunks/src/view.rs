@@ -133,7 +133,7 @@ impl GraphView for ChunksView {
     }
 
     fn reads_in_order(&self) -> bool {
-        (0..self.store.form().sides.len()).any(|side| !self.store.is_there(side))
+        (0..self.store.form().sides.len()).any(|side| self.store.reads_ahead(side))
     }
 
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
