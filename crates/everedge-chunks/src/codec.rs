@@ -20,6 +20,8 @@
 
 use everedge_core::VertexId;
 
+use crate::fours;
+
 /// Bytes after a list that a decoder may read.
 pub(crate) const SPARE_BYTES: usize = 4;
 
@@ -32,6 +34,8 @@ pub(crate) enum Code {
     Gaps,
 }
 
+/// Fours of gaps that are decoded at once.
+const FOURS_AT_ONCE: usize = 8;
 /// Bytes of a weight that is no whole number, or a large one.
 const WIDTH_MAX: usize = 4;
 /// What of four bytes is a number of so many bytes, less one.
@@ -232,6 +236,21 @@ impl Decoder {
         self.fold_at(bytes, init, |sum, _, id| f(sum, id))
     }
 
+    /// Appends the ids of a list, of which none was read.
+    pub(crate) fn append(mut self, bytes: &[u8], to: &mut Vec<VertexId>) {
+        let start = to.len();
+        if self.code == Code::Gaps {
+            let fours = self.count as usize / 4;
+            let lengths = bytes.get(self.lengths..self.lengths + fours).unwrap_or_default();
+            to.resize(start + 4 * lengths.len(), 0);
+            let (ids, _) = to[start..].as_chunks_mut();
+            let ends = (&mut self.last, self.id_max);
+            self.next = 4 * fours::decode(lengths, bytes, &mut self.gap, ends, ids) as u32;
+            to.truncate(start + self.next as usize);
+        }
+        self.fold(bytes, (), |(), id| to.push(id));
+    }
+
     /// Folds the ids that are left with their weights; the list has weights.
     #[inline]
     pub(crate) fn fold_edges<B>(
@@ -270,17 +289,18 @@ impl Decoder {
         let fours = (self.count - self.next) as usize / 4;
         let start = self.lengths + self.next as usize / 4;
         let lengths = bytes.get(start..start + fours).unwrap_or_default();
-        for &lengths in lengths {
-            let Some(four) = bytes.get(self.gap..).and_then(|rest| rest.first_chunk()) else {
-                break;
-            };
-            let Four { places, masks, len } = &FOURS[usize::from(lengths)];
-            for i in 0..4 {
-                self.last = self.last.wrapping_add(word_in(four, places[i]) & masks[i]);
-                sum = f(sum, self.next as usize + i, self.last.min(self.id_max));
+        let mut ids = [[0; 4]; FOURS_AT_ONCE];
+        for lengths in lengths.chunks(FOURS_AT_ONCE) {
+            let ends = (&mut self.last, self.id_max);
+            let done = fours::decode(lengths, bytes, &mut self.gap, ends, &mut ids);
+            let first = self.next as usize;
+            for (i, &id) in ids[..done].as_flattened().iter().enumerate() {
+                sum = f(sum, first + i, id);
             }
-            self.gap += usize::from(*len);
-            self.next += 4;
+            self.next += 4 * done as u32;
+            if done < lengths.len() {
+                break;
+            }
         }
         loop {
             let i = self.next as usize;
@@ -290,45 +310,6 @@ impl Decoder {
             }
         }
     }
-}
-
-/// What a byte of lengths says of the four gaps after it.
-#[derive(Clone, Copy)]
-struct Four {
-    masks: [u32; 4],
-    places: [u8; 4],
-    len: u8,
-}
-
-/// By that byte.
-static FOURS: [Four; 256] = fours();
-
-const fn fours() -> [Four; 256] {
-    let mut fours = [Four { masks: [0; 4], places: [0; 4], len: 0 }; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut i, mut place) = (0, 0);
-        while i < 4 {
-            let length = byte >> (2 * i) & 3;
-            fours[byte].masks[i] = MASKS[length];
-            fours[byte].places[i] = place;
-            place += length as u8 + 1;
-            i += 1;
-        }
-        fours[byte].len = place;
-        byte += 1;
-    }
-    fours
-}
-
-/// Bytes that four gaps and what is read beyond the last of them take.
-const FOUR_BYTES: usize = 20;
-
-#[inline]
-fn word_in(bytes: &[u8; FOUR_BYTES], place: u8) -> u32 {
-    // At most 12; the compiler sees that it is inside.
-    let place = usize::from(place & 15);
-    u32::from_le_bytes([bytes[place], bytes[place + 1], bytes[place + 2], bytes[place + 3]])
 }
 
 /// Returns the word at a place, or 0 beyond the end: then the bytes are not those of a list.
@@ -357,6 +338,9 @@ mod tests {
             decoder.fold(bytes, (), |(), id| all.push(id));
             assert_eq!(all, one_by_one);
         }
+        let mut all = vec![7];
+        new().append(bytes, &mut all);
+        assert_eq!(all[1..], one_by_one);
         one_by_one
     }
 

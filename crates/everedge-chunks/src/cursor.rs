@@ -63,23 +63,84 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn visit(&mut self, v: VertexId, visitor: &mut impl ListVisitor) {
         let entry = self.entry(v);
-        let form = self.store.form();
-        if let Place::Chunk { level, chunk, offset } = entry.place(form.mini_max())
-            && let Some(piece) = self.store.chunk_piece(self.side, level, chunk)
-        {
-            let kept = &mut self.chunks[level];
-            if kept.as_ref().is_none_or(|&(held, _)| held != piece) {
-                *kept = None;
-                let held = self.store.get(level, piece, self.purpose);
-                *kept = held.map(|held| (piece, held));
-            }
-            if let Some((_, held)) = kept
-                && let Some(decoder) = decoder(self.store, held, offset, entry.degree)
-            {
-                return visitor.visit(v, InChunk { bytes: held, decoder });
+        match self.in_chunk(entry) {
+            Some(list) => visitor.visit(v, list),
+            None => {
+                let list = Neighbors::at(self.store, self.side, (v, entry), self.purpose);
+                visitor.visit(v, list);
             }
         }
-        visitor.visit(v, Neighbors::at(self.store, self.side, (v, entry), self.purpose));
+    }
+
+    /// Returns a list that lies in a chunk, unless there is an error.
+    #[inline]
+    fn in_chunk(&mut self, entry: Entry) -> Option<InChunk<'_>> {
+        let place = entry.place(self.store.form().mini_max());
+        let Place::Chunk { level, chunk, offset } = place else { return None };
+        let piece = self.store.chunk_piece(self.side, level, chunk)?;
+        let kept = &mut self.chunks[level];
+        if kept.as_ref().is_none_or(|&(held, _)| held != piece) {
+            *kept = None;
+            let held = self.store.get(level, piece, self.purpose);
+            *kept = held.map(|held| (piece, held));
+        }
+        let (_, bytes) = kept.as_ref()?;
+        let decoder = decoder(self.store, bytes, offset, entry.degree)?;
+        Some(InChunk { bytes, decoder })
+    }
+}
+
+/// Lists that were decoded before they are shown: so whoever sees them reads on without pause, as if they stood in
+/// an array, and what it waits for itself is under way for several of them at once.
+#[derive(Default)]
+pub(crate) struct Decoded {
+    ids: Vec<VertexId>,
+    /// Whose lists they are, and where each ends.
+    lists: Vec<(VertexId, usize)>,
+}
+
+impl Decoded {
+    /// Ids that are decoded at once; no more than the processor's first cache has room for.
+    const IDS: usize = 1 << 10;
+
+    /// Shows the list of `v`, later unless it is long or seldom seen to its end.
+    #[inline]
+    pub(crate) fn add<T: ListVisitor>(
+        &mut self,
+        v: VertexId,
+        cursor: &mut Cursor<'_>,
+        visitor: &mut T,
+    ) {
+        if T::STOPS_EARLY {
+            return cursor.visit(v, visitor);
+        }
+        let entry = cursor.entry(v);
+        if entry.degree as usize > Self::IDS / 2 {
+            self.show(visitor);
+            return cursor.visit(v, visitor);
+        }
+        match cursor.in_chunk(entry) {
+            Some(list) => list.decoder.append(list.bytes, &mut self.ids),
+            None => {
+                let (store, purpose) = (cursor.store, cursor.purpose);
+                let list = Neighbors::at(store, cursor.side, (v, entry), purpose);
+                list.for_each(|id| self.ids.push(id));
+            }
+        }
+        self.lists.push((v, self.ids.len()));
+        if self.ids.len() >= Self::IDS {
+            self.show(visitor);
+        }
+    }
+
+    /// Shows the lists that were not shown yet.
+    pub(crate) fn show(&mut self, visitor: &mut impl ListVisitor) {
+        let mut start = 0;
+        for (v, end) in self.lists.drain(..) {
+            visitor.visit(v, self.ids[start..end].iter().copied());
+            start = end;
+        }
+        self.ids.clear();
     }
 }
 

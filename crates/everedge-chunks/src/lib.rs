@@ -24,6 +24,7 @@ mod cursor;
 mod encode;
 mod entry;
 mod form;
+mod fours;
 mod list;
 mod order;
 mod pack;

@@ -14,7 +14,7 @@ use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, Weighte
 
 use crate::ahead;
 use crate::cache::Purpose;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Decoded};
 use crate::list::{Edges, Neighbors};
 use crate::pass::Pass;
 use crate::store::Store;
@@ -101,13 +101,15 @@ impl GraphView for ChunksView {
         let side = self.store.side(direction);
         let mut pass = Pass::new(&self.store, side, range.clone());
         let mut cursor = Cursor::new(&self.store, side, Purpose::Pass);
+        let mut decoded = Decoded::default();
         for part in Wanted::parts(range) {
             for (v, _) in Wanted::of(part, visitor).iter(0) {
                 if let Some(pass) = &mut pass {
                     pass.advance(v, visitor);
                 }
-                cursor.visit(v, visitor);
+                decoded.add(v, &mut cursor, visitor);
             }
+            decoded.show(visitor);
         }
     }
 
@@ -117,6 +119,7 @@ impl GraphView for ChunksView {
         vertices: &[VertexId],
         visitor: &mut impl ListVisitor,
     ) {
+        let mut decoded = Decoded::default();
         let side = self.store.side(direction);
         let mut cursor = Cursor::new(&self.store, side, Purpose::Lookup);
         let reads_ahead = self.store.reads_ahead(side);
@@ -124,8 +127,9 @@ impl GraphView for ChunksView {
             if reads_ahead {
                 ahead::ask(&self.store, side, &vertices[i..]);
             }
-            cursor.visit(v, visitor);
+            decoded.add(v, &mut cursor, visitor);
         }
+        decoded.show(visitor);
     }
 
     fn rereads_lists(&self, direction: Direction) -> bool {

@@ -35,7 +35,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use everedge_core::{Direction, GraphView, SplitMix64, VertexId, par, watch};
+use everedge_core::{Direction, GraphView, ListVisitor, SplitMix64, VertexId, par, watch};
 
 use crate::error::{check_vertex, require};
 use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources, push_grain};
@@ -273,22 +273,14 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         let (share, below) = (&self.share[depth % 2], &self.share[(depth + 1) % 2]);
         let grain = push_grain(self.view, level.len());
         let are_finite = map_sources(self.view, level, Direction::Out, grain, |vertices| {
-            let mut is_finite = true;
-            for (i, &u) in vertices.iter().enumerate() {
-                self.view.load_ahead(Direction::Out, &vertices[i..]);
-                let sum = match has_successors {
-                    true => self.view.out_neighbors(u).map(|v| below.get(v)).sum(),
-                    false => 0.0,
-                };
-                let paths = self.paths.get(u);
-                share.set(u, paths.recip() + sum);
-                let score = self.score.get(u) + paths * sum;
-                self.score.set(u, score);
-                is_finite &= score.is_finite();
+            let mut shares = Shares { of: self, share, below, are_finite: true };
+            match has_successors {
+                true => self.view.visit_listed(Direction::Out, vertices, &mut shares),
+                false => vertices.iter().for_each(|&u| shares.add(u, 0.0)),
             }
-            is_finite
+            shares.are_finite
         });
-        are_finite.into_iter().all(|is_finite| is_finite)
+        are_finite.into_iter().all(|are_finite| are_finite)
     }
 
     /// Makes ready for the next source.
@@ -300,6 +292,42 @@ impl<'v, V: GraphView> Brandes<'v, V> {
                 self.share.iter().for_each(|share| share.set(v, 0.0));
             }
         });
+    }
+}
+
+/// Adds up the shares of the successors of vertices.
+struct Shares<'a, 'v, V> {
+    of: &'a Brandes<'v, V>,
+    /// What is made.
+    share: &'a Numbers,
+    /// That of vertices a step deeper.
+    below: &'a Numbers,
+    are_finite: bool,
+}
+
+impl<V> Shares<'_, '_, V> {
+    /// Takes the sum of the shares below `u`.
+    #[inline]
+    fn add(&mut self, u: VertexId, sum: f64) {
+        let paths = self.of.paths.get(u);
+        self.share.set(u, paths.recip() + sum);
+        let score = self.of.score.get(u) + paths * sum;
+        self.of.score.set(u, score);
+        self.are_finite &= score.is_finite();
+    }
+}
+
+impl<V: GraphView> ListVisitor for Shares<'_, '_, V> {
+    const STOPS_EARLY: bool = false;
+
+    #[inline]
+    fn wants(&self, _: VertexId) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, u: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        self.add(u, neighbors.map(|v| self.below.get(v)).sum());
     }
 }
 
