@@ -4,7 +4,7 @@
 //! that the byte of lengths looks up), and Lemire, Boytsov and Kurz, "SIMD Compression and the Intersection of Sorted
 //! Integers", Software: Practice and Experience 2016 (sums of four gaps by two shifts).
 //!
-//! Going over all lists of kron 22 takes 0.07 s with the shuffle, 0.14 s without.
+//! PageRank of kron 22 in memory takes 1.7 s with the shuffle, and 3.0 s with [`one_by_one`].
 #![expect(unsafe_code, reason = "an instruction that not every processor has")]
 
 use everedge_core::VertexId;
