@@ -183,7 +183,10 @@ impl Side {
         let before = place.checked_sub(1).map(|before| self.rows[before]);
         let (added, taken) = before.map_or((0, 0), |row| (row.added_end, row.taken_end));
         let row = self.rows[place];
-        OfVertex { added: &self.added[added..row.added_end], taken: &self.taken[taken..row.taken_end] }
+        OfVertex {
+            added: &self.added[added..row.added_end],
+            taken: &self.taken[taken..row.taken_end],
+        }
     }
 }
 

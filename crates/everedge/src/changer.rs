@@ -21,12 +21,12 @@ use crate::changes::{ChangeCounts, OpenChanges, damage, id_in_changes, options_f
 use crate::chunks::{Chunks, ChunksOptions, least_memory_for};
 use crate::creation::check_alike;
 use crate::files::expand;
-use crate::id_map::{kind_beside, named};
+use crate::id_map::kind_beside;
 use crate::ingest::ingest_with;
 use crate::taker::Taker;
 use crate::{
-    Choices, Chosen, Error, ExternalId, GraphOptions, IdKind, IngestOptions,
-    IngestReport, Progress, Result,
+    Choices, Chosen, Error, ExternalId, GraphOptions, IdKind, IngestOptions, IngestReport,
+    Progress, Result,
 };
 
 /// Memory for the lists that a batch looks through, if there is more.
@@ -158,6 +158,11 @@ impl Changer {
     /// # Errors
     /// As [`Graph::insert`]; if the sealed graph is damaged where edges may be. The batch is then wholly absent.
     pub fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<Changes> {
+        if self.options.weighted != weights.is_some() {
+            let kept =
+                if self.options.weighted { "weights: give one an edge" } else { "no weights" };
+            return Err(Error::invalid(format!("the graph keeps {kept}")));
+        }
         self.check(edges, weights)?;
         let mut state = self.state.lock();
         let has_to_look = self.options.simple;
@@ -197,7 +202,8 @@ impl Changer {
     /// As [`Self::insert`].
     pub fn add_vertices(&self, vertices: &[VertexId]) -> Result<()> {
         let mut state = self.state.lock();
-        let new: Vec<VertexId> = vertices.iter().copied().filter(|v| self.is_new(&state, *v)).collect();
+        let new: Vec<VertexId> =
+            vertices.iter().copied().filter(|v| self.is_new(&state, *v)).collect();
         if new.is_empty() {
             return Ok(());
         }
@@ -219,7 +225,9 @@ impl Changer {
         &self,
         names: impl ExactSizeIterator<Item = &'a str> + Clone,
     ) -> Result<Vec<VertexId>> {
-        named(self.names.as_ref().filter(|_| self.options.ids == IdKind::Text), "strings")?;
+        if self.options.ids != IdKind::Text {
+            return Err(Error::invalid("the graph's ids are integers, not strings"));
+        }
         let found = self.find_texts(names.clone());
         let new: Vec<&str> =
             names.zip(&found).filter(|(_, found)| found.is_none()).map(|(name, _)| name).collect();
@@ -242,7 +250,8 @@ impl Changer {
         }
         let found = self.find_integers(names);
         let is_new = |(_, found): &(&u64, &Option<VertexId>)| found.is_none();
-        let new: Vec<u64> = names.iter().zip(&found).filter(is_new).map(|(&name, _)| name).collect();
+        let new: Vec<u64> =
+            names.iter().zip(&found).filter(is_new).map(|(&name, _)| name).collect();
         self.numbered(found, || self.changes.added.intern_integers(&new))
     }
 
@@ -316,11 +325,16 @@ impl Changer {
         intern: impl FnOnce() -> everedge_live::Result<Vec<VertexId>>,
     ) -> Result<Vec<VertexId>> {
         let mut new = intern()?.into_iter().map(|at| self.before() + at);
-        let numbers: Vec<VertexId> =
-            found.into_iter().map(|found| found.or_else(|| new.next()).unwrap_or_default()).collect();
+        let numbers: Vec<VertexId> = found
+            .into_iter()
+            .map(|found| found.or_else(|| new.next()).unwrap_or_default())
+            .collect();
         match numbers.iter().find(|&&v| v > MAX_VERTEX_ID) {
             None => Ok(numbers),
-            Some(_) => Err(Error::invalid(format!("more than {} different ids", u64::from(MAX_VERTEX_ID) + 1))),
+            Some(_) => Err(Error::invalid(format!(
+                "more than {} different ids",
+                u64::from(MAX_VERTEX_ID) + 1
+            ))),
         }
     }
 
@@ -328,18 +342,22 @@ impl Changer {
     fn check(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
         let bound = self.before().saturating_add(self.changes.added.len());
         if let Some(&(u, v)) = edges.iter().find(|&&(u, v)| u.max(v) >= bound) {
-            return Err(Error::invalid(format!("the edge {u} {v}: numbers of vertices are below {bound}")));
+            return Err(Error::invalid(format!(
+                "the edge {u} {v}: numbers of vertices are below {bound}"
+            )));
         }
         let Some(weights) = weights else { return Ok(()) };
-        if !self.options.weighted || weights.len() != edges.len() {
-            let kept = if self.options.weighted { edges.len() } else { 0 };
-            return Err(Error::invalid(format!("{} weights, and the graph keeps {kept}", weights.len())));
+        if weights.len() != edges.len() {
+            let what = format!("{} weights for {} edges", weights.len(), edges.len());
+            return Err(Error::invalid(what));
         }
         match weights.iter().position(|weight| !weight.is_finite()) {
             None => Ok(()),
             Some(at) => {
                 let weight = weights[at];
-                Err(Error::invalid(format!("weight {at} of the batch is {weight}, not a finite number")))
+                Err(Error::invalid(format!(
+                    "weight {at} of the batch is {weight}, not a finite number"
+                )))
             }
         }
     }
@@ -350,7 +368,12 @@ impl Changer {
     }
 
     /// Returns what there is of each pair of `edges`; of what was sealed only if `looks`.
-    fn pairs_of(&self, state: &State, edges: &[Edge], looks: bool) -> Result<FxHashMap<Edge, Pair>> {
+    fn pairs_of(
+        &self,
+        state: &State,
+        edges: &[Edge],
+        looks: bool,
+    ) -> Result<FxHashMap<Edge, Pair>> {
         let mut pairs: FxHashMap<Edge, Pair> = FxHashMap::default();
         for &edge in edges {
             let edge = self.key(edge);
@@ -364,12 +387,15 @@ impl Changer {
             return Ok(pairs);
         }
         let sealed = pairs.keys().filter(|(u, v)| *u.max(v) < self.before());
-        let mut sources: Vec<VertexId> = sealed.map(|&(u, _)| u).collect();
+        // Of an undirected edge, the list of the larger end counts: mostly it is the shorter one, as vertices are numbered.
+        let is_directed = self.options.directed;
+        let source = |&(u, v): &Edge| if is_directed { u } else { v };
+        let mut sources: Vec<VertexId> = sealed.map(source).collect();
         sources.sort_unstable();
         sources.dedup();
         self.sealed.for_each_edge_of(Direction::Out, &sources, |u, v, weight| {
-            // Of an undirected edge, the list of the smaller end counts.
-            if let Some(pair) = pairs.get_mut(&(u, v)) {
+            let edge = if is_directed { (u, v) } else { (v, u) };
+            if let Some(pair) = pairs.get_mut(&edge) {
                 pair.sealed.push(weight);
             }
         });
@@ -377,11 +403,17 @@ impl Changer {
         for ((u, v), pair) in &mut pairs {
             for &weight in &pair.taken {
                 let is_it = |other: &f32| other.to_bits() == weight.to_bits();
-                let Some(place) = pair.sealed.iter().rposition(is_it).filter(|_| u.max(v) < &self.before())
+                let Some(place) =
+                    pair.sealed.iter().rposition(is_it).filter(|_| u.max(v) < &self.before())
                 else {
                     let what = format!("what was taken away from the list of vertex {u}");
                     let expected = "edges of the sealed graph";
-                    return Err(damage(self.changes.path(), &what, expected, "one that it has not"));
+                    return Err(damage(
+                        self.changes.path(),
+                        &what,
+                        expected,
+                        "one that it has not",
+                    ));
                 };
                 pair.sealed.remove(place);
             }
@@ -439,7 +471,8 @@ fn put(pairs: &mut FxHashMap<Edge, Vec<f32>>, edge: Edge, weights: Vec<f32>, cou
 
 impl State {
     fn count(&mut self) {
-        let count = |pairs: &FxHashMap<Edge, Vec<f32>>| pairs.values().map(|w| w.len() as u64).sum();
+        let count =
+            |pairs: &FxHashMap<Edge, Vec<f32>>| pairs.values().map(|w| w.len() as u64).sum();
         let (edges_added, edges_taken_away) = (count(&self.added), count(&self.taken));
         self.counts = ChangeCounts { edges_added, edges_taken_away };
     }

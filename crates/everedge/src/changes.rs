@@ -184,8 +184,8 @@ impl OpenChanges {
                     is_taken == is_other
                 };
                 let are_alike = match side {
-                    0 => view.out_edges(x).map(&mut push).all(|is_alike| is_alike),
-                    _ => view.in_edges(x).map(&mut push).all(|is_alike| is_alike),
+                    0 => view.out_edges(x).all(&mut push),
+                    _ => view.in_edges(x).all(&mut push),
                 };
                 if !are_alike {
                     let what = format!("the changes of vertex {v}");
@@ -258,7 +258,8 @@ impl ReadChanges {
             ExternalId::Integer(_) => 0,
             ExternalId::Text(text) => text.len(),
         };
-        let names = std::mem::size_of_val(&*self.names) + self.names.iter().map(of_text).sum::<usize>();
+        let names =
+            std::mem::size_of_val(&*self.names) + self.names.iter().map(of_text).sum::<usize>();
         self.lists.memory_bytes() + names as u64
     }
 
@@ -292,7 +293,9 @@ fn check_base(changes: &Volume, uuid: &str) -> Result<()> {
             let what = "the sealed graph that these changes are of; put the directory back beside its files";
             Err(damage(&path, what, uuid, found))
         }
-        None => Err(damage(&path, "the name of a sealed graph", base_text(uuid).trim(), text.trim())),
+        None => {
+            Err(damage(&path, "the name of a sealed graph", base_text(uuid).trim(), text.trim()))
+        }
     }
 }
 
@@ -307,7 +310,9 @@ fn check_options(graph: &Graph, expected: &GraphOptions) -> Result<()> {
     let (found, expected) = (said(graph.options()), said(expected));
     match found == expected {
         true => Ok(()),
-        false => Err(damage(graph.live.volume().path(), "options of the changes", &expected, &found)),
+        false => {
+            Err(damage(graph.live.volume().path(), "options of the changes", &expected, &found))
+        }
     }
 }
 

@@ -5,9 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use everedge_chunks::{
-    ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory,
-};
+use everedge_chunks::{ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory};
 use everedge_core::watch::Watch;
 use everedge_live::{IdKind, Names};
 use everedge_medium::{Access, Kind, Manifest, MediumKind, Volume, VolumeOptions};
@@ -30,7 +28,7 @@ pub struct ChunksOptions {
     /// Where bytes live: always a file.
     #[serde(with = "everedge_live::medium_text")]
     pub medium: MediumKind,
-    /// As for all kinds of graphs; a sealed graph is only read.
+    /// As for all kinds of graphs; files that are sealed are only read.
     pub eadr: bool,
     /// Whether a pair keeps one edge only.
     pub simple: bool,
@@ -160,7 +158,8 @@ impl Chunks {
 
     /// Returns the number of edges; an undirected one counts once.
     pub fn edge_count(&self) -> u64 {
-        let ChangeCounts { edges_added, edges_taken_away } = self.change_counts().unwrap_or_default();
+        let ChangeCounts { edges_added, edges_taken_away } =
+            self.change_counts().unwrap_or_default();
         self.options().form.edges.saturating_add(edges_added).saturating_sub(edges_taken_away)
     }
 
@@ -198,7 +197,9 @@ impl Chunks {
                 self.memory
             );
             if of_changes > 0 {
-                what.push_str(&format!(" and {of_changes} for what was changed since the graph was sealed"));
+                what.push_str(&format!(
+                    " and {of_changes} for what was changed since the graph was sealed"
+                ));
             }
             return Err(Error::invalid(what));
         }
@@ -258,7 +259,8 @@ impl Chunks {
             simple: *simple,
             vertices: self.vertex_count().into(),
             edges: self.edge_count(),
-            disk_bytes: self.volume.disk_bytes()? + self.changes.as_ref().map_or(0, |c| c.disk_bytes),
+            disk_bytes: self.volume.disk_bytes()?
+                + self.changes.as_ref().map_or(0, |c| c.disk_bytes),
             versions: 0,
             changes: self.change_counts(),
         })
@@ -298,12 +300,18 @@ fn check_changes(
     let twice: Vec<String> = twice.map(ExternalId::to_string).collect();
     found.checks += read.names.len() as u64;
     for name in twice {
-        found.add(format!("`{name}` is the name of a vertex that was sealed and of one that was added"));
+        found.add(format!(
+            "`{name}` is the name of a vertex that was sealed and of one that was added"
+        ));
     }
     Ok(())
 }
 
-fn view_of(volume: &Volume, manifest: &Manifest<ChunksOptions>, view: &ChunksView) -> Result<Naming> {
+fn view_of(
+    volume: &Volume,
+    manifest: &Manifest<ChunksOptions>,
+    view: &ChunksView,
+) -> Result<Naming> {
     let names = Names::open(volume, manifest.options.ids, manifest.salt())?;
     Ok(Naming::sealed(view.store().clone(), names, Arc::default()))
 }

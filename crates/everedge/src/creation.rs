@@ -12,7 +12,9 @@ use crate::graph::resolved;
 use crate::guessed::Guessed;
 use crate::id_map::{kind_beside, widest};
 use crate::input::{Inputs, STDIN, of_vertices};
-use crate::{Chosen, Chunks, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
+use crate::{
+    Chosen, Chunks, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result,
+};
 
 /// What the caller of [`Graph::open_or_create`] leaves to the first files, and what not.
 #[derive(Clone, Copy, Debug, Default)]

@@ -709,8 +709,7 @@ fn layout_of(head: &Manifest<GraphHead>, path: &Path) -> Result<Layout> {
     match head.options.layout.as_ref().filter(|_| head.kind == Kind::Graph) {
         Some(layout) => Ok(layout.parse()?),
         None if head.kind == Kind::Chunks => Err(Error::invalid(format!(
-            "`{}` is a sealed graph, which takes edges (`everedge ingest`) and deletions (`--delete`), and nothing else: \
-             seal it once more to have both in its files",
+            "`{}` is a sealed graph and not a live one: `everedge ingest` changes it, `everedge seal` makes new files of it",
             path.display()
         ))),
         None => {
