@@ -117,7 +117,9 @@ impl Chunks {
         check_alike(&found, &GraphOptions { ids, ..chosen.apply(found.clone()) })?;
         let changer = Changer::new(&volume, manifest, choices.meter)?;
         let outcome = ingest_with(&changer, &sources, ingest, progress, || {
-            Ok((changer.state.lock().done, changer.totals(), changer.changes.graph.meter()))
+            // A lock that is taken in one expression with others is held to its end.
+            let done = changer.state.lock().done;
+            Ok((done, changer.totals(), changer.changes.graph.meter()))
         });
         let outcome = outcome.inspect(|_| {
             changer.changes.graph.put_in_order(|| ingest.check_stop().is_err());

@@ -39,7 +39,9 @@ fn every_command_knows_of_changes() {
     json(home, "ingest {}/g {}/e.csv");
     json(home, "seal {}/g {}/c");
     assert!(json(home, "stats {}/c").get("edges_added").is_none());
+    fs::write(home.join("alone.v"), "900000\n900020\n").unwrap();
     for graph in ["c", "g"] {
+        json(home, &format!("ingest {{}}/{graph} {{}}/alone.v"));
         let report = json(home, &format!("ingest {{}}/{graph} {{}}/more.csv"));
         assert_eq!((&report["edges_inserted"], &report["edges_deleted"]), (&4.into(), &0.into()));
         let report =
