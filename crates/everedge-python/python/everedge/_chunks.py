@@ -47,8 +47,8 @@ class Chunks(_kernels.Methods):
     `values` of an answer are aligned, and look-ups go by id. Ids that were used as they are come as `uint64`.
 
     `add_edges` and `delete_edges` change it: the files that were sealed stay as they are, what was changed stands beside
-    them, as safe as in a `Graph`, and in memory while the graph is open. `Chunks(path)` shows the changes that there are
-    then, and those that are made through it; `seal` writes both as a new graph.
+    them, as safe as in a `Graph`, and in memory while the graph is open. `Chunks(path)` shows the changes that there
+    are then, and those that are made through it; `seal` writes both as a new graph.
 
     Any number of processes and threads may read it, but while somebody is changing it. In a forked child every call on it but `close` raises
     `ForkedError`.
@@ -146,14 +146,16 @@ class Chunks(_kernels.Methods):
         Answers from now on know of them; snapshots that were taken before do not. Another `Chunks` of the same graph sees
         them if it is opened later.
 
-        Cost: each call opens the changes, which reads the numbers of all vertices, and all changes so far. So give many edges at
-        once.
+        Cost: each call opens the changes, which reads the numbers of all vertices, and all changes so far. So give many
+        edges at once.
 
         Raises `InvalidInputError` with the row, `NoSpaceError`, `InUseError` while another process changes the graph.
 
         >>> import everedge, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp(), "sealed")
-        >>> everedge.seal({"src": ["app"], "dst": ["lib"]}, path).edges
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges("app", "lib")
+        >>> graph.snapshot().seal(path).edges
         1
         >>> with everedge.Chunks(path) as sealed:
         ...     sealed.add_edges(["lib", "lib"], ["libc", "libm"])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 __all__ = [
     "VERSION",
+    "Changer",
     "Chosen",
     "Chunks",
     "Graph",
