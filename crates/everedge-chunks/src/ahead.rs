@@ -37,7 +37,8 @@ struct Asked {
 
 /// Asks for what reading `vertices` one by one needs next, unless that was done.
 ///
-/// Another list in the same memory may be taken for the one before; then some of it is asked for late.
+/// Another list in the same memory may be taken for the one before; then some of it is asked for late. Vertices that the
+/// graph has not are passed over.
 #[inline]
 pub(crate) fn ask(store: &Store, side: usize, vertices: &[VertexId]) {
     let end = vertices.as_ptr_range().end.addr();
@@ -68,9 +69,11 @@ fn ask_next(store: &Store, side: usize, vertices: &[VertexId], is_new: bool) -> 
     let mut cursor = Cursor::new(store, side, Purpose::Lookup);
     let mut pieces: [Vec<u32>; LEVELS] = [const { Vec::new() }; LEVELS];
     let mut taken = 0;
+    let vertices = store.form().vertices;
     for &v in now {
         taken += 1;
-        if let Some((level, piece)) = cursor.piece_of(v)
+        if v < vertices
+            && let Some((level, piece)) = cursor.piece_of(v)
             && store.cache(level).is_nowhere(piece)
         {
             pieces[level].push(piece);
@@ -91,7 +94,8 @@ fn ask_next(store: &Store, side: usize, vertices: &[VertexId], is_new: bool) -> 
 
 /// Asks for the pages of the index that have the entries of some vertices.
 fn ask_pages(store: &Store, side: usize, vertices: &[VertexId]) {
-    let mut pages: Vec<_> = vertices.iter().map(|&v| store.index_piece(side, v)).collect();
+    let there = vertices.iter().filter(|&&v| v < store.form().vertices);
+    let mut pages: Vec<_> = there.map(|&v| store.index_piece(side, v)).collect();
     pages.retain(|&page| store.cache(0).is_nowhere(page));
     pages.sort_unstable();
     pages.dedup();

@@ -13,11 +13,14 @@
 //! ```
 //! [`seal`] numbers the vertices of a view (`order.rs`) and writes the list of each (`codec.rs`, `pack.rs`); a
 //! [`Builder`] does so with edges that come in any order, within a budget of memory (`build.rs`).
-//! A [`Store`] is an open graph, whose [`ChunksView`] reads lists out of caches (`cache.rs`).
+//! A [`Store`] is an open graph, whose [`ChunksView`] reads lists out of caches (`cache.rs`). A [`ChangedView`] has some edges
+//! more and less (`changes.rs`).
 
 mod ahead;
 mod build;
 mod cache;
+mod changed;
+mod changes;
 mod check;
 mod codec;
 mod cursor;
@@ -35,6 +38,8 @@ mod store;
 mod view;
 
 pub use build::{BuildOptions, Builder};
+pub use changed::ChangedView;
+pub use changes::{Change, ChangeLists};
 pub use check::{Checked, check};
 pub use form::{Form, LevelUse, Order, SealOptions, SideForm};
 pub use seal::seal;

@@ -42,7 +42,28 @@ impl ChunksView {
         self.store.form().weighted
     }
 
-    fn neighbors(&self, direction: Direction, v: VertexId) -> Neighbors<'_> {
+    /// Calls `f(v, neighbor, weight)` for each edge of some ascending vertices, parallel edges in their order; the weight is 1 if
+    /// there are none. From the first error of a read on there are no edges ([`Store::check`]).
+    ///
+    /// Cost: the list of each vertex is read once; those that lie near each other are one read.
+    pub fn for_each_edge_of(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        mut f: impl FnMut(VertexId, VertexId, f32),
+    ) {
+        let side = self.store.side(direction);
+        let mut cursor = Cursor::new(&self.store, side, Purpose::Lookup);
+        let reads_ahead = self.store.reads_ahead(side);
+        for (i, &v) in vertices.iter().enumerate() {
+            if reads_ahead {
+                ahead::ask(&self.store, side, &vertices[i..]);
+            }
+            cursor.for_each_edge(v, |u, weight| f(v, u, weight));
+        }
+    }
+
+    pub(crate) fn neighbors(&self, direction: Direction, v: VertexId) -> Neighbors<'_> {
         Neighbors::of(&self.store, self.store.side(direction), v)
     }
 }

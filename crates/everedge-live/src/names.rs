@@ -94,8 +94,15 @@ impl Names {
         if ids == IdKind::Dense {
             return Ok(None);
         }
-        let region = volume.create_region(NAMES, FILE_BYTES_MIN)?;
-        Ok(Some(Self::empty(region, ids, salt)))
+        Self::create_file(volume, NAMES, ids, salt).map(Some)
+    }
+
+    /// Creates a map in a file that is called `file`, beside that of the directory's own vertices.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn create_file(volume: &Volume, file: &str, ids: IdKind, salt: u32) -> Result<Self> {
+        Ok(Self::empty(volume.create_region(file, FILE_BYTES_MIN)?, ids, salt))
     }
 
     /// Opens the map of a directory, if it has one.
@@ -106,7 +113,15 @@ impl Names {
         if ids == IdKind::Dense {
             return Ok(None);
         }
-        let names = Self::empty(volume.open_region(NAMES)?, ids, salt);
+        Self::open_file(volume, NAMES, ids, salt).map(Some)
+    }
+
+    /// Opens a map that [`Self::create_file`] has made.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_file(volume: &Volume, file: &str, ids: IdKind, salt: u32) -> Result<Self> {
+        let names = Self::empty(volume.open_region(file)?, ids, salt);
         let mut state = names.state.write();
         let mut last_start = 0;
         loop {
@@ -119,7 +134,7 @@ impl Names {
         names.region.rewrite(Site::NamesFound, last_start..state.end)?;
         names.region.fence(Site::NamesFound)?;
         drop(state);
-        Ok(Some(names))
+        Ok(names)
     }
 
     fn empty(region: Region, ids: IdKind, salt: u32) -> Self {

@@ -82,12 +82,12 @@ impl Chunks {
 
     /// Returns the number of vertices.
     fn vertex_count(&self) -> PyResult<u32> {
-        Ok(self.handle.get()?.options().form.vertices)
+        Ok(self.handle.get()?.vertex_count())
     }
 
     /// Returns the number of edges; an undirected one counts once.
     fn edge_count(&self) -> PyResult<u64> {
-        Ok(self.handle.get()?.options().form.edges)
+        Ok(self.handle.get()?.edge_count())
     }
 
     /// Returns whether edges have a direction.

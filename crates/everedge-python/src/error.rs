@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// Options of the command line in advice, and other advice for it, and what they are here. What begins another one comes after it.
-const OPTIONS: [(&str, &str); 28] = [
+const OPTIONS: [(&str, &str); 29] = [
+    ("seal one with `--ids integer`", "seal one with ids=\"integer\""),
     (", or run on a copy in memory with --csr", ""),
     (
-        "a sealed graph, which is only read:",
-        "a sealed graph, which is only read, by `everedge.Chunks`:",
+        "not a live one: `everedge ingest` changes it, `everedge seal` makes new files of it",
+        "not a live one: `everedge.Chunks` opens it, and changes it",
     ),
     (
         "a sealed graph, which has no versions",

@@ -16,7 +16,7 @@ use crate::timeline::{Timeline, VersionFields, fields};
 use crate::view::{View, kind_word};
 
 /// Edges inserted, edges deleted, deletions ignored.
-type ChangeCounts = (u64, u64, u64);
+pub(crate) type ChangeCounts = (u64, u64, u64);
 
 /// A time as Python gives it.
 #[derive(FromPyObject)]
@@ -338,15 +338,18 @@ impl Graph {
 }
 
 /// Returns what an array holds now: whatever changes it later does not change the copy.
-fn copied<T: Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Vec<T>> {
+pub(crate) fn copied<T: Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Vec<T>> {
     Ok(array.as_slice()?.to_vec())
 }
 
-fn pairs<'a>(src: &'a [u32], dst: &'a [u32]) -> impl ExactSizeIterator<Item = Edge> + 'a {
+pub(crate) fn pairs<'a>(
+    src: &'a [u32],
+    dst: &'a [u32],
+) -> impl ExactSizeIterator<Item = Edge> + 'a {
     assert_eq!(src.len(), dst.len(), "Python checks that columns are of one length");
     src.iter().copied().zip(dst.iter().copied())
 }
 
-fn counts(changes: Changes) -> ChangeCounts {
+pub(crate) fn counts(changes: Changes) -> ChangeCounts {
     (changes.inserted, changes.deleted, changes.ignored_deletions)
 }

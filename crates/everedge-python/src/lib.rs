@@ -4,6 +4,7 @@
 //! turns arguments into calls of the facade, answers into NumPy arrays and dictionaries, and errors
 //! into the exceptions of `python/everedge/_errors.py`. Every call releases the GIL while it works.
 
+mod changer;
 mod chunks;
 mod error;
 mod graph;
@@ -35,6 +36,8 @@ mod _native {
         Ok(())
     }
 
+    #[pymodule_export]
+    use crate::changer::Changer;
     #[pymodule_export]
     use crate::chunks::Chunks;
     #[pymodule_export]

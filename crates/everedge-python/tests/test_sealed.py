@@ -408,10 +408,69 @@ def test_closed_is_closed_but_answers_stay(path: Path) -> None:
             s.seal(path.parent / "never")
 
 
+@pytest.mark.parametrize("ids", ["dense", "integer", "text"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [True, False])
+def test_changes_are_those_of_a_live_graph(
+    path: Path, tmp_path: Path, ids: str, directed: bool, weighted: bool
+) -> None:
+    graph = filled(ids, directed=directed, weighted=weighted)
+    chunks = sealed(graph, path)
+    src, dst, weight = edges()
+    before = chunks.num_edges
+    new = named(np.arange(55, 75), ids), named(np.arange(20), ids)
+    for changed in (graph, chunks):
+        changed.add_edges(*new, np.full(20, 0.5) if weighted else None)
+    ends = named(src[::5], ids), named(dst[::5], ids)
+    found, expected = chunks.delete_edges(*ends), graph.delete_edges(*ends)
+    assert found == expected and found.deleted == len(src[::5])
+    unknown = named(np.array([99]), ids)
+    assert chunks.delete_edges(unknown, unknown).ignored_deletions == 1
+    stats = chunks.stats()
+    assert (stats.edges_added, stats.edges_taken_away) == (20, len(src[::5]))
+    assert chunks.num_edges == before + 20 - len(src[::5]) == stats.edges
+    assert chunks.verify().ok
+    chunks.seal(tmp_path / "merged")
+    merged = everedge.Chunks(tmp_path / "merged")
+    assert (merged.stats().edges_added, merged.stats().edges_taken_away) == (0, 0)
+    with graph.snapshot() as s:
+        for asked in (chunks, merged, everedge.Chunks(path, memory="64M")):
+            assert (asked.num_vertices, asked.num_edges) == (s.num_vertices, s.num_edges)
+            for kernel in ("bfs", "wcc", "pagerank", "kcore", "triangles", "sssp"):
+                assert is_alike(answer(asked, kernel), answer(s, kernel)), kernel
+            assert answer(asked, "in_degree") == answer(s, "in_degree")
+
+
+def test_changes_that_do_not_fit_are_refused(path: Path) -> None:
+    with sealed(filled(), path) as chunks:
+        counts = chunks.num_vertices, chunks.num_edges
+        with pytest.raises(everedge.InvalidInputError, match="has no weights"):
+            chunks.add_edges([1], [2], [0.5])
+        with pytest.raises(everedge.InvalidInputError):
+            chunks.add_edges([1, 2], [2])
+        with pytest.raises(everedge.InvalidInputError, match="dense"):
+            chunks.add_edges([2**40], [2])
+        with pytest.raises(everedge.InvalidInputError):
+            chunks.add_edges(["a"], ["b"])
+        assert (chunks.num_vertices, chunks.num_edges) == counts
+        assert chunks.stats().edges_added == 0
+    for change in (chunks.add_edges, chunks.delete_edges):
+        with pytest.raises(everedge.ClosedError):
+            change([1], [2])
+
+
+def test_damaged_changes_keep_it_closed(path: Path) -> None:
+    with sealed(filled(), path) as chunks:
+        chunks.add_edges([1], [2])
+    flip(path / "changes" / "base", 3)
+    with pytest.raises(everedge.CorruptionError, match="changes/base"):
+        everedge.Chunks(path)
+
+
 def test_what_opens_other_graphs_says_what_it_is(path: Path, tmp_path: Path) -> None:
     sealed(filled(), path)
     for read_only in (False, True):
-        with pytest.raises(everedge.InvalidInputError, match=r"only read, by `everedge.Chunks`"):
+        with pytest.raises(everedge.InvalidInputError, match=r"`everedge.Chunks` opens it"):
             everedge.Graph(path, read_only=read_only)
     with pytest.raises(everedge.InvalidInputError, match=r"open it with `everedge.Chunks`"):
         everedge.Timeline(path)

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use everedge_adjacency::Snapshot;
-use everedge_chunks::ChunksView;
+use everedge_chunks::{ChangedView, ChunksView, Store};
 use everedge_core::{Csr, Direction, GraphView, Homes, ListVisitor, VertexId, WeightedView};
 use everedge_pma::PmaSnapshot;
 use everedge_timeline::VersionView;
@@ -23,6 +23,8 @@ pub(crate) enum AnyView {
     Version(VersionView),
     /// A sealed graph.
     Chunks(ChunksView),
+    /// A sealed graph that was changed.
+    Changed(ChangedView),
 }
 
 /// Evaluates an expression with the view inside an [`AnyView`], compiled once for each kind.
@@ -34,6 +36,7 @@ macro_rules! with_view {
             $crate::any_view::AnyView::Csr($view) => $body,
             $crate::any_view::AnyView::Version($view) => $body,
             $crate::any_view::AnyView::Chunks($view) => $body,
+            $crate::any_view::AnyView::Changed($view) => $body,
         }
     };
 }
@@ -45,15 +48,25 @@ impl AnyView {
     pub(crate) fn is_weighted(&self) -> bool {
         with_view!(self, view => view.is_weighted())
     }
+
+    /// Returns the files that it is read from while it is used, if it is of a sealed graph.
+    pub(crate) fn store(&self) -> Option<&Store> {
+        match self {
+            Self::Chunks(view) => Some(view.store()),
+            Self::Changed(view) => Some(view.base().store()),
+            _ => None,
+        }
+    }
 }
 
 /// An iterator of one of the views.
-enum AnyIter<A, P, C, V, S> {
+enum AnyIter<A, P, C, V, S, D> {
     Adjacency(A),
     Pma(P),
     Csr(C),
     Version(V),
     Chunks(S),
+    Changed(D),
 }
 
 /// Returns an iterator of whatever view there is.
@@ -65,17 +78,19 @@ macro_rules! iter_of {
             AnyView::Csr($view) => AnyIter::Csr($iter),
             AnyView::Version($view) => AnyIter::Version($iter),
             AnyView::Chunks($view) => AnyIter::Chunks($iter),
+            AnyView::Changed($view) => AnyIter::Changed($iter),
         }
     };
 }
 
-impl<T, A, P, C, V, S> Iterator for AnyIter<A, P, C, V, S>
+impl<T, A, P, C, V, S, D> Iterator for AnyIter<A, P, C, V, S, D>
 where
     A: Iterator<Item = T>,
     P: Iterator<Item = T>,
     C: Iterator<Item = T>,
     V: Iterator<Item = T>,
     S: Iterator<Item = T>,
+    D: Iterator<Item = T>,
 {
     type Item = T;
 
@@ -87,6 +102,7 @@ where
             Self::Csr(iter) => iter.next(),
             Self::Version(iter) => iter.next(),
             Self::Chunks(iter) => iter.next(),
+            Self::Changed(iter) => iter.next(),
         }
     }
 
@@ -98,6 +114,7 @@ where
             Self::Csr(iter) => iter.fold(init, f),
             Self::Version(iter) => iter.fold(init, f),
             Self::Chunks(iter) => iter.fold(init, f),
+            Self::Changed(iter) => iter.fold(init, f),
         }
     }
 }

@@ -2,18 +2,20 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-use everedge_chunks::{Checked, ChunksView, Form, SealOptions, Store, least_memory};
+use everedge_chunks::{ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory};
 use everedge_core::watch::Watch;
 use everedge_live::{IdKind, Names};
 use everedge_medium::{Access, Kind, Manifest, MediumKind, Volume, VolumeOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::{AnyView, with_view};
+use crate::changes::{OpenChanges, ReadChanges};
 use crate::graph::resolved;
 use crate::naming::Naming;
-use crate::{Error, ExternalId, Guessed, Kernel, Result, Stats, Verification, View};
+use crate::{ChangeCounts, Error, ExternalId, Guessed, Kernel, Result, Stats, Verification, View};
 
 /// What the program itself takes of a budget: its code, stacks, and buffers.
 const PROGRAM_BYTES: u64 = 16 << 20;
@@ -26,7 +28,7 @@ pub struct ChunksOptions {
     /// Where bytes live: always a file.
     #[serde(with = "everedge_live::medium_text")]
     pub medium: MediumKind,
-    /// As for all kinds of graphs; a sealed graph is only read.
+    /// As for all kinds of graphs; files that are sealed are only read.
     pub eadr: bool,
     /// Whether a pair keeps one edge only.
     pub simple: bool,
@@ -36,10 +38,11 @@ pub struct ChunksOptions {
     pub form: Form,
 }
 
-/// A sealed graph, open for reading.
+/// A sealed graph, open for reading, with the changes that there were when it was opened.
 pub struct Chunks {
     volume: Volume,
     manifest: Manifest<ChunksOptions>,
+    changes: Option<ReadChanges>,
     memory: u64,
     reads_ahead: bool,
     open_time: std::time::Duration,
@@ -115,18 +118,25 @@ impl Chunks {
     /// Opens a sealed graph, of which at most `memory` bytes are held at once, with the arrays of kernels and what the
     /// program itself takes; half of what the system has free unless given.
     ///
-    /// Cost: does not depend on the number of edges.
+    /// Cost: does not depend on the number of edges that were sealed; changes are read, and stay in memory.
     ///
     /// # Errors
-    /// If there is no sealed graph, or it is damaged.
+    /// If there is no sealed graph, it or its changes are damaged, or somebody changes it.
     pub fn open(path: &Path, memory: Option<u64>) -> Result<Self> {
         let start = Instant::now();
-        let path = &*resolved(path);
-        let volume = Volume::open(path, volume_options(), Access::Read)?;
-        let manifest = Manifest::read(&volume)?;
+        let (volume, manifest) = Self::open_files(path)?;
+        let changes = OpenChanges::for_reading(&volume, &manifest)?;
+        let changes = changes.map(|changes| changes.read(&manifest.options.form)).transpose()?;
         let memory = memory.unwrap_or_else(|| free_memory() / 2);
         let reads_ahead = true;
-        Ok(Self { volume, manifest, memory, reads_ahead, open_time: start.elapsed() })
+        Ok(Self { volume, manifest, changes, memory, reads_ahead, open_time: start.elapsed() })
+    }
+
+    /// Opens the files that were sealed.
+    pub(crate) fn open_files(path: &Path) -> Result<(Volume, Manifest<ChunksOptions>)> {
+        let volume = Volume::open(&resolved(path), volume_options(), Access::Read)?;
+        let manifest = Manifest::read(&volume)?;
+        Ok((volume, manifest))
     }
 
     /// Has views read only what is asked for, neither along a pass nor for a frontier: to measure what reading
@@ -142,8 +152,13 @@ impl Chunks {
     }
 
     fn least_beside(&self, kept_bytes: u64) -> u64 {
-        let form = &self.manifest.options.form;
-        kept_bytes.saturating_add(PROGRAM_BYTES).saturating_add(least_memory(form))
+        let least = least_memory(&self.manifest.options.form).saturating_add(PROGRAM_BYTES);
+        kept_bytes.saturating_add(least).saturating_add(self.changed_bytes())
+    }
+
+    /// Returns how much memory takes what was changed.
+    fn changed_bytes(&self) -> u64 {
+        self.changes().map_or(0, ReadChanges::memory_bytes)
     }
 
     /// Returns whether a directory holds a sealed graph.
@@ -155,9 +170,31 @@ impl Chunks {
         Ok(head.kind == Kind::Chunks)
     }
 
-    /// Returns what it is made of.
+    /// Returns what it is made of, without changes.
     pub fn options(&self) -> &ChunksOptions {
         &self.manifest.options
+    }
+
+    /// Returns the number of vertices.
+    pub fn vertex_count(&self) -> u32 {
+        self.changes().map_or(self.options().form.vertices, |changes| changes.lists.vertices())
+    }
+
+    /// Returns the number of edges; an undirected one counts once.
+    pub fn edge_count(&self) -> u64 {
+        let ChangeCounts { edges_added, edges_taken_away } =
+            self.change_counts().unwrap_or_default();
+        self.options().form.edges.saturating_add(edges_added).saturating_sub(edges_taken_away)
+    }
+
+    /// Returns how many edges there are more and less than when it was sealed; nothing if it was not changed.
+    pub fn change_counts(&self) -> Option<ChangeCounts> {
+        self.changes().map(ReadChanges::counts)
+    }
+
+    /// Returns the changes, if there are some.
+    fn changes(&self) -> Option<&ReadChanges> {
+        self.changes.as_ref().filter(|changes| !changes.lists.is_empty())
     }
 
     /// Returns the view that `kernel` is to run on: its arrays are part of the budget.
@@ -165,8 +202,7 @@ impl Chunks {
     /// # Errors
     /// `InvalidInput` if the budget is too small, with the least that would do.
     pub fn view_for(&self, kernel: Kernel) -> Result<View> {
-        let form = &self.manifest.options.form;
-        self.view(kernel.array_bytes(form.vertices.into(), form.edges))
+        self.view(kernel.array_bytes(self.vertex_count().into(), self.edge_count()))
     }
 
     /// Returns a view beside which so many bytes are kept free.
@@ -176,13 +212,20 @@ impl Chunks {
     pub fn view(&self, kept_bytes: u64) -> Result<View> {
         let start = Instant::now();
         let ChunksOptions { ids, form, .. } = &self.manifest.options;
-        let kept = kept_bytes.saturating_add(PROGRAM_BYTES);
+        let of_changes = self.changed_bytes();
+        let kept = kept_bytes.saturating_add(PROGRAM_BYTES).saturating_add(of_changes);
         let least = self.least_beside(kept_bytes);
         if self.memory < least {
-            return Err(Error::invalid(format!(
+            let mut what = format!(
                 "a budget of {} bytes is too small: {least} would do, {kept_bytes} of them for the kernel's arrays",
                 self.memory
-            )));
+            );
+            if of_changes > 0 {
+                what.push_str(&format!(
+                    " and {of_changes} for what was changed since the graph was sealed"
+                ));
+            }
+            return Err(Error::invalid(what));
         }
         let salt = self.manifest.salt();
         let names = Names::open(&self.volume, *ids, salt)?;
@@ -190,9 +233,15 @@ impl Chunks {
         if !self.reads_ahead {
             store.stop_reading_ahead();
         }
-        let view = AnyView::Chunks(ChunksView::new(store.clone()));
+        let sealed = ChunksView::new(store.clone());
+        let (view, added) = match self.changes() {
+            None => (AnyView::Chunks(sealed), Arc::default()),
+            Some(ReadChanges { lists, names, .. }) => {
+                (AnyView::Changed(ChangedView::new(sealed, lists.clone())), names.clone())
+            }
+        };
         let open_time = self.open_time + start.elapsed();
-        let view = View::new(view, Naming::sealed(store, names), open_time);
+        let view = View::new(view, Naming::sealed(store, names, added), open_time);
         Ok(view.simple(self.manifest.options.simple))
     }
 
@@ -203,26 +252,23 @@ impl Chunks {
     pub fn verify(path: &Path) -> Result<Verification> {
         let mut found =
             Verification { ok: true, checks: 0, problems: Vec::new(), problem_count: 0 };
-        let checked = Self::open(path, None).and_then(|chunks| chunks.check());
-        let checked = checked.map(|checked| {
-            found.checks = checked.checks;
-            checked.problems.into_iter().for_each(|problem| found.add(problem));
+        let sealed = Self::open_files(path).and_then(|(volume, manifest)| {
+            let checked = check_sealed(&volume, &manifest)?;
+            found.add_checked(checked);
+            Ok(())
         });
-        found.take_damage(checked)?;
-        Ok(found)
-    }
-
-    fn check(&self) -> Result<Checked> {
-        let ChunksOptions { ids, form, .. } = &self.manifest.options;
-        let salt = self.manifest.salt();
-        let memory = self.memory.max(least_memory(form));
-        let store = Store::open(&self.volume, salt, form.clone(), memory)?;
-        let checked = everedge_chunks::check(&store)?;
-        if let Some(names) = Names::open(&self.volume, *ids, salt)? {
-            let bound = store.all_ids()?.into_iter().max().map_or(0, |id| id + 1);
-            names.check_covers(bound)?;
+        found.take_damage(sealed)?;
+        let changes = Self::open_files(path)
+            .and_then(|(volume, manifest)| check_changes(&volume, &manifest, &mut found));
+        // What keeps the sealed files from being opened is a problem already.
+        match changes {
+            Err(error) if !found.ok && error.is_damage() => {
+                let problem = error.damage().filter(|problem| !found.problems.contains(problem));
+                problem.into_iter().for_each(|problem| found.add(problem));
+            }
+            changes => found.take_damage(changes)?,
         }
-        Ok(checked)
+        Ok(found)
     }
 
     /// Returns what the graph is and how large.
@@ -238,12 +284,74 @@ impl Chunks {
             directed: form.directed,
             weighted: form.weighted,
             simple: *simple,
-            vertices: form.vertices.into(),
-            edges: form.edges,
-            disk_bytes: self.volume.disk_bytes()?,
+            vertices: self.vertex_count().into(),
+            edges: self.edge_count(),
+            disk_bytes: self.volume.disk_bytes()?
+                + self.changes.as_ref().map_or(0, |c| c.disk_bytes),
             versions: 0,
+            changes: self.change_counts(),
         })
     }
+}
+
+impl Verification {
+    fn add_checked(&mut self, checked: Checked) {
+        self.checks += checked.checks;
+        checked.problems.into_iter().for_each(|problem| self.add(problem));
+    }
+}
+
+fn check_sealed(volume: &Volume, manifest: &Manifest<ChunksOptions>) -> Result<Checked> {
+    let store = open_store(volume, manifest)?;
+    let checked = everedge_chunks::check(&store)?;
+    if let Some(names) = Names::open(volume, manifest.options.ids, manifest.salt())? {
+        let bound = store.all_ids()?.into_iter().max().map_or(0, |id| id + 1);
+        names.check_covers(bound)?;
+    }
+    Ok(checked)
+}
+
+/// Checks the changes of a sealed graph: that they are whole, and that they are changes of this graph.
+fn check_changes(
+    volume: &Volume,
+    manifest: &Manifest<ChunksOptions>,
+    found: &mut Verification,
+) -> Result<()> {
+    let Some(changes) = OpenChanges::for_reading(volume, manifest)? else { return Ok(()) };
+    found.add_all(changes.graph.verify()?);
+    let read = changes.read(&manifest.options.form)?;
+    let view = ChunksView::new(open_store(volume, manifest)?);
+    found.add_checked(read.lists.check(&view, manifest.options.simple)?);
+    let naming = view_of(volume, manifest, &view)?;
+    let twice = read.names.iter().filter(|name| naming.find(&name.to_string()).is_some());
+    let twice: Vec<String> = twice.map(ExternalId::to_string).collect();
+    found.checks += read.names.len() as u64;
+    for name in twice {
+        found.add(format!(
+            "`{name}` is the name of a vertex that was sealed and of one that was added"
+        ));
+    }
+    Ok(())
+}
+
+fn view_of(
+    volume: &Volume,
+    manifest: &Manifest<ChunksOptions>,
+    view: &ChunksView,
+) -> Result<Naming> {
+    let names = Names::open(volume, manifest.options.ids, manifest.salt())?;
+    Ok(Naming::sealed(view.store().clone(), names, Arc::default()))
+}
+
+fn open_store(volume: &Volume, manifest: &Manifest<ChunksOptions>) -> Result<Arc<Store>> {
+    let form = &manifest.options.form;
+    let memory = least_memory_for(form, free_memory() / 2);
+    Ok(Store::open(volume, manifest.salt(), form.clone(), memory)?)
+}
+
+/// Returns so many bytes of memory, or what a sealed graph needs at least.
+pub(crate) fn least_memory_for(form: &Form, memory: u64) -> u64 {
+    memory.max(least_memory(form))
 }
 
 /// Removes what a sealing has left that failed, with the directory if it was not there before.
@@ -262,7 +370,10 @@ pub(crate) fn volume_options() -> VolumeOptions {
 
 /// Writes all files of a sealed graph, the manifest last.
 fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
-    let ids = view.naming.kind();
+    // A sealed graph that is sealed again keeps the numbers that vertices had, and their names.
+    let before = view.naming.ids_before();
+    let are_numbers = view.naming.numbers_before().is_some();
+    let ids = if are_numbers { IdKind::Dense } else { view.naming.kind() };
     let manifest = Manifest::new(Kind::Chunks, ());
     let salt = manifest.salt();
     if let Some(names) = Names::create(volume, ids, salt)? {
@@ -271,7 +382,10 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
     // Where ids lie far apart, arrays by id would be far longer than the graph.
     let copy = view.numbering().is_some().then(|| view.copy(true));
     let any = copy.as_ref().unwrap_or(&view.any);
-    let id_of = |v| view.numbering().map_or(v, |numbering| numbering.ids()[v as usize]);
+    let id_of = |v| {
+        let v = view.numbering().map_or(v, |numbering| numbering.ids()[v as usize]);
+        before.map_or(v, |ids| ids[v as usize])
+    };
     let form = with_view!(any, any => {
         everedge_chunks::seal(volume, salt, any, view.is_weighted(), options, id_of)?
     });
@@ -289,12 +403,16 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
 
 /// Copies the names of all vertices, so that each stands for the same number.
 fn copy_names(view: &View, names: &Names) -> Result<()> {
-    let bound = view.name_bound();
+    let bound = match view.naming.ids_before() {
+        Some(_) => view.naming.name_bound_before(),
+        None => view.name_bound(),
+    };
+    let name_of = |v| view.naming.name_before(v).unwrap_or_else(|| view.name_of(v));
     for start in (0..bound).step_by(NAMES_AT_ONCE as usize) {
         let end = start.saturating_add(NAMES_AT_ONCE).min(bound);
         let (mut integers, mut texts) = (Vec::new(), Vec::new());
         for v in start..end {
-            match view.name_of(v) {
+            match name_of(v) {
                 ExternalId::Integer(id) => integers.push(id),
                 ExternalId::Text(id) => texts.push(id),
             }

@@ -12,7 +12,9 @@ use crate::graph::resolved;
 use crate::guessed::Guessed;
 use crate::id_map::{kind_beside, widest};
 use crate::input::{Inputs, STDIN, of_vertices};
-use crate::{Chosen, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result};
+use crate::{
+    Chosen, Chunks, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result,
+};
 
 /// What the caller of [`Graph::open_or_create`] leaves to the first files, and what not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,7 +64,8 @@ impl Graph {
 
     /// Opens or creates a graph, takes files in, puts its lists in order as a pause of the writers does,
     /// and closes it: whoever opens it to read comes before the first pause. A new graph that the files leave
-    /// empty, for an error or because they hold nothing, is removed again.
+    /// empty, for an error or because they hold nothing, is removed again. A sealed graph takes them as changes
+    /// ([`Chunks::ingest_into`]).
     ///
     /// # Errors
     /// As [`Self::open_or_create`] and [`Self::ingest`], and if the graph is there and was made with
@@ -73,9 +76,12 @@ impl Graph {
         ingest: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
-        let sources = expand(files, ingest)?;
         let Target { path, chosen, choices } = target;
         let path = &*resolved(path);
+        if Self::is_there(path)? && Chunks::is_at(path)? {
+            return Chunks::ingest_into(path, (chosen, *choices), files, ingest, progress);
+        }
+        let sources = expand(files, ingest)?;
         if Self::is_there(path)? {
             let graph = Self::open(path, choices.meter)?;
             let outcome = graph
@@ -158,16 +164,7 @@ impl Graph {
     pub fn check_chosen(&self, chosen: &Chosen, ids: IdChoice) -> Result<()> {
         let found = self.options();
         let ids = kind_beside(ids, found.ids);
-        let expected = GraphOptions { ids, ..chosen.apply(found.clone()) };
-        let differences = differences(found, &expected);
-        if differences.is_empty() {
-            return Ok(());
-        }
-        Err(Error::invalid(format!(
-            "the graph was made with {}; what it was made with cannot be changed: leave the option \
-             out, or make another graph",
-            differences.join(", ")
-        )))
+        check_alike(found, &GraphOptions { ids, ..chosen.apply(found.clone()) })
     }
 
     /// Returns whether there is a graph, or something else that would be opened as one. Nothing, an empty
@@ -258,6 +255,22 @@ fn refuse_mixed_weights(files: &[Source], guesses: &[Guess]) -> Result<()> {
         "`{}` has weights and another file has none: --unweighted leaves them out, or make a graph \
          of each kind",
         file.shown().display()
+    )))
+}
+
+/// Checks that a graph was made with the options that the caller expects.
+///
+/// # Errors
+/// `InvalidInput` names the options that differ.
+pub(crate) fn check_alike(found: &GraphOptions, expected: &GraphOptions) -> Result<()> {
+    let differences = differences(found, expected);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "the graph was made with {}; what it was made with cannot be changed: leave the option \
+         out, or make another graph",
+        differences.join(", ")
     )))
 }
 

@@ -22,7 +22,7 @@ use crate::id_map::{find, named};
 use crate::naming::Naming;
 use crate::options::{GraphOptions, Layout};
 use crate::taker::find_integers;
-use crate::{Error, Result};
+use crate::{ChangeCounts, Error, Result};
 
 /// A live, durable graph: a directory, open for writing or for reading.
 ///
@@ -60,6 +60,9 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// Committed versions.
     pub versions: u64,
+    /// Of a sealed graph that was changed, how many edges it has more and less than when it was sealed.
+    #[serde(flatten)]
+    pub changes: Option<ChangeCounts>,
 }
 
 /// What compaction did. Serializes to the keys of `everedge compact --json`.
@@ -106,6 +109,14 @@ impl Verification {
 }
 
 impl Verification {
+    /// Adds what else was checked.
+    pub(crate) fn add_all(&mut self, other: Self) {
+        self.checks += other.checks;
+        let unnamed = other.problem_count - other.problems.len() as u64;
+        other.problems.into_iter().for_each(|problem| self.add(problem));
+        self.problem_count += unnamed;
+    }
+
     /// Adds something that is wrong.
     pub(crate) fn add(&mut self, problem: String) {
         (self.ok, self.problem_count) = (false, self.problem_count + 1);
@@ -394,6 +405,7 @@ impl Graph {
             edges: totals.edge_count,
             disk_bytes: self.live.volume().disk_bytes()?,
             versions: self.timeline()?.map_or(0, |timeline| timeline.versions().len() as u64),
+            changes: None,
         })
     }
 
@@ -697,7 +709,7 @@ fn layout_of(head: &Manifest<GraphHead>, path: &Path) -> Result<Layout> {
     match head.options.layout.as_ref().filter(|_| head.kind == Kind::Graph) {
         Some(layout) => Ok(layout.parse()?),
         None if head.kind == Kind::Chunks => Err(Error::invalid(format!(
-            "`{}` is a sealed graph, which is only read: change the graph that was sealed, and seal it again",
+            "`{}` is a sealed graph and not a live one: `everedge ingest` changes it, `everedge seal` makes new files of it",
             path.display()
         ))),
         None => {

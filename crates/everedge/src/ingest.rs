@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use everedge_core::VertexId;
 use everedge_io::{Chunk, Format, Guess, Ids, InputChoices, ReadOptions, ReadSummary};
 use everedge_io::{read_edges, read_parquet, read_vertices};
-use everedge_live::Changes;
+use everedge_live::{Changes, Totals};
+use everedge_medium::MeterReading;
 use serde::Serialize;
 
 use crate::batcher::Batcher;
@@ -24,7 +25,7 @@ use crate::input::{Content, Input, Inputs, of_vertices};
 use crate::run::peak_rss_bytes;
 use crate::stream::Pauses;
 use crate::taker::Taker;
-use crate::{Done, Error, Graph, Result};
+use crate::{ChangeCounts, Done, Error, Graph, Result};
 
 /// The longest and the shortest time that a stream waits for more before it pauses.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
@@ -130,6 +131,9 @@ pub struct IngestReport {
     pub vertices: u64,
     /// Edges of the graph afterwards.
     pub edges: u64,
+    /// Of a sealed graph, how many edges it has more and less than when it was sealed.
+    #[serde(flatten)]
+    pub changes: Option<ChangeCounts>,
     /// From the first edge read to the last batch acknowledged.
     pub seconds: f64,
     /// Edges read in a second.
@@ -183,40 +187,60 @@ impl Graph {
         options: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
-        let before = self.changes()?;
-        let start = Instant::now();
-        let taken = take_sources(self, sources, options, progress)?;
-        let seconds = start.elapsed().as_secs_f64();
-        let report = self.report(before, taken.edges_read, seconds)?;
-        let deletes_ignored = report.deletes_ignored + taken.deletes_ignored;
-        let FromFiles { rows_skipped, skipped_files, guessed, .. } = taken;
-        Ok(IngestReport { deletes_ignored, rows_skipped, skipped_files, guessed, ..report })
+        ingest_with(self, sources, options, progress, || {
+            let Totals { vertex_count, edge_count, .. } = self.totals()?;
+            Ok((self.changes()?, (vertex_count.into(), edge_count), self.meter()))
+        })
     }
+}
 
-    fn report(&self, before: Changes, edges_read: u64, seconds: f64) -> Result<IngestReport> {
-        let changes = self.changes()? - before;
-        let totals = self.totals()?;
-        let medium = self.meter().map(|reading| MediumReport {
+/// What was done since an opening, the number of vertices and of edges, and what the medium did.
+type Standing = (Changes, (u64, u64), Option<MeterReading>);
+
+/// Gives the edges of files to `taker`, and reports what that changed of what `standing` says.
+///
+/// # Errors
+/// As [`Graph::ingest`].
+pub(crate) fn ingest_with(
+    taker: &dyn Taker,
+    sources: &Sources,
+    options: &IngestOptions,
+    progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    standing: impl Fn() -> Result<Standing>,
+) -> Result<IngestReport> {
+    let (before, ..) = standing()?;
+    let start = Instant::now();
+    let taken = take_sources(taker, sources, options, progress)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let (now, (vertices, edges), meter) = standing()?;
+    let changes = now - before;
+    let FromFiles { edges_read, rows_skipped, skipped_files, guessed, .. } = taken;
+    Ok(IngestReport {
+        edges_read,
+        edges_inserted: changes.inserted,
+        edges_deleted: changes.deleted,
+        deletes_ignored: changes.ignored_deletions + taken.deletes_ignored,
+        vertices,
+        edges,
+        changes: None,
+        seconds,
+        edges_per_second: edges_read as f64 / seconds.max(1e-9),
+        peak_rss_bytes: peak_rss_bytes(),
+        medium: meter.map(MediumReport::from),
+        rows_skipped,
+        skipped_files,
+        guessed,
+    })
+}
+
+impl From<MeterReading> for MediumReport {
+    fn from(reading: MeterReading) -> Self {
+        Self {
             stored_bytes: reading.stored_bytes,
             media_read_bytes: reading.media_read_bytes,
             media_written_bytes: reading.media_written_bytes,
             fences: reading.fences,
-        });
-        Ok(IngestReport {
-            edges_read,
-            edges_inserted: changes.inserted,
-            edges_deleted: changes.deleted,
-            deletes_ignored: changes.ignored_deletions,
-            vertices: totals.vertex_count.into(),
-            edges: totals.edge_count,
-            seconds,
-            edges_per_second: edges_read as f64 / seconds.max(1e-9),
-            peak_rss_bytes: peak_rss_bytes(),
-            medium,
-            rows_skipped: 0,
-            skipped_files: Vec::new(),
-            guessed: Guessed::default(),
-        })
+        }
     }
 }
 

@@ -19,6 +19,8 @@ mod answers;
 mod any_live;
 mod any_view;
 mod batcher;
+mod changer;
+mod changes;
 mod chunks;
 mod commit;
 mod creation;
@@ -50,6 +52,8 @@ mod values;
 mod window;
 mod word;
 
+pub use changer::Changer;
+pub use changes::ChangeCounts;
 pub use chunks::{Chunks, ChunksOptions, SealReport};
 pub use commit::Commit;
 pub use creation::{Choices, Target};

@@ -26,7 +26,10 @@ pub(crate) struct SealedNames {
     store: Arc<Store>,
     /// The names of the numbers that they had.
     names: Option<Names>,
-    /// These numbers, by vertex, once they were asked for.
+    /// The names of vertices that were added, in the order of their numbers after those that were sealed.
+    added: Arc<[ExternalId]>,
+    /// The numbers that all of them had, by vertex, once they were asked for. Those that were added come after all names, or have
+    /// the number that they are called by.
     ids: OnceLock<Vec<VertexId>>,
 }
 
@@ -37,15 +40,19 @@ impl From<Option<Arc<Names>>> for Naming {
 }
 
 impl Naming {
-    pub(crate) fn sealed(store: Arc<Store>, names: Option<Names>) -> Self {
-        Self::Sealed(Arc::new(SealedNames { store, names, ids: OnceLock::new() }))
+    pub(crate) fn sealed(
+        store: Arc<Store>,
+        names: Option<Names>,
+        added: Arc<[ExternalId]>,
+    ) -> Self {
+        Self::Sealed(Arc::new(SealedNames { store, names, added, ids: OnceLock::new() }))
     }
 
     /// Returns the name of a vertex.
     pub(crate) fn name_of(&self, v: VertexId) -> ExternalId {
         match self {
             Self::Kept(names) => name_of(names.as_deref(), v),
-            Self::Sealed(sealed) => name_of(sealed.names.as_ref(), sealed.id_of(v)),
+            Self::Sealed(sealed) => sealed.name_of(v),
         }
     }
 
@@ -53,10 +60,24 @@ impl Naming {
     pub(crate) fn find(&self, name: &str) -> Option<VertexId> {
         match self {
             Self::Kept(names) => find(names.as_deref(), name),
+            Self::Sealed(sealed) => sealed.find(name),
+        }
+    }
+
+    /// Returns the name of a number that a vertex of a sealed graph had, or may have had.
+    pub(crate) fn name_before(&self, id: VertexId) -> Option<ExternalId> {
+        let Self::Sealed(sealed) = self else { return None };
+        let names = sealed.names.as_ref()?;
+        let added = || sealed.added.get((id - names.len()) as usize).cloned();
+        if id < names.len() { names.name_of(id) } else { added() }
+    }
+
+    /// Returns a bound above all numbers that vertices of a sealed graph with names had, or may have had.
+    pub(crate) fn name_bound_before(&self) -> VertexId {
+        match self {
+            Self::Kept(_) => 0,
             Self::Sealed(sealed) => {
-                let id = find(sealed.names.as_ref(), name)?;
-                let at = sealed.ids().iter().position(|&other| other == id);
-                at.map(|at| at as VertexId)
+                sealed.names.as_ref().map_or(0, Names::len) + sealed.added.len() as u32
             }
         }
     }
@@ -101,6 +122,29 @@ impl Naming {
 }
 
 impl SealedNames {
+    fn name_of(&self, v: VertexId) -> ExternalId {
+        let added = v.checked_sub(self.sealed_count()).and_then(|at| self.added.get(at as usize));
+        added.cloned().unwrap_or_else(|| name_of(self.names.as_ref(), self.id_of(v)))
+    }
+
+    fn find(&self, name: &str) -> Option<VertexId> {
+        let sealed = find(self.names.as_ref(), name)
+            .and_then(|id| self.ids().iter().position(|&other| other == id));
+        let added = || {
+            let at = self.added.iter().position(|added| match added {
+                ExternalId::Integer(id) => name.parse().is_ok_and(|name: u64| name == *id),
+                ExternalId::Text(id) => id == name,
+            });
+            at.map(|at| self.sealed_count() as usize + at)
+        };
+        sealed.or_else(added).map(|at| at as VertexId)
+    }
+
+    /// Returns how many vertices were sealed.
+    fn sealed_count(&self) -> u32 {
+        self.store.form().vertices
+    }
+
     /// Returns the number that a vertex had.
     fn id_of(&self, v: VertexId) -> VertexId {
         match self.ids.get() {
@@ -112,7 +156,15 @@ impl SealedNames {
 
     fn ids(&self) -> &[VertexId] {
         // The store keeps the error.
-        let numbers = |_| (0..self.store.form().vertices).collect();
-        self.ids.get_or_init(|| self.store.all_ids().unwrap_or_else(numbers))
+        let numbers = |_| (0..self.sealed_count()).collect();
+        self.ids.get_or_init(|| {
+            let mut ids = self.store.all_ids().unwrap_or_else(numbers);
+            let first = self.names.as_ref().map_or(0, Names::len);
+            ids.extend((first..).zip(&*self.added).map(|(number, name)| match name {
+                ExternalId::Integer(id) if self.names.is_none() => *id as VertexId,
+                _ => number,
+            }));
+            ids
+        })
     }
 }

@@ -161,31 +161,22 @@ impl View {
     /// # Errors
     /// The first error of a read: what the view has shown since then is wrong.
     pub fn check_reads(&self) -> Result<()> {
-        match &self.any {
-            AnyView::Chunks(view) => Ok(view.store().check()?),
-            _ => Ok(()),
-        }
+        self.any.store().map_or(Ok(()), |store| Ok(store.check()?))
     }
 
     /// Whether it is a sealed graph without in-neighbors.
     fn lacks_in_neighbors(&self) -> bool {
-        matches!(self.any, AnyView::Chunks(_)) && !self.any.has_in_neighbors()
+        self.any.store().is_some() && !self.any.has_in_neighbors()
     }
 
     /// Returns how many different pieces of a sealed graph were read since the view was made.
     pub fn pieces_read(&self) -> Option<PiecesRead> {
-        match &self.any {
-            AnyView::Chunks(view) => Some(view.store().pieces_read()),
-            _ => None,
-        }
+        self.any.store().map(|store| store.pieces_read())
     }
 
     /// Returns how much of lists was read from files.
     fn read_counts(&self) -> ReadCounts {
-        match &self.any {
-            AnyView::Chunks(view) => view.store().counts(),
-            _ => ReadCounts::default(),
-        }
+        self.any.store().map_or_else(ReadCounts::default, |store| store.counts())
     }
 
     /// Runs a kernel and takes its answer on trust, for measurements that verified it before.
@@ -200,7 +191,7 @@ impl View {
     /// for one. A kernel that keeps no arrays reads out-neighbors only.
     fn copy_for(&self, kernel: Kernel, csr: bool) -> Option<AnyView> {
         // A sealed graph may be far larger than memory: whoever wants a copy of it asks for one.
-        let is_sealed = matches!(self.any, AnyView::Chunks(_));
+        let is_sealed = self.any.store().is_some();
         let lacks_in = !is_sealed && !self.any.has_in_neighbors();
         let has_to = self.numbering().is_some() || lacks_in;
         let wants = csr && !matches!(self.any, AnyView::Csr(_));

@@ -1,4 +1,4 @@
-//! What takes the edges of files: a live graph, or the sealing of one.
+//! What takes the edges of files: a live graph, a sealed one that is changed, or the sealing of one.
 
 use everedge_core::{Edge, VertexId};
 use everedge_io::Ids;

@@ -479,6 +479,7 @@ impl Timeline {
             edges: newest.map_or(0, |version| version.edges),
             disk_bytes: self.versions.disk_bytes()?,
             versions: versions.len() as u64,
+            changes: None,
         })
     }
 }

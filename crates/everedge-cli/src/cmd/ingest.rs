@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use everedge::{
-    Choices, Chosen, Column, CommitEvery, Graph, IdChoice, IngestOptions, IngestReport,
-    InputChoices, Keep, OperationChoice, Progress, SkippedFile, Target, TimeUnit, Timeline,
-    UpdateIngest, UpdateReport, delimiter, first_of,
+    ChangeCounts, Choices, Chosen, Column, CommitEvery, Graph, IdChoice, IngestOptions,
+    IngestReport, InputChoices, Keep, OperationChoice, Progress, SkippedFile, Target, TimeUnit,
+    Timeline, UpdateIngest, UpdateReport, delimiter, first_of,
 };
 use everedge_bench::page::counted;
 use everedge_bench::stop_on_signals;
@@ -27,6 +27,9 @@ use crate::output::{Output, bytes, count, seconds};
 /// in it whose names end as those of a format do, and for parts such as part-00000; an .e brings the .v
 /// beside it along; `-` stands for standard input. What was guessed, and which files of a directory or an
 /// archive were not taken, is said on standard error.
+///
+/// If GRAPH is a sealed graph, its files stay as they are: what is added and deleted stands beside them, `run` and all other
+/// commands show both as one, and `everedge seal GRAPH NEW` makes new files of both.
 ///
 /// A mistake in a file of up to 4 million edges leaves the graph as it was; of a file of updates, versions that were
 /// committed before it stay. Of a pipe, the first two
@@ -483,6 +486,12 @@ fn in_words(report: &IngestReport) -> String {
         count(report.edges),
         bytes(report.peak_rss_bytes),
     );
+    if let Some(changes) = &report.changes {
+        words.push_str(&format!(
+            "\n{}, over files that stay as they were sealed",
+            changes_in_words(changes)
+        ));
+    }
     if report.rows_skipped > 0 {
         words.push_str(&format!("\n{} rows with nulls left out", count(report.rows_skipped)));
     }
@@ -496,4 +505,14 @@ fn in_words(report: &IngestReport) -> String {
         ));
     }
     words
+}
+
+/// Says how many edges a sealed graph has more and less.
+pub(super) fn changes_in_words(changes: &ChangeCounts) -> String {
+    let ChangeCounts { edges_added, edges_taken_away } = *changes;
+    format!(
+        "since it was sealed, {} added and {} taken away",
+        counted(edges_added, "edge was", "edges were"),
+        count(edges_taken_away)
+    )
 }

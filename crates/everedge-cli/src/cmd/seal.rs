@@ -15,10 +15,11 @@ use everedge_bench::stop_on_signals;
 use super::ingest::{InputArgs, ShapeArgs, follow};
 use crate::output::{Output, bytes, seconds};
 
-/// Seal a graph, a version of one, or files of edges into a directory that is only read.
+/// Seal a graph, a version of one, or files of edges into a directory that is read piece by piece.
 ///
 /// A sealed graph opens at once, however large it is, and `everedge run --memory SIZE` asks it within a budget of
-/// memory far below its size. What is sealed stays as it is.
+/// memory far below its size. What is sealed stays as it is. Changes that `everedge ingest` puts over a sealed graph stand
+/// beside its files; sealing it once more makes files of both.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of a graph, or files of edges as `everedge ingest` takes them; and last the new directory.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use everedge::{Chunks, Graph, Stats, Timeline};
 
+use super::ingest::changes_in_words;
 use crate::output::{Output, bytes, count};
 
 /// Show what a graph is and how large it is.
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
 
 fn in_words(stats: &Stats) -> String {
     let one_of = |holds: bool, yes: &'static str, no: &'static str| if holds { yes } else { no };
-    format!(
+    let mut words = format!(
         "{}: {}, {}, {}; layout {}, medium {}\n{} vertices, {} edges, {} on the medium",
         stats.kind,
         one_of(stats.directed, "directed", "undirected"),
@@ -41,5 +42,9 @@ fn in_words(stats: &Stats) -> String {
         count(stats.vertices),
         count(stats.edges),
         bytes(stats.disk_bytes),
-    )
+    );
+    if let Some(changes) = &stats.changes {
+        words.push_str(&format!("\n{}", changes_in_words(changes)));
+    }
+    words
 }

@@ -11,7 +11,7 @@ use crate::output::{Output, count};
 /// Check all checksums, chains, degrees and counts of a graph. Exits 1 if something is wrong.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory of the graph, of versions or of a sealed graph.
+    /// The directory of the graph, of versions or of a sealed graph, whose changes are checked, too.
     graph: PathBuf,
 }
 

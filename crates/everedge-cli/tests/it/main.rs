@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make the files that the program reads")]
 
 mod bench;
+mod changed;
 mod demo;
 mod export;
 mod far_ids;

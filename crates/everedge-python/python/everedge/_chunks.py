@@ -1,9 +1,11 @@
-"""Sealed graphs: files that are only read, within a budget of memory."""
+"""Sealed graphs: files that are read within a budget of memory, and what was changed since."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Literal, NoReturn
@@ -11,8 +13,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from everedge import _kernels, _native
-from everedge._columns import ArrowColumn, Id
+from everedge import _columns, _kernels, _native
+from everedge._columns import ArrowColumn, Id, Ids
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._files import (
     IdChoice,
@@ -23,14 +25,15 @@ from everedge._files import (
     option_word,
     told_of,
 )
+from everedge._graph import add_edges_to, delete_edges_from
 from everedge._progress import Bar
-from everedge._reports import Progress, SealReport, Stats, Verification
+from everedge._reports import Changes, Progress, SealReport, Stats, Verification
 from everedge._snapshot import Snapshot
 from everedge._values import Values, Vertices
 
 
 class Chunks(_kernels.Methods):
-    """A sealed graph: a directory that opens at once, however large it is, and is only read.
+    """A sealed graph: a directory that opens at once, however large it is, and is read piece by piece.
 
     `Snapshot.seal` makes one of a graph or a version, `everedge.seal` of files. The kernels are methods, and
     functions that take it, with the parameters that they have for a snapshot.
@@ -43,7 +46,11 @@ class Chunks(_kernels.Methods):
     Vertices have new numbers, those with the most in-neighbors first, and the ids that they had before: `ids` and
     `values` of an answer are aligned, and look-ups go by id. Ids that were used as they are come as `uint64`.
 
-    Any number of processes and threads may read it. In a forked child every call on it but `close` raises
+    `add_edges` and `delete_edges` change it: the files that were sealed stay as they are, what was changed stands beside
+    them, as safe as in a `Graph`, and in memory while the graph is open. `Chunks(path)` shows the changes that there
+    are then, and those that are made through it; `seal` writes both as a new graph.
+
+    Any number of processes and threads may read it, but while somebody is changing it. In a forked child every call on it but `close` raises
     `ForkedError`.
 
     Raises `NotAGraphError`, `InvalidInputError` for a graph that is not sealed, `CorruptionError`,
@@ -65,8 +72,10 @@ class Chunks(_kernels.Methods):
 
     def __init__(self, path: str | os.PathLike[str], memory: int | str | None = None) -> None:
         self._path = os.fspath(path)
-        self._native = _native.Chunks.open(self._path, _memory_word(memory))
-        self._vertices: Vertices | None = None
+        self._memory = _memory_word(memory)
+        self._state = self._opened()
+        # Whoever changes the graph holds it.
+        self._lock = threading.Lock()
 
     @property
     def path(self) -> str:
@@ -124,6 +133,65 @@ class Chunks(_kernels.Methods):
         with self._view("bfs") as view:
             return view.degree()
 
+    def add_edges(
+        self,
+        src: Ids,
+        dst: Ids,
+        weight: npt.ArrayLike | ArrowColumn | None = None,
+        *,
+        round_weights: bool = False,
+    ) -> None:
+        """Add edges as one batch, as `Graph.add_edges` does: all of them, or on an error none.
+
+        Answers from now on know of them; snapshots that were taken before do not. Another `Chunks` of the same graph sees
+        them if it is opened later.
+
+        Cost: each call opens the changes, which reads the numbers of all vertices, and all changes so far. So give many
+        edges at once.
+
+        Raises `InvalidInputError` with the row, `NoSpaceError`, `InUseError` while another process changes the graph.
+
+        >>> import everedge, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "sealed")
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges("app", "lib")
+        >>> graph.snapshot().seal(path).edges
+        1
+        >>> with everedge.Chunks(path) as sealed:
+        ...     sealed.add_edges(["lib", "lib"], ["libc", "libm"])
+        ...     changes = sealed.delete_edges("lib", "libc")
+        ...     int(sealed.bfs(source="app")["libm"]), sealed.num_edges
+        (2, 2)
+        """
+        ends = _columns.names(src, "src"), _columns.names(dst, "dst")
+        _columns.check_lengths(*ends)
+        with self._changing() as native:
+            add_edges_to(native, ends, weight, round_weights)
+
+    def delete_edges(self, src: Ids, dst: Ids) -> Changes:
+        """Take the newest occurrence of each edge away as one batch; return what that changed.
+
+        What is not there changes nothing and is counted in `ignored_deletions`. Cost and exceptions are those of `add_edges`.
+        """
+        ends = _columns.names(src, "src"), _columns.names(dst, "dst")
+        _columns.check_lengths(*ends)
+        with self._changing() as native:
+            return delete_edges_from(native, ends)
+
+    def seal(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        order: Literal["degree", "steps", "ids"] = "degree",
+        compressed: bool = True,
+    ) -> SealReport:
+        """Write the graph as it is now, with what was changed, as a new sealed graph; return what that did.
+
+        Parameters and exceptions are those of `Snapshot.seal`. The new graph has no changes.
+        """
+        with self._view("one-hop") as view:
+            return view.seal(path, order=order, compressed=compressed)
+
     def stats(self) -> Stats:
         """Return what the graph is and how large it is."""
         return Stats(**self._native.stats())
@@ -164,22 +232,53 @@ class Chunks(_kernels.Methods):
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Chunks is open in one process: pass its path, and open it there")
 
+    @contextmanager
+    def _changing(self) -> Iterator[_native.Changer]:
+        """Open the graph to be changed, and show what was changed afterwards."""
+        # A closed graph and one of a forked child are refused.
+        self._native.edge_count()
+        with self._lock:
+            native = _native.Changer.open(self._path)
+            try:
+                yield native
+            finally:
+                try:
+                    native.close()
+                finally:
+                    # Who asks the one before goes on.
+                    self._state = self._opened()
+
+    def _opened(self) -> tuple[_native.Chunks, _Ids]:
+        return _native.Chunks.open(self._path, self._memory), _Ids()
+
+    @property
+    def _native(self) -> _native.Chunks:
+        native, _ = self._state
+        return native
+
     def _view(self, kernel: str) -> Snapshot:
-        return _View(self._native.view_for(kernel), self)
+        native, ids = self._state
+        return _View(native.view_for(kernel), ids)
+
+
+class _Ids:
+    """The ids of all vertices, once they were asked for; when the graph is changed, others come in their place."""
+
+    vertices: Vertices | None = None
 
 
 class _View(Snapshot):
     """A sealed graph, opened for one question; the ids of its vertices are read once for all."""
 
-    def __init__(self, native: _native.View, chunks: Chunks) -> None:
+    def __init__(self, native: _native.View, ids: _Ids) -> None:
         super().__init__(native)
-        self._chunks = chunks
+        self._ids = ids
 
     @cached_property
     def _vertices(self) -> Vertices:
-        if self._chunks._vertices is None:
-            self._chunks._vertices = super()._vertices
-        return self._chunks._vertices
+        if self._ids.vertices is None:
+            self._ids.vertices = super()._vertices
+        return self._ids.vertices
 
 
 def seal(

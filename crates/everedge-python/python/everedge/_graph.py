@@ -242,14 +242,7 @@ class Graph:
         ends = _columns.names(src, "src"), _columns.names(dst, "dst")
         _columns.check_lengths(*ends)
         with self._using(ends) as native:
-            is_weighted = native.is_weighted()
-            if (weight is not None) != is_weighted:
-                what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
-                raise InvalidInputError(f"weight: the graph {what}")
-            weights = None if weight is None else _columns.weights(weight, len(ends[0]), round_weights)
-            u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
-            are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
-            native.add_edges(u, v, weights, is_private=are_new and weights is None)
+            add_edges_to(native, ends, weight, round_weights)
 
     def delete_edges(self, src: Ids, dst: Ids) -> Changes:
         """Delete the newest occurrence of each edge as one batch; return what that changed.
@@ -267,11 +260,7 @@ class Graph:
         ends = _columns.names(src, "src"), _columns.names(dst, "dst")
         _columns.check_lengths(*ends)
         with self._using(ends) as native:
-            u, v = _known_vertices(native, ends[0], "src"), _known_vertices(native, ends[1], "dst")
-            is_known = (u >= 0) & (v >= 0)
-            pairs = u[is_known].astype(np.uint32), v[is_known].astype(np.uint32)
-            inserted, deleted, ignored = native.delete_edges(*pairs)
-            return Changes(inserted, deleted, ignored + int((~is_known).sum()))
+            return delete_edges_from(native, ends)
 
     def add_vertices(self, ids: Ids) -> None:
         """Make vertices, as one batch; those that are there already stay as they are.
@@ -483,7 +472,35 @@ class Graph:
                 native.close_new(self._path, self._had_directory)
 
 
-def _vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.uint32]:
+def add_edges_to(
+    native: _native.Graph | _native.Changer,
+    ends: tuple[Names, Names],
+    weight: npt.ArrayLike | ArrowColumn | None,
+    round_weights: bool,
+) -> None:
+    """Insert edges of names as one batch."""
+    is_weighted = native.is_weighted()
+    if (weight is not None) != is_weighted:
+        what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
+        raise InvalidInputError(f"weight: the graph {what}")
+    weights = None if weight is None else _columns.weights(weight, len(ends[0]), round_weights)
+    u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
+    are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
+    native.add_edges(u, v, weights, is_private=are_new and weights is None)
+
+
+def delete_edges_from(native: _native.Graph | _native.Changer, ends: tuple[Names, Names]) -> Changes:
+    """Delete edges of names as one batch; return what that changed."""
+    u, v = _known_vertices(native, ends[0], "src"), _known_vertices(native, ends[1], "dst")
+    is_known = (u >= 0) & (v >= 0)
+    pairs = u[is_known].astype(np.uint32), v[is_known].astype(np.uint32)
+    inserted, deleted, ignored = native.delete_edges(*pairs)
+    return Changes(inserted, deleted, ignored + int((~is_known).sum()))
+
+
+def _vertices(
+    native: _native.Graph | _native.Changer, names: Names, what: str
+) -> npt.NDArray[np.uint32]:
     """Return the vertices of names, making ids for new ones."""
     kind = native.id_kind()
     if kind == "dense":
@@ -493,7 +510,9 @@ def _vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.
     return native.intern_integers(_columns.integers(names, what))
 
 
-def _known_vertices(native: _native.Graph, names: Names, what: str) -> npt.NDArray[np.int64]:
+def _known_vertices(
+    native: _native.Graph | _native.Changer, names: Names, what: str
+) -> npt.NDArray[np.int64]:
     """Return the vertices of names, -1 for an unknown one."""
     kind = native.id_kind()
     if kind == "dense":

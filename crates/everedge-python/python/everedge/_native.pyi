@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 __all__ = [
     "VERSION",
+    "Changer",
     "Chosen",
     "Chunks",
     "Graph",
@@ -61,6 +62,28 @@ class SealOptions(TypedDict):
 @final
 class Chosen:
     def __new__(cls, words: list[tuple[str, str]], ids: str) -> Chosen: ...
+
+@final
+class Changer:
+    @staticmethod
+    def open(path: str | PathLike[str]) -> Changer: ...
+    def add_edges(
+        self,
+        src: npt.NDArray[np.uint32],
+        dst: npt.NDArray[np.uint32],
+        weight: npt.NDArray[np.float32] | None,
+        is_private: bool,
+    ) -> None: ...
+    def delete_edges(
+        self, src: npt.NDArray[np.uint32], dst: npt.NDArray[np.uint32]
+    ) -> tuple[int, int, int]: ...
+    def intern_texts(self, names: list[str]) -> npt.NDArray[np.uint32]: ...
+    def intern_integers(self, names: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]: ...
+    def find_texts(self, names: list[str]) -> npt.NDArray[np.int64]: ...
+    def find_integers(self, names: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]: ...
+    def is_weighted(self) -> bool: ...
+    def id_kind(self) -> str: ...
+    def close(self) -> None: ...
 
 @final
 class Chunks:

@@ -164,6 +164,10 @@ class Stats:
     """Bytes that the graph takes on its medium."""
     versions: int
     """Committed versions."""
+    edges_added: int = 0
+    """Of a sealed graph, edges that were added since."""
+    edges_taken_away: int = 0
+    """Of a sealed graph, edges that were taken away since."""
 
 
 @dataclass(frozen=True)

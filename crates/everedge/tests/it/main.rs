@@ -1,6 +1,7 @@
 //! The facade's promises that need storage and kernels together.
 
 mod beside_writers;
+mod changed;
 mod commits;
 mod files;
 mod ingests;

@@ -48,7 +48,7 @@ fn parameters(kernel: Kernel) -> Parameters {
 }
 
 /// Returns the answer of a kernel for each vertex, and what it says in short.
-fn answer(view: &View, kernel: Kernel) -> (Vec<(String, String)>, serde_json::Value) {
+pub(crate) fn answer(view: &View, kernel: Kernel) -> (Vec<(String, String)>, serde_json::Value) {
     let options = RunOptions { verify: Verify::Full, ..parameters(kernel).into() };
     let report = view.run(kernel, &options).unwrap();
     let mut text = Vec::new();
@@ -61,7 +61,11 @@ fn answer(view: &View, kernel: Kernel) -> (Vec<(String, String)>, serde_json::Va
     (rows.collect(), report.result)
 }
 
-fn check_alike(kernel: Kernel, found: &[(String, String)], expected: &[(String, String)]) {
+pub(crate) fn check_alike(
+    kernel: Kernel,
+    found: &[(String, String)],
+    expected: &[(String, String)],
+) {
     assert_eq!(found.len(), expected.len(), "{kernel}");
     for (found, expected) in found.iter().zip(expected) {
         let is_alike = match (found.1.parse::<f64>(), expected.1.parse::<f64>()) {

@@ -1,0 +1,127 @@
+//! A sealed graph that is open to be changed, as a class of Python.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+
+use everedge::{Edge, IdKind, VertexId};
+
+use crate::error::exception;
+use crate::graph::{ChangeCounts, copied, counts, pairs};
+use crate::handle::Handle;
+
+/// A sealed graph, open to be changed.
+#[pyclass(frozen, module = "everedge._native")]
+pub(crate) struct Changer {
+    handle: Handle<everedge::Changer>,
+}
+
+#[pymethods]
+impl Changer {
+    /// Opens a sealed graph to be changed, alone.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let changer = py.detach(|| everedge::Chunks::change(&path, false)).map_err(exception)?;
+        Ok(Self { handle: Handle::new("sealed graph", changer) })
+    }
+
+    /// Adds edges of numbers as one batch. The arrays are copied, whether nobody else can reach them or not.
+    fn add_edges(
+        &self,
+        py: Python<'_>,
+        src: PyReadonlyArray1<'_, u32>,
+        dst: PyReadonlyArray1<'_, u32>,
+        weight: Option<PyReadonlyArray1<'_, f32>>,
+        is_private: bool,
+    ) -> PyResult<()> {
+        let (changer, _) = (self.handle.get()?, is_private);
+        let edges: Vec<Edge> = pairs(src.as_slice()?, dst.as_slice()?).collect();
+        let weights = weight.as_ref().map(copied).transpose()?;
+        py.detach(|| changer.insert(&edges, weights.as_deref())).map(drop).map_err(exception)
+    }
+
+    /// Takes edges of numbers away as one batch.
+    fn delete_edges(
+        &self,
+        py: Python<'_>,
+        src: PyReadonlyArray1<'_, u32>,
+        dst: PyReadonlyArray1<'_, u32>,
+    ) -> PyResult<ChangeCounts> {
+        let changer = self.handle.get()?;
+        let edges: Vec<Edge> = pairs(src.as_slice()?, dst.as_slice()?).collect();
+        py.detach(|| changer.delete(&edges)).map(counts).map_err(exception)
+    }
+
+    /// Returns the numbers of strings, making some for new names, durably.
+    fn intern_texts<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<PyBackedStr>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let changer = self.handle.get()?;
+        let numbers = py.detach(|| changer.intern_texts(names.iter().map(|name| &**name)));
+        Ok(numbers.map_err(exception)?.into_pyarray(py))
+    }
+
+    /// Returns the numbers of integers, making some for new names, durably.
+    fn intern_integers<'py>(
+        &self,
+        py: Python<'py>,
+        names: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let changer = self.handle.get()?;
+        let names = copied(&names)?;
+        let numbers = py.detach(|| changer.intern_integers(&names)).map_err(exception)?;
+        Ok(numbers.into_pyarray(py))
+    }
+
+    /// Returns the numbers of strings, -1 for an unknown one.
+    fn find_texts<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<PyBackedStr>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.find(py, |changer| changer.find_texts(names.iter().map(|name| &**name)))
+    }
+
+    /// Returns the numbers of integers, -1 for an unknown one.
+    fn find_integers<'py>(
+        &self,
+        py: Python<'py>,
+        names: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let names = copied(&names)?;
+        self.find(py, |changer| changer.find_integers(&names))
+    }
+
+    /// Returns whether edges carry a weight.
+    fn is_weighted(&self) -> PyResult<bool> {
+        Ok(self.handle.get()?.options().weighted)
+    }
+
+    /// Returns what ids are: `integer`, also where vertices are called by numbers as they were, or `text`.
+    fn id_kind(&self) -> PyResult<&'static str> {
+        Ok(if self.handle.get()?.options().ids == IdKind::Text { "text" } else { "integer" })
+    }
+
+    /// Gives the graph up; a second time does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(changer) = self.handle.take()? else { return Ok(()) };
+        py.detach(|| changer.close()).map_err(exception)
+    }
+}
+
+impl Changer {
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        find: impl FnOnce(&everedge::Changer) -> Vec<Option<VertexId>> + Send,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let changer = self.handle.get()?;
+        let found: Vec<i64> =
+            py.detach(|| find(&changer).into_iter().map(|v| v.map_or(-1, i64::from)).collect());
+        Ok(found.into_pyarray(py))
+    }
+}

@@ -1,0 +1,328 @@
+//! What was added to a sealed graph and taken away from it, as it is stored: a live graph in its subdirectory `changes`.
+//!
+//! # Layout
+//! ```text
+//! changes/base     which sealed graph the changes are of
+//! changes/added    names of vertices that it has not: the n-th has the number after its last, and n
+//! changes/…        a live graph with integers for ids: of a vertex v, 2v has the edges that were added,
+//!                  2v + 1 those that were taken away
+//! ```
+//! So additions and deletions of a batch are one batch of the live graph, and its log, recovery, lock and checks are those of the changes.
+//!
+//! # Invariants
+//! - O1: only changes with an effect are stored. An edge of 2v + 1 is one of the sealed graph; in a `simple` graph no pair has an
+//!   edge there and one of 2v, unless that of the sealed graph was taken away.
+//! - O2: names are durable before an edge uses them, in `added` and then in the live graph's own map.
+//!
+//! # Recovery
+//! The live graph's manifest is published last. A directory without one holds no changes, and the next writer makes it anew.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use everedge_chunks::{Change, ChangeLists, Form};
+use everedge_core::{Bitmap, GraphView, VertexId, WeightedView};
+use everedge_live::{Error as StorageError, Names};
+use everedge_medium::{Manifest, Volume};
+use serde::Serialize;
+
+use crate::chunks::ChunksOptions;
+use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
+
+/// The directory of changes in that of the sealed graph.
+const CHANGES: &str = "changes";
+/// Says which sealed graph they are of.
+const BASE: &str = "base";
+const BASE_BYTES_MAX: u64 = 64;
+/// The names of vertices that the sealed graph has not.
+const ADDED: &str = "added";
+
+/// How many edges a sealed graph has more and less than when it was sealed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ChangeCounts {
+    /// Edges that were added.
+    pub edges_added: u64,
+    /// Edges of the sealed graph that were taken away.
+    pub edges_taken_away: u64,
+}
+
+/// Returns what the changes call the vertex with the edges that were added to `v`, or those that were taken away.
+pub(crate) fn id_in_changes(v: VertexId, is_taken: bool) -> u64 {
+    u64::from(v) << 1 | u64::from(is_taken)
+}
+
+/// Changes that are open.
+pub(crate) struct OpenChanges {
+    pub(crate) graph: Graph,
+    /// The names of vertices that were added.
+    pub(crate) added: Names,
+    before: u32,
+    side_count: usize,
+}
+
+/// All changes that are stored, by the numbers that vertices have in them.
+pub(crate) struct StoredChanges {
+    /// Out-neighbors, and in-neighbors if a directed graph keeps them.
+    pub(crate) sides: Vec<Vec<Change>>,
+    /// Which names of added vertices are those of vertices: some may have been made for a batch that never came.
+    pub(crate) has_vertex: Bitmap,
+}
+
+/// All changes, in memory, by the numbers that vertices have in a view.
+pub(crate) struct ReadChanges {
+    pub(crate) lists: Arc<ChangeLists>,
+    /// The names of the vertices that were added.
+    pub(crate) names: Arc<[ExternalId]>,
+    pub(crate) disk_bytes: u64,
+}
+
+/// Returns where the changes of a sealed graph are.
+fn path_of(sealed: &Volume) -> PathBuf {
+    sealed.path().join(CHANGES)
+}
+
+/// Returns what the live graph with the changes is like.
+pub(crate) fn options_for(sealed: &ChunksOptions) -> GraphOptions {
+    let Form { directed, weighted, .. } = sealed.form;
+    GraphOptions {
+        directed,
+        weighted,
+        simple: sealed.simple,
+        in_neighbors: !directed || sealed.form.sides.len() > 1,
+        ids: IdKind::Integer,
+        ..GraphOptions::default()
+    }
+}
+
+/// Returns what the names of added vertices are: without a map, the numbers that vertices are called by.
+fn kind_of_added(sealed: &ChunksOptions) -> IdKind {
+    if sealed.ids == IdKind::Text { IdKind::Text } else { IdKind::Integer }
+}
+
+impl OpenChanges {
+    /// Opens the changes of a sealed graph for reading, if there are some.
+    ///
+    /// # Errors
+    /// `Corruption` if they are damaged, or those of another graph; `InUse` while somebody changes the graph.
+    pub(crate) fn for_reading(
+        sealed: &Volume,
+        manifest: &Manifest<ChunksOptions>,
+    ) -> Result<Option<Self>> {
+        let path = path_of(sealed);
+        match sealed.contains(CHANGES)? && Graph::is_there(&path)? {
+            true => Self::new(Graph::open_read_only(&path)?, manifest).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Opens the changes of a sealed graph for writing; makes them if there are none. `meter` counts what their medium does.
+    ///
+    /// # Errors
+    /// As [`Self::for_reading`]; `Io` or `NoSpace` if they cannot be made.
+    pub(crate) fn for_writing(
+        sealed: &Volume,
+        manifest: &Manifest<ChunksOptions>,
+        meter: bool,
+    ) -> Result<Self> {
+        let path = path_of(sealed);
+        if sealed.contains(CHANGES)? && Graph::is_there(&path)? {
+            return Self::new(Graph::open(&path, meter)?, manifest);
+        }
+        let options = options_for(&manifest.options);
+        let volume = Volume::create(&path, options.volume(meter))?;
+        let create = || {
+            volume.publish(BASE, base_text(&manifest.uuid).as_bytes())?;
+            let kind = kind_of_added(&manifest.options);
+            drop(Names::create_file(&volume, ADDED, kind, manifest.salt())?);
+            Graph::create_in(volume.clone(), &options)
+        };
+        let graph = create();
+        if graph.is_err() {
+            Volume::remove_unfinished(&path);
+        }
+        Self::new(graph?, manifest)
+    }
+
+    fn new(graph: Graph, manifest: &Manifest<ChunksOptions>) -> Result<Self> {
+        let volume = graph.live.volume();
+        check_base(volume, &manifest.uuid)?;
+        check_options(&graph, &options_for(&manifest.options))?;
+        let kind = kind_of_added(&manifest.options);
+        let added = Names::open_file(volume, ADDED, kind, manifest.salt())?;
+        let form = &manifest.options.form;
+        Ok(Self { added, before: form.vertices, side_count: form.sides.len(), graph })
+    }
+
+    /// Returns all changes.
+    ///
+    /// # Errors
+    /// `Corruption` if they are damaged, or name what is no vertex.
+    pub(crate) fn stored(&self) -> Result<StoredChanges> {
+        let view = self.graph.snapshot()?.any;
+        let mut ids = vec![0; view.vertex_bound() as usize];
+        let mut has_vertex = Bitmap::new(self.added.len());
+        let vertices = || {
+            let all = view.vertex_ranges().into_iter().flatten();
+            all.filter(|&x| view.is_vertex(x))
+        };
+        for x in vertices() {
+            let id = self.id_of(x)?;
+            ids[x as usize] = id;
+            let (v, is_taken) = vertex_of(id);
+            if let Some(at) = v.checked_sub(self.before).filter(|_| !is_taken) {
+                has_vertex.insert(at);
+            }
+        }
+        let mut sides = Vec::new();
+        for side in 0..self.side_count {
+            let mut changes = Vec::new();
+            for x in vertices() {
+                let ((v, is_taken), path) = (vertex_of(ids[x as usize]), self.path());
+                let mut push = |(y, weight): (VertexId, f32)| {
+                    let (neighbor, is_other) = vertex_of(ids[y as usize]);
+                    changes.push(Change { v, neighbor, weight, is_taken });
+                    is_taken == is_other
+                };
+                let are_alike = match side {
+                    0 => view.out_edges(x).all(&mut push),
+                    _ => view.in_edges(x).all(&mut push),
+                };
+                if !are_alike {
+                    let what = format!("the changes of vertex {v}");
+                    let found = "one that was both";
+                    return Err(damage(path, &what, "edges added or taken away", found));
+                }
+            }
+            sides.push(changes);
+        }
+        Ok(StoredChanges { sides, has_vertex })
+    }
+
+    /// Returns what a vertex of the live graph is called.
+    fn id_of(&self, x: VertexId) -> Result<u64> {
+        let bound = u64::from(self.before) + u64::from(self.added.len());
+        match self.graph.names().and_then(|names| names.name_of(x)) {
+            Some(ExternalId::Integer(id)) if id >> 1 < bound => {
+                let is_added = id >> 1 >= u64::from(self.before);
+                if is_added && id & 1 == 1 {
+                    let (what, found) = ("what was taken away", format!("vertex {}", id >> 1));
+                    let expected = format!("edges of {} vertices", self.before);
+                    return Err(damage(self.path(), what, &expected, &found));
+                }
+                Ok(id)
+            }
+            Some(ExternalId::Integer(id)) => {
+                let names = (id >> 1).saturating_sub(self.before.into()).saturating_add(1);
+                self.added.check_covers(names.try_into().unwrap_or(VertexId::MAX))?;
+                let expected = format!("one of {bound} vertices");
+                Err(damage(self.path(), "a vertex", &expected, &(id >> 1).to_string()))
+            }
+            _ => Err(damage(self.path(), "a vertex", "an integer for its name", "none")),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.graph.live.volume().path()
+    }
+
+    /// Returns all changes, with numbers for the vertices that were added which leave no gaps.
+    ///
+    /// # Errors
+    /// As [`Self::stored`]; `Io` if the system does not say how large files are.
+    pub(crate) fn read(&self, form: &Form) -> Result<ReadChanges> {
+        let StoredChanges { mut sides, has_vertex } = self.stored()?;
+        let mut numbers = vec![0; has_vertex.bound() as usize];
+        for (number, at) in (form.vertices..).zip(has_vertex.iter()) {
+            numbers[at as usize] = number;
+        }
+        let renumber = |v: &mut VertexId| {
+            if let Some(at) = v.checked_sub(form.vertices) {
+                *v = numbers[at as usize];
+            }
+        };
+        for change in sides.iter_mut().flatten() {
+            renumber(&mut change.v);
+            renumber(&mut change.neighbor);
+        }
+        let names = has_vertex.iter().filter_map(|at| self.added.name_of(at)).collect();
+        let lists = ChangeLists::new(self.path(), form, has_vertex.count(), sides);
+        let disk_bytes = self.graph.live.volume().disk_bytes()?;
+        Ok(ReadChanges { lists: Arc::new(lists), names, disk_bytes })
+    }
+}
+
+impl ReadChanges {
+    /// Returns how many bytes of memory it takes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let of_text = |name: &ExternalId| match name {
+            ExternalId::Integer(_) => 0,
+            ExternalId::Text(text) => text.len(),
+        };
+        let names =
+            std::mem::size_of_val(&*self.names) + self.names.iter().map(of_text).sum::<usize>();
+        self.lists.memory_bytes() + names as u64
+    }
+
+    /// Returns how many edges there are more and less.
+    pub(crate) fn counts(&self) -> ChangeCounts {
+        let (edges_added, edges_taken_away) = (self.lists.added_count(), self.lists.taken_count());
+        ChangeCounts { edges_added, edges_taken_away }
+    }
+}
+
+/// Returns the vertex that an id in the changes stands for, and whether it has what was taken away.
+fn vertex_of(id: u64) -> (VertexId, bool) {
+    ((id >> 1) as VertexId, id & 1 == 1)
+}
+
+/// Returns what the file says that names the sealed graph: its UUID, and a checksum of that.
+fn base_text(uuid: &str) -> String {
+    format!("{uuid} {:08x}\n", crc32c::crc32c(uuid.as_bytes()))
+}
+
+/// Checks that the changes are those of the sealed graph with this UUID.
+fn check_base(changes: &Volume, uuid: &str) -> Result<()> {
+    let text = changes.read(BASE, BASE_BYTES_MAX)?;
+    let text = String::from_utf8_lossy(&text);
+    if text == base_text(uuid) {
+        return Ok(());
+    }
+    let path = changes.path().join(BASE);
+    match text.split_once(' ').map(|(found, _)| found).filter(|found| text == base_text(found)) {
+        Some(found) => {
+            let what = "the sealed graph that these changes are of; put the directory back beside its files";
+            Err(damage(&path, what, uuid, found))
+        }
+        None => {
+            Err(damage(&path, "the name of a sealed graph", base_text(uuid).trim(), text.trim()))
+        }
+    }
+}
+
+/// Checks that a live graph can be one of changes.
+fn check_options(graph: &Graph, expected: &GraphOptions) -> Result<()> {
+    let said = |options: &GraphOptions| {
+        let GraphOptions { directed, weighted, simple, in_neighbors, ids, .. } = options;
+        format!(
+            "directed={directed} weighted={weighted} simple={simple} in_neighbors={in_neighbors} ids={ids}"
+        )
+    };
+    let (found, expected) = (said(graph.options()), said(expected));
+    match found == expected {
+        true => Ok(()),
+        false => {
+            Err(damage(graph.live.volume().path(), "options of the changes", &expected, &found))
+        }
+    }
+}
+
+/// Returns the error that something at `path` cannot be.
+pub(crate) fn damage(path: &Path, what: &str, expected: &str, found: &str) -> Error {
+    Error::Storage(StorageError::Corruption {
+        path: path.to_owned(),
+        offset: 0,
+        what: what.into(),
+        expected: expected.into(),
+        found: found.into(),
+    })
+}

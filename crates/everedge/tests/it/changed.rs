@@ -1,0 +1,424 @@
+//! A sealed graph with changes over it is the graph that the same updates make of a live one.
+#![expect(clippy::disallowed_methods, reason = "tests damage the files of a graph")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use everedge::{
+    Changer, Chunks, Edge, Error, ExternalId, Graph, GraphOptions, IdKind, Kernel, MediumKind,
+    SealOptions, View, Watch,
+};
+
+use crate::sealed::{answer, check_alike};
+
+const SEED: u64 = 0x5eed_2027;
+/// Names that edges have before the graph is sealed, and in all.
+const NAMES_BEFORE: u64 = 14;
+const NAMES: u64 = 20;
+/// How often a graph is opened to be changed before its changes are sealed, and how often that is done.
+const ROUNDS: u64 = 3;
+const SEALS: u64 = 2;
+
+/// An edge with its weight.
+type Weighted = ((u64, u64), f32);
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    /// Returns edges between names below `bound`, many of which come again.
+    fn edges(&mut self, count: u64, bound: u64) -> Vec<Weighted> {
+        let mut edge = || {
+            let below = 1 + self.below(bound);
+            let edge = (self.below(bound), self.below(below));
+            (edge, [0.25, 0.5, 1.0][self.below(3) as usize])
+        };
+        (0..count).map(|_| edge()).collect()
+    }
+}
+
+/// What a graph must hold.
+struct Model {
+    options: GraphOptions,
+    edges: BTreeMap<(u64, u64), Vec<f32>>,
+    vertices: BTreeSet<u64>,
+}
+
+impl Model {
+    fn key(&self, (u, v): (u64, u64)) -> (u64, u64) {
+        if self.options.directed { (u, v) } else { (u.min(v), u.max(v)) }
+    }
+
+    /// Returns how many edges are new.
+    fn insert(&mut self, edges: &[Weighted]) -> u64 {
+        let mut new = 0;
+        for &((u, v), weight) in edges {
+            self.vertices.extend([u, v]);
+            let key = self.key((u, v));
+            let weights = self.edges.entry(key).or_default();
+            let is_there = self.options.simple && !weights.is_empty();
+            if is_there {
+                weights.clear();
+            }
+            weights.push(if self.options.weighted { weight } else { 1.0 });
+            new += u64::from(!is_there);
+        }
+        new
+    }
+
+    /// Returns how many edges are deleted.
+    fn delete(&mut self, edges: &[Weighted]) -> u64 {
+        let mut deleted = 0;
+        for &(edge, _) in edges {
+            let key = self.key(edge);
+            deleted += u64::from(self.edges.get_mut(&key).and_then(Vec::pop).is_some());
+        }
+        deleted
+    }
+
+    /// Returns all edges, sorted.
+    fn sorted(&self) -> Vec<(String, String, f32)> {
+        let of = |(&(u, v), weights): (&(u64, u64), &Vec<f32>)| {
+            weights.iter().map(|&w| (name(u), name(v), w)).collect::<Vec<_>>()
+        };
+        sorted(self.edges.iter().flat_map(of).collect())
+    }
+}
+
+/// What name `number` is called, in each kind of ids.
+fn name(number: u64) -> String {
+    (number * 3 + 1).to_string()
+}
+
+fn sorted(mut edges: Vec<(String, String, f32)>) -> Vec<(String, String, f32)> {
+    edges.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    edges
+}
+
+/// Returns the edges of a view by the names of their ends, as the model has them.
+fn edges_of(view: &View, is_directed: bool) -> Vec<(String, String, f32)> {
+    let mut edges = Vec::new();
+    let all = view.for_each_arc(|u, v, weight| {
+        let number = |v: u32| view.name_of(v).to_string().parse::<u64>().unwrap();
+        // Of an undirected edge, which comes from both ends, that from the smaller.
+        if is_directed || number(u) <= number(v) {
+            edges.push((number(u).to_string(), number(v).to_string(), weight));
+        }
+        Ok::<(), std::convert::Infallible>(())
+    });
+    assert_eq!(all, Ok(()));
+    view.check_reads().unwrap();
+    sorted(edges)
+}
+
+/// Returns the numbers of edges in a live graph.
+fn in_graph(graph: &Graph, edges: &[Weighted]) -> Vec<Edge> {
+    let ends: Vec<u64> = edges.iter().flat_map(|&((u, v), _)| [u * 3 + 1, v * 3 + 1]).collect();
+    let texts: Vec<String> = ends.iter().map(u64::to_string).collect();
+    let ends = match graph.options().ids {
+        IdKind::Dense => ends.into_iter().map(|id| id as u32).collect(),
+        IdKind::Integer => graph.intern_integers(&ends).unwrap(),
+        IdKind::Text => graph.intern_texts(texts.iter().map(String::as_str)).unwrap(),
+    };
+    ends.chunks(2).map(|ends| (ends[0], ends[1])).collect()
+}
+
+/// The same in a sealed graph that is changed.
+fn in_changer(changer: &Changer, edges: &[Weighted]) -> Vec<Edge> {
+    let ends: Vec<u64> = edges.iter().flat_map(|&((u, v), _)| [u * 3 + 1, v * 3 + 1]).collect();
+    let texts: Vec<String> = ends.iter().map(u64::to_string).collect();
+    let ends = match changer.options().ids {
+        IdKind::Text => changer.intern_texts(texts.iter().map(String::as_str)).unwrap(),
+        _ => changer.intern_integers(&ends).unwrap(),
+    };
+    ends.chunks(2).map(|ends| (ends[0], ends[1])).collect()
+}
+
+fn weights(edges: &[Weighted], is_weighted: bool) -> Option<Vec<f32>> {
+    is_weighted.then(|| edges.iter().map(|&(_, weight)| weight).collect())
+}
+
+/// Returns a live graph in memory of the first edges.
+fn live(options: &GraphOptions, edges: &[Weighted]) -> Graph {
+    let options = GraphOptions { medium: MediumKind::Dram, ..options.clone() };
+    let graph = Graph::create("changed".as_ref(), &options, false).unwrap();
+    graph.insert(&in_graph(&graph, edges), weights(edges, options.weighted).as_deref()).unwrap();
+    graph
+}
+
+fn seal(view: &View, path: &Path) {
+    Chunks::seal(view, path, &SealOptions::default(), &Watch::new()).unwrap();
+}
+
+/// Returns the view of a sealed graph for a kernel, in the least memory that does.
+fn in_least_memory(path: &Path, kernel: Kernel) -> View {
+    let refused = Chunks::open(path, Some(1)).unwrap().view_for(kernel).err().unwrap().to_string();
+    let numbers = refused.split(' ').filter_map(|word| word.parse::<u64>().ok());
+    let least = numbers.filter(|&number| number > 1).max().unwrap();
+    assert!(Chunks::open(path, Some(least - 1)).unwrap().view_for(kernel).is_err(), "{refused}");
+    Chunks::open(path, Some(least)).unwrap().view_for(kernel).unwrap()
+}
+
+/// Compares a sealed graph with the model.
+fn check(path: &Path, model: &Model, place: &str) {
+    let chunks = Chunks::open(path, Some(64 << 20)).unwrap();
+    let view = chunks.view(0).unwrap();
+    let expected = model.sorted();
+    assert!(edges_of(&view, model.options.directed) == expected, "{place}: other edges");
+    let counts = (chunks.edge_count(), view.edge_count(), chunks.vertex_count());
+    let (edges, vertices) = (expected.len() as u64, model.vertices.len() as u32);
+    assert_eq!(counts, (edges, edges, vertices), "{place}");
+    let mut degrees: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+    for &v in &model.vertices {
+        degrees.insert(name(v), (0, 0));
+    }
+    for (u, v, _) in &expected {
+        degrees.get_mut(u).unwrap().0 += 1;
+        degrees.get_mut(v).unwrap().1 += 1;
+        if !model.options.directed && u != v {
+            degrees.get_mut(v).unwrap().0 += 1;
+            degrees.get_mut(u).unwrap().1 += 1;
+        }
+    }
+    let found =
+        view.vertices().into_iter().zip(view.out_degrees().into_iter().zip(view.in_degrees()));
+    let found: BTreeMap<String, (u32, u32)> =
+        found.map(|(v, degrees)| (view.name_of(v).to_string(), degrees)).collect();
+    assert_eq!(found, degrees, "{place}");
+    for v in view.vertices() {
+        assert_eq!(view.find(&view.name_of(v).to_string()), Some(v), "{place}");
+    }
+}
+
+/// Compares the answers of kernels with those of a live graph.
+fn check_kernels(path: &Path, live: &View) {
+    for &kernel in Kernel::ALL {
+        let sealed = in_least_memory(path, kernel);
+        let (found, in_short) = answer(&sealed, kernel);
+        let (expected, expected_in_short) = answer(live, kernel);
+        match kernel {
+            Kernel::OneHop | Kernel::TwoHop => assert_eq!(found.len(), expected.len()),
+            _ => check_alike(kernel, &found, &expected),
+        }
+        for key in ["components", "largest", "count", "max", "reached", "communities", "depth"] {
+            assert_eq!(in_short.get(key), expected_in_short.get(key), "{kernel}: {key}");
+        }
+    }
+}
+
+/// Changes a sealed graph in batches, closes it now and then or not, seals it again, and holds it to the model.
+fn play(options: &GraphOptions, seed: u64, with_kernels: bool) {
+    let place = format!(
+        "seed {seed}, directed={} simple={} weighted={} in={} ids={}",
+        options.directed, options.simple, options.weighted, options.in_neighbors, options.ids
+    );
+    let home = tempfile::tempdir().unwrap();
+    let mut path = home.path().join("0");
+    let mut random = Random(seed);
+    let first = random.edges(120, NAMES_BEFORE);
+    let graph = live(options, &first);
+    let mut model =
+        Model { options: options.clone(), edges: BTreeMap::new(), vertices: BTreeSet::new() };
+    model.insert(&first);
+    seal(&graph.snapshot().unwrap(), &path);
+    check(&path, &model, &place);
+    // A view shows parallel edges in any order, so once they are sealed with their weights the newest may be another one.
+    let seals = if options.weighted && !options.simple { 1 } else { SEALS };
+    for number in 1..=seals {
+        for round in 0..ROUNDS {
+            let place = format!("{place}, seal {number}, round {round}");
+            let changer = Chunks::change(&path, false).unwrap();
+            for _ in 0..1 + random.below(3) {
+                change(&changer, &graph, (&mut model, &mut random), &place);
+            }
+            let is_in_use = |error: &Error| error.to_string().contains("in use");
+            assert!(Chunks::open(&path, None).is_err_and(|error| is_in_use(&error)));
+            assert!(Chunks::change(&path, false).is_err_and(|error| is_in_use(&error)));
+            match round % 2 {
+                0 => changer.close().unwrap(),
+                _ => drop(changer),
+            }
+            check(&path, &model, &place);
+        }
+        let found = Chunks::verify(&path).unwrap();
+        assert!(found.ok, "{place}: {:?}", found.problems);
+        if with_kernels {
+            check_kernels(&path, &graph.snapshot().unwrap());
+        }
+        let merged = home.path().join(number.to_string());
+        seal(&Chunks::open(&path, None).unwrap().view(0).unwrap(), &merged);
+        check(&merged, &model, &format!("{place}, sealed {number} times"));
+        let chunks = Chunks::open(&merged, None).unwrap();
+        assert!(chunks.change_counts().is_none() && chunks.options().ids == options.ids, "{place}");
+        path = merged;
+    }
+    if with_kernels {
+        check_kernels(&path, &graph.snapshot().unwrap());
+    }
+}
+
+/// Applies a batch to a sealed graph, a live one and the model.
+fn change(
+    changer: &Changer,
+    graph: &Graph,
+    (model, random): (&mut Model, &mut Random),
+    place: &str,
+) {
+    let (count, bound) = (1 + random.below(40), NAMES_BEFORE + 6 * random.below(2));
+    let mut edges = random.edges(count, bound.min(NAMES));
+    if random.below(2) == 0 {
+        let weights = weights(&edges, model.options.weighted);
+        graph.insert(&in_graph(graph, &edges), weights.as_deref()).unwrap();
+        let changed = changer.insert(&in_changer(changer, &edges), weights.as_deref()).unwrap();
+        assert_eq!(changed.inserted, model.insert(&edges), "{place}");
+    } else {
+        // A name that no edge has is no vertex, and would become one in a map of names.
+        edges.retain(|((u, v), _)| model.vertices.contains(u) && model.vertices.contains(v));
+        graph.delete(&in_graph(graph, &edges)).unwrap();
+        let changes = changer.delete(&in_changer(changer, &edges)).unwrap();
+        let deleted = model.delete(&edges);
+        let expected = (deleted, edges.len() as u64 - deleted);
+        assert_eq!((changes.deleted, changes.ignored_deletions), expected, "{place}");
+    }
+    let totals = (model.vertices.len() as u64, model.sorted().len() as u64);
+    assert_eq!(changer.totals(), totals, "{place}");
+}
+
+#[test]
+fn changes_are_those_of_a_plain_model() {
+    for bits in 0..8 {
+        let [directed, simple, weighted] = [1, 2, 4].map(|bit| bits & bit != 0);
+        let ids = [IdKind::Dense, IdKind::Integer, IdKind::Text][bits % 3];
+        let options = GraphOptions { directed, simple, weighted, ids, ..GraphOptions::default() };
+        play(&options, SEED + bits as u64, true);
+    }
+    for (simple, ids) in [(true, IdKind::Text), (false, IdKind::Dense)] {
+        let options = GraphOptions { in_neighbors: false, simple, ids, ..GraphOptions::default() };
+        play(&options, SEED, false);
+    }
+}
+
+/// Seals a small graph of text ids with weights at `path`, and changes it.
+fn changed(path: &Path) -> Vec<(String, String, f32)> {
+    let options = GraphOptions { ids: IdKind::Text, weighted: true, ..GraphOptions::default() };
+    let first: Vec<Weighted> = (0..20).map(|i| ((i, i * i % 20), 0.5)).collect();
+    seal(&live(&options, &first).snapshot().unwrap(), path);
+    let changer = Chunks::change(path, false).unwrap();
+    let more: Vec<Weighted> = (0..9).map(|i| ((30 + i, i), 2.0)).collect();
+    changer.insert(&in_changer(&changer, &more), weights(&more, true).as_deref()).unwrap();
+    changer.delete(&in_changer(&changer, &first[3..9])).unwrap();
+    changer.close().unwrap();
+    edges_of(&Chunks::open(path, None).unwrap().view(0).unwrap(), true)
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap().flatten() {
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn changes_of_another_graph_are_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|name| home.path().join(name));
+    changed(&one);
+    changed(&other);
+    fs::remove_dir_all(other.join("changes")).unwrap();
+    copy(&one.join("changes"), &other.join("changes"));
+    let errors =
+        [Chunks::open(&other, None).err().unwrap(), Chunks::change(&other, false).err().unwrap()];
+    for error in errors {
+        let what = error.to_string();
+        assert!(error.is_damage() && what.contains("changes/base"), "{what}");
+        assert!(what.contains("put the directory back"), "{what}");
+    }
+    let found = Chunks::verify(&other).unwrap();
+    assert!(!found.ok && found.problems[0].contains("changes/base"), "{found:?}");
+    assert!(Chunks::verify(&one).unwrap().ok);
+}
+
+#[test]
+fn damaged_changes_are_an_error_and_never_another_graph() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let expected = changed(&path);
+    let changes = path.join("changes");
+    let names: Vec<_> = changes.read_dir().unwrap().flatten().map(|entry| entry.path()).collect();
+    let mut errors = BTreeMap::new();
+    for file in names.into_iter().filter(|file| !file.ends_with("lock")) {
+        let bytes = fs::read(&file).unwrap();
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let last = bytes.iter().rposition(|&byte| byte != 0).unwrap_or_default();
+        for at in (0..bytes.len().min(200)).step_by(7).chain([last]) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x20;
+            fs::write(&file, damaged).unwrap();
+            match Chunks::open(&path, None).and_then(|chunks| chunks.view(0)) {
+                Ok(view) => assert!(edges_of(&view, true) == expected, "{name} at {at}"),
+                Err(error) => {
+                    assert!(error.to_string().contains("changes"), "{name} at {at}: {error}");
+                    *errors.entry(name.clone()).or_insert(0) += 1;
+                    // A version that this build does not know, and the like, are errors of the opening.
+                    let found = Chunks::verify(&path);
+                    assert!(found.is_err() || !found.unwrap().ok, "{name} at {at}");
+                }
+            }
+        }
+        fs::write(&file, &bytes).unwrap();
+        fs::remove_file(&file).unwrap();
+        let opened = Chunks::open(&path, None).and_then(|chunks| chunks.view(0));
+        assert!(opened.is_err(), "{name} is gone");
+        fs::write(&file, bytes).unwrap();
+    }
+    assert!(edges_of(&Chunks::open(&path, None).unwrap().view(0).unwrap(), true) == expected);
+    for name in ["base", "added", "names", "manifest.toml", "blocks"] {
+        assert!(errors.contains_key(name), "{name}: {errors:?}");
+    }
+}
+
+#[test]
+fn what_was_taken_away_and_never_was_there_is_found() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    changed(&path);
+    // As nobody does: the live graph of the changes says that an edge was taken away from vertex 0 to 0 of weight 9.
+    let graph = Graph::open(&path.join("changes"), false).unwrap();
+    let ends = graph.intern_integers(&[1, 1]).unwrap();
+    graph.insert(&[(ends[0], ends[1])], Some(&[9.0])).unwrap();
+    graph.close().unwrap();
+    let found = Chunks::verify(&path).unwrap();
+    assert!(!found.ok && found.problems[0].contains("was taken away"), "{found:?}");
+    let view = Chunks::open(&path, None).unwrap().view_for(Kernel::Sssp).unwrap();
+    let error = view.run(Kernel::Sssp, &everedge::RunOptions::default()).unwrap_err();
+    assert!(error.is_damage() && error.to_string().contains("changes"), "{error}");
+}
+
+#[test]
+fn a_creation_of_changes_that_was_interrupted_is_none() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let options = GraphOptions::default();
+    seal(&live(&options, &[((1, 2), 1.0)]).snapshot().unwrap(), &path);
+    let changes = path.join("changes");
+    fs::create_dir(&changes).unwrap();
+    for names in [&["lock"][..], &["lock", "unfinished.tmp", "base", "added", "log"]] {
+        names.iter().for_each(|name| fs::write(changes.join(name), "").unwrap());
+        let chunks = Chunks::open(&path, None).unwrap();
+        assert!(chunks.change_counts().is_none() && chunks.edge_count() == 1);
+        assert!(Chunks::verify(&path).unwrap().ok);
+    }
+    let changer = Chunks::change(&path, false).unwrap();
+    changer.insert(&in_changer(&changer, &[((2, 5), 1.0)]), None).unwrap();
+    assert_eq!(changer.totals(), (3, 2));
+    changer.close().unwrap();
+    let view = Chunks::open(&path, None).unwrap().view(0).unwrap();
+    assert_eq!(view.name_of(2), ExternalId::Integer(16));
+}
