@@ -21,7 +21,7 @@ use crate::store::Store;
 pub(crate) const WINDOW_BYTES: usize = 2 << 20;
 /// Vertices that are looked through for wanted ones at once, at most.
 const VERTICES_MAX: u32 = 1 << 16;
-/// Pages of the index that are read ahead.
+/// Pages of the index that are asked for at once, and as many before they are looked at.
 const PAGES_AHEAD: u32 = 32;
 
 thread_local! {
@@ -97,12 +97,10 @@ impl<'a> Pass<'a> {
         let mut pieces: [Vec<u32>; LEVELS] = [const { Vec::new() }; LEVELS];
         let mut u = stream.looked.max(v);
         while u < end && stream.asked_bytes < self.window {
-            if u / ENTRIES >= stream.pages {
-                stream.pages = u / ENTRIES + PAGES_AHEAD;
-                let pages = (u / ENTRIES..stream.pages).map(|page| page * ENTRIES);
-                let pages = pages.take_while(|&u| u < bound);
-                let pages = pages.map(|u| store.index_piece(stream.side, u));
-                store.cache(0).read_ahead(pages, Purpose::Pass);
+            if u / ENTRIES + PAGES_AHEAD >= stream.pages {
+                let start = stream.pages.max(u / ENTRIES);
+                stream.pages = start + PAGES_AHEAD;
+                store.read_pages_ahead(stream.side, start..stream.pages);
             }
             if visitor.wants(u)
                 && let Some((level, piece)) = self.cursor.piece_of(u)

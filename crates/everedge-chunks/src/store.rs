@@ -9,6 +9,7 @@
 //! A view cannot fail. So the first error of a read is kept ([`Store::check`]); from then on no list has
 //! neighbors, and whoever asked for an answer returns the error instead.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -270,6 +271,14 @@ impl Store {
             pieces.dedup();
             cache.read_ahead(pieces.into_iter(), purpose);
         }
+    }
+
+    /// Asks for pages of the index of a side that are in no frame, as far as there are such pages.
+    pub(crate) fn read_pages_ahead(&self, side: usize, pages: Range<u32>) {
+        let first = self.caches[0].start(self.sides[side].index);
+        let end = pages.end.min(self.form.page_count());
+        let pieces = (pages.start.min(end)..end).map(|page| first + page);
+        self.caches[0].read_ahead(pieces, Purpose::Pass);
     }
 
     /// Returns how many bytes of lists a thread's pass may read ahead.

@@ -15,9 +15,13 @@ use everedge_core::{Direction, GraphView, ListVisitor, VertexId, Wanted, Weighte
 use crate::ahead;
 use crate::cache::Purpose;
 use crate::cursor::{Cursor, Decoded};
+use crate::entry::ENTRIES;
 use crate::list::{Edges, Neighbors};
 use crate::pass::Pass;
 use crate::store::Store;
+
+/// Pages of the index that are asked for before degrees are read.
+const PAGES_AHEAD: u32 = 128;
 
 /// A sealed graph as kernels see it. Vertices are numbered from 0 on, without gaps; see
 /// [`Store::id_of`] for the ids that they had.
@@ -175,6 +179,10 @@ impl GraphView for ChunksView {
         mut f: impl FnMut(VertexId, u32),
     ) {
         let side = self.store.side(direction);
+        if self.store.reads_ahead(side) {
+            let page = range.start / ENTRIES;
+            self.store.read_pages_ahead(side, page..page + PAGES_AHEAD);
+        }
         let mut cursor = Cursor::new(&self.store, side, Purpose::Pass);
         range.for_each(|v| f(v, cursor.entry(v).degree));
     }

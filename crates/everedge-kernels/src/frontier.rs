@@ -51,6 +51,9 @@ const BETA: u32 = 18;
 /// all edges divided by this.
 const GAMMA: u64 = 20;
 
+/// Vertices are sparse if they are fewer than one of so many.
+const SPARSE: usize = 256;
+
 /// What a kernel does along an edge from `u`, in the frontier, to `v`.
 ///
 /// [`EdgeMap::step`] calls it on many threads, either with pushes or with pulls alone, and it does
@@ -267,8 +270,18 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     }
 
     fn out_edge_count(&self, list: &[VertexId]) -> u64 {
-        let degree = |&v: &VertexId| u64::from(self.view.out_degree(v));
-        let sum_of = |list: &[VertexId]| list.iter().map(degree).sum::<u64>();
+        let in_order = self.view.reads_in_order() && list.is_sorted();
+        let sum_of = |list: &[VertexId]| match list {
+            // The degrees between them are read with theirs.
+            [first, .., last] if in_order && (last - first) as usize / list.len() < SPARSE => {
+                let (mut sum, mut left) = (0, list.iter().peekable());
+                self.view.for_each_degree(Direction::Out, *first..*last + 1, |v, degree| {
+                    sum += left.next_if_eq(&&v).map_or(0, |_| u64::from(degree));
+                });
+                sum
+            }
+            list => list.iter().map(|&v| u64::from(self.view.out_degree(v))).sum(),
+        };
         par::map_chunks(list, 16 * PUSH_GRAIN, sum_of).into_iter().sum()
     }
 
