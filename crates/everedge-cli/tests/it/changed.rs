@@ -1,7 +1,7 @@
 //! Sealed graphs that are changed by the command line, and processes that are killed while they do it.
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ use crate::kill::{SIGKILL, kills};
 use crate::sealed::{everedge, json, refused, text};
 
 const SEED: u64 = 0x5eed_2028;
-const KILLS: u64 = 12;
+const KILLS: u64 = 40;
 /// Edges of a batch.
 const BATCH: u64 = 32;
 /// Batches that a process is given.
@@ -165,8 +165,8 @@ impl Victim {
         Self { chunks, inserted: SEALED, deleted: 0, kills: 0, life }
     }
 
-    /// Lets a process change the graph, kills it after `delay`, and checks what it left.
-    fn play(&mut self, delay: Duration, is_deletion: bool) {
+    /// Lets a process change the graph, kills it so long after it has acknowledged some batches, and checks what it left.
+    fn play(&mut self, (batches, delay): (u64, Duration), is_deletion: bool) {
         let file = self.chunks.with_extension("bin");
         let first = if is_deletion { self.deleted } else { self.inserted };
         let last = first + BATCHES_PER_ROUND * BATCH;
@@ -179,13 +179,17 @@ impl Victim {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        while start.elapsed() < delay && child.try_wait().unwrap().is_none() {
-            sleep(Duration::from_micros(100));
+        let (mut out, mut said) = (BufReader::new(child.stdout.take().unwrap()), String::new());
+        for _ in 0..batches {
+            out.read_line(&mut said).unwrap();
+        }
+        let waits = Instant::now();
+        while waits.elapsed() < delay && child.try_wait().unwrap().is_none() {
+            sleep(Duration::from_micros(50));
         }
         let lived = start.elapsed();
         child.kill().unwrap();
-        let mut said = String::new();
-        child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        out.read_to_string(&mut said).unwrap();
         match child.wait().unwrap() {
             status if status.signal() == Some(SIGKILL) => self.kills += 1,
             status => {
@@ -231,10 +235,17 @@ fn killed_processes_lose_no_change_that_they_acknowledged() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut round = 0;
     while victim.kills < kills(KILLS) {
-        // The first process makes the changes.
-        let share = if round % 8 == 7 { 2.0 } else { random.random_range(0.0..1.1) };
+        let life = victim.life.min(Duration::from_millis(400));
+        let when = match round % 4 {
+            // While it makes the changes or opens them, recovers, or closes.
+            0 => (0, life.mul_f64(random.random_range(0.0..1.2))),
+            _ => {
+                let batches = random.random_range(0..BATCHES_PER_ROUND);
+                (batches, Duration::from_micros(random.random_range(0..400)))
+            }
+        };
         let is_deletion = victim.inserted - victim.deleted > SEALED && random.random_bool(0.6);
-        victim.play(victim.life.min(Duration::from_millis(400)).mul_f64(share), is_deletion);
+        victim.play(when, is_deletion);
         round += 1;
     }
     let found = Chunks::verify(&victim.chunks).unwrap();

@@ -422,3 +422,44 @@ fn a_creation_of_changes_that_was_interrupted_is_none() {
     let view = Chunks::open(&path, None).unwrap().view(0).unwrap();
     assert_eq!(view.name_of(2), ExternalId::Integer(16));
 }
+
+#[test]
+fn names_that_no_batch_used_are_no_vertices() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let options = GraphOptions { ids: IdKind::Text, ..GraphOptions::default() };
+    seal(&live(&options, &[((1, 2), 1.0)]).snapshot().unwrap(), &path);
+    let changer = Chunks::change(&path, false).unwrap();
+    // As a process that ends before its batch leaves them.
+    changer.intern_texts(["nobody", "neither"].into_iter()).unwrap();
+    changer.insert(&in_changer(&changer, &[((2, 5), 1.0)]), None).unwrap();
+    changer.intern_texts(["nor"].into_iter()).unwrap();
+    assert_eq!(changer.totals(), (3, 2));
+    changer.close().unwrap();
+    let view = Chunks::open(&path, None).unwrap().view_for(Kernel::Wcc).unwrap();
+    let (found, in_short) = answer(&view, Kernel::Wcc);
+    assert_eq!((found.len(), &in_short["components"]), (3, &1.into()));
+    assert!(view.find("nobody").is_none() && view.find("nor").is_none());
+    assert!(view.find(&name(5)) == Some(2) && view.vertex_bound() == 3);
+    assert!(Chunks::verify(&path).unwrap().ok);
+}
+
+#[test]
+fn of_parallel_edges_the_last_goes_first_in_new_files_too() {
+    let home = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| home.path().join(name));
+    let options = GraphOptions { weighted: true, ..GraphOptions::default() };
+    let edges = [0.25, 0.5, 0.25].map(|weight| ((1, 2), weight));
+    seal(&live(&options, &edges).snapshot().unwrap(), &first);
+    for (path, left) in [(&first, &[0.25, 0.5][..]), (&second, &[0.25])] {
+        let changer = Chunks::change(path, false).unwrap();
+        changer.delete(&in_changer(&changer, &edges[..1])).unwrap();
+        changer.close().unwrap();
+        let view = Chunks::open(path, None).unwrap().view(0).unwrap();
+        let weights: Vec<f32> = edges_of(&view, true).iter().map(|edge| edge.2).collect();
+        assert_eq!(weights, left);
+        if path == &first {
+            seal(&view, &second);
+        }
+    }
+}
