@@ -12,6 +12,8 @@ use crate::entry::{ENTRIES, Entry, LEVELS, PAGE_BYTES};
 
 /// Bytes of a chunk of each level; the last are the pieces of long lists, too.
 pub(crate) const CHUNK_BYTES: [usize; LEVELS] = [4 << 10, 32 << 10, 256 << 10, 2 << 20];
+/// Lists that a chunk has room for at least, unless told otherwise. What is left of a chunk is half a list on average.
+const LISTS_MIN: usize = 4;
 /// Bytes of a checksum, at the end of each chunk, page and piece.
 pub(crate) const CHECKSUM_BYTES: usize = 4;
 /// Bytes that a piece of a long list begins with: how many neighbors it holds.
@@ -71,8 +73,7 @@ impl Default for SealOptions {
             compressed: true,
             minis: true,
             combined: true,
-            // Four bytes for each of 1021, 7168, 58365 and 465920 neighbors.
-            list_bytes_max: [4084, 28_672, 233_460, 1_863_680],
+            list_bytes_max: CHUNK_BYTES.map(|bytes| (bytes / LISTS_MIN) as u32),
         }
     }
 }

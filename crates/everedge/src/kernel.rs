@@ -99,10 +99,11 @@ impl Kernel {
             Self::Bfs | Self::Wcc => (12, 0),
             Self::PageRank => (20, 0),
             Self::Scc => (24, 0),
-            Self::Radii | Self::KCore | Self::Sswp | Self::Ssnp | Self::Viterbi => (28, 0),
-            Self::Sssp => (36, 0),
+            Self::Radii | Self::KCore => (28, 0),
             Self::DeltaPageRank => (44, 0),
             Self::Betweenness => (48, 0),
+            // A vertex may wait in several buckets.
+            Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi => (52, 0),
             Self::Triangles | Self::Lcc | Self::Cdlp => (36, 8),
         };
         // What a damaged manifest says may be any number.
