@@ -98,10 +98,10 @@ impl Chunks {
         Changer::new(&volume, manifest, meter)
     }
 
-    /// Adds the edges of files to a sealed graph, or takes them away, as [`Graph::ingest_into`] does with a live graph.
+    /// Adds the edges of files to a sealed graph, or takes them away, as [`Graph::ingest_into`](crate::Graph::ingest_into) does with a live graph.
     ///
     /// # Errors
-    /// As [`Self::change`] and [`Graph::ingest`], and if the graph was made otherwise than the caller expects.
+    /// As [`Self::change`] and [`Graph::ingest`](crate::Graph::ingest), and if the graph was made otherwise than the caller expects.
     pub fn ingest_into(
         path: &Path,
         (chosen, choices): (&Chosen, Choices),
@@ -158,7 +158,7 @@ impl Changer {
     /// Adds edges of numbers that [`Self::intern_texts`] and the like return, as one batch. Returns what it changed.
     ///
     /// # Errors
-    /// As [`Graph::insert`]; if the sealed graph is damaged where edges may be. The batch is then wholly absent.
+    /// As [`Graph::insert`](crate::Graph::insert); if the sealed graph is damaged where edges may be. The batch is then wholly absent.
     pub fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<Changes> {
         if self.options.weighted != weights.is_some() {
             let kept =
