@@ -61,8 +61,9 @@ const HEAT_MAX: u8 = 3;
 const READ_BYTES_MAX: usize = 256 << 10;
 /// Reads whose pieces the hand goes over at once for passes.
 const STEP_READS: usize = 4;
-/// Passes go through one of so many frames, and through no more bytes than a number for each thread.
+/// Passes go through one of so many frames.
 const PASS_SHARE: usize = 8;
+/// Bytes of frames that passes go through for each thread, at most.
 const PASS_BYTES_MAX: usize = 2 << 20;
 
 /// Trails that are followed at once.
@@ -468,7 +469,9 @@ impl Cache {
             }
             while replacement.steps > 0 {
                 replacement.steps -= 1;
-                if let Some(claimed) = self.turn(replacement) {
+                if replacement.states[replacement.hand as usize] == State::Passed {
+                    self.advance(replacement);
+                } else if let Some(claimed) = self.turn(replacement) {
                     replacement.pass(claimed.frame());
                     // The oldest one stays instead.
                     replacement.oldest_passed();
@@ -498,8 +501,7 @@ impl Cache {
 
     /// Lowers the heat of the frame at the hand, or claims it if it is cold.
     fn turn(&self, replacement: &mut Replacement) -> Option<Claimed> {
-        let frame = replacement.hand;
-        replacement.hand = if frame + 1 == self.frames.count() as u32 { 0 } else { frame + 1 };
+        let frame = self.advance(replacement);
         let heat = &self.heat[frame as usize];
         let degree = heat.load(Ordering::Relaxed);
         if degree == 0 {
@@ -507,6 +509,13 @@ impl Cache {
         }
         heat.store(if degree == FRESH { 0 } else { degree - 1 }, Ordering::Relaxed);
         None
+    }
+
+    /// Moves the hand on; returns the frame that it leaves.
+    fn advance(&self, replacement: &mut Replacement) -> u32 {
+        let frame = replacement.hand;
+        replacement.hand = if frame + 1 == self.frames.count() as u32 { 0 } else { frame + 1 };
+        frame
     }
 
     fn take(&self, frame: u32) -> Option<Claimed> {

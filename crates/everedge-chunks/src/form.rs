@@ -12,7 +12,8 @@ use crate::entry::{ENTRIES, Entry, LEVELS, PAGE_BYTES};
 
 /// Bytes of a chunk of each level; the last are the pieces of long lists, too.
 pub(crate) const CHUNK_BYTES: [usize; LEVELS] = [4 << 10, 32 << 10, 256 << 10, 2 << 20];
-/// Lists that a chunk has room for at least, unless told otherwise. What is left of a chunk is half a list on average.
+/// Lists that a chunk has room for at least, unless told otherwise, but for the largest chunks. What is left of a chunk is
+/// half a list on average.
 const LISTS_MIN: usize = 4;
 /// Bytes of a checksum, at the end of each chunk, page and piece.
 pub(crate) const CHECKSUM_BYTES: usize = 4;
@@ -73,7 +74,10 @@ impl Default for SealOptions {
             compressed: true,
             minis: true,
             combined: true,
-            list_bytes_max: CHUNK_BYTES.map(|bytes| (bytes / LISTS_MIN) as u32),
+            list_bytes_max: [0, 1, 2, 3].map(|level| match level < LEVELS - 1 {
+                true => (CHUNK_BYTES[level] / LISTS_MIN) as u32,
+                false => capacity(CHUNK_BYTES[level]) as u32,
+            }),
         }
     }
 }

@@ -110,8 +110,8 @@ impl Long<'_> {
         }
         let (store, side) = (self.store, self.side);
         let last = LEVELS - 1;
-        let ahead =
-            (self.next..self.next + PIECES_AHEAD).map_while(|at| store.long_piece(side, at));
+        let ahead = (self.next..self.next.saturating_add(PIECES_AHEAD))
+            .map_while(|at| store.long_piece(side, at));
         if store.reads_ahead(side) {
             store.cache(last).read_ahead(ahead, self.purpose);
         }

@@ -17,8 +17,6 @@ use crate::entry::{ENTRIES, LEVELS};
 use crate::form::CHUNK_BYTES;
 use crate::store::Store;
 
-/// Bytes of lists that are under way, at most.
-pub(crate) const WINDOW_BYTES: usize = 2 << 20;
 /// Vertices that are looked through for wanted ones at once, at most.
 const VERTICES_MAX: u32 = 1 << 16;
 /// Pages of the index that are asked for at once, and as many before they are looked at.

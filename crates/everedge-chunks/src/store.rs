@@ -24,7 +24,6 @@ use crate::entry::{ENTRIES, Entry, LEVELS, PAGE_BYTES};
 use crate::form::{
     CHECKSUM_BYTES, CHUNK_BYTES, Form, IDS, checked, index_name, level_name, pieces_name,
 };
-use crate::pass::WINDOW_BYTES;
 
 /// Ids in a page of the file of ids.
 pub(crate) const IDS_PER_PAGE: u32 = ((PAGE_BYTES - CHECKSUM_BYTES) / 4) as u32;
@@ -283,8 +282,7 @@ impl Store {
 
     /// Returns how many bytes of lists a thread's pass may read ahead.
     pub(crate) fn window_bytes(&self) -> usize {
-        let of_passes = self.caches[0].pass_frames() * CHUNK_BYTES[0];
-        (of_passes / (2 * par::thread_count())).min(WINDOW_BYTES)
+        self.caches[0].pass_frames() * CHUNK_BYTES[0] / (2 * par::thread_count())
     }
 
     /// Says that what the index or a chunk holds cannot be, though its checksum is right.

@@ -146,6 +146,14 @@ impl Names {
         Self { region, state: RwLock::new(state) }
     }
 
+    /// Returns about how many bytes of memory it takes.
+    pub fn memory_bytes(&self) -> u64 {
+        match &self.state.read().table {
+            Table::Integer { by_id, .. } => 24 * by_id.len() as u64,
+            Table::Text(text) => (text.bytes.len() + 16 * text.ends.len()) as u64,
+        }
+    }
+
     /// Returns how many names there are.
     pub fn len(&self) -> u32 {
         self.state.read().table.len()

@@ -203,6 +203,12 @@ impl Changer {
     /// # Errors
     /// As [`Self::insert`].
     pub fn add_vertices(&self, vertices: &[VertexId]) -> Result<()> {
+        let bound = self.before().saturating_add(self.changes.added.len());
+        if let Some(v) = vertices.iter().find(|&&v| v >= bound) {
+            return Err(Error::invalid(format!(
+                "vertex {v}: numbers of vertices are below {bound}"
+            )));
+        }
         let mut state = self.state.lock();
         let new: Vec<VertexId> =
             vertices.iter().copied().filter(|v| self.is_new(&state, *v)).collect();

@@ -145,10 +145,9 @@ impl Chunks {
         Self { reads_ahead: false, ..self }
     }
 
-    /// Returns the least budget, in bytes, that `kernel` can run with.
+    /// Returns the least budget, in bytes, that `kernel` can run with, unless vertices have names.
     pub fn least_memory(&self, kernel: Kernel) -> u64 {
-        let form = &self.manifest.options.form;
-        self.least_beside(kernel.array_bytes(form.vertices.into(), form.edges))
+        self.least_beside(kernel.array_bytes(self.vertex_count().into(), self.edge_count()))
     }
 
     fn least_beside(&self, kept_bytes: u64) -> u64 {
@@ -212,14 +211,21 @@ impl Chunks {
     pub fn view(&self, kept_bytes: u64) -> Result<View> {
         let start = Instant::now();
         let ChunksOptions { ids, form, .. } = &self.manifest.options;
+        let salt = self.manifest.salt();
+        let names = Names::open(&self.volume, *ids, salt)?;
+        let of_names = names.as_ref().map_or(0, Names::memory_bytes);
         let of_changes = self.changed_bytes();
-        let kept = kept_bytes.saturating_add(PROGRAM_BYTES).saturating_add(of_changes);
-        let least = self.least_beside(kept_bytes);
+        let kept =
+            [PROGRAM_BYTES, of_changes, of_names].into_iter().fold(kept_bytes, u64::saturating_add);
+        let least = self.least_beside(kept_bytes).saturating_add(of_names);
         if self.memory < least {
             let mut what = format!(
                 "a budget of {} bytes is too small: {least} would do, {kept_bytes} of them for the kernel's arrays",
                 self.memory
             );
+            if of_names > 0 {
+                what.push_str(&format!(" and {of_names} for the names of vertices"));
+            }
             if of_changes > 0 {
                 what.push_str(&format!(
                     " and {of_changes} for what was changed since the graph was sealed"
@@ -227,8 +233,6 @@ impl Chunks {
             }
             return Err(Error::invalid(what));
         }
-        let salt = self.manifest.salt();
-        let names = Names::open(&self.volume, *ids, salt)?;
         let store = Store::open(&self.volume, salt, form.clone(), self.memory - kept)?;
         if !self.reads_ahead {
             store.stop_reading_ahead();

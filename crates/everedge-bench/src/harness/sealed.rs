@@ -76,11 +76,11 @@ pub(crate) struct Sealed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Levels {
-    /// The four of the paper, by its thresholds.
+    /// Lists up to a quarter of their chunk, but for the largest.
     Usual,
-    /// By half of these.
+    /// Up to half of that.
     Half,
-    /// The smallest chunk that has room for a list.
+    /// The smallest chunk that has room for a list: nearly the paper's thresholds.
     Full,
     /// All in chunks of 256 KiB, but for what is longer.
     Only256K,

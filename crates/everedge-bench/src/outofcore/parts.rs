@@ -116,8 +116,8 @@ impl Part {
                  of the same file in memory."
             }
             Self::Levels => {
-                "A list goes into the smallest chunk whose threshold it does not pass: the paper's thresholds, half of \
-                 them, as long as it fits, or chunks of one size only."
+                "A list goes into the smallest chunk whose threshold it does not pass: a quarter of the chunk, an eighth, \
+                 as long as it fits (nearly the paper's thresholds), or chunks of one size only."
             }
             Self::Order => {
                 "By in-neighbors, by two steps from each root for half or 95\u{a0}% of all vertices, or by ids."
