@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::changes::{ChangeCounts, OpenChanges, damage, id_in_changes, options_for};
-use crate::chunks::{Chunks, ChunksOptions, least_memory_for};
+use crate::chunks::{Chunks, ChunksOptions, check_names, least_memory_for};
 use crate::creation::check_alike;
 use crate::files::expand;
 use crate::id_map::kind_beside;
@@ -138,6 +138,7 @@ impl Changer {
         let names = Names::open(volume, ids, salt)?;
         let memory = least_memory_for(&form, LOOK_UP_BYTES);
         let store = Store::open(volume, salt, form, memory)?;
+        check_names(names.as_ref(), &store)?;
         let changes = OpenChanges::for_writing(volume, &manifest, meter)?;
         let stored = changes.stored()?;
         let before = store.form().vertices;

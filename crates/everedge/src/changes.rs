@@ -31,6 +31,8 @@ use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
 
 /// The directory of changes in that of the sealed graph.
 const CHANGES: &str = "changes";
+/// Bytes of memory that reading takes for each change.
+const READING_BYTES: u64 = 64;
 /// Says which sealed graph they are of.
 const BASE: &str = "base";
 const BASE_BYTES_MAX: u64 = 64;
@@ -252,7 +254,7 @@ impl OpenChanges {
 }
 
 impl ReadChanges {
-    /// Returns how many bytes of memory it takes.
+    /// Returns how many bytes of memory it takes, with what reading it took.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let of_text = |name: &ExternalId| match name {
             ExternalId::Integer(_) => 0,
@@ -260,7 +262,8 @@ impl ReadChanges {
         };
         let names =
             std::mem::size_of_val(&*self.names) + self.names.iter().map(of_text).sum::<usize>();
-        self.lists.memory_bytes() + names as u64
+        let changes = self.lists.added_count() + self.lists.taken_count();
+        self.lists.memory_bytes() + names as u64 + changes * READING_BYTES
     }
 
     /// Returns how many edges there are more and less.

@@ -234,6 +234,7 @@ impl Chunks {
             return Err(Error::invalid(what));
         }
         let store = Store::open(&self.volume, salt, form.clone(), self.memory - kept)?;
+        check_names(names.as_ref(), &store)?;
         if !self.reads_ahead {
             store.stop_reading_ahead();
         }
@@ -308,11 +309,18 @@ impl Verification {
 fn check_sealed(volume: &Volume, manifest: &Manifest<ChunksOptions>) -> Result<Checked> {
     let store = open_store(volume, manifest)?;
     let checked = everedge_chunks::check(&store)?;
-    if let Some(names) = Names::open(volume, manifest.options.ids, manifest.salt())? {
-        let bound = store.all_ids()?.into_iter().max().map_or(0, |id| id + 1);
-        names.check_covers(bound)?;
-    }
+    let names = Names::open(volume, manifest.options.ids, manifest.salt())?;
+    check_names(names.as_ref(), &store)?;
     Ok(checked)
+}
+
+/// Checks that it can be said what each vertex was called: its number is there, and names, if there are some, cover it.
+///
+/// Cost: 4 bytes a vertex are read.
+pub(crate) fn check_names(names: Option<&Names>, store: &Store) -> Result<()> {
+    let ids = store.all_ids()?;
+    let bound = ids.into_iter().max().map_or(0, |id| id.saturating_add(1));
+    names.map_or(Ok(()), |names| Ok(names.check_covers(bound)?))
 }
 
 /// Checks the changes of a sealed graph: that they are whole, and that they are changes of this graph.

@@ -196,6 +196,32 @@ fn damage_ends_a_run_with_its_place() {
 }
 
 #[test]
+fn a_graph_that_cannot_say_what_vertices_were_called_is_not_asked() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let options =
+        GraphOptions { ids: IdKind::Text, medium: MediumKind::Dram, ..GraphOptions::default() };
+    let live = Graph::create("named".as_ref(), &options, false).unwrap();
+    let numbers = live.intern_texts(["ada", "bo", "cy", "di"].into_iter()).unwrap();
+    live.insert(&[(numbers[0], numbers[1]), (numbers[2], numbers[3])], None).unwrap();
+    seal(&live.snapshot().unwrap(), &path);
+    for (name, at) in [("names", 40), ("ids", 5)] {
+        let file = path.join(name);
+        let bytes = fs::read(&file).unwrap();
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        fs::write(&file, damaged).unwrap();
+        let asked = Chunks::open(&path, None).unwrap().view_for(Kernel::Wcc).map(drop);
+        let changed = Chunks::change(&path, false).map(drop);
+        for what in [asked, changed].map(|result| result.unwrap_err().to_string()) {
+            assert!(what.contains(name) && what.contains("damaged at offset"), "{what}");
+        }
+        fs::write(&file, bytes).unwrap();
+    }
+    assert!(Chunks::open(&path, None).unwrap().view_for(Kernel::Wcc).is_ok());
+}
+
+#[test]
 fn a_sealing_that_fails_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
     let view = graph(GraphOptions::default()).snapshot().unwrap();
