@@ -1,7 +1,7 @@
 //! Changing a sealed graph: batches of edges are added and taken away, over files that stay as they are.
 //!
 //! # Cost
-//! Opening reads the number that each vertex had (8 bytes of memory a vertex) and all changes so far (about 60 bytes each). A batch reads the
+//! Opening reads the number that each vertex had (8 bytes of memory a vertex) and all changes so far (up to about 135 bytes each). A batch reads the
 //! lists of the sealed graph in which its edges may be: for deletions and in a `simple` graph those of all sources, each once.
 //!
 //! # Concurrency

@@ -8,7 +8,7 @@ use std::time::Instant;
 use everedge_chunks::{ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory};
 use everedge_core::watch::Watch;
 use everedge_live::{IdKind, Names};
-use everedge_medium::{Access, Kind, Manifest, MediumKind, Volume, VolumeOptions};
+use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::{AnyView, with_view};
@@ -106,7 +106,7 @@ impl Chunks {
     ) -> Result<SealReport> {
         let start = Instant::now();
         let (path, is_new) = (&*resolved(path), !path.exists());
-        let volume = Volume::create(path, volume_options())?;
+        let volume = create_outside(path)?;
         let sealed = watch.run(|| write(view, &volume, options));
         let sealed = sealed.map_err(|_cancelled| Error::Interrupted).and_then(|sealed| sealed);
         match sealed {
@@ -364,6 +364,20 @@ fn open_store(volume: &Volume, manifest: &Manifest<ChunksOptions>) -> Result<Arc
 /// Returns so many bytes of memory, or what a sealed graph needs at least.
 pub(crate) fn least_memory_for(form: &Form, memory: u64) -> u64 {
     memory.max(least_memory(form))
+}
+
+/// Creates the directory of a sealed graph, unless it would lie among the files of another graph, which would take it
+/// for its own.
+pub(crate) fn create_outside(path: &Path) -> Result<Volume> {
+    let parent = path.parent().filter(|parent| parent.join(MANIFEST).exists());
+    match parent {
+        None => Ok(Volume::create(path, volume_options())?),
+        Some(graph) => Err(Error::invalid(format!(
+            "`{}` lies in the directory of the graph `{}`: name one outside",
+            path.display(),
+            graph.display()
+        ))),
+    }
 }
 
 /// Removes what a sealing has left that failed, with the directory if it was not there before.

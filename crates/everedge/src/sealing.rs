@@ -7,10 +7,10 @@ use everedge_chunks::{BuildOptions, Builder, SealOptions};
 use everedge_core::watch::Watch;
 use everedge_core::{Edge, VertexId};
 use everedge_live::Names;
-use everedge_medium::{Kind, Manifest, MediumKind, Volume};
+use everedge_medium::{Kind, Manifest, MediumKind};
 use parking_lot::Mutex;
 
-use crate::chunks::{Chunks, ChunksOptions, SealReport, free_memory, remove_after, volume_options};
+use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside, free_memory, remove_after};
 use crate::creation::suggest;
 use crate::files::expand;
 use crate::graph::resolved;
@@ -90,7 +90,7 @@ impl Chunks {
         let options = what.chosen.apply(GraphOptions::default());
         let (options, of_graph) = suggest(&options, what.choices, &sources, ingest)?;
         let (path, is_new) = (&*resolved(path), !path.exists());
-        let volume = Volume::create(path, volume_options())?;
+        let volume = create_outside(path)?;
         let sealed = (|| {
             let manifest = Manifest::new(Kind::Chunks, ());
             let salt = manifest.salt();

@@ -222,6 +222,18 @@ fn a_graph_that_cannot_say_what_vertices_were_called_is_not_asked() {
 }
 
 #[test]
+fn no_graph_is_sealed_into_the_directory_of_another() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let view = graph(GraphOptions::default()).snapshot().unwrap();
+    seal(&view, &path);
+    let inside = path.join("changes");
+    let error = Chunks::seal(&view, &inside, &SealOptions::default(), &Watch::new()).unwrap_err();
+    assert!(error.to_string().contains("in the directory of the graph"), "{error}");
+    assert!(!inside.exists() && Chunks::verify(&path).unwrap().ok);
+}
+
+#[test]
 fn a_sealing_that_fails_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
     let view = graph(GraphOptions::default()).snapshot().unwrap();
