@@ -11,26 +11,25 @@
 //! Memory: 12 bytes an id while edges come, 16 bytes a vertex and 4 an id after; the budget bounds the rest.
 
 use std::mem;
-use std::ops::Range;
 
 use everedge_core::{Edge, VertexId, par, watch};
 use everedge_medium::{Error, Result, Volume};
 
-use crate::encode::{Encoded, NumberedLists, encode};
+use crate::buckets::{self, Bucket, Buckets, Cuts, Listed};
+use crate::encode::{Encoded, Encoder};
 use crate::form::{Form, Order, SealOptions};
+use crate::group::Group;
 use crate::pack::Packer;
 use crate::seal::write_ids;
 use crate::spool::Spool;
 
 /// Ids by which arrays grow.
 const GROWTH: usize = 1 << 22;
-/// Bytes of edges of a bucket that wait for a write.
-const BUCKET_BUFFER_BYTES: usize = 128 << 10;
 /// Buckets of a direction, at most.
 const BUCKETS_MAX: u64 = 256;
 /// Edges of a bucket that the processor's caches mostly hold.
-const BUCKET_EDGES: u64 = 1 << 20;
-/// Edges in a piece of work.
+const BUCKET_EDGES: u64 = 1 << 18;
+/// Edges that get numbers in a piece of work.
 const GRAIN: usize = 1 << 16;
 /// Bytes for chunks that are being filled, and for lists that are being encoded.
 const FIXED_BYTES: u64 = 48 << 20;
@@ -78,7 +77,7 @@ impl Builder {
             });
         }
         let kept = (options.memory / 4) as usize;
-        let edges = Spool::new(volume, "edges".into(), options.weighted, kept);
+        let edges = Spool::new(volume, "edges".into(), options.width(), kept);
         let (volume, degrees) = (volume.clone(), [Vec::new(), Vec::new()]);
         Ok(Self { volume, salt, options, edges, degrees, declared: Vec::new() })
     }
@@ -95,7 +94,10 @@ impl Builder {
             into[v as usize] = into[v as usize].saturating_add(1);
             out[u as usize] = out[u as usize].saturating_add(1);
         }
-        self.edges.append(edges.iter().copied(), weights.iter().copied())
+        match self.options.weighted {
+            true => self.edges.append_weighted(edges, weights),
+            false => self.edges.append_edges(edges),
+        }
     }
 
     /// Takes vertices, which may have no edge.
@@ -142,49 +144,62 @@ impl Builder {
         let ids = self.ordered();
         write_ids(&self.volume, self.salt, ids.iter().map(|&v| id_of(v)))?;
         let bound = self.degrees[0].len();
-        let side_count = if self.options.directed && self.options.in_neighbors { 2 } else { 1 };
         let capacity = self.bucket_edges(bound as u64, ids.len() as u64)?;
-        let ends: Vec<Vec<u32>> = (0..side_count)
-            .map(|side| self.bucket_ends(&ids, side, capacity))
-            .collect::<Result<_>>()?;
+        let sides: &[_] = match (self.options.directed, self.options.in_neighbors) {
+            (true, true) => &[Listed::BySource, Listed::ByTarget],
+            (true, false) => &[Listed::BySource],
+            (false, _) => &[Listed::ByBoth],
+        };
+        let cuts = sides.iter().map(|&listed| {
+            let ends = self.bucket_ends(&ids, listed, capacity)?;
+            Ok((listed, Cuts::new(ends)))
+        });
+        let cuts = cuts.collect::<Result<Vec<_>>>()?;
         drop(mem::take(&mut self.degrees));
         let mut numbers = vec![0; bound];
         (0..).zip(&ids).for_each(|(number, &id)| numbers[id as usize] = number);
         let vertices = ids.len() as u32;
         drop(ids);
         let edges_in = self.edges.len();
-        let mut buckets = self.divide(&numbers, &ends)?;
+        let all_buckets = self.divide(&numbers, cuts)?;
         drop(numbers);
-        let mut sides = Vec::new();
+        let (mut packed, mut distinct) = (Vec::new(), true);
         let (mut ends_count, mut loops) = (0, 0);
-        let (mut done, all) = (0, (side_count as u64) * u64::from(vertices));
-        for (side, ends) in ends.iter().enumerate() {
-            let BuildOptions { weighted, simple, seal, .. } = &self.options;
+        let (mut done, all) = (0, (sides.len() as u64) * u64::from(vertices));
+        for (side, mut buckets) in all_buckets.into_iter().enumerate() {
+            let BuildOptions { weighted, seal, .. } = &self.options;
             let mut packer =
                 Packer::new(&self.volume, (side, self.salt), seal, (*weighted, vertices))?;
-            let starts = std::iter::once(0).chain(ends.iter().copied());
-            let ranges = starts.zip(ends).map(|(start, &end)| start..end);
-            let mut tasks = ranges.zip(buckets.remove(0)).peekable();
-            while tasks.peek().is_some() {
-                // A bucket a thread.
-                let some: Vec<_> = tasks.by_ref().take(par::thread_count()).collect();
-                let shared = &packer;
-                let groups = par::map_tasks(some, |(range, bucket)| {
-                    let group = Group::new(range.clone(), bucket, (*weighted, *simple))?;
-                    let counts = (group.neighbors.len() as u64, group.loops());
-                    Ok((encode(&group, range, shared), counts))
-                });
-                for group in groups {
-                    let (encoded, (neighbors, own)): (Encoded, _) = group?;
+            let encoder = packer.encoder();
+            let mut buckets = buckets.take().into_iter();
+            let mut waiting = Vec::new();
+            // What was encoded is packed while the next is: a bucket a thread.
+            loop {
+                let some: Vec<_> = buckets.by_ref().take(par::thread_count()).collect();
+                if some.is_empty() && waiting.is_empty() {
+                    break;
+                }
+                let pack = || {
+                    mem::take(&mut waiting).into_iter().try_for_each(|encoded: Encoded| {
+                        done += encoded.len() as u64;
+                        encoded.pack(&mut packer)
+                    })
+                };
+                let encode = || par::map_tasks(some, |bucket| self.encode(bucket, encoder));
+                let (is_packed, encoded) = par::join(pack, encode);
+                is_packed?;
+                watch::note(done, all);
+                for encoded in encoded {
+                    let (encoded, neighbors, own) = encoded?;
                     if side == 0 {
                         (ends_count, loops) = (ends_count + neighbors, loops + own);
                     }
-                    done += encoded.len() as u64;
-                    encoded.pack(&mut packer)?;
-                    watch::note(done, all);
+                    waiting.push(encoded);
                 }
             }
-            sides.push(packer.finish()?);
+            let (side, is_distinct) = packer.finish()?;
+            packed.push(side);
+            distinct &= is_distinct;
         }
         let edges = match (self.options.simple, self.options.directed) {
             (false, _) => edges_in,
@@ -192,7 +207,16 @@ impl Builder {
             (true, false) => (ends_count + loops) / 2,
         };
         let BuildOptions { directed, weighted, seal, .. } = &self.options;
-        Ok(Form::new(seal, (*directed, *weighted), (vertices, edges), sides))
+        Ok(Form::new(seal, (*directed, *weighted), (vertices, edges), (packed, distinct)))
+    }
+
+    /// Encodes the lists of a bucket; returns how many neighbors and loops they have, too.
+    fn encode(&self, bucket: Bucket<'_>, encoder: Encoder) -> Result<(Encoded, u64, u64)> {
+        let (width, simple) = (self.options.width(), self.options.simple);
+        bucket.read(|range, parts| {
+            let group = Group::new(range.clone(), parts, width, simple);
+            (encoder.encode(&group, range), group.len(), group.loops())
+        })
     }
 
     /// Returns the ids of all vertices in the order in which they are numbered.
@@ -216,11 +240,10 @@ impl Builder {
 
     /// Returns how many edges of a bucket fit into memory.
     fn bucket_edges(&self, bound: u64, vertices: u64) -> Result<u64> {
-        let word_bytes = if self.options.weighted { 12 } else { 8 };
-        // As they were read, grouped and encoded, on each thread.
-        let edge_bytes = (5 * word_bytes / 2 * par::thread_count()) as u64;
-        let buffers = 2 * BUCKETS_MAX * BUCKET_BUFFER_BYTES as u64;
-        let kept = FIXED_BYTES + buffers + 4 * bound + 16 * vertices;
+        // As they were read, grouped and encoded, on each thread, and what waits to be packed.
+        let edge_bytes = (3 * 4 * self.options.width() * par::thread_count()) as u64;
+        let buffers = 2 * BUCKETS_MAX * buckets::BUFFER_BYTES as u64;
+        let kept = FIXED_BYTES + buffers + 4 * bound + 20 * vertices;
         let left = self.options.memory.saturating_sub(kept);
         let edges = left / edge_bytes;
         let least = (2 * self.edges.len()).div_ceil(BUCKETS_MAX).max(1);
@@ -238,11 +261,9 @@ impl Builder {
     }
 
     /// Cuts the vertices of a side where their edges fill a bucket; returns the ends.
-    fn bucket_ends(&self, ids: &[VertexId], side: usize, capacity: u64) -> Result<Vec<u32>> {
-        let keys = match (self.options.directed, side) {
-            (true, 0) => &self.degrees[1],
-            _ => &self.degrees[0],
-        };
+    fn bucket_ends(&self, ids: &[VertexId], listed: Listed, capacity: u64) -> Result<Vec<u32>> {
+        let [into, out] = &self.degrees;
+        let keys = if listed == Listed::BySource { out } else { into };
         let (mut ends, mut sum) = (Vec::new(), 0);
         for (number, &id) in (0..).zip(ids) {
             let degree = u64::from(keys[id as usize]);
@@ -266,186 +287,33 @@ impl Builder {
     }
 
     /// Puts each edge, by the numbers of its ends, into the bucket of each list that it is in.
-    fn divide(&mut self, numbers: &[VertexId], ends: &[Vec<u32>]) -> Result<Vec<Vec<Spool>>> {
-        let BuildOptions { directed, weighted, memory, .. } = self.options;
-        let volume = &self.volume;
-        // They stay in memory if they have room there beside what a bucket needs; else each what it collects for a
-        // write.
-        let edge_bytes = if weighted { 12 } else { 8 };
-        let stored = (if directed { ends.len() as u64 } else { 2 }) * self.edges.len() * edge_bytes;
-        let bytes_max = match stored > memory / 4 {
-            true => BUCKET_BUFFER_BYTES,
-            false => memory as usize,
-        };
-        let bucket = |side: usize, at: usize| {
-            Spool::new(volume, format!("bucket{side}.{at}"), weighted, bytes_max)
-        };
-        let mut buckets: Vec<Vec<Spool>> = (ends.iter().enumerate())
-            .map(|(side, ends)| (0..ends.len()).map(|at| bucket(side, at)).collect())
+    fn divide(&mut self, numbers: &[VertexId], cuts: Vec<(Listed, Cuts)>) -> Result<Vec<Buckets>> {
+        let width = self.options.width();
+        // They stay in memory if they have room there beside the edges as they came and what a bucket needs.
+        let lists: u64 = cuts.iter().map(|(listed, _)| listed.lists()).sum();
+        let is_kept = lists * self.edges.len() * (4 * width as u64) <= self.options.memory / 4;
+        let mut all: Vec<Buckets> = (["out", "in"].into_iter().zip(cuts))
+            .map(|(name, cuts)| Buckets::new((&self.volume, name), cuts, width, is_kept))
             .collect();
-        let none = Spool::new(volume, "none".into(), weighted, 0);
-        let width = if weighted { 3 } else { 2 };
+        let none = Spool::new(&self.volume, "none".into(), width, 0);
+        let mut numbered = Vec::new();
         mem::replace(&mut self.edges, none).read(|words| {
-            let divided = par::map_chunks(words, width * GRAIN, |words| {
-                let mut parts: Vec<Vec<Part>> = ends
-                    .iter()
-                    .map(|ends| ends.iter().map(|_| Part::default()).collect())
-                    .collect();
-                for edge in words.chunks(width) {
-                    let (u, v) = (numbers[edge[0] as usize], numbers[edge[1] as usize]);
-                    let weight = edge.get(2).map(|&bits| f32::from_bits(bits));
-                    let mut put = |side: usize, u: u32, v: u32| {
-                        let at = ends[side].partition_point(|&end| end <= u);
-                        let part = &mut parts[side][at];
-                        part.edges.push((u, v));
-                        part.weights.extend(weight);
-                    };
-                    put(0, u, v);
-                    if !directed && u != v {
-                        put(0, v, u);
-                    } else if directed && ends.len() > 1 {
-                        put(1, v, u);
-                    }
+            numbered.clear();
+            numbered.extend_from_slice(words);
+            par::map_chunks_mut(&mut numbered, width * GRAIN, |_, words| {
+                for edge in words.chunks_exact_mut(width) {
+                    edge[..2].iter_mut().for_each(|end| *end = numbers[*end as usize]);
                 }
-                parts
             });
-            for parts in divided {
-                for (buckets, parts) in buckets.iter_mut().zip(parts) {
-                    for (bucket, part) in buckets.iter_mut().zip(parts) {
-                        bucket.append(part.edges.into_iter(), part.weights.into_iter())?;
-                    }
-                }
-            }
-            Ok(())
+            all.iter_mut().try_for_each(|buckets| buckets.add(&numbered))
         })?;
-        Ok(buckets)
+        Ok(all)
     }
 }
 
-/// Edges for a bucket.
-#[derive(Default)]
-struct Part {
-    edges: Vec<Edge>,
-    weights: Vec<f32>,
-}
-
-/// The edges of a bucket, grouped by vertex.
-struct Group {
-    first: u32,
-    /// Where the neighbors of each vertex begin, and the end of the last.
-    offsets: Vec<u32>,
-    neighbors: Vec<VertexId>,
-    weights: Vec<f32>,
-}
-
-impl Group {
-    fn new(range: Range<u32>, bucket: Spool, (weighted, simple): (bool, bool)) -> Result<Self> {
-        let width = if weighted { 3 } else { 2 };
-        let mut words = Vec::with_capacity(width * bucket.len() as usize);
-        bucket.read(|more| {
-            words.extend(more);
-            Ok(())
-        })?;
-        let mut group = Self::grouped(range, &words, width);
-        drop(words);
-        group.sort();
-        if simple {
-            group.keep_last();
-        }
-        Ok(group)
-    }
-
-    /// Groups edges in their order.
-    fn grouped(range: Range<u32>, words: &[u32], width: usize) -> Self {
-        let first = range.start;
-        let at = |edge: &[u32]| (edge[0] - first) as usize;
-        let mut offsets = vec![0_u32; range.len() + 1];
-        words.chunks_exact(width).for_each(|edge| offsets[at(edge) + 1] += 1);
-        let mut sum = 0;
-        for offset in &mut offsets {
-            sum += *offset;
-            *offset = sum;
-        }
-        let mut places = offsets.clone();
-        let mut neighbors = vec![0; sum as usize];
-        let mut weights = vec![0.0; if width == 3 { sum as usize } else { 0 }];
-        for edge in words.chunks_exact(width) {
-            let place = &mut places[at(edge)];
-            neighbors[*place as usize] = edge[1];
-            if let Some(&bits) = edge.get(2) {
-                weights[*place as usize] = f32::from_bits(bits);
-            }
-            *place += 1;
-        }
-        Self { first, offsets, neighbors, weights }
-    }
-
-    /// Sorts each list; parallel edges stay in their order.
-    fn sort(&mut self) {
-        if self.weights.is_empty() {
-            for ends in self.offsets.windows(2) {
-                self.neighbors[ends[0] as usize..ends[1] as usize].sort_unstable();
-            }
-            return;
-        }
-        for ends in self.offsets.windows(2) {
-            let range = ends[0] as usize..ends[1] as usize;
-            let (ids, weights) = (&mut self.neighbors[range.clone()], &mut self.weights[range]);
-            let mut edges: Vec<_> = ids.iter().copied().zip(weights.iter().copied()).collect();
-            edges.sort_by_key(|&(v, _)| v);
-            for ((id, weight), edge) in ids.iter_mut().zip(weights).zip(edges) {
-                (*id, *weight) = edge;
-            }
-        }
-    }
-
-    /// Keeps the last of several edges of a pair.
-    fn keep_last(&mut self) {
-        let mut kept = 0;
-        let mut start = 0;
-        for at in 1..self.offsets.len() {
-            let end = self.offsets[at] as usize;
-            for i in start..end {
-                if i + 1 < end && self.neighbors[i] == self.neighbors[i + 1] {
-                    continue;
-                }
-                self.neighbors[kept] = self.neighbors[i];
-                if !self.weights.is_empty() {
-                    self.weights[kept] = self.weights[i];
-                }
-                kept += 1;
-            }
-            start = end;
-            self.offsets[at] = kept as u32;
-        }
-        self.neighbors.truncate(kept);
-        self.weights.truncate(kept);
-    }
-
-    /// Returns how many edges lead from a vertex to itself.
-    fn loops(&self) -> u64 {
-        let of = |(at, ends): (usize, &[u32])| {
-            let list = &self.neighbors[ends[0] as usize..ends[1] as usize];
-            let v = self.first + at as u32;
-            (list.partition_point(|&u| u <= v) - list.partition_point(|&u| u < v)) as u64
-        };
-        self.offsets.windows(2).enumerate().map(of).sum()
-    }
-
-    fn range(&self, number: u32) -> Range<usize> {
-        let at = (number - self.first) as usize;
-        self.offsets[at] as usize..self.offsets[at + 1] as usize
-    }
-}
-
-impl NumberedLists for Group {
-    fn degree(&self, number: u32) -> u32 {
-        self.range(number).len() as u32
-    }
-
-    fn copy(&self, number: u32, ids: &mut Vec<VertexId>, weights: &mut Vec<f32>) {
-        let range = self.range(number);
-        ids.extend(&self.neighbors[range.clone()]);
-        weights.extend(self.weights.get(range).unwrap_or_default());
+impl BuildOptions {
+    /// Returns the words of an edge: its ends, and its weight if it has one.
+    fn width(&self) -> usize {
+        if self.weighted { 3 } else { 2 }
     }
 }

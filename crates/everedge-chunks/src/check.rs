@@ -2,7 +2,6 @@
 //!
 //! Cost: each file is read once, within the budget of the store; a bit for each id.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,6 +35,8 @@ struct Sum {
     hash: u64,
     /// Lists whose ids do not ascend below the number of vertices.
     unsound: u64,
+    /// Neighbors that the list names a second time, or that are the vertex itself.
+    repeated: u64,
     /// The first vertex with such a list.
     first_unsound: Option<VertexId>,
 }
@@ -57,6 +58,12 @@ pub fn check(store: &Arc<Store>) -> Result<Checked> {
             checked.problems.push(format!(
                 "{} lists of {name} name no vertex or do not ascend, the first that of vertex {v}",
                 sum.unsound
+            ));
+        }
+        if form.distinct && sum.repeated > 0 {
+            let repeated = sum.repeated;
+            checked.problems.push(format!(
+                "the manifest says that no list names a vertex twice or its own; {name} do {repeated} times"
             ));
         }
         // An edge without a direction is in two lists, but a loop in one.
@@ -81,9 +88,9 @@ pub fn check(store: &Arc<Store>) -> Result<Checked> {
 
 /// Checks that no two vertices have an id.
 fn check_ids(store: &Store, checked: &mut Checked) -> Result<()> {
-    let ids = store.all_ids()?;
-    let mut seen = HashSet::with_capacity(ids.len());
-    let twice = ids.iter().filter(|&&id| !seen.insert(id)).count();
+    let mut ids = store.all_ids()?;
+    par::sort_by_key(&mut ids, |&id| id);
+    let twice = ids.windows(2).filter(|pair| pair[0] == pair[1]).count();
     checked.checks += ids.len() as u64;
     if twice > 0 || ids.len() != store.form().vertices as usize {
         checked.problems.push(format!("{twice} ids are those of two vertices"));
@@ -99,6 +106,7 @@ fn sum_of(store: &Arc<Store>, side: usize) -> Sum {
         loops: a.loops + b.loops,
         hash: a.hash.wrapping_add(b.hash),
         unsound: a.unsound + b.unsound,
+        repeated: a.repeated + b.repeated,
         first_unsound: a.first_unsound.or(b.first_unsound),
     })
 }
@@ -119,6 +127,7 @@ fn sum_of_range(store: &Arc<Store>, side: usize, range: Range<VertexId>) -> Sum 
         let degree = cursor.entry(v).degree;
         cursor.for_each_edge(v, |u, weight| {
             is_sound &= u >= last && u < form.vertices;
+            sum.repeated += u64::from(u == v || (u == last && count > 0));
             last = u;
             count += 1;
             sum.loops += u64::from(u == v);

@@ -36,6 +36,8 @@ pub(crate) enum Code {
 
 /// Fours of gaps that are decoded at once.
 const FOURS_AT_ONCE: usize = 8;
+/// Bytes of a large gap.
+const GAP_BYTES_MAX: usize = 4;
 /// Bytes of a weight that is no whole number, or a large one.
 const WIDTH_MAX: usize = 4;
 /// What of four bytes is a number of so many bytes, less one.
@@ -55,6 +57,8 @@ impl Code {
 
     /// Returns how many of `ids`, which ascend, fit into so many bytes with their `weights`, if there are some.
     pub(crate) fn fitting(self, ids: &[VertexId], weights: &[f32], room: usize) -> usize {
+        // Each takes a byte at least.
+        let weights = &weights[..weights.len().min(room)];
         let (head, weight) = if weights.is_empty() { (0, 0) } else { (1, width_of(weights)) };
         let (mut last, mut bytes) = (0, head);
         for (i, &id) in ids.iter().enumerate() {
@@ -101,16 +105,24 @@ fn encode_weights(weights: &[f32], to: &mut Vec<u8>) {
 }
 
 fn encode_gaps(ids: &[VertexId], to: &mut Vec<u8>) {
-    let lengths = to.len();
-    to.resize(lengths + ids.len().div_ceil(4), 0);
-    let mut last = 0;
-    for (i, &id) in ids.iter().enumerate() {
-        let gap = id - last;
-        last = id;
-        let length = length_of(gap);
-        to[lengths + i / 4] |= (length as u8) << (2 * (i % 4));
-        to.extend(&gap.to_le_bytes()[..=length]);
+    let start = to.len();
+    let mut end = start + ids.len().div_ceil(4);
+    // As if each gap took all bytes: what a shorter one does not need is written over by the next.
+    to.resize(end + GAP_BYTES_MAX * ids.len(), 0);
+    let (lengths, gaps) = to[start..].split_at_mut(end - start);
+    let (mut last, mut place) = (0, 0);
+    for (ids, lengths) in ids.chunks(4).zip(lengths) {
+        for (i, &id) in ids.iter().enumerate() {
+            let gap = id - last;
+            last = id;
+            let length = length_of(gap);
+            *lengths |= (length as u8) << (2 * i);
+            gaps[place..place + GAP_BYTES_MAX].copy_from_slice(&gap.to_le_bytes());
+            place += length + 1;
+        }
     }
+    end += place;
+    to.truncate(end);
 }
 
 /// Where in the bytes of a chunk the next id of a list stands.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use everedge_core::{VertexId, par};
 use everedge_medium::Result;
 
+use crate::codec::Code;
 use crate::entry::Entry;
 use crate::pack::Packer;
 
@@ -41,9 +42,9 @@ pub(crate) fn write_lists(
             first = task.end;
             tasks.push(task);
         }
-        let shared = &*packer;
+        let encoder = packer.encoder();
         let encoded = par::map_chunks(&tasks, 1, |tasks| {
-            tasks.iter().map(|task| encode(lists, task.clone(), shared)).collect::<Vec<_>>()
+            tasks.iter().map(|task| encoder.encode(lists, task.clone())).collect::<Vec<_>>()
         });
         for encoded in encoded.into_iter().flatten() {
             encoded.pack(packer)?;
@@ -75,6 +76,8 @@ pub(crate) struct Encoded {
     first: u32,
     lists: Vec<List>,
     bytes: Vec<u8>,
+    /// Whether no list names a vertex twice, or its own.
+    are_distinct: bool,
 }
 
 enum List {
@@ -85,34 +88,55 @@ enum List {
     Long(Vec<VertexId>, Vec<f32>),
 }
 
-/// Encodes the lists of some vertices.
-pub(crate) fn encode(lists: &impl NumberedLists, numbers: Range<u32>, packer: &Packer) -> Encoded {
-    let mut encoded = Encoded { first: numbers.start, lists: Vec::new(), bytes: Vec::new() };
-    let (mut ids, mut weights) = (Vec::new(), Vec::new());
-    for number in numbers {
-        ids.clear();
-        weights.clear();
-        lists.copy(number, &mut ids, &mut weights);
-        encoded.add(packer, &ids, &weights);
+/// How lists are encoded.
+#[derive(Clone, Copy)]
+pub(crate) struct Encoder {
+    pub(crate) code: Code,
+    /// Neighbors that may stand in the index.
+    pub(crate) mini_max: u32,
+    /// Bytes of a list that may be in a chunk.
+    pub(crate) list_bytes_max: usize,
+}
+
+impl Encoder {
+    /// Encodes the lists of some vertices.
+    pub(crate) fn encode(self, lists: &impl NumberedLists, numbers: Range<u32>) -> Encoded {
+        let (first, lists_encoded, bytes) = (numbers.start, Vec::new(), Vec::new());
+        let mut encoded = Encoded { first, lists: lists_encoded, bytes, are_distinct: true };
+        let (mut ids, mut weights) = (Vec::new(), Vec::new());
+        for number in numbers {
+            ids.clear();
+            weights.clear();
+            lists.copy(number, &mut ids, &mut weights);
+            encoded.are_distinct &= are_distinct(&ids, number);
+            let list = self.encode_list(&ids, &weights, &mut encoded.bytes);
+            encoded.lists.push(list);
+        }
+        encoded
     }
-    encoded
+
+    /// Encodes a list; appends it to `bytes` if it is one for a chunk.
+    fn encode_list(self, ids: &[VertexId], weights: &[f32], bytes: &mut Vec<u8>) -> List {
+        if ids.len() <= self.mini_max as usize {
+            return List::Mini(Entry::mini(ids, weights));
+        }
+        let start = bytes.len();
+        self.code.encode(ids, weights, bytes);
+        let len = bytes.len() - start;
+        if len > self.list_bytes_max {
+            bytes.truncate(start);
+            return List::Long(ids.to_vec(), weights.to_vec());
+        }
+        List::Short(ids.len() as u32, len)
+    }
+}
+
+/// Returns whether `ids`, which ascend, name no vertex twice, nor `number`.
+fn are_distinct(ids: &[VertexId], number: u32) -> bool {
+    ids.windows(2).all(|pair| pair[0] != pair[1]) && ids.binary_search(&number).is_err()
 }
 
 impl Encoded {
-    fn add(&mut self, packer: &Packer, ids: &[VertexId], weights: &[f32]) {
-        if packer.is_mini(ids.len()) {
-            return self.lists.push(List::Mini(Entry::mini(ids, weights)));
-        }
-        let start = self.bytes.len();
-        packer.code().encode(ids, weights, &mut self.bytes);
-        let len = self.bytes.len() - start;
-        if packer.is_long(len) {
-            self.bytes.truncate(start);
-            return self.lists.push(List::Long(ids.to_vec(), weights.to_vec()));
-        }
-        self.lists.push(List::Short(ids.len() as u32, len));
-    }
-
     /// Returns how many vertices it is of.
     pub(crate) fn len(&self) -> usize {
         self.lists.len()
@@ -120,6 +144,7 @@ impl Encoded {
 
     /// Packs the lists.
     pub(crate) fn pack(self, packer: &mut Packer) -> Result<()> {
+        packer.are_distinct &= self.are_distinct;
         let mut start = 0;
         for (v, list) in (self.first..).zip(self.lists) {
             match list {

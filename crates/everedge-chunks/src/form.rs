@@ -128,6 +128,8 @@ pub struct Form {
     pub compressed: bool,
     /// Whether one or two neighbors stand in the index.
     pub minis: bool,
+    /// Whether no list names a vertex twice, or its own.
+    pub distinct: bool,
     /// The longest list of each level, in bytes.
     pub list_bytes_max: [u32; LEVELS],
     /// Out-neighbors; of a directed graph that keeps them, in-neighbors, too.
@@ -172,12 +174,13 @@ impl LevelUse {
 }
 
 impl Form {
-    /// Returns what was sealed with `options`: vertices and edges, and whether edges have directions and weights.
+    /// Returns what was sealed with `options`: vertices and edges, whether edges have directions and weights, and
+    /// whether lists are distinct.
     pub(crate) fn new(
         options: &SealOptions,
         (directed, weighted): (bool, bool),
         (vertices, edges): (u32, u64),
-        sides: Vec<SideForm>,
+        (sides, distinct): (Vec<SideForm>, bool),
     ) -> Self {
         let SealOptions { order, compressed, minis, list_bytes_max, .. } = *options;
         Self {
@@ -188,6 +191,7 @@ impl Form {
             order,
             compressed,
             minis,
+            distinct,
             list_bytes_max,
             sides,
         }

@@ -17,6 +17,7 @@
 //! more and less (`changes.rs`).
 
 mod ahead;
+mod buckets;
 mod build;
 mod cache;
 mod changed;
@@ -28,6 +29,7 @@ mod encode;
 mod entry;
 mod form;
 mod fours;
+mod group;
 mod list;
 mod order;
 mod pack;

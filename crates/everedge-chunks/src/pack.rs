@@ -13,6 +13,7 @@ use everedge_core::VertexId;
 use everedge_medium::{Error, NewFile, Result, Volume};
 
 use crate::codec::Code;
+use crate::encode::Encoder;
 use crate::entry::{ENTRIES, Entry, LEVELS, PAGE_BYTES};
 use crate::form::{
     CHECKSUM_BYTES, CHUNK_BYTES, PIECE_HEAD_BYTES, SealOptions, SideForm, capacity, checksum,
@@ -26,6 +27,8 @@ pub(crate) struct Packer {
     code: Code,
     mini_max: u32,
     combined: bool,
+    /// Whether no list so far names a vertex twice, or its own.
+    pub(crate) are_distinct: bool,
     levels: Vec<Level>,
     pieces: PieceFile,
     piece_bytes: u64,
@@ -71,6 +74,7 @@ impl Packer {
             code: if options.compressed { Code::Gaps } else { Code::Plain },
             mini_max: if options.minis { Entry::mini_max(weighted) } else { 0 },
             combined: options.combined,
+            are_distinct: true,
             levels: levels.collect::<Result<_>>()?,
             pieces: PieceFile::create(volume, pieces_name(side), salt, piece_bytes)?,
             piece_bytes: 0,
@@ -79,24 +83,15 @@ impl Packer {
         })
     }
 
-    /// Returns how lists are written.
-    pub(crate) fn code(&self) -> Code {
-        self.code
-    }
-
-    /// Returns whether a list of so many neighbors stands in the index.
-    pub(crate) fn is_mini(&self, degree: usize) -> bool {
-        degree <= self.mini_max as usize
+    /// Returns how lists are to be encoded.
+    pub(crate) fn encoder(&self) -> Encoder {
+        let list_bytes_max = self.levels[LEVELS - 1].list_bytes_max;
+        Encoder { code: self.code, mini_max: self.mini_max, list_bytes_max }
     }
 
     /// Puts the neighbors of `v` into the index.
     pub(crate) fn add_mini(&mut self, v: VertexId, entry: Entry) {
         self.index[v as usize] = entry;
-    }
-
-    /// Returns whether an encoded list of so many bytes is too long for a chunk.
-    pub(crate) fn is_long(&self, list_bytes: usize) -> bool {
-        list_bytes > self.levels[LEVELS - 1].list_bytes_max
     }
 
     /// Puts the encoded list of `v` into a chunk.
@@ -179,8 +174,8 @@ impl Packer {
         file.append(&[&vec![0; shift], &*bytes].concat())
     }
 
-    /// Writes what is left, and makes the files count.
-    pub(crate) fn finish(mut self) -> Result<SideForm> {
+    /// Writes what is left, and makes the files count. Returns whether all lists are distinct, too.
+    pub(crate) fn finish(mut self) -> Result<(SideForm, bool)> {
         for level in 0..LEVELS {
             if let Some(left) = self.levels[level].left.take() {
                 self.close(level, left)?;
@@ -208,7 +203,7 @@ impl Packer {
             form.list_bytes[i] = level.list_bytes;
             level.file.publish()?;
         }
-        Ok(form)
+        Ok((form, self.are_distinct))
     }
 }
 

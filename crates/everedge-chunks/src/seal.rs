@@ -38,7 +38,7 @@ pub fn seal(
         true => &[Direction::Out, Direction::In][..],
         false => &[Direction::Out],
     };
-    let mut sides = Vec::new();
+    let (mut sides, mut distinct) = (Vec::new(), true);
     let (mut done, lists) = (0, (directions.len() * ids.len()) as u64);
     for (side, &direction) in directions.iter().enumerate() {
         let mut packer = Packer::new(volume, (side, salt), options, (weighted, ids.len() as u32))?;
@@ -47,10 +47,12 @@ pub fn seal(
             done += u64::from(more);
             watch::note(done, lists);
         })?;
-        sides.push(packer.finish()?);
+        let (side, is_distinct) = packer.finish()?;
+        sides.push(side);
+        distinct &= is_distinct;
     }
     let counts = (ids.len() as u32, view.edge_count());
-    Ok(Form::new(options, (view.is_directed(), weighted), counts, sides))
+    Ok(Form::new(options, (view.is_directed(), weighted), counts, (sides, distinct)))
 }
 
 /// Writes the id of each vertex.

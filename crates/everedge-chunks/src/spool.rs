@@ -4,6 +4,8 @@
 //! An edge is two numbers of four bytes, or three with its weight. The file has no checksums: it is gone when
 //! the sealing ends, and what a crash leaves of it is no graph.
 
+use std::iter;
+
 use everedge_core::Edge;
 use everedge_medium::{NewFile, ReadBudget, Result, Volume};
 
@@ -14,45 +16,74 @@ const READ_BYTES: usize = 3 << 21;
 pub(crate) struct Spool {
     volume: Volume,
     name: String,
-    words_each: usize,
+    /// Words of an edge.
+    width: usize,
     /// What is not in the file.
     words: Vec<u32>,
     words_max: usize,
     file: Option<NewFile>,
-    count: u64,
+    word_count: u64,
 }
 
 impl Spool {
-    /// Returns an empty one, of which at most `bytes_max` are kept in memory.
-    pub(crate) fn new(volume: &Volume, name: String, weighted: bool, bytes_max: usize) -> Self {
-        let words_each = if weighted { 3 } else { 2 };
-        let words_max = (bytes_max / 4).max(words_each);
+    /// Returns an empty one, of which about `bytes_max` are kept in memory at most.
+    pub(crate) fn new(volume: &Volume, name: String, width: usize, bytes_max: usize) -> Self {
         let (volume, words) = (volume.clone(), Vec::new());
-        Self { volume, name, words_each, words, words_max, file: None, count: 0 }
+        Self { volume, name, width, words, words_max: bytes_max / 4, file: None, word_count: 0 }
     }
 
     /// Returns how many edges it has.
     pub(crate) fn len(&self) -> u64 {
-        self.count
+        self.word_count / self.width as u64
     }
 
-    /// Appends edges, and as many weights or none.
-    pub(crate) fn append(
-        &mut self,
-        edges: impl Iterator<Item = Edge>,
-        mut weights: impl Iterator<Item = f32>,
-    ) -> Result<()> {
-        for (u, v) in edges {
-            if self.words.len() + self.words_each > self.words_max {
-                self.write()?;
-            }
-            self.words.extend([u, v]);
-            if self.words_each == 3 {
-                self.words.push(weights.next().unwrap_or(1.0).to_bits());
-            }
-            self.count += 1;
-        }
+    /// Returns how many words they have.
+    pub(crate) fn words_len(&self) -> usize {
+        self.word_count as usize
+    }
+
+    /// Appends edges, each as its words.
+    ///
+    /// # Errors
+    /// `NoSpace` or `Io` if the medium fails.
+    pub(crate) fn append(&mut self, words: &[u32]) -> Result<()> {
+        self.make_room(words.len())?;
+        self.words.extend_from_slice(words);
         Ok(())
+    }
+
+    /// Appends edges without weights.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub(crate) fn append_edges(&mut self, edges: &[Edge]) -> Result<()> {
+        self.make_room(2 * edges.len())?;
+        let start = self.words.len();
+        self.words.resize(start + 2 * edges.len(), 0);
+        let (words, _) = self.words[start..].as_chunks_mut();
+        words.iter_mut().zip(edges).for_each(|(words, &(u, v))| *words = [u, v]);
+        Ok(())
+    }
+
+    /// Appends edges with weights, 1 where none is left.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub(crate) fn append_weighted(&mut self, edges: &[Edge], weights: &[f32]) -> Result<()> {
+        self.make_room(3 * edges.len())?;
+        let weights = weights.iter().copied().chain(iter::repeat(1.0));
+        let words = edges.iter().zip(weights).flat_map(|(&(u, v), w)| [u, v, w.to_bits()]);
+        self.words.extend(words);
+        Ok(())
+    }
+
+    /// Moves what is in memory to the file if so many more words have no room beside it.
+    fn make_room(&mut self, words: usize) -> Result<()> {
+        self.word_count += words as u64;
+        match self.words.len() + words > self.words_max && !self.words.is_empty() {
+            true => self.write(),
+            false => Ok(()),
+        }
     }
 
     /// Moves what is in memory to the file.
@@ -106,15 +137,17 @@ mod tests {
         let options = VolumeOptions { kind: MediumKind::File, eadr: false, meter: false };
         let volume = Volume::create(&directory.path().join("v"), options).unwrap();
         let edges: Vec<Edge> = (0..1_000_000).map(|i| (i, i * 7 % 1000)).collect();
-        for (weighted, bytes_max) in [(false, 1 << 30), (false, 5000), (true, 5000), (true, 0)] {
-            let edges = &edges[..if bytes_max == 0 { 100 } else { edges.len() }];
-            let mut spool = Spool::new(&volume, "edges".into(), weighted, bytes_max);
+        for (width, bytes_max) in [(2, 1 << 30), (2, 5000), (3, 5000), (3, 0)] {
+            let mut spool = Spool::new(&volume, "edges".into(), width, bytes_max);
             for edges in edges.chunks(999) {
-                let weights = edges.iter().map(|&(u, _)| u as f32);
-                spool.append(edges.iter().copied(), weights).unwrap();
+                let weights: Vec<f32> = edges.iter().map(|&(u, _)| u as f32).collect();
+                match width {
+                    2 => spool.append_edges(edges),
+                    _ => spool.append_weighted(edges, &weights),
+                }
+                .unwrap();
             }
             assert_eq!(spool.len(), edges.len() as u64);
-            let width = if weighted { 3 } else { 2 };
             let mut at = 0;
             let read = spool.read(|words| {
                 for (edge, &(u, v)) in words.chunks_exact(width).zip(&edges[at..]) {

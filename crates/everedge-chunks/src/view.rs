@@ -161,6 +161,10 @@ impl GraphView for ChunksView {
         !self.store.has_room_for(self.store.side(direction))
     }
 
+    fn lists_are_distinct(&self) -> bool {
+        self.store.form().distinct
+    }
+
     fn reads_in_order(&self) -> bool {
         (0..self.store.form().sides.len()).any(|side| self.store.reads_ahead(side))
     }

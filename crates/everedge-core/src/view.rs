@@ -132,6 +132,12 @@ pub trait GraphView: Sync {
         false
     }
 
+    /// Returns whether it is known that no list names a vertex twice, or its own: then a degree is a number of
+    /// neighbors.
+    fn lists_are_distinct(&self) -> bool {
+        false
+    }
+
     /// Returns whether lists here and there are read with less work in ascending order of their vertices, as from
     /// a device. Whoever chooses the order had better sort then.
     fn reads_in_order(&self) -> bool {

@@ -8,7 +8,8 @@
 //! The graph is taken as simple and undirected: neighbors are those over edges in either direction,
 //! each once, and never the vertex itself. No such copy of the graph is made. Every list is read
 //! twice, to count its neighbors and when its vertex is taken away, and a bitmap of the thread tells
-//! which neighbors were met before; the second time only if some were.
+//! which neighbors were met before; the second time only if some were. Where the graph is known to be
+//! simple and undirected, degrees are the counts, and lists are read once.
 //!
 //! Source: Batagelj and Zaveršnik, "An O(m) Algorithm for Cores Decomposition of Networks", 2003;
 //! in parallel as in Dasari, Desh and Zubair, "ParK: An Efficient Algorithm for k-core
@@ -99,10 +100,18 @@ impl<'v, V: GraphView> Peeling<'v, V> {
         let threads = par::PerThread::new(|| Neighbors::new(bound));
         let simple = AtomicBitmap::new(bound);
         let mut degree: Vec<_> = (0..bound).map(|_| AtomicU32::new(0)).collect();
-        par::map_chunks_mut(&mut degree, GRAIN, |first, degrees| {
+        let is_simple = !view.is_directed() && view.lists_are_distinct();
+        let grain = if is_simple { VERTEX_GRAIN } else { GRAIN };
+        par::map_chunks_mut(&mut degree, grain, |first, degrees| {
+            let first = first as VertexId;
+            let range = first..first + degrees.len() as VertexId;
+            if is_simple {
+                return view.for_each_degree(Direction::Out, range, |v, degree| {
+                    simple.insert(v);
+                    *degrees[(v - first) as usize].get_mut() = degree;
+                });
+            }
             threads.with(|neighbors| {
-                let first = first as VertexId;
-                let range = first..first + degrees.len() as VertexId;
                 let mut count = Count { view, simple: &simple, neighbors, first, degrees };
                 view.visit_neighbors(Direction::Out, range, &mut count);
             });

@@ -5,7 +5,8 @@
 //! mostly do; when a neighbor is taken away, the credit falls by one; when it falls below k, they are counted anew,
 //! all of them this time. Vertices with fewer than k entries are out before a list is read.
 //!
-//! The graph is taken as simple and undirected, as for [`coreness`](crate::coreness).
+//! The graph is taken as simple and undirected, as for [`coreness`](crate::coreness). Where it is known to be so, degrees
+//! are all that vertices have: nobody is counted, and only lists of those that are taken away are read.
 //!
 //! # Rounds
 //! Those in doubt are counted, while nobody is taken away; those with fewer than k neighbors are taken away, while
@@ -97,7 +98,13 @@ impl<'v, V: GraphView> OneCore<'v, V> {
                 false
             }
         });
-        let mut poor = self.count_all();
+        let mut poor = match !self.view.is_directed() && self.view.lists_are_distinct() {
+            true => {
+                all.iter().for_each(|&v| _ = self.exact.insert(v));
+                filter(&all, |v| self.gone.contains(v))
+            }
+            false => self.count_all(),
+        };
         while !poor.is_empty() {
             poor.iter().for_each(|&v| _ = self.gone.insert(v));
             let doubtful = self.take_away(&poor);

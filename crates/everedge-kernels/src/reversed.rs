@@ -72,6 +72,10 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
         self.0.rereads_lists(direction.reversed())
     }
 
+    fn lists_are_distinct(&self) -> bool {
+        self.0.lists_are_distinct()
+    }
+
     fn reads_in_order(&self) -> bool {
         self.0.reads_in_order()
     }

@@ -173,6 +173,10 @@ impl GraphView for AnyView {
         with_view!(self, view => view.rereads_lists(direction))
     }
 
+    fn lists_are_distinct(&self) -> bool {
+        with_view!(self, view => view.lists_are_distinct())
+    }
+
     fn reads_in_order(&self) -> bool {
         with_view!(self, view => view.reads_in_order())
     }

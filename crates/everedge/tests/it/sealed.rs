@@ -25,6 +25,7 @@ fn graph(options: GraphOptions) -> Graph {
         })
         .filter(|edge| edge.0 != 50 && edge.1 != 50)
         .collect();
+    let edges: Vec<_> = edges.into_iter().filter(|(u, v)| !options.simple || u != v).collect();
     let weights: Vec<f32> = edges.iter().map(|&(u, v)| 0.25 + ((u * v) % 6) as f32 / 8.0).collect();
     graph.insert(&edges, options.weighted.then_some(&weights[..])).unwrap();
     graph
@@ -79,10 +80,17 @@ pub(crate) fn check_alike(
 #[test]
 fn every_kernel_answers_as_on_the_graph_that_was_sealed() {
     let home = tempfile::tempdir().unwrap();
-    for (directed, weighted) in [(true, false), (false, false), (true, true), (false, true)] {
-        let graph = graph(GraphOptions { directed, weighted, ..GraphOptions::default() });
+    for (directed, weighted, simple) in [
+        (true, false, false),
+        (false, false, false),
+        (true, true, false),
+        (false, true, false),
+        (true, false, true),
+        (false, false, true),
+    ] {
+        let graph = graph(GraphOptions { directed, weighted, simple, ..GraphOptions::default() });
         let view = graph.snapshot().unwrap();
-        let path = home.path().join(format!("{directed}{weighted}"));
+        let path = home.path().join(format!("{directed}{weighted}{simple}"));
         seal(&view, &path);
         let found = Chunks::verify(&path).unwrap();
         assert!(found.ok && found.checks > 100, "{found:?}");
@@ -105,6 +113,14 @@ fn every_kernel_answers_as_on_the_graph_that_was_sealed() {
             {
                 assert_eq!(in_short.get(key), expected_in_short.get(key), "{kernel}: {key}");
             }
+        }
+        for k in ["2", "5", "9"] {
+            let mut parameters = Parameters::default();
+            parameters.set("k", k).unwrap();
+            let options = RunOptions { verify: Verify::Full, ..parameters.into() };
+            let [found, expected] = [&chunks.view_for(Kernel::KCore).unwrap(), &view]
+                .map(|view| view.run(Kernel::KCore, &options).unwrap().result);
+            assert_eq!(found, expected, "the core of {k}");
         }
     }
 }
