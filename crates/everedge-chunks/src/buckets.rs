@@ -102,7 +102,8 @@ impl Buckets {
         let kept = match is_kept {
             true => Kept::Memory(Vec::new()),
             false => {
-                let spool = |at| Spool::new(volume, format!("{name}.bucket{at}"), width, BUFFER_BYTES);
+                let spool =
+                    |at| Spool::new(volume, format!("{name}.bucket{at}"), width, BUFFER_BYTES);
                 Kept::Files((0..cuts.ends.len()).map(spool).collect())
             }
         };

@@ -29,6 +29,8 @@ const GROWTH: usize = 1 << 22;
 const BUCKETS_MAX: u64 = 256;
 /// Edges of a bucket that the processor's caches mostly hold.
 const BUCKET_EDGES: u64 = 1 << 18;
+/// So many edges are worth counting in-degrees beside out-degrees.
+const COUNTED_BESIDE: usize = 1 << 13;
 /// Edges that get numbers in a piece of work.
 const GRAIN: usize = 1 << 16;
 /// Bytes for chunks that are being filled, and for lists that are being encoded.
@@ -89,15 +91,21 @@ impl Builder {
     pub fn add(&mut self, edges: &[Edge], weights: &[f32]) -> Result<()> {
         let largest = edges.iter().map(|&(u, v)| u.max(v)).max();
         self.reserve(largest)?;
-        for &(u, v) in edges {
-            let [into, out] = &mut self.degrees;
-            into[v as usize] = into[v as usize].saturating_add(1);
-            out[u as usize] = out[u as usize].saturating_add(1);
-        }
-        match self.options.weighted {
-            true => self.edges.append_weighted(edges, weights),
-            false => self.edges.append_edges(edges),
-        }
+        let Self { degrees: [into, out], edges: kept, .. } = self;
+        let weighted = self.options.weighted;
+        let is_long = edges.len() >= COUNTED_BESIDE;
+        let ((), is_kept) = par::join_if(
+            is_long,
+            || edges.iter().for_each(|&(_, v)| count(into, v)),
+            || {
+                edges.iter().for_each(|&(u, _)| count(out, u));
+                match weighted {
+                    true => kept.append_weighted(edges, weights),
+                    false => kept.append_edges(edges),
+                }
+            },
+        );
+        is_kept
     }
 
     /// Takes vertices, which may have no edge.
@@ -309,6 +317,12 @@ impl Builder {
         })?;
         Ok(all)
     }
+}
+
+/// Counts an edge at one of its ends.
+fn count(degrees: &mut [u32], v: VertexId) {
+    let degree = &mut degrees[v as usize];
+    *degree = degree.saturating_add(1);
 }
 
 impl BuildOptions {

@@ -1,6 +1,9 @@
 //! Sets of vertices as one bit for each id, in words of 64.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 use crate::{VertexId, par};
 
@@ -108,6 +111,28 @@ impl AtomicBitmap {
         assert!(v < self.bound, "id {v} in a bitmap of {}", self.bound);
         let word = &self.words[(v / WORD_BITS) as usize];
         word.load(Relaxed) & bit(v) == 0 && word.fetch_or(bit(v), Relaxed) & bit(v) == 0
+    }
+
+    /// Adds `v`. Whoever [takes](Self::take) it sees what this thread wrote before.
+    ///
+    /// # Panics
+    /// If `v` is not below the bound.
+    #[inline]
+    pub fn give(&self, v: VertexId) {
+        assert!(v < self.bound, "id {v} in a bitmap of {}", self.bound);
+        // Also if it is there: else who takes it might not see what was written since.
+        self.words[(v / WORD_BITS) as usize].fetch_or(bit(v), Release);
+    }
+
+    /// Takes `v` out; returns whether it was there. This thread then sees what those wrote who
+    /// [gave](Self::give) it before.
+    ///
+    /// # Panics
+    /// If `v` is not below the bound.
+    #[inline]
+    pub fn take(&self, v: VertexId) -> bool {
+        assert!(v < self.bound, "id {v} in a bitmap of {}", self.bound);
+        self.words[(v / WORD_BITS) as usize].fetch_and(!bit(v), Acquire) & bit(v) != 0
     }
 }
 

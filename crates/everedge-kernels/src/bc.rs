@@ -16,29 +16,32 @@
 //! Successors are not kept: the shares of even and of odd levels are in two arrays. When those of
 //! a level are added up, the array of the other levels holds something for no out-neighbor but the
 //! successors, since the levels above come later. So an edge takes one read and no comparison.
+//! Where a level has far more out-edges than the level below has in-edges, the shares go up over these
+//! instead: mostly the one level with most edges of the graph, above a level with few.
 //!
 //! Parallel edges make several paths. Scores are not normalized, and each pair of an undirected
 //! graph counts in both directions. They are the same for any number of threads: counts of paths
 //! are exact up to 2^53, and where there are more, they are added up once more in the order of the
-//! in-neighbors; everything else is added up in the order of out-neighbors and sources.
+//! in-neighbors; everything else is added up in the order of out-neighbors, of the level below, and of sources.
 //!
 //! Source: Brandes, "A Faster Algorithm for Betweenness Centrality", J. Mathematical Sociology
 //! 2001 (there with dependencies, here paths(u) * share(u) - 1); by levels as Madduri et al., "A
 //! Faster Parallel Algorithm and Efficient Multithreaded Implementations for Evaluating Betweenness
 //! Centrality on Massive Datasets", IPDPS 2009. Differences: shares instead of bits for successors;
-//! the search pulls where that reads fewer edges ([`frontier`](crate::frontier)). Lists are read at
-//! their home as in XPGraph (ToS 2025, §4.2).
+//! the search pulls where that reads fewer edges ([`frontier`](crate::frontier)), and so does the way back. Lists
+//! are read at their home as in XPGraph (ToS 2025, §4.2).
 //!
 //! # Cost
 //! O(vertices + edges) that a source reaches, for each source. 36 bytes for each id: scores (the
-//! result), depths, paths and two arrays of shares; and 4 for each vertex that is reached.
+//! result), depths, paths and two arrays of shares; 4 for each vertex that is reached; and up to 4 for each id
+//! while shares go up.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use everedge_core::{Direction, GraphView, ListVisitor, SplitMix64, VertexId, par, watch};
 
 use crate::error::{check_vertex, require};
-use crate::frontier::{EdgeMap, EdgeStep, Frontier, map_sources, push_grain};
+use crate::frontier::{EdgeMap, EdgeStep, Frontier, edge_count_of, map_sources, push_grain};
 use crate::one_hop::one_hop_sample;
 use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result, UNREACHED};
@@ -47,6 +50,18 @@ use crate::{Error, Result, UNREACHED};
 const GRAIN: usize = 64;
 /// Vertices in a piece of work that takes little a vertex.
 const LIGHT_GRAIN: usize = 1 << 12;
+/// Shares go up where that takes so many times fewer edges: each is kept before it counts. Where lists are read from
+/// a device, that takes longer, and those of the level below were mostly read by the search.
+const UP: u64 = 4;
+const UP_FROM_DEVICE: u64 = 1;
+/// Of a level with fewer vertices edges are not counted.
+const COUNTED_MIN: usize = 1 << 10;
+/// Shares that go up are kept for one edge for so many ids, about, before they count.
+const IDS_PER_KEPT: u64 = 4;
+/// Vertices in a piece of work whose shares go up. Sums depend on it.
+const UP_GRAIN: usize = 1 << 10;
+/// Parts of the ids, each of which takes its shares by itself.
+const PARTS: u32 = 16;
 /// Counts below this are exact in whatever order they are added up.
 const EXACT_COUNT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 /// What rounding may do to a sum, for a sum of 1.
@@ -224,7 +239,17 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         let mut is_finite = true;
         let deepest = levels.len() - 1;
         for depth in (1..=deepest).rev() {
-            is_finite &= self.add_shares(levels[depth].list(), depth, depth < deepest);
+            let (above, below) = levels.split_at_mut(depth + 1);
+            let level = above[depth].list();
+            let mut below = below.first_mut();
+            let goes_up = below.as_mut().is_some_and(|below| self.is_less_up(level, below.list()));
+            is_finite &= match below {
+                Some(below) if goes_up => {
+                    self.push_up(below.ascending(), depth);
+                    self.take_pushed(level, depth)
+                }
+                below => self.add_shares(level, depth, below.is_some()),
+            };
         }
         if !is_last {
             levels.iter_mut().for_each(|level| self.forget(level.list()));
@@ -283,6 +308,51 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         are_finite.into_iter().all(|are_finite| are_finite)
     }
 
+    /// Returns whether the in-edges of `below` are far fewer than the out-edges of `level`, above it.
+    fn is_less_up(&self, level: &[VertexId], below: &[VertexId]) -> bool {
+        level.len() >= COUNTED_MIN && self.view.has_in_neighbors() && {
+            let up = edge_count_of(self.view, Direction::In, below);
+            let factor = if self.view.reads_in_order() { UP_FROM_DEVICE } else { UP };
+            factor * up < edge_count_of(self.view, Direction::Out, level)
+        }
+    }
+
+    /// Adds the shares of `below`, ascending, to the vertices above it, at `depth`, that lead there: of each they are
+    /// added up in the order of `below`.
+    fn push_up(&self, below: &[VertexId], depth: usize) {
+        let (share, of_below) = (&self.share[depth % 2], &self.share[(depth + 1) % 2]);
+        let bound = self.view.vertex_bound();
+        let ids_each = bound.div_ceil(PARTS).max(1);
+        let edges = edge_count_of(self.view, Direction::In, below).max(1);
+        let kept_max = u64::from(bound).div_ceil(IDS_PER_KEPT);
+        let block = (below.len() as u64 * kept_max).div_ceil(edges) as usize;
+        for block in below.chunks(block.next_multiple_of(UP_GRAIN)) {
+            let kept = par::map_chunks(block, UP_GRAIN, |vertices| {
+                let parts = vec![Vec::new(); PARTS as usize];
+                let depth_above = depth as u32;
+                let mut above = Above { depth: &self.depth, depth_above, ids_each, parts };
+                self.view.visit_listed(Direction::In, vertices, &mut above);
+                above.parts
+            });
+            par::for_each_range(PARTS, 1, |part| {
+                let of_part = kept.iter().flat_map(|parts| &parts[part.start as usize]);
+                of_part.for_each(|&(u, v)| share.set(u, share.get(u) + of_below.get(v)));
+            });
+        }
+    }
+
+    /// Makes the shares and scores of a level from what [`Self::push_up`] left there. Returns whether all scores are
+    /// finite.
+    fn take_pushed(&self, level: &[VertexId], depth: usize) -> bool {
+        let (share, below) = (&self.share[depth % 2], &self.share[(depth + 1) % 2]);
+        let are_finite = par::map_chunks(level, LIGHT_GRAIN, |vertices| {
+            let mut shares = Shares { of: self, share, below, are_finite: true };
+            vertices.iter().for_each(|&u| shares.add(u, share.get(u)));
+            shares.are_finite
+        });
+        are_finite.into_iter().all(|are_finite| are_finite)
+    }
+
     /// Makes ready for the next source.
     fn forget(&self, level: &[VertexId]) {
         par::map_chunks(level, LIGHT_GRAIN, |vertices| {
@@ -290,6 +360,34 @@ impl<'v, V: GraphView> Brandes<'v, V> {
                 self.depth[v as usize].store(UNREACHED, Relaxed);
                 self.paths.set(v, 0.0);
                 self.share.iter().for_each(|share| share.set(v, 0.0));
+            }
+        });
+    }
+}
+
+/// Finds the in-neighbors of vertices that are one level above.
+struct Above<'a> {
+    depth: &'a [AtomicU32],
+    depth_above: u32,
+    /// Ids of a part.
+    ids_each: u32,
+    /// In each part of the ids, an edge for each such neighbor.
+    parts: Vec<Vec<(VertexId, VertexId)>>,
+}
+
+impl ListVisitor for Above<'_> {
+    const STOPS_EARLY: bool = false;
+
+    #[inline]
+    fn wants(&self, _: VertexId) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        neighbors.for_each(|u| {
+            if self.depth[u as usize].load(Relaxed) == self.depth_above {
+                self.parts[(u / self.ids_each) as usize].push((u, v));
             }
         });
     }

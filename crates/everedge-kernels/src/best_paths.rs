@@ -21,8 +21,8 @@
 //!
 //! # Cost
 //! O(vertices + edges) expected for random weights and good buckets. 8 bytes for each id (the
-//! result) and a bit, and 4 bytes for each vertex in a bucket; a vertex is in several if its value
-//! got better.
+//! result) and two bits, and 4 bytes for each vertex in a bucket; a vertex is in several if its value
+//! got better, and is relaxed once for all that it got better by meanwhile.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -121,6 +121,8 @@ struct Relaxation<'a, V, A> {
     /// The vertices of the buckets before the current one: no path to them gets better. Half of all
     /// edges lead there, and a bit is more likely in a cache than a key.
     done: AtomicBitmap,
+    /// The vertices whose value got better since their edges were relaxed.
+    better: AtomicBitmap,
     /// The first edge, by its ends, that cannot be relaxed.
     bad_edge: Mutex<Option<(VertexId, VertexId, f32)>>,
 }
@@ -148,10 +150,10 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
             if let Some(&ahead) = vertices.get(i + KEYS_AHEAD) {
                 memory::prefetch(&self.best[ahead as usize..]);
             }
-            let value = self.value(u);
-            if self.algebra.bucket_of(value) != current {
+            if self.bucket_of(u) != current || !self.better.take(u) {
                 continue;
             }
+            let value = self.value(u);
             buckets.relaxed.push(u);
             // A fold: a layout knows where the pieces of its lists end.
             self.view.out_edges(u).for_each(|(v, weight)| {
@@ -175,6 +177,7 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
         let slot = &self.best[v as usize];
         let key = A::key(value);
         if key < slot.load(Relaxed) && key < slot.fetch_min(key, Relaxed) {
+            self.better.give(v);
             buckets.push(v, self.algebra.bucket_of(value), first);
         }
     }
@@ -204,8 +207,10 @@ pub(crate) fn best_paths<A: PathAlgebra>(
     let bound = view.vertex_bound();
     let best = par::collect(bound as usize, |_| AtomicU64::new(unreached));
     best[source as usize].store(A::key(A::IDENTITY), Relaxed);
-    let (done, bad_edge) = (AtomicBitmap::new(bound), Mutex::new(None));
-    let relaxation = Relaxation { view, algebra, best: &best, done, bad_edge };
+    let (done, better, bad_edge) =
+        (AtomicBitmap::new(bound), AtomicBitmap::new(bound), Mutex::new(None));
+    better.give(source);
+    let relaxation = Relaxation { view, algebra, best: &best, done, better, bad_edge };
     par::among_threads(view.homes(), || empty_buckets(&relaxation, source));
     let bad_edge = relaxation.bad_edge.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((src, dst, weight)) = bad_edge {

@@ -176,6 +176,18 @@ impl Frontier {
         }
     }
 
+    /// Returns the members in ascending order; from now on they are kept as such a list.
+    ///
+    /// Cost: as [`Self::list`], and of a list that does not ascend, its sorting.
+    pub fn ascending(&mut self) -> &[VertexId] {
+        self.list();
+        let Members::Sparse(list) = &mut self.members else { unreachable!("it was made a list") };
+        if !list.is_sorted() {
+            par::sort_by_key(list, |&v| v);
+        }
+        list
+    }
+
     /// Returns the members; from now on they are kept as a bitmap.
     fn bitmap(&mut self, bound: u32) -> &Bitmap {
         if let Members::Sparse(list) = &self.members {
@@ -245,7 +257,8 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let guess = list.len() as u64 * (self.last_edges / u64::from(last_count.max(1)) + 1);
         let is_steady = list.len() < 2 * last_count as usize;
         let margin = if is_steady { GUESS_MARGIN_STEADY } else { GUESS_MARGIN };
-        if guess > edges_max / margin && self.out_edge_count(list) > edges_max {
+        if guess > edges_max / margin && edge_count_of(self.view, Direction::Out, list) > edges_max
+        {
             self.traversal = Traversal::Pull;
             return self.pull(frontier, step);
         }
@@ -256,7 +269,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
 
     fn edges_of(&self, frontier: &Frontier) -> u64 {
         let members = match &frontier.members {
-            Members::Sparse(list) => return self.out_edge_count(list),
+            Members::Sparse(list) => return edge_count_of(self.view, Direction::Out, list),
             Members::Dense(members) => members,
         };
         let sum_of = |range| {
@@ -267,22 +280,6 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
             sum
         };
         par::map_ranges(members.bound(), CLASSIFIED_GRAIN as u32, sum_of).into_iter().sum()
-    }
-
-    fn out_edge_count(&self, list: &[VertexId]) -> u64 {
-        let in_order = self.view.reads_in_order() && list.is_sorted();
-        let sum_of = |list: &[VertexId]| match list {
-            // The degrees between them are read with theirs.
-            [first, .., last] if in_order && (last - first) as usize / list.len() < SPARSE => {
-                let (mut sum, mut left) = (0, list.iter().peekable());
-                self.view.for_each_degree(Direction::Out, *first..*last + 1, |v, degree| {
-                    sum += left.next_if_eq(&&v).map_or(0, |_| u64::from(degree));
-                });
-                sum
-            }
-            list => list.iter().map(|&v| u64::from(self.view.out_degree(v))).sum(),
-        };
-        par::map_chunks(list, 16 * PUSH_GRAIN, sum_of).into_iter().sum()
     }
 
     fn push(&mut self, list: &[VertexId], step: &impl EdgeStep) -> Frontier {
@@ -321,6 +318,27 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let counts = par::map_chunks_mut_at_home(homes, words, PULL_GRAIN, home_of, pull_words);
         Frontier { members: Members::Dense(reached), count: counts.into_iter().sum() }
     }
+}
+
+/// Returns how many neighbors the vertices of `list` have together.
+pub(crate) fn edge_count_of(view: &impl GraphView, direction: Direction, list: &[VertexId]) -> u64 {
+    let in_order = view.reads_in_order() && list.is_sorted();
+    let degree_of = |v| match direction {
+        Direction::Out => view.out_degree(v),
+        Direction::In => view.in_degree(v),
+    };
+    let sum_of = |list: &[VertexId]| match list {
+        // The degrees between them are read with theirs.
+        [first, .., last] if in_order && (last - first) as usize / list.len() < SPARSE => {
+            let (mut sum, mut left) = (0, list.iter().peekable());
+            view.for_each_degree(direction, *first..*last + 1, |v, degree| {
+                sum += left.next_if_eq(&&v).map_or(0, |_| u64::from(degree));
+            });
+            sum
+        }
+        list => list.iter().map(|&v| u64::from(degree_of(v))).sum(),
+    };
+    par::map_chunks(list, 16 * PUSH_GRAIN, sum_of).into_iter().sum()
 }
 
 /// Calls `f(u, v)` for the edges that leave each `u` of `list`, in its order.
