@@ -9,7 +9,7 @@ mod full;
 mod sealing;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use everedge::{
     Changer, Chunks, Edge, Error, Graph, GraphOptions, IdKind, MediumKind, Result, SealOptions,
@@ -17,8 +17,7 @@ use everedge::{
 };
 use everedge_adjacency::{AdjacencyOptions, Merging};
 use everedge_live::Phases;
-use everedge_medium::{Access, MANIFEST, Volume, VolumeOptions};
-use tempfile::TempDir;
+use everedge_medium::{MANIFEST, Recorder, Volume};
 
 use crate::model::{Model, Picture, Random, Update};
 
@@ -32,7 +31,6 @@ const MEMORY: u64 = 64 << 20;
 
 /// A sealed graph, and what it holds.
 struct Sealed {
-    home: TempDir,
     volume: Volume,
     options: GraphOptions,
     model: Model,
@@ -72,18 +70,12 @@ fn name(number: VertexId) -> u64 {
 impl Sealed {
     /// Seals a few edges.
     fn new(options: &GraphOptions) -> Self {
-        let home = tempfile::tempdir().expect("a directory");
         let (graph, model) = live(options, 40);
         let view = graph.snapshot().expect("a view");
-        let path = home.path().join("g");
-        Chunks::seal(&view, &path, &SealOptions::default(), &Watch::new()).expect("sealed");
-        let volume_options = VolumeOptions::new(MediumKind::File);
-        let volume = Volume::open(&path, volume_options, Access::Read).expect("a volume");
-        Self { home, volume, options: options.clone(), model }
-    }
-
-    fn path(&self) -> PathBuf {
-        self.home.path().join("g")
+        // In memory, as images are opened thousands of times.
+        let (volume, _): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+        Chunks::seal_in(&volume, &view, &SealOptions::default(), &Watch::new()).expect("sealed");
+        Self { volume, options: options.clone(), model }
     }
 
     /// Returns what the sealed files and the changes in a volume hold.
