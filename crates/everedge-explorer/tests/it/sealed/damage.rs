@@ -2,8 +2,6 @@
 //!
 //! `EVEREDGE_DAMAGE_STRIDE` sets every how many bytes one is flipped, at most [`FLIPS_AT_LENGTH`] of a file.
 
-#![expect(clippy::disallowed_methods, reason = "tests damage the files of a graph")]
-
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

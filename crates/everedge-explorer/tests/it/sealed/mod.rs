@@ -3,6 +3,11 @@
 //! [`changes`]: crash images and failing calls of changes. [`sealing`]: the same of a sealing, also of one that merges changes.
 //! [`full`]: disks without room. [`damage`]: flipped bytes, cut files and reads that fail.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests make, damage and remove the files of a graph"
+)]
+
 mod changes;
 mod damage;
 mod full;

@@ -32,14 +32,15 @@ enum Source {
 }
 
 /// A sealing, and what it must come to.
-struct Sealing {
+pub(super) struct Sealing {
     source: Source,
-    options: GraphOptions,
-    expected: Picture,
+    pub(super) options: GraphOptions,
+    pub(super) expected: Picture,
 }
 
 impl Sealing {
-    fn all(home: &Path) -> Vec<Self> {
+    /// Returns sealings of each source in each shape; files of the sources lie in `home`.
+    pub(super) fn all(home: &Path) -> Vec<Self> {
         let mut all = Vec::new();
         for (number, options) in shapes().into_iter().enumerate() {
             let (graph, model) = live(&options, EDGES);
@@ -87,7 +88,7 @@ impl Sealing {
     }
 
     /// Seals at a path, as a user does.
-    fn seal_at(&self, path: &Path) -> Result<SealReport> {
+    pub(super) fn seal_at(&self, path: &Path) -> Result<SealReport> {
         let options = small_levels();
         match &self.source {
             Source::Live(graph) => Chunks::seal(&graph.snapshot()?, path, &options, &Watch::new()),
@@ -224,7 +225,7 @@ fn every_image_of_a_sealing_is_none_or_the_whole() {
 
 impl Sealing {
     /// Checks that what is sealed once more stays as it is.
-    fn check_source(&self, place: &str) {
+    pub(super) fn check_source(&self, place: &str) {
         if let Source::Changed(path) = &self.source {
             let view = Chunks::open(path, Some(MEMORY)).expect("the old one").view(0);
             let found = picture_of(&view.expect("a view"), &self.options).expect("read");
