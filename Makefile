@@ -72,7 +72,8 @@ bench: $(EVEREDGE)
 # The reliability checks at length; hours.
 verify:
 	EVEREDGE_EXPLORE_IMAGES=2000000 EVEREDGE_KILLS=10000 EVEREDGE_DAMAGE_STRIDE=1 \
-		$(CARGO) test --release --package everedge-explorer --package everedge-cli -- --nocapture
+		$(CARGO) test --release --package everedge-explorer --package everedge-chunks \
+		--package everedge-cli -- --nocapture
 
 # Writers, readers, deletions and compaction at once: ten minutes.
 soak:

@@ -95,7 +95,19 @@ impl Chunks {
     /// If there is no sealed graph, it or its changes are damaged, or somebody has the changes open.
     pub fn change(path: &Path, meter: bool) -> Result<Changer> {
         let (volume, manifest) = Self::open_files(path)?;
-        Changer::new(&volume, manifest, meter)
+        Changer::open(&volume, manifest, meter)
+    }
+
+    /// Opens a sealed graph to be changed, with its changes in a volume that the caller has made, such as one that records what comes to its
+    /// medium. If there are none yet, they are stored as `stored` says.
+    ///
+    /// # Errors
+    /// As [`Self::change`].
+    pub fn change_in(sealed: &Volume, changes: Volume, stored: &GraphOptions) -> Result<Changer> {
+        let manifest = Manifest::read(sealed)?;
+        Changer::new(sealed, manifest, |manifest| {
+            OpenChanges::open_or_create_in(changes, manifest, stored)
+        })
     }
 
     /// Adds the edges of files to a sealed graph, or takes them away, as [`Graph::ingest_into`](crate::Graph::ingest_into) does with a live graph.
@@ -115,7 +127,7 @@ impl Chunks {
         let found = GraphOptions { ids, ..options_for(&manifest.options) };
         let ids = kind_beside(ingest.input.ids, ids);
         check_alike(&found, &GraphOptions { ids, ..chosen.apply(found.clone()) })?;
-        let changer = Changer::new(&volume, manifest, choices.meter)?;
+        let changer = Changer::open(&volume, manifest, choices.meter)?;
         let outcome = ingest_with(&changer, &sources, ingest, progress, || {
             // A lock that is taken in one expression with others is held to its end.
             let done = changer.state.lock().done;
@@ -132,14 +144,23 @@ impl Chunks {
 }
 
 impl Changer {
-    fn new(volume: &Volume, manifest: Manifest<ChunksOptions>, meter: bool) -> Result<Self> {
+    fn open(volume: &Volume, manifest: Manifest<ChunksOptions>, meter: bool) -> Result<Self> {
+        Self::new(volume, manifest, |manifest| OpenChanges::for_writing(volume, manifest, meter))
+    }
+
+    /// Opens the sealed files and then, if those are whole, the changes.
+    fn new(
+        volume: &Volume,
+        manifest: Manifest<ChunksOptions>,
+        open_changes: impl FnOnce(&Manifest<ChunksOptions>) -> Result<OpenChanges>,
+    ) -> Result<Self> {
         let (salt, ids) = (manifest.salt(), manifest.options.ids);
         let form = manifest.options.form.clone();
         let names = Names::open(volume, ids, salt)?;
         let memory = least_memory_for(&form, LOOK_UP_BYTES);
         let store = Store::open(volume, salt, form, memory)?;
         check_names(names.as_ref(), &store)?;
-        let changes = OpenChanges::for_writing(volume, &manifest, meter)?;
+        let changes = open_changes(&manifest)?;
         let stored = changes.stored()?;
         let before = store.form().vertices;
         let mut state = State::default();

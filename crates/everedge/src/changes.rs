@@ -23,7 +23,7 @@ use std::sync::Arc;
 use everedge_chunks::{Change, ChangeLists, Form};
 use everedge_core::{Bitmap, GraphView, VertexId, WeightedView};
 use everedge_live::{Error as StorageError, Names};
-use everedge_medium::{Manifest, Volume};
+use everedge_medium::{MANIFEST, Manifest, Volume};
 use serde::Serialize;
 
 use crate::chunks::ChunksOptions;
@@ -85,6 +85,11 @@ fn path_of(sealed: &Volume) -> PathBuf {
 
 /// Returns what the live graph with the changes is like.
 pub(crate) fn options_for(sealed: &ChunksOptions) -> GraphOptions {
+    options_stored(sealed, &GraphOptions::default())
+}
+
+/// Returns the same of one whose bytes are stored as `stored` says.
+fn options_stored(sealed: &ChunksOptions, stored: &GraphOptions) -> GraphOptions {
     let Form { directed, weighted, .. } = sealed.form;
     GraphOptions {
         directed,
@@ -92,7 +97,7 @@ pub(crate) fn options_for(sealed: &ChunksOptions) -> GraphOptions {
         simple: sealed.simple,
         in_neighbors: !directed || sealed.form.sides.len() > 1,
         ids: IdKind::Integer,
-        ..GraphOptions::default()
+        ..stored.clone()
     }
 }
 
@@ -132,17 +137,52 @@ impl OpenChanges {
         }
         let options = options_for(&manifest.options);
         let volume = Volume::create(&path, options.volume(meter))?;
-        let create = || {
-            volume.publish(BASE, base_text(&manifest.uuid).as_bytes())?;
-            let kind = kind_of_added(&manifest.options);
-            drop(Names::create_file(&volume, ADDED, kind, manifest.salt())?);
-            Graph::create_in(volume.clone(), &options)
-        };
-        let graph = create();
-        if graph.is_err() {
+        let changes = Self::create_in(volume, manifest, &options);
+        if changes.is_err() {
             Volume::remove_unfinished(&path);
         }
-        Self::new(graph?, manifest)
+        changes
+    }
+
+    /// Opens the changes in a volume that the caller has opened, if there are some.
+    ///
+    /// # Errors
+    /// As [`Self::for_reading`].
+    pub(crate) fn open_in(
+        volume: Volume,
+        manifest: &Manifest<ChunksOptions>,
+    ) -> Result<Option<Self>> {
+        match volume.contains(MANIFEST)? {
+            true => Self::new(Graph::open_in(volume)?, manifest).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Opens the changes in a volume that the caller has made; makes them, stored as `stored` says, if there are none.
+    ///
+    /// # Errors
+    /// As [`Self::for_writing`].
+    pub(crate) fn open_or_create_in(
+        volume: Volume,
+        manifest: &Manifest<ChunksOptions>,
+        stored: &GraphOptions,
+    ) -> Result<Self> {
+        match Self::open_in(volume.clone(), manifest)? {
+            Some(changes) => Ok(changes),
+            None => Self::create_in(volume, manifest, &options_stored(&manifest.options, stored)),
+        }
+    }
+
+    /// Makes changes in an empty volume; the live graph, whose manifest says that they are there, comes last.
+    fn create_in(
+        volume: Volume,
+        manifest: &Manifest<ChunksOptions>,
+        options: &GraphOptions,
+    ) -> Result<Self> {
+        volume.publish(BASE, base_text(&manifest.uuid).as_bytes())?;
+        let kind = kind_of_added(&manifest.options);
+        drop(Names::create_file(&volume, ADDED, kind, manifest.salt())?);
+        Self::new(Graph::create_in(volume, options)?, manifest)
     }
 
     fn new(graph: Graph, manifest: &Manifest<ChunksOptions>) -> Result<Self> {

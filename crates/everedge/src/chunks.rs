@@ -104,15 +104,27 @@ impl Chunks {
         options: &SealOptions,
         watch: &Watch,
     ) -> Result<SealReport> {
-        let start = Instant::now();
         let (path, is_new) = (&*resolved(path), !path.exists());
         let volume = create_outside(path)?;
-        let sealed = watch.run(|| write(view, &volume, options));
-        let sealed = sealed.map_err(|_cancelled| Error::Interrupted).and_then(|sealed| sealed);
-        match sealed {
-            Ok(form) => SealReport::new(&form, &volume, start, None),
-            Err(error) => Err(remove_after(error, volume, is_new)),
-        }
+        Self::seal_in(&volume, view, options, watch)
+            .map_err(|error| remove_after(error, volume, is_new))
+    }
+
+    /// Seals the graph of a view in an empty volume that the caller has made, such as one that records what comes to
+    /// its medium.
+    ///
+    /// # Errors
+    /// As [`Self::seal`], but what was written is left.
+    pub fn seal_in(
+        volume: &Volume,
+        view: &View,
+        options: &SealOptions,
+        watch: &Watch,
+    ) -> Result<SealReport> {
+        let start = Instant::now();
+        let form = watch.run(|| write(view, volume, options));
+        let form = form.map_err(|_cancelled| Error::Interrupted)??;
+        SealReport::new(&form, volume, start, None)
     }
 
     /// Opens a sealed graph, of which at most `memory` bytes are held at once, with the arrays of kernels and what the
@@ -126,6 +138,27 @@ impl Chunks {
         let start = Instant::now();
         let (volume, manifest) = Self::open_files(path)?;
         let changes = OpenChanges::for_reading(&volume, &manifest)?;
+        Self::new((volume, manifest), changes, memory, start)
+    }
+
+    /// Opens a sealed graph in a volume that the caller has opened, with the changes in another one, if there are some.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_in(volume: Volume, changes: Option<Volume>, memory: Option<u64>) -> Result<Self> {
+        let start = Instant::now();
+        let manifest = Manifest::read(&volume)?;
+        let changes =
+            changes.map(|changes| OpenChanges::open_in(changes, &manifest)).transpose()?;
+        Self::new((volume, manifest), changes.flatten(), memory, start)
+    }
+
+    fn new(
+        (volume, manifest): (Volume, Manifest<ChunksOptions>),
+        changes: Option<OpenChanges>,
+        memory: Option<u64>,
+        start: Instant,
+    ) -> Result<Self> {
         let changes = changes.map(|changes| changes.read(&manifest.options.form)).transpose()?;
         let memory = memory.unwrap_or_else(|| free_memory() / 2);
         let reads_ahead = true;
@@ -134,7 +167,10 @@ impl Chunks {
 
     /// Opens the files that were sealed.
     pub(crate) fn open_files(path: &Path) -> Result<(Volume, Manifest<ChunksOptions>)> {
-        let volume = Volume::open(&resolved(path), volume_options(), Access::Read)?;
+        let path = &*resolved(path);
+        // Where there is no graph, it says so, and why.
+        Manifest::<everedge_live::GraphHead>::peek(path)?;
+        let volume = Volume::open(path, volume_options(), Access::Read)?;
         let manifest = Manifest::read(&volume)?;
         Ok((volume, manifest))
     }

@@ -138,7 +138,7 @@ impl View {
             Question { view, any, names: self, numbering, options, ranks }.answer(kernel, source)?
         });
         let counts = self.read_counts();
-        Ok(RunReport {
+        let report = RunReport {
             kernel: kernel.name(),
             source: source.map(|v| self.json_name(v)),
             threads: par::thread_count(),
@@ -152,7 +152,10 @@ impl View {
             verify_seconds: answer.verify_seconds,
             result: answer.summary,
             values: answer.values,
-        })
+        };
+        // The names of vertices are read last.
+        self.check_reads()?;
+        Ok(report)
     }
 
     /// Says whether all that the view has read was whole: a sealed graph is read while it is used. [`Self::run`] looks

@@ -7,16 +7,16 @@ use everedge_chunks::{BuildOptions, Builder, SealOptions};
 use everedge_core::watch::Watch;
 use everedge_core::{Edge, VertexId};
 use everedge_live::Names;
-use everedge_medium::{Kind, Manifest, MediumKind};
+use everedge_medium::{Kind, Manifest, MediumKind, Volume};
 use parking_lot::Mutex;
 
 use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside, free_memory, remove_after};
 use crate::creation::suggest;
-use crate::files::expand;
+use crate::files::{Sources, expand};
 use crate::graph::resolved;
 use crate::ingest::take_sources;
 use crate::taker::Taker;
-use crate::{Choices, Chosen, Error, GraphOptions, IngestOptions, Progress, Result};
+use crate::{Choices, Chosen, Error, GraphOptions, Guessed, IngestOptions, Progress, Result};
 
 /// How files are sealed.
 pub struct SealFiles<'a> {
@@ -84,45 +84,79 @@ impl Chunks {
         what: &SealFiles<'_>,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<SealReport> {
-        let start = Instant::now();
-        let ingest = what.ingest;
-        let sources = expand(what.files, ingest)?;
-        let options = what.chosen.apply(GraphOptions::default());
-        let (options, of_graph) = suggest(&options, what.choices, &sources, ingest)?;
+        let plan = Plan::new(what)?;
         let (path, is_new) = (&*resolved(path), !path.exists());
         let volume = create_outside(path)?;
-        let sealed = (|| {
-            let manifest = Manifest::new(Kind::Chunks, ());
-            let salt = manifest.salt();
-            let names = Names::create(&volume, options.ids, salt)?;
-            let build = BuildOptions {
-                directed: options.directed,
-                weighted: options.weighted,
-                simple: options.simple,
-                in_neighbors: options.in_neighbors,
-                seal: what.options.clone(),
-                memory: what.memory.unwrap_or_else(|| free_memory() / 2),
-            };
-            let builder = Mutex::new(Builder::new(&volume, salt, build)?);
-            let sealing = Sealing { options, names, builder };
-            let taken = take_sources(&sealing, &sources, ingest, progress)?;
-            let Sealing { options: GraphOptions { ids, simple, .. }, builder, .. } = sealing;
-            let form = what.watch.run(|| builder.into_inner().finish(|v| v));
-            let form = form.map_err(|_cancelled| Error::Interrupted)??;
-            let medium = MediumKind::File;
-            let of_chunks = ChunksOptions { medium, eadr: false, simple, ids, form: form.clone() };
-            manifest.with_options(of_chunks).publish(&volume)?;
-            Ok((form, taken.guessed))
-        })();
-        let sealed: Result<_> = sealed;
-        let (form, mut guessed) = match sealed {
-            Ok(sealed) => sealed,
-            // What was taken in before goes, too.
-            Err(Error::Partly { source, .. }) => return Err(remove_after(*source, volume, is_new)),
-            Err(error) => return Err(remove_after(error, volume, is_new)),
+        plan.carry_out(&volume, what, progress).map_err(|error| remove_after(error, volume, is_new))
+    }
+
+    /// Seals the edges of files in an empty volume that the caller has made, such as one that records what comes to its
+    /// medium.
+    ///
+    /// # Errors
+    /// As [`Self::seal_files`], but what was written is left.
+    pub fn seal_files_in(
+        volume: &Volume,
+        what: &SealFiles<'_>,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<SealReport> {
+        Plan::new(what)?.carry_out(volume, what, progress)
+    }
+}
+
+/// What is sealed, once the files were looked at.
+struct Plan {
+    start: Instant,
+    sources: Sources,
+    options: GraphOptions,
+    guessed: Guessed,
+}
+
+impl Plan {
+    fn new(what: &SealFiles<'_>) -> Result<Self> {
+        let start = Instant::now();
+        let sources = expand(what.files, what.ingest)?;
+        let options = what.chosen.apply(GraphOptions::default());
+        let (options, guessed) = suggest(&options, what.choices, &sources, what.ingest)?;
+        Ok(Self { start, sources, options, guessed })
+    }
+
+    /// Writes all files of the sealed graph, the manifest last.
+    fn carry_out(
+        self,
+        volume: &Volume,
+        what: &SealFiles<'_>,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<SealReport> {
+        let Self { start, sources, options, guessed: of_graph } = self;
+        let manifest = Manifest::new(Kind::Chunks, ());
+        let salt = manifest.salt();
+        let names = Names::create(volume, options.ids, salt)?;
+        let build = BuildOptions {
+            directed: options.directed,
+            weighted: options.weighted,
+            simple: options.simple,
+            in_neighbors: options.in_neighbors,
+            seal: what.options.clone(),
+            memory: what.memory.unwrap_or_else(|| free_memory() / 2),
         };
+        let builder = Mutex::new(Builder::new(volume, salt, build)?);
+        let sealing = Sealing { options, names, builder };
+        let taken = take_sources(&sealing, &sources, what.ingest, progress);
+        // What was taken in before goes, too.
+        let taken = taken.map_err(|error| match error {
+            Error::Partly { source, .. } => *source,
+            error => error,
+        })?;
+        let Sealing { options: GraphOptions { ids, simple, .. }, builder, .. } = sealing;
+        let form = what.watch.run(|| builder.into_inner().finish(|v| v));
+        let form = form.map_err(|_cancelled| Error::Interrupted)??;
+        let medium = MediumKind::File;
+        let of_chunks = ChunksOptions { medium, eadr: false, simple, ids, form: form.clone() };
+        manifest.with_options(of_chunks).publish(volume)?;
+        let mut guessed = taken.guessed;
         (guessed.ids, guessed.directed, guessed.weighted) =
             (of_graph.ids, of_graph.directed, of_graph.weighted);
-        SealReport::new(&form, &volume, start, Some(guessed))
+        SealReport::new(&form, volume, start, Some(guessed))
     }
 }

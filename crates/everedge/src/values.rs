@@ -70,7 +70,7 @@ impl Values {
     /// told apart. A list of vertices is written as ids, one a line; nothing if there are no values.
     ///
     /// # Errors
-    /// If `out` fails.
+    /// If `out` fails; if the names of a sealed graph's vertices, which are read now, cannot be: then nothing is written.
     pub fn write(&self, view: &View, out: &mut impl Write) -> io::Result<()> {
         self.write_lines(view, "", |v| view.row_of(v).unwrap_or_default(), out)
     }
@@ -90,6 +90,7 @@ impl Values {
         };
         let names: Option<Vec<ExternalId>> = (view.id_kind() != crate::IdKind::Dense)
             .then(|| (0..view.vertex_bound()).map(|v| view.name_of(v)).collect());
+        view.check_reads().map_err(io::Error::other)?;
         match &names {
             Some(names) => ids.sort_by(|&u, &v| names[u as usize].cmp(&names[v as usize])),
             None => ids.sort_unstable(),

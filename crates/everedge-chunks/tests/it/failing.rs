@@ -6,12 +6,14 @@ use std::sync::Arc;
 use everedge_chunks::{
     BuildOptions, Builder, ChunksView, Form, SealOptions, Store, least_memory, seal,
 };
-use everedge_core::{Csr, CsrOptions, Direction, GraphView, ListVisitor, VertexId, par};
+use everedge_core::{
+    Csr, CsrOptions, Direction, Edge, GraphView, ListVisitor, SplitMix64, VertexId, par,
+};
 use everedge_medium::{
-    Error, Image, ImageRule, Kind, Manifest, MediumKind, Recorder, Result, Volume,
+    Error, Image, ImageRule, Kind, MANIFEST, Manifest, MediumKind, Recorder, Result, Volume,
 };
 
-use crate::equal::{check, edges};
+use crate::equal::{SALT, check, edges};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
@@ -107,6 +109,99 @@ fn every_image_is_none_or_the_whole() {
     recorder.images_of_kills(&mut visit);
     println!("images={images} whole={whole}");
     assert!(images > 10 && whole > 0 && whole < images, "{images} images, {whole} whole");
+}
+
+/// So many weighted edges have no room in this memory, neither as they come nor in buckets.
+const SPOOLED_EDGES: u64 = 2_600_000;
+const SPOOLED_MEMORY: u64 = 116 << 20;
+
+/// Seals edges within a budget of memory; the manifest comes last.
+fn seal_within(volume: &Volume, memory: u64) -> Result<()> {
+    let options = BuildOptions {
+        directed: true,
+        weighted: true,
+        simple: false,
+        in_neighbors: true,
+        seal: SealOptions::default(),
+        memory,
+    };
+    let mut builder = Builder::new(volume, SALT, options)?;
+    let mut random = SplitMix64::new(5);
+    let mut left = SPOOLED_EDGES;
+    while left > 0 {
+        let count = left.min(1 << 16);
+        let mut vertex = || random.below(20_000) as u32;
+        let edges: Vec<Edge> = (0..count).map(|_| (vertex(), vertex())).collect();
+        let weights: Vec<f32> = edges.iter().map(|&(u, v)| (u ^ v) as f32).collect();
+        builder.add(&edges, &weights)?;
+        left -= count;
+    }
+    let form = builder.finish(|v| v)?;
+    Manifest::new(Kind::Chunks, ()).with_options(form).publish(volume)
+}
+
+/// Returns the files of a sealed graph, all but the manifest, which names it.
+fn files(volume: &Volume) -> Vec<(String, Vec<u8>)> {
+    let mut names = volume.names().unwrap();
+    names.retain(|name| name != MANIFEST);
+    names.sort();
+    names.into_iter().map(|name| (name.clone(), volume.read(&name, u64::MAX).unwrap())).collect()
+}
+
+/// A sealing whose edges go through files leaves none of these, and is none or the whole graph wherever it ends.
+#[test]
+fn a_sealing_through_files_is_none_or_the_whole() {
+    let is_at_length = std::env::var_os("EVEREDGE_EXPLORE_IMAGES").is_some();
+    let (volume, _): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+    seal_within(&volume, 1 << 30).unwrap();
+    let expected = files(&volume);
+    let (volume, recorder): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+    seal_within(&volume, SPOOLED_MEMORY).unwrap();
+    assert!(files(&volume) == expected, "other files with less memory");
+    let rule = ImageRule { point_images_max: 8, seed: 1 };
+    let mut count = 0;
+    recorder.images(rule, |_| {
+        count += 1;
+        ControlFlow::Continue(())
+    });
+    let step = if is_at_length { 1 } else { count / 24 };
+    let (mut number, mut whole, mut spooled) = (0, 0, 0);
+    recorder.images(rule, |image| {
+        number += 1;
+        // Towards the end the manifest comes.
+        if number % step != 0 && number + 8 < count {
+            return ControlFlow::Continue(());
+        }
+        let (volume, _) = Volume::from_image(image).unwrap();
+        let is_spool = |name: &String| name.starts_with("bucket") || name == "edges";
+        spooled += u64::from(volume.names().unwrap().iter().any(is_spool));
+        if volume.contains(MANIFEST).unwrap() {
+            whole += 1;
+            assert!(files(&volume) == expected, "image {number}: another graph");
+        } else {
+            assert!(open(&volume).is_err());
+        }
+        ControlFlow::Continue(())
+    });
+    println!("images={count} spooled={spooled} whole={whole}");
+    assert!(spooled > 5 && whole > 0, "{spooled} with spools, {whole} whole");
+    let calls: Vec<u64> = match is_at_length {
+        true => (0..400).step_by(3).collect(),
+        false => vec![1, 30],
+    };
+    for n in calls {
+        for errno in [EIO, ENOSPC] {
+            let (volume, recorder): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+            recorder.fail_nth(n, errno, false);
+            let sealed = seal_within(&volume, SPOOLED_MEMORY);
+            assert_eq!(sealed.is_err(), recorder.has_failed(), "call {n}");
+            recorder.stop_failing();
+            if let Err(error) = sealed {
+                assert!(matches!(error, Error::Io { .. } | Error::NoSpace { .. }), "{error}");
+                assert!(open(&volume).is_err(), "call {n}");
+            }
+        }
+    }
 }
 
 /// Adds up the neighbors of all vertices.

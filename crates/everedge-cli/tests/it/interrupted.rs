@@ -32,9 +32,10 @@ fn interrupt(home: &Home, input: &Path, signal: &str) {
     // Its reader goes before all is written.
     let feed = std::thread::spawn(move || is_pipe && stdin.write_all(lines().as_bytes()).is_ok());
     let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut [0]).unwrap();
+    let mut first = [0];
+    stdout.read_exact(&mut first).unwrap();
     send(signal, child.id());
-    let mut acknowledged = String::new();
+    let mut acknowledged = String::from(char::from(first[0]));
     stdout.read_to_string(&mut acknowledged).unwrap();
     let output = child.wait_with_output().unwrap();
     feed.join().unwrap();

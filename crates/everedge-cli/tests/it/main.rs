@@ -12,6 +12,7 @@ mod in_use;
 mod inputs;
 mod interrupted;
 mod kill;
+mod kill_sealing;
 mod kill_writers;
 mod output;
 mod reference;

@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -93,32 +92,4 @@ fn what_cannot_be_done_is_said() {
     let bad = refused(home, "seal {}/bad.txt {}/d");
     assert!(bad.contains("bad.txt") && bad.contains("line 2"), "{bad}");
     assert!(!home.join("d").exists());
-}
-
-#[test]
-fn a_sealing_that_is_killed_leaves_no_graph_and_is_done_anew() {
-    let home = tempfile::tempdir().unwrap();
-    let home = home.path();
-    json(home, "generate kron {}/e.bin --scale 16");
-    let words = ["seal", "e.bin", "c", "--memory", "100M", "--quiet"];
-    for wait_ms in [5, 20, 60, 120, 200] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everedge"))
-            .args(words)
-            .current_dir(home)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(wait_ms));
-        child.kill().unwrap();
-        let was_done = child.wait().unwrap().success();
-        let is_there = everedge(home, "stats {}/c").status.success();
-        assert!(is_there || !was_done);
-        if is_there {
-            assert_eq!(json(home, "verify {}/c")["ok"], true);
-            fs::remove_dir_all(home.join("c")).unwrap();
-        }
-    }
-    json(home, "seal {}/e.bin {}/c");
-    assert_eq!(json(home, "verify {}/c")["ok"], true);
 }

@@ -28,6 +28,7 @@ mod plants;
 mod pma_crash;
 mod real_disk;
 mod rounds;
+mod sealed;
 mod soak;
 mod streams;
 mod sub_graphs;
