@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{AtomicBitmap, Direction, GraphView, ListVisitor, VertexId, par};
 
-use crate::frontier::{filter, vertices};
+use crate::frontier::{filter, vertices, visit_out_edges};
 use crate::kcore::Neighbors;
 
 /// Vertices in a piece of work that reads their edges.
@@ -47,6 +47,8 @@ pub fn kcore(view: &impl GraphView, k: u32) -> Vec<VertexId> {
 /// Vertices that may be in the core.
 struct OneCore<'v, V> {
     view: &'v V,
+    /// Whether every list names each neighbor once, and not its vertex.
+    is_simple: bool,
     k: u32,
     /// How many neighbors each vertex has left, at least; before its first count, its entries.
     credit: Vec<AtomicU32>,
@@ -63,6 +65,7 @@ impl<'v, V: GraphView> OneCore<'v, V> {
         let credit = par::collect(bound as usize, |_| AtomicU32::new(0));
         let core = Self {
             view,
+            is_simple: !view.is_directed() && view.lists_are_distinct(),
             k,
             credit,
             exact: AtomicBitmap::new(bound),
@@ -98,7 +101,7 @@ impl<'v, V: GraphView> OneCore<'v, V> {
                 false
             }
         });
-        let mut poor = match !self.view.is_directed() && self.view.lists_are_distinct() {
+        let mut poor = match self.is_simple {
             true => {
                 all.iter().for_each(|&v| _ = self.exact.insert(v));
                 filter(&all, |v| self.gone.contains(v))
@@ -142,17 +145,24 @@ impl<'v, V: GraphView> OneCore<'v, V> {
 
     /// Lowers the credit of the neighbors of `poor`; returns those whose credit fell below k.
     fn take_away(&self, poor: &[VertexId]) -> Vec<VertexId> {
+        // One call of all takes the last unit that is needed. What is in doubt may be taken more than it had: it is
+        // counted before its credit is looked at again.
+        let lowered = |v: VertexId| self.credit[v as usize].fetch_sub(1, Relaxed) == self.k;
         let doubtful = par::map_chunks(poor, LISTED_GRAIN, |list| {
             let mut doubtful = Vec::new();
+            if self.is_simple {
+                visit_out_edges(self.view, list, |_, v| {
+                    if !self.gone.contains(v) && lowered(v) {
+                        doubtful.push(v);
+                    }
+                });
+                return doubtful;
+            }
             self.threads.with(|neighbors| {
                 for (i, &u) in list.iter().enumerate() {
                     self.view.load_ahead(Direction::Out, &list[i..]);
                     let left = neighbors.of(self.view, u, |v| !self.gone.contains(v));
-                    // One call of all takes the last unit that is needed. What is in doubt may be taken more than
-                    // it had: it is counted before its credit is looked at again.
-                    let lowered =
-                        |&v: &VertexId| self.credit[v as usize].fetch_sub(1, Relaxed) == self.k;
-                    doubtful.extend(left.iter().copied().filter(lowered));
+                    doubtful.extend(left.iter().copied().filter(|&v| lowered(v)));
                 }
             });
             doubtful
