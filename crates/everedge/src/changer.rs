@@ -518,6 +518,13 @@ impl Made {
         if pair.added.last().or(pair.sealed.last()).is_some_and(is_it) {
             return;
         }
+        if pair.taken.pop_if(|taken| is_it(taken)).is_some() {
+            // It gets the weight back that it had when it was sealed, and needs no change any more.
+            pair.added.clear();
+            pair.sealed.push(weight);
+            self.update((edge, weight), false, true);
+            return self.update((edge, weight), true, true);
+        }
         if let Some(before) = pair.sealed.pop() {
             pair.taken.push(before);
             self.update((edge, before), true, false);

@@ -10,9 +10,10 @@ use everedge_live::Names;
 use everedge_medium::{Kind, Manifest, MediumKind};
 use parking_lot::Mutex;
 
-use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside, free_memory, remove_after};
+use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside};
 use crate::creation::suggest;
 use crate::files::expand;
+use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::ingest::take_sources;
 use crate::taker::Taker;
@@ -89,8 +90,7 @@ impl Chunks {
         let sources = expand(what.files, ingest)?;
         let options = what.chosen.apply(GraphOptions::default());
         let (options, of_graph) = suggest(&options, what.choices, &sources, ingest)?;
-        let (path, is_new) = (&*resolved(path), !path.exists());
-        let volume = create_outside(path)?;
+        let volume = create_outside(&resolved(path))?;
         let sealed = (|| {
             let manifest = Manifest::new(Kind::Chunks, ());
             let salt = manifest.salt();
@@ -117,9 +117,14 @@ impl Chunks {
         let sealed: Result<_> = sealed;
         let (form, mut guessed) = match sealed {
             Ok(sealed) => sealed,
-            // What was taken in before goes, too.
-            Err(Error::Partly { source, .. }) => return Err(remove_after(*source, volume, is_new)),
-            Err(error) => return Err(remove_after(error, volume, is_new)),
+            Err(error) => {
+                volume.undo_creation();
+                return Err(match error {
+                    // What was taken in before is gone, too.
+                    Error::Partly { source, .. } => *source,
+                    error => error,
+                });
+            }
         };
         (guessed.ids, guessed.directed, guessed.weighted) =
             (of_graph.ids, of_graph.directed, of_graph.weighted);

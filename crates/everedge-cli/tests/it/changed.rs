@@ -120,6 +120,17 @@ fn what_changes_cannot_be_is_said() {
     }
     let said = text(&everedge(home, "ingest {}/c {}/e.txt").stdout);
     assert!(said.contains("since it was sealed, 2 edges were added and 0 taken away"), "{said}");
+    for command in ["ingest", "run bfs", "stats", "verify", "commit", "seal", "compact"] {
+        let rest = match command {
+            "ingest" => " {}/e.txt",
+            "seal" => " {}/new",
+            _ => "",
+        };
+        let said = refused(home, &format!("{command} {{}}/c/changes{rest}"));
+        assert!(said.contains("belongs to the sealed graph"), "{command}: {said}");
+    }
+    let said = refused(home, "ingest {}/c/changes {}/e.txt --commit-every 1");
+    assert!(said.contains("belongs to the sealed graph"), "{said}");
     // What was changed takes memory, too.
     let small = refused(home, "run pagerank {}/c --memory 1M");
     assert!(small.contains("for what was changed since the graph was sealed"), "{small}");

@@ -114,7 +114,7 @@ class Chunks(_kernels.Methods):
 
     def out_degree(self) -> Values[np.uint32]:
         """Return the number of edges that leave each vertex. Cost: 12 bytes a vertex are read."""
-        with self._view("bfs") as view:
+        with self._view_for_degrees() as view:
             return view.out_degree()
 
     def in_degree(self) -> Values[np.uint32]:
@@ -122,7 +122,7 @@ class Chunks(_kernels.Methods):
 
         Cost: 12 bytes a vertex are read; every edge in a graph without in-neighbors.
         """
-        with self._view("bfs") as view:
+        with self._view_for_degrees() as view:
             return view.in_degree()
 
     def degree(self) -> Values[np.uint32]:
@@ -130,7 +130,7 @@ class Chunks(_kernels.Methods):
 
         A self-loop counts twice in a directed graph, once in an undirected one.
         """
-        with self._view("bfs") as view:
+        with self._view_for_degrees() as view:
             return view.degree()
 
     def add_edges(
@@ -259,6 +259,10 @@ class Chunks(_kernels.Methods):
     def _view(self, kernel: str) -> Snapshot:
         native, ids = self._state
         return _View(native.view_for(kernel), ids)
+
+    def _view_for_degrees(self) -> Snapshot:
+        native, ids = self._state
+        return _View(native.view_for_degrees(), ids)
 
 
 class _Ids:

@@ -52,7 +52,8 @@ class Graph:
       `eadr` says that the power-fail domain takes in the processor's caches.
     - `directed` (default), `weighted` (default: if a first file declares weights, as DIMACS does or a
       column called weight), `simple` (one edge for a pair; inserting it again replaces
-      its weight), `in_neighbors` (default; without: less space, slower kernels).
+      its weight), `in_neighbors` (default; without it takes less space, and most kernels
+      ask a copy in memory).
     - `ids`: `dense` for integers below 2^31 used as they are; `integer` for any below 2^64 or `text`
       for strings, through an id map; `map` for one of these two; `auto` to let the first data decide.
       In files `integer` takes `007` as 7, and `text` takes every word as it stands, `NULL` too.
