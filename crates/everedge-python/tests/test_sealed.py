@@ -467,6 +467,42 @@ def test_damaged_changes_keep_it_closed(path: Path) -> None:
         everedge.Chunks(path)
 
 
+def test_changes_are_no_graph_of_their_own(path: Path) -> None:
+    with sealed(filled(), path) as chunks:
+        chunks.add_edges([1], [2])
+        edges = chunks.num_edges
+    for read_only in (False, True):
+        with pytest.raises(everedge.InvalidInputError, match="belongs to the sealed graph"):
+            everedge.Graph(path / "changes", read_only=read_only)
+    with everedge.Chunks(path) as chunks:
+        assert chunks.num_edges == edges
+
+
+def test_without_in_neighbors_it_says_so_before_it_asks_for_memory(
+    path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "edges.csv").write_text("app,lib\nlib,libc\n")
+    everedge.seal(tmp_path / "edges.csv", path, in_neighbors=False)
+    with everedge.Chunks(path, memory=1) as chunks:
+        with pytest.raises(everedge.InvalidInputError, match="needs in-neighbors"):
+            chunks.bfs(source="app")
+        for call in (chunks.degree, lambda: chunks.one_hop("app")):
+            with pytest.raises(everedge.InvalidInputError, match="is too small"):
+                call()
+    with everedge.Chunks(path) as chunks:
+        assert chunks.one_hop("app").tolist() == ["lib"]
+        assert chunks.in_degree()["libc"] == 1
+
+
+def test_a_seed_draws_the_sources_of_the_graph_that_was_sealed(path: Path) -> None:
+    graph = filled("text")
+    chunks = sealed(graph, path)
+    with graph.snapshot() as s:
+        found, expected = (asked.bc(samples=9, seed=3) for asked in (chunks, s))
+        for vertex in s.vertices:
+            assert found[vertex] == pytest.approx(expected[vertex])
+
+
 def test_what_opens_other_graphs_says_what_it_is(path: Path, tmp_path: Path) -> None:
     sealed(filled(), path)
     for read_only in (False, True):

@@ -29,6 +29,8 @@ use crate::{
     Progress, Result,
 };
 
+/// The options of live graphs that a sealed graph has, too.
+const OPTIONS: [&str; 4] = ["directed", "weighted", "simple", "in-neighbors"];
 /// Memory for the lists that a batch looks through, if there is more.
 const LOOK_UP_BYTES: u64 = 256 << 20;
 
@@ -110,6 +112,12 @@ impl Chunks {
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
         let sources = expand(files, ingest)?;
+        if let Some(other) = chosen.names().find(|name| !OPTIONS.contains(name)) {
+            let path = path.display();
+            return Err(Error::invalid(format!(
+                "{other} is an option of live graphs, and `{path}` is a sealed one: leave it out"
+            )));
+        }
         let (volume, manifest) = Self::open_files(path)?;
         let ids = manifest.options.ids;
         let found = GraphOptions { ids, ..options_for(&manifest.options) };

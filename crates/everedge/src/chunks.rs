@@ -448,8 +448,8 @@ fn check_reading(
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "a budget of {memory} bytes is too small: {least} are needed ({}) or more, {of_changes} of them for the {count} changes \
-         since the graph was sealed; `everedge seal` makes a graph of both, without changes",
+        "a budget of {memory} bytes is too small: it takes {least} or more ({}), {of_changes} of them for the {count} changes \
+         since the graph was sealed; sealing it once more makes a graph without changes",
         in_whole_units(least)
     )))
 }
@@ -457,6 +457,10 @@ fn check_reading(
 /// Creates the directory of a sealed graph, unless it would lie among the files of another graph, which would take it
 /// for its own.
 pub(crate) fn create_outside(path: &Path) -> Result<Volume> {
+    if path.exists() && !path.is_dir() {
+        let path = path.display();
+        return Err(Error::invalid(format!("`{path}` is a file: name a new directory")));
+    }
     let parent = path.parent().filter(|parent| parent.join(MANIFEST).exists());
     match parent {
         None => Ok(Volume::create(path, volume_options())?),

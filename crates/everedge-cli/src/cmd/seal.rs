@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>)]
     at: Option<VersionChoice>,
 
-    /// How much memory the sealing of files may take, with K, M or G; half of what is free unless given. What has no
+    /// How much memory the sealing of files may take, with K, M, G or T; half of what is free unless given. What has no
     /// room goes through files in CHUNKS. A graph is sealed without a budget.
     #[arg(long, value_name = "SIZE", value_parser = everedge::size)]
     memory: Option<u64>,
@@ -66,6 +66,13 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
             output.follow("seal", &watch, seal)?
         }
         files => {
+            if let Some(graph) = files.iter().find(|file| is_graph(file)) {
+                let graph = graph.display();
+                let words = format!(
+                    "`{graph}` is a graph, and is sealed by itself: name it alone, or files alone\n"
+                );
+                return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
+            }
             if args.at.is_some() {
                 let words = "--at names a version of a graph, and files have none\n";
                 return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());

@@ -115,6 +115,8 @@ fn what_changes_cannot_be_is_said() {
     assert!(other.contains("simple false, not true"), "{other}");
     let weighted = refused(home, "ingest {}/c {}/e.txt --weighted");
     assert!(weighted.contains("weighted false, not true"), "{weighted}");
+    let layout = refused(home, "ingest {}/c {}/e.txt --layout pma");
+    assert!(layout.contains("layout is an option of live graphs"), "{layout}");
     for key in ["vertices", "edges"] {
         assert_eq!(json(home, "stats {}/c")[key], before[key]);
     }
@@ -133,7 +135,7 @@ fn what_changes_cannot_be_is_said() {
     assert!(said.contains("belongs to the sealed graph"), "{said}");
     // What was changed takes memory, too.
     let small = refused(home, "run pagerank {}/c --memory 1M");
-    assert!(small.contains("for what was changed since the graph was sealed"), "{small}");
+    assert!(small.contains("for the 2 changes since the graph was sealed"), "{small}");
     // The base alone is damaged now, and what says so is its file.
     let file = home.join("c/changes/base");
     let text = fs::read_to_string(&file).unwrap();

@@ -84,7 +84,17 @@ fn what_cannot_be_done_is_said() {
     fs::write(home.join("e.txt"), "a b\nb c\n").unwrap();
     json(home, "seal {}/e.txt {}/c");
     let small = refused(home, "run pagerank {}/c --memory 1M");
-    assert!(small.contains("is too small") && small.contains("would do"), "{small}");
+    assert!(small.contains("is too small") && small.contains("would do (17M)"), "{small}");
+    for (size, why) in [
+        ("1.5G", "K, M, G or T"),
+        ("2GB", "K, M, G or T"),
+        ("", "K, M, G or T"),
+        ("99999999T", "too large"),
+    ] {
+        let said = misused(home, &format!("run pagerank {{}}/c --memory {size}"));
+        assert!(said.contains(why), "{size}: {said}");
+    }
+    json(home, "run pagerank {}/c --memory 1T");
     assert!(refused(home, "seal {}/e.txt {}/c").contains("holds a graph already"));
     assert!(refused(home, "commit {}/c").contains("sealed"));
     assert!(refused(home, "compact {}/c").contains("sealed"));
@@ -116,9 +126,9 @@ fn what_is_for_files_is_refused_for_a_graph() {
     let help = text(&everedge(home, "seal --help").stdout);
     let of_all = ["--at", "--plain", "--order", "--json", "--quiet", "--threads", "--help"];
     let options: Vec<&str> = help
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| c != '-' && !c.is_ascii_alphabetic()))
-        .filter(|word| word.starts_with("--") && !of_all.contains(word))
+        .lines()
+        .filter_map(|line| line.trim_start().split(' ').find(|word| word.starts_with("--")))
+        .filter(|option| help.contains(&format!("\n      {option}")) && !of_all.contains(option))
         .collect();
     assert!(options.len() > 15, "{options:?}");
     for option in options {
@@ -137,6 +147,10 @@ fn what_is_for_files_is_refused_for_a_graph() {
             assert!(!home.join("new").exists());
         }
     }
+    let said = misused(home, "seal {}/e.txt {}/g {}/new");
+    assert!(said.contains("name it alone, or files alone"), "{said}");
+    let said = refused(home, "seal {}/g {}/e.txt");
+    assert!(said.contains("name a new directory"), "{said}");
     let said = misused(home, "run bfs {}/g --memory 1G");
     assert!(said.contains("--memory is a budget for sealed graphs"), "{said}");
     json(home, "commit {}/g");
