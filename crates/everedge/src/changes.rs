@@ -91,7 +91,8 @@ fn path_of(sealed: &Volume) -> PathBuf {
 /// # Errors
 /// `InvalidInput` names the sealed graph.
 pub(crate) fn refuse_inside(path: &Path) -> Result<()> {
-    let whole = path.canonicalize();
+    // What is not there yet is not where a link leads.
+    let whole = path.canonicalize().or_else(|_| std::path::absolute(path));
     let parent = whole.as_deref().unwrap_or(path).parent();
     let Some(parent) = parent.filter(|parent| is_sealed(parent)) else { return Ok(()) };
     // As the caller names it, if that can be told.

@@ -108,6 +108,17 @@ fn what_changes_cannot_be_is_said() {
     fs::write(home.join("bad.txt"), "4 5\n4\n").unwrap();
     json(home, "seal {}/e.txt {}/c");
     let before = json(home, "stats {}/c");
+    // Nothing else gets the place of the changes, also before there are some.
+    let inside = Command::new(env!("CARGO_BIN_EXE_everedge"))
+        .args(["ingest", "changes", "../e.txt"])
+        .current_dir(home.join("c"))
+        .output()
+        .unwrap();
+    let said = text(&inside.stderr);
+    assert!(
+        said.contains("belongs to the sealed graph") && !home.join("c/changes").exists(),
+        "{said}"
+    );
     assert!(refused(home, "ingest {}/c {}/text.txt").contains("text.txt"));
     let bad = refused(home, "ingest {}/c {}/bad.txt");
     assert!(bad.contains("bad.txt") && bad.contains("line 2"), "{bad}");
@@ -138,8 +149,8 @@ fn what_changes_cannot_be_is_said() {
     assert!(small.contains("for the 2 changes since the graph was sealed"), "{small}");
     // The base alone is damaged now, and what says so is its file.
     let file = home.join("c/changes/base");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace(' ', "_")).unwrap();
+    let base = fs::read_to_string(&file).unwrap();
+    fs::write(&file, base.replace(' ', "_")).unwrap();
     for command in ["run bfs", "stats", "ingest", "seal"] {
         let rest = match command {
             "ingest" => " {}/e.txt",

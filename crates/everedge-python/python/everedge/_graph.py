@@ -59,7 +59,7 @@ class Graph:
       In files `integer` takes `007` as 7, and `text` takes every word as it stands, `NULL` too.
     - `durability`: when updates are safe: `edge`, `batch` (default) or `none` (after `sync` or
       `close`).
-    - `log_size`: bytes that the edge log may take, with K, M or G; 1G if not given.
+    - `log_size`: bytes that the edge log may take, with K, M, G or T; 1G if not given.
     - `read_only`: opens beside other readers; nothing is written.
     - `meter`: counts what the medium reads and writes; slower.
 
