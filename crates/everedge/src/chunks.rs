@@ -426,7 +426,7 @@ pub(crate) fn has_in_neighbors(form: &Form) -> bool {
 pub(crate) fn lacks_in_neighbors(kernel: Kernel) -> Error {
     Error::invalid(format!(
         "{kernel} needs in-neighbors, and this graph was sealed without them (--no-in); one-hop and two-hop need none. Seal \
-         the files again without --no-in, or run {kernel} on a copy in memory with --csr"
+         the files again without --no-in, or run on a copy in memory with --csr"
     ))
 }
 
