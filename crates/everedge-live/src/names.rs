@@ -154,6 +154,14 @@ impl Names {
         }
     }
 
+    /// Returns what the names are: integers or strings, also while there are none.
+    pub fn kind(&self) -> IdKind {
+        match &self.state.read().table {
+            Table::Integer { .. } => IdKind::Integer,
+            Table::Text(_) => IdKind::Text,
+        }
+    }
+
     /// Returns how many names there are.
     pub fn len(&self) -> u32 {
         self.state.read().table.len()

@@ -4,8 +4,10 @@
 //! what is not a regular file is refused after opening it without waiting for it.
 //! A new file, a rename and a removal are durable after `sync`.
 
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
@@ -75,12 +77,22 @@ pub(super) struct Directory {
     is_left: bool,
     /// Lets its syncs through.
     gate: SyncGate,
+    /// What a creation has made, if this is one.
+    creation: Option<Creation>,
+}
+
+/// What a creation has made so far.
+struct Creation {
+    /// Whether the directory was not there before.
+    is_new: bool,
+    files: Mutex<BTreeSet<String>>,
 }
 
 impl Directory {
     /// Makes the directory, or takes an existing empty one, and locks it.
     pub(super) fn create(path: &Path) -> Result<Directory> {
-        match rustix::fs::mkdirat(CWD, path, DIRECTORY_MODE) {
+        let made = rustix::fs::mkdirat(CWD, path, DIRECTORY_MODE);
+        match made {
             Ok(()) => sync_parent(path)?,
             Err(Errno::EXIST) => clear(path)?,
             Err(e) => return Err(Error::io(path, "create directory", e)),
@@ -98,7 +110,8 @@ impl Directory {
         open_file(&fd, path, UNFINISHED, flags)?;
         let (access, is_left) = (Access::Write, false);
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
-        let directory = Directory { path, fd, lock, access, is_left, gate };
+        let creation = Some(Creation { is_new: made.is_ok(), files: Mutex::default() });
+        let directory = Directory { path, fd, lock, access, is_left, gate, creation };
         directory.sync(&Health::new())?;
         Ok(directory)
     }
@@ -118,7 +131,8 @@ impl Directory {
         })?;
         let is_left = take_lock(&fd, &lock, path, access)?;
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
-        let directory = Directory { path, fd, lock, access, is_left, gate };
+        let creation = None;
+        let directory = Directory { path, fd, lock, access, is_left, gate, creation };
         if access == Access::Write {
             directory.remove_temporaries()?;
         }
@@ -192,7 +206,16 @@ impl Directory {
             let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
             return Err(e);
         }
+        self.note_made(name);
         Ok(file)
+    }
+
+    /// Notes a file that a creation has made.
+    fn note_made(&self, name: &str) {
+        if let Some(creation) = &self.creation {
+            let mut files = creation.files.lock().unwrap_or_else(PoisonError::into_inner);
+            files.insert(name.to_owned());
+        }
     }
 
     /// Opens the file `name`.
@@ -245,6 +268,7 @@ impl Directory {
         rustix::fs::renameat(&self.fd, old_name, &self.fd, name)
             .map_err(|e| Error::io(&self.path.join(name), "rename", e))?;
         temporary.name = None;
+        self.note_made(name);
         Ok(())
     }
 
@@ -271,6 +295,20 @@ impl Directory {
         self.remove(LOCK_NAME)?;
         rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR)
             .map_err(|e| Error::io(&self.path, "remove directory", e))
+    }
+
+    /// Removes what the creation that this is has made, also the directory if it was not there before. Files of others stay. What
+    /// cannot be removed stays, too, and is cleared by the next creation.
+    pub(super) fn undo_creation(&self) {
+        let Some(creation) = &self.creation else { return };
+        let files = creation.files.lock().unwrap_or_else(PoisonError::into_inner);
+        // The mark goes last, as where what is left is cleared.
+        for name in files.iter().map(String::as_str).chain([LOCK_NAME, UNFINISHED]) {
+            let _stays = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
+        }
+        if creation.is_new {
+            let _stays = rustix::fs::rmdir(&self.path);
+        }
     }
 
     /// Returns whether there is a file `name`.

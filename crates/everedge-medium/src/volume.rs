@@ -340,6 +340,14 @@ impl Volume {
         directory::remove_unfinished(path);
     }
 
+    /// Removes what the creation that has made this volume has put there, and the directory if it was not there before:
+    /// files of others stay, and so does an empty directory that the creation was given. Nobody may use the volume after.
+    pub fn undo_creation(self) {
+        if let Home::Directory(directory) = &self.shared.home {
+            directory.undo_creation();
+        }
+    }
+
     /// Whether a directory holds what a creation has left that did not come to its end:
     /// [`create`](Self::create) takes it away and begins anew.
     pub fn is_unfinished(path: &Path) -> bool {

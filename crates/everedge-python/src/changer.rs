@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
-use everedge::{Edge, IdKind, VertexId};
+use everedge::{Edge, IdKind};
 
+use crate::changing::{ChangeCounts, copied, pairs};
 use crate::error::exception;
-use crate::graph::{ChangeCounts, copied, counts, pairs};
 use crate::handle::Handle;
 
 /// A sealed graph, open to be changed.
@@ -49,9 +49,7 @@ impl Changer {
         src: PyReadonlyArray1<'_, u32>,
         dst: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<ChangeCounts> {
-        let changer = self.handle.get()?;
-        let edges: Vec<Edge> = pairs(src.as_slice()?, dst.as_slice()?).collect();
-        py.detach(|| changer.delete(&edges)).map(counts).map_err(exception)
+        self.handle.delete(py, (src, dst), everedge::Changer::delete)
     }
 
     /// Returns the numbers of strings, making some for new names, durably.
@@ -60,9 +58,7 @@ impl Changer {
         py: Python<'py>,
         names: Vec<PyBackedStr>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let changer = self.handle.get()?;
-        let numbers = py.detach(|| changer.intern_texts(names.iter().map(|name| &**name)));
-        Ok(numbers.map_err(exception)?.into_pyarray(py))
+        self.handle.intern(py, |changer| changer.intern_texts(names.iter().map(|name| &**name)))
     }
 
     /// Returns the numbers of integers, making some for new names, durably.
@@ -71,10 +67,8 @@ impl Changer {
         py: Python<'py>,
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let changer = self.handle.get()?;
         let names = copied(&names)?;
-        let numbers = py.detach(|| changer.intern_integers(&names)).map_err(exception)?;
-        Ok(numbers.into_pyarray(py))
+        self.handle.intern(py, |changer| changer.intern_integers(&names))
     }
 
     /// Returns the numbers of strings, -1 for an unknown one.
@@ -83,7 +77,7 @@ impl Changer {
         py: Python<'py>,
         names: Vec<PyBackedStr>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        self.find(py, |changer| changer.find_texts(names.iter().map(|name| &**name)))
+        self.handle.find(py, |changer| changer.find_texts(names.iter().map(|name| &**name)))
     }
 
     /// Returns the numbers of integers, -1 for an unknown one.
@@ -93,7 +87,7 @@ impl Changer {
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let names = copied(&names)?;
-        self.find(py, |changer| changer.find_integers(&names))
+        self.handle.find(py, |changer| changer.find_integers(&names))
     }
 
     /// Returns whether edges carry a weight.
@@ -108,20 +102,6 @@ impl Changer {
 
     /// Gives the graph up; a second time does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(changer) = self.handle.take()? else { return Ok(()) };
-        py.detach(|| changer.close()).map_err(exception)
-    }
-}
-
-impl Changer {
-    fn find<'py>(
-        &self,
-        py: Python<'py>,
-        find: impl FnOnce(&everedge::Changer) -> Vec<Option<VertexId>> + Send,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let changer = self.handle.get()?;
-        let found: Vec<i64> =
-            py.detach(|| find(&changer).into_iter().map(|v| v.map_or(-1, i64::from)).collect());
-        Ok(found.into_pyarray(py))
+        self.handle.end(py, everedge::Changer::close)
     }
 }

@@ -15,6 +15,9 @@ use crate::view::{View, until_signal};
 /// What is called with how far the reading of files is, and with the steps of what follows it.
 type Listeners = (Option<Py<PyAny>>, Option<Py<PyAny>>);
 
+/// Memory that the degrees of a vertex take, and its number.
+const DEGREE_BYTES: u64 = 12;
+
 /// A sealed graph.
 #[pyclass(frozen, module = "everedge._native")]
 pub(crate) struct Chunks {
@@ -72,11 +75,20 @@ impl Chunks {
         ingested(py, ended, |_| 0)
     }
 
-    /// Returns the view that a kernel is to run on: its arrays are part of the memory.
+    /// Returns the view that a kernel is to run on: its arrays are part of the memory. What cannot run is refused first.
     fn view_for(&self, py: Python<'_>, kernel: &str) -> PyResult<View> {
         let chunks = self.handle.get()?;
         let kernel: Kernel = kernel.parse().map_err(exception)?;
+        chunks.check_kernel(kernel).map_err(exception)?;
         let view = py.detach(|| chunks.view_for(kernel)).map_err(exception)?;
+        Ok(View::new(view, chunks.options().simple))
+    }
+
+    /// Returns the view that degrees are to be asked of.
+    fn view_for_degrees(&self, py: Python<'_>) -> PyResult<View> {
+        let chunks = self.handle.get()?;
+        let bytes = DEGREE_BYTES * u64::from(chunks.vertex_count());
+        let view = py.detach(|| chunks.view(bytes)).map_err(exception)?;
         Ok(View::new(view, chunks.options().simple))
     }
 

@@ -9,9 +9,18 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// Options of the command line in advice, and other advice for it, and what they are here. What begins another one comes after it.
-const OPTIONS: [(&str, &str); 29] = [
+const OPTIONS: [(&str, &str); 32] = [
     ("seal one with `--ids integer`", "seal one with ids=\"integer\""),
     (", or run on a copy in memory with --csr", ""),
+    (
+        "(--no-in); one-hop and two-hop need none",
+        "(in_neighbors=False); `one_hop` and `two_hop` need none",
+    ),
+    ("again without --no-in", "again with in-neighbors"),
+    (
+        "itself, to ask it or to ingest into it",
+        "itself: `everedge.Chunks` opens it, and changes it",
+    ),
     (
         "not a live one: `everedge ingest` changes it, `everedge seal` makes new files of it",
         "not a live one: `everedge.Chunks` opens it, and changes it",

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Changes, Commit, Edge, GraphOptions, Keep, StorageError, VertexId, date_of};
-use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
+use everedge::{Batch, Commit, GraphOptions, Keep, StorageError, VertexId, date_of};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
+use crate::changing::{ChangeCounts, copied, counts, pairs};
 use crate::error::{exception, raised};
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest};
@@ -14,9 +15,6 @@ use crate::report::{ingested, report};
 use crate::signals::{Tell, ingest_until_signal};
 use crate::timeline::{Timeline, VersionFields, fields};
 use crate::view::{View, kind_word};
-
-/// Edges inserted, edges deleted, deletions ignored.
-pub(crate) type ChangeCounts = (u64, u64, u64);
 
 /// A time as Python gives it.
 #[derive(FromPyObject)]
@@ -172,11 +170,7 @@ impl Graph {
         src: PyReadonlyArray1<'_, u32>,
         dst: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<ChangeCounts> {
-        let graph = self.handle.get()?;
-        let (src, dst) = (src.as_slice()?, dst.as_slice()?);
-        py.detach(|| graph.delete(&pairs(src, dst).collect::<Vec<Edge>>()))
-            .map(counts)
-            .map_err(exception)
+        self.handle.delete(py, (src, dst), everedge::Graph::delete)
     }
 
     /// Deletes a vertex and its edges both ways.
@@ -203,9 +197,7 @@ impl Graph {
         py: Python<'py>,
         names: Vec<PyBackedStr>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let graph = self.handle.get()?;
-        let ids = py.detach(|| graph.intern_texts(names.iter().map(|name| &**name)));
-        Ok(ids.map_err(exception)?.into_pyarray(py))
+        self.handle.intern(py, |graph| graph.intern_texts(names.iter().map(|name| &**name)))
     }
 
     /// Returns the vertices of integers, making ids for new ones, durably.
@@ -214,10 +206,8 @@ impl Graph {
         py: Python<'py>,
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let graph = self.handle.get()?;
         let names = copied(&names)?;
-        let ids = py.detach(|| graph.intern_integers(&names)).map_err(exception)?;
-        Ok(ids.into_pyarray(py))
+        self.handle.intern(py, |graph| graph.intern_integers(&names))
     }
 
     /// Returns the vertices of strings, -1 for an unknown one.
@@ -226,7 +216,7 @@ impl Graph {
         py: Python<'py>,
         names: Vec<PyBackedStr>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        self.find(py, |graph| graph.find_texts(names.iter().map(|name| &**name)))
+        self.handle.find(py, |graph| graph.find_texts(names.iter().map(|name| &**name)))
     }
 
     /// Returns the vertices of integers, -1 for an unknown one.
@@ -236,7 +226,7 @@ impl Graph {
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let names = copied(&names)?;
-        self.find(py, |graph| graph.find_integers(&names))
+        self.handle.find(py, |graph| graph.find_integers(&names))
     }
 
     /// Returns a frozen view.
@@ -313,43 +303,11 @@ impl Graph {
     /// Closes a graph that was created at `path`, and removes it if it holds nothing; puts an empty
     /// directory in its place if there was one.
     fn close_new(&self, py: Python<'_>, path: PathBuf, had_directory: bool) -> PyResult<()> {
-        let Some(graph) = self.handle.take()? else { return Ok(()) };
-        py.detach(|| graph.close_new(&path, had_directory)).map_err(exception)
+        self.handle.end(py, |graph| graph.close_new(&path, had_directory))
     }
 
     /// Closes the graph; a second time does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(graph) = self.handle.take()? else { return Ok(()) };
-        py.detach(|| graph.close()).map_err(exception)
+        self.handle.end(py, everedge::Graph::close)
     }
-}
-
-impl Graph {
-    fn find<'py>(
-        &self,
-        py: Python<'py>,
-        find: impl FnOnce(&everedge::Graph) -> Vec<Option<VertexId>> + Send,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let graph = self.handle.get()?;
-        let found: Vec<i64> =
-            py.detach(|| find(&graph).into_iter().map(|id| id.map_or(-1, i64::from)).collect());
-        Ok(found.into_pyarray(py))
-    }
-}
-
-/// Returns what an array holds now: whatever changes it later does not change the copy.
-pub(crate) fn copied<T: Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Vec<T>> {
-    Ok(array.as_slice()?.to_vec())
-}
-
-pub(crate) fn pairs<'a>(
-    src: &'a [u32],
-    dst: &'a [u32],
-) -> impl ExactSizeIterator<Item = Edge> + 'a {
-    assert_eq!(src.len(), dst.len(), "Python checks that columns are of one length");
-    src.iter().copied().zip(dst.iter().copied())
-}
-
-pub(crate) fn counts(changes: Changes) -> ChangeCounts {
-    (changes.inserted, changes.deleted, changes.ignored_deletions)
 }

@@ -5,6 +5,7 @@
 //! into the exceptions of `python/everedge/_errors.py`. Every call releases the GIL while it works.
 
 mod changer;
+mod changing;
 mod chunks;
 mod error;
 mod graph;

@@ -163,10 +163,10 @@ def test_memory_is_a_number_or_a_text(path: Path, memory: int | str) -> None:
     assert everedge.Chunks(path, memory).triangles() > 0
 
 
-@pytest.mark.parametrize("memory", ["much", "", -1, 1.5, True, "1T"])
+@pytest.mark.parametrize("memory", ["much", "", -1, 1.5, True, "1P"])
 def test_other_words_for_memory_are_refused(path: Path, memory: Any) -> None:
     sealed(filled(), path)
-    with pytest.raises(everedge.InvalidInputError, match="memory=.*give a number and at most one"):
+    with pytest.raises(everedge.InvalidInputError, match="memory=.*give a whole number of bytes"):
         everedge.Chunks(path, memory)
 
 
@@ -283,7 +283,7 @@ def test_files_without_in_neighbors_answer_what_needs_none(path: Path, tmp_path:
     chunks = everedge.Chunks(path)
     assert sorted(chunks.one_hop(1).tolist()) == [2, 3]
     assert chunks.in_degree().to_dict() == {1: 0, 2: 1, 3: 1}
-    with pytest.raises(everedge.InvalidInputError, match="keeps none: seal one that does$"):
+    with pytest.raises(everedge.InvalidInputError, match="Seal the files again with in-neighbors$"):
         chunks.pagerank()
 
 
@@ -465,6 +465,42 @@ def test_damaged_changes_keep_it_closed(path: Path) -> None:
     flip(path / "changes" / "base", 3)
     with pytest.raises(everedge.CorruptionError, match="changes/base"):
         everedge.Chunks(path)
+
+
+def test_changes_are_no_graph_of_their_own(path: Path) -> None:
+    with sealed(filled(), path) as chunks:
+        chunks.add_edges([1], [2])
+        edges = chunks.num_edges
+    for read_only in (False, True):
+        with pytest.raises(everedge.InvalidInputError, match=r"`everedge.Chunks` opens it"):
+            everedge.Graph(path / "changes", read_only=read_only)
+    with everedge.Chunks(path) as chunks:
+        assert chunks.num_edges == edges
+
+
+def test_without_in_neighbors_it_says_so_before_it_asks_for_memory(
+    path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "edges.csv").write_text("app,lib\nlib,libc\n")
+    everedge.seal(tmp_path / "edges.csv", path, in_neighbors=False)
+    with everedge.Chunks(path, memory=1) as chunks:
+        with pytest.raises(everedge.InvalidInputError, match="needs in-neighbors"):
+            chunks.bfs(source="app")
+        for call in (chunks.degree, lambda: chunks.one_hop("app")):
+            with pytest.raises(everedge.InvalidInputError, match="is too small"):
+                call()
+    with everedge.Chunks(path) as chunks:
+        assert chunks.one_hop("app").tolist() == ["lib"]
+        assert chunks.in_degree()["libc"] == 1
+
+
+def test_a_seed_draws_the_sources_of_the_graph_that_was_sealed(path: Path) -> None:
+    graph = filled("text")
+    chunks = sealed(graph, path)
+    with graph.snapshot() as s:
+        found, expected = (asked.bc(samples=9, seed=3) for asked in (chunks, s))
+        for vertex in s.vertices:
+            assert found[vertex] == pytest.approx(expected[vertex])
 
 
 def test_what_opens_other_graphs_says_what_it_is(path: Path, tmp_path: Path) -> None:

@@ -172,17 +172,27 @@ impl<V: WeightedView> Question<'_, V> {
                 return Err(Error::invalid("bc starts at one source or at samples, not at both"));
             }
         };
-        let config = BetweennessConfig { sources };
+        let config = BetweennessConfig { sources: self.drawn(&sources) };
         let (betweenness, answer) = self.solve(
             || kernels::betweenness(self.view, &config),
             |betweenness| kernels::spot_check_betweenness(self.any, &config, betweenness),
             |betweenness| kernels::verify_betweenness(self.any, &config, betweenness),
         )?;
         let mut score = betweenness.score;
-        let factor = self.betweenness_factor(&config.sources, &score);
+        let factor = self.betweenness_factor(&sources, &score);
         score.iter_mut().for_each(|score| *score *= factor);
         let summary = json!({ "sources": betweenness.sources.len(), "top": self.leaders(&score) });
         Ok(Answer { summary, values: Values::Score(score), ..answer })
+    }
+
+    /// Draws a sample of a sealed graph by the numbers that vertices had before: it is the one of the graph that was sealed.
+    fn drawn(&self, sources: &Sources) -> Sources {
+        match sources {
+            Sources::Sample { count, seed } if self.names.naming.ids_before().is_some() => {
+                Sources::Given(self.names.sample_sources(*count, *seed))
+            }
+            sources => sources.clone(),
+        }
     }
 
     /// Returns what makes a sum over ordered pairs a score of the convention.

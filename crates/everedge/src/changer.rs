@@ -29,6 +29,8 @@ use crate::{
     Progress, Result,
 };
 
+/// The options of live graphs that a sealed graph has, too.
+const OPTIONS: [&str; 4] = ["directed", "weighted", "simple", "in-neighbors"];
 /// Memory for the lists that a batch looks through, if there is more.
 const LOOK_UP_BYTES: u64 = 256 << 20;
 
@@ -122,6 +124,12 @@ impl Chunks {
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
         let sources = expand(files, ingest)?;
+        if let Some(other) = chosen.names().find(|name| !OPTIONS.contains(name)) {
+            let path = path.display();
+            return Err(Error::invalid(format!(
+                "{other} is an option of live graphs, and `{path}` is a sealed one: leave it out"
+            )));
+        }
         let (volume, manifest) = Self::open_files(path)?;
         let ids = manifest.options.ids;
         let found = GraphOptions { ids, ..options_for(&manifest.options) };
@@ -538,6 +546,13 @@ impl Made {
         let is_it = |there: &f32| there.to_bits() == weight.to_bits();
         if pair.added.last().or(pair.sealed.last()).is_some_and(is_it) {
             return;
+        }
+        if pair.taken.pop_if(|taken| is_it(taken)).is_some() {
+            // It gets the weight back that it had when it was sealed, and needs no change any more.
+            pair.added.clear();
+            pair.sealed.push(weight);
+            self.update((edge, weight), false, true);
+            return self.update((edge, weight), true, true);
         }
         if let Some(before) = pair.sealed.pop() {
             pair.taken.push(before);

@@ -22,17 +22,19 @@ use std::sync::Arc;
 
 use everedge_chunks::{Change, ChangeLists, Form};
 use everedge_core::{Bitmap, GraphView, VertexId, WeightedView};
-use everedge_live::{Error as StorageError, Names};
-use everedge_medium::{MANIFEST, Manifest, Volume};
+use everedge_live::{Error as StorageError, GraphHead, Names};
+use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume};
 use serde::Serialize;
 
-use crate::chunks::ChunksOptions;
+use crate::chunks::{ChunksOptions, has_in_neighbors};
 use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
 
 /// The directory of changes in that of the sealed graph.
 const CHANGES: &str = "changes";
 /// Bytes of memory that reading takes for each change.
 const READING_BYTES: u64 = 64;
+/// Bytes of memory that a change takes in the list of one of its ends.
+const KEPT_BYTES: u64 = 8;
 /// Says which sealed graph they are of.
 const BASE: &str = "base";
 const BASE_BYTES_MAX: u64 = 64;
@@ -83,6 +85,29 @@ fn path_of(sealed: &Volume) -> PathBuf {
     sealed.path().join(CHANGES)
 }
 
+/// Refuses a directory in that of a sealed graph as a graph of its own: who changed the changes there would make another graph of
+/// both, or one that does not open.
+///
+/// # Errors
+/// `InvalidInput` names the sealed graph.
+pub(crate) fn refuse_inside(path: &Path) -> Result<()> {
+    // What is not there yet is not where a link leads.
+    let whole = path.canonicalize().or_else(|_| std::path::absolute(path));
+    let parent = whole.as_deref().unwrap_or(path).parent();
+    let Some(parent) = parent.filter(|parent| is_sealed(parent)) else { return Ok(()) };
+    // As the caller names it, if that can be told.
+    let shown = path.parent().filter(|shown| is_sealed(shown) && *shown != Path::new(""));
+    let (path, graph) = (path.display(), shown.unwrap_or(parent).display());
+    Err(Error::invalid(format!(
+        "`{path}` belongs to the sealed graph `{graph}`, which keeps its changes there: name `{graph}` itself, to ask it \
+         or to ingest into it"
+    )))
+}
+
+fn is_sealed(path: &Path) -> bool {
+    Manifest::<GraphHead>::peek(path).is_ok_and(|head| head.kind == Kind::Chunks)
+}
+
 /// Returns what the live graph with the changes is like.
 pub(crate) fn options_for(sealed: &ChunksOptions) -> GraphOptions {
     options_stored(sealed, &GraphOptions::default())
@@ -95,7 +120,7 @@ fn options_stored(sealed: &ChunksOptions, stored: &GraphOptions) -> GraphOptions
         directed,
         weighted,
         simple: sealed.simple,
-        in_neighbors: !directed || sealed.form.sides.len() > 1,
+        in_neighbors: has_in_neighbors(&sealed.form),
         ids: IdKind::Integer,
         ..stored.clone()
     }
@@ -117,7 +142,7 @@ impl OpenChanges {
     ) -> Result<Option<Self>> {
         let path = path_of(sealed);
         match sealed.contains(CHANGES)? && Graph::is_there(&path)? {
-            true => Self::new(Graph::open_read_only(&path)?, manifest).map(Some),
+            true => Self::new(Graph::open_inside(&path, Access::Read, false)?, manifest).map(Some),
             false => Ok(None),
         }
     }
@@ -133,7 +158,7 @@ impl OpenChanges {
     ) -> Result<Self> {
         let path = path_of(sealed);
         if sealed.contains(CHANGES)? && Graph::is_there(&path)? {
-            return Self::new(Graph::open(&path, meter)?, manifest);
+            return Self::new(Graph::open_inside(&path, Access::Write, meter)?, manifest);
         }
         let options = options_for(&manifest.options);
         let volume = Volume::create(&path, options.volume(meter))?;
@@ -265,6 +290,16 @@ impl OpenChanges {
 
     pub(crate) fn path(&self) -> &Path {
         self.graph.live.volume().path()
+    }
+
+    /// Returns how much memory reading `count` changes takes at least.
+    pub(crate) fn least_memory(&self, form: &Form, count: u64) -> u64 {
+        if count == 0 {
+            return 0;
+        }
+        let sides = self.side_count as u64;
+        let bits = u64::from(form.vertices).div_ceil(8);
+        sides * bits + count.saturating_mul(READING_BYTES + sides * KEPT_BYTES)
     }
 
     /// Returns all changes, with numbers for the vertices that were added which leave no gaps.

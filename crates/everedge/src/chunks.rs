@@ -1,6 +1,5 @@
 //! A sealed graph: a directory that opens at once and is queried within a budget of memory.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::any_view::{AnyView, with_view};
 use crate::changes::{OpenChanges, ReadChanges};
+use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::naming::Naming;
 use crate::{ChangeCounts, Error, ExternalId, Guessed, Kernel, Result, Stats, Verification, View};
@@ -97,17 +97,19 @@ impl Chunks {
     ///
     /// # Errors
     /// If the directory exists and is not empty; `NoSpace` or `Io` if the medium fails, and then nothing
-    /// is left; `Interrupted` if the watch was cancelled.
+    /// is left of what it wrote; `Interrupted` if the watch was cancelled.
     pub fn seal(
         view: &View,
         path: &Path,
         options: &SealOptions,
         watch: &Watch,
     ) -> Result<SealReport> {
-        let (path, is_new) = (&*resolved(path), !path.exists());
-        let volume = create_outside(path)?;
-        Self::seal_in(&volume, view, options, watch)
-            .map_err(|error| remove_after(error, volume, is_new))
+        let volume = create_outside(&resolved(path))?;
+        let sealed = Self::seal_in(&volume, view, options, watch);
+        if sealed.is_err() {
+            volume.undo_creation();
+        }
+        sealed
     }
 
     /// Seals the graph of a view in an empty volume that the caller has made, such as one that records what comes to
@@ -133,12 +135,28 @@ impl Chunks {
     /// Cost: does not depend on the number of edges that were sealed; changes are read, and stay in memory.
     ///
     /// # Errors
-    /// If there is no sealed graph, it or its changes are damaged, or somebody changes it.
+    /// If there is no sealed graph, it or its changes are damaged, or somebody changes it; `InvalidInput` if reading the changes alone
+    /// takes more than `memory`.
     pub fn open(path: &Path, memory: Option<u64>) -> Result<Self> {
+        Self::open_beside(path, memory, None)
+    }
+
+    /// Opens a sealed graph as [`Self::open`] does, for a kernel to run on it: what it cannot run, and a budget that is
+    /// certainly too small, is refused before changes are read.
+    ///
+    /// # Errors
+    /// As [`Self::open`] and [`Self::check_kernel`].
+    pub fn open_for(path: &Path, memory: Option<u64>, kernel: Kernel) -> Result<Self> {
+        Self::open_beside(path, memory, Some(kernel))
+    }
+
+    fn open_beside(path: &Path, memory: Option<u64>, kernel: Option<Kernel>) -> Result<Self> {
         let start = Instant::now();
         let (volume, manifest) = Self::open_files(path)?;
+        let form = &manifest.options.form;
+        kernel.map_or(Ok(()), |kernel| check_kernel(kernel, form))?;
         let changes = OpenChanges::for_reading(&volume, &manifest)?;
-        Self::new((volume, manifest), changes, memory, start)
+        Self::new((volume, manifest), changes, (memory, kernel), start)
     }
 
     /// Opens a sealed graph in a volume that the caller has opened, with the changes in another one, if there are some.
@@ -150,17 +168,24 @@ impl Chunks {
         let manifest = Manifest::read(&volume)?;
         let changes =
             changes.map(|changes| OpenChanges::open_in(changes, &manifest)).transpose()?;
-        Self::new((volume, manifest), changes.flatten(), memory, start)
+        Self::new((volume, manifest), changes.flatten(), (memory, None), start)
     }
 
     fn new(
         (volume, manifest): (Volume, Manifest<ChunksOptions>),
         changes: Option<OpenChanges>,
-        memory: Option<u64>,
+        (memory, kernel): (Option<u64>, Option<Kernel>),
         start: Instant,
     ) -> Result<Self> {
-        let changes = changes.map(|changes| changes.read(&manifest.options.form)).transpose()?;
-        let memory = memory.unwrap_or_else(|| free_memory() / 2);
+        let form = &manifest.options.form;
+        let (is_given, memory) = (memory.is_some(), memory.unwrap_or_else(|| free_memory() / 2));
+        let read = |changes: OpenChanges| {
+            if is_given || kernel.is_some() {
+                check_reading(memory, form, &changes, kernel)?;
+            }
+            changes.read(form)
+        };
+        let changes = changes.map(read).transpose()?;
         let reads_ahead = true;
         Ok(Self { volume, manifest, changes, memory, reads_ahead, open_time: start.elapsed() })
     }
@@ -194,6 +219,14 @@ impl Chunks {
     /// Returns how much memory takes what was changed.
     fn changed_bytes(&self) -> u64 {
         self.changes().map_or(0, ReadChanges::memory_bytes)
+    }
+
+    /// Checks that a kernel can run on the graph itself, whatever the budget: nearly all need in-neighbors.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it cannot, with what would help.
+    pub fn check_kernel(&self, kernel: Kernel) -> Result<()> {
+        check_kernel(kernel, &self.manifest.options.form)
     }
 
     /// Returns whether a directory holds a sealed graph.
@@ -256,8 +289,9 @@ impl Chunks {
         let least = self.least_beside(kept_bytes).saturating_add(of_names);
         if self.memory < least {
             let mut what = format!(
-                "a budget of {} bytes is too small: {least} would do, {kept_bytes} of them for the kernel's arrays",
-                self.memory
+                "a budget of {} bytes is too small: {least} would do ({}), {kept_bytes} of them for the kernel's arrays",
+                self.memory,
+                in_whole_units(least)
             );
             if of_names > 0 {
                 what.push_str(&format!(" and {of_names} for the names of vertices"));
@@ -397,14 +431,71 @@ fn open_store(volume: &Volume, manifest: &Manifest<ChunksOptions>) -> Result<Arc
     Ok(Store::open(volume, manifest.salt(), form.clone(), memory)?)
 }
 
+/// Returns a budget that has room for so many bytes as one may be given: `19M`.
+fn in_whole_units(bytes: u64) -> String {
+    match bytes.div_ceil(1 << 20) {
+        mib @ ..10_000 => format!("{mib}M"),
+        _ => format!("{}G", bytes.div_ceil(1 << 30)),
+    }
+}
+
 /// Returns so many bytes of memory, or what a sealed graph needs at least.
 pub(crate) fn least_memory_for(form: &Form, memory: u64) -> u64 {
     memory.max(least_memory(form))
 }
 
+/// Checks that a kernel can run on a sealed graph of this form.
+fn check_kernel(kernel: Kernel, form: &Form) -> Result<()> {
+    match kernel.keeps_arrays() && !has_in_neighbors(form) {
+        true => Err(lacks_in_neighbors(kernel)),
+        false => Ok(()),
+    }
+}
+
+/// Returns whether in-neighbors can be listed: those of undirected edges are the out-neighbors.
+pub(crate) fn has_in_neighbors(form: &Form) -> bool {
+    !form.directed || form.sides.len() > 1
+}
+
+/// Returns the error that a kernel needs in-neighbors, and a sealed graph has none.
+pub(crate) fn lacks_in_neighbors(kernel: Kernel) -> Error {
+    Error::invalid(format!(
+        "{kernel} needs in-neighbors, and this graph was sealed without them (--no-in); one-hop and two-hop need none. Seal \
+         the files again without --no-in, or run on a copy in memory with --csr"
+    ))
+}
+
+/// Refuses a budget that reading the changes, and the arrays of a kernel, exceed in any case. What they take to the byte is
+/// known only when they are read.
+fn check_reading(
+    memory: u64,
+    form: &Form,
+    changes: &OpenChanges,
+    kernel: Option<Kernel>,
+) -> Result<()> {
+    let count = changes.graph.totals()?.edge_count;
+    let of_changes = changes.least_memory(form, count);
+    let edges = form.edges.saturating_sub(count);
+    let of_kernel = kernel.map_or(0, |kernel| kernel.array_bytes(form.vertices.into(), edges));
+    let least = [least_memory(form), PROGRAM_BYTES, of_changes, of_kernel];
+    let least = least.into_iter().fold(0, u64::saturating_add);
+    if memory >= least {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "a budget of {memory} bytes is too small: it takes {least} or more ({}), {of_changes} of them for the {count} changes \
+         since the graph was sealed; sealing it once more makes a graph without changes",
+        in_whole_units(least)
+    )))
+}
+
 /// Creates the directory of a sealed graph, unless it would lie among the files of another graph, which would take it
 /// for its own.
 pub(crate) fn create_outside(path: &Path) -> Result<Volume> {
+    if path.exists() && !path.is_dir() {
+        let path = path.display();
+        return Err(Error::invalid(format!("`{path}` is a file: name a new directory")));
+    }
     let parent = path.parent().filter(|parent| parent.join(MANIFEST).exists());
     match parent {
         None => Ok(Volume::create(path, volume_options())?),
@@ -414,16 +505,6 @@ pub(crate) fn create_outside(path: &Path) -> Result<Volume> {
             graph.display()
         ))),
     }
-}
-
-/// Removes what a sealing has left that failed, with the directory if it was not there before.
-pub(crate) fn remove_after(error: Error, volume: Volume, is_new: bool) -> Error {
-    let path = volume.path().to_owned();
-    drop(volume);
-    if is_new {
-        Volume::remove_unfinished(&path);
-    }
-    error
 }
 
 pub(crate) fn volume_options() -> VolumeOptions {
@@ -485,28 +566,4 @@ fn copy_names(view: &View, names: &Names) -> Result<()> {
         };
     }
     Ok(())
-}
-
-/// Returns the memory that the system, or the group of processes that this one is in, has free.
-pub(crate) fn free_memory() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib: Option<u64> = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
-    kib.map_or(1 << 30, |kib| kib << 10).min(group_memory().unwrap_or(u64::MAX))
-}
-
-/// Returns the limit of the control group that this process is in, of either version, if it has one.
-fn group_memory() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let limits = groups.lines().filter_map(|line| {
-        let (_, rest) = line.split_once(':')?;
-        let (controllers, group) = rest.split_once(':')?;
-        let file = match controllers {
-            "" => format!("/sys/fs/cgroup{group}/memory.max"),
-            "memory" => format!("/sys/fs/cgroup/memory{group}/memory.limit_in_bytes"),
-            _ => return None,
-        };
-        fs::read_to_string(file).ok()?.trim().parse().ok()
-    });
-    limits.min()
 }

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::any_live::AnyLive;
 use crate::any_view::AnyView;
+use crate::changes::refuse_inside;
 use crate::commit::Versions;
 use crate::error::without_advice;
 use crate::id_map::{find, named};
@@ -140,6 +141,7 @@ impl Graph {
     /// nothing is left of a directory that was not there before.
     pub fn create(path: &Path, options: &GraphOptions, meter: bool) -> Result<Self> {
         let start = Instant::now();
+        refuse_inside(path)?;
         let (path, is_new) = (&*resolved(path), !path.exists());
         let volume = Volume::create(path, options.volume(meter))?;
         let live = AnyLive::create(volume, options);
@@ -185,6 +187,12 @@ impl Graph {
     }
 
     fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
+        refuse_inside(path)?;
+        Self::open_inside(path, access, meter)
+    }
+
+    /// Opens a graph that may be the changes of a sealed one.
+    pub(crate) fn open_inside(path: &Path, access: Access, meter: bool) -> Result<Self> {
         let start = Instant::now();
         let (layout, volume) = Self::open_volume(path, access, meter)?;
         Self::open_layout(volume, layout, start)
@@ -221,6 +229,7 @@ impl Graph {
     /// # Errors
     /// If it is not a graph, is in use, or holds files that are not the graph's.
     pub fn remove(path: &Path) -> Result<()> {
+        refuse_inside(path)?;
         let (layout, volume) = Self::open_volume(path, Access::Write, false)?;
         for entry in volume.path().read_dir().into_iter().flatten().flatten() {
             if let Some(name) = entry.file_name().to_str().filter(|name| is_of_versions(name)) {
@@ -575,9 +584,19 @@ impl View {
     }
 
     /// Draws `count` vertices that have out-edges, each as likely as any other and possibly more than
-    /// once; none if no vertex has any. The same `seed` draws the same ones.
+    /// once; none if no vertex has any. The same `seed` draws the same ones, also of a sealed graph and of the graph that was
+    /// sealed.
     pub fn sample_sources(&self, count: usize, seed: u64) -> Vec<VertexId> {
-        everedge_kernels::one_hop_sample(&self.any, count, seed)
+        let drawn = everedge_kernels::one_hop_sample(&self.any, count, seed);
+        let Some(ids) = self.naming.ids_before() else { return drawn };
+        // Each vertex stands for its place among those that may be drawn, by the numbers that they have now; the vertex at
+        // that place by the numbers that they had is the one that the other graph draws.
+        let vertices = 0..self.any.vertex_bound();
+        let now: Vec<VertexId> = vertices.filter(|&v| self.any.out_degree(v) > 0).collect();
+        let mut before = now.clone();
+        before.sort_unstable_by_key(|&v| ids[v as usize]);
+        let place = |v: VertexId| now.binary_search(&v).ok();
+        drawn.into_iter().map(|v| place(v).map_or(v, |place| before[place])).collect()
     }
 
     /// Returns the in-degree of each vertex, at its [`row_of`](Self::row_of).

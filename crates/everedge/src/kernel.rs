@@ -268,7 +268,8 @@ parameters! {
     /// How many vertices to draw as sources; for bc all unless given, and some may be drawn more than
     /// once; for radii 64.
     samples: u32 = "N";
-    /// Which vertices are drawn: the same seed draws the same ones.
+    /// Which vertices are drawn: the same seed draws the same ones. For radii, a sealed graph draws others than the graph
+    /// that was sealed: its vertices have new numbers.
     seed: u64 = "S";
     /// What scores are: `pairs` of ends of shortest paths, each counted once; the part of all pairs
     /// as `networkx` has it; or a part of the largest as `gap`. pairs unless given; samples are

@@ -27,6 +27,7 @@ mod creation;
 mod error;
 mod export;
 mod files;
+mod free_memory;
 mod graph;
 mod guessed;
 mod id_map;

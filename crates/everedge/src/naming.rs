@@ -3,6 +3,7 @@
 //! A live graph or a timeline keeps names in a map ([`Names`]), or none where a vertex is called by its
 //! number. A sealed graph numbers its vertices anew, and keeps for each the number it had before.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use everedge_chunks::Store;
@@ -31,6 +32,17 @@ pub(crate) struct SealedNames {
     /// The numbers that all of them had, by vertex, once they were asked for. Those that were added come after all names, or have
     /// the number that they are called by.
     ids: OnceLock<Vec<VertexId>>,
+    /// Whether a vertex was looked for by its name: whoever looks for one has no need of an order.
+    was_asked: AtomicBool,
+    sorted: OnceLock<Sorted>,
+}
+
+/// Where vertices are, sorted.
+struct Sorted {
+    /// All vertices by the numbers that they had.
+    by_id: Vec<VertexId>,
+    /// The places of those that were added, by their names.
+    by_name: Vec<u32>,
 }
 
 impl From<Option<Arc<Names>>> for Naming {
@@ -45,7 +57,8 @@ impl Naming {
         names: Option<Names>,
         added: Arc<[ExternalId]>,
     ) -> Self {
-        Self::Sealed(Arc::new(SealedNames { store, names, added, ids: OnceLock::new() }))
+        let (ids, sorted, was_asked) = (OnceLock::new(), OnceLock::new(), AtomicBool::new(false));
+        Self::Sealed(Arc::new(SealedNames { store, names, added, ids, was_asked, sorted }))
     }
 
     /// Returns the name of a vertex.
@@ -90,17 +103,11 @@ impl Naming {
         }
     }
 
-    /// Returns what names are: of a sealed graph with numbers for names, integers.
+    /// Returns what names are, also while there are none: of a sealed graph with numbers for names, integers.
     pub(crate) fn kind(&self) -> IdKind {
-        let names = match self {
-            Self::Kept(None) => return IdKind::Dense,
-            Self::Kept(names) => names.as_deref(),
-            Self::Sealed(sealed) => sealed.names.as_ref(),
-        };
-        match (self, names.and_then(|names| names.name_of(0))) {
-            (Self::Kept(_), None) => IdKind::Dense,
-            (_, Some(ExternalId::Text(_))) => IdKind::Text,
-            _ => IdKind::Integer,
+        match self {
+            Self::Kept(names) => names.as_deref().map_or(IdKind::Dense, Names::kind),
+            Self::Sealed(sealed) => sealed.names.as_ref().map_or(IdKind::Integer, Names::kind),
         }
     }
 
@@ -127,17 +134,41 @@ impl SealedNames {
         added.cloned().unwrap_or_else(|| name_of(self.names.as_ref(), self.id_of(v)))
     }
 
+    /// Returns the vertex of a name.
+    ///
+    /// Cost: the first time, all numbers are looked through. Who asks again has them sorted, which takes 4 bytes of memory a vertex, and
+    /// 4 for each that was added.
     fn find(&self, name: &str) -> Option<VertexId> {
-        let sealed = find(self.names.as_ref(), name)
-            .and_then(|id| self.ids().iter().position(|&other| other == id));
-        let added = || {
-            let at = self.added.iter().position(|added| match added {
-                ExternalId::Integer(id) => name.parse().is_ok_and(|name: u64| name == *id),
-                ExternalId::Text(id) => id == name,
-            });
-            at.map(|at| self.sealed_count() as usize + at)
+        let is_first = !self.was_asked.swap(true, Ordering::Relaxed);
+        let ids = self.ids();
+        let sealed = find(self.names.as_ref(), name).and_then(|id| match is_first {
+            true => ids.iter().position(|&other| other == id).map(|v| v as VertexId),
+            false => found_in(&self.sorted().by_id, |&v| ids[v as usize].cmp(&id)),
+        });
+        sealed.or_else(|| self.find_added(name, is_first).map(|at| self.sealed_count() + at))
+    }
+
+    /// Returns which of the vertices that were added has a name.
+    fn find_added(&self, name: &str, is_first: bool) -> Option<u32> {
+        let name = match self.added.first()? {
+            ExternalId::Integer(_) => ExternalId::Integer(name.parse().ok()?),
+            ExternalId::Text(_) => ExternalId::Text(name.to_owned()),
         };
-        sealed.or_else(added).map(|at| at as VertexId)
+        match is_first {
+            true => self.added.iter().position(|added| *added == name).map(|at| at as u32),
+            false => found_in(&self.sorted().by_name, |&at| self.added[at as usize].cmp(&name)),
+        }
+    }
+
+    fn sorted(&self) -> &Sorted {
+        self.sorted.get_or_init(|| {
+            let ids = self.ids();
+            let mut by_id: Vec<VertexId> = (0..ids.len() as VertexId).collect();
+            everedge_core::par::sort_by_key(&mut by_id, |&v| ids[v as usize]);
+            let mut by_name: Vec<u32> = (0..self.added.len() as u32).collect();
+            by_name.sort_unstable_by_key(|&at| &self.added[at as usize]);
+            Sorted { by_id, by_name }
+        })
     }
 
     /// Returns how many vertices were sealed.
@@ -167,4 +198,9 @@ impl SealedNames {
             ids
         })
     }
+}
+
+/// Returns the one of some sorted numbers that `order` finds equal to what is looked for.
+fn found_in(sorted: &[u32], order: impl FnMut(&u32) -> std::cmp::Ordering) -> Option<u32> {
+    sorted.binary_search_by(order).ok().map(|place| sorted[place])
 }

@@ -35,7 +35,7 @@ pub enum OptionKind {
     Word(&'static [&'static str]),
     /// A whole number.
     Number(RangeInclusive<u64>),
-    /// A number of bytes, with K, M or G for powers of 1,024.
+    /// A number of bytes, with K, M, G or T for powers of 1,024.
     Size,
 }
 
@@ -125,22 +125,28 @@ impl Chosen {
     }
 }
 
-/// Reads a number of bytes with K, M or G for powers of 1,024.
+/// Reads a number of bytes with K, M, G or T for powers of 1,024.
 ///
 /// # Errors
 /// If it is none, or 2^64 or more.
 pub fn size(word: &str) -> Result<u64, String> {
-    const WRONG: &str = "give a number and at most one of K, M, G";
-    let number = word.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
+    const WRONG: &str =
+        "give a whole number of bytes, or one with K, M, G or T behind it, such as 512M";
+    let number = word.trim_end_matches(['K', 'M', 'G', 'T', 'k', 'm', 'g', 't']);
     let shift = match word[number.len()..].to_ascii_uppercase().as_str() {
         "" => 0,
         "K" => 10,
         "M" => 20,
         "G" => 30,
+        "T" => 40,
         _ => return Err(WRONG.into()),
     };
-    let number: u64 = number.parse().map_err(|_| WRONG)?;
-    number.checked_mul(1 << shift).ok_or_else(|| "that is too large".into())
+    if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Err(WRONG.into());
+    }
+    // What is no number then has too many digits.
+    let bytes = number.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "that is too large".into())
 }
 
 fn parsed<T: FromStr<Err: Display>>(word: &str) -> Result<T, String> {
@@ -251,7 +257,7 @@ static TABLE: [GraphOption; 33] = [
         name: "log-size",
         kind: OptionKind::Size,
         group: OptionGroup::Storage,
-        about: "Bytes that the edge log may take, with K, M or G",
+        about: "Bytes that the edge log may take, with K, M, G or T",
         put: |options, word| put_size(&mut options.log_bytes, word),
         get: |options| json!(options.log_bytes),
     },
@@ -316,7 +322,7 @@ static TABLE: [GraphOption; 33] = [
         name: "buffer-pool",
         kind: OptionKind::Size,
         group: OptionGroup::Tuning,
-        about: "The memory of vertex buffers from which all are flushed, with K, M or G",
+        about: "The memory of vertex buffers from which all are flushed, with K, M, G or T",
         put: |options, word| put_size(&mut options.adjacency.buffer_pool_bytes, word),
         get: |options| json!(options.adjacency.buffer_pool_bytes),
     },
@@ -471,7 +477,7 @@ static TABLE: [GraphOption; 33] = [
         name: "preallocate",
         kind: OptionKind::Size,
         group: OptionGroup::Tuning,
-        about: "Bytes set aside at creation beside the log, with K, M or G; then the log is made \
+        about: "Bytes set aside at creation beside the log, with K, M, G or T; then the log is made \
                 whole too",
         put: |options, word| put_size(&mut options.preallocate_bytes, word),
         get: |options| json!(options.preallocate_bytes),

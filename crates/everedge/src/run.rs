@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::answers::Question;
 use crate::any_view::{AnyView, with_view};
+use crate::chunks::lacks_in_neighbors;
 use crate::kernel::{Kernel, Parameters};
 use crate::{Error, Result, Values, View};
 
@@ -108,10 +109,7 @@ impl View {
     pub fn run(&self, kernel: Kernel, options: &RunOptions) -> Result<RunReport> {
         options.parameters.check(kernel)?;
         if kernel.keeps_arrays() && !options.csr && self.lacks_in_neighbors() {
-            return Err(Error::invalid(format!(
-                "{kernel} needs in-neighbors, and this sealed graph keeps none: seal one that does, or run on a \
-                 copy in memory with --csr"
-            )));
+            return Err(lacks_in_neighbors(kernel));
         }
         let _foreground = Foreground::new();
         let run = || options.watch.run(|| self.answer(kernel, options, &[]));

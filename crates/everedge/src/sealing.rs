@@ -10,9 +10,10 @@ use everedge_live::Names;
 use everedge_medium::{Kind, Manifest, MediumKind, Volume};
 use parking_lot::Mutex;
 
-use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside, free_memory, remove_after};
+use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside};
 use crate::creation::suggest;
 use crate::files::{Sources, expand};
+use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::ingest::take_sources;
 use crate::taker::Taker;
@@ -85,9 +86,12 @@ impl Chunks {
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<SealReport> {
         let plan = Plan::new(what)?;
-        let (path, is_new) = (&*resolved(path), !path.exists());
-        let volume = create_outside(path)?;
-        plan.carry_out(&volume, what, progress).map_err(|error| remove_after(error, volume, is_new))
+        let volume = create_outside(&resolved(path))?;
+        let sealed = plan.carry_out(&volume, what, progress);
+        if sealed.is_err() {
+            volume.undo_creation();
+        }
+        sealed
     }
 
     /// Seals the edges of files in an empty volume that the caller has made, such as one that records what comes to its

@@ -112,7 +112,8 @@ pub(super) struct ShapeArgs {
     #[arg(long)]
     simple: bool,
 
-    /// A new directed graph keeps no in-neighbors: less space, slower kernels.
+    /// A new directed graph keeps no in-neighbors: less space. Of a live graph, most kernels then ask a copy in memory; of
+    /// a sealed graph, only one-hop and two-hop run, and others with --csr.
     #[arg(long)]
     no_in: bool,
 
@@ -122,6 +123,20 @@ pub(super) struct ShapeArgs {
 }
 
 impl ShapeArgs {
+    /// Returns the options that were given.
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let options = [
+            (self.directed, "--directed"),
+            (self.undirected, "--undirected"),
+            (self.weighted, "--weighted"),
+            (self.unweighted, "--unweighted"),
+            (self.simple, "--simple"),
+            (self.no_in, "--no-in"),
+            (self.drop_self_loops, "--drop-self-loops"),
+        ];
+        options.into_iter().filter_map(|(is_given, name)| is_given.then_some(name))
+    }
+
     /// Chooses what was given; a column of weights means that the graph keeps them.
     pub(super) fn choose(&self, input: &InputArgs, chosen: &mut Chosen) -> everedge::Result<()> {
         for (is_given, name, word) in [
@@ -250,6 +265,22 @@ pub(super) struct InputArgs {
 }
 
 impl InputArgs {
+    /// Returns the options that say more than that the files are looked at.
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let options = [
+            (self.format.0.is_some(), "--format"),
+            (self.ids != IdChoice::Auto, "--ids"),
+            (self.header != Header::Auto, "--header"),
+            (self.delimiter.is_some(), "--delimiter"),
+            (self.src.is_some(), "--src"),
+            (self.dst.is_some(), "--dst"),
+            (self.weight.is_some(), "--weight"),
+            (self.skip_nulls, "--skip-nulls"),
+            (self.round_weights, "--round-weights"),
+        ];
+        options.into_iter().filter_map(|(is_given, name)| is_given.then_some(name))
+    }
+
     /// Returns what is known of each file.
     pub(super) fn choices(&self) -> InputChoices {
         InputChoices {

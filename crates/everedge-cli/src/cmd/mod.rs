@@ -16,26 +16,49 @@ pub(crate) mod window;
 
 use std::path::Path;
 
+use clap::error::ErrorKind;
 use everedge::{Chunks, Format, Graph, Kernel, Timeline, VersionChoice, View};
 use everedge_bench::{Medium, NewGraph, parsed};
+
+/// For what a sealed graph is opened.
+#[derive(Clone, Copy)]
+struct ForKernel {
+    kernel: Kernel,
+    /// The budget of memory, if one was given.
+    memory: Option<u64>,
+    /// Whether the kernel runs on a copy.
+    on_copy: bool,
+}
 
 /// Returns a graph as it is, or a version: the newest, if the directory holds versions and none is asked for.
 /// Of a sealed graph, the view for a kernel within a budget of memory.
 fn open(
     path: &Path,
     at: Option<&VersionChoice>,
-    chunks: Option<(Kernel, Option<u64>)>,
-) -> everedge::Result<View> {
-    if at.is_none() && Chunks::is_at(path)? {
-        return match chunks {
-            Some((kernel, memory)) => Chunks::open(path, memory)?.view_for(kernel),
-            None => Chunks::open(path, None)?.view(0),
+    chunks: Option<ForKernel>,
+) -> anyhow::Result<View> {
+    let is_sealed = Chunks::is_at(path)?;
+    if chunks.is_some_and(|chunks| chunks.memory.is_some()) && !is_sealed {
+        let path = path.display();
+        let words = format!(
+            "--memory is a budget for sealed graphs, and `{path}` is none: leave it out, or make one with `everedge seal {path} CHUNKS`\n"
+        );
+        return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
+    }
+    if at.is_none() && is_sealed {
+        let Some(ForKernel { kernel, memory, on_copy }) = chunks else {
+            return Ok(Chunks::open(path, None)?.view(0)?);
         };
+        let chunks = match on_copy {
+            true => Chunks::open(path, memory)?,
+            false => Chunks::open_for(path, memory, kernel)?,
+        };
+        return Ok(chunks.view_for(kernel)?);
     }
     if at.is_none() && !Timeline::is_at(path)? {
-        return Graph::open_read_only(path)?.snapshot();
+        return Ok(Graph::open_read_only(path)?.snapshot()?);
     }
-    Timeline::open_read_only(path)?.at(at.unwrap_or(&VersionChoice::Newest))
+    Ok(Timeline::open_read_only(path)?.at(at.unwrap_or(&VersionChoice::Newest))?)
 }
 
 /// Reads the name of a kernel.

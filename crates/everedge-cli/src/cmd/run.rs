@@ -49,8 +49,8 @@ pub(crate) struct Args {
     #[arg(long)]
     csr: bool,
 
-    /// How much memory a sealed graph may take with all that the kernel needs, with K, M or G; half of what is free
-    /// unless given.
+    /// How much memory a sealed graph may take with all that the kernel needs, with K, M, G or T; half of what is free
+    /// unless given. Of graphs that are not sealed there is no budget.
     #[arg(long, value_name = "SIZE", value_parser = everedge::size)]
     memory: Option<u64>,
 
@@ -119,8 +119,9 @@ fn kernels() -> String {
 
 pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCode> {
     args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
-    let chunks = Some((args.kernel, args.memory));
-    let view = super::open(&args.graph, args.at.as_ref(), chunks)?;
+    let Args { kernel, memory, csr, .. } = *args;
+    let chunks = super::ForKernel { kernel, memory, on_copy: csr };
+    let view = super::open(&args.graph, args.at.as_ref(), Some(chunks))?;
     let options = RunOptions {
         parameters: args.parameters.0.clone(),
         top: Some(args.top),

@@ -20,6 +20,8 @@ use crate::output::{Output, bytes, seconds};
 /// A sealed graph opens at once, however large it is, and `everedge run --memory SIZE` asks it within a budget of
 /// memory far below its size. What is sealed stays as it is. Changes that `everedge ingest` puts over a sealed graph stand
 /// beside its files; sealing it once more makes files of both.
+///
+/// A graph is sealed as it was made: options about edges and about what is in files are for files, and refused for a graph.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of a graph, or files of edges as `everedge ingest` takes them; and last the new directory.
@@ -30,8 +32,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VERSION", value_parser = super::parsed::<VersionChoice>)]
     at: Option<VersionChoice>,
 
-    /// How much memory the sealing of files may take, with K, M or G; half of what is free unless given. What has no
-    /// room goes through files in CHUNKS.
+    /// How much memory the sealing of files may take, with K, M, G or T; half of what is free unless given. What has no
+    /// room goes through files in CHUNKS. A graph is sealed without a budget.
     #[arg(long, value_name = "SIZE", value_parser = everedge::size)]
     memory: Option<u64>,
 
@@ -58,11 +60,19 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let watch = Watch::new();
     let report = match sources {
         [graph] if is_graph(graph) => {
+            refuse_options_of_files(args, graph)?;
             let view = super::open(graph, args.at.as_ref(), None)?;
             let seal = || Chunks::seal(&view, chunks, &options, &watch);
             output.follow("seal", &watch, seal)?
         }
         files => {
+            if let Some(graph) = files.iter().find(|file| is_graph(file)) {
+                let graph = graph.display();
+                let words = format!(
+                    "`{graph}` is a graph, and is sealed by itself: name it alone, or files alone\n"
+                );
+                return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
+            }
             if args.at.is_some() {
                 let words = "--at names a version of a graph, and files have none\n";
                 return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
@@ -83,6 +93,22 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
 /// Returns whether a path is a graph, and not a file or a directory of files.
 fn is_graph(path: &Path) -> bool {
     path.is_dir() && everedge::Timeline::is_at(path).is_ok()
+}
+
+/// Refuses options that say how files are sealed: a graph has decided what they choose.
+fn refuse_options_of_files(args: &Args, graph: &Path) -> Result<(), clap::Error> {
+    let of_memory = args.memory.map(|_| "--memory");
+    let given = of_memory.into_iter().chain(args.shape.given()).chain(args.input.given()).next();
+    let Some(name) = given else { return Ok(()) };
+    let why = match name {
+        "--memory" => "sealing one takes 20 bytes of memory a vertex, and no budget",
+        _ => "a graph that is sealed stays as it was made",
+    };
+    let graph = graph.display();
+    let words = format!(
+        "{name} is for files of edges, and `{graph}` is a graph: {why}. Leave {name} out\n"
+    );
+    Err(clap::Error::raw(ErrorKind::ArgumentConflict, words))
 }
 
 fn seal_files(

@@ -108,6 +108,17 @@ fn what_changes_cannot_be_is_said() {
     fs::write(home.join("bad.txt"), "4 5\n4\n").unwrap();
     json(home, "seal {}/e.txt {}/c");
     let before = json(home, "stats {}/c");
+    // Nothing else gets the place of the changes, also before there are some.
+    let inside = Command::new(env!("CARGO_BIN_EXE_everedge"))
+        .args(["ingest", "changes", "../e.txt"])
+        .current_dir(home.join("c"))
+        .output()
+        .unwrap();
+    let said = text(&inside.stderr);
+    assert!(
+        said.contains("belongs to the sealed graph") && !home.join("c/changes").exists(),
+        "{said}"
+    );
     assert!(refused(home, "ingest {}/c {}/text.txt").contains("text.txt"));
     let bad = refused(home, "ingest {}/c {}/bad.txt");
     assert!(bad.contains("bad.txt") && bad.contains("line 2"), "{bad}");
@@ -115,18 +126,31 @@ fn what_changes_cannot_be_is_said() {
     assert!(other.contains("simple false, not true"), "{other}");
     let weighted = refused(home, "ingest {}/c {}/e.txt --weighted");
     assert!(weighted.contains("weighted false, not true"), "{weighted}");
+    let layout = refused(home, "ingest {}/c {}/e.txt --layout pma");
+    assert!(layout.contains("layout is an option of live graphs"), "{layout}");
     for key in ["vertices", "edges"] {
         assert_eq!(json(home, "stats {}/c")[key], before[key]);
     }
     let said = text(&everedge(home, "ingest {}/c {}/e.txt").stdout);
     assert!(said.contains("since it was sealed, 2 edges were added and 0 taken away"), "{said}");
+    for command in ["ingest", "run bfs", "stats", "verify", "commit", "seal", "compact"] {
+        let rest = match command {
+            "ingest" => " {}/e.txt",
+            "seal" => " {}/new",
+            _ => "",
+        };
+        let said = refused(home, &format!("{command} {{}}/c/changes{rest}"));
+        assert!(said.contains("belongs to the sealed graph"), "{command}: {said}");
+    }
+    let said = refused(home, "ingest {}/c/changes {}/e.txt --commit-every 1");
+    assert!(said.contains("belongs to the sealed graph"), "{said}");
     // What was changed takes memory, too.
     let small = refused(home, "run pagerank {}/c --memory 1M");
-    assert!(small.contains("for what was changed since the graph was sealed"), "{small}");
+    assert!(small.contains("for the 2 changes since the graph was sealed"), "{small}");
     // The base alone is damaged now, and what says so is its file.
     let file = home.join("c/changes/base");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace(' ', "_")).unwrap();
+    let base = fs::read_to_string(&file).unwrap();
+    fs::write(&file, base.replace(' ', "_")).unwrap();
     for command in ["run bfs", "stats", "ingest", "seal"] {
         let rest = match command {
             "ingest" => " {}/e.txt",

@@ -83,7 +83,17 @@ fn what_cannot_be_done_is_said() {
     fs::write(home.join("e.txt"), "a b\nb c\n").unwrap();
     json(home, "seal {}/e.txt {}/c");
     let small = refused(home, "run pagerank {}/c --memory 1M");
-    assert!(small.contains("is too small") && small.contains("would do"), "{small}");
+    assert!(small.contains("is too small") && small.contains("would do (17M)"), "{small}");
+    for (size, why) in [
+        ("1.5G", "K, M, G or T"),
+        ("2GB", "K, M, G or T"),
+        ("", "K, M, G or T"),
+        ("99999999T", "too large"),
+    ] {
+        let said = misused(home, &format!("run pagerank {{}}/c --memory {size}"));
+        assert!(said.contains(why), "{size}: {said}");
+    }
+    json(home, "run pagerank {}/c --memory 1T");
     assert!(refused(home, "seal {}/e.txt {}/c").contains("holds a graph already"));
     assert!(refused(home, "commit {}/c").contains("sealed"));
     assert!(refused(home, "compact {}/c").contains("sealed"));
@@ -92,4 +102,85 @@ fn what_cannot_be_done_is_said() {
     let bad = refused(home, "seal {}/bad.txt {}/d");
     assert!(bad.contains("bad.txt") && bad.contains("line 2"), "{bad}");
     assert!(!home.join("d").exists());
+    // A directory that was there is there still, and as empty.
+    fs::create_dir(home.join("d")).unwrap();
+    refused(home, "seal {}/bad.txt {}/d");
+    assert_eq!(home.join("d").read_dir().unwrap().count(), 0);
+}
+
+/// Returns what it says, of a run that is used wrongly.
+fn misused(home: &Path, words: &str) -> String {
+    let output = everedge(home, words);
+    assert_eq!(output.status.code(), Some(2), "{words}: {}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+#[test]
+fn what_is_for_files_is_refused_for_a_graph() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    fs::write(home.join("e.txt"), "1 2\n2 3\n").unwrap();
+    json(home, "ingest {}/g {}/e.txt");
+    json(home, "seal {}/e.txt {}/c");
+    let help = text(&everedge(home, "seal --help").stdout);
+    let of_all = ["--at", "--plain", "--order", "--json", "--quiet", "--threads", "--help"];
+    let options: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.trim_start().split(' ').find(|word| word.starts_with("--")))
+        .filter(|option| help.contains(&format!("\n      {option}")) && !of_all.contains(option))
+        .collect();
+    assert!(options.len() > 15, "{options:?}");
+    for option in options {
+        let value = match option {
+            "--memory" => " 1G",
+            "--format" => " csv",
+            "--ids" => " text",
+            "--header" => " yes",
+            "--delimiter" => " ;",
+            "--src" | "--dst" | "--weight" => " 1",
+            _ => "",
+        };
+        for graph in ["g", "c"] {
+            let said = misused(home, &format!("seal {option}{value} {{}}/{graph} {{}}/new"));
+            assert!(said.contains(option) && said.contains("is a graph"), "{option}: {said}");
+            assert!(!home.join("new").exists());
+        }
+    }
+    let said = misused(home, "seal {}/e.txt {}/g {}/new");
+    assert!(said.contains("name it alone, or files alone"), "{said}");
+    let said = refused(home, "seal {}/g {}/e.txt");
+    assert!(said.contains("name a new directory"), "{said}");
+    let said = misused(home, "run bfs {}/g --memory 1G");
+    assert!(said.contains("--memory is a budget for sealed graphs"), "{said}");
+    json(home, "commit {}/g");
+    misused(home, "run bfs {}/g --memory 1G --at 1");
+}
+
+#[test]
+fn without_in_neighbors_it_says_what_runs_before_it_asks_for_a_budget() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    json(home, "generate kron {}/e.bin --scale 8");
+    json(home, "seal {}/e.bin {}/c --no-in");
+    json(home, "ingest {}/g {}/e.bin");
+    let help = text(&everedge(home, "seal --help").stdout);
+    assert!(help.contains("only one-hop and two-hop run"), "{help}");
+    for kernel in everedge::Kernel::ALL {
+        let words = format!("run {kernel} {{}}/c");
+        if ["one-hop", "two-hop"].contains(&kernel.name()) {
+            json(home, &words);
+            continue;
+        }
+        for budget in ["", " --memory 1K"] {
+            let said = refused(home, &format!("{words}{budget}"));
+            assert!(said.contains("without --no-in") && !said.contains("budget"), "{said}");
+        }
+        let found = json(home, &format!("{words} --csr --verify full"));
+        let expected = json(home, &format!("run {kernel} {{}}/g"));
+        for key in ["reached", "depth", "components", "largest"] {
+            assert_eq!(found["result"][key], expected["result"][key], "{kernel} {key}");
+        }
+        let small = refused(home, &format!("{words} --csr --memory 1K"));
+        assert!(small.contains("is too small"), "{small}");
+    }
 }

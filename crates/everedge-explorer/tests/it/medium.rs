@@ -288,6 +288,31 @@ fn a_full_file_system_is_an_error() {
     }
 }
 
+/// A creation that fails takes back what it has made, and nothing of what others have put there.
+#[test]
+fn an_undone_creation_leaves_what_others_have_put_there() {
+    for (had_directory, has_other) in [(false, false), (false, true), (true, false), (true, true)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("graph");
+        if had_directory {
+            std::fs::create_dir(&path).expect("a directory");
+        }
+        let volume = create(directory.path(), MediumKind::File);
+        drop(volume.create_region("log", 4096).expect("a region"));
+        volume.publish("names", b"some").expect("published");
+        let unpublished = volume.create_file("ids").expect("a file");
+        if has_other {
+            std::fs::write(path.join("mine"), "x").expect("a file");
+        }
+        drop(unpublished);
+        volume.undo_creation();
+        assert_eq!(path.exists(), had_directory || has_other);
+        let left = path.read_dir().into_iter().flatten().map(|entry| entry.expect("a file"));
+        let left: Vec<_> = left.map(|file| file.file_name()).collect();
+        assert_eq!(left, if has_other { &["mine"][..] } else { &[] }, "{had_directory}");
+    }
+}
+
 /// What `lock` says after its last writer has ended well.
 const LOCK_TEXT: &str = "closed";
 

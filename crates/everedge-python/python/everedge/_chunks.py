@@ -38,7 +38,7 @@ class Chunks(_kernels.Methods):
     `Snapshot.seal` makes one of a graph or a version, `everedge.seal` of files. The kernels are methods, and
     functions that take it, with the parameters that they have for a snapshot.
 
-    - `memory` is how many bytes a kernel may take, with its arrays: a number, or a text with K, M or G for powers
+    - `memory` is how many bytes a kernel may take, with its arrays: a number, or a text with K, M, G or T for powers
       of 1,024, such as `"2G"` or `"2 GB"`; half of what is free unless given. What is left of it keeps the parts
       of the graph that are read most. Beside it come the ids of the vertices, 12 bytes each (strings as Python
       keeps them), from the first answer by vertex on, and answers as long as they are kept.
@@ -53,8 +53,8 @@ class Chunks(_kernels.Methods):
     Any number of processes and threads may read it, but while somebody is changing it. In a forked child every call on it but `close` raises
     `ForkedError`.
 
-    Raises `NotAGraphError`, `InvalidInputError` for a graph that is not sealed, `CorruptionError`,
-    `VersionError`, `IoError`. A kernel raises `InvalidInputError` if the memory is too small for it, with the least
+    Raises `NotAGraphError`, `InvalidInputError` for a graph that is not sealed and for a memory that the changes alone
+    exceed, `CorruptionError`, `VersionError`, `IoError`. A kernel raises `InvalidInputError` if the memory is too small for it, with the least
     that would do, and `CorruptionError` if what it reads is damaged.
 
     >>> import everedge, pathlib, tempfile
@@ -114,7 +114,7 @@ class Chunks(_kernels.Methods):
 
     def out_degree(self) -> Values[np.uint32]:
         """Return the number of edges that leave each vertex. Cost: 12 bytes a vertex are read."""
-        with self._view("bfs") as view:
+        with self._view_for_degrees() as view:
             return view.out_degree()
 
     def in_degree(self) -> Values[np.uint32]:
@@ -122,7 +122,7 @@ class Chunks(_kernels.Methods):
 
         Cost: 12 bytes a vertex are read; every edge in a graph without in-neighbors.
         """
-        with self._view("bfs") as view:
+        with self._view_for_degrees() as view:
             return view.in_degree()
 
     def degree(self) -> Values[np.uint32]:
@@ -130,7 +130,7 @@ class Chunks(_kernels.Methods):
 
         A self-loop counts twice in a directed graph, once in an undirected one.
         """
-        with self._view("bfs") as view:
+        with self._view_for_degrees() as view:
             return view.degree()
 
     def add_edges(
@@ -259,6 +259,10 @@ class Chunks(_kernels.Methods):
     def _view(self, kernel: str) -> Snapshot:
         native, ids = self._state
         return _View(native.view_for(kernel), ids)
+
+    def _view_for_degrees(self) -> Snapshot:
+        native, ids = self._state
+        return _View(native.view_for_degrees(), ids)
 
 
 class _Ids:

@@ -52,13 +52,14 @@ class Graph:
       `eadr` says that the power-fail domain takes in the processor's caches.
     - `directed` (default), `weighted` (default: if a first file declares weights, as DIMACS does or a
       column called weight), `simple` (one edge for a pair; inserting it again replaces
-      its weight), `in_neighbors` (default; without: less space, slower kernels).
+      its weight), `in_neighbors` (default; without it takes less space, and most kernels
+      ask a copy in memory).
     - `ids`: `dense` for integers below 2^31 used as they are; `integer` for any below 2^64 or `text`
       for strings, through an id map; `map` for one of these two; `auto` to let the first data decide.
       In files `integer` takes `007` as 7, and `text` takes every word as it stands, `NULL` too.
     - `durability`: when updates are safe: `edge`, `batch` (default) or `none` (after `sync` or
       `close`).
-    - `log_size`: bytes that the edge log may take, with K, M or G; 1G if not given.
+    - `log_size`: bytes that the edge log may take, with K, M, G or T; 1G if not given.
     - `read_only`: opens beside other readers; nothing is written.
     - `meter`: counts what the medium reads and writes; slower.
 

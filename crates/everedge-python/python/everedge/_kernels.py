@@ -343,7 +343,8 @@ def radii(
     """Return for each vertex the largest distance to it from any of some sampled vertices.
 
     `UNREACHED` (-1) where none of them leads to. Searches begin at `samples` vertices, 64 unless
-    given, that `seed` draws; at all of them the answer is the eccentricity, backwards.
+    given, that `seed` draws (in a sealed graph others than in the graph that was sealed, as its vertices have
+    new numbers); at all of them the answer is the eccentricity, backwards.
 
     Cost: every edge a few times for each 64 searches.
 

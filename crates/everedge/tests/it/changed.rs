@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use everedge::{
-    Changer, Chunks, Edge, Error, ExternalId, Graph, GraphOptions, IdKind, Kernel, MediumKind,
-    SealOptions, View, Watch,
+    ChangeCounts, Changer, Chunks, Edge, Error, ExternalId, Graph, GraphOptions, IdKind, Kernel,
+    MediumKind, SealOptions, Timeline, TimelineOptions, View, Watch,
 };
 
 use crate::sealed::{answer, check_alike};
@@ -159,11 +159,19 @@ fn seal(view: &View, path: &Path) {
 
 /// Returns the view of a sealed graph for a kernel, in the least memory that does.
 fn in_least_memory(path: &Path, kernel: Kernel) -> View {
-    let refused = Chunks::open(path, Some(1)).unwrap().view_for(kernel).err().unwrap().to_string();
-    let numbers = refused.split(' ').filter_map(|word| word.parse::<u64>().ok());
-    let least = numbers.filter(|&number| number > 1).max().unwrap();
-    assert!(Chunks::open(path, Some(least - 1)).unwrap().view_for(kernel).is_err(), "{refused}");
-    Chunks::open(path, Some(least)).unwrap().view_for(kernel).unwrap()
+    let view = |memory| Chunks::open(path, Some(memory)).and_then(|chunks| chunks.view_for(kernel));
+    let (mut least, mut told) = (1, String::new());
+    // While only the size of the changes is known, it is a bound; then it is what would do.
+    while let Err(refused) = view(least) {
+        let refused = refused.to_string();
+        let numbers = refused.split(' ').filter_map(|word| word.parse::<u64>().ok());
+        let more = numbers.max().unwrap();
+        assert!(more > least && told != refused, "{refused}");
+        (least, told) = (more, refused);
+    }
+    assert!(told.contains(" would do"), "{told}");
+    assert!(view(least - 1).is_err(), "{told}");
+    view(least).unwrap()
 }
 
 /// Compares a sealed graph with the model.
@@ -390,10 +398,13 @@ fn what_was_taken_away_and_never_was_there_is_found() {
     let path = home.path().join("g");
     changed(&path);
     // As nobody does: the live graph of the changes says that an edge was taken away from vertex 0 to 0 of weight 9.
-    let graph = Graph::open(&path.join("changes"), false).unwrap();
+    let elsewhere = home.path().join("elsewhere");
+    fs::rename(path.join("changes"), &elsewhere).unwrap();
+    let graph = Graph::open(&elsewhere, false).unwrap();
     let ends = graph.intern_integers(&[1, 1]).unwrap();
     graph.insert(&[(ends[0], ends[1])], Some(&[9.0])).unwrap();
     graph.close().unwrap();
+    fs::rename(&elsewhere, path.join("changes")).unwrap();
     let found = Chunks::verify(&path).unwrap();
     assert!(!found.ok && found.problems[0].contains("was taken away"), "{found:?}");
     let view = Chunks::open(&path, None).unwrap().view_for(Kernel::Sssp).unwrap();
@@ -462,4 +473,91 @@ fn of_parallel_edges_the_last_goes_first_in_new_files_too() {
             seal(&view, &second);
         }
     }
+}
+
+#[test]
+fn changes_are_no_graph_of_their_own() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let options = GraphOptions::default();
+    seal(&live(&options, &[((1, 2), 1.0)]).snapshot().unwrap(), &path);
+    let inside = path.join("changes");
+    let is_refused = |error: Option<Error>| {
+        let what = error.expect("it is refused").to_string();
+        assert!(
+            what.contains(&format!("belongs to the sealed graph `{}`", path.display())),
+            "{what}"
+        );
+    };
+    // Before there are changes, and after.
+    for edge in [(2, 5), (3, 5)] {
+        is_refused(Graph::create(&inside, &options, false).err());
+        is_refused(Timeline::create(&inside, &TimelineOptions::default(), false).err());
+        let changer = Chunks::change(&path, false).unwrap();
+        changer.insert(&in_changer(&changer, &[(edge, 1.0)]), None).unwrap();
+        changer.close().unwrap();
+        is_refused(Graph::open(&inside, false).err());
+        is_refused(Graph::open_read_only(&inside).err());
+        is_refused(Graph::remove(&inside).err());
+        is_refused(Timeline::open(&inside, false).err());
+        is_refused(Timeline::open_read_only(&inside).err());
+    }
+    let link = home.path().join("link");
+    std::os::unix::fs::symlink(&inside, &link).unwrap();
+    assert!(Graph::open(&link, false).is_err());
+    assert!(Chunks::verify(&path).unwrap().ok);
+    assert_eq!(Chunks::open(&path, None).unwrap().edge_count(), 3);
+}
+
+#[test]
+fn a_weight_that_is_set_back_is_no_change_any_more() {
+    let home = tempfile::tempdir().unwrap();
+    for directed in [true, false] {
+        let path = home.path().join(directed.to_string());
+        let options =
+            GraphOptions { directed, weighted: true, simple: true, ..GraphOptions::default() };
+        let first = [((1, 2), 0.5), ((2, 3), 0.25)];
+        seal(&live(&options, &first).snapshot().unwrap(), &path);
+        let set = |weight: f32| {
+            let changer = Chunks::change(&path, false).unwrap();
+            let edge = in_changer(&changer, &[((1, 2), weight)]);
+            let done = changer.insert(&edge, Some(&[weight])).unwrap();
+            assert_eq!((done.inserted, done.deleted), (0, 0));
+            changer.close().unwrap();
+            let chunks = Chunks::open(&path, None).unwrap();
+            let edges = edges_of(&chunks.view(0).unwrap(), directed);
+            assert_eq!(edges, [(name(1), name(2), weight), (name(2), name(3), 0.25)]);
+            assert!(Chunks::verify(&path).unwrap().ok);
+            chunks.change_counts()
+        };
+        let changed = Some(ChangeCounts { edges_added: 1, edges_taken_away: 1 });
+        for (weight, expected) in [(0.75, changed), (1.0, changed), (0.5, None), (0.75, changed)] {
+            assert_eq!(set(weight), expected, "{weight}");
+        }
+    }
+}
+
+#[test]
+fn a_budget_that_is_too_small_for_changes_is_refused_before_they_are_read() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    changed(&path);
+    // Who reads the changes meets the damage.
+    let blocks = path.join("changes/blocks");
+    let mut bytes = fs::read(&blocks).unwrap();
+    let last = bytes.iter().rposition(|&byte| byte != 0).unwrap();
+    bytes[last] ^= 1;
+    fs::write(&blocks, bytes).unwrap();
+    let is_read = |opened: Result<Chunks, Error>| opened.err().unwrap().is_damage();
+    assert!(is_read(Chunks::open(&path, None)));
+    let refused = |opened: Result<Chunks, Error>| {
+        let what = opened.err().unwrap().to_string();
+        assert!(what.contains("is too small") && what.contains("15 changes"), "{what}");
+        what.split(' ').filter_map(|word| word.parse::<u64>().ok()).max().unwrap()
+    };
+    let least = refused(Chunks::open(&path, Some(1 << 20)));
+    assert_eq!(refused(Chunks::open(&path, Some(least - 1))), least);
+    assert!(is_read(Chunks::open(&path, Some(least))));
+    let least_of_kernel = refused(Chunks::open_for(&path, Some(least), Kernel::PageRank));
+    assert!(is_read(Chunks::open_for(&path, Some(least_of_kernel), Kernel::PageRank)));
 }

@@ -259,7 +259,108 @@ fn a_sealing_that_fails_leaves_nothing() {
     let error = Chunks::seal(&view, &path, &SealOptions::default(), &watch).unwrap_err();
     assert!(matches!(error, Error::Interrupted) && !path.exists());
     fs::create_dir(&path).unwrap();
+    assert!(Chunks::seal(&view, &path, &SealOptions::default(), &watch).is_err());
+    assert_eq!(path.read_dir().unwrap().count(), 0);
     fs::write(path.join("mine"), "x").unwrap();
     assert!(Chunks::seal(&view, &path, &SealOptions::default(), &Watch::new()).is_err());
     assert_eq!(fs::read_to_string(path.join("mine")).unwrap(), "x");
+}
+
+#[test]
+fn a_seed_draws_the_sources_of_the_graph_that_was_sealed() {
+    let home = tempfile::tempdir().unwrap();
+    for ids in [IdKind::Dense, IdKind::Text] {
+        let path = home.path().join(ids.to_string());
+        let live = graph(GraphOptions { ids: IdKind::Dense, ..GraphOptions::default() });
+        let live = match ids {
+            IdKind::Dense => live.snapshot().unwrap(),
+            _ => named(&live.snapshot().unwrap()).snapshot().unwrap(),
+        };
+        seal(&live, &path);
+        let sealed = Chunks::open(&path, None).unwrap().view_for(Kernel::Betweenness).unwrap();
+        let names = |view: &View| {
+            let drawn = view.sample_sources(20, 7).into_iter();
+            drawn.map(|v| view.name_of(v).to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&sealed), names(&live));
+        let mut parameters = Parameters::default();
+        parameters.set("samples", "9").unwrap();
+        parameters.set("seed", "3").unwrap();
+        let scores = |view: &View, csr: bool| {
+            let options =
+                RunOptions { verify: Verify::Full, csr, ..RunOptions::from(parameters.clone()) };
+            let report = view.run(Kernel::Betweenness, &options).unwrap();
+            let mut text = Vec::new();
+            report.values.write(view, &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let row = |line: &str| {
+                let (id, value) = line.split_once(' ').unwrap();
+                (id.to_owned(), value.to_owned())
+            };
+            text.lines().map(row).collect::<Vec<_>>()
+        };
+        let expected = scores(&live, false);
+        for csr in [false, true] {
+            check_alike(Kernel::Betweenness, &scores(&sealed, csr), &expected);
+        }
+    }
+}
+
+/// Returns a graph in memory of the same edges, whose vertices have strings for names.
+fn named(view: &View) -> Graph {
+    let options =
+        GraphOptions { ids: IdKind::Text, medium: MediumKind::Dram, ..GraphOptions::default() };
+    let graph = Graph::create("named".as_ref(), &options, false).unwrap();
+    let (src, dst, _) = view.edges();
+    let names: Vec<String> =
+        src.iter().zip(&dst).flat_map(|(u, v)| [u, v]).map(|v| format!("v{v}")).collect();
+    let ends = graph.intern_texts(names.iter().map(String::as_str)).unwrap();
+    let edges: Vec<_> = ends.chunks(2).map(|ends| (ends[0], ends[1])).collect();
+    graph.insert(&edges, None).unwrap();
+    graph
+}
+
+#[test]
+fn an_empty_graph_keeps_what_its_names_are() {
+    let home = tempfile::tempdir().unwrap();
+    for ids in [IdKind::Dense, IdKind::Integer, IdKind::Text] {
+        let options = GraphOptions { ids, medium: MediumKind::Dram, ..GraphOptions::default() };
+        let graph = Graph::create("empty".as_ref(), &options, false).unwrap();
+        let view = graph.snapshot().unwrap();
+        assert_eq!(view.id_kind(), ids);
+        let paths = ["once", "twice"].map(|times| home.path().join(format!("{ids}-{times}")));
+        seal(&view, &paths[0]);
+        seal(&Chunks::open(&paths[0], None).unwrap().view(0).unwrap(), &paths[1]);
+        for path in paths {
+            let chunks = Chunks::open(&path, None).unwrap();
+            assert_eq!(chunks.options().ids, ids);
+            // Numbers for names are integers.
+            let expected = if ids == IdKind::Text { IdKind::Text } else { IdKind::Integer };
+            assert_eq!(chunks.view(0).unwrap().id_kind(), expected);
+        }
+    }
+}
+
+#[test]
+fn without_in_neighbors_the_few_kernels_run_that_are_said_to() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let options = GraphOptions { in_neighbors: false, ..GraphOptions::default() };
+    seal(&graph(options).snapshot().unwrap(), &path);
+    let chunks = Chunks::open(&path, Some(64 << 20)).unwrap();
+    for &kernel in Kernel::ALL {
+        let runs = chunks.view_for(kernel).unwrap().run(kernel, &RunOptions::default()).is_ok();
+        assert_eq!(chunks.check_kernel(kernel).is_ok(), runs, "{kernel}");
+        assert_eq!(runs, matches!(kernel, Kernel::OneHop | Kernel::TwoHop), "{kernel}");
+        // It is not asked for a budget that would not help.
+        let early = Chunks::open_for(&path, Some(1), kernel).map(drop);
+        assert_eq!(early.is_ok(), runs, "{kernel}");
+    }
+    // Those of undirected edges are the out-neighbors.
+    let path = home.path().join("undirected");
+    let options = GraphOptions { in_neighbors: false, directed: false, ..GraphOptions::default() };
+    seal(&graph(options).snapshot().unwrap(), &path);
+    let chunks = Chunks::open_for(&path, Some(64 << 20), Kernel::PageRank).unwrap();
+    let view = chunks.view_for(Kernel::PageRank).unwrap();
+    assert!(view.run(Kernel::PageRank, &RunOptions::default()).is_ok());
 }
