@@ -1,7 +1,8 @@
 //! What is read before vertices here and there are visited one by one.
 //!
 //! A thread that is about to read the lists of some vertices asks for those that come next, up to a number of
-//! them, and for more when half of these were read. The pages of the index are asked for a step earlier than the
+//! them, and for more when half of these were read. Where it takes one piece of a list of vertices after another, it goes
+//! on: what it has asked for is known by its place in memory. The pages of the index are asked for a step earlier than the
 //! pieces with the lists, for the pages say where these are. Pieces are read in the order of their file, neighboring
 //! ones at once.
 
@@ -21,36 +22,38 @@ const DENSE_SHARE: usize = 32;
 
 thread_local! {
     /// What this thread has asked for, of each side.
-    static ASKED: [Cell<Asked>; 2] = const { [const { Cell::new(Asked { end: 0, seen: 0, left: 0 }) }; 2] };
+    static ASKED: [Cell<Asked>; 2] = const { [const { Cell::new(Asked { seen: 0, end: 0, last: 0 }) }; 2] };
 }
 
 /// How far a thread has asked for the vertices of a list.
 #[derive(Clone, Copy)]
 struct Asked {
-    /// Where the list ends in memory, which tells it from others.
-    end: usize,
-    /// How many of its vertices were not read when it was last looked at.
+    /// Where in memory the vertex is that was to be read when the list was last looked at.
     seen: usize,
-    /// How many were not asked for.
-    left: usize,
+    /// Where those end that were asked for.
+    end: usize,
+    /// The last of them.
+    last: VertexId,
 }
 
-/// Asks for what reading `vertices` one by one needs next, unless that was done.
+/// Asks for what reading `vertices` one by one needs next, unless that was done. There may be more of them than are read
+/// before the next call.
 ///
 /// Another list in the same memory may be taken for the one before; then some of it is asked for late. Vertices that the
 /// graph has not are passed over.
 #[inline]
 pub(crate) fn ask(store: &Store, side: usize, vertices: &[VertexId]) {
-    let end = vertices.as_ptr_range().end.addr();
-    let (seen, mut asked) = (vertices.len(), ASKED.with(|asked| asked[side].get()));
-    let goes_on = asked.end == end && seen <= asked.seen && seen >= asked.left;
-    if !goes_on {
-        asked = Asked { end, seen, left: seen };
-    }
+    let seen = vertices.as_ptr().addr();
+    let mut asked = ASKED.with(|asked| asked[side].get());
+    let count = asked.end.saturating_sub(seen) / size_of::<VertexId>();
+    let goes_on = (asked.seen..=asked.end).contains(&seen)
+        && (count == 0 || vertices.get(count - 1).is_none_or(|&v| v == asked.last));
+    let count = if goes_on { count } else { 0 };
     asked.seen = seen;
-    if asked.left > 0 && (!goes_on || seen - asked.left <= VERTICES_MAX / 2) {
-        let next = &vertices[seen - asked.left..];
-        asked.left -= ask_next(store, side, next, !goes_on);
+    if count < vertices.len() && count <= VERTICES_MAX / 2 {
+        let taken = ask_next(store, side, &vertices[count..], !goes_on);
+        asked.end = seen + (count + taken) * size_of::<VertexId>();
+        asked.last = vertices[count + taken - 1];
     }
     ASKED.with(|of_sides| of_sides[side].set(asked));
 }

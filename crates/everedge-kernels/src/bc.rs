@@ -41,7 +41,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use everedge_core::{Direction, GraphView, ListVisitor, SplitMix64, VertexId, par, watch};
 
 use crate::error::{check_vertex, require};
-use crate::frontier::{EdgeMap, EdgeStep, Frontier, edge_count_of, map_sources, push_grain};
+use crate::frontier::{
+    EdgeMap, EdgeStep, Frontier, edge_count_of, map_listed, map_sources, push_grain,
+};
 use crate::one_hop::one_hop_sample;
 use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result, UNREACHED};
@@ -327,7 +329,7 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         let kept_max = u64::from(bound).div_ceil(IDS_PER_KEPT);
         let block = (below.len() as u64 * kept_max).div_ceil(edges) as usize;
         for block in below.chunks(block.next_multiple_of(UP_GRAIN)) {
-            let kept = par::map_chunks(block, UP_GRAIN, |vertices| {
+            let kept = map_listed(self.view, block, Direction::In, UP_GRAIN, |vertices| {
                 let parts = vec![Vec::new(); PARTS as usize];
                 let depth_above = depth as u32;
                 let mut above = Above { depth: &self.depth, depth_above, ids_each, parts };

@@ -399,7 +399,7 @@ pub(crate) fn map_sources<R: Send>(
     f: impl Fn(&[VertexId]) -> R + Sync + Send,
 ) -> Vec<R> {
     let Some(homes) = view.homes() else {
-        return par::map_chunks(list, grain, f);
+        return map_listed(view, list, direction, grain, f);
     };
     let classified = par::map_chunks(list, CLASSIFIED_GRAIN, |list| {
         let mut by_home = vec![Vec::new(); homes.node_count()];
@@ -409,6 +409,25 @@ pub(crate) fn map_sources<R: Send>(
     let lists = classified.iter().flat_map(|by_home| by_home.iter().enumerate());
     let pieces = lists.flat_map(|(home, list)| list.chunks(grain).map(move |piece| (home, piece)));
     par::map_tasks_at_home(Some(homes), pieces.collect(), |&(home, _)| home, |(_, piece)| f(piece))
+}
+
+/// Calls `f` on pieces of `list` of at most `grain` vertices, wherever their lists lie, which are loaded ahead also
+/// beyond a piece; returns the results in order.
+pub(crate) fn map_listed<R: Send>(
+    view: &impl GraphView,
+    list: &[VertexId],
+    direction: Direction,
+    grain: usize,
+    f: impl Fn(&[VertexId]) -> R + Sync + Send,
+) -> Vec<R> {
+    let reads_ahead = view.reads_in_order();
+    par::map_ranges(list.len() as u32, grain as u32, |range| {
+        let (start, end) = (range.start as usize, range.end as usize);
+        if reads_ahead {
+            view.load_ahead(direction, &list[start..]);
+        }
+        f(&list[start..end])
+    })
 }
 
 /// Returns the vertices of `view`, ascending.

@@ -31,7 +31,7 @@ use everedge_core::{
 
 use crate::Result;
 use crate::error::require;
-use crate::frontier::{filter, vertices};
+use crate::frontier::{filter, map_listed, vertices};
 use crate::spots::{LIST_MAX, Spots};
 use crate::triangles::simple_neighbors;
 
@@ -136,7 +136,7 @@ impl<'v, V: GraphView> Peeling<'v, V> {
         while !peeled.is_empty() {
             let peel =
                 |list: &[VertexId]| self.threads.with(|neighbors| self.peel(list, k, neighbors));
-            peeled = par::map_chunks(&peeled, GRAIN, peel).concat();
+            peeled = map_listed(self.view, &peeled, Direction::Out, GRAIN, peel).concat();
         }
         filter(left, |v| self.degree(v) > k)
     }

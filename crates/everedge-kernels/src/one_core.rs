@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{AtomicBitmap, Direction, GraphView, ListVisitor, VertexId, par};
 
-use crate::frontier::{filter, vertices, visit_out_edges};
+use crate::frontier::{filter, map_listed, vertices, visit_out_edges};
 use crate::kcore::Neighbors;
 
 /// Vertices in a piece of work that reads their edges.
@@ -131,7 +131,7 @@ impl<'v, V: GraphView> OneCore<'v, V> {
 
     /// Counts all neighbors of those in doubt that may have more than their credit; returns those with too few.
     fn count_listed(&self, doubtful: &[VertexId]) -> Vec<VertexId> {
-        let poor = par::map_chunks(doubtful, LISTED_GRAIN, |list| {
+        let poor = map_listed(self.view, doubtful, Direction::Out, LISTED_GRAIN, |list| {
             let (mut poor, list): (Vec<_>, Vec<_>) =
                 list.iter().partition(|&&v| self.exact.contains(v));
             self.threads.with(|neighbors| {
@@ -148,7 +148,7 @@ impl<'v, V: GraphView> OneCore<'v, V> {
         // One call of all takes the last unit that is needed. What is in doubt may be taken more than it had: it is
         // counted before its credit is looked at again.
         let lowered = |v: VertexId| self.credit[v as usize].fetch_sub(1, Relaxed) == self.k;
-        let doubtful = par::map_chunks(poor, LISTED_GRAIN, |list| {
+        let doubtful = map_listed(self.view, poor, Direction::Out, LISTED_GRAIN, |list| {
             let mut doubtful = Vec::new();
             if self.is_simple {
                 visit_out_edges(self.view, list, |_, v| {

@@ -20,8 +20,6 @@ use crate::{Error, Result};
 
 /// Vertices whose weights [`default_delta`] looks at.
 const SAMPLED_VERTICES: u32 = 1024;
-/// The same where lists have no room in memory: the first, whose lists lie together.
-const SAMPLED_TOGETHER: u32 = 64;
 /// Edges that it looks at for each of them.
 const SAMPLED_EDGES: usize = 64;
 
@@ -99,8 +97,8 @@ impl PathAlgebra for Length {
 /// Finds the shortest paths of `view` from `source` along the direction of its edges.
 ///
 /// Without a delta in `config`, it is 20 times the mean weight of a sample of the edges, divided by
-/// the square of the mean degree; 1 if all weights of the sample are 0. Where lists have no room in memory, it is the mean
-/// weight of the first vertices' edges: there reading a list again costs more than relaxing its edges twice.
+/// the square of the mean degree; 1 if all weights of the sample are 0. Where lists have no room in memory, there is one
+/// bucket for all: reading a list again costs more than relaxing its edges twice.
 ///
 /// # Errors
 /// [`NotAVertex`](Error::NotAVertex) if `source` is not a vertex,
@@ -131,14 +129,12 @@ pub fn sssp(view: &impl WeightedView, source: VertexId, config: &SsspConfig) -> 
 
 /// Chooses the delta that [`sssp`] documents.
 fn default_delta(view: &impl WeightedView) -> f64 {
+    if view.rereads_lists(Direction::Out) {
+        return f64::MAX;
+    }
     let bound = view.vertex_bound();
-    let is_reread = view.rereads_lists(Direction::Out);
     let step = bound.div_ceil(SAMPLED_VERTICES).max(1) as usize;
-    let sample: Vec<_> = match is_reread {
-        // Those with most in-neighbors, mostly; few pieces have their lists.
-        true => (0..bound.min(SAMPLED_TOGETHER)).collect(),
-        false => (0..bound).step_by(step).collect(),
-    };
+    let sample: Vec<_> = (0..bound).step_by(step).collect();
     let weights = (0..sample.len()).flat_map(|i| {
         view.load_ahead(Direction::Out, &sample[i..]);
         view.out_edges(sample[i]).take(SAMPLED_EDGES).map(|edge| edge.1)
@@ -146,10 +142,6 @@ fn default_delta(view: &impl WeightedView) -> f64 {
     let (sum, count) = weights
         .filter(|weight| weight.is_finite() && *weight >= 0.0)
         .fold((0.0, 0.0), |(sum, count), weight| (sum + f64::from(weight), count + 1.0));
-    if is_reread {
-        let mean = sum / count;
-        return if mean > 0.0 { mean } else { 1.0 };
-    }
     let ends_per_edge = if view.is_directed() { 1.0 } else { 2.0 };
     let degree = ends_per_edge * view.edge_count() as f64 / f64::from(view.vertex_count());
     let delta = DELTA * sum / count / degree.max(1.0).powi(2);
