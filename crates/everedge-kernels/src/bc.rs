@@ -42,7 +42,8 @@ use everedge_core::{Direction, GraphView, ListVisitor, SplitMix64, VertexId, par
 
 use crate::error::{check_vertex, require};
 use crate::frontier::{
-    EdgeMap, EdgeStep, Frontier, edge_count_of, map_listed, map_sources, push_grain,
+    EdgeMap, EdgeStep, Frontier, edge_count_of, edge_counts_of, map_in_order, map_sources,
+    push_grain,
 };
 use crate::one_hop::one_hop_sample;
 use crate::spots::{LIST_MAX, Spots, check_all};
@@ -59,8 +60,8 @@ const UP_FROM_DEVICE: u64 = 1;
 /// Of a level with fewer vertices edges are not counted.
 const COUNTED_MIN: usize = 1 << 10;
 /// Shares that go up are kept for one edge for so many ids, about, before they count.
-const IDS_PER_KEPT: u64 = 4;
-/// Vertices in a piece of work whose shares go up. Sums depend on it.
+const IDS_PER_KEPT: u32 = 4;
+/// Vertices in a piece of work whose shares go up, at most.
 const UP_GRAIN: usize = 1 << 10;
 /// Parts of the ids, each of which takes its shares by itself.
 const PARTS: u32 = 16;
@@ -244,10 +245,10 @@ impl<'v, V: GraphView> Brandes<'v, V> {
             let (above, below) = levels.split_at_mut(depth + 1);
             let level = above[depth].list();
             let mut below = below.first_mut();
-            let goes_up = below.as_mut().is_some_and(|below| self.is_less_up(level, below.list()));
+            let up = below.as_mut().and_then(|below| self.edges_up(level, below.ascending()));
             is_finite &= match below {
-                Some(below) if goes_up => {
-                    self.push_up(below.ascending(), depth);
+                Some(below) if let Some(edges) = up => {
+                    self.push_up(below.ascending(), &edges, depth);
                     self.take_pushed(level, depth)
                 }
                 below => self.add_shares(level, depth, below.is_some()),
@@ -310,26 +311,38 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         are_finite.into_iter().all(|are_finite| are_finite)
     }
 
-    /// Returns whether the in-edges of `below` are far fewer than the out-edges of `level`, above it.
-    fn is_less_up(&self, level: &[VertexId], below: &[VertexId]) -> bool {
-        level.len() >= COUNTED_MIN && self.view.has_in_neighbors() && {
-            let up = edge_count_of(self.view, Direction::In, below);
-            let factor = if self.view.reads_in_order() { UP_FROM_DEVICE } else { UP };
-            factor * up < edge_count_of(self.view, Direction::Out, level)
+    /// Returns how many in-edges each [`GRAIN`] vertices of `below` have, if these are far fewer than the out-edges of
+    /// `level`, above it.
+    fn edges_up(&self, level: &[VertexId], below: &[VertexId]) -> Option<Vec<u64>> {
+        if level.len() < COUNTED_MIN || !self.view.has_in_neighbors() {
+            return None;
         }
+        let up = edge_counts_of(self.view, Direction::In, below, GRAIN);
+        let factor = if self.view.reads_in_order() { UP_FROM_DEVICE } else { UP };
+        let down = edge_count_of(self.view, Direction::Out, level);
+        (factor * up.iter().sum::<u64>() < down).then_some(up)
     }
 
     /// Adds the shares of `below`, ascending, to the vertices above it, at `depth`, that lead there: of each they are
-    /// added up in the order of `below`.
-    fn push_up(&self, below: &[VertexId], depth: usize) {
+    /// added up in the order of `below`. `edges` says how many lead to each [`GRAIN`] of these.
+    fn push_up(&self, below: &[VertexId], edges: &[u64], depth: usize) {
         let (share, of_below) = (&self.share[depth % 2], &self.share[(depth + 1) % 2]);
         let bound = self.view.vertex_bound();
         let ids_each = bound.div_ceil(PARTS).max(1);
-        let edges = edge_count_of(self.view, Direction::In, below).max(1);
-        let kept_max = u64::from(bound).div_ceil(IDS_PER_KEPT);
-        let block = (below.len() as u64 * kept_max).div_ceil(edges) as usize;
-        for block in below.chunks(block.next_multiple_of(UP_GRAIN)) {
-            let kept = map_listed(self.view, block, Direction::In, UP_GRAIN, |vertices| {
+        let kept_max = u64::from(bound / IDS_PER_KEPT);
+        let mut sum = 0;
+        let blocks = edges.chunk_by(|edges, next| {
+            sum += edges;
+            let fits = sum + next <= kept_max;
+            sum = if fits { sum } else { 0 };
+            fits
+        });
+        let mut left = below;
+        for block in blocks {
+            let (block, rest) = left.split_at(left.len().min(block.len() * GRAIN));
+            left = rest;
+            let grain = (block.len() / PARTS as usize).clamp(1, UP_GRAIN);
+            let kept = map_in_order(self.view, block, Direction::In, grain, |vertices| {
                 let parts = vec![Vec::new(); PARTS as usize];
                 let depth_above = depth as u32;
                 let mut above = Above { depth: &self.depth, depth_above, ids_each, parts };

@@ -322,6 +322,16 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
 
 /// Returns how many neighbors the vertices of `list` have together.
 pub(crate) fn edge_count_of(view: &impl GraphView, direction: Direction, list: &[VertexId]) -> u64 {
+    edge_counts_of(view, direction, list, 16 * PUSH_GRAIN).into_iter().sum()
+}
+
+/// Returns how many neighbors the vertices of each piece of `list` have together; `grain` vertices are a piece.
+pub(crate) fn edge_counts_of(
+    view: &impl GraphView,
+    direction: Direction,
+    list: &[VertexId],
+    grain: usize,
+) -> Vec<u64> {
     let in_order = view.reads_in_order() && list.is_sorted();
     let degree_of = |v| match direction {
         Direction::Out => view.out_degree(v),
@@ -338,7 +348,7 @@ pub(crate) fn edge_count_of(view: &impl GraphView, direction: Direction, list: &
         }
         list => list.iter().map(|&v| u64::from(degree_of(v))).sum(),
     };
-    par::map_chunks(list, 16 * PUSH_GRAIN, sum_of).into_iter().sum()
+    par::map_chunks(list, grain, sum_of)
 }
 
 /// Calls `f(u, v)` for the edges that leave each `u` of `list`, in its order.
@@ -409,6 +419,24 @@ pub(crate) fn map_sources<R: Send>(
     let lists = classified.iter().flat_map(|by_home| by_home.iter().enumerate());
     let pieces = lists.flat_map(|(home, list)| list.chunks(grain).map(move |piece| (home, piece)));
     par::map_tasks_at_home(Some(homes), pieces.collect(), |&(home, _)| home, |(_, piece)| f(piece))
+}
+
+/// Calls `f` on pieces of `list` of at most `grain` vertices, each at the home of its lists; returns the results in the
+/// order of the list. Vertices side by side should have the same home.
+pub(crate) fn map_in_order<R: Send>(
+    view: &impl GraphView,
+    list: &[VertexId],
+    direction: Direction,
+    grain: usize,
+    f: impl Fn(&[VertexId]) -> R + Sync + Send,
+) -> Vec<R> {
+    if view.homes().is_none() {
+        return map_listed(view, list, direction, grain, f);
+    }
+    let home_of = |v: VertexId| view.home(v, direction);
+    let at_home = list.chunk_by(|&u, &v| home_of(u) == home_of(v));
+    let pieces = at_home.flat_map(|vertices| vertices.chunks(grain)).collect();
+    par::map_tasks_at_home(view.homes(), pieces, |piece: &&[VertexId]| home_of(piece[0]), f)
 }
 
 /// Calls `f` on pieces of `list` of at most `grain` vertices, wherever their lists lie, which are loaded ahead also
