@@ -507,7 +507,8 @@ pub(crate) fn create_outside(path: &Path) -> Result<Volume> {
         Some(graph) => Err(Error::invalid(format!(
             "`{}` lies in the directory of the graph `{}`: name one outside",
             path.display(),
-            graph.display()
+            // A name without a directory lies in that of the process.
+            std::path::absolute(graph.join(".")).unwrap_or_else(|_| graph.into()).display()
         ))),
     }
 }

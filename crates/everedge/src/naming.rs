@@ -218,6 +218,8 @@ impl SealedNames {
         let numbers = |_| (0..self.sealed_count()).collect();
         self.ids.get_or_init(|| {
             let mut ids = self.store.all_ids().unwrap_or_else(numbers);
+            // The last page that was read has room for more.
+            ids.shrink_to_fit();
             let first = self.names.as_ref().map_or(0, Names::len);
             ids.extend((first..).zip(&*self.added).map(|(number, name)| match name {
                 ExternalId::Integer(id) if self.names.is_none() => *id as VertexId,
