@@ -41,17 +41,17 @@ impl Cuts {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listed {
     /// In that of its source.
-    BySource,
+    Source,
     /// In that of its target.
-    ByTarget,
+    Target,
     /// In those of both ends; a loop in one.
-    ByBoth,
+    Both,
 }
 
 impl Listed {
     /// Returns in how many lists an edge is.
     pub(crate) fn lists(self) -> u64 {
-        if self == Self::ByBoth { 2 } else { 1 }
+        if self == Self::Both { 2 } else { 1 }
     }
 }
 
@@ -163,9 +163,9 @@ impl Buckets {
             edge
         };
         match self.listed {
-            Listed::BySource => edges.iter().for_each(|&edge| f(edge)),
-            Listed::ByTarget => edges.iter().for_each(|&edge| f(reversed(edge))),
-            Listed::ByBoth => edges.iter().for_each(|&edge| {
+            Listed::Source => edges.iter().for_each(|&edge| f(edge)),
+            Listed::Target => edges.iter().for_each(|&edge| f(reversed(edge))),
+            Listed::Both => edges.iter().for_each(|&edge| {
                 f(edge);
                 if edge[0] != edge[1] {
                     f(reversed(edge));

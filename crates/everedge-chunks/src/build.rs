@@ -36,6 +36,11 @@ const GRAIN: usize = 1 << 16;
 /// Bytes for chunks that are being filled, and for lists that are being encoded.
 const FIXED_BYTES: u64 = 48 << 20;
 
+/// Bytes for the ends of buckets' files that are being filled.
+const BUFFERS_BYTES: u64 = 2 * BUCKETS_MAX * buckets::BUFFER_BYTES as u64;
+/// What any sealing takes, whatever it seals.
+const LEAST_BYTES: u64 = FIXED_BYTES + BUFFERS_BYTES;
+
 /// What is sealed, and how.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
@@ -76,6 +81,16 @@ impl Builder {
             return Err(Error::InvalidInput {
                 what: "order=steps needs the lists of a graph: seal a graph, or choose degree"
                     .into(),
+            });
+        }
+        if options.memory < LEAST_BYTES {
+            return Err(Error::InvalidInput {
+                what: format!(
+                    "{} bytes of memory are too few to seal anything: it takes {LEAST_BYTES} ({}M) for buffers, \
+                     and 20 for each vertex and 4 for each id beside; allow more",
+                    options.memory,
+                    LEAST_BYTES.div_ceil(1 << 20)
+                ),
             });
         }
         let kept = (options.memory / 4) as usize;
@@ -124,17 +139,7 @@ impl Builder {
         if len <= self.degrees[0].len() {
             return Ok(());
         }
-        let needed = 12 * len as u64 + FIXED_BYTES;
-        if needed > self.options.memory {
-            return Err(Error::InvalidInput {
-                what: format!(
-                    "ids up to {} take {needed} bytes of memory, more than the {} that are allowed; \
-                     allow more, or number the vertices with --ids integer",
-                    len - 1,
-                    self.options.memory
-                ),
-            });
-        }
+        self.check_ids(len)?;
         for degrees in &mut self.degrees {
             if len > degrees.capacity() {
                 degrees.reserve_exact(len.next_multiple_of(GROWTH) - degrees.len());
@@ -142,6 +147,28 @@ impl Builder {
             degrees.resize(len, 0);
         }
         Ok(())
+    }
+
+    /// Refuses ids below `len` if they take more memory than there is, while edges come or after. Of few ids this is not known
+    /// before all edges are there.
+    fn check_ids(&self, len: usize) -> Result<()> {
+        let bound = len as u64;
+        let needed = FIXED_BYTES + (12 * bound).max(BUFFERS_BYTES + 4 * bound);
+        if needed <= self.options.memory || 12 * bound <= BUFFERS_BYTES {
+            return Ok(());
+        }
+        let used = self.degrees[0].iter().zip(&self.degrees[1]).filter(|&(&i, &o)| i > 0 || o > 0);
+        let other_way = match used.count() < len / 2 {
+            true => ", or number the vertices with --ids integer",
+            false => "",
+        };
+        Err(Error::InvalidInput {
+            what: format!(
+                "ids up to {} take {needed} bytes of memory, more than the {} that are allowed; allow more{other_way}",
+                len - 1,
+                self.options.memory
+            ),
+        })
     }
 
     /// Writes the files of the sealed graph, all but the manifest. `id_of` says what a vertex is called.
@@ -154,9 +181,9 @@ impl Builder {
         let bound = self.degrees[0].len();
         let capacity = self.bucket_edges(bound as u64, ids.len() as u64)?;
         let sides: &[_] = match (self.options.directed, self.options.in_neighbors) {
-            (true, true) => &[Listed::BySource, Listed::ByTarget],
-            (true, false) => &[Listed::BySource],
-            (false, _) => &[Listed::ByBoth],
+            (true, true) => &[Listed::Source, Listed::Target],
+            (true, false) => &[Listed::Source],
+            (false, _) => &[Listed::Both],
         };
         let cuts = sides.iter().map(|&listed| {
             let ends = self.bucket_ends(&ids, listed, capacity)?;
@@ -250,8 +277,7 @@ impl Builder {
     fn bucket_edges(&self, bound: u64, vertices: u64) -> Result<u64> {
         // As they were read, grouped and encoded, on each thread, and what waits to be packed.
         let edge_bytes = (3 * 4 * self.options.width() * par::thread_count()) as u64;
-        let buffers = 2 * BUCKETS_MAX * buckets::BUFFER_BYTES as u64;
-        let kept = FIXED_BYTES + buffers + 4 * bound + 20 * vertices;
+        let kept = LEAST_BYTES + 4 * bound + 20 * vertices;
         let left = self.options.memory.saturating_sub(kept);
         let edges = left / edge_bytes;
         let least = (2 * self.edges.len()).div_ceil(BUCKETS_MAX).max(1);
@@ -260,7 +286,7 @@ impl Builder {
         }
         Err(Error::InvalidInput {
             what: format!(
-                "{} bytes of memory are too few to seal {} edges: {} would do",
+                "{} bytes of memory are too few to seal {} edges of {vertices} vertices: {} would do",
                 self.options.memory,
                 self.edges.len(),
                 kept + least * edge_bytes
@@ -271,7 +297,7 @@ impl Builder {
     /// Cuts the vertices of a side where their edges fill a bucket; returns the ends.
     fn bucket_ends(&self, ids: &[VertexId], listed: Listed, capacity: u64) -> Result<Vec<u32>> {
         let [into, out] = &self.degrees;
-        let keys = if listed == Listed::BySource { out } else { into };
+        let keys = if listed == Listed::Source { out } else { into };
         let (mut ends, mut sum) = (Vec::new(), 0);
         for (number, &id) in (0..).zip(ids) {
             let degree = u64::from(keys[id as usize]);

@@ -10,7 +10,8 @@
 //!   behind is never taken for a later one.
 //!
 //! # Cost
-//! DRAM: a string's bytes and about 16 more, an integer 24 bytes. Opening reads the whole file.
+//! DRAM: a string's bytes and 14 to 20 more, an integer 27 to 47 bytes ([`Names::bytes_announced`]). Opening reads
+//! the whole file, and keeps little of it in memory beside.
 //!
 //! # Recovery
 //! Read to the first frame that is not whole; the last whole one is stored again and fenced, since a
@@ -19,11 +20,12 @@
 //! without a name proves damage ([`Names::check_covers`]).
 
 use std::hash::Hasher;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::{MAX_VERTEX_ID, VertexId};
 use hashbrown::HashTable;
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockReadGuard};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::options::IdKind;
@@ -36,6 +38,8 @@ const FRAME_MAGIC: u32 = u32::from_le_bytes(*b"NAME");
 const FRAME_HEADER_WORDS: usize = 4;
 const FILE_BYTES_MIN: u64 = 4096;
 const GROWTH_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of the file that opening has in memory at once.
+const READ_BYTES: u64 = 1 << 20;
 /// A name may be so long, in bytes.
 const NAME_BYTES_MAX: usize = 1 << 16;
 
@@ -116,6 +120,18 @@ impl Names {
         Self::open_file(volume, NAMES, ids, salt).map(Some)
     }
 
+    /// Returns how many bytes of memory [`Self::open`] will take, as the headers of frames say: neither names
+    /// nor checksums are read.
+    ///
+    /// # Errors
+    /// `Io` if there is no such file.
+    pub fn bytes_announced(volume: &Volume, ids: IdKind) -> Result<u64> {
+        if ids == IdKind::Dense {
+            return Ok(0);
+        }
+        Ok(Announced::of(&volume.open_region(NAMES)?, ids).memory_bytes(ids))
+    }
+
     /// Opens a map that [`Self::create_file`] has made.
     ///
     /// # Errors
@@ -123,13 +139,16 @@ impl Names {
     pub fn open_file(volume: &Volume, file: &str, ids: IdKind, salt: u32) -> Result<Self> {
         let names = Self::empty(volume.open_region(file)?, ids, salt);
         let mut state = names.state.write();
-        let mut last_start = 0;
+        // What grew by doubling would take up to three times as much meanwhile.
+        state.table.reserve(&Announced::of(&names.region, ids));
+        let (mut last_start, mut wake) = (0, Wake::of(&names.region));
         loop {
             let start = state.end;
             if !names.read_frame(&mut state)? {
                 break;
             }
             last_start = start;
+            wake.follow(state.end);
         }
         names.region.rewrite(Site::NamesFound, last_start..state.end)?;
         names.region.fence(Site::NamesFound)?;
@@ -144,14 +163,6 @@ impl Names {
         };
         let state = State { table, end: 0, checksum: salt };
         Self { region, state: RwLock::new(state) }
-    }
-
-    /// Returns about how many bytes of memory it takes.
-    pub fn memory_bytes(&self) -> u64 {
-        match &self.state.read().table {
-            Table::Integer { by_id, .. } => 24 * by_id.len() as u64,
-            Table::Text(text) => (text.bytes.len() + 16 * text.ends.len()) as u64,
-        }
     }
 
     /// Returns what the names are: integers or strings, also while there are none.
@@ -178,6 +189,11 @@ impl Names {
             Table::Integer { by_id, .. } => by_id.get(v as usize).copied().map(ExternalId::Integer),
             Table::Text(texts) => texts.get(v).map(|text| ExternalId::Text(text.into())),
         }
+    }
+
+    /// Returns all names as they are now. Nobody adds one while they are held.
+    pub fn held(&self) -> HeldNames<'_> {
+        HeldNames(self.state.read())
     }
 
     /// Returns the vertex of a name, if it is known. An integer map reads `name` as an integer.
@@ -308,33 +324,160 @@ impl Names {
     /// Reads the frame at the end of what was read. Returns whether there was a whole one.
     fn read_frame(&self, state: &mut State) -> Result<bool> {
         let start = state.end;
-        if start + 4 * FRAME_HEADER_WORDS as u64 > self.region.len() {
-            return Ok(false);
-        }
-        let header: Vec<u32> =
-            self.region.words(start, FRAME_HEADER_WORDS).iter().map(|w| w.load(Relaxed)).collect();
-        let end = start + 4 * (FRAME_HEADER_WORDS as u64 + u64::from(header[2]));
-        if header[0] != FRAME_MAGIC || end > self.region.len() {
-            return Ok(false);
-        }
-        let payload_offset = start + 4 * FRAME_HEADER_WORDS as u64;
-        let payload = self.region.words(payload_offset, header[2] as usize);
+        let Some(header) = header_at(&self.region, start) else { return Ok(false) };
+        let payload = Payload::of(&self.region, start, &header);
         let checksum = crc32c::crc32c_append(state.checksum, bytemuck::cast_slice(&header[..3]));
-        let checksum = crc_of_shared(checksum, payload);
+        let checksum = payload.checksum(checksum);
         if !self.region.matches(Site::Names, header[3], checksum) {
             return Ok(false);
         }
-        let words: Vec<u32> = payload.iter().map(|word| word.load(Relaxed)).collect();
-        state.table.decode(header[1], &words).map_err(|what| Error::Corruption {
+        state.table.decode(header[1], &payload).map_err(|what| Error::Corruption {
             path: self.region.path().to_owned(),
             offset: start,
             what: "names of external ids".into(),
             expected: format!("{} new names", header[1]),
             found: what.into(),
         })?;
-        state.end = end;
+        state.end = payload.offset(payload.words.len());
         state.checksum = checksum;
         Ok(true)
+    }
+}
+
+/// Returns the header of the frame at an offset, if there is one that fits in the file.
+fn header_at(region: &Region, start: u64) -> Option<[u32; FRAME_HEADER_WORDS]> {
+    if start + 4 * FRAME_HEADER_WORDS as u64 > region.len() {
+        return None;
+    }
+    let words = region.words(start, FRAME_HEADER_WORDS);
+    let header: [u32; FRAME_HEADER_WORDS] = std::array::from_fn(|i| words[i].load(Relaxed));
+    let end = start + 4 * (FRAME_HEADER_WORDS as u64 + u64::from(header[2]));
+    (header[0] == FRAME_MAGIC && end <= region.len()).then_some(header)
+}
+
+/// What the headers of a file's frames say, no more than the file has room for.
+#[derive(Default)]
+struct Announced {
+    /// Names.
+    count: u64,
+    /// Bytes of texts, with what fills frames up.
+    text_bytes: u64,
+    /// Bytes of the file.
+    file_bytes: u64,
+}
+
+impl Announced {
+    fn of(region: &Region, ids: IdKind) -> Self {
+        let (mut all, mut wake) = (Self::default(), Wake::of(region));
+        while let Some([_, count, words, _]) = header_at(region, all.file_bytes) {
+            let count = match ids {
+                IdKind::Text => count.min(words),
+                _ => words / 2,
+            };
+            all.count += u64::from(count);
+            all.text_bytes += 4 * u64::from(words - count);
+            all.file_bytes += 4 * (FRAME_HEADER_WORDS as u64 + u64::from(words));
+            wake.follow(all.file_bytes);
+        }
+        all
+    }
+
+    /// Returns how many bytes of memory a map of them takes while it is opened, and afterwards.
+    fn memory_bytes(&self, ids: IdKind) -> u64 {
+        let table = match ids {
+            IdKind::Text => self.text_bytes + table_bytes(self.count, size_of::<VertexId>()),
+            _ => table_bytes(self.count, size_of::<(u64, VertexId)>()),
+        };
+        8 * self.count + table + self.file_bytes.min(2 * READ_BYTES)
+    }
+}
+
+/// Returns how many bytes a hash table takes that was made for so many entries: a power of two of places, of which
+/// 7 of 8 are taken at most, and a byte more for each.
+fn table_bytes(count: u64, entry_bytes: usize) -> u64 {
+    (count * 8 / 7).next_power_of_two() * (entry_bytes as u64 + 1)
+}
+
+/// What was read of a file and leaves memory, while frames are read one after the other.
+struct Wake<'a> {
+    region: &'a Region,
+    start: u64,
+}
+
+impl<'a> Wake<'a> {
+    fn of(region: &'a Region) -> Self {
+        Self { region, start: 0 }
+    }
+
+    /// Follows what is read, up to `end`. Returns whether something has left memory.
+    fn follow(&mut self, end: u64) -> bool {
+        let is_far = end - self.start >= READ_BYTES;
+        if is_far {
+            self.region.forget(self.start..end);
+            // More of the last page is read yet.
+            self.start = end / FILE_BYTES_MIN * FILE_BYTES_MIN;
+        }
+        is_far
+    }
+}
+
+/// The words of a frame after its header. What of them was read leaves memory soon after.
+struct Payload<'a> {
+    region: &'a Region,
+    start: u64,
+    words: &'a [AtomicU32],
+}
+
+impl<'a> Payload<'a> {
+    fn of(region: &'a Region, frame: u64, header: &[u32; FRAME_HEADER_WORDS]) -> Self {
+        let start = frame + 4 * FRAME_HEADER_WORDS as u64;
+        Self { region, start, words: region.words(start, header[2] as usize) }
+    }
+
+    /// Returns where a word of it, or its end, is in the file.
+    fn offset(&self, word: usize) -> u64 {
+        self.start + 4 * word as u64
+    }
+
+    fn checksum(&self, mut checksum: u32) -> u32 {
+        let mut wake = Wake { region: self.region, start: self.start };
+        let piece = READ_BYTES as usize / 4;
+        for (number, words) in self.words.chunks(piece).enumerate() {
+            checksum = crc_of_shared(checksum, words);
+            wake.follow(self.offset(number * piece + words.len()));
+        }
+        checksum
+    }
+}
+
+/// All names of a map.
+pub struct HeldNames<'a>(RwLockReadGuard<'a, State>);
+
+/// A name where it is kept. The order is that of [`ExternalId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NameRef<'a> {
+    /// An integer.
+    Integer(u64),
+    /// A string.
+    Text(&'a str),
+}
+
+impl HeldNames<'_> {
+    /// Returns the name of a vertex, if it has one.
+    pub fn get(&self, v: VertexId) -> Option<NameRef<'_>> {
+        match &self.0.table {
+            Table::Integer { by_id, .. } => by_id.get(v as usize).copied().map(NameRef::Integer),
+            Table::Text(texts) => texts.get(v).map(NameRef::Text),
+        }
+    }
+}
+
+impl<'a> From<&'a ExternalId> for NameRef<'a> {
+    fn from(id: &'a ExternalId) -> Self {
+        match id {
+            ExternalId::Integer(id) => Self::Integer(*id),
+            ExternalId::Text(id) => Self::Text(id),
+        }
     }
 }
 
@@ -343,6 +486,21 @@ impl Table {
         match self {
             Self::Integer { by_id, .. } => by_id.len() as u32,
             Self::Text(texts) => texts.len(),
+        }
+    }
+
+    fn reserve(&mut self, more: &Announced) {
+        let count = more.count as usize;
+        match self {
+            Self::Integer { by_id, ids } => {
+                by_id.reserve_exact(count);
+                ids.reserve(count);
+            }
+            Self::Text(TextTable { bytes, ends, ids }) => {
+                bytes.reserve_exact(more.text_bytes as usize);
+                ends.reserve_exact(count);
+                ids.reserve(count, |_| unreachable!("the table is empty"));
+            }
         }
     }
 
@@ -380,32 +538,28 @@ impl Table {
         }
     }
 
-    fn decode(&mut self, count: u32, words: &[u32]) -> std::result::Result<(), &'static str> {
+    fn decode(
+        &mut self,
+        count: u32,
+        payload: &Payload<'_>,
+    ) -> std::result::Result<(), &'static str> {
         let before = self.len();
         match self {
             Self::Integer { by_id, ids } => {
-                for (pair, id) in words.chunks_exact(2).zip(before..) {
-                    let name = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+                let mut wake = Wake { region: payload.region, start: payload.start };
+                for ((number, pair), id) in payload.words.chunks_exact(2).enumerate().zip(before..)
+                {
+                    let [low, high] =
+                        [&pair[0], &pair[1]].map(|word| u64::from(word.load(Relaxed)));
+                    let name = low | high << 32;
                     by_id.push(name);
                     if ids.insert(name, id).is_some() {
                         return Err("an integer that has an id already");
                     }
+                    wake.follow(payload.start + 8 * number as u64);
                 }
             }
-            Self::Text(texts) => {
-                let lens = words.get(..count as usize).ok_or("a frame that is too short")?;
-                let bytes: &[u8] = bytemuck::cast_slice(&words[count as usize..]);
-                let mut start = 0usize;
-                for &len in lens {
-                    let name = bytes.get(start..start + len as usize).ok_or("too few bytes")?;
-                    let name = std::str::from_utf8(name).map_err(|_| "a name that is no text")?;
-                    let known = texts.len();
-                    if !texts.intern(name).is_ok_and(|id| id == known) {
-                        return Err("a string that has an id already");
-                    }
-                    start += len as usize;
-                }
-            }
+            Self::Text(texts) => texts.decode(count as usize, payload)?,
         }
         if before.checked_add(count) == Some(self.len()) {
             Ok(())
@@ -428,6 +582,34 @@ impl TextTable {
 
     fn find(&self, name: &str) -> Option<VertexId> {
         self.ids.find(hash(name), |&id| self.get(id) == Some(name)).copied()
+    }
+
+    fn decode(
+        &mut self,
+        count: usize,
+        payload: &Payload<'_>,
+    ) -> std::result::Result<(), &'static str> {
+        let lens = payload.words.get(..count).ok_or("a frame that is too short")?;
+        let mut wake = Wake { region: payload.region, start: payload.offset(count) };
+        let (mut start, mut copy) = (0_usize, Vec::new());
+        for (number, len) in lens.iter().enumerate() {
+            let len = len.load(Relaxed) as usize;
+            let (first, end) = (count + start / 4, count + (start + len).div_ceil(4));
+            let words = payload.words.get(first..end).ok_or("too few bytes")?;
+            copy.clear();
+            copy.extend(words.iter().map(|word| word.load(Relaxed)));
+            let name = &bytemuck::cast_slice(&copy)[start % 4..][..len];
+            let name = std::str::from_utf8(name).map_err(|_| "a name that is no text")?;
+            let known = self.len();
+            if !self.intern(name).is_ok_and(|id| id == known) {
+                return Err("a string that has an id already");
+            }
+            start += len;
+            if wake.follow(payload.offset(first)) {
+                payload.region.forget(payload.start..payload.offset(number));
+            }
+        }
+        Ok(())
     }
 
     fn intern(&mut self, name: &str) -> Result<VertexId> {
@@ -507,6 +689,39 @@ mod tests {
         assert_eq!(names.name_of(ids[77]), Some(ExternalId::Text("name 77".into())));
         names.check_covers(3003).unwrap();
         assert!(names.check_covers(3004).is_err());
+    }
+
+    /// What opening takes is counted from what is kept, not from what the file is grown to.
+    #[test]
+    fn the_memory_that_names_take_is_known_before_they_are_read() {
+        for ids in [IdKind::Text, IdKind::Integer] {
+            let (volume, names) = names(ids);
+            for part in 0..20_u64 {
+                let numbers = (part * 1000..(part + 1) * 1000).map(|number| number * number);
+                match ids {
+                    IdKind::Text => {
+                        let texts: Vec<String> = numbers.map(|n| format!("{n:0>60}")).collect();
+                        drop(names.intern_texts(texts.iter().map(String::as_str)).unwrap());
+                    }
+                    _ => drop(names.intern_integers(&numbers.collect::<Vec<_>>()).unwrap()),
+                }
+            }
+            let announced = Names::bytes_announced(&volume, ids).unwrap();
+            drop(names);
+            let names = Names::open(&volume, ids, SALT).unwrap().unwrap();
+            let state = names.state.read();
+            let taken = match &state.table {
+                Table::Text(TextTable { bytes, ends, ids }) => {
+                    bytes.capacity() + 8 * ends.capacity() + ids.allocation_size()
+                }
+                // So many places has a table of this capacity, for 7 of 8 are taken at most.
+                Table::Integer { by_id, ids } => {
+                    8 * by_id.capacity() + 17 * (ids.capacity() * 8 / 7)
+                }
+            };
+            let read = state.end.min(2 * READ_BYTES);
+            assert!((taken as u64 + read).abs_diff(announced) < 100, "{ids}: {taken}, {announced}");
+        }
     }
 
     #[test]

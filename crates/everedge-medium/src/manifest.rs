@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// The file that makes a directory a graph, a timeline or a sealed graph.
 pub const MANIFEST: &str = "manifest.toml";
 const MANIFEST_BYTES_MAX: u64 = 16 << 10;
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 const CHECKSUM_KEY: &str = "checksum = \"crc32c:";
 
 /// What a directory holds.

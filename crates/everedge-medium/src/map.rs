@@ -203,6 +203,15 @@ impl Map {
         }
     }
 
+    /// Gives the whole pages of a range of a private copy of a file back; the range reads as the file afterwards.
+    pub(super) fn forget(&self, range: Range<u64>) -> io::Result<()> {
+        let whole = range.start.next_multiple_of(PAGE_BYTES)..range.end / PAGE_BYTES * PAGE_BYTES;
+        match whole.is_empty() {
+            true => Ok(()),
+            false => self.advise(&whole, Advice::LinuxDontNeed),
+        }
+    }
+
     fn advise(&self, range: &Range<u64>, advice: Advice) -> io::Result<()> {
         let start = range.start / PAGE_BYTES * PAGE_BYTES;
         let end = range.end.next_multiple_of(PAGE_BYTES);

@@ -311,6 +311,15 @@ impl Region {
         }
     }
 
+    /// Says that nobody will read a range for long: through a handle for reading, its pages leave this process's memory.
+    /// Who reads them again has them from the file, without what was stored to them.
+    pub fn forget(&self, range: Range<u64>) {
+        if self.shared.access() == Access::Read && self.file().is_some() {
+            // Advice: what is not taken costs memory only.
+            let _ = self.backing.map.forget(range);
+        }
+    }
+
     /// Refuses changes after a failed sync and in a forked child; for calls that store before they
     /// fence.
     ///

@@ -157,7 +157,7 @@ def test_a_budget_that_is_too_small_is_refused_with_what_would_do(path: Path) ->
     assert everedge.Chunks(path, least - 1).one_hop(0).size
 
 
-@pytest.mark.parametrize("memory", [1 << 26, "64M", "64 MB", "64MiB", "65536k"])
+@pytest.mark.parametrize("memory", [1 << 26, "64M", "64 MB", "64MiB", "65536k", "0.0625GB", " 64 mib "])
 def test_memory_is_a_number_or_a_text(path: Path, memory: int | str) -> None:
     sealed(filled(), path)
     assert everedge.Chunks(path, memory).triangles() > 0
@@ -166,7 +166,7 @@ def test_memory_is_a_number_or_a_text(path: Path, memory: int | str) -> None:
 @pytest.mark.parametrize("memory", ["much", "", -1, 1.5, True, "1P"])
 def test_other_words_for_memory_are_refused(path: Path, memory: Any) -> None:
     sealed(filled(), path)
-    with pytest.raises(everedge.InvalidInputError, match="memory=.*give a whole number of bytes"):
+    with pytest.raises(everedge.InvalidInputError, match="memory=.*is no number of bytes"):
         everedge.Chunks(path, memory)
 
 
@@ -517,3 +517,19 @@ def test_what_opens_other_graphs_says_what_it_is(path: Path, tmp_path: Path) -> 
     for nothing in (tmp_path / "nothing", tmp_path):
         with pytest.raises(everedge.NotAGraphError):
             everedge.Chunks(nothing)
+
+
+def test_what_is_neither_a_file_nor_a_table_is_not_sealed(path: Path, tmp_path: Path) -> None:
+    class InMemory:
+        edges = ((1, 2),)
+
+        def __iter__(self) -> Iterator[int]:
+            return iter((1, 2))
+
+    for source in (InMemory(), 7, [3, 4]):
+        with pytest.raises(TypeError, match="seal takes files .* and tables .*: add edges"):
+            everedge.seal(source, tmp_path / "new")  # type: ignore[arg-type]
+    sealed(filled(), path)
+    with pytest.raises(everedge.InvalidInputError, match=r"is a graph, .*Chunks\(path\)\.seal"):
+        everedge.seal(path, tmp_path / "new")
+    assert not (tmp_path / "new").exists()

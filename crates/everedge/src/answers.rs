@@ -282,11 +282,15 @@ impl<V: WeightedView> Question<'_, V> {
     }
 
     fn kcore(&self, k: u32) -> Result<Answer> {
-        let (members, answer) = self.solve(
+        let (mut members, answer) = self.solve(
             || Ok(kernels::kcore(self.view, k)),
             |members| kernels::spot_check_kcore(self.any, k, members),
             |members| kernels::verify_kcore(self.any, k, members),
         )?;
+        // The first are those that the graph that was sealed names.
+        if let Some(ids) = self.names.naming.ids_before() {
+            members.sort_unstable_by_key(|&v| ids[v as usize]);
+        }
         let summary = json!({ "count": members.len(), "vertices": self.first(&members) });
         Ok(Answer { summary, values: self.list(members), ..answer })
     }

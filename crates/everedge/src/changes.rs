@@ -80,6 +80,16 @@ pub(crate) struct ReadChanges {
     pub(crate) disk_bytes: u64,
 }
 
+/// Has an error say that the sealed graph is in use, not its directory of changes, of which its user need not know.
+fn named_after(sealed: &Volume, error: Error) -> Error {
+    match error {
+        Error::Storage(StorageError::InUse { holder, .. }) => {
+            Error::Storage(StorageError::InUse { path: sealed.path().to_owned(), holder })
+        }
+        error => error,
+    }
+}
+
 /// Returns where the changes of a sealed graph are.
 fn path_of(sealed: &Volume) -> PathBuf {
     sealed.path().join(CHANGES)
@@ -142,7 +152,10 @@ impl OpenChanges {
     ) -> Result<Option<Self>> {
         let path = path_of(sealed);
         match sealed.contains(CHANGES)? && Graph::is_there(&path)? {
-            true => Self::new(Graph::open_inside(&path, Access::Read, false)?, manifest).map(Some),
+            true => {
+                let graph = Graph::open_inside(&path, Access::Read, false);
+                Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest).map(Some)
+            }
             false => Ok(None),
         }
     }
@@ -158,7 +171,8 @@ impl OpenChanges {
     ) -> Result<Self> {
         let path = path_of(sealed);
         if sealed.contains(CHANGES)? && Graph::is_there(&path)? {
-            return Self::new(Graph::open_inside(&path, Access::Write, meter)?, manifest);
+            let graph = Graph::open_inside(&path, Access::Write, meter);
+            return Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest);
         }
         let options = options_for(&manifest.options);
         let volume = Volume::create(&path, options.volume(meter))?;

@@ -43,6 +43,8 @@ pub struct Chunks {
     volume: Volume,
     manifest: Manifest<ChunksOptions>,
     changes: Option<ReadChanges>,
+    /// What names take in memory.
+    names_bytes: u64,
     memory: u64,
     reads_ahead: bool,
     open_time: std::time::Duration,
@@ -59,7 +61,7 @@ pub struct SealReport {
     pub seconds: f64,
     /// Bytes of its directory.
     pub disk_bytes: u64,
-    /// The least budget of memory that it can be read with, without the arrays of kernels.
+    /// The least budget of memory that it can be asked with: for the neighbors of a vertex.
     pub least_memory_bytes: u64,
     /// The most memory that this process has taken.
     pub peak_rss_bytes: u64,
@@ -70,17 +72,19 @@ pub struct SealReport {
 
 impl SealReport {
     pub(crate) fn new(
-        form: &Form,
         volume: &Volume,
+        (form, ids): (&Form, IdKind),
         start: Instant,
         guessed: Option<Guessed>,
     ) -> Result<Self> {
+        let of_kernel = Kernel::OneHop.array_bytes(form.vertices.into(), form.edges);
+        let of_names = Names::bytes_announced(volume, ids)?;
         Ok(Self {
             vertices: form.vertices.into(),
             edges: form.edges,
             seconds: start.elapsed().as_secs_f64(),
             disk_bytes: volume.disk_bytes()?,
-            least_memory_bytes: least_memory(form) + PROGRAM_BYTES,
+            least_memory_bytes: least_memory(form) + PROGRAM_BYTES + of_kernel + of_names,
             peak_rss_bytes: crate::peak_rss_bytes(),
             guessed,
         })
@@ -124,9 +128,9 @@ impl Chunks {
         watch: &Watch,
     ) -> Result<SealReport> {
         let start = Instant::now();
-        let form = watch.run(|| write(view, volume, options));
-        let form = form.map_err(|_cancelled| Error::Interrupted)??;
-        SealReport::new(&form, volume, start, None)
+        let written = watch.run(|| write(view, volume, options));
+        let (form, ids) = written.map_err(|_cancelled| Error::Interrupted)??;
+        SealReport::new(volume, (&form, ids), start, None)
     }
 
     /// Opens a sealed graph, of which at most `memory` bytes are held at once, with the arrays of kernels and what the
@@ -186,8 +190,9 @@ impl Chunks {
             changes.read(form)
         };
         let changes = changes.map(read).transpose()?;
-        let reads_ahead = true;
-        Ok(Self { volume, manifest, changes, memory, reads_ahead, open_time: start.elapsed() })
+        let names_bytes = Names::bytes_announced(&volume, manifest.options.ids)?;
+        let (reads_ahead, open_time) = (true, start.elapsed());
+        Ok(Self { volume, manifest, changes, names_bytes, memory, reads_ahead, open_time })
     }
 
     /// Opens the files that were sealed.
@@ -206,14 +211,15 @@ impl Chunks {
         Self { reads_ahead: false, ..self }
     }
 
-    /// Returns the least budget, in bytes, that `kernel` can run with, unless vertices have names.
+    /// Returns the least budget, in bytes, that `kernel` can run with.
     pub fn least_memory(&self, kernel: Kernel) -> u64 {
         self.least_beside(kernel.array_bytes(self.vertex_count().into(), self.edge_count()))
     }
 
     fn least_beside(&self, kept_bytes: u64) -> u64 {
         let least = least_memory(&self.manifest.options.form).saturating_add(PROGRAM_BYTES);
-        kept_bytes.saturating_add(least).saturating_add(self.changed_bytes())
+        let parts = [least, self.changed_bytes(), self.names_bytes];
+        parts.into_iter().fold(kept_bytes, u64::saturating_add)
     }
 
     /// Returns how much memory takes what was changed.
@@ -281,12 +287,10 @@ impl Chunks {
         let start = Instant::now();
         let ChunksOptions { ids, form, .. } = &self.manifest.options;
         let salt = self.manifest.salt();
-        let names = Names::open(&self.volume, *ids, salt)?;
-        let of_names = names.as_ref().map_or(0, Names::memory_bytes);
-        let of_changes = self.changed_bytes();
+        let (of_names, of_changes) = (self.names_bytes, self.changed_bytes());
         let kept =
             [PROGRAM_BYTES, of_changes, of_names].into_iter().fold(kept_bytes, u64::saturating_add);
-        let least = self.least_beside(kept_bytes).saturating_add(of_names);
+        let least = self.least_beside(kept_bytes);
         if self.memory < least {
             let mut what = format!(
                 "a budget of {} bytes is too small: {least} would do ({}), {kept_bytes} of them for the kernel's arrays",
@@ -303,6 +307,7 @@ impl Chunks {
             }
             return Err(Error::invalid(what));
         }
+        let names = Names::open(&self.volume, *ids, salt)?;
         let store = Store::open(&self.volume, salt, form.clone(), self.memory - kept)?;
         check_names(names.as_ref(), &store)?;
         if !self.reads_ahead {
@@ -502,7 +507,8 @@ pub(crate) fn create_outside(path: &Path) -> Result<Volume> {
         Some(graph) => Err(Error::invalid(format!(
             "`{}` lies in the directory of the graph `{}`: name one outside",
             path.display(),
-            graph.display()
+            // A name without a directory lies in that of the process.
+            std::path::absolute(graph.join(".")).unwrap_or_else(|_| graph.into()).display()
         ))),
     }
 }
@@ -511,8 +517,8 @@ pub(crate) fn volume_options() -> VolumeOptions {
     VolumeOptions { kind: MediumKind::File, eadr: false, meter: false }
 }
 
-/// Writes all files of a sealed graph, the manifest last.
-fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
+/// Writes all files of a sealed graph, the manifest last; returns what it is made of, and what its names are.
+fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<(Form, IdKind)> {
     // A sealed graph that is sealed again keeps the numbers that vertices had, and their names.
     let before = view.naming.ids_before();
     let are_numbers = view.naming.numbers_before().is_some();
@@ -541,7 +547,7 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<Form> {
         form: form.clone(),
     };
     manifest.with_options(options).publish(volume)?;
-    Ok(form)
+    Ok((form, ids))
 }
 
 /// Copies the names of all vertices, so that each stands for the same number.

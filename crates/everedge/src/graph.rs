@@ -575,7 +575,9 @@ impl View {
     /// Returns the vertices in ascending order of their dense ids.
     pub fn vertices(&self) -> Vec<VertexId> {
         let ids = self.any.vertex_ranges().into_iter().flatten();
-        ids.filter(|&v| self.any.is_vertex(v)).collect()
+        let mut vertices = Vec::with_capacity(self.any.vertex_count() as usize);
+        vertices.extend(ids.filter(|&v| self.any.is_vertex(v)));
+        vertices
     }
 
     /// Returns the out-degree of each vertex, at its [`row_of`](Self::row_of).

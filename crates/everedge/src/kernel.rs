@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use everedge_core::par;
+
 use crate::{Error, Result};
 
 /// Defines the kernels: name, what it finds, the parameters that it has.
@@ -91,20 +93,30 @@ impl Kernel {
         !matches!(self, Self::OneHop | Self::TwoHop)
     }
 
-    /// Returns about how many bytes its arrays take on a graph whose vertices are numbered without gaps,
-    /// with the check of its answer and the numbers that names need.
+    /// Returns about how many bytes its arrays take on a graph whose vertices are numbered without gaps, on the
+    /// threads that there are, with the spot check of its answer and the numbers that vertices had before. What checks the
+    /// whole answer may take more.
+    ///
+    /// `tests/memory` holds the kernels to it.
     pub(crate) fn array_bytes(self, vertices: u64, edges: u64) -> u64 {
+        let threads = par::thread_count() as u64;
         let (of_vertex, of_edge) = match self {
-            Self::OneHop | Self::TwoHop => (2, 0),
-            Self::Bfs | Self::Wcc => (12, 0),
-            Self::PageRank => (20, 0),
+            Self::OneHop | Self::TwoHop => (8, 0),
+            Self::Bfs | Self::Wcc => (14, 0),
+            Self::PageRank => (25, 0),
             Self::Scc => (24, 0),
-            Self::Radii | Self::KCore => (28, 0),
+            Self::Radii => (28, 0),
+            // A bit for each thread.
+            Self::KCore => (24 + threads / 8, 0),
             Self::DeltaPageRank => (44, 0),
             Self::Betweenness => (48, 0),
             // A vertex may wait in several buckets.
             Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi => (52, 0),
-            Self::Triangles | Self::Lcc | Self::Cdlp => (36, 8),
+            Self::Cdlp => (48, 0),
+            // Edges have rows of bits where they are many, of which a thread has one.
+            Self::Triangles => (28 + threads / 8, 13),
+            // A thread adds up what it finds of each vertex.
+            Self::Lcc => (32 + 5 * threads, 16),
         };
         // What a damaged manifest says may be any number.
         vertices.saturating_mul(of_vertex).saturating_add(edges.saturating_mul(of_edge))

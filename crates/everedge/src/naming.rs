@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use everedge_chunks::Store;
 use everedge_core::VertexId;
-use everedge_live::{ExternalId, Names};
+use everedge_live::{ExternalId, NameRef, Names};
 
 use crate::IdKind;
 use crate::id_map::{find, name_of};
@@ -66,6 +66,19 @@ impl Naming {
         match self {
             Self::Kept(names) => name_of(names.as_deref(), v),
             Self::Sealed(sealed) => sealed.name_of(v),
+        }
+    }
+
+    /// Sorts vertices by their names. The numbers that those of a sealed graph had are read then.
+    pub(crate) fn sort(&self, vertices: &mut [VertexId]) {
+        match self {
+            Self::Kept(None) => vertices.sort_unstable(),
+            Self::Kept(Some(names)) => {
+                let names = names.held();
+                let by = |v: &VertexId| names.get(*v).unwrap_or(NameRef::Integer((*v).into()));
+                vertices.sort_unstable_by(|u, v| by(u).cmp(&by(v)));
+            }
+            Self::Sealed(sealed) => sealed.sort(vertices),
         }
     }
 
@@ -134,6 +147,21 @@ impl SealedNames {
         added.cloned().unwrap_or_else(|| name_of(self.names.as_ref(), self.id_of(v)))
     }
 
+    fn sort(&self, vertices: &mut [VertexId]) {
+        if vertices.is_empty() {
+            return;
+        }
+        let (ids, names) = (self.ids(), self.names.as_ref().map(Names::held));
+        let by = |v: VertexId| {
+            let added =
+                v.checked_sub(self.sealed_count()).and_then(|at| self.added.get(at as usize));
+            let kept = || names.as_ref().and_then(|names| names.get(ids[v as usize]));
+            let number = || NameRef::Integer(ids[v as usize].into());
+            added.map(NameRef::from).or_else(kept).unwrap_or_else(number)
+        };
+        vertices.sort_unstable_by(|&u, &v| by(u).cmp(&by(v)));
+    }
+
     /// Returns the vertex of a name.
     ///
     /// Cost: the first time, all numbers are looked through. Who asks again has them sorted, which takes 4 bytes of memory a vertex, and
@@ -190,6 +218,8 @@ impl SealedNames {
         let numbers = |_| (0..self.sealed_count()).collect();
         self.ids.get_or_init(|| {
             let mut ids = self.store.all_ids().unwrap_or_else(numbers);
+            // The last page that was read has room for more.
+            ids.shrink_to_fit();
             let first = self.names.as_ref().map_or(0, Names::len);
             ids.extend((first..).zip(&*self.added).map(|(number, name)| match name {
                 ExternalId::Integer(id) if self.names.is_none() => *id as VertexId,

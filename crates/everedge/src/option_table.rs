@@ -125,28 +125,42 @@ impl Chosen {
     }
 }
 
-/// Reads a number of bytes with K, M, G or T for powers of 1,024.
+/// Reads a number of bytes with K, M, G or T for powers of 1,024, such as `512M`, `1.5 GiB` or `2gb`.
 ///
 /// # Errors
 /// If it is none, or 2^64 or more.
 pub fn size(word: &str) -> Result<u64, String> {
-    const WRONG: &str =
-        "give a whole number of bytes, or one with K, M, G or T behind it, such as 512M";
-    let number = word.trim_end_matches(['K', 'M', 'G', 'T', 'k', 'm', 'g', 't']);
-    let shift = match word[number.len()..].to_ascii_uppercase().as_str() {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return Err(WRONG.into()),
+    let wrong = || {
+        format!(
+            "`{word}` is no number of bytes: give one, or a number with K, M, G or T behind it, such as 512M or 1.5G"
+        )
     };
-    if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
-        return Err(WRONG.into());
+    let upper = word.trim().to_ascii_uppercase();
+    let end = upper.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(upper.len());
+    let (number, unit) = upper.split_at(end);
+    let shift = match unit.trim_start() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        _ => return Err(wrong()),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    // More digits say less than a byte. A unit has 2^40 of them at most: with 18 digits nothing overflows.
+    let digits = &part[..part.len().min(18)];
+    let (Ok(part), false) = (digits.parse::<u128>(), whole.is_empty()) else { return Err(wrong()) };
+    // Of a byte there is no part.
+    if shift == 0 && number.contains('.') {
+        return Err(wrong());
     }
-    // What is no number then has too many digits.
-    let bytes = number.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
-    bytes.ok_or_else(|| "that is too large".into())
+    let part = (part << shift) / 10_u128.pow(digits.len() as u32);
+    // What are digits and no number are too many.
+    let whole = match whole.parse::<u64>() {
+        Ok(whole) => u128::from(whole) << shift,
+        Err(_) => return Err(format!("`{word}` is too large")),
+    };
+    u64::try_from(whole + part).map_err(|_| format!("`{word}` is too large"))
 }
 
 fn parsed<T: FromStr<Err: Display>>(word: &str) -> Result<T, String> {

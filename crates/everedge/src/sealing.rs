@@ -161,6 +161,6 @@ impl Plan {
         let mut guessed = taken.guessed;
         (guessed.ids, guessed.directed, guessed.weighted) =
             (of_graph.ids, of_graph.directed, of_graph.weighted);
-        SealReport::new(&form, volume, start, Some(guessed))
+        SealReport::new(volume, (&form, ids), start, Some(guessed))
     }
 }

@@ -69,6 +69,9 @@ impl Values {
     /// A text id that is not one plain word is written as a JSON string, so that every line can be
     /// told apart. A list of vertices is written as ids, one a line; nothing if there are no values.
     ///
+    /// Cost: 4 bytes of memory a vertex, and of a sealed graph 4 more unless its vertices' numbers are there. Nobody adds a
+    /// name while ids are sorted.
+    ///
     /// # Errors
     /// If `out` fails; if the names of a sealed graph's vertices, which are read now, cannot be: then nothing is written.
     pub fn write(&self, view: &View, out: &mut impl Write) -> io::Result<()> {
@@ -88,19 +91,15 @@ impl Values {
             Self::None => Vec::new(),
             _ => view.vertices(),
         };
-        let names: Option<Vec<ExternalId>> = (view.id_kind() != crate::IdKind::Dense)
-            .then(|| (0..view.vertex_bound()).map(|v| view.name_of(v)).collect());
+        view.naming.sort(&mut ids);
         view.check_reads().map_err(io::Error::other)?;
-        match &names {
-            Some(names) => ids.sort_by(|&u, &v| names[u as usize].cmp(&names[v as usize])),
-            None => ids.sort_unstable(),
-        }
+        let is_named = view.id_kind() != crate::IdKind::Dense;
         for v in ids {
-            match &names {
-                Some(names) => write!(out, "{before}{}", Word(&names[v as usize]))?,
-                None => write!(out, "{before}{v}")?,
+            match is_named {
+                true => write!(out, "{before}{}", Word(&view.name_of(v)))?,
+                false => write!(out, "{before}{v}")?,
             }
-            self.write_value(place_of(v), v, names.as_deref(), out)?;
+            self.write_value(place_of(v), v, is_named.then_some(view), out)?;
         }
         Ok(())
     }
@@ -109,16 +108,16 @@ impl Values {
         &self,
         row: usize,
         v: VertexId,
-        names: Option<&[ExternalId]>,
+        names: Option<&View>,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let (id, v) = (v as usize, row);
+        let (id, v) = (v, row);
         match self {
             Self::Vertices(_) | Self::None => writeln!(out),
             Self::Count(counts) => writeln!(out, " {}", counts[v]),
             Self::Label(labels) => match names {
-                Some(names) if matches!(names[id], ExternalId::Text(_)) => {
-                    writeln!(out, " {}", Word(&names[labels[v] as usize]))
+                Some(names) if matches!(names.name_of(id), ExternalId::Text(_)) => {
+                    writeln!(out, " {}", Word(&names.name_of(labels[v] as VertexId)))
                 }
                 _ => writeln!(out, " {}", labels[v]),
             },
@@ -131,7 +130,7 @@ impl Values {
             Self::Distance(distances) => writeln!(out, " {:e}", distances[v]),
             Self::Component(components) => match (components[v], names) {
                 (NO_COMPONENT, _) => writeln!(out),
-                (component, Some(names)) => writeln!(out, " {}", Word(&names[component as usize])),
+                (component, Some(names)) => writeln!(out, " {}", Word(&names.name_of(component))),
                 (component, None) => writeln!(out, " {component}"),
             },
         }

@@ -48,6 +48,9 @@ impl Form {
     }
 }
 
+/// What a row says in the place of an answer if its budget of memory was too small.
+pub(crate) const REFUSED: &str = "refused";
+
 /// What a program learns of a measurement.
 #[derive(Debug, Serialize)]
 struct Found<'a> {
@@ -79,10 +82,11 @@ pub(crate) fn print(
 }
 
 /// Returns rows as a table: the options that differ, then the figures that there are. `extra`
-/// names what a measurement varies beside the options.
+/// names what a measurement varies beside the options; what was refused is said of all rows.
 pub(crate) fn table(rows: &[Row], extra: &[&'static str], columns: &[Column]) -> String {
     let options = varied(rows).into_iter().map(|key| option_column(rows, &key));
-    let extra = extra.iter().filter(|key| differs(rows, key));
+    let is_refused = |key: &str| rows.iter().any(|row| row.get(key) == Some(&REFUSED.into()));
+    let extra = extra.iter().filter(|key| differs(rows, key) || is_refused(key));
     let extra = extra.map(|key| option_column(rows, key));
     let is_there = |column: &&Column| rows.iter().any(|row| number(row, column.key).is_some());
     let figures = columns.iter().filter(is_there).map(|column| {
@@ -182,5 +186,15 @@ mod tests {
         ];
         let shown = table(&[row(1, 2.0), row(2, 0.5)], &[], &columns);
         assert_eq!(shown, "threads       time\n      1     2.00 s\n      2   500.0 ms");
+    }
+
+    #[test]
+    fn what_was_refused_is_said_also_where_all_was() {
+        let row = |answer: &str| Row::from_iter([("answer".to_owned(), answer.into())]);
+        assert_eq!(
+            table(&[row(REFUSED), row(REFUSED)], &["answer"], &[]),
+            " answer\nrefused\nrefused"
+        );
+        assert_eq!(table(&[row("right"), row("right")], &["answer"], &[]), "");
     }
 }

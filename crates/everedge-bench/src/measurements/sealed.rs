@@ -26,6 +26,7 @@ use rustix::fs::{Advice, fadvise};
 use serde_json::json;
 
 use crate::harness::figures::{self, Row};
+use crate::harness::table::REFUSED;
 use crate::harness::{Ask, Plan, Sealed, Step, Task};
 
 /// Enough memory for any graph, so that caches are as large as it.
@@ -233,7 +234,7 @@ fn seal_within(task: &Task, directed: bool, memory: Option<u64>) -> Result<Row> 
             std::fs::remove_dir_all(&path)?;
         }
         Err(error) if is_refusal(&error) => {
-            row.insert("outcome".to_owned(), json!("refused"));
+            row.insert("outcome".to_owned(), json!(REFUSED));
             row.insert("refused".to_owned(), json!(error.to_string()));
         }
         Err(error) => return Err(error.into()),
@@ -386,7 +387,7 @@ fn ask(task: &Task, ask: Ask) -> Result<Row> {
     row.insert("least_memory_bytes".to_owned(), json!(least));
     if ask.memory < least {
         let error = open()?.view_for(kernel).map(drop).unwrap_err();
-        row.insert("answer".to_owned(), json!("refused"));
+        row.insert("answer".to_owned(), json!(REFUSED));
         row.insert("refused".to_owned(), json!(error.to_string()));
         return Ok(row);
     }

@@ -145,6 +145,13 @@ struct Outcome {
     rows: Vec<Row>,
 }
 
+/// Returns the least budget that a kernel of some rows runs with, if one was refused for its budget.
+fn least_budget(rows: &[Row]) -> Option<u64> {
+    let is_refused = |row: &Row| row.get("answer") == Some(&table::REFUSED.into());
+    let least = rows.iter().filter_map(|row| row.get("least_memory_bytes")?.as_u64()).min();
+    least.filter(|_| rows.iter().any(is_refused))
+}
+
 /// Measures the parts that are asked for.
 ///
 /// # Errors
@@ -161,11 +168,19 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<()> {
     let mut bench = Bench::prepare(args, output)?;
     output.say(bench.in_words())?;
     let is_wanted = |part: &&Part| args.part.is_empty() || args.part.contains(part);
-    let mut found = Vec::new();
+    let (mut found, mut is_said) = (Vec::new(), false);
     for &part in Part::value_variants().iter().filter(is_wanted) {
         let rows = part.measure(&mut bench).with_context(|| format!("part {}", part.name()))?;
         let shown = table::table(&rows, part.varied(), part.columns());
         output.say(format_args!("\n{}: {}\n{shown}", part.name(), part.title()))?;
+        if let Some(least) = least_budget(&rows).filter(|_| !is_said) {
+            let least = crate::output::bytes(least);
+            output.say(format_args!(
+                "refused: nothing of this part runs below {least}, which the program takes itself, with room for a few pieces \
+                 and the kernel's arrays"
+            ))?;
+            is_said = true;
+        }
         found.push((part, rows));
     }
     if let Some(path) = &args.report {

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     csr: bool,
 
     /// How much memory a sealed graph may take with all that the kernel needs, with K, M, G or T; half of what is free
-    /// unless given. Of graphs that are not sealed there is no budget.
+    /// unless given. `--verify full` and `--csr` may take more. Of graphs that are not sealed there is no budget.
     #[arg(long, value_name = "SIZE", value_parser = everedge::size)]
     memory: Option<u64>,
 

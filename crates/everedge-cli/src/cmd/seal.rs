@@ -25,7 +25,7 @@ use crate::output::{Output, bytes, seconds};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of a graph, or files of edges as `everedge ingest` takes them; and last the new directory.
-    #[arg(required = true, num_args = 2.., value_names = ["GRAPH|FILE...", "CHUNKS"])]
+    #[arg(required = true, num_args = 1.., value_names = ["GRAPH|FILE...", "CHUNKS"])]
     paths: Vec<PathBuf>,
 
     /// Seal a version, by number, date or name; without it, the newest of a directory that holds versions.
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    let (chunks, sources) = args.paths.split_last().expect("there are two paths");
+    let (chunks, sources) = new_and_sources(args)?;
     let options =
         SealOptions { order: args.order, compressed: !args.plain, ..SealOptions::default() };
     let watch = Watch::new();
@@ -69,7 +69,8 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
             if let Some(graph) = files.iter().find(|file| is_graph(file)) {
                 let graph = graph.display();
                 let words = format!(
-                    "`{graph}` is a graph, and is sealed by itself: name it alone, or files alone\n"
+                    "`{graph}` is a graph, and is sealed by itself: name it alone, or files alone; `everedge seal {graph} CHUNKS` \
+                     seals the graph\n"
                 );
                 return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
             }
@@ -88,6 +89,24 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     }
     output.print(&report, in_words)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the new directory, whose name is the last, and what comes before it.
+fn new_and_sources(args: &Args) -> Result<(&PathBuf, &[PathBuf]), clap::Error> {
+    let wrong = |words: String| clap::Error::raw(ErrorKind::WrongNumberOfValues, words);
+    let (last, sources) = args.paths.split_last().expect("a path is required");
+    let name = last.display();
+    if sources.is_empty() {
+        return Err(wrong(format!(
+            "`{name}` is the only name: name the graph or the files, and last a new directory\n"
+        )));
+    }
+    if last.is_file() {
+        return Err(wrong(format!(
+            "`{name}` is a file, and the last name is that of the new directory: name one behind it\n"
+        )));
+    }
+    Ok((last, sources))
 }
 
 /// Returns whether a path is a graph, and not a file or a directory of files.

@@ -81,19 +81,31 @@ fn what_cannot_be_done_is_said() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path();
     fs::write(home.join("e.txt"), "a b\nb c\n").unwrap();
-    json(home, "seal {}/e.txt {}/c");
+    // What sealing says is what asking takes, with names.
+    let least = json(home, "seal {}/e.txt {}/c")["least_memory_bytes"].as_u64().unwrap();
+    json(home, &format!("run one-hop {{}}/c --source b --memory {least}"));
+    let small = refused(home, &format!("run one-hop {{}}/c --source b --memory {}", least - 1));
+    assert!(small.contains(&format!(" {least} would do")) && small.contains("names"), "{small}");
     let small = refused(home, "run pagerank {}/c --memory 1M");
     assert!(small.contains("is too small") && small.contains("would do (17M)"), "{small}");
     for (size, why) in [
-        ("1.5G", "K, M, G or T"),
-        ("2GB", "K, M, G or T"),
+        ("1.5", "`1.5` is no number"),
+        ("2P", "`2P` is no number"),
+        ("1..5G", "K, M, G or T"),
+        (".5G", "K, M, G or T"),
         ("", "K, M, G or T"),
-        ("99999999T", "too large"),
+        ("99999999T", "`99999999T` is too large"),
     ] {
         let said = misused(home, &format!("run pagerank {{}}/c --memory {size}"));
         assert!(said.contains(why), "{size}: {said}");
     }
-    json(home, "run pagerank {}/c --memory 1T");
+    for size in ["1T", "0.5GB", "64.25MiB", "70000kb", "67108864", "67108864B"] {
+        json(home, &format!("run pagerank {{}}/c --memory {size}"));
+    }
+    for word in ["64M", "64 MiB", "0.0625g", "65536 KB"] {
+        assert_eq!(everedge::size(word), Ok(64 << 20), "{word}");
+    }
+    assert_eq!(everedge::size("1.7M"), Ok(1_782_579));
     assert!(refused(home, "seal {}/e.txt {}/c").contains("holds a graph already"));
     assert!(refused(home, "commit {}/c").contains("sealed"));
     assert!(refused(home, "compact {}/c").contains("sealed"));
@@ -102,6 +114,18 @@ fn what_cannot_be_done_is_said() {
     let bad = refused(home, "seal {}/bad.txt {}/d");
     assert!(bad.contains("bad.txt") && bad.contains("line 2"), "{bad}");
     assert!(!home.join("d").exists());
+    let few = refused(home, "seal {}/e.txt {}/d --memory 1M");
+    assert!(few.contains("(112M)") && !few.contains("--ids"), "{few}");
+    let few = refused(home, "seal {}/e.txt {}/d --memory 112M");
+    assert!(few.contains("2 edges of 3 vertices") && !few.contains("--ids"), "{few}");
+    fs::write(home.join("far.txt"), "1 2\n2 2000000000\n").unwrap();
+    let far = refused(home, "seal {}/far.txt {}/d --memory 200M --ids dense");
+    assert!(far.contains("ids up to 2000000000") && far.contains("--ids integer"), "{far}");
+    // The new directory is the last name, wherever options are.
+    json(home, "seal {}/e.txt --memory 200M {}/f");
+    assert!(misused(home, "seal {}/e.txt").contains("last a new directory"));
+    assert!(misused(home, "seal {}/bad.txt {}/e.txt").contains("name one behind it"));
+    assert!(misused(home, "seal {}/c {}/c {}/d").contains("/c CHUNKS` seals the graph"));
     // A directory that was there is there still, and as empty.
     fs::create_dir(home.join("d")).unwrap();
     refused(home, "seal {}/bad.txt {}/d");
@@ -148,8 +172,8 @@ fn what_is_for_files_is_refused_for_a_graph() {
     }
     let said = misused(home, "seal {}/e.txt {}/g {}/new");
     assert!(said.contains("name it alone, or files alone"), "{said}");
-    let said = refused(home, "seal {}/g {}/e.txt");
-    assert!(said.contains("name a new directory"), "{said}");
+    let said = misused(home, "seal {}/g {}/e.txt");
+    assert!(said.contains("the last name is that of the new directory"), "{said}");
     let said = misused(home, "run bfs {}/g --memory 1G");
     assert!(said.contains("--memory is a budget for sealed graphs"), "{said}");
     json(home, "commit {}/g");

@@ -39,7 +39,7 @@ class Chunks(_kernels.Methods):
     functions that take it, with the parameters that they have for a snapshot.
 
     - `memory` is how many bytes a kernel may take, with its arrays: a number, or a text with K, M, G or T for powers
-      of 1,024, such as `"2G"` or `"2 GB"`; half of what is free unless given. What is left of it keeps the parts
+      of 1,024, such as `"2G"` or `"1.5 GB"`; half of what is free unless given. What is left of it keeps the parts
       of the graph that are read most. Beside it come the ids of the vertices, 12 bytes each (strings as Python
       keeps them), from the first answer by vertex on, and answers as long as they are kept.
 
@@ -343,14 +343,12 @@ def seal(
         "in-neighbors": in_neighbors,
     }
     words = [(name, option_word(value)) for name, value in given.items() if value is not None]
-    if isinstance(files, str | os.PathLike | ArrowColumn):
-        files = (files,)
     sealing: _native.SealOptions = {
         "order": order,
         "compressed": compressed,
         "memory": _memory_word(memory),
     }
-    with on_disk(tuple(files)) as stored:
+    with on_disk(_sources(files)) as stored:
         paths, options = file_options(
             stored,
             format=format,
@@ -374,8 +372,29 @@ def seal(
     return SealReport(**report)
 
 
+def _sources(files: Source | Iterable[Source]) -> tuple[Source, ...]:
+    """Return files and tables as a tuple; refuse graphs and what else is neither."""
+    # A graph in memory may be iterable, and what it gives then are vertices.
+    is_several = isinstance(files, Iterable) and not hasattr(files, "edges")
+    if isinstance(files, str | os.PathLike | ArrowColumn) or not is_several:
+        files = (files,)
+    sources = tuple(files)
+    for source in sources:
+        if isinstance(source, ArrowColumn):
+            continue
+        if not isinstance(source, str | os.PathLike):
+            raise TypeError(
+                f"seal takes files (str or PathLike) and tables of Arrow, one or several, not {type(source).__name__}: "
+                "add edges that are elsewhere to a Graph, and seal its snapshot"
+            )
+        if os.path.isfile(os.path.join(source, "manifest.toml")):
+            raise InvalidInputError(
+                f"`{os.fspath(source)}` is a graph, not a file of edges: open it, and seal it as it is, with "
+                "Graph(path).snapshot().seal(new), Timeline(path).at(version).seal(new) or Chunks(path).seal(new)"
+            )
+    return sources
+
+
 def _memory_word(memory: int | str | None) -> str | None:
-    """Return a number of bytes as the native half reads it: `2G` for `2 GB` and `2GiB`."""
-    if memory is None:
-        return None
-    return str(memory).replace(" ", "").upper().removesuffix("B").removesuffix("I")
+    """Return a number of bytes as the native half reads it."""
+    return None if memory is None else str(memory)
