@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(options.pma.phases, options.adjacency.phases);
         assert_eq!(options.pma.archive_threshold, 1024);
         for words in
-            [["--phases", "never"], ["--fill", "much"], ["--fill", "5"], ["--buffer-pool", "1T"]]
+            [["--phases", "never"], ["--fill", "much"], ["--fill", "5"], ["--buffer-pool", "1X"]]
         {
             assert!(read(&words).unwrap_err().to_string().contains(words[0]), "{words:?}");
         }
