@@ -3,12 +3,12 @@
 //! # Steps
 //! 1. Edges are kept as they come (`spool.rs`), and degrees counted.
 //! 2. Vertices are numbered by their in-neighbors, most first.
-//! 3. Edges go, by their new numbers, into *buckets*: consecutive vertices whose edges fit into memory.
-//! 4. Each bucket is read, its edges are grouped by vertex and sorted, and the lists are encoded and packed.
+//! 3. Edges go, by their new numbers, into *buckets*: consecutive vertices whose edges fit into memory (`buckets.rs`).
+//! 4. Each bucket is read, its edges are grouped by vertex and sorted (`group.rs`), and the lists are encoded and packed.
 //!
 //! # Cost
 //! What does not fit into memory is written and read once as it comes, and once for each direction by buckets.
-//! Memory: 12 bytes an id while edges come, 16 bytes a vertex and 4 an id after; the budget bounds the rest.
+//! Memory: 12 bytes an id while edges come, 20 bytes a vertex and 4 an id after; the budget bounds the rest.
 
 use std::mem;
 

@@ -245,7 +245,7 @@ impl<'v, V: GraphView> Brandes<'v, V> {
             let (above, below) = levels.split_at_mut(depth + 1);
             let level = above[depth].list();
             let mut below = below.first_mut();
-            let up = below.as_mut().and_then(|below| self.edges_up(level, below.ascending()));
+            let up = below.as_mut().and_then(|below| self.edges_up(level, below));
             is_finite &= match below {
                 Some(below) if let Some(edges) = up => {
                     self.push_up(below.ascending(), &edges, depth);
@@ -313,11 +313,11 @@ impl<'v, V: GraphView> Brandes<'v, V> {
 
     /// Returns how many in-edges each [`GRAIN`] vertices of `below` have, if these are far fewer than the out-edges of
     /// `level`, above it.
-    fn edges_up(&self, level: &[VertexId], below: &[VertexId]) -> Option<Vec<u64>> {
+    fn edges_up(&self, level: &[VertexId], below: &mut Frontier) -> Option<Vec<u64>> {
         if level.len() < COUNTED_MIN || !self.view.has_in_neighbors() {
             return None;
         }
-        let up = edge_counts_of(self.view, Direction::In, below, GRAIN);
+        let up = edge_counts_of(self.view, Direction::In, below.ascending(), GRAIN);
         let factor = if self.view.reads_in_order() { UP_FROM_DEVICE } else { UP };
         let down = edge_count_of(self.view, Direction::Out, level);
         (factor * up.iter().sum::<u64>() < down).then_some(up)

@@ -74,7 +74,7 @@ impl Chunks {
     /// Seals the edges of files into a new directory, within a budget of memory: what has no room there goes through files
     /// of the directory, once as it comes and once for each direction.
     ///
-    /// Cost: 12 bytes of memory an id while edges are read, 16 a vertex and 4 an id after; the names of
+    /// Cost: 12 bytes of memory an id while edges are read, 20 a vertex and 4 an id after; the names of
     /// vertices that are not called by number are all in memory.
     ///
     /// # Errors
