@@ -62,8 +62,8 @@ def test_options_that_differ_from_the_graph_are_refused(path: Path) -> None:
         ({"ids": "any"}, "ids are auto, dense, integer, text or map"),
         ({"emulate_pmem": True}, "give both"),
         ({"emulate_pmem": True, "medium": "file"}, "give both"),
-        ({"log_size": "much"}, "give a whole number of bytes, or one with K, M, G or T"),
-        ({"log_size": -1}, "give a whole number of bytes, or one with K, M, G or T"),
+        ({"log_size": "much"}, "is no number of bytes: give one, or a number with K, M, G or T"),
+        ({"log_size": -1}, "is no number of bytes: give one, or a number with K, M, G or T"),
     ],
 )
 def test_unknown_options_are_refused(path: Path, options: dict[str, object], message: str) -> None:

@@ -321,7 +321,7 @@ def test_interrupt_ends_a_sealing_and_leaves_nothing(path: Path) -> None:
     graph = everedge.Graph("graph", medium="dram", ids="dense")
     graph.add_edges(*large())
     with interrupts(), graph.snapshot() as s:
-        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT)).start()
         start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             s.seal(path)
@@ -347,7 +347,7 @@ def test_interrupt_ends_the_sealing_of_files(path: Path, tmp_path: Path) -> None
     def read(progress: everedge.Progress) -> None:
         if progress.bytes_read == progress.bytes_total and not is_read.is_set():
             is_read.set()
-            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     with interrupts(), pytest.raises(KeyboardInterrupt):
         everedge.seal(file, path, progress=read)

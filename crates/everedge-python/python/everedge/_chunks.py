@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -375,10 +375,12 @@ def seal(
 def _sources(files: Source | Iterable[Source]) -> tuple[Source, ...]:
     """Return files and tables as a tuple; refuse graphs and what else is neither."""
     # A graph in memory may be iterable, and what it gives then are vertices.
-    is_several = isinstance(files, Iterable) and not hasattr(files, "edges")
-    if isinstance(files, str | os.PathLike | ArrowColumn) or not is_several:
-        files = (files,)
-    sources = tuple(files)
+    is_one = isinstance(files, str | os.PathLike | ArrowColumn) or hasattr(files, "edges")
+    sources: tuple[Source, ...]
+    if is_one or not isinstance(files, Iterable):
+        sources = (cast("Source", files),)
+    else:
+        sources = tuple(files)
     for source in sources:
         if isinstance(source, ArrowColumn):
             continue
