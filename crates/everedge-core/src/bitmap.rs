@@ -113,15 +113,15 @@ impl AtomicBitmap {
         word.load(Relaxed) & bit(v) == 0 && word.fetch_or(bit(v), Relaxed) & bit(v) == 0
     }
 
-    /// Adds `v`. Whoever [takes](Self::take) it sees what this thread wrote before.
+    /// Adds `v`; returns whether it was there. Whoever [takes](Self::take) it sees what this thread wrote before.
     ///
     /// # Panics
     /// If `v` is not below the bound.
     #[inline]
-    pub fn give(&self, v: VertexId) {
+    pub fn give(&self, v: VertexId) -> bool {
         assert!(v < self.bound, "id {v} in a bitmap of {}", self.bound);
         // Also if it is there: else who takes it might not see what was written since.
-        self.words[(v / WORD_BITS) as usize].fetch_or(bit(v), Release);
+        self.words[(v / WORD_BITS) as usize].fetch_or(bit(v), Release) & bit(v) != 0
     }
 
     /// Takes `v` out; returns whether it was there. This thread then sees what those wrote who

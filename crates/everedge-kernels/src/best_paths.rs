@@ -22,7 +22,7 @@
 //! # Cost
 //! O(vertices + edges) expected for random weights and good buckets. 8 bytes for each id (the
 //! result) and two bits, and 4 bytes for each vertex in a bucket; a vertex is in several if its value
-//! got better, and is relaxed once for all that it got better by meanwhile.
+//! got better by more than a bucket, and is relaxed once for all that it got better by meanwhile.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -176,9 +176,17 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
     fn improve(&self, v: VertexId, value: f64, first: u64, buckets: &mut Buckets) {
         let slot = &self.best[v as usize];
         let key = A::key(value);
-        if key < slot.load(Relaxed) && key < slot.fetch_min(key, Relaxed) {
-            self.better.give(v);
-            buckets.push(v, self.algebra.bucket_of(value), first);
+        if key >= slot.load(Relaxed) {
+            return;
+        }
+        let before = slot.fetch_min(key, Relaxed);
+        if key < before {
+            let bucket = self.algebra.bucket_of(value);
+            // It may wait in that bucket already.
+            let waits = self.better.give(v) && self.algebra.bucket_of(A::value(before)) == bucket;
+            if !waits {
+                buckets.push(v, bucket, first);
+            }
         }
     }
 
@@ -209,7 +217,7 @@ pub(crate) fn best_paths<A: PathAlgebra>(
     best[source as usize].store(A::key(A::IDENTITY), Relaxed);
     let (done, better, bad_edge) =
         (AtomicBitmap::new(bound), AtomicBitmap::new(bound), Mutex::new(None));
-    better.give(source);
+    _ = better.give(source);
     let relaxation = Relaxation { view, algebra, best: &best, done, better, bad_edge };
     par::among_threads(view.homes(), || empty_buckets(&relaxation, source));
     let bad_edge = relaxation.bad_edge.into_inner().unwrap_or_else(PoisonError::into_inner);
