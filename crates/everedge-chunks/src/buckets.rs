@@ -176,15 +176,16 @@ impl Buckets {
 
     /// Returns the buckets in the order of their vertices. Files go with them, one after the other.
     pub(crate) fn take(&mut self) -> Vec<Bucket<'_>> {
-        let ranges = self.cuts.ranges().enumerate();
+        let ranges = self.cuts.ranges();
         match &mut self.kept {
             Kept::Memory(kept) => {
                 let edges = |at| Edges::Memory(kept.iter().map(|divided| divided.of(at)).collect());
-                ranges.map(|(at, range)| Bucket { range, edges: edges(at) }).collect()
+                let bucket = |(at, range)| Bucket { range, edges: edges(at) };
+                ranges.enumerate().map(bucket).collect()
             }
             Kept::Files(files) => ranges
                 .zip(files.drain(..))
-                .map(|((_, range), file)| Bucket { range, edges: Edges::File(file) })
+                .map(|(range, file)| Bucket { range, edges: Edges::File(file) })
                 .collect(),
         }
     }

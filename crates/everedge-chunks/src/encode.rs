@@ -101,8 +101,12 @@ pub(crate) struct Encoder {
 impl Encoder {
     /// Encodes the lists of some vertices.
     pub(crate) fn encode(self, lists: &impl NumberedLists, numbers: Range<u32>) -> Encoded {
-        let (first, lists_encoded, bytes) = (numbers.start, Vec::new(), Vec::new());
-        let mut encoded = Encoded { first, lists: lists_encoded, bytes, are_distinct: true };
+        let mut encoded = Encoded {
+            first: numbers.start,
+            lists: Vec::new(),
+            bytes: Vec::new(),
+            are_distinct: true,
+        };
         let (mut ids, mut weights) = (Vec::new(), Vec::new());
         for number in numbers {
             ids.clear();

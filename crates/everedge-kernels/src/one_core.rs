@@ -102,16 +102,14 @@ impl<'v, V: GraphView> OneCore<'v, V> {
             }
         });
         let mut poor = match self.is_simple {
-            true => {
-                all.iter().for_each(|&v| _ = self.exact.insert(v));
-                filter(&all, |v| self.gone.contains(v))
-            }
+            true => filter(&all, |v| self.gone.contains(v)),
             false => self.count_all(),
         };
         while !poor.is_empty() {
             poor.iter().for_each(|&v| _ = self.gone.insert(v));
             let doubtful = self.take_away(&poor);
-            poor = self.count_listed(&doubtful);
+            // Where degrees count neighbors, there is no doubt.
+            poor = if self.is_simple { doubtful } else { self.count_listed(&doubtful) };
         }
         filter(&left, |v| !self.gone.contains(v))
     }
