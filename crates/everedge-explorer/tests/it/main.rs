@@ -14,7 +14,6 @@ mod followed;
 mod forked;
 mod full;
 mod full_goes_on;
-mod full_sealed;
 mod going_on;
 mod hostile;
 mod limits;

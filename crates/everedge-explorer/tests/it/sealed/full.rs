@@ -15,7 +15,7 @@ use crate::model::{Random, Update};
 const MEDIUM_MIB: u32 = 8;
 
 /// Another program's file, which leaves so many bytes.
-fn leave(filler: &Path, bytes: u64) {
+pub(super) fn leave(filler: &Path, bytes: u64) {
     let mut file = fs::File::create(filler).expect("a file");
     while file.write_all(&[1; 4096]).is_ok() {}
     let len = file.metadata().expect("a length").len();
@@ -23,7 +23,7 @@ fn leave(filler: &Path, bytes: u64) {
 }
 
 /// Says that there is no room, how much was needed, and what to do.
-fn assert_is_full(error: &Error, path: &Path) {
+pub(super) fn assert_is_full(error: &Error, path: &Path) {
     let what = error.to_string();
     assert!(matches!(error, Error::Storage(StorageError::NoSpace { .. })), "{what}");
     assert!(what.contains("no space for") && what.contains("bytes needed"), "{what}");

@@ -1,7 +1,7 @@
 //! Sealed graphs and their changes: what a power loss, a kill, a failing call, a full disk and a damaged byte leave of them.
 //!
 //! [`changes`]: crash images and failing calls of changes. [`sealing`]: the same of a sealing, also of one that merges changes.
-//! [`full`]: disks without room. [`damage`]: flipped bytes, cut files and reads that fail.
+//! [`full`]: disks without room; [`deletions`]: there edges are taken away. [`damage`]: flipped bytes, cut files and reads that fail.
 
 #![expect(
     clippy::disallowed_methods,
@@ -10,6 +10,7 @@
 
 mod changes;
 mod damage;
+mod deletions;
 mod full;
 mod sealing;
 

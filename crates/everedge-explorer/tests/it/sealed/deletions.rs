@@ -1,13 +1,10 @@
 //! A sealed graph on a full medium: what was acknowledged stays, the graph is whole, and deletions go on once there is room.
 
-#![expect(clippy::disallowed_methods, reason = "another program's file takes the room")]
-
 use std::path::Path;
 
-use everedge::{
-    Chunks, Edge, Error, Graph, GraphOptions, MediumKind, SealOptions, StorageError, Watch,
-};
+use everedge::{Chunks, Edge, Error, Graph, GraphOptions, MediumKind, SealOptions, Watch};
 
+use super::full::{assert_is_full, leave};
 use crate::medium::SmallFileSystem;
 
 const MEDIUM_MIB: u32 = 4;
@@ -72,21 +69,6 @@ fn check(path: &Path, deleted: usize, when: &str) {
     assert!(verified.ok, "{when}: {:?}", verified.problems);
 }
 
-/// Asserts that there was no room, and that the error says where.
-fn is_no_space(error: Option<Error>, when: &str) {
-    let Some(error) = error else { panic!("{when}: all was deleted") };
-    let said = error.to_string();
-    assert!(said.contains("changes") && said.contains("free some space"), "{when}: {said}");
-    let storage = match error {
-        Error::Storage(storage) => storage,
-        error => panic!("{when}: {error}"),
-    };
-    assert!(
-        matches!(storage, StorageError::NoSpace { needed_bytes: 1.., .. }),
-        "{when}: {storage}"
-    );
-}
-
 #[test]
 fn deletions_of_a_sealed_graph_go_on_once_there_is_room() {
     let home = tempfile::tempdir().expect("a directory");
@@ -97,32 +79,22 @@ fn deletions_of_a_sealed_graph_go_on_once_there_is_room() {
     let (path, filler) = (home.path().join("sealed"), home.path().join("filler"));
     seal(&path);
     // The first time, there is no room for any change; then for some; then for all.
-    let file = std::fs::File::create(&filler).expect("a filler");
-    let fill = |left_bytes: usize| {
-        file.set_len(0).expect("emptied");
-        let mut size = 0;
-        while std::os::unix::fs::FileExt::write_all_at(&file, &[1; 4096], size).is_ok() {
-            size += 4096;
-        }
-        file.set_len(size - left_bytes as u64).expect("shorter");
-    };
-    fill(0);
+    leave(&filler, 0);
     let (deleted, why) = delete(&path, 0);
     assert_eq!(deleted, 0);
     assert!(why.is_some(), "there is no room");
     check(&path, 0, "without room");
-    fill(16 << 10);
+    leave(&filler, 16 << 10);
     let (deleted, why) = delete(&path, 0);
-    is_no_space(why, "with little room");
+    assert_is_full(&why.expect("there is no room"), &path.join("changes"));
     assert_eq!(deleted, 0);
     check(&path, 0, "with little room");
-    fill(1800 << 10);
+    leave(&filler, 1800 << 10);
     let (deleted, why) = delete(&path, 0);
-    is_no_space(why, "with some room");
+    assert_is_full(&why.expect("there is not enough room"), &path.join("changes"));
     assert!((1..edges().len()).contains(&deleted), "{deleted}");
     check(&path, deleted, "with some room");
     std::fs::remove_file(&filler).expect("removed");
-    file.set_len(0).expect("emptied");
     let (deleted, why) = delete(&path, deleted);
     assert!(why.is_none(), "{why:?}");
     assert_eq!(deleted, edges().len());
