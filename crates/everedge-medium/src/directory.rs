@@ -59,6 +59,8 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
+            // Its room is free now, even where a process that was forked meanwhile holds the file.
+            let _ = self.file.truncate(0);
             // What stays is removed when the directory is next opened for writing.
             let _ = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
         }

@@ -59,15 +59,26 @@ impl Pattern {
 /// If the file system takes no file without a name or no reads past the page cache, or is full.
 pub(super) fn io_threshold(directory: BorrowedFd<'_>, granularity: u32) -> Result<u32> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?;
-    fill(&file)?;
+    let file = Scratch(rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?);
+    let Scratch(file) = &file;
+    fill(file)?;
     let random = Pattern::Random { bytes: granularity as usize };
     threshold(|concurrency| {
         Ok([
-            bytes_per_second(&file, concurrency, random)?,
-            bytes_per_second(&file, concurrency, Pattern::Sequential)?,
+            bytes_per_second(file, concurrency, random)?,
+            bytes_per_second(file, concurrency, Pattern::Sequential)?,
         ])
     })
+}
+
+/// The file without a name.
+struct Scratch(OwnedFd);
+
+impl Drop for Scratch {
+    /// Gives its room back now: a process that was forked meanwhile may hold the file for long.
+    fn drop(&mut self) {
+        let _ = rustix::fs::ftruncate(&self.0, 0);
+    }
 }
 
 /// Applies the rule to what random and sequential reads bring with a number of threads.

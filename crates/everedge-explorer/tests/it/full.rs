@@ -8,7 +8,6 @@ use everedge_adjacency::{AdjacencyOptions, Merging};
 use everedge_live::{Error, Result, Space};
 use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::PmaOptions;
-use std::io::Write;
 use std::path::Path;
 
 use everedge_core::VertexId;
@@ -16,8 +15,8 @@ use everedge_core::VertexId;
 use crate::battery::{ablated, shapes};
 use crate::explorer::is_at_length;
 use crate::live::LiveGraph;
-use crate::medium::SmallFileSystem;
 use crate::model::{Model, Random, Update, batch_of};
+use crate::small_disk::{SmallFileSystem, give_back, leave};
 
 const MEDIUM_MIB: u32 = 4;
 /// What another program takes of it for a while.
@@ -52,12 +51,6 @@ fn fill(graph: &LiveGraph, model: &mut Model, random: &mut Random) -> (u64, Erro
         }
     }
     unreachable!("a medium is full at some time")
-}
-
-/// Makes a file that takes all the room that is left.
-fn take_all_room(path: &Path) {
-    let mut file = std::fs::File::create(path).expect("a file");
-    while file.write_all(&[1; 4096]).is_ok() {}
 }
 
 /// Deletes more than the log holds.
@@ -123,7 +116,7 @@ fn fill_and_empty(path: &Path, options: &GraphOptions, seed: u64, kills: bool) {
     graph.close().expect("closed with a full log");
     graph = open(path, options);
     check(&graph, &model, "opened after a close");
-    std::fs::remove_file(&filler).expect("removed");
+    give_back(&filler);
     let updates = updates(&mut random);
     graph.apply(&batch_of(&updates, options.weighted)).expect("insertions fit again");
     model.apply(&updates);
@@ -232,7 +225,7 @@ fn a_full_medium_keeps_what_is_in_buffers_only() {
                 graph.apply(&batch_of(&updates, options.weighted)).expect("there is room");
                 model.apply(&updates);
             }
-            take_all_room(&filler);
+            leave(&filler, 0);
             let mut errors: Vec<Error> = (0..3).filter_map(|_| graph.flush_all().err()).collect();
             if round % 2 == 0 {
                 errors.push(fill(&graph, &mut model, &mut random).1);
@@ -243,7 +236,7 @@ fn a_full_medium_keeps_what_is_in_buffers_only() {
                 let is_clear = matches!(error, Error::NoSpace { .. } | Error::Poisoned { .. });
                 assert!(is_clear && error.to_string().contains("no space"), "{error}");
             }
-            std::fs::remove_file(&filler).expect("removed");
+            give_back(&filler);
             let is_flushed = graph.flush_all().is_ok();
             drop(graph);
             if is_flushed {
@@ -258,7 +251,7 @@ fn a_full_medium_keeps_what_is_in_buffers_only() {
             picture.assert_equals(&model.picture(), format!("{options:?}"));
         }
         graph.close().expect("closed");
-        std::fs::remove_dir_all(&path).expect("removed");
+        give_back(&path);
     }
 }
 
@@ -297,7 +290,7 @@ fn fill_each(
         let is_tried = |kills: &bool| is_at_length() || *kills == (number % 4 > 1);
         for kills in [false, true].into_iter().filter(is_tried) {
             fill_and_empty(&path, &options, number as u64, kills);
-            std::fs::remove_dir_all(&path).expect("removed");
+            give_back(&path);
         }
     }
 }

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use crate::explorer::is_at_length;
 use crate::live::LiveGraph;
-use crate::medium::SmallFileSystem;
 use crate::model::Random;
+use crate::small_disk::{SmallFileSystem, give_back, leave};
 
 const MEDIUM_MIB: u32 = 24;
 /// What another program takes of it for a while.
@@ -174,7 +174,7 @@ fn fill_and_delete(path: &Path, options: &GraphOptions, kills: bool, has_hub: bo
         graph = open(path, options);
         filled.check(&graph, &when);
     }
-    std::fs::remove_file(&filler).expect("removed");
+    give_back(&filler);
     let before = filled.count();
     filled.fill(&graph, "with room again");
     assert!(filled.count() > before, "{} edges then", filled.count());
@@ -201,7 +201,7 @@ fn check_layout(layout: Layout) {
         };
         for &(kills, has_hub) in ways {
             fill_and_delete(&path, &options(layout, medium), kills, has_hub);
-            std::fs::remove_dir_all(&path).expect("removed");
+            give_back(&path);
         }
     }
     // Their log may take 40 times what there is, and nothing is archived before it has to be.
@@ -303,7 +303,7 @@ fn fill_and_compact(path: &Path, options: &GraphOptions, batch_len: usize) {
     graph.compact().unwrap_or_else(|error| panic!("{when}: {error}"));
     assert_eq!(graph.snapshot().expect("a view").edge_count(), kept.len() as u64, "{when}");
     graph.close().expect("closed");
-    std::fs::remove_dir_all(path).expect("removed");
+    give_back(path);
 }
 
 /// A list with weights takes more, and what is free in the file of one sub-graph is no room for another.
@@ -325,12 +325,6 @@ fn a_small_medium_that_is_full_takes_compaction_and_deletions() {
             fill_and_compact(&path, &options, batch_len);
         }
     }
-}
-
-/// Makes a file that takes all the room that is left.
-fn take_all_room(path: &Path) {
-    let mut file = std::fs::File::create(path).expect("a file");
-    while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
 }
 
 /// The file of rows has one for each of 63 shards, and no room for another; nor has the table of arrays
@@ -357,7 +351,7 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
             graph.delete(deleted.iter().copied()).expect("room");
             // Places of what was deleted are free inside of the file.
             graph.compact().expect("room");
-            take_all_room(&filler);
+            leave(&filler, 0);
             let new = [(new_shard * SHARD, new_shard * SHARD + 1)];
             let named = match names_by_deletion {
                 false => graph.insert(&new, None),
@@ -374,14 +368,14 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
                     graph.save_all().unwrap_or_else(|e| panic!("{when}: saved {number}: {e}"));
                 }
             }
-            std::fs::remove_file(&filler).expect("removed");
+            give_back(&filler);
             graph.insert(&new, None).unwrap_or_else(|e| panic!("{when}: room again: {e}"));
             inserted += 1;
             graph.close().expect("closed");
             let graph = open(&path, &options(layout, medium));
             assert_eq!(graph.snapshot().expect("a view").edge_count(), inserted, "{when}");
             drop(graph);
-            std::fs::remove_dir_all(&path).expect("removed");
+            give_back(&path);
         }
     }
 }
@@ -398,7 +392,7 @@ fn for_each_layout(attempt: impl Fn(Layout, &LiveGraph)) {
         let graph = create(&path, &options(layout, MediumKind::File));
         attempt(layout, &graph);
         graph.close().expect("closed");
-        std::fs::remove_dir_all(&path).expect("removed");
+        give_back(&path);
     }
 }
 
@@ -564,7 +558,7 @@ fn who_makes_room_passes_over_damaged_arrays() {
     let path = home.path().join("g");
     let done = (7..14).filter(|&seed| {
         let is_done = make_room_beside_damage(&path, seed);
-        std::fs::remove_dir_all(&path).expect("removed");
+        give_back(&path);
         is_done
     });
     assert!(done.count() >= 4, "most media are full with an empty log");

@@ -29,6 +29,7 @@ mod pma_crash;
 mod real_disk;
 mod rounds;
 mod sealed;
+mod small_disk;
 mod soak;
 mod streams;
 mod sub_graphs;

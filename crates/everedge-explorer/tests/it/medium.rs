@@ -8,10 +8,11 @@ use everedge_medium::{
 };
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
+
+use crate::small_disk::{SmallFileSystem, give_back, leave};
 
 const EMULATED: MediumKind = MediumKind::Pmem { emulated: true };
 const KINDS: [MediumKind; 3] = [MediumKind::Dram, EMULATED, MediumKind::File];
@@ -237,26 +238,6 @@ fn persistent_memory_is_not_taken_on_trust() {
     }
 }
 
-/// A small tmpfs on a directory, until dropped.
-pub(crate) struct SmallFileSystem<'a>(&'a Path);
-
-impl SmallFileSystem<'_> {
-    /// Mounts so many MiB, or with 0 as many as there are; none without the right to.
-    pub(crate) fn mount(path: &Path, size: u32) -> Option<SmallFileSystem<'_>> {
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}m"), "tmpfs"]).arg(path);
-        let is_mounted = mount.status().is_ok_and(|status| status.success());
-        is_mounted.then_some(SmallFileSystem(path))
-    }
-}
-
-impl Drop for SmallFileSystem<'_> {
-    fn drop(&mut self) {
-        let unmounted = Command::new("umount").arg(self.0).status();
-        assert!(unmounted.is_ok_and(|status| status.success()), "cannot unmount {:?}", self.0);
-    }
-}
-
 #[test]
 fn a_full_file_system_is_an_error() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -284,7 +265,7 @@ fn a_full_file_system_is_an_error() {
         region.grow(128 << 10).expect("this much fits");
         region.fence(Site::Block).expect("not poisoned");
         drop((volume, region));
-        std::fs::remove_dir_all(&path).expect("removed");
+        give_back(&path);
     }
 }
 
@@ -376,17 +357,16 @@ fn a_full_disk_with_no_room_for_the_process_id_is_opened() {
                 let lock = std::fs::OpenOptions::new().write(true).open(path.join("lock"));
                 lock.and_then(|lock| lock.set_len(0)).expect("emptied");
             }
-            let mut file = std::fs::File::create(&filler).expect("a file");
-            while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
+            leave(&filler, 0);
             let volume = Volume::open(&path, options, Access::Write).expect("opens");
             let text = if is_emptied { String::new() } else { std::process::id().to_string() };
             assert_eq!(lock_text(&path), text);
             drop(volume);
             // Without its text the next writer does not take it for closed.
             assert_eq!(lock_text(&path), if is_emptied { "" } else { LOCK_TEXT });
-            std::fs::remove_file(&filler).expect("removed");
+            give_back(&filler);
         }
-        std::fs::remove_dir_all(&path).expect("removed");
+        give_back(&path);
     }
 }
 

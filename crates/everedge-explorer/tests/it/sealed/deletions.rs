@@ -4,8 +4,8 @@ use std::path::Path;
 
 use everedge::{Chunks, Edge, Error, Graph, GraphOptions, MediumKind, SealOptions, Watch};
 
-use super::full::{assert_is_full, leave};
-use crate::medium::SmallFileSystem;
+use super::full::assert_is_full;
+use crate::small_disk::{SmallFileSystem, give_back, leave};
 
 const MEDIUM_MIB: u32 = 4;
 const VERTICES: u32 = 4000;
@@ -94,7 +94,7 @@ fn deletions_of_a_sealed_graph_go_on_once_there_is_room() {
     assert_is_full(&why.expect("there is not enough room"), &path.join("changes"));
     assert!((1..edges().len()).contains(&deleted), "{deleted}");
     check(&path, deleted, "with some room");
-    std::fs::remove_file(&filler).expect("removed");
+    give_back(&filler);
     let (deleted, why) = delete(&path, deleted);
     assert!(why.is_none(), "{why:?}");
     assert_eq!(deleted, edges().len());

@@ -1,7 +1,5 @@
 //! A full disk while a graph is sealed or a sealed one is changed.
 
-use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use everedge::{Chunks, Error, GraphOptions, IdKind, SealOptions, StorageError, Watch};
@@ -9,18 +7,10 @@ use everedge::{Chunks, Error, GraphOptions, IdKind, SealOptions, StorageError, W
 use super::sealing::Sealing;
 use super::{MEMORY, VERTICES, insertions, live, picture_of, play};
 use crate::explorer::is_at_length;
-use crate::medium::SmallFileSystem;
 use crate::model::{Random, Update};
+use crate::small_disk::{SmallFileSystem, give_back, leave};
 
 const MEDIUM_MIB: u32 = 8;
-
-/// Another program's file, which leaves so many bytes.
-pub(super) fn leave(filler: &Path, bytes: u64) {
-    let mut file = fs::File::create(filler).expect("a file");
-    while file.write_all(&[1; 4096]).is_ok() {}
-    let len = file.metadata().expect("a length").len();
-    file.set_len(len.saturating_sub(bytes)).expect("shorter");
-}
 
 /// Says that there is no room, how much was needed, and what to do.
 pub(super) fn assert_is_full(error: &Error, path: &Path) {
@@ -55,8 +45,9 @@ fn a_sealing_without_room_leaves_nothing_and_is_done_when_there_is_some() {
         let view = Chunks::open(&path, Some(MEMORY)).expect("sealed").view(0).expect("a view");
         let found = picture_of(&view, &sealing.options).expect("read");
         found.assert_equals(&sealing.expected, format!("sealing {number}, with room in the end"));
+        drop(view);
         sealing.check_source("no room for a new one");
-        fs::remove_dir_all(&path).expect("removed");
+        give_back(&path);
     }
     println!("refused={refused}");
 }
@@ -130,7 +121,7 @@ fn changes_without_room_lose_nothing_and_go_on_when_there_is_some() {
         assert_is_full(&error, &path.join("changes"));
         changer.close().expect("it closes on a full disk");
         check(&model, "closed while full");
-        fs::remove_file(&filler).expect("removed");
+        give_back(&filler);
         let changer = Chunks::change(&path, false).expect("changes");
         let more = insertions(&mut random, 500, VERTICES);
         play(&changer, &more).expect("there is room again");
@@ -139,6 +130,6 @@ fn changes_without_room_lose_nothing_and_go_on_when_there_is_some() {
         check(&model, "there was room again");
         let verified = Chunks::verify(&path).expect("verified");
         assert!(verified.ok, "{:?}", verified.problems);
-        fs::remove_dir_all(&path).expect("removed");
+        give_back(&path);
     }
 }
