@@ -48,6 +48,8 @@ pub(crate) struct Pass<'a> {
     range: Range<VertexId>,
     stream: Stream,
     window: usize,
+    /// How many vertices there are.
+    bound: VertexId,
 }
 
 impl<'a> Pass<'a> {
@@ -69,8 +71,9 @@ impl<'a> Pass<'a> {
             asked: VecDeque::new(),
             asked_bytes: 0,
         });
-        let window = store.window_bytes();
-        Some(Self { cursor: Cursor::new(store, side, Purpose::Pass), range, stream, window })
+        let cursor = Cursor::new(store, side, Purpose::Pass);
+        let (window, bound) = (store.window_bytes(), store.form().vertices);
+        Some(Self { cursor, range, stream, window, bound })
     }
 
     /// Asks for more, if enough of what was asked for comes before `v`.
@@ -82,7 +85,10 @@ impl<'a> Pass<'a> {
             self.stream.asked.pop_front();
             self.stream.asked_bytes -= bytes;
         }
-        if self.stream.asked_bytes <= self.window / 2 {
+        // Short lists may not fill the window: then it is looked on when half of what was looked at is left.
+        let is_near = self.stream.looked.saturating_sub(v) <= VERTICES_MAX / 2;
+        if is_near && self.stream.asked_bytes <= self.window / 2 && self.stream.looked < self.bound
+        {
             self.ask(v, visitor);
         }
     }
@@ -90,8 +96,8 @@ impl<'a> Pass<'a> {
     #[cold]
     fn ask(&mut self, v: VertexId, visitor: &impl ListVisitor) {
         let store = self.cursor.store();
-        let (bound, stream) = (store.form().vertices, &mut self.stream);
-        let end = v.saturating_add(VERTICES_MAX).min(bound);
+        let stream = &mut self.stream;
+        let end = v.saturating_add(VERTICES_MAX).min(self.bound);
         let mut pieces: [Vec<u32>; LEVELS] = [const { Vec::new() }; LEVELS];
         let mut u = stream.looked.max(v);
         while u < end && stream.asked_bytes < self.window {
