@@ -21,8 +21,9 @@
 //!
 //! # Cost
 //! O(vertices + edges) expected for random weights and good buckets. 8 bytes for each id (the
-//! result) and two bits, and 4 bytes for each vertex in a bucket; a vertex is in several if its value
-//! got better by more than a bucket, and is relaxed once for all that it got better by meanwhile.
+//! result) and three bits, and 4 bytes for each vertex in a bucket. A vertex is in several if its value
+//! got better by more than a bucket, but the most buckets hold is twice the vertices; it is relaxed once for
+//! all that it got better by meanwhile.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -42,6 +43,10 @@ const KEYS_AHEAD: usize = 16;
 const NEAR_BUCKETS: u64 = 4096;
 /// A thread empties the current bucket alone while it holds fewer vertices than this.
 const FUSED_MAX: usize = 1000;
+/// Who waits in vain is left out when a thread has one of so many vertices waiting, its share of them.
+const WAITING_SHARE: usize = 8;
+/// So many may wait in any case.
+const WAITING_MIN: usize = 1 << 10;
 /// How finely [`octave_bucket`] cuts, a power of 2. Few vertices get better again within a bucket
 /// then; more buckets would mostly be emptied for nothing.
 const BUCKETS_PER_OCTAVE: u64 = 64;
@@ -86,13 +91,18 @@ struct Buckets {
     near: Vec<Vec<VertexId>>,
     /// The vertices in buckets behind them.
     far: Vec<VertexId>,
-    /// The vertices of the bucket `relaxed_of` whose edges were relaxed.
+    /// The vertices of the bucket `relaxed_of` whose edges were relaxed, each once.
     relaxed: Vec<VertexId>,
     relaxed_of: u64,
+    /// How many vertices wait in buckets, also in vain: they got better, and wait in another one since.
+    waiting: usize,
+    /// How many may, until those that wait in vain are left out.
+    waiting_max: usize,
 }
 
 impl Buckets {
     fn push(&mut self, v: VertexId, bucket: u64, first: u64) {
+        self.waiting += 1;
         let idx = bucket - first;
         if idx >= NEAR_BUCKETS {
             self.far.push(v);
@@ -107,8 +117,27 @@ impl Buckets {
 
     /// Takes bucket `first + idx` if a thread should empty it alone.
     fn take_few(&mut self, idx: usize) -> Option<Vec<VertexId>> {
-        let bucket = self.near.get_mut(idx)?;
-        (1..FUSED_MAX).contains(&bucket.len()).then(|| std::mem::take(bucket))
+        let is_few = (1..FUSED_MAX).contains(&self.near.get(idx)?.len());
+        is_few.then(|| self.take(idx))
+    }
+
+    /// Takes bucket `first + idx`.
+    fn take(&mut self, idx: usize) -> Vec<VertexId> {
+        let bucket = self.near.get_mut(idx).map(std::mem::take).unwrap_or_default();
+        self.waiting -= bucket.len();
+        bucket
+    }
+
+    /// Leaves out who waits in vain: of bucket `first + idx`, and of the far list with no index, those for which
+    /// `waits` does not hold.
+    fn clear(&mut self, waits: impl Fn(VertexId, Option<usize>) -> bool) {
+        let near = self.near.iter_mut().enumerate().map(|(idx, list)| (Some(idx), list));
+        for (idx, list) in near.chain([(None, &mut self.far)]) {
+            list.retain(|&v| waits(v, idx));
+            list.shrink_to(2 * list.len());
+        }
+        let lists = self.near.iter().chain([&self.far]);
+        self.waiting = lists.map(Vec::len).sum();
     }
 }
 
@@ -121,6 +150,8 @@ struct Relaxation<'a, V, A> {
     /// The vertices of the buckets before the current one: no path to them gets better. Half of all
     /// edges lead there, and a bit is more likely in a cache than a key.
     done: AtomicBitmap,
+    /// The vertices whose edges were ever relaxed.
+    relaxed: AtomicBitmap,
     /// The vertices whose value got better since their edges were relaxed.
     better: AtomicBitmap,
     /// The first edge, by its ends, that cannot be relaxed.
@@ -146,6 +177,9 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
         let mut found = [(0, A::UNREACHED); FOUND_AHEAD];
         let mut found_count = 0;
         for (i, &u) in vertices.iter().enumerate() {
+            if buckets.waiting > buckets.waiting_max {
+                self.clear(first, buckets);
+            }
             self.view.load_ahead(Direction::Out, &vertices[i..]);
             if let Some(&ahead) = vertices.get(i + KEYS_AHEAD) {
                 memory::prefetch(&self.best[ahead as usize..]);
@@ -154,7 +188,9 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
                 continue;
             }
             let value = self.value(u);
-            buckets.relaxed.push(u);
+            if self.relaxed.insert(u) {
+                buckets.relaxed.push(u);
+            }
             // A fold: a layout knows where the pieces of its lists end.
             self.view.out_edges(u).for_each(|(v, weight)| {
                 if !A::accepts(weight) {
@@ -182,12 +218,26 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
         let before = slot.fetch_min(key, Relaxed);
         if key < before {
             let bucket = self.algebra.bucket_of(value);
-            // It may wait in that bucket already.
-            let waits = self.better.give(v) && self.algebra.bucket_of(A::value(before)) == bucket;
+            // The far list is one bucket.
+            let list_of = |bucket: u64| (bucket - first).min(NEAR_BUCKETS);
+            let is_in = |before| list_of(self.algebra.bucket_of(before)) == list_of(bucket);
+            // It may wait there already.
+            let waits = self.better.give(v) && is_in(A::value(before));
             if !waits {
                 buckets.push(v, bucket, first);
             }
         }
+    }
+
+    /// Leaves out who waits in vain in the buckets of a thread. At most as many stay as there are vertices.
+    #[cold]
+    fn clear(&self, first: u64, buckets: &mut Buckets) {
+        buckets.clear(|v, idx| {
+            let bucket = self.bucket_of(v) - first;
+            self.better.contains(v)
+                && idx.map_or(bucket >= NEAR_BUCKETS, |idx| bucket == idx as u64)
+        });
+        buckets.waiting_max = buckets.waiting_max.max(2 * buckets.waiting);
     }
 
     #[cold]
@@ -215,10 +265,10 @@ pub(crate) fn best_paths<A: PathAlgebra>(
     let bound = view.vertex_bound();
     let best = par::collect(bound as usize, |_| AtomicU64::new(unreached));
     best[source as usize].store(A::key(A::IDENTITY), Relaxed);
-    let (done, better, bad_edge) =
-        (AtomicBitmap::new(bound), AtomicBitmap::new(bound), Mutex::new(None));
+    let [done, relaxed, better] = [(); 3].map(|()| AtomicBitmap::new(bound));
     _ = better.give(source);
-    let relaxation = Relaxation { view, algebra, best: &best, done, better, bad_edge };
+    let bad_edge = Mutex::new(None);
+    let relaxation = Relaxation { view, algebra, best: &best, done, relaxed, better, bad_edge };
     par::among_threads(view.homes(), || empty_buckets(&relaxation, source));
     let bad_edge = relaxation.bad_edge.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((src, dst, weight)) = bad_edge {
@@ -232,7 +282,9 @@ fn empty_buckets(
     relaxation: &Relaxation<'_, impl WeightedView, impl PathAlgebra>,
     source: VertexId,
 ) {
-    let mut threads = par::PerThread::new(Buckets::default);
+    let share = relaxation.best.len() / (WAITING_SHARE * par::thread_count());
+    let waiting_max = share.max(WAITING_MIN);
+    let mut threads = par::PerThread::new(|| Buckets { waiting_max, ..Buckets::default() });
     // What falls into a thread's buckets lies anywhere.
     let is_fused = relaxation.view.homes().is_none();
     let mut bucket = vec![source];
@@ -261,7 +313,7 @@ fn empty_buckets(
         };
         idx = next;
         for buckets in threads.iter_mut().filter(|buckets| idx < buckets.near.len()) {
-            bucket.append(&mut buckets.near[idx]);
+            bucket.append(&mut buckets.take(idx));
         }
         sort_for(relaxation.view, &mut bucket);
     }
@@ -275,12 +327,13 @@ fn refill(
     last: u64,
 ) -> u64 {
     for buckets in threads.iter_mut() {
-        buckets.far.retain(|&v| relaxation.bucket_of(v) > last);
+        buckets.clear(|v, _| relaxation.bucket_of(v) > last);
     }
     let far = threads.iter_mut().flat_map(|buckets| &buckets.far);
     let first = far.map(|&v| relaxation.bucket_of(v)).min().unwrap_or(last);
     for buckets in threads.iter_mut() {
         for v in std::mem::take(&mut buckets.far) {
+            buckets.waiting -= 1;
             buckets.push(v, relaxation.bucket_of(v), first);
         }
     }

@@ -279,7 +279,7 @@ pub fn verify_delta_pagerank(
     result: &DeltaPageRank,
 ) -> Result<()> {
     check_ranks(view, config, result)?;
-    check_change(config, change_of_one_more(view, config.damping, &result.rank))
+    check_change(config, change_of_one_more::<f64>(view, config.damping, &result.rank))
 }
 
 /// Checks as [`verify_delta_pagerank`] does where there were so many steps that an iteration is a

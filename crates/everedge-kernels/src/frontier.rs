@@ -461,7 +461,9 @@ pub(crate) fn map_listed<R: Send>(
 /// Returns the vertices of `view`, ascending.
 pub(crate) fn vertices(view: &impl GraphView) -> Vec<VertexId> {
     let vertices = par::map_ranges(view.vertex_bound(), CLASSIFIED_GRAIN as u32, |range| {
-        range.filter(|&v| view.is_vertex(v)).collect::<Vec<_>>()
+        let mut vertices = Vec::with_capacity(range.len());
+        vertices.extend(range.filter(|&v| view.is_vertex(v)));
+        vertices
     });
     vertices.concat()
 }
@@ -490,8 +492,32 @@ pub(crate) fn filter(
     list: &[VertexId],
     holds: impl Fn(VertexId) -> bool + Sync + Send,
 ) -> Vec<VertexId> {
-    let kept = |list: &[VertexId]| list.iter().copied().filter(|&v| holds(v)).collect::<Vec<_>>();
-    par::map_chunks(list, CLASSIFIED_GRAIN, kept).concat()
+    let kept_of = |list: &[VertexId]| {
+        let mut kept = list.to_vec();
+        kept.retain(|&v| holds(v));
+        kept.shrink_to_fit();
+        kept
+    };
+    par::map_chunks(list, CLASSIFIED_GRAIN, kept_of).concat()
+}
+
+/// Leaves out of `list` those for which `holds` does not, and takes no memory for it.
+pub(crate) fn retain(list: &mut Vec<VertexId>, holds: impl Fn(VertexId) -> bool + Sync + Send) {
+    let counts = par::map_chunks_mut(list, CLASSIFIED_GRAIN, |_, piece| {
+        let mut count = 0;
+        for i in 0..piece.len() {
+            let v = piece[i];
+            piece[count] = v;
+            count += usize::from(holds(v));
+        }
+        count
+    });
+    let mut end = 0;
+    for (start, count) in (0..).step_by(CLASSIFIED_GRAIN).zip(counts) {
+        list.copy_within(start..start + count, end);
+        end += count;
+    }
+    list.truncate(end);
 }
 
 /// Finds which vertices are reached from a member of the frontier.

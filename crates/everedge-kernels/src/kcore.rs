@@ -31,7 +31,7 @@ use everedge_core::{
 
 use crate::Result;
 use crate::error::require;
-use crate::frontier::{filter, map_listed, vertices};
+use crate::frontier::{filter, map_listed, retain, vertices};
 use crate::spots::{LIST_MAX, Spots};
 use crate::triangles::simple_neighbors;
 
@@ -76,7 +76,7 @@ pub fn coreness(view: &impl GraphView) -> Coreness {
     par::among_threads(view.homes(), || {
         let mut left = vertices(view);
         while let Some(k) = peeling.degree_min(&left) {
-            left = peeling.peel_level(&left, k);
+            peeling.peel_level(&mut left, k);
         }
     });
     Coreness { coreness: peeling.degree.into_iter().map(AtomicU32::into_inner).collect() }
@@ -129,16 +129,15 @@ impl<'v, V: GraphView> Peeling<'v, V> {
         par::map_chunks(left, VERTEX_GRAIN, min_of).into_iter().flatten().min()
     }
 
-    /// Takes vertices of `left` with at most `k` neighbors away until there are none; returns the
-    /// others.
-    fn peel_level(&self, left: &[VertexId], k: u32) -> Vec<VertexId> {
+    /// Takes vertices of `left` with at most `k` neighbors away until there are none.
+    fn peel_level(&self, left: &mut Vec<VertexId>, k: u32) {
         let mut peeled = filter(left, |v| self.degree(v) <= k);
         while !peeled.is_empty() {
             let peel =
                 |list: &[VertexId]| self.threads.with(|neighbors| self.peel(list, k, neighbors));
             peeled = map_listed(self.view, &peeled, Direction::Out, GRAIN, peel).concat();
         }
-        filter(left, |v| self.degree(v) > k)
+        retain(left, |v| self.degree(v) > k);
     }
 
     /// Takes the vertices of `list` away, and those that then have `k` neighbors left, unless they

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{AtomicBitmap, Direction, GraphView, ListVisitor, VertexId, par};
 
-use crate::frontier::{filter, map_listed, vertices, visit_out_edges};
+use crate::frontier::{filter, map_listed, retain, vertices, visit_out_edges};
 use crate::kcore::Neighbors;
 
 /// Vertices in a piece of work that reads their edges.
@@ -94,24 +94,26 @@ impl<'v, V: GraphView> OneCore<'v, V> {
     }
 
     fn find(&self) -> Vec<VertexId> {
-        let all = vertices(self.view);
-        let left = filter(&all, |v| {
-            self.credit(v) >= self.k || {
-                self.gone.insert(v);
-                false
-            }
-        });
-        let mut poor = match self.is_simple {
-            true => filter(&all, |v| self.gone.contains(v)),
-            false => self.count_all(),
-        };
+        let mut left = vertices(self.view);
+        let mut poor = filter(&left, |v| self.credit(v) < self.k);
+        self.mark_gone(&poor);
+        if !self.is_simple {
+            drop(poor);
+            poor = self.count_all();
+            self.mark_gone(&poor);
+        }
         while !poor.is_empty() {
-            poor.iter().for_each(|&v| _ = self.gone.insert(v));
             let doubtful = self.take_away(&poor);
             // Where degrees count neighbors, there is no doubt.
             poor = if self.is_simple { doubtful } else { self.count_listed(&doubtful) };
+            self.mark_gone(&poor);
         }
-        filter(&left, |v| !self.gone.contains(v))
+        retain(&mut left, |v| !self.gone.contains(v));
+        left
+    }
+
+    fn mark_gone(&self, poor: &[VertexId]) {
+        poor.iter().for_each(|&v| _ = self.gone.insert(v));
     }
 
     /// Counts the neighbors of all vertices that are left, as far as will mostly do; returns those with too few.

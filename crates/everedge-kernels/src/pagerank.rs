@@ -92,7 +92,7 @@ impl PageRankConfig {
 }
 
 /// A rank divided by a degree, in as many bytes as suits.
-trait Quotient: Copy + Default + Send + Sync + Into<f64> {
+pub(crate) trait Quotient: Copy + Default + Send + Sync + Into<f64> {
     /// What rounding may do to a sum of ranks.
     const ROUNDING: f64;
 
@@ -196,13 +196,13 @@ fn iterate<Q: Quotient>(
     rank: &mut [f64],
     quotient: &mut [Q],
 ) -> f64 {
-    let dangling = divide(degrees, rank, quotient);
-    let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
+    let shared = divide(view, degrees, damping, rank, quotient);
     let quotient = &*quotient;
     let home_of = |first| view.home(first as VertexId, Direction::In);
     let pull_ranks = |first, ranks: &mut [f64]| {
         let range = first as VertexId..(first + ranks.len()) as VertexId;
-        let mut pull = Pull { vertices, quotient, shared, damping, first, ranks, change: 0.0 };
+        let settle = |v, new| std::mem::replace(&mut ranks[v as usize - first], new);
+        let mut pull = Pull { vertices, quotient, shared, damping, settle, change: 0.0 };
         view.visit_neighbors(Direction::In, range, &mut pull);
         pull.change
     };
@@ -210,21 +210,42 @@ fn iterate<Q: Quotient>(
     changes.into_iter().sum()
 }
 
+/// Returns by how much one more iteration would change `rank`, all changes added up.
+pub(crate) fn change_of_one_more<Q: Quotient>(
+    view: &impl GraphView,
+    damping: f64,
+    rank: &[f64],
+) -> f64 {
+    let (vertices, degrees) = (&VertexSet::of(view), out_degrees(view));
+    let mut quotient = par::collect(rank.len(), |_| Q::default());
+    let shared = divide(view, &degrees, damping, rank, &mut quotient);
+    drop(degrees);
+    let quotient = &quotient[..];
+    let home_of = |first| view.home(first, Direction::In);
+    let (bound, grain) = (rank.len() as u32, GRAIN as u32);
+    let changes = par::map_ranges_at_home(view.homes(), bound, grain, home_of, |range| {
+        let settle = |v: VertexId, _| rank[v as usize];
+        let mut pull = Pull { vertices, quotient, shared, damping, settle, change: 0.0 };
+        view.visit_neighbors(Direction::In, range, &mut pull);
+        pull.change
+    });
+    changes.into_iter().sum()
+}
+
 /// Gives vertices their new rank.
-struct Pull<'a, Q> {
+struct Pull<'a, Q, S> {
     vertices: &'a VertexSet,
     quotient: &'a [Q],
     /// What every vertex gets.
     shared: f64,
     damping: f64,
-    /// The vertex of the first of `ranks`.
-    first: usize,
-    ranks: &'a mut [f64],
+    /// Takes the new rank of a vertex; returns the old one.
+    settle: S,
     /// The sum of all changes.
     change: f64,
 }
 
-impl<Q: Quotient> ListVisitor for Pull<'_, Q> {
+impl<Q: Quotient, S: FnMut(VertexId, f64) -> f64> ListVisitor for Pull<'_, Q, S> {
     const STOPS_EARLY: bool = false;
 
     #[inline]
@@ -235,10 +256,8 @@ impl<Q: Quotient> ListVisitor for Pull<'_, Q> {
     #[inline]
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
         let pulled: f64 = neighbors.map(|u| self.quotient[u as usize].into()).sum();
-        let rank = &mut self.ranks[v as usize - self.first];
         let new = self.shared + self.damping * pulled;
-        self.change += (new - *rank).abs();
-        *rank = new;
+        self.change += (new - (self.settle)(v, new)).abs();
     }
 }
 
@@ -254,9 +273,15 @@ pub(crate) fn out_degrees(view: &impl GraphView) -> Vec<u32> {
     degrees
 }
 
-/// Divides each rank by the out-degree into `quotient`; returns the sum of the ranks that have no
-/// out-edge to go.
-fn divide<Q: Quotient>(degrees: &[u32], rank: &[f64], quotient: &mut [Q]) -> f64 {
+/// Divides each rank by the out-degree into `quotient`; returns what every vertex gets besides: its part of
+/// the ranks that have no out-edge to go, and what is not passed on along edges.
+fn divide<Q: Quotient>(
+    view: &impl GraphView,
+    degrees: &[u32],
+    damping: f64,
+    rank: &[f64],
+    quotient: &mut [Q],
+) -> f64 {
     let dangling = par::map_chunks_mut(quotient, GRAIN, |first, quotients| {
         let mut dangling = 0.0;
         let range = first..first + quotients.len();
@@ -269,7 +294,8 @@ fn divide<Q: Quotient>(degrees: &[u32], rank: &[f64], quotient: &mut [Q]) -> f64
         }
         dangling
     });
-    dangling.into_iter().sum()
+    let dangling: f64 = dangling.into_iter().sum();
+    (1.0 - damping + damping * dangling) / f64::from(view.vertex_count())
 }
 
 /// Checks that `result` is a PageRank of `view` with the damping of `config`.
@@ -294,11 +320,8 @@ pub fn verify_pagerank(
 }
 
 fn verify<Q: Quotient>(view: &impl GraphView, damping: f64, result: &PageRank) -> Result<()> {
-    let rank = &result.rank;
-    check_ranks::<Q>(view, damping, rank)?;
-    let mut quotient = vec![Q::default(); rank.len()];
-    let (vertices, degrees) = (VertexSet::of(view), out_degrees(view));
-    let change = iterate(view, &vertices, &degrees, damping, &mut rank.clone(), &mut quotient);
+    check_ranks::<Q>(view, damping, &result.rank)?;
+    let change = change_of_one_more::<Q>(view, damping, &result.rank);
     check_change(change, damping * result.change + Q::ROUNDING)
 }
 
@@ -355,13 +378,6 @@ fn check_ranks<Q: Quotient>(view: &impl GraphView, damping: f64, rank: &[f64]) -
     require(KERNEL, vertex_count == 0 || (sum - 1.0).abs() <= Q::ROUNDING, || {
         format!("ranks sum to {sum}")
     })
-}
-
-/// Returns by how much one more iteration changes `rank`, all changes added up.
-pub(crate) fn change_of_one_more(view: &impl GraphView, damping: f64, rank: &[f64]) -> f64 {
-    let mut quotient = vec![0.0_f64; rank.len()];
-    let (vertices, degrees) = (VertexSet::of(view), out_degrees(view));
-    iterate(view, &vertices, &degrees, damping, &mut rank.to_vec(), &mut quotient)
 }
 
 /// Returns by how much one more iteration changes the `rank` of some vertices, at least.

@@ -103,15 +103,15 @@ impl Kernel {
         let (of_vertex, of_edge) = match self {
             Self::OneHop | Self::TwoHop => (8, 0),
             Self::Bfs | Self::Wcc => (14, 0),
-            Self::PageRank => (25, 0),
+            Self::PageRank => (17, 0),
             Self::Scc => (24, 0),
             Self::Radii => (28, 0),
             // A bit for each thread.
-            Self::KCore => (24 + threads / 8, 0),
+            Self::KCore => (18 + threads / 8, 0),
             Self::DeltaPageRank => (44, 0),
             Self::Betweenness => (48, 0),
-            // A vertex may wait in several buckets.
-            Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi => (52, 0),
+            // Buckets hold at most twice the vertices, in lists that may have as much room again.
+            Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi => (34, 0),
             Self::Cdlp => (48, 0),
             // Edges have rows of bits where they are many, of which a thread has one.
             Self::Triangles => (28 + threads / 8, 13),
