@@ -253,12 +253,6 @@ impl Cache {
             && self.placed[file].load(Ordering::Relaxed) >= self.files[file].pieces
     }
 
-    /// Returns whether there are frames for all pieces of some files.
-    pub(crate) fn has_room_for(&self, files: &[usize]) -> bool {
-        let pieces = files.iter().map(|&file| self.files[file].pieces as usize);
-        pieces.sum::<usize>() <= self.frames.count()
-    }
-
     /// Returns how many pieces of a file were ever read.
     pub(crate) fn touched(&self, file: usize) -> u64 {
         self.touched[file].load(Ordering::Relaxed).into()

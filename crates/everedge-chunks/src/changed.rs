@@ -181,10 +181,6 @@ impl GraphView for ChangedView {
         }
     }
 
-    fn rereads_lists(&self, direction: Direction) -> bool {
-        self.base.rereads_lists(direction)
-    }
-
     fn reads_in_order(&self) -> bool {
         self.base.reads_in_order()
     }

@@ -210,17 +210,6 @@ impl Store {
             && self.caches[LEVELS - 1].is_there(*pieces)
     }
 
-    /// Returns whether all pieces of a side have room in frames at once.
-    pub(crate) fn has_room_for(&self, side: usize) -> bool {
-        let Side { index, levels, pieces } = &self.sides[side];
-        let first = self.caches.iter().zip(levels).enumerate();
-        first.into_iter().all(|(level, (cache, &file))| match level {
-            0 => cache.has_room_for(&[*index, file]),
-            level if level == LEVELS - 1 => cache.has_room_for(&[file, *pieces]),
-            _ => cache.has_room_for(&[file]),
-        })
-    }
-
     #[inline]
     pub(crate) fn cache(&self, level: usize) -> &Cache {
         &self.caches[level]

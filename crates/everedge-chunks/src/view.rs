@@ -157,10 +157,6 @@ impl GraphView for ChunksView {
         decoded.show(visitor);
     }
 
-    fn rereads_lists(&self, direction: Direction) -> bool {
-        !self.store.has_room_for(self.store.side(direction))
-    }
-
     fn lists_are_distinct(&self) -> bool {
         self.store.form().distinct
     }

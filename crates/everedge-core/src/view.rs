@@ -126,12 +126,6 @@ pub trait GraphView: Sync {
         }
     }
 
-    /// Returns whether lists have no room in memory, so that one that was read costs as much when it is read again.
-    fn rereads_lists(&self, direction: Direction) -> bool {
-        let _ = direction;
-        false
-    }
-
     /// Returns whether it is known that no list names a vertex twice, or its own: then a degree is a number of
     /// neighbors.
     fn lists_are_distinct(&self) -> bool {

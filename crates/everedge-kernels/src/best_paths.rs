@@ -44,7 +44,7 @@ const NEAR_BUCKETS: u64 = 4096;
 /// A thread empties the current bucket alone while it holds fewer vertices than this.
 const FUSED_MAX: usize = 1000;
 /// Who waits in vain is left out when a thread has one of so many vertices waiting, its share of them.
-const WAITING_SHARE: usize = 8;
+const WAITING_SHARE: usize = 2;
 /// So many may wait in any case.
 const WAITING_MIN: usize = 1 << 10;
 /// How finely [`octave_bucket`] cuts, a power of 2. Few vertices get better again within a bucket

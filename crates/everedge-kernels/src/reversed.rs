@@ -68,10 +68,6 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
     }
 
     #[inline(always)]
-    fn rereads_lists(&self, direction: Direction) -> bool {
-        self.0.rereads_lists(direction.reversed())
-    }
-
     fn lists_are_distinct(&self) -> bool {
         self.0.lists_are_distinct()
     }

@@ -169,10 +169,6 @@ impl GraphView for AnyView {
         iter_of!(self, view => view.in_neighbors(v))
     }
 
-    fn rereads_lists(&self, direction: Direction) -> bool {
-        with_view!(self, view => view.rereads_lists(direction))
-    }
-
     fn lists_are_distinct(&self) -> bool {
         with_view!(self, view => view.lists_are_distinct())
     }
