@@ -1,11 +1,12 @@
-//! Large arrays: huge pages for what is read at random, filling by several threads, and loading ahead.
+//! Large arrays: huge pages for what is read at random, filling by several threads, loading ahead, and memory that
+//! goes back to the system.
 //!
 //! A page of 4 KiB covers so little that every read at random of an array of many megabytes looks
 //! up its address in memory too. The kernel gives pages of 2 MiB where it is asked for them before
 //! the first store, so an array asks when it is made.
 #![expect(
     unsafe_code,
-    reason = "advice on memory, prefetching, and an array that several threads fill"
+    reason = "advice on memory, prefetching, an array that several threads fill, and a C library's setting"
 )]
 
 use std::mem::size_of_val;
@@ -58,6 +59,16 @@ fn ask_for_huge_pages<T>(items: &mut [T]) {
     let _ = len;
 }
 
+/// Has arrays of a megabyte or more go back to the system when they are dropped, in the whole process.
+///
+/// The C library of GNU keeps them otherwise, once it has seen a few, in case others follow: then a process takes
+/// more than its arrays, and no budget can be kept.
+pub fn return_arrays() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it changes where blocks are put that are asked for later.
+    let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20) };
+}
+
 /// Starts loading the first cache line of `items`, if there are any.
 #[inline]
 pub fn prefetch<T>(items: &[T]) {
@@ -74,6 +85,27 @@ pub fn prefetch<T>(items: &[T]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn arrays_go_back_to_the_system() {
+        fn resident_mib() -> u64 {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap();
+            let line = status.lines().find(|line| line.starts_with("RssAnon")).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() >> 10
+        }
+        return_arrays();
+        let before = resident_mib();
+        let array = |mib: usize| std::hint::black_box(vec![1_u8; mib << 20]);
+        // Of this one the library learns how long arrays are, and the last one lies above the second.
+        drop(array(24));
+        let second = array(20);
+        let above = std::hint::black_box(vec![1_u8; 100 << 10]);
+        drop(second);
+        let after = resident_mib();
+        assert!(after < before + 10, "{before} MiB before, {after} MiB after");
+        drop(above);
+    }
 
     #[test]
     fn arrays_of_every_length_hold_what_is_put_in() {

@@ -113,7 +113,9 @@ impl<'v, V: GraphView> OneCore<'v, V> {
     }
 
     fn mark_gone(&self, poor: &[VertexId]) {
-        poor.iter().for_each(|&v| _ = self.gone.insert(v));
+        par::map_chunks(poor, GRAIN as usize, |list| {
+            list.iter().for_each(|&v| _ = self.gone.insert(v));
+        });
     }
 
     /// Counts the neighbors of all vertices that are left, as far as will mostly do; returns those with too few.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use everedge_chunks::{ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory};
+use everedge_core::memory;
 use everedge_core::watch::Watch;
 use everedge_live::{IdKind, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
@@ -307,6 +308,7 @@ impl Chunks {
             }
             return Err(Error::invalid(what));
         }
+        memory::return_arrays();
         let names = Names::open(&self.volume, *ids, salt)?;
         let store = Store::open(&self.volume, salt, form.clone(), self.memory - kept)?;
         check_names(names.as_ref(), &store)?;

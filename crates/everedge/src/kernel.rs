@@ -103,7 +103,7 @@ impl Kernel {
         let (of_vertex, of_edge) = match self {
             Self::OneHop | Self::TwoHop => (8, 0),
             Self::Bfs | Self::Wcc => (14, 0),
-            Self::PageRank => (17, 0),
+            Self::PageRank => (18, 0),
             Self::Scc => (24, 0),
             Self::Radii => (28, 0),
             // A bit for each thread.
