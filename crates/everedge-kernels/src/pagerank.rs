@@ -201,8 +201,7 @@ fn iterate<Q: Quotient>(
     let home_of = |first| view.home(first as VertexId, Direction::In);
     let pull_ranks = |first, ranks: &mut [f64]| {
         let range = first as VertexId..(first + ranks.len()) as VertexId;
-        let settle = |v, new| std::mem::replace(&mut ranks[v as usize - first], new);
-        let mut pull = Pull { vertices, quotient, shared, damping, settle, change: 0.0 };
+        let mut pull = Pull { vertices, quotient, shared, damping, first, ranks, change: 0.0 };
         view.visit_neighbors(Direction::In, range, &mut pull);
         pull.change
     };
@@ -224,8 +223,9 @@ pub(crate) fn change_of_one_more<Q: Quotient>(
     let home_of = |first| view.home(first, Direction::In);
     let (bound, grain) = (rank.len() as u32, GRAIN as u32);
     let changes = par::map_ranges_at_home(view.homes(), bound, grain, home_of, |range| {
-        let settle = |v: VertexId, _| rank[v as usize];
-        let mut pull = Pull { vertices, quotient, shared, damping, settle, change: 0.0 };
+        let first = range.start as usize;
+        let ranks = &mut rank[first..range.end as usize].to_vec();
+        let mut pull = Pull { vertices, quotient, shared, damping, first, ranks, change: 0.0 };
         view.visit_neighbors(Direction::In, range, &mut pull);
         pull.change
     });
@@ -233,19 +233,20 @@ pub(crate) fn change_of_one_more<Q: Quotient>(
 }
 
 /// Gives vertices their new rank.
-struct Pull<'a, Q, S> {
+struct Pull<'a, Q> {
     vertices: &'a VertexSet,
     quotient: &'a [Q],
     /// What every vertex gets.
     shared: f64,
     damping: f64,
-    /// Takes the new rank of a vertex; returns the old one.
-    settle: S,
+    /// The vertex of the first of `ranks`.
+    first: usize,
+    ranks: &'a mut [f64],
     /// The sum of all changes.
     change: f64,
 }
 
-impl<Q: Quotient, S: FnMut(VertexId, f64) -> f64> ListVisitor for Pull<'_, Q, S> {
+impl<Q: Quotient> ListVisitor for Pull<'_, Q> {
     const STOPS_EARLY: bool = false;
 
     #[inline]
@@ -256,8 +257,10 @@ impl<Q: Quotient, S: FnMut(VertexId, f64) -> f64> ListVisitor for Pull<'_, Q, S>
     #[inline]
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
         let pulled: f64 = neighbors.map(|u| self.quotient[u as usize].into()).sum();
+        let rank = &mut self.ranks[v as usize - self.first];
         let new = self.shared + self.damping * pulled;
-        self.change += (new - (self.settle)(v, new)).abs();
+        self.change += (new - *rank).abs();
+        *rank = new;
     }
 }
 
