@@ -87,27 +87,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    fn arrays_go_back_to_the_system() {
-        fn resident_mib() -> u64 {
-            let status = std::fs::read_to_string("/proc/self/status").unwrap();
-            let line = status.lines().find(|line| line.starts_with("RssAnon")).unwrap();
-            line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() >> 10
-        }
-        return_arrays();
-        let before = resident_mib();
-        let array = |mib: usize| std::hint::black_box(vec![1_u8; mib << 20]);
-        // Of this one the library learns how long arrays are, and the last one lies above the second.
-        drop(array(24));
-        let second = array(20);
-        let above = std::hint::black_box(vec![1_u8; 100 << 10]);
-        drop(second);
-        let after = resident_mib();
-        assert!(after < before + 10, "{before} MiB before, {after} MiB after");
-        drop(above);
-    }
-
-    #[test]
     fn arrays_of_every_length_hold_what_is_put_in() {
         for len in [0, 1, 1000, HUGE_PAGE_BYTES / 4, HUGE_PAGE_BYTES + 5] {
             let mut items = with_room::<u64>(len);

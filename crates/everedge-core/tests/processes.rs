@@ -1,10 +1,10 @@
-//! Parallel loops where the system gives no threads, and in the child of a fork.
+//! Parallel loops where the system gives no threads, and in the child of a fork; memory of a whole process.
 //!
 //! A process of its own that starts no thread before its first check: a fork copies only the thread
 //! that asks for it, and the stack of an earlier thread would serve a new one.
 #![expect(unsafe_code, reason = "fork, and the limits of a process, have no safe form")]
 
-use everedge_core::par;
+use everedge_core::{memory, par};
 
 /// For how long a child may run before it counts as hanging.
 const PATIENCE_S: u32 = 20;
@@ -23,6 +23,30 @@ fn main() {
     });
     assert!(loops_are_right(), "in the parent, after its children");
     println!("loops run without threads and after forks");
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    arrays_go_back_to_the_system();
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn arrays_go_back_to_the_system() {
+    fn resident_mib() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").expect("a process");
+        let line = status.lines().find(|line| line.starts_with("RssAnon")).expect("its memory");
+        let kib = line.split_whitespace().nth(1).map(str::parse::<u64>);
+        kib.expect("a number").expect("a number") >> 10
+    }
+    memory::return_arrays();
+    let before = resident_mib();
+    let array = |mib: usize| std::hint::black_box(vec![1_u8; mib << 20]);
+    // Of this one the library learns how long arrays are, and what lies above the next keeps it from shrinking.
+    drop(array(24));
+    let next = array(20);
+    let above = std::hint::black_box(vec![1_u8; 100 << 10]);
+    drop(next);
+    let after = resident_mib();
+    drop(above);
+    assert!(after < before + 10, "{before} MiB before, {after} MiB after");
+    println!("arrays go back to the system");
 }
 
 /// Runs `check` in a child of this process and asserts that it holds.

@@ -31,7 +31,7 @@ use everedge_core::{
 
 use crate::Result;
 use crate::error::require;
-use crate::frontier::{filter, map_listed, retain, vertices};
+use crate::frontier::{filter, map_listed, retain, sort_for, vertices};
 use crate::spots::{LIST_MAX, Spots};
 use crate::triangles::simple_neighbors;
 
@@ -132,23 +132,36 @@ impl<'v, V: GraphView> Peeling<'v, V> {
     /// Takes vertices of `left` with at most `k` neighbors away until there are none.
     fn peel_level(&self, left: &mut Vec<VertexId>, k: u32) {
         let mut peeled = filter(left, |v| self.degree(v) <= k);
+        // Lists on a device are read together, in their order.
+        let fused_max = if self.view.reads_in_order() { 0 } else { FUSED_MAX };
         while !peeled.is_empty() {
-            let peel =
-                |list: &[VertexId]| self.threads.with(|neighbors| self.peel(list, k, neighbors));
+            let peel = |list: &[VertexId]| {
+                self.threads.with(|neighbors| self.peel(list, k, fused_max, neighbors))
+            };
             peeled = map_listed(self.view, &peeled, Direction::Out, GRAIN, peel).concat();
+            sort_for(self.view, &mut peeled);
         }
         retain(left, |v| self.degree(v) > k);
     }
 
-    /// Takes the vertices of `list` away, and those that then have `k` neighbors left, unless they
-    /// become many; returns those that are still to be taken.
-    fn peel(&self, list: &[VertexId], k: u32, neighbors: &mut Neighbors) -> Vec<VertexId> {
+    /// Takes the vertices of `list` away, and while there are fewer than `fused_max`, those that then have `k`
+    /// neighbors left; returns those that are still to be taken.
+    fn peel(
+        &self,
+        list: &[VertexId],
+        k: u32,
+        fused_max: usize,
+        neighbors: &mut Neighbors,
+    ) -> Vec<VertexId> {
         let mut peeled = Vec::new();
         for (i, &u) in list.iter().enumerate() {
             self.view.load_ahead(Direction::Out, &list[i..]);
+            if self.view.is_directed() {
+                self.view.load_ahead(Direction::In, &list[i..]);
+            }
             self.take_away(u, k, neighbors, &mut peeled);
         }
-        while peeled.len() < FUSED_MAX
+        while peeled.len() < fused_max
             && let Some(u) = peeled.pop()
         {
             self.take_away(u, k, neighbors, &mut peeled);

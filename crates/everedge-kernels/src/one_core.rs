@@ -163,6 +163,9 @@ impl<'v, V: GraphView> OneCore<'v, V> {
             self.threads.with(|neighbors| {
                 for (i, &u) in list.iter().enumerate() {
                     self.view.load_ahead(Direction::Out, &list[i..]);
+                    if self.view.is_directed() {
+                        self.view.load_ahead(Direction::In, &list[i..]);
+                    }
                     let left = neighbors.of(self.view, u, |v| !self.gone.contains(v));
                     doubtful.extend(left.iter().copied().filter(|&v| lowered(v)));
                 }

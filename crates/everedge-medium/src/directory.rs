@@ -97,6 +97,10 @@ impl Directory {
         match made {
             Ok(()) => sync_parent(path)?,
             Err(Errno::EXIST) => clear(path)?,
+            Err(Errno::NOENT) => {
+                let parent = path.parent().unwrap_or(path);
+                return Err(Error::io(parent, "find directory", Errno::NOENT));
+            }
             Err(e) => return Err(Error::io(path, "create directory", e)),
         }
         let fd = open_directory(path)?;

@@ -107,6 +107,12 @@ fn what_cannot_be_done_is_said() {
     }
     assert_eq!(everedge::size("1.7M"), Ok(1_782_579));
     assert!(refused(home, "seal {}/e.txt {}/c").contains("holds a graph already"));
+    for command in
+        ["seal {}/e.txt {}/missing/d", "seal {}/c {}/missing/d", "ingest {}/missing/d {}/e.txt"]
+    {
+        let said = refused(home, command);
+        assert!(said.contains("cannot find directory") && said.contains("/missing`"), "{said}");
+    }
     assert!(refused(home, "commit {}/c").contains("sealed"));
     assert!(refused(home, "compact {}/c").contains("sealed"));
     assert!(refused(home, "run bfs {}/c --at 1").contains("no versions"));
