@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{
     AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
+    Ordering::{AcqRel, Acquire, Relaxed},
 };
 
 use crate::{VertexId, par};
@@ -113,7 +113,8 @@ impl AtomicBitmap {
         word.load(Relaxed) & bit(v) == 0 && word.fetch_or(bit(v), Relaxed) & bit(v) == 0
     }
 
-    /// Adds `v`; returns whether it was there. Whoever [takes](Self::take) it sees what this thread wrote before.
+    /// Adds `v`; returns whether it was there. Whoever [takes](Self::take) it sees what this thread wrote before, and what
+    /// this thread reads then is no older.
     ///
     /// # Panics
     /// If `v` is not below the bound.
@@ -121,7 +122,7 @@ impl AtomicBitmap {
     pub fn give(&self, v: VertexId) -> bool {
         assert!(v < self.bound, "id {v} in a bitmap of {}", self.bound);
         // Also if it is there: else who takes it might not see what was written since.
-        self.words[(v / WORD_BITS) as usize].fetch_or(bit(v), Release) & bit(v) != 0
+        self.words[(v / WORD_BITS) as usize].fetch_or(bit(v), AcqRel) & bit(v) != 0
     }
 
     /// Takes `v` out; returns whether it was there. This thread then sees what those wrote who

@@ -152,7 +152,9 @@ struct Relaxation<'a, V, A> {
     done: AtomicBitmap,
     /// The vertices whose edges were ever relaxed.
     relaxed: AtomicBitmap,
-    /// The vertices whose value got better since their edges were relaxed.
+    /// The vertices whose value got better since their edges were relaxed. Each waits in the bucket of its value, or
+    /// is about to: who makes it one of them puts it where its value is then, and who makes it better still puts it into
+    /// another bucket if that changes.
     better: AtomicBitmap,
     /// The first edge, by its ends, that cannot be relaxed.
     bad_edge: Mutex<Option<(VertexId, VertexId, f32)>>,
@@ -217,14 +219,15 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
         }
         let before = slot.fetch_min(key, Relaxed);
         if key < before {
-            let bucket = self.algebra.bucket_of(value);
-            // The far list is one bucket.
+            if !self.better.give(v) {
+                // Of its value now: another thread may have made it better still, and have relaxed its edges.
+                return buckets.push(v, self.bucket_of(v), first);
+            }
+            // It waits, but where it was before: the far list is one bucket.
             let list_of = |bucket: u64| (bucket - first).min(NEAR_BUCKETS);
-            let is_in = |before| list_of(self.algebra.bucket_of(before)) == list_of(bucket);
-            // It may wait there already.
-            let waits = self.better.give(v) && is_in(A::value(before));
-            if !waits {
-                buckets.push(v, bucket, first);
+            let [old, new] = [A::value(before), value].map(|value| self.algebra.bucket_of(value));
+            if list_of(old) != list_of(new) {
+                buckets.push(v, new, first);
             }
         }
     }
@@ -270,6 +273,10 @@ pub(crate) fn best_paths<A: PathAlgebra>(
     let bad_edge = Mutex::new(None);
     let relaxation = Relaxation { view, algebra, best: &best, done, relaxed, better, bad_edge };
     par::among_threads(view.homes(), || empty_buckets(&relaxation, source));
+    debug_assert!(
+        (0..bound).all(|v| !relaxation.better.contains(v)),
+        "somebody waits in no bucket"
+    );
     let bad_edge = relaxation.bad_edge.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((src, dst, weight)) = bad_edge {
         return Err(Error::BadWeight { src, dst, weight, expected: A::WEIGHTS });
