@@ -41,6 +41,17 @@ const BUFFERS_BYTES: u64 = 2 * BUCKETS_MAX * buckets::BUFFER_BYTES as u64;
 /// What any sealing takes, whatever it seals.
 const LEAST_BYTES: u64 = FIXED_BYTES + BUFFERS_BYTES;
 
+/// How many edges the buckets of a direction have.
+struct BucketEdges {
+    /// Of several vertices, at most.
+    usual: u64,
+    /// As many fit into memory.
+    most: u64,
+    /// Bytes beside a bucket.
+    kept: u64,
+    edge_bytes: u64,
+}
+
 /// What is sealed, and how.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
@@ -179,14 +190,14 @@ impl Builder {
         let ids = self.ordered();
         write_ids(&self.volume, self.salt, ids.iter().map(|&v| id_of(v)))?;
         let bound = self.degrees[0].len();
-        let capacity = self.bucket_edges(bound as u64, ids.len() as u64)?;
+        let edges = self.bucket_edges(bound as u64, ids.len() as u64)?;
         let sides: &[_] = match (self.options.directed, self.options.in_neighbors) {
             (true, true) => &[Listed::Source, Listed::Target],
             (true, false) => &[Listed::Source],
             (false, _) => &[Listed::Both],
         };
         let cuts = sides.iter().map(|&listed| {
-            let ends = self.bucket_ends(&ids, listed, capacity)?;
+            let ends = self.bucket_ends(&ids, listed, &edges)?;
             Ok((listed, Cuts::new(ends)))
         });
         let cuts = cuts.collect::<Result<Vec<_>>>()?;
@@ -273,8 +284,8 @@ impl Builder {
         ids
     }
 
-    /// Returns how many edges of a bucket fit into memory.
-    fn bucket_edges(&self, bound: u64, vertices: u64) -> Result<u64> {
+    /// Returns how many edges a bucket has.
+    fn bucket_edges(&self, bound: u64, vertices: u64) -> Result<BucketEdges> {
         // As they were read, grouped and encoded, on each thread, and what waits to be packed.
         let edge_bytes = (3 * 4 * self.options.width() * par::thread_count()) as u64;
         let kept = LEAST_BYTES + 4 * bound + 20 * vertices;
@@ -282,7 +293,8 @@ impl Builder {
         let edges = left / edge_bytes;
         let least = (2 * self.edges.len()).div_ceil(BUCKETS_MAX).max(1);
         if edges >= least {
-            return Ok(edges.min(least.max(BUCKET_EDGES)));
+            let usual = edges.min(least.max(BUCKET_EDGES));
+            return Ok(BucketEdges { usual, most: edges, kept, edge_bytes });
         }
         Err(Error::InvalidInput {
             what: format!(
@@ -294,23 +306,29 @@ impl Builder {
         })
     }
 
-    /// Cuts the vertices of a side where their edges fill a bucket; returns the ends.
-    fn bucket_ends(&self, ids: &[VertexId], listed: Listed, capacity: u64) -> Result<Vec<u32>> {
+    /// Cuts the vertices of a side where their edges fill a bucket; returns the ends. A vertex with more has one of its own.
+    fn bucket_ends(
+        &self,
+        ids: &[VertexId],
+        listed: Listed,
+        edges: &BucketEdges,
+    ) -> Result<Vec<u32>> {
         let [into, out] = &self.degrees;
         let keys = if listed == Listed::Source { out } else { into };
         let (mut ends, mut sum) = (Vec::new(), 0);
         for (number, &id) in (0..).zip(ids) {
             let degree = u64::from(keys[id as usize]);
-            if degree > capacity {
+            if degree > edges.most {
                 return Err(Error::InvalidInput {
                     what: format!(
-                        "vertex {id} has {degree} neighbors, and {} bytes of memory hold the list of \
-                         {capacity}; allow more",
-                        self.options.memory
+                        "vertex {id} has {degree} neighbors, and {} bytes of memory hold the list of {}: {} would do",
+                        self.options.memory,
+                        edges.most,
+                        edges.kept + degree * edges.edge_bytes
                     ),
                 });
             }
-            if sum + degree > capacity {
+            if sum > 0 && sum + degree > edges.usual {
                 ends.push(number);
                 sum = 0;
             }

@@ -138,6 +138,28 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(home.join("d").read_dir().unwrap().count(), 0);
 }
 
+/// Lists that are longer than a bucket of edges usually is.
+#[test]
+fn hubs_are_sealed_in_buckets_of_their_own() {
+    const NEIGHBORS: u32 = 300_000;
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    // The first vertex, and one among others; one of them has the same neighbor many times.
+    let edges: Vec<u8> = (1..=NEIGHBORS)
+        .flat_map(|v| [(0, v), (v, 7), (7, 9)])
+        .flat_map(|(u, v)| [u.to_le_bytes(), v.to_le_bytes()])
+        .flatten()
+        .collect();
+    fs::write(home.join("e.bin"), edges).unwrap();
+    let few = refused(home, "seal {}/e.bin {}/c --format binary --memory 122M --threads 2");
+    assert!(few.contains("neighbors") && few.contains("would do"), "{few}");
+    json(home, "seal {}/e.bin {}/c --format binary --memory 300M --threads 2");
+    assert_eq!(json(home, "verify {}/c")["ok"], true);
+    let found = json(home, "run bfs {}/c --source 0 --verify full");
+    assert_eq!(found["result"]["reached"], NEIGHBORS + 1);
+    assert_eq!(json(home, "stats {}/c")["edges"], 3 * NEIGHBORS);
+}
+
 /// Returns what it says, of a run that is used wrongly.
 fn misused(home: &Path, words: &str) -> String {
     let output = everedge(home, words);
