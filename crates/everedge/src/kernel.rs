@@ -114,9 +114,9 @@ impl Kernel {
             Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi => (34, 0),
             Self::Cdlp => (48, 0),
             // Edges have rows of bits where they are many, of which a thread has one.
-            Self::Triangles => (28 + threads / 8, 13),
+            Self::Triangles => (36 + threads / 8, 13),
             // A thread adds up what it finds of each vertex.
-            Self::Lcc => (32 + 5 * threads, 16),
+            Self::Lcc => (62 + 5 * threads, 16),
         };
         // What a damaged manifest says may be any number.
         vertices.saturating_mul(of_vertex).saturating_add(edges.saturating_mul(of_edge))
