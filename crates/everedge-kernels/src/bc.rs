@@ -36,6 +36,7 @@
 //! result), depths, paths and two arrays of shares; 4 for each vertex that is reached; and up to 4 for each id
 //! while shares go up.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use everedge_core::{Direction, GraphView, ListVisitor, SplitMix64, VertexId, par, watch};
@@ -220,6 +221,35 @@ struct Brandes<'v, V> {
     share: [Numbers; 2],
 }
 
+/// The vertices that a search has reached, by depth: one list for all levels, of which a thin graph has as many as vertices.
+#[derive(Default)]
+struct Levels {
+    members: Vec<VertexId>,
+    /// Where each level ends.
+    ends: Vec<u32>,
+}
+
+impl Levels {
+    fn push(&mut self, level: &[VertexId]) {
+        self.members.extend_from_slice(level);
+        self.ends.push(self.members.len() as u32);
+    }
+
+    /// Returns where the level at `depth` is; beyond the last one, nothing.
+    fn range(&self, depth: usize) -> Range<usize> {
+        let end_of =
+            |depth: usize| self.ends.get(depth).map_or(self.members.len(), |&end| end as usize);
+        (if depth == 0 { 0 } else { end_of(depth - 1) })..end_of(depth)
+    }
+
+    /// Returns the level at `depth`, and the one below it.
+    fn with_below(&mut self, depth: usize) -> (&[VertexId], &mut [VertexId]) {
+        let (level, below) = (self.range(depth), self.range(depth + 1));
+        let (above, rest) = self.members.split_at_mut(level.end);
+        (&above[level], &mut rest[..below.len()])
+    }
+}
+
 impl<'v, V: GraphView> Brandes<'v, V> {
     fn new(view: &'v V) -> Self {
         let bound = view.vertex_bound();
@@ -236,50 +266,47 @@ impl<'v, V: GraphView> Brandes<'v, V> {
     /// between their ends.
     fn add_paths_from(&self, source: VertexId, is_last: bool) -> Result<f64> {
         let mut levels = self.count_paths(source);
-        let between =
-            (0..).zip(&levels[1..]).map(|(d, level)| f64::from(d) * f64::from(level.len()));
-        let between = between.sum();
+        let vertices_at = |depth: u32| levels.range(depth as usize).len() as f64;
+        let deepest = levels.ends.len() - 1;
+        let between = (1..=deepest as u32).map(|d| f64::from(d - 1) * vertices_at(d)).sum();
         let mut is_finite = true;
-        let deepest = levels.len() - 1;
         for depth in (1..=deepest).rev() {
-            let (above, below) = levels.split_at_mut(depth + 1);
-            let level = above[depth].list();
-            let mut below = below.first_mut();
-            let up = below.as_mut().and_then(|below| self.edges_up(level, below));
-            is_finite &= match below {
-                Some(below) if let Some(edges) = up => {
-                    self.push_up(below.ascending(), &edges, depth);
+            let (level, below) = levels.with_below(depth);
+            is_finite &= match self.edges_up(level, below) {
+                Some(edges) => {
+                    self.push_up(below, &edges, depth);
                     self.take_pushed(level, depth)
                 }
-                below => self.add_shares(level, depth, below.is_some()),
+                None => self.add_shares(level, depth, !below.is_empty()),
             };
         }
         if !is_last {
-            levels.iter_mut().for_each(|level| self.forget(level.list()));
+            self.forget(&levels.members);
         }
         if is_finite { Ok(between) } else { Err(Error::TooManyPaths { from: source }) }
     }
 
     /// Counts the shortest paths from `source` to every vertex; returns the vertices at depth 0, 1
     /// and so on.
-    fn count_paths(&self, source: VertexId) -> Vec<Frontier> {
+    fn count_paths(&self, source: VertexId) -> Levels {
         self.depth[source as usize].store(0, Relaxed);
         self.paths.set(source, 1.0);
         let mut edge_map = EdgeMap::new(self.view);
-        let mut levels = Vec::new();
+        let mut levels = Levels::default();
         let mut level = Frontier::single(source);
         while !level.is_empty() {
             let count = Count {
                 depth: &self.depth,
                 paths: &self.paths,
-                next_depth: levels.len() as u32 + 1,
+                next_depth: levels.ends.len() as u32 + 1,
                 is_exact: AtomicBool::new(true),
             };
             let mut next = edge_map.step(&mut level, &count);
             if !count.is_exact.into_inner() {
                 self.count_in_order(next.list());
             }
-            levels.push(std::mem::replace(&mut level, next));
+            levels.push(level.list());
+            level = next;
         }
         levels
     }
@@ -311,13 +338,16 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         are_finite.into_iter().all(|are_finite| are_finite)
     }
 
-    /// Returns how many in-edges each [`GRAIN`] vertices of `below` have, if these are far fewer than the out-edges of
-    /// `level`, above it.
-    fn edges_up(&self, level: &[VertexId], below: &mut Frontier) -> Option<Vec<u64>> {
-        if level.len() < COUNTED_MIN || !self.view.has_in_neighbors() {
+    /// Returns how many in-edges each [`GRAIN`] vertices of `below`, which it sorts, have, if these are far fewer than the
+    /// out-edges of `level`, above it.
+    fn edges_up(&self, level: &[VertexId], below: &mut [VertexId]) -> Option<Vec<u64>> {
+        if below.is_empty() || level.len() < COUNTED_MIN || !self.view.has_in_neighbors() {
             return None;
         }
-        let up = edge_counts_of(self.view, Direction::In, below.ascending(), GRAIN);
+        if !below.is_sorted() {
+            par::sort_by_key(below, |&v| v);
+        }
+        let up = edge_counts_of(self.view, Direction::In, below, GRAIN);
         let factor = if self.view.reads_in_order() { UP_FROM_DEVICE } else { UP };
         let down = edge_count_of(self.view, Direction::Out, level);
         (factor * up.iter().sum::<u64>() < down).then_some(up)

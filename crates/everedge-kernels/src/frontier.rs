@@ -176,18 +176,6 @@ impl Frontier {
         }
     }
 
-    /// Returns the members in ascending order; from now on they are kept as such a list.
-    ///
-    /// Cost: as [`Self::list`], and of a list that does not ascend, its sorting.
-    pub fn ascending(&mut self) -> &[VertexId] {
-        self.list();
-        let Members::Sparse(list) = &mut self.members else { unreachable!("it was made a list") };
-        if !list.is_sorted() {
-            par::sort_by_key(list, |&v| v);
-        }
-        list
-    }
-
     /// Returns the members; from now on they are kept as a bitmap.
     fn bitmap(&mut self, bound: u32) -> &Bitmap {
         if let Members::Sparse(list) = &self.members {

@@ -114,9 +114,7 @@ fn kernels_allocate_what_the_budget_counts_for_them() {
         }
         for threads in [1, 2, 4] {
             everedge::par::with_threads(threads, || {
-                // Betweenness keeps a list of each level, and a path has as many as vertices: it takes half as much again.
-                let is_flat = |kernel: &&Kernel| skewed_edges > 0 || **kernel != Kernel::Betweenness;
-                for &kernel in Kernel::ALL.iter().filter(is_flat) {
+                for &kernel in Kernel::ALL {
                     let (taken, counted) = taken_and_counted(&path, kernel);
                     let words = format!(
                         "{kernel} with {skewed_edges} more edges on {threads}: {taken} taken, {counted} counted"
