@@ -33,7 +33,7 @@
 //!
 //! # Cost
 //! O(vertices + edges) that a source reaches, for each source. 36 bytes for each id: scores (the
-//! result), depths, paths and two arrays of shares; 4 for each vertex that is reached; and up to 4 for each id
+//! result), depths, paths and two arrays of shares; 4 for each vertex that is reached, and for each level; and up to 4 for each id
 //! while shares go up.
 
 use std::ops::Range;
@@ -239,7 +239,7 @@ impl Levels {
     fn range(&self, depth: usize) -> Range<usize> {
         let end_of =
             |depth: usize| self.ends.get(depth).map_or(self.members.len(), |&end| end as usize);
-        (if depth == 0 { 0 } else { end_of(depth - 1) })..end_of(depth)
+        depth.checked_sub(1).map_or(0, end_of)..end_of(depth)
     }
 
     /// Returns the level at `depth`, and the one below it.

@@ -22,7 +22,7 @@
 //! # Cost
 //! O(vertices + edges) expected for random weights and good buckets. 8 bytes for each id (the
 //! result) and three bits, and 4 bytes for each vertex in a bucket. A vertex is in several if its value
-//! got better by more than a bucket, but the most buckets hold is twice the vertices; it is relaxed once for
+//! got better by more than a bucket, but buckets hold about twice the vertices at most; it is relaxed once for
 //! all that it got better by meanwhile.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -232,7 +232,7 @@ impl<V: WeightedView, A: PathAlgebra> Relaxation<'_, V, A> {
         }
     }
 
-    /// Leaves out who waits in vain in the buckets of a thread. At most as many stay as there are vertices.
+    /// Leaves out who waits in vain in the buckets of a thread. Few more stay than there are vertices.
     #[cold]
     fn clear(&self, first: u64, buckets: &mut Buckets) {
         buckets.clear(|v, idx| {

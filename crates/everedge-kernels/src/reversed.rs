@@ -67,7 +67,6 @@ impl<V: GraphView> GraphView for Reversed<'_, V> {
         self.0.for_each_degree(direction.reversed(), range, f);
     }
 
-    #[inline(always)]
     fn lists_are_distinct(&self) -> bool {
         self.0.lists_are_distinct()
     }

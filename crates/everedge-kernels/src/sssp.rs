@@ -30,7 +30,7 @@ const SAMPLED_EDGES: usize = 64;
 /// within a tenth of the best delta on roads of degree 2.5 and on graphs of degree 32.
 const DELTA: f64 = 20.0;
 /// The least delta, in mean weights, where lists are read from a device: a Kronecker graph of degree 28 takes a fifth
-/// less time with it than with the other, roads a fifth more.
+/// less time with it than with the other, roads as much.
 const READ_DELTA: f64 = 4.0;
 
 /// How [`sssp`] works.

@@ -98,7 +98,8 @@ impl Directory {
             Ok(()) => sync_parent(path)?,
             Err(Errno::EXIST) => clear(path)?,
             Err(Errno::NOENT) => {
-                let parent = path.parent().unwrap_or(path);
+                let named = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let parent = named.unwrap_or(Path::new("."));
                 return Err(Error::io(parent, "find directory", Errno::NOENT));
             }
             Err(e) => return Err(Error::io(path, "create directory", e)),

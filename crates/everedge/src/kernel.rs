@@ -110,7 +110,7 @@ impl Kernel {
             Self::KCore => (18 + threads / 8, 0),
             Self::DeltaPageRank => (44, 0),
             Self::Betweenness => (48, 0),
-            // Buckets hold at most twice the vertices, in lists that may have as much room again.
+            // Buckets hold about twice the vertices at most, in lists that may have as much room again.
             Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi => (34, 0),
             Self::Cdlp => (48, 0),
             // Edges have rows of bits where they are many, of which a thread has one.
