@@ -156,7 +156,7 @@ fn a_killed_measurement_leaves_no_process_and_the_next_one_clears_its_graph() {
 #[test]
 fn a_file_that_was_not_finished_leaves_nothing() {
     let home = Home::new();
-    for signal in ["-INT", "-KILL"] {
+    for signal in ["-TERM", "-KILL"] {
         let mut command = everedge();
         command.args(["generate", "kron", "--scale", "26"]).arg(home.at("edges.txt"));
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
