@@ -1,7 +1,7 @@
 //! A pass over ascending vertices, and what it reads before it gets there.
 //!
-//! A thread that is shown range after range goes on where it ended: what it has asked for ahead is kept with
-//! the thread. It asks for the lists of the vertices that come next and that the visitor wants, until a
+//! A thread that is shown range after range of a side goes on where it ended: what it has asked for ahead is kept with
+//! the thread, of each side. It asks for the lists of the vertices that come next and that the visitor wants, until a
 //! window of bytes is under way; neighboring chunks are one read.
 
 use std::cell::RefCell;
@@ -23,14 +23,13 @@ const VERTICES_MAX: u32 = 1 << 16;
 const PAGES_AHEAD: u32 = 32;
 
 thread_local! {
-    /// What this thread has asked for ahead of the range that it was shown last.
-    static STREAM: RefCell<Option<Stream>> = const { RefCell::new(None) };
+    /// What this thread has asked for ahead of the range that it was shown last, of each side.
+    static STREAM: [RefCell<Option<Stream>>; 2] = const { [const { RefCell::new(None) }; 2] };
 }
 
 /// What was asked for ahead.
 struct Stream {
     store: Weak<Store>,
-    side: usize,
     /// Where the range ended that was shown last.
     shown: VertexId,
     /// Up to where vertices were looked through.
@@ -45,6 +44,7 @@ struct Stream {
 /// Reads ahead of a range that is being shown.
 pub(crate) struct Pass<'a> {
     cursor: Cursor<'a>,
+    side: usize,
     range: Range<VertexId>,
     stream: Stream,
     window: usize,
@@ -58,13 +58,12 @@ impl<'a> Pass<'a> {
         if !store.reads_ahead(side) {
             return None;
         }
-        let before = STREAM.with_borrow_mut(Option::take).filter(|stream| {
+        let before = STREAM.with(|stream| stream[side].take()).filter(|stream| {
             let goes_on = (stream.shown..=stream.looked.max(stream.shown)).contains(&range.start);
-            stream.store.as_ptr() == Arc::as_ptr(store) && stream.side == side && goes_on
+            stream.store.as_ptr() == Arc::as_ptr(store) && goes_on
         });
         let stream = before.unwrap_or_else(|| Stream {
             store: Arc::downgrade(store),
-            side,
             shown: range.start,
             looked: range.start,
             pages: 0,
@@ -73,7 +72,7 @@ impl<'a> Pass<'a> {
         });
         let cursor = Cursor::new(store, side, Purpose::Pass);
         let (window, bound) = (store.window_bytes(), store.form().vertices);
-        Some(Self { cursor, range, stream, window, bound })
+        Some(Self { cursor, side, range, stream, window, bound })
     }
 
     /// Asks for more, if enough of what was asked for comes before `v`.
@@ -104,7 +103,7 @@ impl<'a> Pass<'a> {
             if u / ENTRIES + PAGES_AHEAD >= stream.pages {
                 let start = stream.pages.max(u / ENTRIES);
                 stream.pages = start + PAGES_AHEAD;
-                store.read_pages_ahead(stream.side, start..stream.pages);
+                store.read_pages_ahead(self.side, start..stream.pages);
             }
             if visitor.wants(u)
                 && let Some((level, piece)) = self.cursor.piece_of(u)
@@ -130,6 +129,6 @@ impl Drop for Pass<'_> {
             asked: std::mem::take(&mut self.stream.asked),
             ..self.stream
         };
-        STREAM.set(Some(stream));
+        STREAM.with(|of_sides| of_sides[self.side].replace(Some(stream)));
     }
 }

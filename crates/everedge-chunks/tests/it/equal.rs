@@ -1,5 +1,6 @@
 //! A sealed graph has the lists of the graph that was sealed, whatever the options and the budget are.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use everedge_chunks::{
@@ -212,6 +213,39 @@ fn pieces_that_are_read_again_count_once() {
             }
         }
     }
+}
+
+/// Counts the vertices that it is asked about.
+struct Asked(Cell<u64>);
+
+impl ListVisitor for Asked {
+    const STOPS_EARLY: bool = false;
+
+    fn wants(&self, _: VertexId) -> bool {
+        self.0.set(self.0.get() + 1);
+        true
+    }
+
+    fn visit(&mut self, _: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        neighbors.for_each(drop);
+    }
+}
+
+/// What was looked through ahead is not looked through again after a range of the other side.
+#[test]
+fn sides_may_be_shown_in_turn() {
+    let (edges, _) = edges(200_000, 2_000_000, 4);
+    let csr = Csr::from_edges(&edges, None, CsrOptions { directed: true, ..CsrOptions::default() });
+    let half = |form: &Form| form.list_file_bytes() / 2;
+    let view = ChunksView::new(sealed(&csr, false, &SealOptions::default(), half));
+    let (mut asked, bound) = (Asked(Cell::new(0)), view.vertex_bound());
+    for first in (0..bound).step_by(64) {
+        for direction in [Direction::Out, Direction::In] {
+            view.visit_neighbors(direction, first..(first + 64).min(bound), &mut asked);
+        }
+    }
+    // Of each side once ahead, and once before the list is shown.
+    assert!(asked.0.get() <= 4 * u64::from(bound), "{} for {bound} vertices", asked.0.get());
 }
 
 #[test]
