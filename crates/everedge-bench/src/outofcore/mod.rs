@@ -98,6 +98,10 @@ pub(crate) struct Args {
     #[arg(long, value_delimiter = ',', value_name = "KERNEL", value_parser = parsed::<Kernel>, default_values_t = KERNELS)]
     kernel: Vec<Kernel>,
 
+    /// In the part `kernels`, write neighbors as four bytes each, as `everedge seal --plain` does.
+    #[arg(long)]
+    plain: bool,
+
     /// Budgets of memory, in percent of a plain CSR.
     #[arg(long, value_delimiter = ',', value_name = "PERCENT", default_value = "100,50,25,12",
         value_parser = clap::value_parser!(u32).range(1..))]

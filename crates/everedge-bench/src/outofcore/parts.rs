@@ -251,7 +251,7 @@ fn about<const N: usize>(words: [(&str, Value); N]) -> Row {
 }
 
 fn kernels(bench: &mut Bench<'_>) -> Result<Vec<Row>> {
-    let usual = Sealed::usual(bench.directed());
+    let usual = Sealed { compressed: !bench.args.plain, ..Sealed::usual(bench.directed()) };
     let (weighted, plain): (Vec<Kernel>, Vec<Kernel>) =
         bench.args.kernel.iter().partition(|kernel| kernel.reads_weights());
     let mut on_csr = Row::new();
