@@ -12,7 +12,7 @@ use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, Volu
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::{AnyView, with_view};
-use crate::changes::{OpenChanges, ReadChanges};
+use crate::changes::{OpenChanges, ReadChanges, refuse_as_graph};
 use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::naming::Naming;
@@ -239,10 +239,14 @@ impl Chunks {
     /// Returns whether a directory holds a sealed graph.
     ///
     /// # Errors
-    /// If it holds no graph of any kind, or is damaged.
+    /// If it holds no graph of any kind, or is damaged; `InvalidInput` if it holds the changes of a sealed graph.
     pub fn is_at(path: &Path) -> Result<bool> {
         let head = Manifest::<everedge_live::GraphHead>::peek(&resolved(path))?;
-        Ok(head.kind == Kind::Chunks)
+        let is_sealed = head.kind == Kind::Chunks;
+        if !is_sealed {
+            refuse_as_graph(path)?;
+        }
+        Ok(is_sealed)
     }
 
     /// Returns what it is made of, without changes.

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::any_live::AnyLive;
 use crate::any_view::AnyView;
-use crate::changes::refuse_inside;
+use crate::changes::refuse_as_graph;
 use crate::commit::Versions;
 use crate::error::without_advice;
 use crate::id_map::{find, named};
@@ -141,7 +141,7 @@ impl Graph {
     /// nothing is left of a directory that was not there before.
     pub fn create(path: &Path, options: &GraphOptions, meter: bool) -> Result<Self> {
         let start = Instant::now();
-        refuse_inside(path)?;
+        refuse_as_graph(path)?;
         let (path, is_new) = (&*resolved(path), !path.exists());
         let volume = Volume::create(path, options.volume(meter))?;
         let live = AnyLive::create(volume, options);
@@ -187,7 +187,7 @@ impl Graph {
     }
 
     fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
-        refuse_inside(path)?;
+        refuse_as_graph(path)?;
         Self::open_inside(path, access, meter)
     }
 
@@ -229,7 +229,7 @@ impl Graph {
     /// # Errors
     /// If it is not a graph, is in use, or holds files that are not the graph's.
     pub fn remove(path: &Path) -> Result<()> {
-        refuse_inside(path)?;
+        refuse_as_graph(path)?;
         let (layout, volume) = Self::open_volume(path, Access::Write, false)?;
         for entry in volume.path().read_dir().into_iter().flatten().flatten() {
             if let Some(name) = entry.file_name().to_str().filter(|name| is_of_versions(name)) {
