@@ -156,8 +156,12 @@ fn check_options(options: &WriteOptions) -> Result<()> {
         Format::Dimacs => unsupported("it is not written; write matrix-market instead"),
         Format::Arrow => unsupported("it is not written; write parquet instead"),
         Format::GraphalyticsVertices => unsupported("it holds no edges; write_vertices writes it"),
-        Format::Metis if options.directed => unsupported("it only holds undirected graphs"),
-        Format::Binary if options.weighted => unsupported("it holds no weights"),
+        Format::Metis if options.directed => {
+            unsupported("it only holds undirected graphs; write matrix-market or csv instead")
+        }
+        Format::Binary if options.weighted => {
+            unsupported("it holds no weights; write csv or parquet instead")
+        }
         Format::MatrixMarket | Format::Metis | Format::Binary if options.ids == IdKind::Text => {
             unsupported("its ids are integers; write edge-list, csv or parquet instead")
         }
@@ -216,7 +220,9 @@ fn shift<'a>(id: Id<'a>, options: &WriteOptions) -> Result<Id<'a>> {
             };
             let shifted = number.checked_add(u64::from(options.id_shift));
             shifted.filter(|id| (first..=last).contains(id)).map(Id::Number).ok_or_else(|| {
-                unwritable(format, format!("the id {number} is not in {first} to {last}"))
+                let instead = "write edge-list, csv or parquet instead";
+                let what = format!("the id {number} is not in {first} to {last}; {instead}");
+                unwritable(format, what)
             })
         }
         other => Err(unwritable(format, format!("{other:?} is not of the declared kind"))),

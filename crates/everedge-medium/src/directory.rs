@@ -114,7 +114,7 @@ impl Directory {
         })?;
         take_lock(&fd, &lock, path, Access::Write)?;
         refuse_other_lock(&fd, path, &lock)?;
-        open_file(&fd, path, UNFINISHED, flags)?;
+        mark_unfinished(&fd, path)?;
         let (access, is_left) = (Access::Write, false);
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
         let creation = Some(Creation { is_new: made.is_ok(), files: Mutex::default() });
@@ -305,10 +305,13 @@ impl Directory {
     }
 
     /// Removes what the creation that this is has made, also the directory if it was not there before. Files of others stay. What
-    /// cannot be removed stays, too, and is cleared by the next creation.
-    pub(super) fn undo_creation(&self) {
+    /// cannot be removed stays, too, and is cleared by the next creation; but where the manifest cannot be removed, all stays.
+    pub(super) fn undo_creation(&self, health: &Health) {
         let Some(creation) = &self.creation else { return };
         let files = creation.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.contains(MANIFEST) && self.unfinish(health).is_err() {
+            return;
+        }
         // The mark goes last, as where what is left is cleared.
         for name in files.iter().map(String::as_str).chain([LOCK_NAME, UNFINISHED]) {
             let _stays = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
@@ -316,6 +319,15 @@ impl Directory {
         if creation.is_new {
             let _stays = rustix::fs::rmdir(&self.path);
         }
+    }
+
+    /// Makes a creation whose manifest is published one that has not ended, durably: at no moment has a directory that lacks
+    /// its manifest no mark.
+    fn unfinish(&self, health: &Health) -> Result<()> {
+        mark_unfinished(&self.fd, &self.path)?;
+        self.sync(health)?;
+        self.remove(MANIFEST)?;
+        self.sync(health)
     }
 
     /// Returns whether there is a file `name`.
@@ -448,6 +460,12 @@ fn open_file(directory: &OwnedFd, path: &Path, name: &str, flags: OFlags) -> Res
         return Err(not_a_graph(&file_path(), "it is not a regular file"));
     }
     Ok(fd)
+}
+
+/// Says in a directory that the creation of its graph has not ended.
+fn mark_unfinished(directory: &OwnedFd, path: &Path) -> Result<()> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
+    open_file(directory, path, UNFINISHED, flags).map(drop)
 }
 
 /// Whether a creation has ended in a directory before it had a manifest, so that another may begin.

@@ -341,10 +341,11 @@ impl Volume {
     }
 
     /// Removes what the creation that has made this volume has put there, and the directory if it was not there before:
-    /// files of others stay, and so does an empty directory that the creation was given. Nobody may use the volume after.
+    /// files of others stay, and so does an empty directory that the creation was given. A creation that has ended is undone, too, as
+    /// long as its volume is open; a crash meanwhile leaves all of it, or one that has not ended. Nobody may use the volume after.
     pub fn undo_creation(self) {
         if let Home::Directory(directory) = &self.shared.home {
-            directory.undo_creation();
+            directory.undo_creation(&self.shared.health);
         }
     }
 

@@ -15,9 +15,6 @@ use crate::view::{View, until_signal};
 /// What is called with how far the reading of files is, and with the steps of what follows it.
 type Listeners = (Option<Py<PyAny>>, Option<Py<PyAny>>);
 
-/// Memory that the degrees of a vertex take, and its number.
-const DEGREE_BYTES: u64 = 12;
-
 /// A sealed graph.
 #[pyclass(frozen, module = "everedge._native")]
 pub(crate) struct Chunks {
@@ -84,11 +81,10 @@ impl Chunks {
         Ok(View::new(view, chunks.options().simple))
     }
 
-    /// Returns the view that degrees are to be asked of.
-    fn view_for_degrees(&self, py: Python<'_>) -> PyResult<View> {
+    /// Returns the view beside which an answer of so many bytes is part of the memory.
+    fn view_beside(&self, py: Python<'_>, kept_bytes: u64) -> PyResult<View> {
         let chunks = self.handle.get()?;
-        let bytes = DEGREE_BYTES * u64::from(chunks.vertex_count());
-        let view = py.detach(|| chunks.view(bytes)).map_err(exception)?;
+        let view = py.detach(|| chunks.view(kept_bytes)).map_err(exception)?;
         Ok(View::new(view, chunks.options().simple))
     }
 

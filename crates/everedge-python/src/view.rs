@@ -161,6 +161,11 @@ impl View {
         Ok(self.read(py, |view| view.out_neighbors(v))?.into_pyarray(py))
     }
 
+    /// Returns the sources of the edges that enter a vertex, parallel edges one by one.
+    fn in_neighbors<'py>(&self, py: Python<'py>, v: VertexId) -> PyResult<Column<'py, u32>> {
+        Ok(self.read(py, |view| view.in_neighbors(v))?.into_pyarray(py))
+    }
+
     /// Returns the sources, destinations and weights (1 if there are none) of all edges.
     fn edges<'py>(
         &self,

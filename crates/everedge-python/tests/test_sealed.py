@@ -101,6 +101,94 @@ def test_every_kernel_answers_as_the_snapshot(
     assert everedge.wcc(chunks).top(1) == chunks.wcc().top(1)
 
 
+def pairs(graph: Any) -> list[Any]:
+    """The edges of a graph, in an order that does not depend on numbers."""
+    src, dst, weight = graph.edges()
+    weights = [None] * len(src) if weight is None else weight.tolist()
+    ends = zip(src.tolist(), dst.tolist(), strict=True)
+    ends = (end if graph.directed else tuple(sorted(end)) for end in ends)
+    return sorted(zip(ends, weights, strict=True), key=repr)
+
+
+@pytest.mark.parametrize("ids", ["dense", "integer", "text"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("simple", [True, False])
+def test_it_is_read_as_the_snapshot(
+    path: Path, ids: str, directed: bool, weighted: bool, simple: bool
+) -> None:
+    pytest.importorskip("scipy")
+    pytest.importorskip("networkx")
+    graph = filled(ids, directed=directed, weighted=weighted, simple=simple)
+    chunks = sealed(graph, path)
+    for _ in range(2):
+        with graph.snapshot() as s:
+            for vertex in s.vertices.tolist():
+                for asked in ("neighbors", "in_neighbors"):
+                    found, expected = (getattr(g, asked)(vertex).tolist() for g in (chunks, s))
+                    assert sorted(found) == sorted(expected), (asked, vertex)
+            assert pairs(chunks) == pairs(s)
+            assert len(chunks.edges()[0]) == chunks.num_edges
+            order = np.argsort(chunks.vertices), np.argsort(s.vertices)
+            found, expected = (
+                g.to_scipy().toarray()[np.ix_(rows, rows)]
+                for g, rows in zip((chunks, s), order, strict=True)
+            )
+            assert (found == expected).all()
+            made, wanted = chunks.to_networkx(), s.to_networkx()
+            assert type(made) is type(wanted) and set(made.nodes) == set(wanted.nodes)
+            nodes = sorted(made.nodes)
+            for u in nodes:
+                for v in nodes:
+                    found, expected = (g.get_edge_data(u, v) for g in (made, wanted))
+                    if found is not None and not simple:
+                        found, expected = (sorted(map(str, d.values())) for d in (found, expected))
+                    assert found == expected, (u, v)
+        more = named(np.array([3, 70, 71]), ids), named(np.array([70, 71, 5]), ids)
+        for changed in (graph, chunks):
+            changed.add_edges(*more, [0.5, 0.25, 1.0] if weighted else None)
+            changed.delete_edges(*(named(ends[40:80], ids) for ends in edges()[:2]))
+
+
+def test_what_a_snapshot_is_read_for_a_sealed_graph_is_too() -> None:
+    public = {name for name in dir(everedge.Snapshot) if not name.startswith("_")}
+    assert public - set(dir(everedge.Chunks)) == {"version"}
+
+
+def test_without_in_neighbors_they_are_looked_for(path: Path) -> None:
+    graph = filled("text", in_neighbors=False)
+    chunks = sealed(graph, path)
+    with graph.snapshot() as s:
+        for vertex in s.vertices[::7].tolist():
+            expected = [u for (u, v), _ in pairs(s) if v == vertex]
+            for asked in (s, chunks):
+                assert sorted(asked.in_neighbors(vertex).tolist()) == sorted(expected)
+
+
+def test_all_edges_are_part_of_the_memory(path: Path) -> None:
+    count = sealed(filled(), path).num_edges
+    least = everedge.Chunks(path, memory=1)
+    for ask, edge_bytes in (
+        (everedge.Chunks.edges, 28),
+        (everedge.Chunks.to_scipy, 64),
+        (everedge.Chunks.to_networkx, 1024),
+    ):
+        with pytest.raises(everedge.InvalidInputError, match="would do") as refused:
+            ask(least)
+        would_do, kept = map(int, re.findall(r"(\d+) (?:would do|of them for the answer)", str(refused.value)))
+        assert kept == edge_bytes * count
+        ask(everedge.Chunks(path, memory=would_do))
+        with pytest.raises(everedge.InvalidInputError, match=f"{would_do} would do"):
+            ask(everedge.Chunks(path, memory=would_do - 1))
+
+
+def test_neighbors_of_what_is_no_vertex(path: Path) -> None:
+    chunks = sealed(filled("text"), path)
+    for ask in (chunks.neighbors, chunks.in_neighbors):
+        with pytest.raises(everedge.InvalidInputError, match="`nobody` is not in the graph"):
+            ask("nobody")
+
+
 @pytest.mark.parametrize("order", ["degree", "steps", "ids"])
 @pytest.mark.parametrize("compressed", [True, False])
 def test_orders_and_plain_lists_answer_alike(path: Path, order: str, compressed: bool) -> None:
@@ -179,8 +267,15 @@ def flip(file: Path, at: int) -> None:
 ASKS: dict[str, list[Callable[[everedge.Chunks], object]]] = {
     "ids": [lambda c: c.vertices, lambda c: 0 in c, lambda c: c.bfs(0), everedge.wcc],
     "out.index": [everedge.Chunks.out_degree, everedge.bfs],
-    "out.4k": [everedge.wcc, everedge.bfs],
-    "in.4k": [everedge.pagerank],
+    "out.4k": [
+        everedge.wcc,
+        everedge.bfs,
+        everedge.Chunks.edges,
+        everedge.Chunks.to_scipy,
+        everedge.Chunks.to_networkx,
+        lambda c: [c.neighbors(v) for v in range(60)],
+    ],
+    "in.4k": [everedge.pagerank, lambda c: [c.in_neighbors(v) for v in range(60)]],
     "in.index": [everedge.Chunks.in_degree, everedge.pagerank],
 }
 """What reads a file."""
@@ -394,6 +489,10 @@ def test_closed_is_closed_but_answers_stay(path: Path) -> None:
         chunks.stats,
         chunks.verify,
         chunks.degree,
+        chunks.edges,
+        chunks.to_scipy,
+        chunks.to_networkx,
+        lambda: chunks.neighbors(0),
         lambda: chunks.vertices,
         lambda: chunks.num_edges,
         lambda: 0 in chunks,
@@ -476,6 +575,23 @@ def test_changes_are_no_graph_of_their_own(path: Path) -> None:
             everedge.Graph(path / "changes", read_only=read_only)
     with everedge.Chunks(path) as chunks:
         assert chunks.num_edges == edges
+    (path / "changes").rename(path.parent / "moved")
+    for read_only in (False, True):
+        message = r"holds the changes of a sealed graph whose .*`everedge.Chunks` opens it"
+        with pytest.raises(everedge.InvalidInputError, match=message):
+            everedge.Graph(path.parent / "moved", read_only=read_only)
+    with pytest.raises(everedge.InvalidInputError, match="holds the changes of a sealed graph"):
+        everedge.Chunks(path.parent / "moved")
+
+
+def test_a_refused_change_leaves_nothing(path: Path) -> None:
+    with sealed(filled(), path) as chunks:
+        with pytest.raises(everedge.InvalidInputError):
+            chunks.add_edges([1], [2], [0.5])
+        assert chunks.delete_edges(98, 99).ignored_deletions == 1
+        assert not (path / "changes").exists()
+        chunks.add_edges([1], [2])
+        assert (path / "changes").exists()
 
 
 def test_without_in_neighbors_it_says_so_before_it_asks_for_memory(

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use everedge_chunks::{Change, ChangeLists, Form};
 use everedge_core::{Bitmap, GraphView, VertexId, WeightedView};
 use everedge_live::{Error as StorageError, GraphHead, Names};
-use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume};
+use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume, read_file};
 use serde::Serialize;
 
 use crate::chunks::{ChunksOptions, has_in_neighbors};
@@ -62,6 +62,8 @@ pub(crate) struct OpenChanges {
     pub(crate) added: Names,
     before: u32,
     side_count: usize,
+    /// Whether there were none before this handle.
+    are_new: bool,
 }
 
 /// All changes that are stored, by the numbers that vertices have in them.
@@ -95,22 +97,46 @@ fn path_of(sealed: &Volume) -> PathBuf {
     sealed.path().join(CHANGES)
 }
 
-/// Refuses a directory in that of a sealed graph as a graph of its own: who changed the changes there would make another graph of
-/// both, or one that does not open.
+/// Refuses the changes of a sealed graph as a graph of their own, and any directory in that of a sealed graph: who changed the
+/// changes there would make another graph of both, or one that does not open.
 ///
 /// # Errors
-/// `InvalidInput` names the sealed graph.
-pub(crate) fn refuse_inside(path: &Path) -> Result<()> {
+/// `InvalidInput` names the sealed graph, or says how it is known if the changes lie elsewhere.
+pub(crate) fn refuse_as_graph(path: &Path) -> Result<()> {
     // What is not there yet is not where a link leads.
     let whole = path.canonicalize().or_else(|_| std::path::absolute(path));
     let parent = whole.as_deref().unwrap_or(path).parent();
-    let Some(parent) = parent.filter(|parent| is_sealed(parent)) else { return Ok(()) };
+    let Some(parent) = parent.filter(|parent| is_sealed(parent)) else {
+        return refuse_elsewhere(path);
+    };
     // As the caller names it, if that can be told.
     let shown = path.parent().filter(|shown| is_sealed(shown) && *shown != Path::new(""));
     let (path, graph) = (path.display(), shown.unwrap_or(parent).display());
     Err(Error::invalid(format!(
         "`{path}` belongs to the sealed graph `{graph}`, which keeps its changes there: name `{graph}` itself, to ask it \
          or to ingest into it"
+    )))
+}
+
+/// Refuses changes that lie outside the directory of their sealed graph: their vertices are numbers of that graph.
+fn refuse_elsewhere(path: &Path) -> Result<()> {
+    if !path.join(BASE).is_file() || !path.join(ADDED).is_file() {
+        return Ok(());
+    }
+    let text = read_file(path, BASE, BASE_BYTES_MAX).unwrap_or_default();
+    let path = path.display();
+    let whose = match base_of(&String::from_utf8_lossy(&text)) {
+        Some(uuid) => {
+            format!(
+                " whose `{MANIFEST}` says `uuid = \"{uuid}\"`; move it back there, as `{CHANGES}`"
+            )
+        }
+        None => format!(
+            ", which its damaged `{BASE}` does not name; move it back there, as `{CHANGES}`"
+        ),
+    };
+    Err(Error::invalid(format!(
+        "`{path}` holds the changes of a sealed graph{whose}, and name that graph itself, to ask it or to ingest into it"
     )))
 }
 
@@ -180,7 +206,7 @@ impl OpenChanges {
         if changes.is_err() {
             Volume::remove_unfinished(&path);
         }
-        changes
+        changes.map(|changes| Self { are_new: true, ..changes })
     }
 
     /// Opens the changes in a volume that the caller has opened, if there are some.
@@ -231,7 +257,24 @@ impl OpenChanges {
         let kind = kind_of_added(&manifest.options);
         let added = Names::open_file(volume, ADDED, kind, manifest.salt())?;
         let form = &manifest.options.form;
-        Ok(Self { added, before: form.vertices, side_count: form.sides.len(), graph })
+        let (before, side_count) = (form.vertices, form.sides.len());
+        Ok(Self { added, before, side_count, are_new: false, graph })
+    }
+
+    /// Closes them. If this handle has made them and they hold nothing, `are_none`, they are taken away.
+    ///
+    /// # Errors
+    /// As [`Graph::close`].
+    pub(crate) fn close(self, are_none: bool) -> Result<()> {
+        let Self { added, graph, are_new, .. } = self;
+        drop(added);
+        // As long as the volume is open, nobody else makes changes in it.
+        let volume = graph.live.volume().clone();
+        graph.close()?;
+        if are_new && are_none {
+            volume.undo_creation();
+        }
+        Ok(())
     }
 
     /// Returns all changes.
@@ -372,6 +415,11 @@ fn base_text(uuid: &str) -> String {
     format!("{uuid} {:08x}\n", crc32c::crc32c(uuid.as_bytes()))
 }
 
+/// Returns the UUID of the sealed graph that a file names, if it is whole.
+fn base_of(text: &str) -> Option<&str> {
+    text.split_once(' ').map(|(uuid, _)| uuid).filter(|uuid| text == base_text(uuid))
+}
+
 /// Checks that the changes are those of the sealed graph with this UUID.
 fn check_base(changes: &Volume, uuid: &str) -> Result<()> {
     let text = changes.read(BASE, BASE_BYTES_MAX)?;
@@ -380,7 +428,7 @@ fn check_base(changes: &Volume, uuid: &str) -> Result<()> {
         return Ok(());
     }
     let path = changes.path().join(BASE);
-    match text.split_once(' ').map(|(found, _)| found).filter(|found| text == base_text(found)) {
+    match base_of(&text) {
         Some(found) => {
             let what = "the sealed graph that these changes are of; put the directory back beside its files";
             Err(damage(&path, what, uuid, found))

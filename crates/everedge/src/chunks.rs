@@ -12,7 +12,7 @@ use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, Volu
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::{AnyView, with_view};
-use crate::changes::{OpenChanges, ReadChanges};
+use crate::changes::{OpenChanges, ReadChanges, refuse_as_graph};
 use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::naming::Naming;
@@ -239,10 +239,14 @@ impl Chunks {
     /// Returns whether a directory holds a sealed graph.
     ///
     /// # Errors
-    /// If it holds no graph of any kind, or is damaged.
+    /// If it holds no graph of any kind, or is damaged; `InvalidInput` if it holds the changes of a sealed graph.
     pub fn is_at(path: &Path) -> Result<bool> {
         let head = Manifest::<everedge_live::GraphHead>::peek(&resolved(path))?;
-        Ok(head.kind == Kind::Chunks)
+        let is_sealed = head.kind == Kind::Chunks;
+        if !is_sealed {
+            refuse_as_graph(path)?;
+        }
+        Ok(is_sealed)
     }
 
     /// Returns what it is made of, without changes.
@@ -277,14 +281,19 @@ impl Chunks {
     /// # Errors
     /// `InvalidInput` if the budget is too small, with the least that would do.
     pub fn view_for(&self, kernel: Kernel) -> Result<View> {
-        self.view(kernel.array_bytes(self.vertex_count().into(), self.edge_count()))
+        let arrays = kernel.array_bytes(self.vertex_count().into(), self.edge_count());
+        self.view_beside(arrays, "the kernel's arrays")
     }
 
-    /// Returns a view beside which so many bytes are kept free.
+    /// Returns a view beside which so many bytes are kept free for an answer.
     ///
     /// # Errors
     /// As [`Self::view_for`].
     pub fn view(&self, kept_bytes: u64) -> Result<View> {
+        self.view_beside(kept_bytes, "the answer")
+    }
+
+    fn view_beside(&self, kept_bytes: u64, for_what: &str) -> Result<View> {
         let start = Instant::now();
         let ChunksOptions { ids, form, .. } = &self.manifest.options;
         let salt = self.manifest.salt();
@@ -294,7 +303,7 @@ impl Chunks {
         let least = self.least_beside(kept_bytes);
         if self.memory < least {
             let mut what = format!(
-                "a budget of {} bytes is too small: {least} would do ({}), {kept_bytes} of them for the kernel's arrays",
+                "a budget of {} bytes is too small: {least} would do ({}), {kept_bytes} of them for {for_what}",
                 self.memory,
                 in_whole_units(least)
             );
@@ -489,8 +498,9 @@ fn check_reading(
     if memory >= least {
         return Ok(());
     }
+    let changes = if count == 1 { "change" } else { "changes" };
     Err(Error::invalid(format!(
-        "a budget of {memory} bytes is too small: it takes {least} or more ({}), {of_changes} of them for the {count} changes \
+        "a budget of {memory} bytes is too small: it takes {least} or more ({}), {of_changes} of them for the {count} {changes} \
          since the graph was sealed; sealing it once more makes a graph without changes",
         in_whole_units(least)
     )))

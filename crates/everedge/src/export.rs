@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use everedge_core::Bitmap;
+use everedge_core::{Bitmap, MAX_VERTEX_ID, VertexId};
 use everedge_io::Compression;
 use everedge_io::{EdgeWriter, Format, Generator, Id, IdKind, WriteOptions, write_vertices};
 use everedge_live::ExternalId;
@@ -106,27 +106,26 @@ impl View {
         path: &Path,
     ) -> Result<(W, Written)> {
         let at = |error| output_error(path, error);
-        if format == Format::Metis && self.naming.ids_before().is_some() {
-            let path = path.display();
-            return Err(Error::invalid(format!(
-                "`{path}`: METIS has vertices in the order of their ids, and a sealed graph has not: export the \
-                 graph that was sealed, or write another format"
-            )));
-        }
         let mut with_edges = Bitmap::new(self.row_count() as u32);
         let names = self.names();
         let row = |v| self.row_of(v).map(|row| row as u32);
         let mut writer = EdgeWriter::new(out, self.write_options(format)).map_err(at)?;
         let (directed, mut edges) = (self.is_directed(), 0);
-        self.for_each_arc(|u, v, weight| {
+        let write = |u, v, weight| {
             [u, v].into_iter().filter_map(row).for_each(|row| with_edges.insert(row));
             let (src, dst) = (id(&names, u), id(&names, v));
             // As the writer, which takes an undirected edge from its smaller end.
             edges += u64::from(directed || src <= dst);
             writer.write(src, dst, weight)
-        })
-        .map_err(at)?;
+        };
+        // METIS has a line for each vertex, in the order of what vertices are called.
+        let written = match format == Format::Metis && names.is_some() {
+            true => self.for_each_arc_by_name(write),
+            false => self.for_each_arc(write),
+        };
+        // What could not be read is the reason of what the writer misses.
         self.check_reads()?;
+        written.map_err(at)?;
         let vertices = with_edges.count().into();
         Ok((writer.finish().map_err(at)?, Written { vertices, edges }))
     }
@@ -143,26 +142,42 @@ impl View {
     }
 
     fn write_options(&self, format: Format) -> WriteOptions {
-        let before = self.naming.numbers_before();
-        let has_0 = match before {
-            Some(numbers) => numbers.contains(&0),
-            None => self.vertices().first() == Some(&0),
-        };
-        let bound_before = before.and_then(|numbers| numbers.iter().max()).map(|&last| last + 1);
+        let are_dense = self.naming.numbers_before().is_some();
+        let (has_0, vertex_bound) = self.numbers();
         WriteOptions {
             format,
             ids: match self.id_kind() {
                 crate::IdKind::Dense => IdKind::Dense,
-                crate::IdKind::Integer if before.is_some() => IdKind::Dense,
+                crate::IdKind::Integer if are_dense => IdKind::Dense,
                 crate::IdKind::Integer => IdKind::Sparse,
                 crate::IdKind::Text => IdKind::Text,
             },
             directed: self.is_directed(),
             weighted: self.is_weighted(),
-            vertex_bound: bound_before.unwrap_or_else(|| self.vertex_bound()),
+            vertex_bound,
             edge_count: self.edge_count(),
             id_shift: u32::from(counts_from_1(format) && has_0),
         }
+    }
+
+    /// Returns whether a vertex is called 0, and a bound above what all are called, if those are numbers that
+    /// vertices can have.
+    fn numbers(&self) -> (bool, VertexId) {
+        let of = |ids: &mut dyn Iterator<Item = u64>| {
+            ids.fold((false, 0), |(has_0, bound), id| (has_0 || id == 0, bound.max(id + 1)))
+        };
+        let (has_0, bound) = match (self.id_kind(), self.naming.numbers_before()) {
+            (_, Some(numbers)) => of(&mut numbers.iter().map(|&id| id.into())),
+            (crate::IdKind::Integer, None) => {
+                let name = |v| match self.name_of(v) {
+                    ExternalId::Integer(id) => id.min(MAX_VERTEX_ID.into()),
+                    ExternalId::Text(_) => 0,
+                };
+                of(&mut self.vertices().into_iter().map(name))
+            }
+            _ => return (self.vertices().first() == Some(&0), self.vertex_bound()),
+        };
+        (has_0, bound as VertexId)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use everedge_core::{Edge, GraphView, Numbering, VertexId, WeightedView};
+use everedge_core::{Direction, Edge, GraphView, Numbering, VertexId, WeightedView};
 use everedge_live::{Batch, Changes, ExternalId, GraphHead, IdKind, Names, Recovery, Totals};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MeterReading, Volume};
 use everedge_pma::Mechanisms;
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::any_live::AnyLive;
 use crate::any_view::AnyView;
-use crate::changes::refuse_inside;
+use crate::changes::refuse_as_graph;
 use crate::commit::Versions;
 use crate::error::without_advice;
 use crate::id_map::{find, named};
@@ -141,7 +141,7 @@ impl Graph {
     /// nothing is left of a directory that was not there before.
     pub fn create(path: &Path, options: &GraphOptions, meter: bool) -> Result<Self> {
         let start = Instant::now();
-        refuse_inside(path)?;
+        refuse_as_graph(path)?;
         let (path, is_new) = (&*resolved(path), !path.exists());
         let volume = Volume::create(path, options.volume(meter))?;
         let live = AnyLive::create(volume, options);
@@ -187,7 +187,7 @@ impl Graph {
     }
 
     fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
-        refuse_inside(path)?;
+        refuse_as_graph(path)?;
         Self::open_inside(path, access, meter)
     }
 
@@ -229,7 +229,7 @@ impl Graph {
     /// # Errors
     /// If it is not a graph, is in use, or holds files that are not the graph's.
     pub fn remove(path: &Path) -> Result<()> {
-        refuse_inside(path)?;
+        refuse_as_graph(path)?;
         let (layout, volume) = Self::open_volume(path, Access::Write, false)?;
         for entry in volume.path().read_dir().into_iter().flatten().flatten() {
             if let Some(name) = entry.file_name().to_str().filter(|name| is_of_versions(name)) {
@@ -619,6 +619,21 @@ impl View {
         self.any.out_neighbors(v).collect()
     }
 
+    /// Returns the in-neighbors of a vertex, parallel edges one by one.
+    ///
+    /// Cost: every edge if in-neighbors are not kept.
+    pub fn in_neighbors(&self, v: VertexId) -> Vec<VertexId> {
+        if self.any.has_in_neighbors() {
+            return self.any.in_neighbors(v).collect();
+        }
+        let mut sources = Vec::new();
+        let Ok(()) = self.for_each_arc(|u, neighbor, _| {
+            sources.extend((neighbor == v).then_some(u));
+            Ok::<(), Infallible>(())
+        });
+        sources
+    }
+
     /// Returns the name of a vertex: what its source called it.
     pub fn name_of(&self, v: VertexId) -> ExternalId {
         self.naming.name_of(v)
@@ -665,6 +680,10 @@ impl View {
     /// an undirected edge comes once, from its smaller end. The weight is 1 if there are none.
     pub fn edges(&self) -> (Vec<VertexId>, Vec<VertexId>, Vec<f32>) {
         let (mut src, mut dst, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        // At once, for arrays that grow take up to twice as much; as far as there is room, for a damaged graph may claim any number.
+        let count = usize::try_from(self.edge_count()).unwrap_or(usize::MAX);
+        let _grow = src.try_reserve_exact(count).and_then(|()| dst.try_reserve_exact(count));
+        let _grow = weights.try_reserve_exact(count);
         let directed = self.is_directed();
         let Ok(()) = self.for_each_arc(|u, v, weight| {
             if directed || u <= v {
@@ -696,6 +715,28 @@ impl View {
             }
         }
         others.try_for_each(|(src, dst, weight)| f(src, dst, weight))
+    }
+
+    /// Calls `f` as [`Self::for_each_arc`] does, but for sources in ascending order of their names; of a damaged graph, in
+    /// the order of their numbers.
+    ///
+    /// Cost: the names of all vertices, and 4 bytes of memory each; lists of a sealed graph are read here and there.
+    pub(crate) fn for_each_arc_by_name<E>(
+        &self,
+        mut f: impl FnMut(VertexId, VertexId, f32) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if !self.from_other_ends.is_empty() {
+            return self.for_each_arc(f);
+        }
+        let mut vertices = self.vertices();
+        self.naming.sort(&mut vertices);
+        for (at, &u) in vertices.iter().enumerate() {
+            self.any.load_ahead(Direction::Out, &vertices[at..]);
+            for (v, weight) in self.any.out_edges(u) {
+                f(u, v, weight)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the edges that one end's list lacks and the other's has: in a whole graph there are none,

@@ -13,7 +13,7 @@ use everedge_timeline::{Changes as VersionChanges, Version, VersionView};
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::AnyView;
-use crate::changes::refuse_inside;
+use crate::changes::refuse_as_graph;
 use crate::error::without_advice;
 use crate::graph::resolved;
 use crate::id_map::{find, name_of};
@@ -140,7 +140,7 @@ impl Timeline {
     /// that was not there before.
     pub fn create(path: &Path, options: &TimelineOptions, meter: bool) -> Result<Self> {
         let start = Instant::now();
-        refuse_inside(path)?;
+        refuse_as_graph(path)?;
         let (path, is_new) = (&*resolved(path), !path.exists());
         let of_medium = VolumeOptions { kind: options.medium, eadr: options.eadr, meter };
         let volume = Volume::create(path, of_medium)?;
@@ -219,7 +219,7 @@ impl Timeline {
         access: Access,
         meter: bool,
     ) -> Result<(Volume, Manifest<TimelineOptions>)> {
-        refuse_inside(path)?;
+        refuse_as_graph(path)?;
         let path = &*resolved(path);
         if Manifest::<GraphHead>::peek(path)?.kind == Kind::Chunks {
             let path = path.display();

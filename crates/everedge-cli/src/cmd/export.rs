@@ -55,6 +55,7 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    super::check_order(&args.graph, Some(&args.file))?;
     let is_stdout = args.file.as_os_str() == STDOUT;
     if is_stdout && output.json {
         let words = "`export GRAPH -` and `--json` both want standard output for themselves; write \

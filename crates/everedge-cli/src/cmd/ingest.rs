@@ -307,6 +307,7 @@ enum Header {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    super::check_order(&args.graph, args.files.last())?;
     let ingest = ingest_options(args)?;
     if let Some(every) = args.updates.commit_every {
         return take_updates(args, every, ingest, output);

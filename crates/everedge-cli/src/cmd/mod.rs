@@ -14,7 +14,7 @@ pub(crate) mod verify;
 pub(crate) mod versions;
 pub(crate) mod window;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use everedge::{Chunks, Format, Graph, Kernel, Timeline, VersionChoice, View};
@@ -59,6 +59,15 @@ fn open(
         return Ok(Graph::open_read_only(path)?.snapshot()?);
     }
     Ok(Timeline::open_read_only(path)?.at(at.unwrap_or(&VersionChoice::Newest))?)
+}
+
+/// Refuses a file in the place of a graph and a directory in that of a file: the graph comes first.
+fn check_order(graph: &Path, last: Option<&PathBuf>) -> Result<(), clap::Error> {
+    let Some(last) = last.filter(|last| graph.is_file() && last.is_dir()) else { return Ok(()) };
+    let (graph, last) = (graph.display(), last.display());
+    let words =
+        format!("`{graph}` is a file and `{last}` a directory, and the graph comes before files\n");
+    Err(clap::Error::raw(ErrorKind::ArgumentConflict, words))
 }
 
 /// Reads the name of a kernel.

@@ -122,6 +122,9 @@ fn what_changes_cannot_be_is_said() {
     assert!(refused(home, "ingest {}/c {}/text.txt").contains("text.txt"));
     let bad = refused(home, "ingest {}/c {}/bad.txt");
     assert!(bad.contains("bad.txt") && bad.contains("line 2"), "{bad}");
+    fs::write(home.join("nothing.txt"), "").unwrap();
+    refused(home, "ingest {}/c {}/nothing.txt");
+    assert!(!home.join("c/changes").exists());
     let other = refused(home, "ingest {}/c {}/e.txt --simple");
     assert!(other.contains("simple false, not true"), "{other}");
     let weighted = refused(home, "ingest {}/c {}/e.txt --weighted");
@@ -147,6 +150,26 @@ fn what_changes_cannot_be_is_said() {
     // What was changed takes memory, too.
     let small = refused(home, "run pagerank {}/c --memory 1M");
     assert!(small.contains("for the 2 changes since the graph was sealed"), "{small}");
+    for words in ["ingest {}/e.txt {}/c", "export {}/e.txt {}/c"] {
+        let output = everedge(home, words);
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        let said = text(&output.stderr);
+        assert!(said.contains("and the graph comes before files"), "{words}: {said}");
+    }
+    fs::rename(home.join("c/changes"), home.join("moved")).unwrap();
+    for command in ["ingest", "run bfs", "stats", "verify", "commit", "seal", "export", "versions"]
+    {
+        let rest = match command {
+            "ingest" => " {}/e.txt",
+            "seal" => " {}/new",
+            "export" => " {}/new.txt",
+            _ => "",
+        };
+        let said = refused(home, &format!("{command} {{}}/moved{rest}"));
+        assert!(said.contains("holds the changes of a sealed graph whose"), "{command}: {said}");
+        assert!(!said.contains("damaged"), "{command}: {said}");
+    }
+    fs::rename(home.join("moved"), home.join("c/changes")).unwrap();
     // The base alone is damaged now, and what says so is its file.
     let file = home.join("c/changes/base");
     let base = fs::read_to_string(&file).unwrap();

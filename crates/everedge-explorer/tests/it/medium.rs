@@ -294,6 +294,31 @@ fn an_undone_creation_leaves_what_others_have_put_there() {
     }
 }
 
+/// Also one that has ended, as long as its volume is open. A volume that was opened is no creation.
+#[test]
+fn a_creation_that_has_ended_is_undone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("graph");
+    let create = || {
+        let volume = create(directory.path(), MediumKind::File);
+        drop(volume.create_region("log", 4096).expect("a region"));
+        volume.publish(MANIFEST, b"some").expect("published");
+        volume
+    };
+    create().undo_creation();
+    assert!(!path.exists());
+    // The mark of one that has not ended goes before all else: where it cannot be made, nothing goes.
+    let volume = create();
+    std::fs::write(path.join("unfinished.tmp"), "").expect("a file");
+    volume.undo_creation();
+    assert!(
+        path.join(MANIFEST).exists() && path.join("log").exists() && path.join("lock").exists()
+    );
+    let options = VolumeOptions::new(MediumKind::File);
+    Volume::open(&path, options, Access::Write).expect("opens").undo_creation();
+    assert!(path.join(MANIFEST).exists() && path.join("log").exists());
+}
+
 /// What `lock` says after its last writer has ended well.
 const LOCK_TEXT: &str = "closed";
 

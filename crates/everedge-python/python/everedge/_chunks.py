@@ -27,24 +27,28 @@ from everedge._files import (
 )
 from everedge._graph import add_edges_to, delete_edges_from
 from everedge._progress import Bar
+from everedge._reading import Reading
 from everedge._reports import Changes, Progress, SealReport, Stats, Verification
 from everedge._snapshot import Snapshot
-from everedge._values import Values, Vertices
+from everedge._values import Vertices
 
 
-class Chunks(_kernels.Methods):
+class Chunks(_kernels.Methods, Reading):
     """A sealed graph: a directory that opens at once, however large it is, and is read piece by piece.
 
     `Snapshot.seal` makes one of a graph or a version, `everedge.seal` of files. The kernels are methods, and
     functions that take it, with the parameters that they have for a snapshot.
 
-    - `memory` is how many bytes a kernel may take, with its arrays: a number, or a text with K, M, G or T for powers
-      of 1,024, such as `"2G"` or `"1.5 GB"`; half of what is free unless given. What is left of it keeps the parts
-      of the graph that are read most. Beside it come the ids of the vertices, 12 bytes each (strings as Python
-      keeps them), from the first answer by vertex on, and answers as long as they are kept.
+    - `memory` is how many bytes a kernel may take, with its arrays, or another answer while it is made: a number, or a
+      text with K, M, G or T for powers of 1,024, such as `"2G"` or `"1.5 GB"`; half of what is free unless given. What is
+      left of it keeps the parts of the graph that are read most. Beside it come the ids of the vertices, 12 bytes each
+      (strings as Python keeps them), from the first answer by vertex on, and answers as long as they are kept.
 
     Vertices have new numbers, those with the most in-neighbors first, and the ids that they had before: `ids` and
     `values` of an answer are aligned, and look-ups go by id. Ids that were used as they are come as `uint64`.
+
+    `neighbors`, degrees, `edges` and graphs of other libraries are read as from a snapshot. What holds all edges is part
+    of `memory`, too.
 
     `add_edges` and `delete_edges` change it: the files that were sealed stay as they are, what was changed stands beside
     them, as safe as in a `Graph`, and in memory while the graph is open. `Chunks(path)` shows the changes that there
@@ -111,27 +115,6 @@ class Chunks(_kernels.Methods):
         # What keeps no arrays leaves the most room.
         with self._view("one-hop") as view:
             return view.vertices
-
-    def out_degree(self) -> Values[np.uint32]:
-        """Return the number of edges that leave each vertex. Cost: 12 bytes a vertex are read."""
-        with self._view_for_degrees() as view:
-            return view.out_degree()
-
-    def in_degree(self) -> Values[np.uint32]:
-        """Return the number of edges that enter each vertex.
-
-        Cost: 12 bytes a vertex are read; every edge in a graph without in-neighbors.
-        """
-        with self._view_for_degrees() as view:
-            return view.in_degree()
-
-    def degree(self) -> Values[np.uint32]:
-        """Return the number of edges of each vertex, both ways if they have a direction.
-
-        A self-loop counts twice in a directed graph, once in an undirected one.
-        """
-        with self._view_for_degrees() as view:
-            return view.degree()
 
     def add_edges(
         self,
@@ -260,9 +243,10 @@ class Chunks(_kernels.Methods):
         native, ids = self._state
         return _View(native.view_for(kernel), ids)
 
-    def _view_for_degrees(self) -> Snapshot:
+    def _view_beside(self, *, vertex_bytes: int = 0, edge_bytes: int = 0) -> Snapshot:
         native, ids = self._state
-        return _View(native.view_for_degrees(), ids)
+        kept = vertex_bytes * native.vertex_count() + edge_bytes * native.edge_count()
+        return _View(native.view_beside(kept), ids)
 
 
 class _Ids:

@@ -15,18 +15,16 @@ from everedge import _kernels
 from everedge._columns import Id, is_id, told, word
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
+from everedge._reading import Reading
 from everedge._reports import RunReport, SealReport
-from everedge._values import Values, Vertices
+from everedge._values import Vertices
 from everedge._version import Version
 
 if TYPE_CHECKING:
-    import networkx
-    import scipy.sparse
-
     from everedge import _native
 
 
-class Snapshot(_kernels.Methods):
+class Snapshot(_kernels.Methods, Reading):
     """All batches that were acknowledged when it was taken; it never changes.
 
     Made by `Graph.snapshot`; any number may be open, and none stops the writers. Closed by
@@ -77,87 +75,6 @@ class Snapshot(_kernels.Methods):
         `uint32` if ids are dense, `uint64` if they are mapped integers, else objects (`str`).
         """
         return self._vertices.ids
-
-    def neighbors(self, vertex: Id) -> npt.NDArray[Any]:
-        """Return the external ids of the out-neighbors of a vertex, parallel edges one by one.
-
-        Raises `InvalidInputError` if it is not a vertex. Cost: the neighbors.
-        """
-        return self._names(self._native.out_neighbors(self._find(vertex)))
-
-    def out_degree(self) -> Values[np.uint32]:
-        """Return the number of edges that leave each vertex. Cost: the vertices."""
-        return Values("out_degree", self._vertices, self._native.out_degrees())
-
-    def in_degree(self) -> Values[np.uint32]:
-        """Return the number of edges that enter each vertex.
-
-        Cost: the vertices; every edge in a graph without in-neighbors.
-        """
-        return Values("in_degree", self._vertices, self._native.in_degrees())
-
-    def degree(self) -> Values[np.uint32]:
-        """Return the number of edges of each vertex, both ways if they have a direction.
-
-        A self-loop counts twice in a directed graph, once in an undirected one.
-        """
-        degrees = self._native.out_degrees()
-        if self.directed:
-            degrees += self._native.in_degrees()
-        return Values("degree", self._vertices, degrees)
-
-    def edges(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
-        """Return sources, destinations and weights (`None` without), of shape `[num_edges]` each.
-
-        In external ids; an undirected edge comes once. Cost: every edge, 12 bytes and an id.
-        """
-        src, dst, weight = self._native.edges()
-        return self._names(src), self._names(dst), weight if self.weighted else None
-
-    def to_scipy(self) -> scipy.sparse.csr_array:
-        """Return the adjacency matrix: row and column k stand for `vertices[k]`; needs SciPy.
-
-        Parallel edges add up; an undirected edge stands on both sides of the diagonal.
-        """
-        import scipy.sparse
-
-        src, dst, weight = self._native.edges()
-        index = self._vertices.index
-        rows, columns = np.searchsorted(index, src), np.searchsorted(index, dst)
-        if not self.directed:
-            others = rows != columns
-            rows, columns, weight = (
-                np.concatenate([rows, columns[others]]),
-                np.concatenate([columns, rows[others]]),
-                np.concatenate([weight, weight[others]]),
-            )
-        shape = (len(index), len(index))
-        return scipy.sparse.coo_array((weight, (rows, columns)), shape=shape).tocsr()
-
-    def to_networkx(self) -> networkx.Graph[Any]:
-        """Return a NetworkX graph; needs NetworkX.
-
-        It is a `DiGraph` or, if edges have no direction, a `Graph`, where a pair keeps one edge
-        (`simple=True`); else a `MultiDiGraph` or `MultiGraph`. Edges have the attribute `weight`
-        if they carry one.
-
-        Cost: about a kilobyte an edge.
-        """
-        import networkx
-
-        graph: networkx.Graph[Any]
-        if self._native.is_simple():
-            graph = networkx.DiGraph() if self.directed else networkx.Graph()
-        else:
-            graph = networkx.MultiDiGraph() if self.directed else networkx.MultiGraph()
-        graph.add_nodes_from(self.vertices.tolist())
-        src, dst, weight = self.edges()
-        if weight is None:
-            graph.add_edges_from(zip(src.tolist(), dst.tolist(), strict=True))
-        else:
-            edges = zip(src.tolist(), dst.tolist(), weight.tolist(), strict=True)
-            graph.add_weighted_edges_from(edges)
-        return graph
 
     def seal(
         self,
@@ -218,7 +135,11 @@ class Snapshot(_kernels.Methods):
         raise TypeError("a Snapshot stays in its process: pass the graph's path, and open it there")
 
     def _view(self, kernel: str) -> AbstractContextManager[Snapshot]:
-        """Return what `kernel` is asked of."""
+        return nullcontext(self)
+
+    def _view_beside(
+        self, *, vertex_bytes: int = 0, edge_bytes: int = 0
+    ) -> AbstractContextManager[Snapshot]:
         return nullcontext(self)
 
     @cached_property

@@ -41,6 +41,15 @@ class Vertices:
         """Whether ids count from 0 without gaps: where a vertex stands in `ids` is its id."""
         return self.ids is self.index and len(self.index) == self.bound
 
+    def named(self, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+        """Return the external ids of many vertices; a string that comes again is one object."""
+        if self.ids is self.index:
+            return vertices
+        has_gaps = len(self.index) != self.bound
+        rows = np.searchsorted(self.index, vertices) if has_gaps else vertices
+        named: npt.NDArray[Any] = self.ids[rows]
+        return named
+
     def row(self, name: Id) -> int | None:
         """Return the position of a vertex in `ids`. Cost: all ids once, then one look-up."""
         if self.ids is self.index and not isinstance(name, str):

@@ -9,6 +9,7 @@ use everedge::{
     ChangeCounts, Changer, Chunks, Edge, Error, ExternalId, Graph, GraphOptions, IdKind, Kernel,
     MediumKind, SealOptions, Timeline, TimelineOptions, View, Watch,
 };
+use everedge_medium::{Access, Volume, VolumeOptions};
 
 use crate::sealed::{answer, check_alike};
 
@@ -354,6 +355,74 @@ fn changes_of_another_graph_are_damage() {
 }
 
 #[test]
+fn changes_elsewhere_are_no_graph() {
+    let home = tempfile::tempdir().unwrap();
+    let [path, elsewhere] = ["g", "elsewhere"].map(|name| home.path().join(name));
+    let expected = changed(&path);
+    fs::rename(path.join("changes"), &elsewhere).unwrap();
+    let options = GraphOptions::default();
+    let refused = |says: &str| {
+        let errors = [
+            Graph::open(&elsewhere, false).err().unwrap(),
+            Graph::open_read_only(&elsewhere).err().unwrap(),
+            Graph::create(&elsewhere, &options, false).err().unwrap(),
+            Graph::remove(&elsewhere).unwrap_err(),
+            Timeline::open_read_only(&elsewhere).err().unwrap(),
+        ];
+        for error in errors {
+            let what = error.to_string();
+            assert!(matches!(error, Error::InvalidInput { .. }) && what.contains(says), "{what}");
+            assert!(what.contains("move it back there, as `changes`"), "{what}");
+        }
+    };
+    let manifest = fs::read_to_string(path.join("manifest.toml")).unwrap();
+    let line = manifest.lines().find(|line| line.starts_with("uuid = ")).unwrap();
+    refused(&format!("a sealed graph whose `manifest.toml` says `{line}`"));
+    let base = fs::read(elsewhere.join("base")).unwrap();
+    fs::write(elsewhere.join("base"), "gone").unwrap();
+    refused("its damaged `base`");
+    fs::write(elsewhere.join("base"), base).unwrap();
+    fs::rename(&elsewhere, path.join("changes")).unwrap();
+    assert!(edges_of(&Chunks::open(&path, None).unwrap().view(0).unwrap(), true) == expected);
+}
+
+#[test]
+fn what_changes_nothing_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let options = GraphOptions { ids: IdKind::Text, ..GraphOptions::default() };
+    let edges = [((1, 2), 1.0)];
+    seal(&live(&options, &edges).snapshot().unwrap(), &path);
+    let new = [((2, 5), 1.0)];
+    let tries: [&dyn Fn(&Changer); 4] = [
+        &|_| {},
+        &|changer| drop(changer.insert(&in_changer(changer, &new), Some(&[1.0])).unwrap_err()),
+        &|changer| assert_eq!(changer.delete(&in_changer(changer, &new)).unwrap().deleted, 0),
+        &|changer| {
+            changer.delete(&in_changer(changer, &edges)).unwrap();
+            changer.insert(&in_changer(changer, &edges), None).unwrap();
+        },
+    ];
+    for change in tries {
+        let changer = Chunks::change(&path, false).unwrap();
+        change(&changer);
+        changer.close().unwrap();
+        assert!(!path.join("changes").exists());
+    }
+    let change = |change: &dyn Fn(&Changer)| {
+        let changer = Chunks::change(&path, false).unwrap();
+        change(&changer);
+        changer.close().unwrap();
+    };
+    // What another handle has made stays, also once it holds nothing any more.
+    change(&|changer| _ = changer.insert(&in_changer(changer, &new), None).unwrap());
+    change(&|_| {});
+    assert_eq!(Chunks::open(&path, None).unwrap().edge_count(), 2);
+    change(&|changer| _ = changer.delete(&in_changer(changer, &new)).unwrap());
+    assert!(path.join("changes").exists());
+}
+
+#[test]
 fn damaged_changes_are_an_error_and_never_another_graph() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("g");
@@ -400,7 +469,8 @@ fn what_was_taken_away_and_never_was_there_is_found() {
     // As nobody does: the live graph of the changes says that an edge was taken away from vertex 0 to 0 of weight 9.
     let elsewhere = home.path().join("elsewhere");
     fs::rename(path.join("changes"), &elsewhere).unwrap();
-    let graph = Graph::open(&elsewhere, false).unwrap();
+    let options = VolumeOptions::new(MediumKind::File);
+    let graph = Graph::open_in(Volume::open(&elsewhere, options, Access::Write).unwrap()).unwrap();
     let ends = graph.intern_integers(&[1, 1]).unwrap();
     graph.insert(&[(ends[0], ends[1])], Some(&[9.0])).unwrap();
     graph.close().unwrap();

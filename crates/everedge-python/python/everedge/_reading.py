@@ -1,0 +1,151 @@
+"""What a graph holds, as arrays and as graphs of other libraries: methods of a snapshot and of a sealed graph."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge._columns import Id
+from everedge._values import Values
+
+if TYPE_CHECKING:
+    import networkx
+    import scipy.sparse
+
+    from everedge._snapshot import Snapshot
+
+# Bytes of memory that an answer takes at most, while it is made: for each vertex, and for each edge.
+_DEGREES = 12
+_EDGES = 28
+_SCIPY = 64
+_SCIPY_UNDIRECTED = 96
+_NETWORKX = 1024
+
+
+class Reading(ABC):
+    """Neighbors, degrees and edges. What holds all edges says so: a sealed graph may be larger than memory."""
+
+    @abstractmethod
+    def _view(self, kernel: str) -> AbstractContextManager[Snapshot]:
+        """Return what `kernel` is asked of."""
+
+    @abstractmethod
+    def _view_beside(
+        self, *, vertex_bytes: int = 0, edge_bytes: int = 0
+    ) -> AbstractContextManager[Snapshot]:
+        """Return what is asked for an answer that takes so many bytes for each vertex and each edge."""
+
+    @property
+    @abstractmethod
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+
+    def neighbors(self, vertex: Id) -> npt.NDArray[Any]:
+        """Return the external ids of the out-neighbors of a vertex, parallel edges one by one.
+
+        Raises `InvalidInputError` if it is not a vertex. Cost: the neighbors; of a sealed graph, 4 bytes a vertex are
+        read to find it.
+        """
+        with self._view("one-hop") as view:
+            return view._names(view._native.out_neighbors(view._find(vertex)))
+
+    def in_neighbors(self, vertex: Id) -> npt.NDArray[Any]:
+        """Return the external ids of the vertices with an edge to `vertex`, parallel edges one by one.
+
+        Without directions, its neighbors. Raises `InvalidInputError` if it is not a vertex. Cost: as `neighbors`; every
+        edge in a graph without in-neighbors.
+        """
+        with self._view("one-hop") as view:
+            return view._names(view._native.in_neighbors(view._find(vertex)))
+
+    def out_degree(self) -> Values[np.uint32]:
+        """Return the number of edges that leave each vertex.
+
+        Cost: the vertices; of a sealed graph, 12 bytes a vertex are read.
+        """
+        with self._view_beside(vertex_bytes=_DEGREES) as view:
+            return Values("out_degree", view._vertices, view._native.out_degrees())
+
+    def in_degree(self) -> Values[np.uint32]:
+        """Return the number of edges that enter each vertex.
+
+        Cost: as `out_degree`; every edge in a graph without in-neighbors.
+        """
+        with self._view_beside(vertex_bytes=_DEGREES) as view:
+            return Values("in_degree", view._vertices, view._native.in_degrees())
+
+    def degree(self) -> Values[np.uint32]:
+        """Return the number of edges of each vertex, both ways if they have a direction.
+
+        A self-loop counts twice in a directed graph, once in an undirected one.
+        """
+        with self._view_beside(vertex_bytes=_DEGREES) as view:
+            degrees = view._native.out_degrees()
+            if view.directed:
+                degrees += view._native.in_degrees()
+            return Values("degree", view._vertices, degrees)
+
+    def edges(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
+        """Return sources, destinations and weights (`None` without), of shape `[num_edges]` each.
+
+        In external ids; an undirected edge comes once. Cost: every edge, 12 bytes and its ids. All of them are in memory:
+        28 bytes an edge, which are part of a sealed graph's `memory`; less than that raises `InvalidInputError`, with
+        what would do. `neighbors` gives them vertex by vertex, and `everedge export` writes them to a file.
+        """
+        with self._view_beside(edge_bytes=_EDGES) as view:
+            src, dst, weight = view._native.edges()
+            vertices = view._vertices
+            return vertices.named(src), vertices.named(dst), weight if view.weighted else None
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """Return the adjacency matrix: row and column k stand for `vertices[k]`; needs SciPy.
+
+        Parallel edges add up; an undirected edge stands on both sides of the diagonal. Cost: as `edges`, but up to 64
+        bytes an edge while it is made, 96 without directions.
+        """
+        import scipy.sparse
+
+        edge_bytes = _SCIPY if self.directed else _SCIPY_UNDIRECTED
+        with self._view_beside(edge_bytes=edge_bytes) as view:
+            src, dst, weight = view._native.edges()
+            index, directed = view._vertices.index, view.directed
+        rows, columns = np.searchsorted(index, src), np.searchsorted(index, dst)
+        if not directed:
+            others = rows != columns
+            rows, columns, weight = (
+                np.concatenate([rows, columns[others]]),
+                np.concatenate([columns, rows[others]]),
+                np.concatenate([weight, weight[others]]),
+            )
+        shape = (len(index), len(index))
+        return scipy.sparse.coo_array((weight, (rows, columns)), shape=shape).tocsr()
+
+    def to_networkx(self) -> networkx.Graph[Any]:
+        """Return a NetworkX graph; needs NetworkX.
+
+        It is a `DiGraph` or, if edges have no direction, a `Graph`, where a pair keeps one edge
+        (`simple=True`); else a `MultiDiGraph` or `MultiGraph`. Edges have the attribute `weight`
+        if they carry one.
+
+        Cost: as `edges`, but about a kilobyte an edge.
+        """
+        import networkx
+
+        with self._view_beside(edge_bytes=_NETWORKX) as view:
+            graph: networkx.Graph[Any]
+            if view._native.is_simple():
+                graph = networkx.DiGraph() if view.directed else networkx.Graph()
+            else:
+                graph = networkx.MultiDiGraph() if view.directed else networkx.MultiGraph()
+            graph.add_nodes_from(view.vertices.tolist())
+            src, dst, weight = view.edges()
+        if weight is None:
+            graph.add_edges_from(zip(src.tolist(), dst.tolist(), strict=True))
+        else:
+            edges = zip(src.tolist(), dst.tolist(), weight.tolist(), strict=True)
+            graph.add_weighted_edges_from(edges)
+        return graph
