@@ -29,7 +29,7 @@ pub struct Watch(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    is_cancelled: AtomicBool,
+    is_cancelled: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
 }
@@ -42,6 +42,11 @@ impl Watch {
     /// Makes a watch of work that has not begun.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes a watch whose work ends when somebody sets `is_cancelled`, as a handler of signals does.
+    pub fn on(is_cancelled: Arc<AtomicBool>) -> Self {
+        Self(Arc::new(State { is_cancelled, ..State::default() }))
     }
 
     /// Asks the work to end. It ends at the next piece of a loop: within milliseconds mostly.

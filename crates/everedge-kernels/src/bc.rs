@@ -66,6 +66,8 @@ const IDS_PER_KEPT: u32 = 4;
 const UP_GRAIN: usize = 1 << 10;
 /// Parts of the ids, each of which takes its shares by itself.
 const PARTS: u32 = 16;
+/// Levels whose ends there is room for at first.
+const ENDS_MORE: usize = 1 << 8;
 /// Counts below this are exact in whatever order they are added up.
 const EXACT_COUNT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 /// What rounding may do to a sum, for a sum of 1.
@@ -230,8 +232,16 @@ struct Levels {
 }
 
 impl Levels {
+    fn new(view: &impl GraphView) -> Self {
+        Self { members: Vec::with_capacity(view.vertex_count() as usize), ends: Vec::new() }
+    }
+
     fn push(&mut self, level: &[VertexId]) {
         self.members.extend_from_slice(level);
+        if self.ends.len() == self.ends.capacity() {
+            // A graph may have as many levels as vertices: the array grows by an eighth, not to twice as much.
+            self.ends.reserve_exact(ENDS_MORE + self.ends.len() / 8);
+        }
         self.ends.push(self.members.len() as u32);
     }
 
@@ -292,7 +302,7 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         self.depth[source as usize].store(0, Relaxed);
         self.paths.set(source, 1.0);
         let mut edge_map = EdgeMap::new(self.view);
-        let mut levels = Levels::default();
+        let mut levels = Levels::new(self.view);
         let mut level = Frontier::single(source);
         while !level.is_empty() {
             let count = Count {
@@ -360,22 +370,19 @@ impl<'v, V: GraphView> Brandes<'v, V> {
         let bound = self.view.vertex_bound();
         let ids_each = bound.div_ceil(PARTS).max(1);
         let kept_max = u64::from(bound / IDS_PER_KEPT);
-        let mut sum = 0;
-        let blocks = edges.chunk_by(|edges, next| {
-            sum += edges;
-            let fits = sum + next <= kept_max;
-            sum = if fits { sum } else { 0 };
-            fits
-        });
-        let mut left = below;
-        for block in blocks {
-            let (block, rest) = left.split_at(left.len().min(block.len() * GRAIN));
-            left = rest;
+        let is_above = |u: VertexId| self.depth[u as usize].load(Relaxed) == depth as u32;
+        for block in self.blocks(below, edges, kept_max) {
+            if let &[v] = block
+                && u64::from(self.view.in_degree(v)) > kept_max
+            {
+                let add = |u| share.set(u, share.get(u) + of_below.get(v));
+                self.view.in_neighbors(v).filter(|&u| is_above(u)).for_each(add);
+                continue;
+            }
             let grain = (block.len() / PARTS as usize).clamp(1, UP_GRAIN);
             let kept = map_in_order(self.view, block, Direction::In, grain, |vertices| {
                 let parts = vec![Vec::new(); PARTS as usize];
-                let depth_above = depth as u32;
-                let mut above = Above { depth: &self.depth, depth_above, ids_each, parts };
+                let mut above = Above { is_above, ids_each, parts };
                 self.view.visit_listed(Direction::In, vertices, &mut above);
                 above.parts
             });
@@ -384,6 +391,32 @@ impl<'v, V: GraphView> Brandes<'v, V> {
                 of_part.for_each(|&(u, v)| share.set(u, share.get(u) + of_below.get(v)));
             });
         }
+    }
+
+    /// Divides `below` into blocks to which at most `kept_max` edges lead, or which have one vertex. `edges` says how
+    /// many lead to each [`GRAIN`] of them.
+    fn blocks<'b>(
+        &self,
+        below: &'b [VertexId],
+        edges: &[u64],
+        kept_max: u64,
+    ) -> Vec<&'b [VertexId]> {
+        let (mut blocks, mut start, mut end, mut sum) = (Vec::new(), 0, 0, 0);
+        let mut add = |vertices: usize, edges: u64| {
+            if start < end && sum + edges > kept_max {
+                blocks.push(&below[start..end]);
+                (start, sum) = (end, 0);
+            }
+            (end, sum) = (end + vertices, sum + edges);
+        };
+        for (vertices, &edges) in below.chunks(GRAIN).zip(edges) {
+            match edges <= kept_max {
+                true => add(vertices.len(), edges),
+                false => vertices.iter().for_each(|&v| add(1, self.view.in_degree(v).into())),
+            }
+        }
+        blocks.push(&below[start..]);
+        blocks
     }
 
     /// Makes the shares and scores of a level from what [`Self::push_up`] left there. Returns whether all scores are
@@ -411,16 +444,15 @@ impl<'v, V: GraphView> Brandes<'v, V> {
 }
 
 /// Finds the in-neighbors of vertices that are one level above.
-struct Above<'a> {
-    depth: &'a [AtomicU32],
-    depth_above: u32,
+struct Above<F> {
+    is_above: F,
     /// Ids of a part.
     ids_each: u32,
     /// In each part of the ids, an edge for each such neighbor.
     parts: Vec<Vec<(VertexId, VertexId)>>,
 }
 
-impl ListVisitor for Above<'_> {
+impl<F: Fn(VertexId) -> bool> ListVisitor for Above<F> {
     const STOPS_EARLY: bool = false;
 
     #[inline]
@@ -431,7 +463,7 @@ impl ListVisitor for Above<'_> {
     #[inline(always)]
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
         neighbors.for_each(|u| {
-            if self.depth[u as usize].load(Relaxed) == self.depth_above {
+            if (self.is_above)(u) {
                 self.parts[(u / self.ids_each) as usize].push((u, v));
             }
         });

@@ -19,11 +19,12 @@
 //! # Cost
 //! Each iteration reads the edges of the vertices that look, and one label for each, at random.
 //! 17 bytes for each id (the result among them), 12 more if initial labels are given, 4 for each
-//! vertex whose label changes; on each thread 4 for each neighbor of 64 vertices, and up to 32 for
-//! each neighbor of one.
+//! vertex whose label changes; on each thread up to 3 for each id, and 4 more for all threads if a vertex
+//! has more neighbors than one of 32 ids.
 
 use std::mem;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use everedge_core::{
     AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch,
@@ -43,6 +44,10 @@ const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
 /// Vertices of a list in a piece of work, and vertices whose neighbors' labels are taken before they
 /// are counted: degrees vary by far, so pieces are small.
 const LIST_GRAIN: usize = 64;
+/// A thread keeps the labels of this many neighbors in a direction at most, or one for so many ids: lists that are longer are
+/// gone through twice.
+const KEPT_MIN: usize = 1 << 12;
+const KEPT_SHARE: usize = 32;
 /// Neighbors are marked if their edges are fewer than all edges divided by this.
 const MARKED_PART: u64 = 4;
 /// Labels in a piece of work that takes little for each.
@@ -104,12 +109,12 @@ pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) 
     let owner = sorted.as_ref().map(|sorted| owners(view, &initial, sorted.len()));
     let mut new = initial.clone();
     let mut old = initial;
-    let mut active = None;
+    let (mut active, tally) = (None, Mutex::default());
     let mut iterations = 0;
     while iterations < config.iterations_max {
         iterations += 1;
         watch::note(iterations.into(), config.iterations_max.into());
-        let changed = iterate(view, active.as_ref(), &old, &mut new);
+        let changed = iterate(view, active.as_ref(), &old, &mut new, &tally);
         mem::swap(&mut old, &mut new);
         if changed.vertices.is_empty() {
             break;
@@ -187,37 +192,120 @@ fn iterate(
     active: Option<&Bitmap>,
     old: &[Place],
     new: &mut [Place],
+    tally: &Mutex<Tally>,
 ) -> Changed {
     let threads = par::PerThread::new(<(Counter, [Labels; 2])>::default);
     let home_of = |first| view.home(first as VertexId, Direction::Out);
     let changed = par::map_chunks_mut_at_home(view.homes(), new, GRAIN, home_of, |first, new| {
         new.copy_from_slice(&old[first..first + new.len()]);
-        let mut changed = Changed::default();
-        let firsts = (first as VertexId..).step_by(LIST_GRAIN);
-        threads.with(|(counter, [outgoing, incoming])| {
-            for (first, new) in firsts.zip(new.chunks_mut(LIST_GRAIN)) {
-                let vertices = first..first + new.len() as VertexId;
-                outgoing.take(view, Direction::Out, vertices.clone(), active, old);
-                if view.is_directed() {
-                    incoming.take(view, Direction::In, vertices.clone(), active, old);
-                }
-                for (i, (v, new)) in vertices.zip(new).enumerate() {
-                    let places = [outgoing.of(i), incoming.of(i)];
-                    let place = counter.most_frequent(places).unwrap_or(*new);
-                    if mem::replace(new, place) != place {
-                        changed.vertices.push(v);
-                        changed.edges += places.map(<[Place]>::len).iter().sum::<usize>() as u64;
-                    }
-                }
-            }
-        });
-        changed
+        threads.with(|(counter, labels)| {
+            let mut step =
+                Step { view, active, old, tally, counter, labels, changed: Changed::default() };
+            let firsts = (first as VertexId..).step_by(LIST_GRAIN);
+            firsts.zip(new.chunks_mut(LIST_GRAIN)).for_each(|(first, new)| step.take(first, new));
+            step.changed
+        })
     });
     changed.into_iter().fold(Changed::default(), |mut all, part| {
         all.vertices.extend(part.vertices);
         all.edges += part.edges;
         all
     })
+}
+
+/// What a thread does in an iteration.
+struct Step<'a, V> {
+    view: &'a V,
+    active: Option<&'a Bitmap>,
+    old: &'a [Place],
+    tally: &'a Mutex<Tally>,
+    counter: &'a mut Counter,
+    /// Of out-neighbors and of in-neighbors.
+    labels: &'a mut [Labels; 2],
+    changed: Changed,
+}
+
+impl<V: GraphView> Step<'_, V> {
+    /// Gives the vertices from `first` on their `new` labels: those with long lists one by one.
+    fn take(&mut self, first: VertexId, new: &mut [Place]) {
+        let vertices = first..first + new.len() as VertexId;
+        let sides = [Direction::Out, Direction::In];
+        let sides = &sides[..1 + usize::from(self.view.is_directed())];
+        let have_room = sides.iter().zip(&mut *self.labels).all(|(&direction, labels)| {
+            labels.take(self.view, direction, vertices.clone(), self.active, self.old)
+        });
+        if !have_room {
+            return match new {
+                [new] => self.tally(sides, first, new),
+                new => {
+                    let (some, others) = new.split_at_mut(new.len() / 2);
+                    self.take(first, some);
+                    self.take(first + some.len() as VertexId, others);
+                }
+            };
+        }
+        for (i, (v, new)) in vertices.zip(new).enumerate() {
+            let [outgoing, incoming] = &*self.labels;
+            let places = [outgoing.of(i), incoming.of(i)];
+            let place = self.counter.most_frequent(places).unwrap_or(*new);
+            self.put(v, new, place, places.map(<[Place]>::len).iter().sum::<usize>() as u64);
+        }
+    }
+
+    /// Gives `v` its `new` label, of a list that is too long to be kept.
+    fn tally(&mut self, sides: &[Direction], v: VertexId, new: &mut Place) {
+        // A panic of another thread ends the kernel, so counts that it leaves do no harm.
+        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let labels = |f: &mut dyn FnMut(Place)| {
+            sides
+                .iter()
+                .for_each(|&side| neighbors_of(self.view, side, v, |u| f(self.old[u as usize])));
+        };
+        let (place, entries) = tally.most_frequent(self.old.len(), labels);
+        self.put(v, new, place, entries);
+    }
+
+    fn put(&mut self, v: VertexId, new: &mut Place, place: Place, entries: u64) {
+        if mem::replace(new, place) != place {
+            self.changed.vertices.push(v);
+            self.changed.edges += entries;
+        }
+    }
+}
+
+fn neighbors_of(view: &impl GraphView, direction: Direction, v: VertexId, f: impl FnMut(VertexId)) {
+    match direction {
+        Direction::Out => view.out_neighbors(v).for_each(f),
+        Direction::In => view.in_neighbors(v).for_each(f),
+    }
+}
+
+/// Counts labels of one vertex whose list is too long to be kept.
+#[derive(Default)]
+struct Tally {
+    /// How often each label was met; all 0 between two vertices, and empty before the first.
+    counts: Vec<u32>,
+}
+
+impl Tally {
+    /// Returns the most frequent of `place_count` labels among those that `labels` calls its argument with, of several the
+    /// smallest, and how many these are. It is asked twice.
+    fn most_frequent(
+        &mut self,
+        place_count: usize,
+        labels: impl Fn(&mut dyn FnMut(Place)),
+    ) -> (Place, u64) {
+        self.counts.resize(place_count, 0);
+        let (mut best, mut entries) = (0, 0);
+        labels(&mut |place| {
+            let count = &mut self.counts[place as usize];
+            *count += 1;
+            entries += 1;
+            best = best.max(u64::from(*count) << 32 | u64::from(!place));
+        });
+        labels(&mut |place| self.counts[place as usize] = 0);
+        (!(best as u32), entries)
+    }
 }
 
 /// What an iteration changed.
@@ -239,7 +327,7 @@ struct Labels {
 
 impl Labels {
     /// Takes the `old` labels of the neighbors of those of `vertices` that are `active`, or of all
-    /// if nothing is.
+    /// if nothing is. Returns whether there was room for them.
     fn take(
         &mut self,
         view: &impl GraphView,
@@ -247,12 +335,18 @@ impl Labels {
         vertices: Range<VertexId>,
         active: Option<&Bitmap>,
         old: &[Place],
-    ) {
+    ) -> bool {
         self.places.clear();
         self.ends.clear();
         let (first, count) = (vertices.start, vertices.len());
-        view.visit_neighbors(direction, vertices, &mut Take { labels: self, first, active, old });
+        let room = (old.len() / KEPT_SHARE).max(KEPT_MIN);
+        view.visit_neighbors(
+            direction,
+            vertices,
+            &mut Take { labels: self, first, active, old, room },
+        );
         self.ends.resize(count, self.places.len());
+        self.places.len() <= room
     }
 
     /// Returns the labels for the vertex number `i`.
@@ -263,12 +357,13 @@ impl Labels {
     }
 }
 
-/// Takes the labels of the neighbors of active vertices.
+/// Takes the labels of the neighbors of active vertices, until there is one more than there is room for.
 struct Take<'a> {
     labels: &'a mut Labels,
     first: VertexId,
     active: Option<&'a Bitmap>,
     old: &'a [Place],
+    room: usize,
 }
 
 impl ListVisitor for Take<'_> {
@@ -283,7 +378,12 @@ impl ListVisitor for Take<'_> {
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
         let Labels { places, ends } = &mut *self.labels;
         ends.resize((v - self.first) as usize, places.len());
-        places.extend(neighbors.map(|u| self.old[u as usize]));
+        let (old, room) = (self.old, self.room);
+        neighbors.for_each(|u| {
+            if places.len() <= room {
+                places.push(old[u as usize]);
+            }
+        });
     }
 }
 

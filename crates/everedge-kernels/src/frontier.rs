@@ -21,6 +21,8 @@
 //! Memory: 4 bytes for each vertex of a list (8 if it is classified), or two bitmaps of one bit for
 //! each id.
 
+use std::mem;
+
 use everedge_core::{
     AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par,
 };
@@ -284,7 +286,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         });
         let (reached, edges): (Vec<_>, Vec<_>) = reached.into_iter().unzip();
         self.last_edges = edges.into_iter().sum();
-        let mut reached = reached.concat();
+        let mut reached = joined(reached);
         sort_for(self.view, &mut reached);
         Frontier::from_list(reached)
     }
@@ -453,7 +455,18 @@ pub(crate) fn vertices(view: &impl GraphView) -> Vec<VertexId> {
         vertices.extend(range.filter(|&v| view.is_vertex(v)));
         vertices
     });
-    vertices.concat()
+    joined(vertices)
+}
+
+/// Joins lists, and gives the memory of each back once it is copied; the only one that is not empty is the result.
+pub(crate) fn joined(mut lists: Vec<Vec<VertexId>>) -> Vec<VertexId> {
+    lists.retain(|list| !list.is_empty());
+    if let [list] = &mut lists[..] {
+        return mem::take(list);
+    }
+    let mut all = Vec::with_capacity(lists.iter().map(Vec::len).sum());
+    lists.into_iter().for_each(|list| all.extend(list));
+    all
 }
 
 /// The vertices of a view, for a kernel that asks for each id again and again.
@@ -486,7 +499,7 @@ pub(crate) fn filter(
         kept.shrink_to_fit();
         kept
     };
-    par::map_chunks(list, CLASSIFIED_GRAIN, kept_of).concat()
+    joined(par::map_chunks(list, CLASSIFIED_GRAIN, kept_of))
 }
 
 /// Leaves out of `list` those for which `holds` does not, and takes no memory for it.

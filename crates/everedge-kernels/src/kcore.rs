@@ -20,9 +20,9 @@
 //! # Cost
 //! O(vertices + edges): every list twice, and for each level the vertices that are left, which over
 //! all levels is no more than the sum of the coreness of all vertices. 16 bytes and a bit for each
-//! id, a bit for each id and thread, and 4 bytes for each neighbor of the largest list of a thread.
-//! Lists are read wherever they lie.
+//! id, and up to 3 bits for each id and thread. Lists are read wherever they lie.
 
+use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{
@@ -31,7 +31,7 @@ use everedge_core::{
 
 use crate::Result;
 use crate::error::require;
-use crate::frontier::{filter, map_listed, retain, sort_for, vertices};
+use crate::frontier::{filter, joined, map_listed, retain, sort_for, vertices};
 use crate::spots::{LIST_MAX, Spots};
 use crate::triangles::simple_neighbors;
 
@@ -138,7 +138,7 @@ impl<'v, V: GraphView> Peeling<'v, V> {
             let peel = |list: &[VertexId]| {
                 self.threads.with(|neighbors| self.peel(list, k, fused_max, neighbors))
             };
-            peeled = map_listed(self.view, &peeled, Direction::Out, GRAIN, peel).concat();
+            peeled = joined(map_listed(self.view, &peeled, Direction::Out, GRAIN, peel));
             sort_for(self.view, &mut peeled);
         }
         retain(left, |v| self.degree(v) > k);
@@ -177,7 +177,7 @@ impl<'v, V: GraphView> Peeling<'v, V> {
         neighbors: &mut Neighbors,
         peeled: &mut Vec<VertexId>,
     ) {
-        let mut lower = |v| {
+        let lower = |v| {
             if self.lower(v, k) {
                 peeled.push(v);
             }
@@ -185,8 +185,7 @@ impl<'v, V: GraphView> Peeling<'v, V> {
         if self.simple.contains(u) {
             for_each_listed(self.view, u, lower);
         } else {
-            let left = neighbors.of(self.view, u, |v| self.degree(v) > k);
-            left.iter().for_each(|&v| lower(v));
+            neighbors.for_each(self.view, u, |v| self.degree(v) > k, lower);
         }
     }
 
@@ -227,12 +226,11 @@ impl<V: GraphView> ListVisitor for Count<'_, V> {
 
     #[inline]
     fn visit(&mut self, v: VertexId, outgoing: impl Iterator<Item = VertexId>) {
-        self.neighbors.begin();
-        let mut entries = self.neighbors.add(v, outgoing, |_| true);
+        let mut entries = self.neighbors.add(v, outgoing, |_| true, |_| ());
         if self.view.is_directed() {
-            entries += self.neighbors.add(v, self.view.in_neighbors(v), |_| true);
+            entries += self.neighbors.add(v, self.view.in_neighbors(v), |_| true, |_| ());
         }
-        let count = self.neighbors.end().len();
+        let count = self.neighbors.end();
         if count == entries {
             self.simple.insert(v);
         }
@@ -259,37 +257,50 @@ fn for_each_listed(view: &impl GraphView, v: VertexId, mut f: impl FnMut(VertexI
 pub(crate) struct Neighbors {
     /// Empty after [`end`](Self::end).
     met: Bitmap,
+    /// The first of those that were met.
     list: Vec<VertexId>,
+    /// How many were met.
+    count: usize,
 }
 
 impl Neighbors {
+    /// One of so many ids is listed at most: of more neighbors, the bitmap is cleared as a whole.
+    const LISTED_SHARE: usize = 32;
+
     pub(crate) fn new(bound: u32) -> Self {
-        Self { met: Bitmap::new(bound), list: Vec::new() }
+        Self { met: Bitmap::new(bound), list: Vec::new(), count: 0 }
     }
 
-    /// Returns the neighbors of `v` for which `counts`, each once, without `v`.
+    /// Calls `f` with the neighbors of `v` for which `counts`, each once, without `v`.
     #[inline]
-    pub(crate) fn of(
+    pub(crate) fn for_each(
         &mut self,
         view: &impl GraphView,
         v: VertexId,
         counts: impl Fn(VertexId) -> bool,
-    ) -> &[VertexId] {
-        self.begin();
-        self.add(v, view.out_neighbors(v), &counts);
+        mut f: impl FnMut(VertexId),
+    ) {
+        self.add(v, view.out_neighbors(v), &counts, &mut f);
         if view.is_directed() {
-            self.add(v, view.in_neighbors(v), counts);
+            self.add(v, view.in_neighbors(v), counts, f);
         }
-        self.end()
+        self.end();
     }
 
-    /// Forgets what was added before.
+    /// Returns how many neighbors `v` has for which `counts`, each once, without `v`.
     #[inline]
-    pub(crate) fn begin(&mut self) {
-        self.list.clear();
+    fn count(
+        &mut self,
+        view: &impl GraphView,
+        v: VertexId,
+        counts: impl Fn(VertexId) -> bool,
+    ) -> u32 {
+        let mut count = 0;
+        self.for_each(view, v, counts, |_| count += 1);
+        count
     }
 
-    /// Adds those `listed` for which `counts`, unless they are there or `v`. Returns how many are
+    /// Adds those `listed` for which `counts`, unless they are there or `v`, and calls `f` with each. Returns how many are
     /// listed.
     #[inline]
     fn add(
@@ -297,14 +308,13 @@ impl Neighbors {
         v: VertexId,
         listed: impl Iterator<Item = VertexId>,
         counts: impl Fn(VertexId) -> bool,
+        mut f: impl FnMut(VertexId),
     ) -> usize {
-        let (words, mut entries) = (self.met.words_mut(), 0);
+        let mut entries = 0;
         listed.for_each(|u| {
             entries += 1;
-            let (word, bit) = (&mut words[u as usize / 64], 1 << (u % 64));
-            if *word & bit == 0 && u != v && counts(u) {
-                *word |= bit;
-                self.list.push(u);
+            if self.meet(v, u, &counts) {
+                f(u);
             }
         });
         entries
@@ -319,29 +329,45 @@ impl Neighbors {
         counts: impl Fn(VertexId) -> bool,
         enough: usize,
     ) {
-        let words = self.met.words_mut();
-        while self.list.len() < enough
+        while self.count < enough
             && let Some(u) = listed.next()
         {
-            let (word, bit) = (&mut words[u as usize / 64], 1 << (u % 64));
-            if *word & bit == 0 && u != v && counts(u) {
-                *word |= bit;
+            self.meet(v, u, &counts);
+        }
+    }
+
+    /// Returns whether `u` is a neighbor of `v` that counts and was not met before.
+    #[inline]
+    fn meet(&mut self, v: VertexId, u: VertexId, counts: impl Fn(VertexId) -> bool) -> bool {
+        let words = self.met.words_mut();
+        let listed_max = words.len() * (u64::BITS as usize / Self::LISTED_SHARE);
+        let (word, bit) = (&mut words[u as usize / 64], 1 << (u % 64));
+        let is_new = *word & bit == 0 && u != v && counts(u);
+        if is_new {
+            *word |= bit;
+            self.count += 1;
+            if self.list.len() < listed_max {
                 self.list.push(u);
             }
         }
+        is_new
     }
 
     /// Returns how many were added.
     pub(crate) fn len(&self) -> usize {
-        self.list.len()
+        self.count
     }
 
-    /// Returns what was added since [`begin`](Self::begin).
+    /// Returns how many were added, and forgets them.
     #[inline]
-    pub(crate) fn end(&mut self) -> &[VertexId] {
+    pub(crate) fn end(&mut self) -> usize {
         let words = self.met.words_mut();
-        self.list.iter().for_each(|&u| words[u as usize / 64] = 0);
-        &self.list
+        match self.count == self.list.len() {
+            true => self.list.iter().for_each(|&u| words[u as usize / 64] = 0),
+            false => words.fill(0),
+        }
+        self.list.clear();
+        mem::take(&mut self.count)
     }
 }
 
@@ -472,7 +498,7 @@ impl<'v, V: GraphView> Check<'v, V> {
     fn new(kernel: &'static str, view: &'v V) -> Self {
         let bound = view.vertex_bound();
         let mut neighbors = Neighbors::new(bound);
-        let degree = (0..bound).map(|v| neighbors.of(view, v, |_| true).len() as u32).collect();
+        let degree = (0..bound).map(|v| neighbors.count(view, v, |_| true)).collect();
         Self { kernel, view, neighbors, degree, taken: Bitmap::new(bound) }
     }
 
@@ -480,8 +506,8 @@ impl<'v, V: GraphView> Check<'v, V> {
     /// says.
     fn inside(&mut self, level: &[u32]) -> Result<()> {
         for (v, &k) in (0..).zip(level) {
-            let inside = self.neighbors.of(self.view, v, |u| level[u as usize] >= k).len();
-            require(self.kernel, inside >= k as usize, || {
+            let inside = self.neighbors.count(self.view, v, |u| level[u as usize] >= k);
+            require(self.kernel, inside >= k, || {
                 format!("{v} has {inside} neighbors in the {k}-core")
             })?;
         }
@@ -496,12 +522,18 @@ impl<'v, V: GraphView> Check<'v, V> {
         while let Some(u) = stack.pop() {
             watch::check();
             self.taken.insert(u);
-            for &v in self.neighbors.of(self.view, u, |v| !self.taken.contains(v)) {
-                self.degree[v as usize] -= 1;
-                if self.degree[v as usize] == k {
-                    stack.push(v);
-                }
-            }
+            let Self { view, neighbors, degree, taken, .. } = self;
+            neighbors.for_each(
+                *view,
+                u,
+                |v| !taken.contains(v),
+                |v| {
+                    degree[v as usize] -= 1;
+                    if degree[v as usize] == k {
+                        stack.push(v);
+                    }
+                },
+            );
         }
         list.iter().try_for_each(|&v| {
             let left = self.degree[v as usize];

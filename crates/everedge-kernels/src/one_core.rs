@@ -14,13 +14,13 @@
 //!
 //! # Cost
 //! O(vertices + edges): every list at most three times, and of a core's vertices mostly an eighth. 4 bytes and two
-//! bits for each id, a bit for each id and thread, and 4 bytes for each neighbor of the largest list of a thread.
+//! bits for each id, and up to 3 bits for each id and thread.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{AtomicBitmap, Direction, GraphView, ListVisitor, VertexId, par};
 
-use crate::frontier::{filter, map_listed, retain, vertices, visit_out_edges};
+use crate::frontier::{filter, joined, map_listed, retain, vertices, visit_out_edges};
 use crate::kcore::Neighbors;
 
 /// Vertices in a piece of work that reads their edges.
@@ -128,7 +128,7 @@ impl<'v, V: GraphView> OneCore<'v, V> {
             });
             poor
         });
-        poor.concat()
+        joined(poor)
     }
 
     /// Counts all neighbors of those in doubt that may have more than their credit; returns those with too few.
@@ -142,7 +142,7 @@ impl<'v, V: GraphView> OneCore<'v, V> {
             });
             poor
         });
-        poor.concat()
+        joined(poor)
     }
 
     /// Lowers the credit of the neighbors of `poor`; returns those whose credit fell below k.
@@ -166,13 +166,21 @@ impl<'v, V: GraphView> OneCore<'v, V> {
                     if self.view.is_directed() {
                         self.view.load_ahead(Direction::In, &list[i..]);
                     }
-                    let left = neighbors.of(self.view, u, |v| !self.gone.contains(v));
-                    doubtful.extend(left.iter().copied().filter(|&v| lowered(v)));
+                    neighbors.for_each(
+                        self.view,
+                        u,
+                        |v| !self.gone.contains(v),
+                        |v| {
+                            if lowered(v) {
+                                doubtful.push(v);
+                            }
+                        },
+                    );
                 }
             });
             doubtful
         });
-        doubtful.concat()
+        joined(doubtful)
     }
 }
 
@@ -200,13 +208,12 @@ impl<V: GraphView> ListVisitor for Count<'_, '_, V> {
             true => core.k.saturating_mul(2).max(core.credit(v) / COUNTED_SHARE) as usize,
             false => usize::MAX,
         };
-        neighbors.begin();
         let counts = |u| !core.gone.contains(u);
         neighbors.add_some(v, outgoing, counts, enough);
         if core.view.is_directed() && neighbors.len() < enough {
             neighbors.add_some(v, core.view.in_neighbors(v), counts, enough);
         }
-        let count = neighbors.end().len();
+        let count = neighbors.end();
         if count < enough {
             core.exact.insert(v);
         }

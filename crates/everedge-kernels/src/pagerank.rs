@@ -177,10 +177,11 @@ fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig, ranks: &[f6
     let rank = initial(view, &vertices, ranks);
     let mut result = PageRank { rank, iterations: 0, change: f64::INFINITY };
     let mut quotient = par::collect(bound, |_| Q::default());
-    let degrees = out_degrees(view);
+    let degrees = kept_degrees::<Q>(view);
     while result.iterations < config.iterations_max && result.change >= config.tolerance {
         let (rank, quotient) = (&mut result.rank, &mut quotient);
-        result.change = iterate(view, &vertices, &degrees, config.damping, rank, quotient);
+        result.change =
+            iterate(view, &vertices, degrees.as_deref(), config.damping, rank, quotient);
         result.iterations += 1;
         watch::note(result.iterations.into(), config.iterations_max.into());
     }
@@ -191,7 +192,7 @@ fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig, ranks: &[f6
 fn iterate<Q: Quotient>(
     view: &impl GraphView,
     vertices: &VertexSet,
-    degrees: &[u32],
+    degrees: Option<&[u32]>,
     damping: f64,
     rank: &mut [f64],
     quotient: &mut [Q],
@@ -215,9 +216,9 @@ pub(crate) fn change_of_one_more<Q: Quotient>(
     damping: f64,
     rank: &[f64],
 ) -> f64 {
-    let (vertices, degrees) = (&VertexSet::of(view), out_degrees(view));
+    let (vertices, degrees) = (&VertexSet::of(view), kept_degrees::<Q>(view));
     let mut quotient = par::collect(rank.len(), |_| Q::default());
-    let shared = divide(view, &degrees, damping, rank, &mut quotient);
+    let shared = divide(view, degrees.as_deref(), damping, rank, &mut quotient);
     drop(degrees);
     let quotient = &quotient[..];
     let home_of = |first| view.home(first, Direction::In);
@@ -276,11 +277,16 @@ pub(crate) fn out_degrees(view: &impl GraphView) -> Vec<u32> {
     degrees
 }
 
+/// Returns the out-degrees, if there is memory for them: what wide quotients take, they leave out.
+fn kept_degrees<Q: Quotient>(view: &impl GraphView) -> Option<Vec<u32>> {
+    (size_of::<Q>() < size_of::<f64>()).then(|| out_degrees(view))
+}
+
 /// Divides each rank by the out-degree into `quotient`; returns what every vertex gets besides: its part of
 /// the ranks that have no out-edge to go, and what is not passed on along edges.
 fn divide<Q: Quotient>(
     view: &impl GraphView,
-    degrees: &[u32],
+    degrees: Option<&[u32]>,
     damping: f64,
     rank: &[f64],
     quotient: &mut [Q],
@@ -288,11 +294,18 @@ fn divide<Q: Quotient>(
     let dangling = par::map_chunks_mut(quotient, GRAIN, |first, quotients| {
         let mut dangling = 0.0;
         let range = first..first + quotients.len();
-        let of_range = degrees[range.clone()].iter().zip(&rank[range]);
-        for (quotient, (&degree, &rank)) in quotients.iter_mut().zip(of_range) {
-            match degree {
-                0 => dangling += rank,
-                degree => *quotient = Q::of(rank / f64::from(degree)),
+        let ranks = &rank[range.clone()];
+        let mut divide = |i: usize, degree| match degree {
+            0 => dangling += ranks[i],
+            degree => quotients[i] = Q::of(ranks[i] / f64::from(degree)),
+        };
+        match degrees {
+            Some(degrees) => degrees[range].iter().enumerate().for_each(|(i, &d)| divide(i, d)),
+            None => {
+                let vertices = range.start as VertexId..range.end as VertexId;
+                view.for_each_degree(Direction::Out, vertices, |v, degree| {
+                    divide(v as usize - first, degree);
+                });
             }
         }
         dangling

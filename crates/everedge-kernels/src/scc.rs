@@ -33,7 +33,7 @@ use everedge_core::{AtomicBitmap, Direction, GraphView, VertexId, par, watch};
 
 use crate::error::require;
 use crate::frontier::{
-    EdgeMap, EdgeStep, Frontier, filter, map_sources, push_grain, vertices, visit_out_edges,
+    EdgeMap, EdgeStep, Frontier, filter, joined, map_sources, push_grain, vertices, visit_out_edges,
 };
 use crate::reversed::Reversed;
 use crate::spots::{LIST_MAX, Spots, check_drawn, reached};
@@ -264,7 +264,7 @@ impl<'v, V: GraphView> Components<'v, V> {
         trimmed.iter().for_each(|&v| self.component[v as usize].store(v, Relaxed));
         while !trimmed.is_empty() {
             let trim_from = |list: &[VertexId]| self.trim_from(list.to_vec(), degrees);
-            trimmed = par::map_chunks(&trimmed, GRAIN, trim_from).concat();
+            trimmed = joined(par::map_chunks(&trimmed, GRAIN, trim_from));
         }
         self.live_of(&live)
     }
@@ -438,7 +438,7 @@ fn spread(
             });
             reached
         });
-        list = reached.concat();
+        list = joined(reached);
     }
 }
 

@@ -91,18 +91,20 @@ struct Creation {
 }
 
 impl Directory {
-    /// Makes the directory, or takes an existing empty one, and locks it.
+    /// Makes the directory, or takes an existing empty one, and locks it. If that fails, what it made is removed.
     pub(super) fn create(path: &Path) -> Result<Directory> {
-        let made = rustix::fs::mkdirat(CWD, path, DIRECTORY_MODE);
-        match made {
-            Ok(()) => sync_parent(path)?,
-            Err(Errno::EXIST) => clear(path)?,
-            Err(Errno::NOENT) => {
-                let named = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let parent = named.unwrap_or(Path::new("."));
-                return Err(Error::io(parent, "find directory", Errno::NOENT));
-            }
-            Err(e) => return Err(Error::io(path, "create directory", e)),
+        let is_new = make(path)?;
+        let begun = Self::begin(path, is_new);
+        if begun.is_err() && is_new {
+            // What others have put there keeps the directory.
+            let _stays = rustix::fs::rmdir(path);
+        }
+        begun
+    }
+
+    fn begin(path: &Path, is_new: bool) -> Result<Directory> {
+        if is_new {
+            sync_parent(path)?;
         }
         let fd = open_directory(path)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
@@ -112,15 +114,27 @@ impl Directory {
             }
             e => e,
         })?;
-        take_lock(&fd, &lock, path, Access::Write)?;
-        refuse_other_lock(&fd, path, &lock)?;
-        mark_unfinished(&fd, path)?;
         let (access, is_left) = (Access::Write, false);
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
-        let creation = Some(Creation { is_new: made.is_ok(), files: Mutex::default() });
+        let creation = Some(Creation { is_new, files: Mutex::default() });
         let directory = Directory { path, fd, lock, access, is_left, gate, creation };
-        directory.sync(&Health::new())?;
-        Ok(directory)
+        let health = Health::new();
+        match directory.begin_creation(&health) {
+            Ok(()) => Ok(directory),
+            // Another process has found the lock before it was taken.
+            Err(e @ Error::InUse { .. }) => Err(e),
+            Err(e) => {
+                directory.undo_creation(&health);
+                Err(e)
+            }
+        }
+    }
+
+    fn begin_creation(&self, health: &Health) -> Result<()> {
+        take_lock(&self.fd, &self.lock, &self.path, Access::Write)?;
+        refuse_other_lock(&self.fd, &self.path, &self.lock)?;
+        mark_unfinished(&self.fd, &self.path)?;
+        self.sync(health)
     }
 
     /// Opens and locks an existing directory; for writing, removes what a crash left half done.
@@ -447,7 +461,22 @@ pub(super) fn open_directory(path: &Path) -> Result<OwnedFd> {
     })
 }
 
-/// Opens a regular file of the directory, never through a link and never waiting for a pipe.
+/// Makes the directory of a new graph, or clears one whose creation has not ended. Returns whether it was not there before.
+fn make(path: &Path) -> Result<bool> {
+    match rustix::fs::mkdirat(CWD, path, DIRECTORY_MODE) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => clear(path).map(|()| false),
+        Err(Errno::NOENT) => {
+            let named = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = named.unwrap_or(Path::new("."));
+            Err(Error::io(parent, "find directory", Errno::NOENT))
+        }
+        Err(e) => Err(Error::io(path, "create directory", e)),
+    }
+}
+
+/// Opens a regular file of the directory, never through a link and never waiting for a pipe. One that it made and
+/// cannot examine is removed.
 fn open_file(directory: &OwnedFd, path: &Path, name: &str, flags: OFlags) -> Result<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file_path = || path.join(name);
@@ -455,7 +484,12 @@ fn open_file(directory: &OwnedFd, path: &Path, name: &str, flags: OFlags) -> Res
         Errno::LOOP | Errno::NXIO => not_a_graph(&file_path(), "it is not a regular file"),
         e => Error::io(&file_path(), "open", e),
     })?;
-    let stat = rustix::fs::fstat(&fd).map_err(|e| Error::io(&file_path(), "examine", e))?;
+    let stat = rustix::fs::fstat(&fd).map_err(|e| {
+        if flags.contains(OFlags::EXCL) {
+            let _stays = rustix::fs::unlinkat(directory, name, AtFlags::empty());
+        }
+        Error::io(&file_path(), "examine", e)
+    })?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(not_a_graph(&file_path(), "it is not a regular file"));
     }

@@ -19,7 +19,7 @@ use crate::naming::Naming;
 use crate::{ChangeCounts, Error, ExternalId, Guessed, Kernel, Result, Stats, Verification, View};
 
 /// What the program itself takes of a budget: its code, stacks, and buffers.
-const PROGRAM_BYTES: u64 = 16 << 20;
+const PROGRAM_BYTES: u64 = 18 << 20;
 /// Names that are copied at once.
 const NAMES_AT_ONCE: u32 = 1 << 16;
 

@@ -101,18 +101,20 @@ impl Kernel {
     pub(crate) fn array_bytes(self, vertices: u64, edges: u64) -> u64 {
         let threads = par::thread_count() as u64;
         let (of_vertex, of_edge) = match self {
-            Self::OneHop | Self::TwoHop => (8, 0),
-            Self::Bfs | Self::Wcc => (14, 0),
+            Self::OneHop | Self::TwoHop => (12, 0),
+            Self::Wcc => (14, 0),
+            Self::Bfs => (17, 0),
             Self::PageRank => (18, 0),
             Self::Scc => (24, 0),
             Self::Radii => (28, 0),
-            // A bit for each thread.
-            Self::KCore => (18 + threads / 8, 0),
+            // Up to three bits for each thread.
+            Self::KCore => (18 + 3 * threads / 8, 0),
             Self::DeltaPageRank => (44, 0),
             Self::Betweenness => (48, 0),
             // Buckets hold about twice the vertices at most, in lists that may have as much room again.
             Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi => (34, 0),
-            Self::Cdlp => (48, 0),
+            // Up to three bytes for each thread.
+            Self::Cdlp => (42 + 3 * threads, 0),
             // Edges have rows of bits where they are many, of which a thread has one.
             Self::Triangles => (36 + threads / 8, 13),
             // A thread adds up what it finds of each vertex.

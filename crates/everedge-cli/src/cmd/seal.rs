@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
@@ -57,11 +58,11 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let (chunks, sources) = new_and_sources(args)?;
     let options =
         SealOptions { order: args.order, compressed: !args.plain, ..SealOptions::default() };
-    let watch = Watch::new();
     let report = match sources {
         [graph] if is_graph(graph) => {
             refuse_options_of_files(args, graph)?;
             let view = super::open(graph, args.at.as_ref(), None)?;
+            let watch = Watch::on(stop_on_signals()?);
             let seal = || Chunks::seal(&view, chunks, &options, &watch);
             output.follow("seal", &watch, seal)?
         }
@@ -139,13 +140,15 @@ fn seal_files(
 ) -> Result<SealReport> {
     let mut chosen = Chosen::default();
     args.shape.choose(&args.input, &mut chosen)?;
+    let stop = stop_on_signals()?;
+    let watch = Watch::on(Arc::clone(&stop));
     let ingest = IngestOptions {
         input: args.input.choices(),
         drop_self_loops: args.shape.drop_self_loops,
         skip_nulls: args.input.skip_nulls,
         round_weights: args.input.round_weights,
         unweighted: args.shape.unweighted,
-        stop: stop_on_signals()?,
+        stop,
         ..IngestOptions::default()
     };
     let what = SealFiles {
@@ -154,7 +157,7 @@ fn seal_files(
         chosen: &chosen,
         choices: args.shape.choices(false),
         options,
-        watch: &Watch::new(),
+        watch: &watch,
         memory: args.memory,
     };
     follow((files, false), output, "edges", |show| Chunks::seal_files(chunks, &what, show))

@@ -173,6 +173,36 @@ fn a_file_that_was_not_finished_leaves_nothing() {
     }
 }
 
+/// A graph that is being sealed stays as it is, and what was written of the new one goes.
+#[test]
+fn a_sealing_of_a_graph_that_was_interrupted_leaves_nothing() {
+    let home = Home::new();
+    let mut generate = everedge();
+    generate.args(["generate", "kron", "--scale", "18", "--quiet"]).arg(home.at("edges.bin"));
+    assert!(generate.status().unwrap().success());
+    let seal = |from: &str, to: &str| {
+        let mut command = everedge();
+        command.arg("seal").args([home.at(from), home.at(to)]).arg("--quiet");
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    assert!(seal("edges.bin", "sealed").status().unwrap().success());
+    for signal in ["-INT", "-TERM"] {
+        let child = seal("sealed", "again").spawn().unwrap();
+        let is_list =
+            |file: std::fs::DirEntry| file.file_name().to_string_lossy().starts_with("out");
+        let is_writing =
+            || home.at("again").read_dir().is_ok_and(|files| files.flatten().any(is_list));
+        assert!(becomes(is_writing), "nothing was written");
+        send(signal, child.id());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        assert_eq!(said, "everedge: interrupted\n");
+        assert!(!home.at("again").exists(), "{signal}");
+    }
+}
+
 /// A disk that fails under a mapped file does as a file that becomes shorter.
 #[test]
 fn a_mapped_file_that_fails_is_told_of() {

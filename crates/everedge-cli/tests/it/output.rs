@@ -204,6 +204,22 @@ fn a_limit_on_open_files_is_named_in_the_error() {
 }
 
 #[test]
+fn a_graph_that_cannot_be_made_leaves_no_directory() {
+    let home = Home::new("1 2\n");
+    std::fs::write(home.place.path().join("edges.txt"), "1 2\n").unwrap();
+    for words in ["seal edges.txt made", "seal graph made", "ingest made edges.txt"] {
+        for files in 4..16 {
+            let output = limited(&home, &format!("-n {files}"), words);
+            let is_there = home.place.path().join("made").exists();
+            assert_eq!(is_there, output.status.success(), "{words} with {files} files");
+            if is_there {
+                std::fs::remove_dir_all(home.place.path().join("made")).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
 fn a_graph_in_the_place_of_the_kernel_is_told() {
     let home = Home::new("1 2\n");
     let output = home.run(&["run", "graph", "bfs"]);
