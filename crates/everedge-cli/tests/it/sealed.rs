@@ -87,7 +87,7 @@ fn what_cannot_be_done_is_said() {
     let small = refused(home, &format!("run one-hop {{}}/c --source b --memory {}", least - 1));
     assert!(small.contains(&format!(" {least} would do")) && small.contains("names"), "{small}");
     let small = refused(home, "run pagerank {}/c --memory 1M");
-    assert!(small.contains("is too small") && small.contains("would do (17M)"), "{small}");
+    assert!(small.contains("is too small") && small.contains("would do (19M)"), "{small}");
     for (size, why) in [
         ("1.5", "`1.5` is no number"),
         ("2P", "`2P` is no number"),
