@@ -387,7 +387,8 @@ impl Builder {
         let bytes = lists * self.edges.len() * (4 * width as u64);
         let is_kept = bytes <= self.kept_bytes
             && edges.kept + edges.largest * edges.edge_bytes + bytes <= self.options.memory;
-        let buffer_bytes = (!is_kept).then_some(buckets::BUFFER_BYTES.min(self.kept_bytes as usize));
+        let buffer_bytes =
+            (!is_kept).then_some(buckets::BUFFER_BYTES.min(self.kept_bytes as usize));
         let mut all: Vec<Buckets> = (["out.buckets", "in.buckets"].into_iter().zip(cuts))
             .map(|(name, cuts)| Buckets::new((&self.volume, name), cuts, width, buffer_bytes))
             .collect();

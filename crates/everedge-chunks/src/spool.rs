@@ -74,7 +74,10 @@ impl Moved {
         Err(Error::Corruption {
             path: reader.path().to_owned(),
             offset,
-            what: format!("the checksum of {} bytes of edges on their way; seal again", bytes.len()),
+            what: format!(
+                "the checksum of {} bytes of edges on their way; seal again",
+                bytes.len()
+            ),
             expected: format!("{crc:08x}"),
             found: format!("{found:08x}"),
         })
