@@ -11,6 +11,9 @@ fn scattered(i: u32) -> u32 {
     i.wrapping_mul(0x9e37_79b1)
 }
 
+/// What a budget counts for buffers of the largest sealing, and none of these fills.
+const UNUSED_BYTES: u64 = 40 << 20;
+
 /// Edges by number.
 type EdgeOf = fn(u32) -> Edge;
 
@@ -48,7 +51,7 @@ fn sealing_keeps_to_its_budget() {
                 let words =
                     format!("{name} weighted={weighted} directed={directed}: {taken} of {memory}");
                 println!("{words}");
-                if taken > memory {
+                if taken > memory - UNUSED_BYTES {
                     wrong.push(words);
                 }
             }
