@@ -1,5 +1,5 @@
 //! Edges by *bucket*, the consecutive vertices that they leave: in memory while they have room there, else in
-//! files of the new directory.
+//! a scratch file of the new directory.
 
 use std::mem;
 use std::ops::Range;
@@ -7,9 +7,9 @@ use std::ops::Range;
 use everedge_core::par;
 use everedge_medium::{Result, Volume};
 
-use crate::spool::Spool;
+use crate::spool::{Moved, Scratch, Spool};
 
-/// Bytes of edges of a bucket that wait for a write.
+/// Bytes of edges of a bucket that wait for a write, at most.
 pub(crate) const BUFFER_BYTES: usize = 128 << 10;
 /// Edges that are divided at once.
 const GRAIN: usize = 1 << 16;
@@ -67,8 +67,8 @@ pub(crate) struct Buckets {
 enum Kept {
     /// As they were divided, some at a time.
     Memory(Vec<Divided>),
-    /// A file for each bucket.
-    Files(Vec<Spool>),
+    /// A spool for each bucket, and the file of all.
+    File(Vec<Spool>, Scratch),
 }
 
 /// Some edges, those of each bucket side by side.
@@ -87,24 +87,23 @@ pub(crate) struct Bucket<'a> {
 
 enum Edges<'a> {
     Memory(Vec<&'a [u32]>),
-    File(Spool),
+    File(Spool, Moved),
 }
 
 impl Buckets {
-    /// Returns buckets without an edge. They go to files of the volume, called `name` and their number, if they are
-    /// not `kept` in memory.
+    /// Returns buckets without an edge. They go to a file of the volume but for `buffer_bytes` of each, or all stay in
+    /// memory if that is none.
     pub(crate) fn new(
         (volume, name): (&Volume, &str),
         (listed, cuts): (Listed, Cuts),
         width: usize,
-        is_kept: bool,
+        buffer_bytes: Option<usize>,
     ) -> Self {
-        let kept = match is_kept {
-            true => Kept::Memory(Vec::new()),
-            false => {
-                let spool =
-                    |at| Spool::new(volume, format!("{name}.bucket{at}"), width, BUFFER_BYTES);
-                Kept::Files((0..cuts.ends.len()).map(spool).collect())
+        let kept = match buffer_bytes {
+            None => Kept::Memory(Vec::new()),
+            Some(bytes) => {
+                let spools = cuts.ends.iter().map(|_| Spool::new(width, bytes));
+                Kept::File(spools.collect(), Scratch::new(volume, name))
             }
         };
         Self { listed, cuts, width, kept }
@@ -121,10 +120,10 @@ impl Buckets {
         });
         match &mut self.kept {
             Kept::Memory(kept) => kept.extend(divided),
-            Kept::Files(files) => {
+            Kept::File(spools, scratch) => {
                 for divided in divided {
-                    for (at, file) in files.iter_mut().enumerate() {
-                        file.append(divided.of(at))?;
+                    for (at, spool) in spools.iter_mut().enumerate() {
+                        spool.append(divided.of(at), scratch)?;
                     }
                 }
             }
@@ -174,19 +173,24 @@ impl Buckets {
         }
     }
 
-    /// Returns the buckets in the order of their vertices. Files go with them, one after the other.
-    pub(crate) fn take(&mut self) -> Vec<Bucket<'_>> {
+    /// Returns the buckets in the order of their vertices. The file goes with the last of them.
+    ///
+    /// # Errors
+    /// As [`Scratch::take`].
+    pub(crate) fn take(&mut self) -> Result<Vec<Bucket<'_>>> {
         let ranges = self.cuts.ranges();
         match &mut self.kept {
             Kept::Memory(kept) => {
                 let edges = |at| Edges::Memory(kept.iter().map(|divided| divided.of(at)).collect());
                 let bucket = |(at, range)| Bucket { range, edges: edges(at) };
-                ranges.enumerate().map(bucket).collect()
+                Ok(ranges.enumerate().map(bucket).collect())
             }
-            Kept::Files(files) => ranges
-                .zip(files.drain(..))
-                .map(|(range, file)| Bucket { range, edges: Edges::File(file) })
-                .collect(),
+            Kept::File(spools, scratch) => {
+                let moved = scratch.take()?;
+                let edges = |spool| Edges::File(spool, moved.clone());
+                let bucket = |(range, spool)| Bucket { range, edges: edges(spool) };
+                Ok(ranges.zip(spools.drain(..)).map(bucket).collect())
+            }
         }
     }
 }
@@ -205,12 +209,12 @@ impl Bucket<'_> {
     /// # Errors
     /// As [`Spool::read`].
     pub(crate) fn read<R>(self, f: impl FnOnce(Range<u32>, &[&[u32]]) -> R) -> Result<R> {
-        let file = match self.edges {
+        let (spool, moved) = match self.edges {
             Edges::Memory(parts) => return Ok(f(self.range, &parts)),
-            Edges::File(file) => file,
+            Edges::File(spool, moved) => (spool, moved),
         };
-        let mut words = Vec::with_capacity(file.words_len());
-        file.read(|more| {
+        let mut words = Vec::with_capacity(spool.words_len());
+        spool.read(&moved, |more| {
             words.extend_from_slice(more);
             Ok(())
         })?;

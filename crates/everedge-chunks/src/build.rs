@@ -3,7 +3,7 @@
 //! # Steps
 //! 1. Edges are kept as they come (`spool.rs`), and degrees counted.
 //! 2. Vertices are numbered by their in-neighbors, most first.
-//! 3. Edges go, by their new numbers, into *buckets*: consecutive vertices whose edges fit into memory (`buckets.rs`).
+//! 3. Edges go, by their new numbers, into *buckets*: consecutive vertices that fit into memory with their edges (`buckets.rs`).
 //! 4. Each bucket is read, its edges are grouped by vertex and sorted (`group.rs`), and the lists are encoded and packed.
 //!
 //! # Cost
@@ -16,12 +16,12 @@ use everedge_core::{Edge, VertexId, par, watch};
 use everedge_medium::{Error, Result, Volume};
 
 use crate::buckets::{self, Bucket, Buckets, Cuts, Listed};
-use crate::encode::{Encoded, Encoder};
+use crate::encode::{Encoded, Encoder, LIST_BYTES};
 use crate::form::{Form, Order, SealOptions};
 use crate::group::Group;
 use crate::pack::Packer;
 use crate::seal::write_ids;
-use crate::spool::Spool;
+use crate::spool::{Scratch, Spool};
 
 /// Ids by which arrays grow.
 const GROWTH: usize = 1 << 22;
@@ -29,6 +29,12 @@ const GROWTH: usize = 1 << 22;
 const BUCKETS_MAX: u64 = 256;
 /// Edges of a bucket that the processor's caches mostly hold.
 const BUCKET_EDGES: u64 = 1 << 18;
+/// A vertex takes as much memory in a bucket as so many edges, at most: where its list begins while edges are grouped, and
+/// its list as it is encoded and as it waits to be packed.
+const VERTEX_EDGES: u64 = 2;
+const _: () = assert!(2 * 4 + 2 * LIST_BYTES <= VERTEX_EDGES as usize * EDGE_COPIES * 4 * 2);
+/// An edge is in memory as it was read, grouped and encoded.
+const EDGE_COPIES: usize = 3;
 /// So many edges are worth counting in-degrees beside out-degrees.
 const COUNTED_BESIDE: usize = 1 << 13;
 /// Edges that get numbers in a piece of work.
@@ -36,17 +42,19 @@ const GRAIN: usize = 1 << 16;
 /// Bytes for chunks that are being filled, and for lists that are being encoded.
 const FIXED_BYTES: u64 = 48 << 20;
 
-/// Bytes for the ends of buckets' files that are being filled.
+/// Bytes for edges of buckets that wait for a write.
 const BUFFERS_BYTES: u64 = 2 * BUCKETS_MAX * buckets::BUFFER_BYTES as u64;
 /// What any sealing takes, whatever it seals.
 const LEAST_BYTES: u64 = FIXED_BYTES + BUFFERS_BYTES;
 
-/// How many edges the buckets of a direction have.
+/// How many edges the buckets of a direction have. A vertex counts as [`VERTEX_EDGES`] more.
 struct BucketEdges {
     /// Of several vertices, at most.
     usual: u64,
     /// As many fit into memory.
     most: u64,
+    /// Of any bucket so far.
+    largest: u64,
     /// Bytes beside a bucket.
     kept: u64,
     edge_bytes: u64,
@@ -75,6 +83,12 @@ pub struct Builder {
     salt: u32,
     options: BuildOptions,
     edges: Spool,
+    /// What of them has no room in memory.
+    scratch: Scratch,
+    /// Bytes of edges that stay in memory, at most, as they came and by bucket.
+    kept_bytes: u64,
+    /// Edges of a bucket of several vertices, about.
+    bucket_edges: u64,
     /// In- and out-degree of each id, each edge counted.
     degrees: [Vec<u32>; 2],
     /// Vertices that are named without an edge.
@@ -104,10 +118,27 @@ impl Builder {
                 ),
             });
         }
-        let kept = (options.memory / 4) as usize;
-        let edges = Spool::new(volume, "edges".into(), options.width(), kept);
-        let (volume, degrees) = (volume.clone(), [Vec::new(), Vec::new()]);
-        Ok(Self { volume, salt, options, edges, degrees, declared: Vec::new() })
+        let kept_bytes = options.memory / 4;
+        Ok(Self {
+            volume: volume.clone(),
+            salt,
+            edges: Spool::new(options.width(), kept_bytes as usize),
+            scratch: Scratch::new(volume, "edges"),
+            kept_bytes,
+            bucket_edges: BUCKET_EDGES,
+            degrees: [Vec::new(), Vec::new()],
+            declared: Vec::new(),
+            options,
+        })
+    }
+
+    /// Makes buckets smaller, and keeps fewer edges in memory: so a small graph is sealed as a large one is, to test that.
+    #[must_use]
+    pub fn with_buckets(mut self, bucket_edges: u64, kept_bytes: u64) -> Self {
+        self.bucket_edges = self.bucket_edges.min(bucket_edges);
+        self.kept_bytes = self.kept_bytes.min(kept_bytes);
+        self.edges.limit(self.kept_bytes as usize);
+        self
     }
 
     /// Takes edges, and as many weights or none.
@@ -117,7 +148,7 @@ impl Builder {
     pub fn add(&mut self, edges: &[Edge], weights: &[f32]) -> Result<()> {
         let largest = edges.iter().map(|&(u, v)| u.max(v)).max();
         self.reserve(largest)?;
-        let Self { degrees: [into, out], edges: kept, .. } = self;
+        let Self { degrees: [into, out], edges: kept, scratch, .. } = self;
         let weighted = self.options.weighted;
         let is_long = edges.len() >= COUNTED_BESIDE;
         let ((), is_kept) = par::join_if(
@@ -126,8 +157,8 @@ impl Builder {
             || {
                 edges.iter().for_each(|&(u, _)| count(out, u));
                 match weighted {
-                    true => kept.append_weighted(edges, weights),
-                    false => kept.append_edges(edges),
+                    true => kept.append_weighted(edges, weights, scratch),
+                    false => kept.append_edges(edges, scratch),
                 }
             },
         );
@@ -151,6 +182,8 @@ impl Builder {
             return Ok(());
         }
         self.check_ids(len)?;
+        let left = self.options.memory.saturating_sub(FIXED_BYTES / 2 + 12 * len as u64);
+        self.edges.limit(self.kept_bytes.min(left) as usize);
         for degrees in &mut self.degrees {
             if len > degrees.capacity() {
                 degrees.reserve_exact(len.next_multiple_of(GROWTH) - degrees.len());
@@ -190,14 +223,14 @@ impl Builder {
         let ids = self.ordered();
         write_ids(&self.volume, self.salt, ids.iter().map(|&v| id_of(v)))?;
         let bound = self.degrees[0].len();
-        let edges = self.bucket_edges(bound as u64, ids.len() as u64)?;
+        let mut edges = self.bucket_edges(bound as u64, ids.len() as u64)?;
         let sides: &[_] = match (self.options.directed, self.options.in_neighbors) {
             (true, true) => &[Listed::Source, Listed::Target],
             (true, false) => &[Listed::Source],
             (false, _) => &[Listed::Both],
         };
         let cuts = sides.iter().map(|&listed| {
-            let ends = self.bucket_ends(&ids, listed, &edges)?;
+            let ends = self.bucket_ends(&ids, listed, &mut edges)?;
             Ok((listed, Cuts::new(ends)))
         });
         let cuts = cuts.collect::<Result<Vec<_>>>()?;
@@ -207,7 +240,7 @@ impl Builder {
         let vertices = ids.len() as u32;
         drop(ids);
         let edges_in = self.edges.len();
-        let all_buckets = self.divide(&numbers, cuts)?;
+        let all_buckets = self.divide(&numbers, cuts, &edges)?;
         drop(numbers);
         let (mut packed, mut distinct) = (Vec::new(), true);
         let (mut ends_count, mut loops) = (0, 0);
@@ -217,7 +250,7 @@ impl Builder {
             let mut packer =
                 Packer::new(&self.volume, (side, self.salt), seal, (*weighted, vertices))?;
             let encoder = packer.encoder();
-            let mut buckets = buckets.take().into_iter();
+            let mut buckets = buckets.take()?.into_iter();
             let mut waiting = Vec::new();
             // What was encoded is packed while the next is: a bucket a thread.
             loop {
@@ -286,15 +319,16 @@ impl Builder {
 
     /// Returns how many edges a bucket has.
     fn bucket_edges(&self, bound: u64, vertices: u64) -> Result<BucketEdges> {
-        // As they were read, grouped and encoded, on each thread, and what waits to be packed.
-        let edge_bytes = (3 * 4 * self.options.width() * par::thread_count()) as u64;
+        // On each thread.
+        let edge_bytes = (EDGE_COPIES * 4 * self.options.width() * par::thread_count()) as u64;
         let kept = LEAST_BYTES + 4 * bound + 20 * vertices;
         let left = self.options.memory.saturating_sub(kept);
         let edges = left / edge_bytes;
-        let least = (2 * self.edges.len()).div_ceil(BUCKETS_MAX).max(1);
+        let all = 2 * (self.edges.len() + VERTEX_EDGES * vertices);
+        let least = all.div_ceil(BUCKETS_MAX).max(1);
         if edges >= least {
-            let usual = edges.min(least.max(BUCKET_EDGES));
-            return Ok(BucketEdges { usual, most: edges, kept, edge_bytes });
+            let usual = edges.min(least.max(self.bucket_edges));
+            return Ok(BucketEdges { usual, most: edges, largest: 0, kept, edge_bytes });
         }
         Err(Error::InvalidInput {
             what: format!(
@@ -311,45 +345,56 @@ impl Builder {
         &self,
         ids: &[VertexId],
         listed: Listed,
-        edges: &BucketEdges,
+        edges: &mut BucketEdges,
     ) -> Result<Vec<u32>> {
         let [into, out] = &self.degrees;
         let keys = if listed == Listed::Source { out } else { into };
         let (mut ends, mut sum) = (Vec::new(), 0);
         for (number, &id) in (0..).zip(ids) {
             let degree = u64::from(keys[id as usize]);
-            if degree > edges.most {
+            let size = degree + VERTEX_EDGES;
+            if size > edges.most {
                 return Err(Error::InvalidInput {
                     what: format!(
                         "vertex {id} has {degree} neighbors, and {} bytes of memory hold the list of {}: {} would do",
                         self.options.memory,
-                        edges.most,
-                        edges.kept + degree * edges.edge_bytes
+                        edges.most.saturating_sub(VERTEX_EDGES),
+                        edges.kept + size * edges.edge_bytes
                     ),
                 });
             }
-            if sum > 0 && sum + degree > edges.usual {
+            if sum > 0 && sum + size > edges.usual {
                 ends.push(number);
                 sum = 0;
             }
-            sum += degree;
+            sum += size;
+            edges.largest = edges.largest.max(sum);
         }
         ends.push(ids.len() as u32);
         Ok(ends)
     }
 
     /// Puts each edge, by the numbers of its ends, into the bucket of each list that it is in.
-    fn divide(&mut self, numbers: &[VertexId], cuts: Vec<(Listed, Cuts)>) -> Result<Vec<Buckets>> {
+    fn divide(
+        &mut self,
+        numbers: &[VertexId],
+        cuts: Vec<(Listed, Cuts)>,
+        edges: &BucketEdges,
+    ) -> Result<Vec<Buckets>> {
         let width = self.options.width();
         // They stay in memory if they have room there beside the edges as they came and what a bucket needs.
         let lists: u64 = cuts.iter().map(|(listed, _)| listed.lists()).sum();
-        let is_kept = lists * self.edges.len() * (4 * width as u64) <= self.options.memory / 4;
-        let mut all: Vec<Buckets> = (["out", "in"].into_iter().zip(cuts))
-            .map(|(name, cuts)| Buckets::new((&self.volume, name), cuts, width, is_kept))
+        let bytes = lists * self.edges.len() * (4 * width as u64);
+        let is_kept = bytes <= self.kept_bytes
+            && edges.kept + edges.largest * edges.edge_bytes + bytes <= self.options.memory;
+        let buffer_bytes =
+            (!is_kept).then_some(buckets::BUFFER_BYTES.min(self.kept_bytes as usize));
+        let mut all: Vec<Buckets> = (["out.buckets", "in.buckets"].into_iter().zip(cuts))
+            .map(|(name, cuts)| Buckets::new((&self.volume, name), cuts, width, buffer_bytes))
             .collect();
-        let none = Spool::new(&self.volume, "none".into(), width, 0);
+        let moved = self.scratch.take()?;
         let mut numbered = Vec::new();
-        mem::replace(&mut self.edges, none).read(|words| {
+        mem::replace(&mut self.edges, Spool::new(width, 0)).read(&moved, |words| {
             numbered.clear();
             numbered.extend_from_slice(words);
             par::map_chunks_mut(&mut numbered, width * GRAIN, |_, words| {

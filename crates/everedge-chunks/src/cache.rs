@@ -32,6 +32,14 @@
 //! # Concurrency
 //! Any thread calls anything. A hit takes no lock. Whoever needs a frame takes the lock of `replacement`,
 //! and reads after it let go.
+//!
+//! # Errors
+//! A read that fails leaves its frames empty, and says no more: it may have been for pieces that nobody needs. Whoever needs
+//! one of them reads it alone, and gets its error, if it has one.
+//!
+//! # Forks
+//! A forked child finds what was in frames and reads nothing: threads of its parent may have held the lock, or have
+//! been about to read what the child would wait for.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -300,18 +308,15 @@ impl Cache {
 
     #[cold]
     fn load(&self, piece: u32, purpose: Purpose) -> Result<Held<'_>> {
-        loop {
-            if let Some(pinned) = self.find(piece) {
-                return Ok(Held::Frame(pinned));
-            }
-            if self.is_nowhere(piece) {
-                self.read_ahead(piece..self.trail_end(piece), purpose);
-                if self.is_nowhere(piece) {
-                    return self.read_beside(piece);
-                }
-            }
-            self.wait(piece)?;
+        if self.queue.is_forked() {
+            return Err(Error::Forked);
         }
+        if self.is_nowhere(piece) {
+            self.read_ahead(piece..self.trail_end(piece), purpose);
+        }
+        self.wait(piece)?;
+        // None if all frames are in use, the read has failed, or the frame is another's already.
+        self.find(piece).map_or_else(|| self.read_beside(piece), |pinned| Ok(Held::Frame(pinned)))
     }
 
     /// Returns the end of what is worth reading from a piece on that is in no frame: more than the piece where
@@ -341,7 +346,7 @@ impl Cache {
     /// Waits until a piece is there, or nobody reads it any more.
     fn wait(&self, piece: u32) -> Result<()> {
         let place = &self.table[piece as usize];
-        self.queue.wait_until(|| match place.load(Ordering::Acquire) {
+        self.queue.wait_whatever_fails(|| match place.load(Ordering::Acquire) {
             NOWHERE | NEVER => true,
             COMING => false,
             frame => self.frames.pin(frame, piece).is_some() || !self.frames.is_loading(frame),
@@ -359,8 +364,11 @@ impl Cache {
     }
 
     /// Reads those of `pieces`, ascending, that are in no frame; returns when the reads have begun.
-    /// Leaves out some if it finds no frames for them.
+    /// Leaves out some if it finds no frames for them, and all in a forked child.
     pub(crate) fn read_ahead(&self, pieces: impl Iterator<Item = u32>, purpose: Purpose) {
+        if self.queue.is_forked() {
+            return;
+        }
         let mut requests: Vec<ReadRequest> = Vec::new();
         let mut last = None;
         let pieces_max = self.read_pieces();
@@ -604,4 +612,161 @@ fn checker(files: &[File], starts: &[u32], salt: u32) -> Arc<PieceCheck> {
         let number = piece - starts[file];
         checked(salt, (name, path), number, bytes).map(drop)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::FileExt;
+    use std::sync::Barrier;
+    use std::thread;
+
+    use everedge_medium::{MediumKind, ReadQueueOptions, Volume, VolumeOptions};
+
+    use super::*;
+    use crate::pack::PieceFile;
+
+    const SALT: u32 = 3;
+    const PIECE_BYTES: usize = 4096;
+
+    /// A cache of so many frames for files of so many pieces, each of which begins with its number in its file.
+    fn cache(pieces: &[u32], frame_count: usize, uring: bool) -> (Cache, tempfile::TempDir) {
+        let home = tempfile::tempdir().unwrap();
+        let options = VolumeOptions::new(MediumKind::File);
+        let volume = Volume::create(&home.path().join("v"), options).unwrap();
+        let file = |(at, &pieces): (usize, &u32)| {
+            let name = format!("f{at}");
+            let mut file = PieceFile::create(&volume, name.clone(), SALT, PIECE_BYTES).unwrap();
+            (0..pieces).for_each(|piece| file.append(&piece.to_le_bytes()).unwrap());
+            file.publish().unwrap();
+            File { file: volume.open_direct(&name).unwrap(), name, pieces }
+        };
+        let files = pieces.iter().enumerate().map(file).collect();
+        let options = ReadQueueOptions { uring, ..ReadQueueOptions::default() };
+        let queue = ReadQueue::new(&options).unwrap();
+        (Cache::new(queue, files, SALT, (PIECE_BYTES, frame_count)).unwrap(), home)
+    }
+
+    impl Cache {
+        /// Reads pieces one after the other as a pass does.
+        fn pass(&self, pieces: Range<u32>) {
+            for first in pieces.clone().step_by(8) {
+                let window = first..(first + 8).min(pieces.end);
+                self.read_ahead(window.clone(), Purpose::Pass);
+                window.for_each(|piece| drop(self.get(piece, Purpose::Pass).unwrap()));
+            }
+        }
+
+        /// Returns how many pieces `f` has read.
+        fn reads_of(&self, f: impl FnOnce()) -> u64 {
+            let pieces = || self.queue.counts().pieces + self.beside().0;
+            let before = pieces();
+            f();
+            pieces() - before
+        }
+    }
+
+    const FRAMES: u32 = 1024;
+
+    /// Returns how many of so many pieces a pass may read: what has no room, and little more.
+    fn reads_max(pieces: u32) -> u64 {
+        u64::from(pieces - FRAMES + FRAMES * 15 / 100)
+    }
+
+    #[test]
+    fn each_pass_reads_what_has_no_room_and_little_more() {
+        let (cache, _home) = cache(&[2048], FRAMES as usize, true);
+        for number in 0..10 {
+            let reads = cache.reads_of(|| cache.pass(0..2048));
+            assert!(number < 2 || reads <= reads_max(2048), "pass {number}: {reads}");
+        }
+    }
+
+    /// The hand finds what no pass reads any more, and passes get its frames.
+    #[test]
+    fn passes_get_the_frames_of_what_is_no_longer_read() {
+        let (cache, _home) = cache(&[1536, 1024], FRAMES as usize, true);
+        (0..3).for_each(|_| cache.pass(1536..2560));
+        for number in 0..10 {
+            let reads = cache.reads_of(|| cache.pass(0..1536));
+            assert!(number < 5 || reads <= reads_max(1536), "pass {number}: {reads}");
+        }
+    }
+
+    #[test]
+    fn what_is_looked_up_again_and_again_stays_while_passes_go_through() {
+        let (cache, _home) = cache(&[2048], FRAMES as usize, true);
+        let look_up = || {
+            for _ in 0..4 {
+                let hot = (0..2048).step_by(20);
+                hot.for_each(|piece| drop(cache.get(piece, Purpose::Lookup).unwrap()));
+            }
+        };
+        for number in 0..10 {
+            let looked_up = cache.reads_of(look_up);
+            let passed = cache.reads_of(|| cache.pass(0..2048));
+            assert!(number < 2 || looked_up <= 5, "before pass {number}: {looked_up}");
+            assert!(number < 2 || passed <= reads_max(2048), "pass {number}: {passed}");
+        }
+    }
+
+    /// All who wait for a piece get its error; then its frame serves others, and the piece itself once it is readable.
+    #[test]
+    fn a_read_that_fails_fails_for_all_who_wait_and_frees_its_frame() {
+        for uring in [true, false] {
+            for cuts in [true, false] {
+                let (cache, home) = cache(&[64], 1, uring);
+                let file = OpenOptions::new().write(true).open(home.path().join("v/f0")).unwrap();
+                let damage = || match cuts {
+                    true => file.set_len(50 * PIECE_BYTES as u64).unwrap(),
+                    false => file.write_all_at(&[9], 55 * PIECE_BYTES as u64).unwrap(),
+                };
+                let content = std::fs::read(home.path().join("v/f0")).unwrap();
+                for _ in 0..20 {
+                    damage();
+                    let start = Barrier::new(8);
+                    thread::scope(|scope| {
+                        for _ in 0..8 {
+                            scope.spawn(|| {
+                                start.wait();
+                                let error = cache.get(55, Purpose::Lookup).err().expect("damaged");
+                                assert!(matches!(error, Error::Corruption { .. }), "{error}");
+                                assert!(error.to_string().contains("v/f0"), "{error}");
+                            });
+                        }
+                    });
+                    for piece in [7, 55] {
+                        file.write_all_at(&content, 0).unwrap();
+                        let held = cache.get(piece, Purpose::Lookup).unwrap();
+                        assert!(matches!(held, Held::Frame(_)), "piece {piece} has no frame");
+                        assert_eq!(held[..4], piece.to_le_bytes());
+                    }
+                    cache.get(8, Purpose::Lookup).unwrap();
+                }
+            }
+        }
+    }
+
+    /// Pieces that are read with a damaged one are none the worse for it.
+    #[test]
+    fn an_error_ahead_is_an_error_only_for_who_needs_the_piece() {
+        for uring in [true, false] {
+            for cuts in [true, false] {
+                let (cache, home) = cache(&[64], 32, uring);
+                let file = OpenOptions::new().write(true).open(home.path().join("v/f0")).unwrap();
+                match cuts {
+                    true => file.set_len(55 * PIECE_BYTES as u64).unwrap(),
+                    false => file.write_all_at(&[9], 55 * PIECE_BYTES as u64).unwrap(),
+                }
+                cache.read_ahead(48..56, Purpose::Pass);
+                for _ in 0..2 {
+                    for piece in (48..55).chain([3]) {
+                        let held = cache.get(piece, Purpose::Pass).unwrap();
+                        assert_eq!(held[..4], piece.to_le_bytes());
+                    }
+                    assert!(cache.get(55, Purpose::Pass).is_err());
+                }
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Encoding lists on all threads, and packing them in the order of their vertices.
 
+use std::mem;
 use std::ops::Range;
 
 use everedge_core::{VertexId, par};
@@ -76,6 +77,7 @@ pub(crate) struct Encoded {
     first: u32,
     lists: Vec<List>,
     bytes: Vec<u8>,
+    longs: Vec<(Vec<VertexId>, Vec<f32>)>,
     /// Whether no list names a vertex twice, or its own.
     are_distinct: bool,
 }
@@ -84,9 +86,13 @@ enum List {
     /// It stands in the index.
     Mini(Entry),
     /// How many neighbors, and how many of the bytes.
-    Short(u32, usize),
-    Long(Vec<VertexId>, Vec<f32>),
+    Short(u32, u32),
+    /// The next of `longs`.
+    Long,
 }
+
+/// Bytes of memory that an encoded list takes, beside its neighbors.
+pub(crate) const LIST_BYTES: usize = size_of::<List>();
 
 /// How lists are encoded.
 #[derive(Clone, Copy)]
@@ -103,8 +109,9 @@ impl Encoder {
     pub(crate) fn encode(self, lists: &impl NumberedLists, numbers: Range<u32>) -> Encoded {
         let mut encoded = Encoded {
             first: numbers.start,
-            lists: Vec::new(),
+            lists: Vec::with_capacity(numbers.len()),
             bytes: Vec::new(),
+            longs: Vec::new(),
             are_distinct: true,
         };
         let (mut ids, mut weights) = (Vec::new(), Vec::new());
@@ -113,25 +120,35 @@ impl Encoder {
             weights.clear();
             lists.copy(number, &mut ids, &mut weights);
             encoded.are_distinct &= are_distinct(&ids, number);
-            let list = self.encode_list(&ids, &weights, &mut encoded.bytes);
+            let list = self.encode_list(&mut ids, &mut weights, &mut encoded);
             encoded.lists.push(list);
         }
+        encoded.bytes.shrink_to_fit();
         encoded
     }
 
-    /// Encodes a list; appends it to `bytes` if it is one for a chunk.
-    fn encode_list(self, ids: &[VertexId], weights: &[f32], bytes: &mut Vec<u8>) -> List {
+    /// Encodes a list if it is one for the index or a chunk; takes it otherwise.
+    fn encode_list(
+        self,
+        ids: &mut Vec<VertexId>,
+        weights: &mut Vec<f32>,
+        Encoded { bytes, longs, .. }: &mut Encoded,
+    ) -> List {
         if ids.len() <= self.mini_max as usize {
             return List::Mini(Entry::mini(ids, weights));
         }
-        let start = bytes.len();
-        self.code.encode(ids, weights, bytes);
-        let len = bytes.len() - start;
-        if len > self.list_bytes_max {
+        // Each neighbor takes a byte at least.
+        if ids.len() <= self.list_bytes_max {
+            let start = bytes.len();
+            self.code.encode(ids, weights, bytes);
+            let len = bytes.len() - start;
+            if len <= self.list_bytes_max {
+                return List::Short(ids.len() as u32, len as u32);
+            }
             bytes.truncate(start);
-            return List::Long(ids.to_vec(), weights.to_vec());
         }
-        List::Short(ids.len() as u32, len)
+        longs.push((mem::take(ids), mem::take(weights)));
+        List::Long
     }
 }
 
@@ -149,14 +166,18 @@ impl Encoded {
     /// Packs the lists.
     pub(crate) fn pack(self, packer: &mut Packer) -> Result<()> {
         packer.are_distinct &= self.are_distinct;
-        let mut start = 0;
+        let (mut start, mut longs) = (0, self.longs.into_iter());
         for (v, list) in (self.first..).zip(self.lists) {
             match list {
                 List::Mini(entry) => packer.add_mini(v, entry),
-                List::Long(ids, weights) => packer.add_long(v, &ids, &weights)?,
+                List::Long => {
+                    let (ids, weights) = longs.next().unwrap_or_default();
+                    packer.add_long(v, &ids, &weights)?;
+                }
                 List::Short(degree, len) => {
-                    packer.add(v, degree, &self.bytes[start..start + len])?;
-                    start += len;
+                    let end = start + len as usize;
+                    packer.add(v, degree, &self.bytes[start..end])?;
+                    start = end;
                 }
             }
         }

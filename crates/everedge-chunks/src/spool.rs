@@ -1,35 +1,110 @@
-//! Edges on their way: in memory while they have room there, else in a file of the new directory.
+//! Edges on their way: in memory while they have room there, else in a scratch file of the new directory.
 //!
 //! # Layout
-//! An edge is two numbers of four bytes, or three with its weight. The file has no checksums: it is gone when
-//! the sealing ends, and what a crash leaves of it is no graph.
+//! An edge is two numbers of four bytes, or three with its weight. Several spools may share a file: each has blocks there,
+//! and keeps their places and checksums in memory. The file is never synced. It is gone when the sealing ends, and what a
+//! crash leaves of it is no graph.
 
 use std::iter;
 
 use everedge_core::Edge;
-use everedge_medium::{NewFile, ReadBudget, Result, Volume};
+use everedge_medium::{Error, NewFile, ReadBudget, Reader, Result, Volume};
 
-/// Bytes that are read at once.
-const READ_BYTES: usize = 3 << 21;
+/// Words that are read at once, at most: of whole edges.
+const BLOCK_WORDS: usize = 3 << 19;
+
+/// A file to which spools move edges. There is none before the first does.
+pub(crate) struct Scratch {
+    volume: Volume,
+    name: String,
+    file: Option<NewFile>,
+}
+
+/// What spools have moved to a scratch file.
+#[derive(Clone)]
+pub(crate) struct Moved(Option<Reader>);
+
+/// Words in a scratch file.
+struct Block {
+    offset: u64,
+    words: u32,
+    crc: u32,
+}
+
+impl Scratch {
+    pub(crate) fn new(volume: &Volume, name: &str) -> Self {
+        Self { volume: volume.clone(), name: name.into(), file: None }
+    }
+
+    fn append(&mut self, words: &[u32]) -> Result<Block> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(self.volume.create_file(&self.name)?),
+        };
+        let (offset, bytes) = (file.len(), bytemuck::cast_slice(words));
+        file.append(bytes)?;
+        Ok(Block { offset, words: words.len() as u32, crc: checksum(offset, bytes) })
+    }
+
+    /// Returns what was moved, and is empty.
+    ///
+    /// # Errors
+    /// `Io` if the medium fails.
+    pub(crate) fn take(&mut self) -> Result<Moved> {
+        self.file.take().map(NewFile::read_back).transpose().map(Moved)
+    }
+}
+
+/// Returns the checksum of a block, which holds its place, too.
+fn checksum(offset: u64, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(offset as u32, bytes)
+}
+
+impl Moved {
+    fn read(&self, block: &Block, words: &mut Vec<u32>) -> Result<()> {
+        let Block { offset, crc, .. } = *block;
+        words.resize(block.words as usize, 0);
+        let reader = self.0.as_ref().expect("a block is in a file");
+        let bytes = bytemuck::cast_slice_mut(words);
+        reader.read_at(&ReadBudget::unlimited(), offset, bytes)?;
+        let found = checksum(offset, bytes);
+        if found == crc {
+            return Ok(());
+        }
+        Err(Error::Corruption {
+            path: reader.path().to_owned(),
+            offset,
+            what: format!(
+                "the checksum of {} bytes of edges on their way; seal again",
+                bytes.len()
+            ),
+            expected: format!("{crc:08x}"),
+            found: format!("{found:08x}"),
+        })
+    }
+}
 
 /// Edges that are kept in their order.
 pub(crate) struct Spool {
-    volume: Volume,
-    name: String,
     /// Words of an edge.
     width: usize,
-    /// What is not in the file.
+    blocks: Vec<Block>,
+    /// What is in no block.
     words: Vec<u32>,
     words_max: usize,
-    file: Option<NewFile>,
     word_count: u64,
 }
 
 impl Spool {
     /// Returns an empty one, of which about `bytes_max` are kept in memory at most.
-    pub(crate) fn new(volume: &Volume, name: String, width: usize, bytes_max: usize) -> Self {
-        let (volume, words) = (volume.clone(), Vec::new());
-        Self { volume, name, width, words, words_max: bytes_max / 4, file: None, word_count: 0 }
+    pub(crate) fn new(width: usize, bytes_max: usize) -> Self {
+        let (blocks, words) = (Vec::new(), Vec::new());
+        Self { width, blocks, words, words_max: bytes_max / 4, word_count: 0 }
+    }
+
+    /// Keeps about `bytes_max` in memory at most from the next edges on.
+    pub(crate) fn limit(&mut self, bytes_max: usize) {
+        self.words_max = bytes_max / 4;
     }
 
     /// Returns how many edges it has.
@@ -46,8 +121,11 @@ impl Spool {
     ///
     /// # Errors
     /// `NoSpace` or `Io` if the medium fails.
-    pub(crate) fn append(&mut self, words: &[u32]) -> Result<()> {
-        self.make_room(words.len())?;
+    pub(crate) fn append(&mut self, words: &[u32], scratch: &mut Scratch) -> Result<()> {
+        self.make_room(words.len(), scratch)?;
+        if words.len() > self.words_max {
+            return move_to(scratch, words, &mut self.blocks);
+        }
         self.words.extend_from_slice(words);
         Ok(())
     }
@@ -56,8 +134,8 @@ impl Spool {
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub(crate) fn append_edges(&mut self, edges: &[Edge]) -> Result<()> {
-        self.make_room(2 * edges.len())?;
+    pub(crate) fn append_edges(&mut self, edges: &[Edge], scratch: &mut Scratch) -> Result<()> {
+        self.make_room(2 * edges.len(), scratch)?;
         let start = self.words.len();
         self.words.resize(start + 2 * edges.len(), 0);
         let (words, _) = self.words[start..].as_chunks_mut();
@@ -69,8 +147,13 @@ impl Spool {
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub(crate) fn append_weighted(&mut self, edges: &[Edge], weights: &[f32]) -> Result<()> {
-        self.make_room(3 * edges.len())?;
+    pub(crate) fn append_weighted(
+        &mut self,
+        edges: &[Edge],
+        weights: &[f32],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.make_room(3 * edges.len(), scratch)?;
         let weights = weights.iter().copied().chain(iter::repeat(1.0));
         let words = edges.iter().zip(weights).flat_map(|(&(u, v), w)| [u, v, w.to_bits()]);
         self.words.extend(words);
@@ -78,51 +161,41 @@ impl Spool {
     }
 
     /// Moves what is in memory to the file if so many more words have no room beside it.
-    fn make_room(&mut self, words: usize) -> Result<()> {
-        self.word_count += words as u64;
-        match self.words.len() + words > self.words_max && !self.words.is_empty() {
-            true => self.write(),
-            false => Ok(()),
+    fn make_room(&mut self, more: usize, scratch: &mut Scratch) -> Result<()> {
+        self.word_count += more as u64;
+        if self.words.len() + more > self.words_max {
+            move_to(scratch, &self.words, &mut self.blocks)?;
+            self.words.clear();
+            self.words.shrink_to(self.words_max);
         }
-    }
-
-    /// Moves what is in memory to the file.
-    fn write(&mut self) -> Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(self.volume.create_file(&self.name)?),
-        };
-        file.append(bytemuck::cast_slice(&self.words))?;
-        self.words.clear();
+        let needed = self.words.len() + more;
+        if needed > self.words.capacity() && needed <= self.words_max {
+            let capacity = (2 * self.words.capacity()).clamp(needed, self.words_max);
+            self.words.reserve_exact(capacity - self.words.len());
+        }
         Ok(())
     }
 
-    /// Calls `f` with the edges in their order, many at once, as words.
+    /// Calls `f` with the edges in their order, many at once, as words. `moved` is what was moved to its file.
     ///
     /// # Errors
-    /// If the file cannot be read.
-    pub(crate) fn read(mut self, mut f: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
-        if self.file.is_some() {
-            self.write()?;
+    /// `Io` if the file cannot be read, `Corruption` if it holds other bytes than were written.
+    pub(crate) fn read(self, moved: &Moved, mut f: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
+        let mut words = Vec::new();
+        for block in &self.blocks {
+            moved.read(block, &mut words)?;
+            f(&words)?;
         }
-        let Some(file) = self.file.take() else {
-            let step = READ_BYTES / 4;
-            return self.words.chunks(step).try_for_each(f);
-        };
-        self.words = Vec::new();
-        file.publish()?;
-        let reader = self.volume.open_reader(&self.name)?;
-        let (len, budget) = (reader.len(), ReadBudget::unlimited());
-        let mut words = vec![0_u32; READ_BYTES / 4];
-        for offset in (0..len).step_by(READ_BYTES) {
-            let bytes = (len - offset).min(READ_BYTES as u64) as usize;
-            let words = &mut words[..bytes / 4];
-            reader.read_at(&budget, offset, bytemuck::cast_slice_mut(words))?;
-            f(words)?;
-        }
-        drop(reader);
-        self.volume.remove(&self.name)
+        self.words.chunks(BLOCK_WORDS).try_for_each(f)
     }
+}
+
+/// Moves words to a file, in blocks.
+fn move_to(scratch: &mut Scratch, words: &[u32], blocks: &mut Vec<Block>) -> Result<()> {
+    for words in words.chunks(BLOCK_WORDS) {
+        blocks.push(scratch.append(words)?);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -138,18 +211,19 @@ mod tests {
         let volume = Volume::create(&directory.path().join("v"), options).unwrap();
         let edges: Vec<Edge> = (0..1_000_000).map(|i| (i, i * 7 % 1000)).collect();
         for (width, bytes_max) in [(2, 1 << 30), (2, 5000), (3, 5000), (3, 0)] {
-            let mut spool = Spool::new(&volume, "edges".into(), width, bytes_max);
+            let mut scratch = Scratch::new(&volume, "edges");
+            let mut spool = Spool::new(width, bytes_max);
             for edges in edges.chunks(999) {
                 let weights: Vec<f32> = edges.iter().map(|&(u, _)| u as f32).collect();
                 match width {
-                    2 => spool.append_edges(edges),
-                    _ => spool.append_weighted(edges, &weights),
+                    2 => spool.append_edges(edges, &mut scratch),
+                    _ => spool.append_weighted(edges, &weights, &mut scratch),
                 }
                 .unwrap();
             }
             assert_eq!(spool.len(), edges.len() as u64);
             let mut at = 0;
-            let read = spool.read(|words| {
+            let read = spool.read(&scratch.take().unwrap(), |words| {
                 for (edge, &(u, v)) in words.chunks_exact(width).zip(&edges[at..]) {
                     let weight = (u as f32).to_bits();
                     assert_eq!(edge, &[u, v, weight][..width]);
@@ -159,6 +233,41 @@ mod tests {
             });
             read.unwrap();
             assert_eq!(at, edges.len());
+        }
+    }
+
+    /// Whatever happens to the file, whoever reads it back gets the edges or an error that names it.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test that damages a file")]
+    fn a_damaged_file_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = VolumeOptions { kind: MediumKind::File, eadr: false, meter: false };
+        let volume = Volume::create(&directory.path().join("v"), options).unwrap();
+        let edges: Vec<Edge> = (0..10_000).map(|i| (i, i + 1)).collect();
+        let path = directory.path().join("v/some.tmp");
+        type Damage = fn(&mut Vec<u8>);
+        let damages: [Damage; 4] = [
+            |bytes| bytes[7000] ^= 4,
+            |bytes| bytes.truncate(79_992),
+            |bytes| bytes.clear(),
+            // Two blocks of the same length.
+            |bytes| bytes.rotate_left(8000),
+        ];
+        for damage in damages {
+            let mut scratch = Scratch::new(&volume, "some");
+            let mut spool = Spool::new(2, 8000);
+            for edges in edges.chunks(1000) {
+                spool.append_edges(edges, &mut scratch).unwrap();
+            }
+            spool.limit(0);
+            spool.append(&[0, 1], &mut scratch).unwrap();
+            let mut bytes = std::fs::read(&path).unwrap();
+            damage(&mut bytes);
+            std::fs::write(&path, bytes).unwrap();
+            let error = spool.read(&scratch.take().unwrap(), |_| Ok(())).unwrap_err();
+            assert!(matches!(error, Error::Corruption { .. }), "{error}");
+            assert!(error.to_string().contains("v/some"), "{error}");
+            assert!(!path.exists());
         }
     }
 }

@@ -6,8 +6,8 @@
 //! the few frames that threads need at once. A budget that has no room for these is refused.
 //!
 //! # Errors
-//! A view cannot fail. So the first error of a read is kept ([`Store::check`]); from then on no list has
-//! neighbors, and whoever asked for an answer returns the error instead.
+//! A view cannot fail. So the first error of a piece that was needed is kept ([`Store::check`]); from then on no list has
+//! neighbors, and whoever asked for an answer returns the error instead. A read ahead that fails is none.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -51,6 +51,10 @@ impl Temporary {
         self.file.write_at(offset, bytes)
     }
 
+    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.file.read_at(offset, buffer)
+    }
+
     pub(super) fn sync(&self) -> Result<()> {
         self.file.sync_all()
     }

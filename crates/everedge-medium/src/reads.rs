@@ -168,16 +168,23 @@ impl ReadQueue {
     /// # Errors
     /// The first error of a read, until somebody [takes](Self::take_error) it: everybody who waits gets it.
     /// [`Error::InvalidInput`] in a forked child, if its parent was reading when it was forked.
-    pub fn wait_until(&self, mut is_there: impl FnMut() -> bool) -> Result<()> {
+    pub fn wait_until(&self, is_there: impl FnMut() -> bool) -> Result<()> {
+        self.wait(is_there, |state| state.error.as_ref().map_or(Ok(()), |error| Err(error.same())))
+    }
+
+    fn wait(
+        &self,
+        mut is_there: impl FnMut() -> bool,
+        check: impl Fn(&State) -> Result<()>,
+    ) -> Result<()> {
         let progress = self.core.progress();
         let mut seen_count = progress.state.lock().done_count;
         loop {
             let is_there = is_there();
             let mut state = progress.state.lock();
-            match &state.error {
-                Some(error) => return Err(error.same()),
-                None if is_there => return Ok(()),
-                None => {}
+            check(&state)?;
+            if is_there {
+                return Ok(());
             }
             while state.done_count == seen_count {
                 if state.under_way == 0 && self.core.is_lost() {
@@ -189,6 +196,20 @@ impl ReadQueue {
             }
             seen_count = state.done_count;
         }
+    }
+
+    /// Waits like [`wait_until`](Self::wait_until), whatever reads have failed: who waits sees that its own frame
+    /// is empty.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] in a forked child, if its parent was reading when it was forked.
+    pub fn wait_whatever_fails(&self, is_there: impl FnMut() -> bool) -> Result<()> {
+        self.wait(is_there, |_| Ok(()))
+    }
+
+    /// Returns whether this process was forked from the one that made the queue.
+    pub fn is_forked(&self) -> bool {
+        self.core.is_forked()
     }
 
     /// Has all who wait ask again: after something that they wait for has changed without a read.

@@ -2,8 +2,8 @@
 //!
 //! For data larger than memory: a [`Reader`] copies pieces into the caller's memory, which the
 //! caller's own budget bounds, and says when it cannot. A [`NewFile`] takes large pieces and counts
-//! only when it is published; what a crash or an error leaves of it before is no file. Checksums are
-//! the caller's.
+//! only when it is published; what a crash or an error leaves of it before is no file. One that is only
+//! [read back](NewFile::read_back) is scratch: it is never synced. Checksums are the caller's.
 
 use std::panic::Location;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,8 @@ pub struct Reader {
 #[derive(Clone)]
 enum Source {
     File(Arc<BackingFile>),
+    /// Is removed with the last reader.
+    Scratch(Arc<Temporary>),
     Memory(MemoryFile),
 }
 
@@ -91,6 +93,7 @@ impl Reader {
         budget.spend(&self.path, buffer.len() as u64)?;
         let read = match &self.source {
             Source::File(file) => file.read_at(offset, buffer)?,
+            Source::Scratch(file) => file.read_at(offset, buffer)?,
             Source::Memory(file) => file.copy_to(offset, buffer),
         };
         match buffer.len() - read {
@@ -145,6 +148,21 @@ impl NewFile {
         }
         self.len += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Returns what reads what was appended. The file gets no name: it is gone with the last reader, and after a
+    /// crash.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a recorder was told to fail.
+    pub fn read_back(self) -> Result<Reader> {
+        let NewFile { shared, path, len, content, .. } = self;
+        shared.next_call(&path, "open")?;
+        let source = match content {
+            Content::File(file) => Source::Scratch(Arc::new(file)),
+            Content::Memory(bytes) => Source::Memory(MemoryFile::Bytes(bytes.into())),
+        };
+        Ok(Reader { shared, path, len, source })
     }
 
     /// Makes what was appended the whole content of the file of this name: a crash leaves the old

@@ -38,19 +38,28 @@ fn a_build_equals_the_csr_of_its_edges() {
         }
         let options = CsrOptions { directed, ..CsrOptions::default() };
         let csr = Csr::from_edges(&kept, weighted.then_some(&kept_weights[..]), options);
-        for (memory, order) in
-            [(1 << 30, Order::Degree), (125_000_000, Order::Degree), (1 << 30, Order::Ids)]
-        {
+        // In a bucket and in many, in memory and through files.
+        let (all, few) = (u64::MAX, 2000);
+        for (bucket_edges, kept_bytes, order) in [
+            (all, all, Order::Degree),
+            (few, all, Order::Degree),
+            (few, 5000, Order::Degree),
+            (few, 5000, Order::Ids),
+        ] {
             let directory = tempfile::tempdir().unwrap();
             let volume = volume(&directory);
             let seal = SealOptions { order, ..SealOptions::default() };
-            let in_neighbors = true;
+            let (in_neighbors, memory) = (true, 1 << 30);
             let options = BuildOptions { directed, weighted, simple, in_neighbors, seal, memory };
-            let mut builder = Builder::new(&volume, SALT, options).unwrap();
+            let builder = Builder::new(&volume, SALT, options).unwrap();
+            let mut builder = builder.with_buckets(bucket_edges, kept_bytes);
             for (edges, weights) in edges.chunks(777).zip(weights.chunks(777)) {
                 builder.add(edges, if weighted { weights } else { &[] }).unwrap();
             }
+            let is_spooled = || volume.names().unwrap().contains(&"edges.tmp".to_string());
+            assert_eq!(is_spooled(), kept_bytes < all);
             let form = builder.finish(|v| v).unwrap();
+            assert!(!is_spooled());
             assert_eq!(form.distinct, simple && !weighted);
             let least = least_memory(&form);
             check(&csr, &Store::open(&volume, SALT, form, least).unwrap());

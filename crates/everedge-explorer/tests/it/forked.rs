@@ -1,9 +1,13 @@
 //! Open graphs in a forked child: a handle refuses there, and what ends it there leaves the parent's
-//! graph alone.
+//! graph alone. A sealed graph reads nothing there.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
+use everedge_chunks::{ChunksView, SealOptions, Store, least_memory, seal};
+use everedge_core::{Csr, CsrOptions, GraphView};
 use everedge_live::{Error, Result};
 use everedge_medium::{Access, MediumKind, Volume, VolumeOptions};
 
@@ -107,6 +111,47 @@ fn a_view_keeps_its_graph_until_it_is_gone() {
         drop(view);
         Volume::open(&path, options, Access::Write).expect("not in use");
     }
+}
+
+/// Whatever threads of the parent were reading, a child waits neither for them nor for a lock that they had.
+#[test]
+fn a_sealed_graph_in_a_forked_child_refuses_to_read() {
+    const VERTICES: u32 = 30_000;
+    let name = "forked::a_sealed_graph_in_a_forked_child_refuses_to_read";
+    let Some(path) = in_child("-c 0", name) else { return };
+    let volume = Volume::create(&path.join("g"), VolumeOptions::new(MediumKind::File));
+    let volume = volume.expect("a volume");
+    let edges: Vec<_> = (0..10 * VERTICES).map(|i| (i % VERTICES, i * 7 % VERTICES)).collect();
+    let csr = Csr::from_edges(&edges, None, CsrOptions::default());
+    let form = seal(&volume, 1, &csr, false, &SealOptions::default(), |v| v).expect("sealed");
+    let memory = least_memory(&form);
+    let store = Store::open(&volume, 1, form, memory).expect("open");
+    let view = ChunksView::new(store.clone());
+    // More than there is memory for.
+    let read = |start| (start..VERTICES).step_by(97).map(|v| view.out_neighbors(v).count()).sum();
+    let expected: usize = read(0);
+    let is_over = AtomicBool::new(false);
+    let (mut refused, children) = (0, 50);
+    thread::scope(|scope| {
+        for start in 1..3 {
+            let (read, is_over) = (&read, &is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let _: usize = read(start);
+                }
+            });
+        }
+        for _ in 0..children {
+            refused += u32::from(child::says(|| {
+                let _: usize = read(0);
+                matches!(store.check(), Err(Error::Forked))
+            }));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(refused, children);
+    assert_eq!(read(0), expected);
+    store.check().expect("the parent goes on");
 }
 
 fn is_refused(outcome: Result<()>) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! What a limit or a fork changes is changed in a child: the test binary itself, run again.
 
+use everedge_chunks::{BuildOptions, Builder, SealOptions};
 use everedge_live::{Batch, EdgeLog, Error, RING_OFFSET};
 use everedge_medium::{Lack, MANIFEST, MediumKind, Site, Volume, VolumeOptions};
 use std::path::Path;
@@ -65,6 +66,20 @@ fn a_file_that_may_not_grow_is_an_error() {
         region.flush(Site::Block, 0..4);
         region.fence(Site::Block).expect("not poisoned");
     }
+}
+
+#[test]
+fn a_sealing_through_many_buckets_opens_few_files() {
+    let name = "limits::a_sealing_through_many_buckets_opens_few_files";
+    let Some(path) = in_child("-n 64", name) else { return };
+    let volume = create(&path.join("sealed"), MediumKind::File);
+    let (directed, weighted, simple, in_neighbors) = (true, false, false, true);
+    let (seal, memory) = (SealOptions::default(), 1 << 30);
+    let options = BuildOptions { directed, weighted, simple, in_neighbors, seal, memory };
+    let mut builder = Builder::new(&volume, 1, options).expect("enough").with_buckets(1000, 1000);
+    let edges: Vec<_> = (0..100_000).map(|i| (i % 30_000, i * 7 % 30_000)).collect();
+    builder.add(&edges, &[]).expect("room");
+    assert_eq!(builder.finish(|v| v).expect("sealed").edges, 100_000);
 }
 
 #[test]

@@ -89,6 +89,33 @@ fn what_is_not_published_leaves_nothing() {
     assert_eq!(volume.open_reader("chunks").expect("a file").len(), 0);
 }
 
+/// It has no name, its room is free when nobody reads it, and nothing of it is synced.
+#[test]
+fn scratch_is_read_back_and_gone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("graph");
+    let options = VolumeOptions::new(MediumKind::File);
+    let on_disk = Volume::create(&path, options).expect("a volume");
+    let before = files(&path);
+    let (recorded, recorder) = Volume::recorded(MediumKind::File, false);
+    for volume in [on_disk, recorded] {
+        let mut file = volume.create_file("scratch").expect("a file");
+        PIECES.iter().try_for_each(|piece| file.append(piece)).expect("space");
+        let reader = file.read_back().expect("a reader");
+        assert_eq!(reader.len(), whole().len() as u64);
+        assert!(!volume.contains("scratch").expect("an answer"));
+        let mut bytes = vec![0; whole().len()];
+        reader.clone().read_at(&ReadBudget::unlimited(), 0, &mut bytes).expect("bytes");
+        assert_eq!(bytes, whole());
+        let end = reader.read_at(&ReadBudget::unlimited(), 1, &mut bytes);
+        assert!(matches!(end, Err(Error::Corruption { .. })), "{end:?}");
+        drop(reader);
+        volume.create_file("scratch").expect("free again");
+    }
+    assert_eq!(files(&path), before);
+    assert_eq!(recorder.event_count(), 0);
+}
+
 /// Returns what crashes leave of the file, each with the operations acknowledged by then.
 fn outcomes(recorder: &Recorder) -> BTreeSet<(u64, Option<Vec<u8>>)> {
     let mut outcomes = BTreeSet::new();

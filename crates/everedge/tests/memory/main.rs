@@ -1,9 +1,12 @@
-//! What kernels allocate on a sealed graph is what a budget counts for them.
+//! What sealing and kernels on a sealed graph allocate is what a budget counts for them.
 //!
 //! In a program of its own, for its allocator counts: other tests at the same time would be counted, too.
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
+mod sealing;
+
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use everedge::{
@@ -52,6 +55,17 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// A test that counts holds it.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Returns how many bytes `f` allocates at once, at most.
+fn peak_of(f: impl FnOnce()) -> u64 {
+    let before = ALLOCATED.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    f();
+    (PEAK.load(Relaxed) - before) as u64
+}
 
 /// What of the budget is for the program itself.
 const PROGRAM_BYTES: u64 = 18 << 20;
@@ -112,15 +126,16 @@ fn taken_and_counted(path: &std::path::Path, kernel: Kernel) -> (u64, u64) {
     let of_lists = everedge_chunks::least_memory(&chunks.options().form) + PROGRAM_BYTES;
     let counted = chunks.least_memory(kernel) - of_lists;
     let view = chunks.view_for(kernel).unwrap();
-    let before = ALLOCATED.load(Relaxed);
-    PEAK.store(before, Relaxed);
-    let report = view.run(kernel, &RunOptions::from(parameters(kernel))).unwrap();
-    report.values.write(&view, &mut std::io::sink()).unwrap();
-    ((PEAK.load(Relaxed) - before) as u64, counted)
+    let taken = peak_of(|| {
+        let report = view.run(kernel, &RunOptions::from(parameters(kernel))).unwrap();
+        report.values.write(&view, &mut std::io::sink()).unwrap();
+    });
+    (taken, counted)
 }
 
 #[test]
 fn kernels_allocate_what_the_budget_counts_for_them() {
+    let _alone = ALONE.lock();
     let mut wrong = Vec::new();
     let skewed = |edges| move || graph(edges);
     let graphs: [(&str, &dyn Fn() -> Graph); 3] =
