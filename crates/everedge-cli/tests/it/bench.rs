@@ -346,7 +346,8 @@ fn sealed_graphs_are_measured_in_all_parts() {
 #[test]
 fn parts_and_kernels_of_sealed_graphs_can_be_chosen() {
     let bench = Bench::new();
-    let words = ["outofcore", "--part", "kernels", "--kernel", "wcc,sssp", "--undirected", "--plain"];
+    let words =
+        ["outofcore", "--part", "kernels", "--kernel", "wcc,sssp", "--undirected", "--plain"];
     let words = [&words[..], &["--budget", "400000", "--runs", "1", "--on", "1"]].concat();
     let output = bench.run(&words);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
