@@ -8,7 +8,8 @@
 //!
 //! # Cost
 //! What does not fit into memory is written and read once as it comes, and once for each direction by buckets.
-//! Memory: 12 bytes an id while edges come, 20 bytes a vertex and 4 an id after; the budget bounds the rest.
+//! Memory: 12 bytes an id while edges come, a bit more if vertices are declared, and the names that the caller keeps
+//! meanwhile; 20 bytes a vertex and 4 an id after. The budget bounds the rest.
 
 use std::mem;
 
@@ -37,6 +38,8 @@ const _: () = assert!(2 * 4 + 2 * LIST_BYTES <= VERTEX_EDGES as usize * EDGE_COP
 const EDGE_COPIES: usize = 3;
 /// So many edges are worth counting in-degrees beside out-degrees.
 const COUNTED_BESIDE: usize = 1 << 13;
+/// Bits of a word.
+const BITS: usize = u64::BITS as usize;
 /// Edges that get numbers in a piece of work.
 const GRAIN: usize = 1 << 16;
 /// Bytes for chunks that are being filled, and for lists that are being encoded.
@@ -91,8 +94,8 @@ pub struct Builder {
     bucket_edges: u64,
     /// In- and out-degree of each id, each edge counted.
     degrees: [Vec<u32>; 2],
-    /// Vertices that are named without an edge.
-    declared: Vec<VertexId>,
+    /// A bit for each id: whether a vertex is named without an edge.
+    declared: Vec<u64>,
 }
 
 impl Builder {
@@ -170,9 +173,37 @@ impl Builder {
     /// # Errors
     /// As [`Self::add`].
     pub fn add_vertices(&mut self, vertices: &[VertexId]) -> Result<()> {
-        self.reserve(vertices.iter().copied().max())?;
-        self.declared.extend(vertices);
+        let largest = vertices.iter().copied().max();
+        self.reserve(largest)?;
+        let words = largest.map_or(0, |largest| largest as usize / BITS + 1);
+        self.declared.resize(words.max(self.declared.len()), 0);
+        for v in vertices {
+            self.declared[*v as usize / BITS] |= 1 << (*v as usize % BITS);
+        }
         Ok(())
+    }
+
+    /// Checks that the names of so many vertices, which take `bytes` of the caller's memory while edges come, have room in the
+    /// budget beside what was taken so far.
+    ///
+    /// # Errors
+    /// `InvalidInput` if they have not, with what would do.
+    pub fn check_names(&self, vertices: u32, bytes: u64) -> Result<()> {
+        let of_edges = 4 * self.edges.words_len() as u64;
+        let needed = FIXED_BYTES + 12 * u64::from(vertices) + bytes;
+        // A fourth of the budget holds edges, if there are so many.
+        if needed + of_edges.min(self.options.memory / 4) <= self.options.memory {
+            return Ok(());
+        }
+        let would_do = needed + of_edges.min(needed.div_ceil(3));
+        Err(Error::InvalidInput {
+            what: format!(
+                "{} bytes of memory are too few to seal what was read so far: {would_do} would do for that ({}M), {bytes} of them for \
+                 the names of vertices; allow more, or call vertices by small numbers (dense ids), which need no names",
+                self.options.memory,
+                would_do.div_ceil(1 << 20)
+            ),
+        })
     }
 
     /// Makes arrays by id long enough.
@@ -301,10 +332,10 @@ impl Builder {
     /// Returns the ids of all vertices in the order in which they are numbered.
     fn ordered(&mut self) -> Vec<VertexId> {
         let [into, out] = &mut self.degrees;
-        let mut is_declared = vec![false; if self.declared.is_empty() { 0 } else { into.len() }];
-        mem::take(&mut self.declared).into_iter().for_each(|v| is_declared[v as usize] = true);
-        let is_vertex =
-            |v: usize| into[v] > 0 || out[v] > 0 || is_declared.get(v).copied().unwrap_or(false);
+        let declared = mem::take(&mut self.declared);
+        let is_declared =
+            |v: usize| declared.get(v / BITS).is_some_and(|word| word >> (v % BITS) & 1 == 1);
+        let is_vertex = |v: usize| into[v] > 0 || out[v] > 0 || is_declared(v);
         let mut ids: Vec<VertexId> =
             (0..into.len()).filter(|&v| is_vertex(v)).map(|v| v as u32).collect();
         if !self.options.directed {

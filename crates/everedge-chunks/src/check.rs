@@ -6,23 +6,30 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use everedge_core::{VertexId, par, scramble};
-use everedge_medium::Result;
+use everedge_medium::{Error, Result, Volume};
 
 use crate::cache::Purpose;
 use crate::cursor::Cursor;
 use crate::entry::LEVELS;
+use crate::form::Form;
+use crate::pieces;
 use crate::store::Store;
 
 /// Vertices in a piece of work.
 const GRAIN: u32 = 1 << 12;
+
+/// So many damaged pieces are named.
+const PIECES_NAMED_MAX: usize = 1000;
 
 /// What was checked, and what is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// How many things were checked.
     pub checks: u64,
-    /// What is wrong, in words.
+    /// What is wrong, in words. After a thousand damaged pieces, the last says how many more there are.
     pub problems: Vec<String>,
+    /// How many problems are not among those.
+    pub unnamed: u64,
 }
 
 /// What the lists of one direction come to.
@@ -35,17 +42,48 @@ struct Sum {
     hash: u64,
     /// Lists whose ids do not ascend below the number of vertices.
     unsound: u64,
-    /// Neighbors that the list names a second time, or that are the vertex itself.
-    repeated: u64,
+    /// Neighbors that the list names a second time, and those that are the vertex itself.
+    doubled: u64,
+    own: u64,
     /// The first vertex with such a list.
     first_unsound: Option<VertexId>,
 }
 
-/// Checks all files of a sealed graph.
+/// Reads each piece of each file of a sealed graph, and names all that are damaged, up to a bound.
 ///
 /// # Errors
-/// `Corruption` if a checksum is wrong, `Io` if a file cannot be read.
-pub fn check(store: &Arc<Store>) -> Result<Checked> {
+/// `Io` if a file cannot be read.
+pub fn check_pieces(volume: &Volume, salt: u32, form: &Form) -> Result<Checked> {
+    let (mut checked, mut outcome) = (Checked::default(), Ok(()));
+    pieces::read_all(volume, salt, form, |read| checked.add(read, &mut outcome))?;
+    if checked.unnamed > 0 {
+        checked.problems.push(format!("{} more pieces are damaged", checked.unnamed));
+        checked.unnamed -= 1;
+    }
+    outcome.map(|()| checked)
+}
+
+impl Checked {
+    /// Notes whether a piece is damaged; the first error of another kind becomes the outcome.
+    fn add(&mut self, read: Result<()>, outcome: &mut Result<()>) {
+        self.checks += 1;
+        match read {
+            Ok(()) => {}
+            Err(error @ Error::Corruption { .. }) if self.problems.len() < PIECES_NAMED_MAX => {
+                self.problems.push(error.to_string());
+            }
+            Err(Error::Corruption { .. }) => self.unnamed += 1,
+            Err(error) if outcome.is_ok() => *outcome = Err(error),
+            Err(_) => {}
+        }
+    }
+}
+
+/// Checks all files of a sealed graph, in which a pair has one edge at most if it is `simple`.
+///
+/// # Errors
+/// `Corruption` if a piece is damaged: the first that was read ([`check_pieces`] names all); `Io` if a file cannot be read.
+pub fn check(store: &Arc<Store>, simple: bool) -> Result<Checked> {
     let mut checked = Checked::default();
     check_ids(store, &mut checked)?;
     let form = store.form();
@@ -60,8 +98,14 @@ pub fn check(store: &Arc<Store>) -> Result<Checked> {
                 sum.unsound
             ));
         }
-        if form.distinct && sum.repeated > 0 {
-            let repeated = sum.repeated;
+        if simple && sum.doubled > 0 {
+            checked.problems.push(format!(
+                "the manifest says that a pair has one edge at most; {name} name a vertex twice {} times",
+                sum.doubled
+            ));
+        }
+        let repeated = sum.doubled + sum.own;
+        if form.distinct && repeated > 0 {
             checked.problems.push(format!(
                 "the manifest says that no list names a vertex twice or its own; {name} do {repeated} times"
             ));
@@ -106,7 +150,8 @@ fn sum_of(store: &Arc<Store>, side: usize) -> Sum {
         loops: a.loops + b.loops,
         hash: a.hash.wrapping_add(b.hash),
         unsound: a.unsound + b.unsound,
-        repeated: a.repeated + b.repeated,
+        doubled: a.doubled + b.doubled,
+        own: a.own + b.own,
         first_unsound: a.first_unsound.or(b.first_unsound),
     })
 }
@@ -127,7 +172,9 @@ fn sum_of_range(store: &Arc<Store>, side: usize, range: Range<VertexId>) -> Sum 
         let degree = cursor.entry(v).degree;
         cursor.for_each_edge(v, |u, weight| {
             is_sound &= u >= last && u < form.vertices;
-            sum.repeated += u64::from(u == v || (u == last && count > 0));
+            let is_again = u == last && count > 0;
+            sum.doubled += u64::from(is_again);
+            sum.own += u64::from(u == v && !is_again);
             last = u;
             count += 1;
             sum.loops += u64::from(u == v);

@@ -25,6 +25,8 @@ pub(crate) enum Neighbors<'a> {
 pub(crate) struct Long<'a> {
     store: &'a Store,
     side: usize,
+    /// Whose list it is.
+    v: VertexId,
     purpose: Purpose,
     /// The piece after the one that is held.
     next: u32,
@@ -66,7 +68,7 @@ impl<'a> Neighbors<'a> {
                 }
             }
             Place::Super(first) => {
-                Self::Long(Long { store, side, purpose, next: first, left: count, held: None })
+                Self::Long(Long { store, side, v, purpose, next: first, left: count, held: None })
             }
         }
     }
@@ -124,7 +126,7 @@ impl Long<'_> {
         });
         match piece {
             None if store.has_failed() => false,
-            None => store.fail_at(side, self.next).unwrap_or(false),
+            None => store.fail_at(side, self.v).unwrap_or(false),
             Some((count, held)) => {
                 (self.next, self.left) = (self.next + 1, self.left - count);
                 self.held = Some(held);

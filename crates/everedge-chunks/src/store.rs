@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use everedge_core::{Direction, VertexId, par};
+use everedge_core::{Direction, MAX_VERTEX_ID, VertexId, par};
 use everedge_medium::{
     DirectFile, Error, MANIFEST, ReadBudget, ReadCounts, ReadQueue, ReadQueueOptions, Reader,
     Result, Volume,
@@ -193,7 +193,17 @@ impl Store {
         self.ids.read_at(&ReadBudget::unlimited(), offset, &mut bytes)?;
         let content = checked(self.salt, (IDS, self.ids.path()), page, &bytes)?;
         let (words, _) = content.as_chunks::<4>();
-        Ok(words.iter().map(|&word| u32::from_le_bytes(word)).collect())
+        let ids: Vec<_> = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
+        match ids.iter().position(|&id| id > MAX_VERTEX_ID) {
+            None => Ok(ids),
+            Some(at) => Err(Error::Corruption {
+                path: self.ids.path().to_owned(),
+                offset: offset + 4 * at as u64,
+                what: format!("the id of vertex {}", page * IDS_PER_PAGE + at as u32),
+                expected: format!("at most {MAX_VERTEX_ID}"),
+                found: ids[at].to_string(),
+            }),
+        }
     }
 
     /// Returns the number of the side that keeps the neighbors of a direction.

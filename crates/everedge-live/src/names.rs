@@ -196,6 +196,11 @@ impl Names {
         HeldNames(self.state.read())
     }
 
+    /// Returns how many bytes of memory the map takes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.state.read().table.memory_bytes()
+    }
+
     /// Returns the vertex of a name, if it is known. An integer map reads `name` as an integer.
     pub fn id_of(&self, name: &str) -> Option<VertexId> {
         match &self.state.read().table {
@@ -489,6 +494,17 @@ impl Table {
         }
     }
 
+    fn memory_bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::Text(TextTable { bytes, ends, ids }) => {
+                bytes.capacity() + 8 * ends.capacity() + ids.allocation_size()
+            }
+            // So many places has a table of this capacity, for 7 of 8 are taken at most.
+            Self::Integer { by_id, ids } => 8 * by_id.capacity() + 17 * (ids.capacity() * 8 / 7),
+        };
+        bytes as u64
+    }
+
     fn reserve(&mut self, more: &Announced) {
         let count = more.count as usize;
         match self {
@@ -709,18 +725,9 @@ mod tests {
             let announced = Names::bytes_announced(&volume, ids).unwrap();
             drop(names);
             let names = Names::open(&volume, ids, SALT).unwrap().unwrap();
-            let state = names.state.read();
-            let taken = match &state.table {
-                Table::Text(TextTable { bytes, ends, ids }) => {
-                    bytes.capacity() + 8 * ends.capacity() + ids.allocation_size()
-                }
-                // So many places has a table of this capacity, for 7 of 8 are taken at most.
-                Table::Integer { by_id, ids } => {
-                    8 * by_id.capacity() + 17 * (ids.capacity() * 8 / 7)
-                }
-            };
-            let read = state.end.min(2 * READ_BYTES);
-            assert!((taken as u64 + read).abs_diff(announced) < 100, "{ids}: {taken}, {announced}");
+            let (taken, end) = (names.memory_bytes(), names.state.read().end);
+            let read = end.min(2 * READ_BYTES);
+            assert!((taken + read).abs_diff(announced) < 100, "{ids}: {taken}, {announced}");
         }
     }
 

@@ -66,12 +66,32 @@ struct State {
 }
 
 /// The edges of a pair while a batch is made.
-#[derive(Default)]
-struct Pair {
+struct Pair<'a> {
     /// Weights in the sealed graph, the newest last, without what was taken away.
     sealed: Vec<f32>,
-    added: Vec<f32>,
-    taken: Vec<f32>,
+    added: Weights<'a>,
+    taken: Weights<'a>,
+}
+
+/// Weights while a batch is made, the newest last. A pair may have a million of them, and a batch change one.
+#[derive(Default)]
+struct Weights<'a> {
+    /// Those of before the batch that stay.
+    kept: &'a [f32],
+    more: Vec<f32>,
+}
+
+/// How a batch changes weights: so many stay, and these come after them.
+struct Changed {
+    kept: usize,
+    more: Vec<f32>,
+}
+
+/// How a batch changes a pair.
+struct ChangedPair {
+    edge: Edge,
+    added: Changed,
+    taken: Changed,
 }
 
 /// An update of the live graph.
@@ -206,6 +226,7 @@ impl Changer {
                 made.insert(pair, (edge, weight), &self.options);
             }
         }
+        let pairs = changed(pairs);
         self.commit(&mut state, pairs, made)
     }
 
@@ -225,6 +246,7 @@ impl Changer {
                 made.delete(pair, edge);
             }
         }
+        let pairs = changed(pairs);
         self.commit(&mut state, pairs, made)
     }
 
@@ -406,19 +428,19 @@ impl Changer {
     }
 
     /// Returns what there is of each pair of `edges`; of what was sealed only if `looks`.
-    fn pairs_of(
+    fn pairs_of<'a>(
         &self,
-        state: &State,
+        state: &'a State,
         edges: &[Edge],
         looks: bool,
-    ) -> Result<FxHashMap<Edge, Pair>> {
-        let mut pairs: FxHashMap<Edge, Pair> = FxHashMap::default();
+    ) -> Result<FxHashMap<Edge, Pair<'a>>> {
+        let mut pairs: FxHashMap<Edge, Pair<'_>> = FxHashMap::default();
         for &edge in edges {
             let edge = self.key(edge);
             pairs.entry(edge).or_insert_with(|| Pair {
                 sealed: Vec::new(),
-                added: state.added.get(&edge).cloned().unwrap_or_default(),
-                taken: state.taken.get(&edge).cloned().unwrap_or_default(),
+                added: Weights::of(&state.added, edge),
+                taken: Weights::of(&state.taken, edge),
             });
         }
         if !looks {
@@ -439,7 +461,7 @@ impl Changer {
         });
         self.sealed.store().check()?;
         for ((u, v), pair) in &mut pairs {
-            for &weight in &pair.taken {
+            for &weight in pair.taken.kept {
                 let is_it = |other: &f32| other.to_bits() == weight.to_bits();
                 let Some(place) =
                     pair.sealed.iter().rposition(is_it).filter(|_| u.max(v) < &self.before())
@@ -463,7 +485,7 @@ impl Changer {
     fn commit(
         &self,
         state: &mut State,
-        pairs: FxHashMap<Edge, Pair>,
+        pairs: Vec<ChangedPair>,
         Made { updates, done }: Made,
     ) -> Result<Changes> {
         if !updates.is_empty() {
@@ -483,8 +505,8 @@ impl Changer {
             graph.apply(&batch)?;
         }
         let before = self.before();
-        for (edge, Pair { added, taken, .. }) in pairs {
-            if !added.is_empty() {
+        for ChangedPair { edge, added, taken } in pairs {
+            if !added.more.is_empty() {
                 state.vertices.extend([edge.0, edge.1].into_iter().filter(|&v| v >= before));
             }
             put(&mut state.added, edge, added, &mut state.counts.edges_added);
@@ -497,14 +519,52 @@ impl Changer {
     }
 }
 
-/// Puts the weights of a pair in the place of what there is, and keeps their number up.
-fn put(pairs: &mut FxHashMap<Edge, Vec<f32>>, edge: Edge, weights: Vec<f32>, count: &mut u64) {
-    *count += weights.len() as u64;
-    let before = match weights.is_empty() {
-        true => pairs.remove(&edge),
-        false => pairs.insert(edge, weights),
+fn changed(pairs: FxHashMap<Edge, Pair<'_>>) -> Vec<ChangedPair> {
+    let changed = |weights: Weights<'_>| Changed { kept: weights.kept.len(), more: weights.more };
+    let of = |(edge, Pair { added, taken, .. }): (Edge, Pair<'_>)| ChangedPair {
+        edge,
+        added: changed(added),
+        taken: changed(taken),
     };
-    *count -= before.map_or(0, |before| before.len() as u64);
+    pairs.into_iter().map(of).collect()
+}
+
+/// Changes the weights of a pair, and keeps their number up.
+fn put(pairs: &mut FxHashMap<Edge, Vec<f32>>, edge: Edge, changed: Changed, count: &mut u64) {
+    let weights = pairs.entry(edge).or_default();
+    *count -= weights.len() as u64;
+    weights.truncate(changed.kept);
+    weights.extend(changed.more);
+    *count += weights.len() as u64;
+    if weights.is_empty() {
+        pairs.remove(&edge);
+    }
+}
+
+impl<'a> Weights<'a> {
+    fn of(pairs: &'a FxHashMap<Edge, Vec<f32>>, edge: Edge) -> Self {
+        Self { kept: pairs.get(&edge).map_or(&[], Vec::as_slice), more: Vec::new() }
+    }
+
+    fn last(&self) -> Option<&f32> {
+        self.more.last().or(self.kept.last())
+    }
+
+    fn push(&mut self, weight: f32) {
+        self.more.push(weight);
+    }
+
+    fn pop(&mut self) -> Option<f32> {
+        self.more.pop().or_else(|| {
+            let (&last, kept) = self.kept.split_last()?;
+            self.kept = kept;
+            Some(last)
+        })
+    }
+
+    fn pop_if(&mut self, holds: impl FnOnce(&f32) -> bool) -> Option<f32> {
+        self.last().is_some_and(holds).then(|| self.pop()).flatten()
+    }
 }
 
 impl State {
@@ -522,8 +582,8 @@ impl Made {
     }
 
     /// Inserts an edge as a live graph does.
-    fn insert(&mut self, pair: &mut Pair, (edge, weight): (Edge, f32), options: &GraphOptions) {
-        let is_there = !pair.added.is_empty() || !pair.sealed.is_empty();
+    fn insert(&mut self, pair: &mut Pair<'_>, (edge, weight): (Edge, f32), options: &GraphOptions) {
+        let is_there = pair.added.last().is_some() || !pair.sealed.is_empty();
         if options.simple && is_there {
             return self.replace(pair, (edge, weight));
         }
@@ -533,7 +593,7 @@ impl Made {
             (false, _) => true,
             (true, simple) => simple && taken.to_bits() == weight.to_bits(),
         };
-        if let Some(back) = pair.taken.pop_if(|taken| comes_back(taken)) {
+        if let Some(back) = pair.taken.pop_if(comes_back) {
             pair.sealed.push(back);
             return self.update((edge, weight), true, true);
         }
@@ -542,14 +602,14 @@ impl Made {
     }
 
     /// Gives the edge of a pair that has one at most another weight.
-    fn replace(&mut self, pair: &mut Pair, (edge, weight): (Edge, f32)) {
+    fn replace(&mut self, pair: &mut Pair<'_>, (edge, weight): (Edge, f32)) {
         let is_it = |there: &f32| there.to_bits() == weight.to_bits();
         if pair.added.last().or(pair.sealed.last()).is_some_and(is_it) {
             return;
         }
-        if pair.taken.pop_if(|taken| is_it(taken)).is_some() {
+        if pair.taken.pop_if(is_it).is_some() {
             // It gets the weight back that it had when it was sealed, and needs no change any more.
-            pair.added.clear();
+            pair.added = Weights::default();
             pair.sealed.push(weight);
             self.update((edge, weight), false, true);
             return self.update((edge, weight), true, true);
@@ -559,12 +619,12 @@ impl Made {
             self.update((edge, before), true, false);
         }
         // The live graph of the changes replaces weights itself.
-        pair.added = vec![weight];
+        pair.added = Weights { kept: &[], more: vec![weight] };
         self.update((edge, weight), false, false);
     }
 
     /// Deletes the newest edge of a pair.
-    fn delete(&mut self, pair: &mut Pair, edge: Edge) {
+    fn delete(&mut self, pair: &mut Pair<'_>, edge: Edge) {
         if pair.added.pop().is_some() {
             self.done.deleted += 1;
             return self.update((edge, 0.0), false, true);
@@ -591,6 +651,13 @@ impl Numbers {
     fn find(&self, id: VertexId) -> Option<VertexId> {
         let place = self.0.binary_search_by_key(&id, |&(id, _)| id).ok()?;
         Some(self.0[place].1)
+    }
+
+    /// Returns the number that a vertex had.
+    ///
+    /// Cost: all are looked through.
+    fn id_of(&self, v: VertexId) -> Option<VertexId> {
+        self.0.iter().find(|&&(_, other)| other == v).map(|&(id, _)| id)
     }
 }
 
@@ -648,7 +715,6 @@ impl Taker for Changer {
         if let Some(at) = v.checked_sub(self.before()) {
             return self.changes.added.name_of(at).unwrap_or(ExternalId::Integer(v.into()));
         }
-        let id = self.sealed.store().id_of(v).unwrap_or(v);
-        crate::id_map::name_of(self.names.as_ref(), id)
+        crate::id_map::name_of(self.names.as_ref(), self.numbers.id_of(v).unwrap_or(v))
     }
 }

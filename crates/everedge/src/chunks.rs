@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use everedge_chunks::{ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory};
-use everedge_core::memory;
 use everedge_core::watch::Watch;
+use everedge_core::{VertexId, memory};
 use everedge_live::{IdKind, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::any_view::{AnyView, with_view};
 use crate::changes::{OpenChanges, ReadChanges, refuse_as_graph};
+use crate::error::without_advice;
 use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::naming::Naming;
@@ -98,7 +99,8 @@ impl Chunks {
     /// The directory is a sealed graph once this returns; what is left of a sealing that ended before is taken away
     /// by the next one.
     ///
-    /// Cost: 20 bytes of memory a vertex; each list is read once for each direction.
+    /// Cost: 20 bytes of memory a vertex, and 4 for each name and its place in the new map; each list is read once for each
+    /// direction. Where the ids of a live graph lie far apart, a copy of it in memory, as a CSR.
     ///
     /// # Errors
     /// If the directory exists and is not empty; `NoSpace` or `Io` if the medium fails, and then nothing
@@ -343,21 +345,10 @@ impl Chunks {
     pub fn verify(path: &Path) -> Result<Verification> {
         let mut found =
             Verification { ok: true, checks: 0, problems: Vec::new(), problem_count: 0 };
-        let sealed = Self::open_files(path).and_then(|(volume, manifest)| {
-            let checked = check_sealed(&volume, &manifest)?;
-            found.add_checked(checked);
-            Ok(())
-        });
-        found.take_damage(sealed)?;
-        let changes = Self::open_files(path)
-            .and_then(|(volume, manifest)| check_changes(&volume, &manifest, &mut found));
-        // What keeps the sealed files from being opened is a problem already.
-        match changes {
-            Err(error) if !found.ok && error.is_damage() => {
-                let problem = error.damage().filter(|problem| !found.problems.contains(problem));
-                problem.into_iter().for_each(|problem| found.add(problem));
-            }
-            changes => found.take_damage(changes)?,
+        for check in [check_sealed, check_changes] {
+            let checked = Self::open_files(path)
+                .and_then(|(volume, manifest)| check(&volume, &manifest, &mut found));
+            found.take_damage(checked)?;
         }
         Ok(found)
     }
@@ -388,25 +379,45 @@ impl Chunks {
 impl Verification {
     fn add_checked(&mut self, checked: Checked) {
         self.checks += checked.checks;
-        checked.problems.into_iter().for_each(|problem| self.add(problem));
+        checked.problems.into_iter().for_each(|problem| self.add(without_advice(problem)));
+        self.problem_count += checked.unnamed;
     }
 }
 
-fn check_sealed(volume: &Volume, manifest: &Manifest<ChunksOptions>) -> Result<Checked> {
-    let store = open_store(volume, manifest)?;
-    let checked = everedge_chunks::check(&store)?;
-    let names = Names::open(volume, manifest.options.ids, manifest.salt())?;
-    check_names(names.as_ref(), &store)?;
-    Ok(checked)
+fn check_sealed(
+    volume: &Volume,
+    manifest: &Manifest<ChunksOptions>,
+    found: &mut Verification,
+) -> Result<()> {
+    let ChunksOptions { ids, simple, form, .. } = &manifest.options;
+    let salt = manifest.salt();
+    let checked = open_store(volume, manifest)
+        .and_then(|store| Ok((everedge_chunks::check(&store, *simple)?, store)));
+    let store = match checked {
+        Ok((checked, store)) => {
+            found.add_checked(checked);
+            Some(store)
+        }
+        Err(first) => {
+            if first.is_damage() {
+                found.add_checked(everedge_chunks::check_pieces(volume, salt, form)?);
+            }
+            // A file may be too short, or an index be wrong, though no piece is damaged.
+            found.take_damage(Err(first))?;
+            None
+        }
+    };
+    let names = Names::open(volume, *ids, salt)?;
+    store.map_or(Ok(()), |store| check_names(names.as_ref(), &store))
 }
 
-/// Checks that it can be said what each vertex was called: its number is there, and names, if there are some, cover it.
+/// Checks that it can be said what each vertex was called: its number is there and one that a vertex can have, and names, if
+/// there are some, cover it.
 ///
 /// Cost: 4 bytes a vertex are read.
 pub(crate) fn check_names(names: Option<&Names>, store: &Store) -> Result<()> {
-    let ids = store.all_ids()?;
-    let bound = ids.into_iter().max().map_or(0, |id| id.saturating_add(1));
-    names.map_or(Ok(()), |names| Ok(names.check_covers(bound)?))
+    let largest = store.all_ids()?.into_iter().max();
+    names.map_or(Ok(()), |names| Ok(names.check_covers(largest.map_or(0, |id| id + 1))?))
 }
 
 /// Checks the changes of a sealed graph: that they are whole, and that they are changes of this graph.
@@ -423,6 +434,8 @@ fn check_changes(
     let naming = view_of(volume, manifest, &view)?;
     let twice = read.names.iter().filter(|name| naming.find(&name.to_string()).is_some());
     let twice: Vec<String> = twice.map(ExternalId::to_string).collect();
+    // Where ids cannot be read, no name is that of a vertex.
+    view.store().check()?;
     found.checks += read.names.len() as u64;
     for name in twice {
         found.add(format!(
@@ -537,15 +550,16 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<(Form, I
     let ids = if are_numbers { IdKind::Dense } else { view.naming.kind() };
     let manifest = Manifest::new(Kind::Chunks, ());
     let salt = manifest.salt();
-    if let Some(names) = Names::create(volume, ids, salt)? {
-        copy_names(view, &names)?;
-    }
+    let names = Names::create(volume, ids, salt)?;
+    let named = names.map(|names| copy_names(view, &names)).transpose()?;
     // Where ids lie far apart, arrays by id would be far longer than the graph.
     let copy = view.numbering().is_some().then(|| view.copy(true));
     let any = copy.as_ref().unwrap_or(&view.any);
     let id_of = |v| {
         let v = view.numbering().map_or(v, |numbering| numbering.ids()[v as usize]);
-        before.map_or(v, |ids| ids[v as usize])
+        let id = before.map_or(v, |ids| ids[v as usize]);
+        // Where ids cannot be read, the reads are checked before the graph counts.
+        named.as_ref().and_then(|numbers| numbers.get(id as usize)).copied().unwrap_or(id)
     };
     let form = with_view!(any, any => {
         everedge_chunks::seal(volume, salt, any, view.is_weighted(), options, id_of)?
@@ -562,13 +576,15 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<(Form, I
     Ok((form, ids))
 }
 
-/// Copies the names of all vertices, so that each stands for the same number.
-fn copy_names(view: &View, names: &Names) -> Result<()> {
+/// Copies the names of all vertices. Returns the number of each in the new map: a name that had no vertex when the graph
+/// was sealed, and was added to its changes since, is there twice, and in the new map once.
+fn copy_names(view: &View, names: &Names) -> Result<Vec<VertexId>> {
     let bound = match view.naming.ids_before() {
         Some(_) => view.naming.name_bound_before(),
         None => view.name_bound(),
     };
     let name_of = |v| view.naming.name_before(v).unwrap_or_else(|| view.name_of(v));
+    let mut numbers = Vec::with_capacity(bound as usize);
     for start in (0..bound).step_by(NAMES_AT_ONCE as usize) {
         let end = start.saturating_add(NAMES_AT_ONCE).min(bound);
         let (mut integers, mut texts) = (Vec::new(), Vec::new());
@@ -578,10 +594,10 @@ fn copy_names(view: &View, names: &Names) -> Result<()> {
                 ExternalId::Text(id) => texts.push(id),
             }
         }
-        match texts.is_empty() {
+        numbers.extend(match texts.is_empty() {
             true => names.intern_integers(&integers)?,
             false => names.intern_texts(texts.iter().map(String::as_str))?,
-        };
+        });
     }
-    Ok(())
+    Ok(numbers)
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use everedge_core::{Bitmap, MAX_VERTEX_ID, VertexId};
 use everedge_io::Compression;
 use everedge_io::{EdgeWriter, Format, Generator, Id, IdKind, WriteOptions, write_vertices};
-use everedge_live::ExternalId;
+use everedge_live::{ExternalId, NameRef};
 
+use crate::naming::HeldNaming;
 use crate::output_file::{OutputFile, compression_of};
 use crate::{Error, Result, View};
 
@@ -30,6 +31,16 @@ pub struct ExportReport {
     pub edges: u64,
     /// Bytes of the file of edges.
     pub bytes: u64,
+}
+
+/// What the ids of a view are called.
+enum Called<'a> {
+    /// By number.
+    Number,
+    /// By names that a live graph had.
+    Copied(Vec<ExternalId>),
+    /// As the vertices of a sealed graph are.
+    Held(HeldNaming<'a>),
 }
 
 /// What a file holds.
@@ -113,13 +124,13 @@ impl View {
         let (directed, mut edges) = (self.is_directed(), 0);
         let write = |u, v, weight| {
             [u, v].into_iter().filter_map(row).for_each(|row| with_edges.insert(row));
-            let (src, dst) = (id(&names, u), id(&names, v));
+            let (src, dst) = (names.id(u), names.id(v));
             // As the writer, which takes an undirected edge from its smaller end.
             edges += u64::from(directed || src <= dst);
             writer.write(src, dst, weight)
         };
         // METIS has a line for each vertex, in the order of what vertices are called.
-        let written = match format == Format::Metis && names.is_some() {
+        let written = match format == Format::Metis && !matches!(names, Called::Number) {
             true => self.for_each_arc_by_name(write),
             false => self.for_each_arc(write),
         };
@@ -132,13 +143,19 @@ impl View {
 
     fn write_vertices<W: Write>(&self, out: W, path: &Path) -> Result<W> {
         let names = self.names();
-        write_ids(out, path, self.vertices().into_iter().map(|v| id(&names, v)))
+        write_ids(out, path, self.vertices().into_iter().map(|v| names.id(v)))
     }
 
-    /// Returns the names of all ids, if the ids have names.
-    fn names(&self) -> Option<Vec<ExternalId>> {
-        (self.id_kind() != crate::IdKind::Dense)
-            .then(|| (0..self.name_bound()).map(|v| self.name_of(v)).collect())
+    /// Returns what ids are called.
+    fn names(&self) -> Called<'_> {
+        if let Some(held) = self.naming.held() {
+            return Called::Held(held);
+        }
+        match self.id_kind() {
+            crate::IdKind::Dense => Called::Number,
+            // Whoever writes to the graph meanwhile makes names.
+            _ => Called::Copied((0..self.name_bound()).map(|v| self.name_of(v)).collect()),
+        }
     }
 
     fn write_options(&self, format: Format) -> WriteOptions {
@@ -181,11 +198,18 @@ impl View {
     }
 }
 
-fn id(names: &Option<Vec<ExternalId>>, v: u32) -> Id<'_> {
-    match names.as_deref().and_then(|names| names.get(v as usize)) {
-        Some(ExternalId::Text(text)) => Id::Text(text),
-        Some(ExternalId::Integer(id)) => Id::Number(*id),
-        None => Id::Number(v.into()),
+impl Called<'_> {
+    fn id(&self, v: VertexId) -> Id<'_> {
+        let name = match self {
+            Self::Number => None,
+            Self::Copied(names) => names.get(v as usize).map(NameRef::from),
+            Self::Held(names) => Some(names.name_of(v)),
+        };
+        match name {
+            Some(NameRef::Text(text)) => Id::Text(text),
+            Some(NameRef::Integer(id)) => Id::Number(id),
+            None => Id::Number(v.into()),
+        }
     }
 }
 

@@ -124,12 +124,14 @@ impl Verification {
         self.problems.push(problem);
     }
 
-    /// Adds what an error says that ended the checks, if it is damage.
+    /// Adds what an error says that ended the checks, if it is damage that is not among the problems yet.
     pub(crate) fn take_damage(&mut self, checked: Result<()>) -> Result<()> {
-        match checked {
-            Err(error) => error.damage().map(|problem| self.add(problem)).ok_or(error),
-            Ok(()) => Ok(()),
+        let Err(error) = checked else { return Ok(()) };
+        let problem = error.damage().ok_or(error)?;
+        if !self.problems.contains(&problem) {
+            self.add(problem);
         }
+        Ok(())
     }
 }
 

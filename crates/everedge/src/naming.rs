@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use everedge_chunks::Store;
 use everedge_core::VertexId;
-use everedge_live::{ExternalId, NameRef, Names};
+use everedge_live::{ExternalId, HeldNames, NameRef, Names};
 
 use crate::IdKind;
 use crate::id_map::{find, name_of};
@@ -35,6 +35,13 @@ pub(crate) struct SealedNames {
     /// Whether a vertex was looked for by its name: whoever looks for one has no need of an order.
     was_asked: AtomicBool,
     sorted: OnceLock<Sorted>,
+}
+
+/// The names of the vertices of a sealed graph, where they are kept.
+pub(crate) struct HeldNaming<'a> {
+    sealed: &'a SealedNames,
+    ids: &'a [VertexId],
+    names: Option<HeldNames<'a>>,
 }
 
 /// Where vertices are, sorted.
@@ -79,6 +86,14 @@ impl Naming {
                 vertices.sort_unstable_by(|u, v| by(u).cmp(&by(v)));
             }
             Self::Sealed(sealed) => sealed.sort(vertices),
+        }
+    }
+
+    /// Returns the names of a sealed graph where they are kept. The numbers that its vertices had are read then.
+    pub(crate) fn held(&self) -> Option<HeldNaming<'_>> {
+        match self {
+            Self::Kept(_) => None,
+            Self::Sealed(sealed) => Some(sealed.held()),
         }
     }
 
@@ -141,25 +156,38 @@ impl Naming {
     }
 }
 
+impl HeldNaming<'_> {
+    /// Returns the name of a vertex.
+    pub(crate) fn name_of(&self, v: VertexId) -> NameRef<'_> {
+        let id = self.ids[v as usize];
+        let kept = || self.names.as_ref().and_then(|names| names.get(id));
+        let number = || NameRef::Integer(id.into());
+        self.sealed.added(v).map(NameRef::from).or_else(kept).unwrap_or_else(number)
+    }
+}
+
 impl SealedNames {
     fn name_of(&self, v: VertexId) -> ExternalId {
-        let added = v.checked_sub(self.sealed_count()).and_then(|at| self.added.get(at as usize));
-        added.cloned().unwrap_or_else(|| name_of(self.names.as_ref(), self.id_of(v)))
+        let sealed = || name_of(self.names.as_ref(), self.id_of(v));
+        self.added(v).cloned().unwrap_or_else(sealed)
     }
 
     fn sort(&self, vertices: &mut [VertexId]) {
         if vertices.is_empty() {
             return;
         }
-        let (ids, names) = (self.ids(), self.names.as_ref().map(Names::held));
-        let by = |v: VertexId| {
-            let added =
-                v.checked_sub(self.sealed_count()).and_then(|at| self.added.get(at as usize));
-            let kept = || names.as_ref().and_then(|names| names.get(ids[v as usize]));
-            let number = || NameRef::Integer(ids[v as usize].into());
-            added.map(NameRef::from).or_else(kept).unwrap_or_else(number)
-        };
-        vertices.sort_unstable_by(|&u, &v| by(u).cmp(&by(v)));
+        let held = self.held();
+        vertices.sort_unstable_by(|&u, &v| held.name_of(u).cmp(&held.name_of(v)));
+    }
+
+    fn held(&self) -> HeldNaming<'_> {
+        let names = self.names.as_ref().map(Names::held);
+        HeldNaming { sealed: self, ids: self.ids(), names }
+    }
+
+    /// Returns the name of a vertex that was added, if it is one.
+    fn added(&self, v: VertexId) -> Option<&ExternalId> {
+        v.checked_sub(self.sealed_count()).and_then(|at| self.added.get(at as usize))
     }
 
     /// Returns the vertex of a name.

@@ -44,6 +44,14 @@ struct Sealing {
     builder: Mutex<Builder>,
 }
 
+impl Sealing {
+    /// Checks that the names so far have room in the budget.
+    fn check_names(&self, builder: &Builder) -> Result<()> {
+        let Some(names) = &self.names else { return Ok(()) };
+        Ok(builder.check_names(names.len(), names.memory_bytes())?)
+    }
+}
+
 impl Taker for Sealing {
     fn options(&self) -> &GraphOptions {
         &self.options
@@ -54,7 +62,9 @@ impl Taker for Sealing {
     }
 
     fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
-        Ok(self.builder.lock().add(edges, weights.unwrap_or_default())?)
+        let mut builder = self.builder.lock();
+        self.check_names(&builder)?;
+        Ok(builder.add(edges, weights.unwrap_or_default())?)
     }
 
     fn delete(&self, _: &[Edge]) -> Result<()> {
@@ -62,7 +72,9 @@ impl Taker for Sealing {
     }
 
     fn add_vertices(&self, vertices: &[VertexId]) -> Result<()> {
-        Ok(self.builder.lock().add_vertices(vertices)?)
+        let mut builder = self.builder.lock();
+        self.check_names(&builder)?;
+        Ok(builder.add_vertices(vertices)?)
     }
 
     fn has_data(&self) -> bool {
@@ -74,8 +86,8 @@ impl Chunks {
     /// Seals the edges of files into a new directory, within a budget of memory: what has no room there goes through files
     /// of the directory, once as it comes and once for each direction.
     ///
-    /// Cost: 12 bytes of memory an id while edges are read, 20 a vertex and 4 an id after; the names of
-    /// vertices that are not called by number are all in memory.
+    /// Cost: 12 bytes of memory an id while edges are read, and all names of vertices that are not called by number; 20 a
+    /// vertex and 4 an id after.
     ///
     /// # Errors
     /// As [`Graph::ingest`](crate::Graph::ingest) and [`Chunks::seal`]; `InvalidInput` if the budget is too
@@ -152,7 +164,9 @@ impl Plan {
             Error::Partly { source, .. } => *source,
             error => error,
         })?;
-        let Sealing { options: GraphOptions { ids, simple, .. }, builder, .. } = sealing;
+        let Sealing { options: GraphOptions { ids, simple, .. }, builder, names } = sealing;
+        // Their file has them, and the memory is the buckets' now.
+        drop(names);
         let form = what.watch.run(|| builder.into_inner().finish(|v| v));
         let form = form.map_err(|_cancelled| Error::Interrupted)??;
         let medium = MediumKind::File;

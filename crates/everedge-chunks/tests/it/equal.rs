@@ -81,7 +81,7 @@ pub(crate) fn check(csr: &Csr, store: &Arc<Store>) {
     }
     check_visits(&view);
     store.check().unwrap();
-    let checked = everedge_chunks::check(store).unwrap();
+    let checked = everedge_chunks::check(store, false).unwrap();
     assert_eq!(checked.problems, [""; 0]);
 }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use everedge_chunks::{
-    BuildOptions, Builder, ChunksView, Form, SealOptions, Store, least_memory, seal,
+    BuildOptions, Builder, ChunksView, Form, Order, SealOptions, Store, least_memory, seal,
 };
 use everedge_core::{
     Csr, CsrOptions, Direction, Edge, GraphView, ListVisitor, SplitMix64, VertexId, par,
@@ -298,4 +298,82 @@ fn a_form_that_cannot_be_is_refused() {
         let error = opened.err().unwrap_or_else(|| panic!("change {i} was taken"));
         assert!(matches!(error, Error::Corruption { .. }), "change {i}: {error}");
     }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test damages a file")]
+fn a_list_without_its_pieces_is_named_by_its_vertex() {
+    let directory = tempfile::tempdir().unwrap();
+    let volume = crate::equal::volume(&directory);
+    // The vertices with long lists come last, so none has the number of its piece.
+    let edges: Vec<Edge> =
+        edges(500, 20_000, 9).0.into_iter().map(|(u, v)| (511 - u, 511 - v)).collect();
+    let csr = Csr::from_edges(&edges, None, CsrOptions { directed: true, ..CsrOptions::default() });
+    let options = SealOptions { order: Order::Ids, ..options() };
+    let mut form = seal(&volume, SALT, &csr, false, &options, |v| v).unwrap();
+    assert!(form.sides[0].pieces > 1);
+    form.sides[0].pieces = 0;
+    std::fs::write(volume.path().join("out.long"), "").unwrap();
+    let (least, mut failed) = (least_memory(&form), 0);
+    for v in 0..form.vertices {
+        let store = Store::open(&volume, SALT, form.clone(), least).unwrap();
+        ChunksView::new(store.clone()).out_neighbors(v).for_each(drop);
+        if let Err(error) = store.check() {
+            let what = error.to_string();
+            assert!(what.contains(&format!("where the list of vertex {v} is")), "{what}");
+            failed += 1;
+        }
+    }
+    assert!(failed > 1, "{failed}");
+}
+
+#[test]
+fn an_id_that_no_vertex_can_have_is_damage() {
+    let (volume, _): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+    let form = seal(&volume, SALT, &graph(), false, &options(), |v| v | 1 << 31).unwrap();
+    let store = Store::open(&volume, SALT, form.clone(), least_memory(&form)).unwrap();
+    for error in [store.all_ids().unwrap_err(), everedge_chunks::check(&store, false).unwrap_err()]
+    {
+        let what = error.to_string();
+        assert!(what.contains("ids") && what.contains("the id of vertex 0"), "{what}");
+    }
+}
+
+#[test]
+fn a_pair_of_a_simple_graph_that_has_two_edges_is_found() {
+    let (volume, _): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+    let edges = [(0, 1), (0, 1), (2, 2), (2, 2), (1, 0)];
+    let options = CsrOptions { directed: true, ..CsrOptions::default() };
+    let csr = Csr::from_edges(&edges, None, options);
+    let form = seal(&volume, SALT, &csr, false, &SealOptions::default(), |v| v).unwrap();
+    let store = Store::open(&volume, SALT, form.clone(), least_memory(&form)).unwrap();
+    assert_eq!(everedge_chunks::check(&store, false).unwrap().problems, [""; 0]);
+    let found = everedge_chunks::check(&store, true).unwrap().problems;
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|problem| problem.contains("a vertex twice 2 times")), "{found:?}");
+}
+
+#[test]
+fn names_that_have_no_room_in_the_budget_are_refused_with_what_would_do() {
+    let build = |memory: u64, bytes: u64| {
+        let (volume, _): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+        let options = BuildOptions {
+            directed: true,
+            weighted: false,
+            simple: false,
+            in_neighbors: true,
+            seal: SealOptions::default(),
+            memory,
+        };
+        let mut builder = Builder::new(&volume, SALT, options)?;
+        builder.add(&edges(500, 6000, 9).0, &[])?;
+        builder.check_names(512, bytes)?;
+        builder.finish(|v| v).map(|_| ())
+    };
+    build(120 << 20, 60 << 20).unwrap();
+    let what = build(120 << 20, 80 << 20).unwrap_err().to_string();
+    let would_do = what.split(" would do").next().unwrap().rsplit(' ').next().unwrap();
+    let would_do: u64 = would_do.parse().unwrap();
+    build(would_do, 80 << 20).unwrap();
+    assert!(build(would_do - 1, 80 << 20).is_err());
 }

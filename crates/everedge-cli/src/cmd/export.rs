@@ -40,7 +40,7 @@ pub(crate) struct Args {
 
     /// Write what is whole of a damaged graph: edges from vertices whose lists are damaged, and from up
     /// to 4,096 beside each, are lost; of versions, the first whose bytes are damaged and all after it. What is lost is
-    /// listed on standard error and in `problems` of --json; exits 1 if something is.
+    /// listed on standard error and in `problems` of --json; exits 1 if something is. A sealed graph is refused.
     #[arg(long)]
     salvage: bool,
 }

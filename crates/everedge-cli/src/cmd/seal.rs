@@ -34,7 +34,8 @@ pub(crate) struct Args {
     at: Option<VersionChoice>,
 
     /// How much memory the sealing of files may take, with K, M, G or T; half of what is free unless given. What has no
-    /// room goes through files in CHUNKS. A graph is sealed without a budget.
+    /// room goes through files in CHUNKS. A graph is sealed without a budget: it takes 20 bytes a vertex and the names of
+    /// vertices, and a copy of a live graph whose ids lie far apart.
     #[arg(long, value_name = "SIZE", value_parser = everedge::size)]
     memory: Option<u64>,
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use everedge::{
-    Chunks, Error, Graph, GraphOptions, IdKind, Kernel, MediumKind, Parameters, RunOptions,
-    SealOptions, Timeline, Verify, VersionChoice, View, Watch,
+    Choices, Chosen, Chunks, Error, Graph, GraphOptions, IdKind, IngestOptions, Kernel, MediumKind,
+    Parameters, RunOptions, SealFiles, SealOptions, Timeline, Verify, VersionChoice, View, Watch,
 };
 
 /// A small graph with hubs, loops, parallel edges and vertices without edges.
@@ -209,6 +209,69 @@ fn damage_ends_a_run_with_its_place() {
         fs::write(&file, bytes).unwrap();
     }
     assert!(Chunks::verify(&path).unwrap().ok);
+}
+
+#[test]
+fn verify_names_every_damaged_piece() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    seal(&graph(GraphOptions::default()).snapshot().unwrap(), &path);
+    let files = ["ids", "out.index", "out.4k", "in.4k"];
+    for name in files {
+        let mut bytes = fs::read(path.join(name)).unwrap();
+        bytes[9] ^= 0x10;
+        fs::write(path.join(name), bytes).unwrap();
+    }
+    // One that is too short is named beside the damaged pieces.
+    let short = fs::read(path.join("in.index")).unwrap();
+    fs::write(path.join("in.index"), &short[..short.len() - 1]).unwrap();
+    let found = Chunks::verify(&path).unwrap();
+    assert_eq!((found.ok, found.problem_count), (false, files.len() as u64 + 1), "{found:?}");
+    assert!(found.problems.iter().any(|problem| problem.contains("the file's length")));
+    for name in files {
+        let names = |problem: &&String| {
+            problem.contains(&format!("/{name}`")) && problem.contains("damaged at offset 0")
+        };
+        assert_eq!(found.problems.iter().filter(names).count(), 1, "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn names_are_part_of_the_memory_that_sealing_files_takes() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("e.txt");
+    // Names of 70 MB beside the buffers.
+    let name = |number: u32| format!("{number:x<60000}");
+    let lines = (0..600).map(|line| format!("{} {}\n", name(2 * line), name(2 * line + 1)));
+    fs::write(&file, lines.collect::<String>()).unwrap();
+    let seal_within = |memory: u64| {
+        let what = SealFiles {
+            files: std::slice::from_ref(&file),
+            ingest: &IngestOptions::default(),
+            chosen: &Chosen::default(),
+            choices: Choices::default(),
+            options: SealOptions::default(),
+            watch: &Watch::new(),
+            memory: Some(memory),
+        };
+        Chunks::seal_files(&home.path().join("g"), &what, &mut |_| true)
+    };
+    let mut memory = 113 << 20;
+    let mut refused = 0;
+    let report = loop {
+        match seal_within(memory) {
+            Ok(report) => break report,
+            Err(error) => {
+                let what = error.to_string();
+                assert!(what.contains("for the names of vertices"), "{what}");
+                let would_do = what.split(" would do").next().unwrap().rsplit(' ').next().unwrap();
+                let would_do: u64 = would_do.parse().unwrap();
+                assert!(would_do > memory, "{what}");
+                (memory, refused) = (would_do, refused + 1);
+            }
+        }
+    };
+    assert!(refused > 0 && report.vertices == 1200 && report.edges == 600, "{refused}");
 }
 
 #[test]
