@@ -201,7 +201,8 @@ impl OpenChanges {
             return Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest);
         }
         let options = options_for(&manifest.options);
-        let volume = Volume::create(&path, options.volume(meter))?;
+        let volume = Volume::create(&path, options.volume(meter));
+        let volume = volume.map_err(|error| named_after(sealed, error.into()))?;
         let changes = Self::create_in(volume, manifest, &options);
         if changes.is_err() {
             Volume::remove_unfinished(&path);
