@@ -558,6 +558,23 @@ def test_changes_that_do_not_fit_are_refused(path: Path) -> None:
             change([1], [2])
 
 
+def test_a_change_that_is_made_is_no_error_though_the_graph_does_not_open(path: Path) -> None:
+    """What was written once would be written twice by who tries again."""
+    sealed(filled(), path).close()
+    with everedge.Chunks(path, memory="1M") as chunks:
+        count = chunks.num_edges
+        chunks.add_edges([1], [2])
+        with pytest.raises(everedge.InvalidInputError, match="too small"):
+            _ = chunks.num_edges
+        with pytest.raises(everedge.InvalidInputError, match="too small"):
+            chunks.add_edges([1], [2])
+        chunks.close()
+        with pytest.raises(everedge.ClosedError):
+            _ = chunks.num_edges
+    with everedge.Chunks(path) as chunks:
+        assert chunks.num_edges == count + 1
+
+
 def test_damaged_changes_keep_it_closed(path: Path) -> None:
     with sealed(filled(), path) as chunks:
         chunks.add_edges([1], [2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Literal, NoReturn, cast
@@ -78,7 +78,9 @@ class Chunks(_kernels.Methods, Reading):
         self._path = os.fspath(path)
         self._memory = _memory_word(memory)
         self._state = self._opened()
-        # Whoever changes the graph holds it.
+        # False after a change, until the graph is opened anew.
+        self._is_current = True
+        # Whoever changes the graph or opens it anew holds it.
         self._lock = threading.Lock()
 
     @property
@@ -127,7 +129,8 @@ class Chunks(_kernels.Methods, Reading):
         """Add edges as one batch, as `Graph.add_edges` does: all of them, or on an error none.
 
         Answers from now on know of them; snapshots that were taken before do not. Another `Chunks` of the same graph sees
-        them if it is opened later.
+        them if it is opened later. If the changes have grown beyond `memory`, or another process changes the graph meanwhile, the
+        next question says so, not this call. Ctrl-C waits for the end of the batch: `num_edges` tells whether it was written.
 
         Cost: each call opens the changes, which reads the numbers of all vertices, and all changes so far. So give many
         edges at once.
@@ -188,7 +191,8 @@ class Chunks(_kernels.Methods, Reading):
 
     def close(self) -> None:
         """Give the graph up; a second time does nothing. What it answered stays."""
-        self._native.close()
+        native, _ = self._state
+        native.close()
 
     def __contains__(self, vertex: Id) -> bool:
         with self._view("one-hop") as view:
@@ -218,33 +222,49 @@ class Chunks(_kernels.Methods, Reading):
     @contextmanager
     def _changing(self) -> Iterator[_native.Changer]:
         """Open the graph to be changed, and show what was changed afterwards."""
-        # A closed graph and one of a forked child are refused.
+        # A closed graph, one of a forked child, and changes that exceed the memory are refused before the change.
         self._native.edge_count()
         with self._lock:
             native = _native.Changer.open(self._path)
             try:
                 yield native
             finally:
-                try:
-                    native.close()
-                finally:
-                    # Who asks the one before goes on.
-                    self._state = self._opened()
+                self._is_current = False
+                native.close()
+                # The change is made, whether the graph opens now or not: the next question opens it, or says why it cannot.
+                with suppress(EveredgeError):
+                    self._open_anew()
 
     def _opened(self) -> tuple[_native.Chunks, _Ids]:
         return _native.Chunks.open(self._path, self._memory), _Ids()
 
+    def _open_anew(self) -> None:
+        # Who asks the one before goes on.
+        self._state = self._opened()
+        self._is_current = True
+
+    def _now(self) -> tuple[_native.Chunks, _Ids]:
+        """Return the graph as it is after the last change."""
+        if not self._is_current:
+            with self._lock:
+                native, _ = self._state
+                # What was closed is not opened again.
+                native.edge_count()
+                if not self._is_current:
+                    self._open_anew()
+        return self._state
+
     @property
     def _native(self) -> _native.Chunks:
-        native, _ = self._state
+        native, _ = self._now()
         return native
 
     def _view(self, kernel: str) -> Snapshot:
-        native, ids = self._state
+        native, ids = self._now()
         return _View(native.view_for(kernel), ids)
 
     def _view_beside(self, *, vertex_bytes: int = 0, edge_bytes: int = 0) -> Snapshot:
-        native, ids = self._state
+        native, ids = self._now()
         kept = vertex_bytes * native.vertex_count() + edge_bytes * native.edge_count()
         return _View(native.view_beside(kept), ids)
 
