@@ -27,7 +27,7 @@ use crate::read::{Edges, UNREAD_WEIGHT};
 use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::{Sample, is_null};
 use crate::times::null_time;
-use crate::update_columns::{are_operations, check_distinct_updates, resolve_updates};
+use crate::update_columns::{check_distinct_updates, hold_operations, resolve_updates};
 use crate::{
     Column, Error, Format, Guess, IdKind, InputChoices, Place, ReadOptions, Result, UpdateChoices,
     UpdateGuess, UpdateOptions,
@@ -122,7 +122,8 @@ pub(crate) fn guess(
     let shown = shown_columns(schema, &ends);
     let batch = first(&shown)?;
     for (&idx, fields) in shown.iter().zip(batch.iter().flat_map(RecordBatch::columns)) {
-        columns[idx].holds_operations = are_operations(&written(fields));
+        let name = columns[idx].name.as_ref();
+        columns[idx].holds_operations = hold_operations(name, &written(fields));
     }
     let column = |idx: usize| batch.as_ref()?.columns().get(shown.binary_search(&idx).ok()?);
     let of_ends = batch.as_ref().map(|_| ends.into_iter().filter_map(column).cloned().collect());
@@ -161,7 +162,9 @@ pub(crate) fn guess_updates(
 /// Returns in ascending order these columns and some of text, one of which may hold operations.
 fn shown_columns(schema: &Schema, wanted: &[usize]) -> Vec<usize> {
     let fields = schema.fields().iter().enumerate();
-    let texts = fields.filter(|(_, field)| is_text(value_type(field.data_type())));
+    let may_tell =
+        |field: &Field| is_text(value_type(field.data_type())) || is_operation(field.name());
+    let texts = fields.filter(|(_, field)| may_tell(field));
     let texts = texts.map(|(idx, _)| idx).take(SHOWN_TEXTS_MAX);
     let mut shown: Vec<usize> = wanted.iter().copied().chain(texts).collect();
     shown.sort_unstable();

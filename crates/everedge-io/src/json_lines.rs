@@ -28,7 +28,7 @@ use crate::read::{Declared, Edges, Grammar, Opened};
 use crate::rules::{Rules, null_weight, wrong_weight};
 use crate::survey::Sample;
 use crate::times::{is_date, no_time, parse_time};
-use crate::update_columns::{are_operations, resolve_updates};
+use crate::update_columns::{hold_operations, resolve_updates};
 use crate::{
     Column, Format, Guess, InputChoices, ReadOptions, Result, TimeUnit, UpdateChoices, UpdateGuess,
     UpdateOptions,
@@ -181,7 +181,7 @@ fn column(key: &str, values: &[&Value]) -> GuessedColumn {
         is_numeric: !values.is_empty() && values.iter().all(|value| value.is_number()),
         may_hold_ids: values.iter().all(is_id),
         is_date: !values.is_empty() && values.iter().all(is_date_text),
-        holds_operations: are_operations(&texts),
+        holds_operations: hold_operations(Some(&key.to_owned()), &texts),
     }
 }
 

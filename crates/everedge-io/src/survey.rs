@@ -10,7 +10,7 @@ use crate::error::{Fault, quote};
 use crate::names::{are_pair, find_pair, is_id_word, is_weight};
 use crate::rules::{is_null_word, is_number, is_written_number};
 use crate::times::is_date;
-use crate::update_columns::are_operations;
+use crate::update_columns::hold_operations;
 use crate::{Column, Format, IdChoice, IdKind, InputChoices};
 
 /// Ids below this bound are dense, however few there are: arrays of that length cost little.
@@ -224,7 +224,7 @@ pub(crate) fn survey_columns(
         // What data frames write before each row is no id.
         may_hold_ids: names.get(idx).is_none_or(|name| !name.is_empty()),
         is_date: all_are(idx, is_date),
-        holds_operations: are_operations(&fields_of(records, idx)),
+        holds_operations: hold_operations(names.get(idx), &fields_of(records, idx)),
     };
     (0..width).map(column).collect()
 }

@@ -188,6 +188,15 @@ pub(crate) fn are_operations(fields: &[String]) -> bool {
     most_are(fields, is_operation_word) && fields.iter().any(is_clear)
 }
 
+/// Returns whether a column holds operations by its fields, or by its name and numbers that can be operations: 1, and -1 at
+/// least once.
+pub(crate) fn hold_operations(name: Option<&String>, fields: &[String]) -> bool {
+    let is_named = name.is_some_and(|name| is_operation(name));
+    let are_numbers = fields.iter().all(|field| matches!(field.trim(), "1" | "+1" | "-1"));
+    let deletes = fields.iter().any(|field| field.trim() == "-1");
+    are_operations(fields) || is_named && are_numbers && deletes
+}
+
 /// Finds the header of a table of updates: names of columns, one of which may stand above times.
 pub(crate) fn find_header(rows: &[Row], comment: Vec<String>, choices: &UpdateChoices) -> Header {
     let has_named_times = || names_times(rows).then_some(true);

@@ -573,3 +573,23 @@ fn batches_of_a_fast_pipe_are_full() {
     assert!(stream.child.wait().unwrap().success());
     assert_eq!(stats(&home.graph())["edges"], 300_000);
 }
+
+/// A column of operations says by its name what 1 and -1 are: deletions are not taken for edges.
+#[test]
+fn numbers_in_a_column_of_operations_are_no_edges() {
+    let home = Home::new();
+    for (name, content) in [
+        ("a.csv", "src,dst,op\n1,2,1\n1,2,-1\n3,4,1\n"),
+        ("a.tsv", "src\tdst\toperation\n1\t2\t+1\n1\t2\t-1\n"),
+        ("a.jsonl", "{\"src\":1,\"dst\":2,\"op\":1}\n{\"src\":1,\"dst\":2,\"op\":-1}\n"),
+    ] {
+        let output = home.ingest(&home.file(name, content), &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("insertions and deletions"), "{said}");
+    }
+    // Ones alone delete nothing, and whoever names the ends takes all rows.
+    let ones = home.file("ones.csv", "src,dst,op\n1,2,1\n3,4,1\n");
+    assert!(home.ingest(&ones, &[]).status.success());
+    let named = home.ingest(&home.at("a.csv"), &["--src", "src", "--dst", "dst"]);
+    assert!(named.status.success(), "{}", String::from_utf8_lossy(&named.stderr));
+}
