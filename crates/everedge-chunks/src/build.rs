@@ -13,7 +13,7 @@
 
 use std::mem;
 
-use everedge_core::{Edge, VertexId, par, watch};
+use everedge_core::{Bitmap, Edge, VertexId, par, watch};
 use everedge_medium::{Error, Result, Volume};
 
 use crate::buckets::{self, Bucket, Buckets, Cuts, Listed};
@@ -38,8 +38,6 @@ const _: () = assert!(2 * 4 + 2 * LIST_BYTES <= VERTEX_EDGES as usize * EDGE_COP
 const EDGE_COPIES: usize = 3;
 /// So many edges are worth counting in-degrees beside out-degrees.
 const COUNTED_BESIDE: usize = 1 << 13;
-/// Bits of a word.
-const BITS: usize = u64::BITS as usize;
 /// Edges that get numbers in a piece of work.
 const GRAIN: usize = 1 << 16;
 /// Bytes for chunks that are being filled, and for lists that are being encoded.
@@ -94,8 +92,8 @@ pub struct Builder {
     bucket_edges: u64,
     /// In- and out-degree of each id, each edge counted.
     degrees: [Vec<u32>; 2],
-    /// A bit for each id: whether a vertex is named without an edge.
-    declared: Vec<u64>,
+    /// Vertices that are named without an edge.
+    declared: Bitmap,
 }
 
 impl Builder {
@@ -130,7 +128,7 @@ impl Builder {
             kept_bytes,
             bucket_edges: BUCKET_EDGES,
             degrees: [Vec::new(), Vec::new()],
-            declared: Vec::new(),
+            declared: Bitmap::new(0),
             options,
         })
     }
@@ -175,11 +173,8 @@ impl Builder {
     pub fn add_vertices(&mut self, vertices: &[VertexId]) -> Result<()> {
         let largest = vertices.iter().copied().max();
         self.reserve(largest)?;
-        let words = largest.map_or(0, |largest| largest as usize / BITS + 1);
-        self.declared.resize(words.max(self.declared.len()), 0);
-        for v in vertices {
-            self.declared[*v as usize / BITS] |= 1 << (*v as usize % BITS);
-        }
+        self.declared.grow(largest.map_or(0, |largest| largest + 1));
+        vertices.iter().for_each(|&v| self.declared.insert(v));
         Ok(())
     }
 
@@ -213,6 +208,7 @@ impl Builder {
             return Ok(());
         }
         self.check_ids(len)?;
+        // Chunks and lists come later: half of their bytes is what edges that are being read take.
         let left = self.options.memory.saturating_sub(FIXED_BYTES / 2 + 12 * len as u64);
         self.edges.limit(self.kept_bytes.min(left) as usize);
         for degrees in &mut self.degrees {
@@ -332,10 +328,8 @@ impl Builder {
     /// Returns the ids of all vertices in the order in which they are numbered.
     fn ordered(&mut self) -> Vec<VertexId> {
         let [into, out] = &mut self.degrees;
-        let declared = mem::take(&mut self.declared);
-        let is_declared =
-            |v: usize| declared.get(v / BITS).is_some_and(|word| word >> (v % BITS) & 1 == 1);
-        let is_vertex = |v: usize| into[v] > 0 || out[v] > 0 || is_declared(v);
+        let declared = mem::replace(&mut self.declared, Bitmap::new(0));
+        let is_vertex = |v: usize| into[v] > 0 || out[v] > 0 || declared.contains(v as VertexId);
         let mut ids: Vec<VertexId> =
             (0..into.len()).filter(|&v| is_vertex(v)).map(|v| v as u32).collect();
         if !self.options.directed {

@@ -710,6 +710,15 @@ mod tests {
         }
     }
 
+    /// Cuts a file where a piece begins, or changes a byte of it.
+    fn damage(file: &std::fs::File, piece: u64, cuts: bool) {
+        let offset = piece * PIECE_BYTES as u64;
+        match cuts {
+            true => file.set_len(offset).unwrap(),
+            false => file.write_all_at(&[9], offset).unwrap(),
+        }
+    }
+
     /// All who wait for a piece get its error; then its frame serves others, and the piece itself once it is readable.
     #[test]
     fn a_read_that_fails_fails_for_all_who_wait_and_frees_its_frame() {
@@ -717,13 +726,9 @@ mod tests {
             for cuts in [true, false] {
                 let (cache, home) = cache(&[64], 1, uring);
                 let file = OpenOptions::new().write(true).open(home.path().join("v/f0")).unwrap();
-                let damage = || match cuts {
-                    true => file.set_len(50 * PIECE_BYTES as u64).unwrap(),
-                    false => file.write_all_at(&[9], 55 * PIECE_BYTES as u64).unwrap(),
-                };
                 let content = std::fs::read(home.path().join("v/f0")).unwrap();
                 for _ in 0..20 {
-                    damage();
+                    damage(&file, 55, cuts);
                     let start = Barrier::new(8);
                     thread::scope(|scope| {
                         for _ in 0..8 {
@@ -754,10 +759,7 @@ mod tests {
             for cuts in [true, false] {
                 let (cache, home) = cache(&[64], 32, uring);
                 let file = OpenOptions::new().write(true).open(home.path().join("v/f0")).unwrap();
-                match cuts {
-                    true => file.set_len(55 * PIECE_BYTES as u64).unwrap(),
-                    false => file.write_all_at(&[9], 55 * PIECE_BYTES as u64).unwrap(),
-                }
+                damage(&file, 55, cuts);
                 cache.read_ahead(48..56, Purpose::Pass);
                 for _ in 0..2 {
                     for piece in (48..55).chain([3]) {

@@ -6,30 +6,23 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use everedge_core::{VertexId, par, scramble};
-use everedge_medium::{Error, Result, Volume};
+use everedge_medium::Result;
 
 use crate::cache::Purpose;
 use crate::cursor::Cursor;
 use crate::entry::LEVELS;
-use crate::form::Form;
-use crate::pieces;
 use crate::store::Store;
 
 /// Vertices in a piece of work.
 const GRAIN: u32 = 1 << 12;
-
-/// So many damaged pieces are named.
-const PIECES_NAMED_MAX: usize = 1000;
 
 /// What was checked, and what is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// How many things were checked.
     pub checks: u64,
-    /// What is wrong, in words. After a thousand damaged pieces, the last says how many more there are.
+    /// What is wrong, in words.
     pub problems: Vec<String>,
-    /// How many problems are not among those.
-    pub unnamed: u64,
 }
 
 /// What the lists of one direction come to.
@@ -49,40 +42,10 @@ struct Sum {
     first_unsound: Option<VertexId>,
 }
 
-/// Reads each piece of each file of a sealed graph, and names all that are damaged, up to a bound.
-///
-/// # Errors
-/// `Io` if a file cannot be read.
-pub fn check_pieces(volume: &Volume, salt: u32, form: &Form) -> Result<Checked> {
-    let (mut checked, mut outcome) = (Checked::default(), Ok(()));
-    pieces::read_all(volume, salt, form, |read| checked.add(read, &mut outcome))?;
-    if checked.unnamed > 0 {
-        checked.problems.push(format!("{} more pieces are damaged", checked.unnamed));
-        checked.unnamed -= 1;
-    }
-    outcome.map(|()| checked)
-}
-
-impl Checked {
-    /// Notes whether a piece is damaged; the first error of another kind becomes the outcome.
-    fn add(&mut self, read: Result<()>, outcome: &mut Result<()>) {
-        self.checks += 1;
-        match read {
-            Ok(()) => {}
-            Err(error @ Error::Corruption { .. }) if self.problems.len() < PIECES_NAMED_MAX => {
-                self.problems.push(error.to_string());
-            }
-            Err(Error::Corruption { .. }) => self.unnamed += 1,
-            Err(error) if outcome.is_ok() => *outcome = Err(error),
-            Err(_) => {}
-        }
-    }
-}
-
 /// Checks all files of a sealed graph, in which a pair has one edge at most if it is `simple`.
 ///
 /// # Errors
-/// `Corruption` if a piece is damaged: the first that was read ([`check_pieces`] names all); `Io` if a file cannot be read.
+/// `Corruption` if a piece is damaged: the first that was read ([`read_pieces`](crate::read_pieces) reads all); `Io` if a file cannot be read.
 pub fn check(store: &Arc<Store>, simple: bool) -> Result<Checked> {
     let mut checked = Checked::default();
     check_ids(store, &mut checked)?;

@@ -17,21 +17,18 @@ struct File {
     piece_bytes: usize,
 }
 
-/// Reads each piece of each file, as far as the file goes, and calls `f` with the outcome: `Corruption` if a piece is damaged,
-/// `Io` if it cannot be read.
+/// Reads each piece of each file of a sealed graph, as far as the file goes, and calls `f` with the outcome: `Corruption` if a
+/// piece is damaged, `Io` if it cannot be read. So all that are damaged can be named.
 ///
 /// # Errors
-/// `Io` if there is no such file.
-pub(crate) fn read_all(
+/// `Io` if there is no such file; the error of `f`.
+pub fn read_pieces(
     volume: &Volume,
     salt: u32,
     form: &Form,
-    mut f: impl FnMut(Result<()>),
+    mut f: impl FnMut(Result<()>) -> Result<()>,
 ) -> Result<()> {
-    for file in files_of(volume, form)? {
-        file.read_all(salt, &mut f);
-    }
-    Ok(())
+    files_of(volume, form)?.iter().try_for_each(|file| file.read_all(salt, &mut f))
 }
 
 fn files_of(volume: &Volume, form: &Form) -> Result<Vec<File>> {
@@ -52,7 +49,7 @@ fn files_of(volume: &Volume, form: &Form) -> Result<Vec<File>> {
 }
 
 impl File {
-    fn read_all(&self, salt: u32, f: &mut impl FnMut(Result<()>)) {
+    fn read_all(&self, salt: u32, f: &mut impl FnMut(Result<()>) -> Result<()>) -> Result<()> {
         let at_once = READ_BYTES / self.piece_bytes;
         let mut bytes = vec![0; at_once * self.piece_bytes];
         let pieces = (self.file.len() / self.piece_bytes as u64).min(self.pieces.into()) as u32;
@@ -68,8 +65,9 @@ impl File {
                     Err(_) => self.file.read_at(offset(piece), bytes),
                 };
                 let place = (&*self.name, self.file.path());
-                f(read.and_then(|()| checked(salt, place, piece, bytes).map(drop)));
+                f(read.and_then(|()| checked(salt, place, piece, bytes).map(drop)))?;
             }
         }
+        Ok(())
     }
 }

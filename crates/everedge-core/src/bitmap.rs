@@ -59,6 +59,12 @@ impl Bitmap {
         self.words[(v / WORD_BITS) as usize] |= bit(v);
     }
 
+    /// Makes the bound `bound`, unless it is larger.
+    pub fn grow(&mut self, bound: u32) {
+        self.bound = self.bound.max(bound);
+        self.words.resize(self.bound.div_ceil(WORD_BITS) as usize, 0);
+    }
+
     /// Returns how many ids are in the set. Cost: one pass over the words.
     pub fn count(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()

@@ -122,7 +122,7 @@ pub(crate) fn guess(
     let shown = shown_columns(schema, &ends);
     let batch = first(&shown)?;
     for (&idx, fields) in shown.iter().zip(batch.iter().flat_map(RecordBatch::columns)) {
-        let name = columns[idx].name.as_ref();
+        let name = columns[idx].name.as_deref();
         columns[idx].holds_operations = hold_operations(name, &written(fields));
     }
     let column = |idx: usize| batch.as_ref()?.columns().get(shown.binary_search(&idx).ok()?);

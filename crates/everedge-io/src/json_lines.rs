@@ -181,7 +181,7 @@ fn column(key: &str, values: &[&Value]) -> GuessedColumn {
         is_numeric: !values.is_empty() && values.iter().all(|value| value.is_number()),
         may_hold_ids: values.iter().all(is_id),
         is_date: !values.is_empty() && values.iter().all(is_date_text),
-        holds_operations: hold_operations(Some(&key.to_owned()), &texts),
+        holds_operations: hold_operations(Some(key), &texts),
     }
 }
 

@@ -224,7 +224,10 @@ pub(crate) fn survey_columns(
         // What data frames write before each row is no id.
         may_hold_ids: names.get(idx).is_none_or(|name| !name.is_empty()),
         is_date: all_are(idx, is_date),
-        holds_operations: hold_operations(names.get(idx), &fields_of(records, idx)),
+        holds_operations: hold_operations(
+            names.get(idx).map(String::as_str),
+            &fields_of(records, idx),
+        ),
     };
     (0..width).map(column).collect()
 }

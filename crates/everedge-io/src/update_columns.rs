@@ -190,8 +190,8 @@ pub(crate) fn are_operations(fields: &[String]) -> bool {
 
 /// Returns whether a column holds operations by its fields, or by its name and numbers that can be operations: 1, and -1 at
 /// least once.
-pub(crate) fn hold_operations(name: Option<&String>, fields: &[String]) -> bool {
-    let is_named = name.is_some_and(|name| is_operation(name));
+pub(crate) fn hold_operations(name: Option<&str>, fields: &[String]) -> bool {
+    let is_named = name.is_some_and(is_operation);
     let are_numbers = fields.iter().all(|field| matches!(field.trim(), "1" | "+1" | "-1"));
     let deletes = fields.iter().any(|field| field.trim() == "-1");
     are_operations(fields) || is_named && are_numbers && deletes

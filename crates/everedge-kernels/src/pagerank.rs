@@ -20,8 +20,8 @@
 //!
 //! # Cost
 //! Each iteration reads every in-edge once, in order, and one quotient for it, at random.
-//! 12 bytes for each id: the result and the quotients; 16 with wide quotients. A bit more where some
-//! ids are no vertices.
+//! 16 bytes for each id: the result, the quotients, and out-degrees; wide quotients leave no memory for these, and they are
+//! asked for in each iteration. A bit more where some ids are no vertices.
 
 use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use everedge_chunks::{ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory};
+use everedge_chunks::{
+    ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory, read_pieces,
+};
 use everedge_core::watch::Watch;
 use everedge_core::{VertexId, memory};
 use everedge_live::{IdKind, Names};
@@ -13,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::any_view::{AnyView, with_view};
 use crate::changes::{OpenChanges, ReadChanges, refuse_as_graph};
-use crate::error::without_advice;
 use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::naming::Naming;
@@ -379,8 +380,7 @@ impl Chunks {
 impl Verification {
     fn add_checked(&mut self, checked: Checked) {
         self.checks += checked.checks;
-        checked.problems.into_iter().for_each(|problem| self.add(without_advice(problem)));
-        self.problem_count += checked.unnamed;
+        checked.problems.into_iter().for_each(|problem| self.add(problem));
     }
 }
 
@@ -400,7 +400,9 @@ fn check_sealed(
         }
         Err(first) => {
             if first.is_damage() {
-                found.add_checked(everedge_chunks::check_pieces(volume, salt, form)?);
+                let mut pieces = everedge_live::Verification::default();
+                read_pieces(volume, salt, form, |read| pieces.check_read(read))?;
+                found.add_all(pieces.into());
             }
             // A file may be too short, or an index be wrong, though no piece is damaged.
             found.take_damage(Err(first))?;

@@ -109,6 +109,15 @@ impl Verification {
     }
 }
 
+impl From<everedge_live::Verification> for Verification {
+    fn from(found: everedge_live::Verification) -> Self {
+        let (ok, checks) = (found.problems.is_empty(), found.checks);
+        let problem_count = found.problem_count();
+        let problems = found.problems.into_iter().map(without_advice).collect();
+        Self { ok, checks, problems, problem_count }
+    }
+}
+
 impl Verification {
     /// Adds what else was checked.
     pub(crate) fn add_all(&mut self, other: Self) {
@@ -459,12 +468,7 @@ impl Graph {
     /// As [`Self::snapshot`], but for damage.
     pub fn verify(&self) -> Result<Verification> {
         let mut outcome = match self.live.verify() {
-            Ok(found) => {
-                let (ok, checks) = (found.problems.is_empty(), found.checks);
-                let problem_count = found.problem_count();
-                let problems = found.problems.into_iter().map(without_advice).collect();
-                Verification { ok, checks, problems, problem_count }
-            }
+            Ok(found) => found.into(),
             Err(error) => Verification::of_damage(error)?,
         };
         let checked = self.timeline().and_then(|timeline| match timeline {
