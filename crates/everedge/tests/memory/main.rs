@@ -94,7 +94,8 @@ fn graph(skewed_edges: u32) -> Graph {
     graph
 }
 
-/// A graph of a root, 20,000 vertices that it leads to, and 64 hubs that all of these lead to.
+/// A graph of a root, 20,000 vertices that it leads to and that lead back, and 64 hubs that all of these lead to: shares of
+/// paths go up from the hubs.
 fn hubs() -> Graph {
     const LEAVES: u32 = 20_000;
     const HUBS: u32 = 64;
@@ -103,7 +104,7 @@ fn hubs() -> Graph {
     let graph = Graph::create("hubs".as_ref(), &options, false).unwrap();
     let leaves = 1..=LEAVES;
     let to_hubs = leaves.clone().flat_map(|v| (0..HUBS).map(move |hub| (v, LEAVES + 1 + hub)));
-    let edges: Vec<(u32, u32)> = leaves.map(|v| (0, v)).chain(to_hubs).collect();
+    let edges: Vec<(u32, u32)> = leaves.flat_map(|v| [(0, v), (v, 0)]).chain(to_hubs).collect();
     graph.insert(&edges, Some(&vec![1.0; edges.len()])).unwrap();
     graph
 }
