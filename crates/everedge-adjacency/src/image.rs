@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::memory::prefetch;
 use everedge_live::{
-    BITMAP_WORDS, Error, Extents, FoundImage, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN, Space,
+    BITMAP_WORDS, Error, Extents, FoundImage, Hold, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN,
+    Space,
 };
 use everedge_medium::HeldWords;
 
@@ -58,7 +59,7 @@ pub(crate) fn encode(
     shard: &Shard,
     entry_words: usize,
     words: &mut Vec<u32>,
-) -> (usize, Vec<Arc<Extents>>) {
+) -> (usize, Vec<Hold>) {
     debug_assert!(shard.unread.is_none(), "the lists are there");
     let mut extents = Vec::new();
     words.clear();
@@ -71,7 +72,7 @@ pub(crate) fn encode(
     shard.vertices.iter().for_each(|&bits| push_u64(words, bits));
     for span in shard.lists.iter().flat_map(|list| &list.spans) {
         words.extend([span.run, span.is_pure.into(), span.unit_count() as u32]);
-        extents.extend(span.extents.clone());
+        extents.extend(span.extents.clone().map(|extents| extents as Hold));
     }
     for space in &shard.spaces {
         encode_space(space, words, &mut extents);
@@ -85,7 +86,7 @@ pub(crate) fn encode(
     (head_words, extents)
 }
 
-fn encode_space(space: &ShardSpace, words: &mut Vec<u32>, extents: &mut Vec<Arc<Extents>>) {
+fn encode_space(space: &ShardSpace, words: &mut Vec<u32>, extents: &mut Vec<Hold>) {
     push_u64(words, space.unit_count);
     push_ranges(words, std::slice::from_ref(&space.extent));
     push_ranges(words, &space.spare);
@@ -95,7 +96,7 @@ fn encode_space(space: &ShardSpace, words: &mut Vec<u32>, extents: &mut Vec<Arc<
     }
     let units = space.extents.as_ref().map_or(Vec::new(), |extents| extents.units());
     push_ranges(words, &units);
-    extents.extend(space.extents.clone());
+    extents.extend(space.extents.clone().map(|extents| extents as Hold));
 }
 
 fn encode_list(list: &List, buffers: &HeldWords, entry_words: usize, words: &mut Vec<u32>) {
@@ -279,7 +280,7 @@ impl Head {
         images: &Images,
         image: &FoundImage,
     ) -> Shard {
-        let (sub_graphs, mut all) = (&adjacency.sub_graphs, Vec::new());
+        let (sub_graphs, mut all) = (&adjacency.sub_graphs, Vec::<Hold>::new());
         let partition = sub_graphs.partition;
         let mut own = |sub_graph: usize, units| {
             let space: &Arc<Space> = sub_graphs.space(sub_graph);

@@ -218,6 +218,21 @@ impl Space {
         self.state.lock().reserve.units * UNIT_BYTES
     }
 
+    /// Returns what whoever takes units now leaves free.
+    pub fn reserve_left(&self) -> Room {
+        self.state.lock().rest()
+    }
+
+    /// Returns the same with `logged` units that what is logged may need, unless the medium has plenty of room:
+    /// what someone leaves free who may take more than that.
+    pub fn left_for(&self, logged: u64) -> Room {
+        let rest = self.reserve_left();
+        match rest == Room::default() || self.region.free_bytes() > PLENTY * logged * UNIT_BYTES {
+            true => rest,
+            false => Room { units: rest.units + logged, ..rest },
+        }
+    }
+
     /// Leaves so much free from now on; less, if less is free now.
     pub fn adopt_reserve(&self, reserve: Room) {
         self.state.lock().reserve = reserve;

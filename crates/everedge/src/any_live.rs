@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use everedge_adjacency::AdjacencyGraph;
+use everedge_blocks::BlocksGraph;
 use everedge_core::{Edge, VertexId};
 use everedge_live::{
     Batch, Changes, Compaction, Manifest, Names, Recovery, Since, Totals, Verification,
@@ -18,6 +19,7 @@ use crate::{Error, Result};
 pub(crate) enum AnyLive {
     Adjacency(Box<AdjacencyGraph>),
     Pma(Box<PmaGraph>),
+    Blocks(Box<BlocksGraph>),
 }
 
 /// Evaluates an expression with the graph inside an [`AnyLive`].
@@ -26,6 +28,7 @@ macro_rules! with_live {
         match $any {
             AnyLive::Adjacency($graph) => $body,
             AnyLive::Pma($graph) => $body,
+            AnyLive::Blocks($graph) => $body,
         }
     };
 }
@@ -48,6 +51,11 @@ impl AnyLive {
                 let names = Names::create(&volume, options.ids, manifest.salt())?;
                 (Self::Pma(PmaGraph::create(volume, manifest)?.into()), names)
             }
+            Layout::Blocks => {
+                let manifest = Manifest::new(Kind::Graph, options.with(&options.blocks));
+                let names = Names::create(&volume, options.ids, manifest.salt())?;
+                (Self::Blocks(BlocksGraph::create(volume, manifest)?.into()), names)
+            }
         })
     }
 
@@ -56,6 +64,7 @@ impl AnyLive {
         let live = match layout {
             Layout::Adjacency => Self::Adjacency(AdjacencyGraph::open(volume)?.into()),
             Layout::Pma => Self::Pma(PmaGraph::open(volume)?.into()),
+            Layout::Blocks => Self::Blocks(BlocksGraph::open(volume)?.into()),
         };
         let names = with_live!(&live, graph => {
             let manifest = graph.manifest();
@@ -69,18 +78,20 @@ impl AnyLive {
         match layout {
             Layout::Adjacency => &AdjacencyGraph::FILES,
             Layout::Pma => &PmaGraph::FILES,
+            Layout::Blocks => &BlocksGraph::FILES,
         }
     }
 
     /// Returns whether a graph in some layout can have a file of this name.
     pub(crate) fn is_file(name: &str) -> bool {
-        [Layout::Adjacency, Layout::Pma].iter().any(|&layout| Self::files(layout).contains(&name))
+        Layout::ALL.iter().any(|&layout| Self::files(layout).contains(&name))
     }
 
     pub(crate) fn snapshot(&self) -> Result<AnyView> {
         Ok(match self {
             Self::Adjacency(graph) => AnyView::Adjacency(graph.snapshot()?),
             Self::Pma(graph) => AnyView::Pma(graph.snapshot()?),
+            Self::Blocks(graph) => AnyView::Blocks(graph.snapshot()?),
         })
     }
 
@@ -88,6 +99,7 @@ impl AnyLive {
         Ok(match self {
             Self::Adjacency(graph) => graph.follow(is_wanted)?.map(AnyView::Adjacency),
             Self::Pma(graph) => graph.follow(is_wanted)?.map(AnyView::Pma),
+            Self::Blocks(graph) => graph.follow(is_wanted)?.map(AnyView::Blocks),
         })
     }
 
@@ -105,6 +117,10 @@ impl AnyLive {
             Self::Pma(graph) => {
                 let (view, problems) = graph.salvage()?;
                 (AnyView::Pma(view), problems)
+            }
+            Self::Blocks(graph) => {
+                let (view, problems) = graph.salvage()?;
+                (AnyView::Blocks(view), problems)
             }
         })
     }
@@ -152,13 +168,13 @@ impl AnyLive {
     pub(crate) fn thread_shares(&self) -> Vec<u64> {
         match self {
             Self::Adjacency(graph) => graph.thread_shares(),
-            Self::Pma(_) => Vec::new(),
+            Self::Pma(_) | Self::Blocks(_) => Vec::new(),
         }
     }
 
     pub(crate) fn mechanisms(&self) -> Option<Mechanisms> {
         match self {
-            Self::Adjacency(_) => None,
+            Self::Adjacency(_) | Self::Blocks(_) => None,
             Self::Pma(graph) => Some(graph.mechanisms()),
         }
     }
@@ -168,6 +184,7 @@ impl AnyLive {
         match self {
             Self::Adjacency(graph) => GraphOptions::of_adjacency(&graph.manifest().options),
             Self::Pma(graph) => GraphOptions::of_pma(&graph.manifest().options),
+            Self::Blocks(graph) => GraphOptions::of_blocks(&graph.manifest().options),
         }
     }
 

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use everedge_adjacency::Snapshot;
+use everedge_blocks::BlocksSnapshot;
 use everedge_chunks::{ChangedView, ChunksView, Store};
 use everedge_core::{Csr, Direction, GraphView, Homes, ListVisitor, VertexId, WeightedView};
 use everedge_pma::PmaSnapshot;
@@ -17,6 +18,8 @@ pub(crate) enum AnyView {
     Adjacency(Snapshot),
     /// A snapshot of a live graph in the `pma` layout.
     Pma(PmaSnapshot),
+    /// A snapshot of a live graph in the `blocks` layout.
+    Blocks(BlocksSnapshot),
     /// A plain CSR copy.
     Csr(Csr),
     /// A version.
@@ -33,6 +36,7 @@ macro_rules! with_view {
         match $any {
             $crate::any_view::AnyView::Adjacency($view) => $body,
             $crate::any_view::AnyView::Pma($view) => $body,
+            $crate::any_view::AnyView::Blocks($view) => $body,
             $crate::any_view::AnyView::Csr($view) => $body,
             $crate::any_view::AnyView::Version($view) => $body,
             $crate::any_view::AnyView::Chunks($view) => $body,
@@ -60,9 +64,10 @@ impl AnyView {
 }
 
 /// An iterator of one of the views.
-enum AnyIter<A, P, C, V, S, D> {
+enum AnyIter<A, P, B, C, V, S, D> {
     Adjacency(A),
     Pma(P),
+    Blocks(B),
     Csr(C),
     Version(V),
     Chunks(S),
@@ -75,6 +80,7 @@ macro_rules! iter_of {
         match $any {
             AnyView::Adjacency($view) => AnyIter::Adjacency($iter),
             AnyView::Pma($view) => AnyIter::Pma($iter),
+            AnyView::Blocks($view) => AnyIter::Blocks($iter),
             AnyView::Csr($view) => AnyIter::Csr($iter),
             AnyView::Version($view) => AnyIter::Version($iter),
             AnyView::Chunks($view) => AnyIter::Chunks($iter),
@@ -83,10 +89,11 @@ macro_rules! iter_of {
     };
 }
 
-impl<T, A, P, C, V, S, D> Iterator for AnyIter<A, P, C, V, S, D>
+impl<T, A, P, B, C, V, S, D> Iterator for AnyIter<A, P, B, C, V, S, D>
 where
     A: Iterator<Item = T>,
     P: Iterator<Item = T>,
+    B: Iterator<Item = T>,
     C: Iterator<Item = T>,
     V: Iterator<Item = T>,
     S: Iterator<Item = T>,
@@ -99,6 +106,7 @@ where
         match self {
             Self::Adjacency(iter) => iter.next(),
             Self::Pma(iter) => iter.next(),
+            Self::Blocks(iter) => iter.next(),
             Self::Csr(iter) => iter.next(),
             Self::Version(iter) => iter.next(),
             Self::Chunks(iter) => iter.next(),
@@ -107,10 +115,11 @@ where
     }
 
     #[inline]
-    fn fold<B, F: FnMut(B, T) -> B>(self, init: B, f: F) -> B {
+    fn fold<R, F: FnMut(R, T) -> R>(self, init: R, f: F) -> R {
         match self {
             Self::Adjacency(iter) => iter.fold(init, f),
             Self::Pma(iter) => iter.fold(init, f),
+            Self::Blocks(iter) => iter.fold(init, f),
             Self::Csr(iter) => iter.fold(init, f),
             Self::Version(iter) => iter.fold(init, f),
             Self::Chunks(iter) => iter.fold(init, f),

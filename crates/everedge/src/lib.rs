@@ -78,6 +78,7 @@ pub use values::Values;
 pub use window::{Method, VersionAnswer, WindowOptions, WindowReport};
 
 pub use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
+pub use everedge_blocks::BlocksOptions;
 pub use everedge_chunks::{Form, LevelUse, Order, PiecesRead, SealOptions};
 pub use everedge_core::watch::Watch;
 pub use everedge_core::{

@@ -190,7 +190,7 @@ impl GraphOption {
     pub const ALL: &'static [Self] = &TABLE;
 }
 
-static TABLE: [GraphOption; 33] = [
+static TABLE: [GraphOption; 35] = [
     GraphOption {
         name: "medium",
         kind: OptionKind::Word(&["file", "pmem", "pmem-emulated", "dram"]),
@@ -243,10 +243,10 @@ static TABLE: [GraphOption; 33] = [
     },
     GraphOption {
         name: "layout",
-        kind: OptionKind::Word(&["adjacency", "pma"]),
+        kind: OptionKind::Word(&["adjacency", "pma", "blocks"]),
         group: OptionGroup::Storage,
-        about: "How the graph keeps neighbors: adjacency, lists in blocks, or pma, arrays with gaps that \
-                are read like a CSR",
+        about: "How the graph keeps neighbors: adjacency, lists that grow at their ends; pma, arrays with gaps \
+                that are read like a CSR; or blocks, sorted lists",
         put: |options, word| put(&mut options.layout, word),
         get: |options| json!(options.layout),
     },
@@ -283,7 +283,8 @@ static TABLE: [GraphOption; 33] = [
                 from 2^22 on at the latest, or a sixteenth of the graph if that is more",
         put: |options, word| {
             put(&mut options.adjacency.archive_threshold, word)?;
-            put(&mut options.pma.archive_threshold, word)
+            put(&mut options.pma.archive_threshold, word)?;
+            put(&mut options.blocks.archive_threshold, word)
         },
         get: |options| json!(options.adjacency.archive_threshold),
     },
@@ -294,7 +295,8 @@ static TABLE: [GraphOption; 33] = [
         about: "Whether logging goes on meanwhile: overlapped or in-turn",
         put: |options, word| {
             put(&mut options.adjacency.phases, word)?;
-            put(&mut options.pma.phases, word)
+            put(&mut options.pma.phases, word)?;
+            put(&mut options.blocks.phases, word)
         },
         get: |options| json!(options.adjacency.phases),
     },
@@ -486,6 +488,22 @@ static TABLE: [GraphOption; 33] = [
         about: "Layout pma: a new array is filled to so many percent",
         put: |options, word| put(&mut options.pma.fill_percent, word),
         get: |options| json!(options.pma.fill_percent),
+    },
+    GraphOption {
+        name: "block-bytes",
+        kind: OptionKind::Number(64..=1024),
+        group: OptionGroup::Tuning,
+        about: "Layout blocks: bytes of a block, a power of two",
+        put: |options, word| put(&mut options.blocks.block_bytes, word),
+        get: |options| json!(options.blocks.block_bytes),
+    },
+    GraphOption {
+        name: "shared-list",
+        kind: OptionKind::Number(1..=1 << 16),
+        group: OptionGroup::Tuning,
+        about: "Layout blocks: lists of at most so many neighbors share the memory of 64 vertices",
+        put: |options, word| put(&mut options.blocks.shared_max, word),
+        get: |options| json!(options.blocks.shared_max),
     },
     GraphOption {
         name: "preallocate",

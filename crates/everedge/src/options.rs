@@ -1,6 +1,7 @@
 //! The options of a graph in any layout.
 
 use everedge_adjacency::AdjacencyOptions;
+use everedge_blocks::BlocksOptions;
 use everedge_live::{Durability, IdKind, LayoutOptions, text_form};
 use everedge_medium::{MediumKind, VolumeOptions};
 use everedge_pma::PmaOptions;
@@ -15,9 +16,22 @@ pub enum Layout {
     Adjacency,
     /// Packed memory arrays: a CSR with gaps (DGAP).
     Pma,
+    /// Sorted blocks with versions (SMDG).
+    Blocks,
 }
 
-text_form!(Layout, "layout", Layout::Adjacency = "adjacency", Layout::Pma = "pma");
+impl Layout {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Adjacency, Self::Pma, Self::Blocks];
+}
+
+text_form!(
+    Layout,
+    "layout",
+    Layout::Adjacency = "adjacency",
+    Layout::Pma = "pma",
+    Layout::Blocks = "blocks"
+);
 
 /// What is fixed when a graph is created. Of the options of layouts only those of its own count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +64,8 @@ pub struct GraphOptions {
     pub adjacency: AdjacencyOptions,
     /// How the `pma` layout works.
     pub pma: PmaOptions,
+    /// How the `blocks` layout works.
+    pub blocks: BlocksOptions,
 }
 
 impl Default for GraphOptions {
@@ -76,6 +92,7 @@ impl GraphOptions {
             preallocate_bytes: of_any.preallocate_bytes,
             adjacency: AdjacencyOptions::default(),
             pma: PmaOptions::default(),
+            blocks: BlocksOptions::default(),
         }
     }
 
@@ -87,6 +104,11 @@ impl GraphOptions {
     /// Returns the options of an open graph.
     pub fn of_pma(options: &everedge_live::GraphOptions<PmaOptions>) -> Self {
         Self { pma: options.tuning.clone(), ..Self::new(Layout::Pma, options) }
+    }
+
+    /// Returns the options of an open graph.
+    pub fn of_blocks(options: &everedge_live::GraphOptions<BlocksOptions>) -> Self {
+        Self { blocks: options.tuning.clone(), ..Self::new(Layout::Blocks, options) }
     }
 
     /// Returns the options of a graph in one layout, which works as `tuning` says.
@@ -112,6 +134,7 @@ impl GraphOptions {
         let json = match self.layout {
             Layout::Adjacency => serde_json::to_value(self.with(&self.adjacency)),
             Layout::Pma => serde_json::to_value(self.with(&self.pma)),
+            Layout::Blocks => serde_json::to_value(self.with(&self.blocks)),
         };
         json.unwrap_or_default()
     }

@@ -28,7 +28,7 @@ const WAYS: [(&str, Way); 4] = [
     ("from common", Way::FromCommon),
     ("each by itself", Way::ByItself),
 ];
-const LAYOUTS: [Layout; 2] = [Layout::Adjacency, Layout::Pma];
+const LAYOUTS: [Layout; 3] = Layout::ALL;
 
 const CHANGES: Column =
     Column { key: "delta_seconds", title: "changes of all versions taken in", form: Form::Seconds };

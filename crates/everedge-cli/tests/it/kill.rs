@@ -165,7 +165,7 @@ fn killed_processes_lose_nothing_that_they_acknowledged() {
     let kills = kills(KILLS);
     let place = tempfile::tempdir().unwrap();
     let media = [MediumKind::File, MediumKind::Pmem { emulated: true }];
-    let all = [Layout::Adjacency, Layout::Pma].map(|layout| media.map(|medium| (layout, medium)));
+    let all = Layout::ALL.map(|layout| media.map(|medium| (layout, medium)));
     let mut victims: Vec<Victim> =
         all.into_iter().flatten().map(|(l, medium)| Victim::new(place.path(), l, medium)).collect();
     let victim_count = victims.len();

@@ -248,7 +248,7 @@ struct Victim {
 
 impl Victim {
     fn new(place: &Path, number: usize) -> Self {
-        let layout = [Layout::Adjacency, Layout::Pma][number % 2];
+        let layout = Layout::ALL[number % Layout::ALL.len()];
         let medium = [MediumKind::File, MediumKind::Pmem { emulated: true }][number / 2];
         let directory = place.join(format!("{layout}-{medium}"));
         let options = GraphOptions {

@@ -59,7 +59,7 @@ const DATASETS: &[Dataset] = &[
     dataset("rome99", "rome99.gr.gz", DIRECTED),
 ];
 
-const LAYOUTS: [Layout; 2] = [Layout::Adjacency, Layout::Pma];
+const LAYOUTS: [Layout; 3] = Layout::ALL;
 
 fn data_folder() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

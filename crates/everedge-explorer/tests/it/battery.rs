@@ -4,6 +4,7 @@
 
 use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
+use everedge_blocks::BlocksOptions;
 use everedge_core::MAX_VERTEX_ID;
 use everedge_live::{Batch, Division, Durability, Error, Phases};
 use everedge_medium::{MediumKind, Volume, VolumeOptions};
@@ -31,6 +32,12 @@ pub(crate) fn small(layout: Layout) -> GraphOptions {
             undo_log_bytes: 64,
             rebalancing: Some(Rebalancing::InPlace),
             ..PmaOptions::default()
+        },
+        blocks: BlocksOptions {
+            archive_threshold: 24,
+            block_bytes: 64,
+            shared_max: 4,
+            ..BlocksOptions::default()
         },
         ..GraphOptions::default()
     }
@@ -113,6 +120,7 @@ fn ways(options: GraphOptions) -> Vec<GraphOptions> {
         Layout::Pma => {
             vec![options.clone(), aside(options.clone()), bare(options.clone()), ablated(options)]
         }
+        Layout::Blocks => vec![options],
     }
 }
 
@@ -288,6 +296,7 @@ pub(crate) fn writers_and_readers_at_once(layout: Layout) {
             write_and_read_at_once(&aside(small(layout)));
             write_and_read_at_once(&ablated(small(layout)));
         }
+        Layout::Blocks => {}
     }
 }
 
@@ -356,6 +365,7 @@ macro_rules! batteries {
     ($tests:tt) => {
         battery!(adjacency, Layout::Adjacency, $tests);
         battery!(pma, Layout::Pma, $tests);
+        battery!(blocks, Layout::Blocks, $tests);
     };
 }
 

@@ -36,10 +36,12 @@ fn check(piece_does: Piece, layout: Layout, phases: Phases) {
     let medium = MediumKind::Dram;
     let mut options = GraphOptions { layout, medium, ..GraphOptions::default() };
     (options.adjacency.phases, options.pma.phases) = (phases, phases);
+    options.blocks.phases = phases;
     if piece_does == Piece::InsertsAndWaits {
         let threshold = u64::from(EDGES) / 2;
         (options.adjacency.archive_threshold, options.pma.archive_threshold) =
             (threshold, threshold);
+        options.blocks.archive_threshold = threshold;
     }
     let directory = tempfile::tempdir().expect("a directory");
     let volume = Volume::create(&directory.path().join("g"), options.volume(false));
@@ -86,7 +88,7 @@ fn check_timeline() {
 
 /// Panics unless each loop ends.
 fn check_all(piece_does: Piece) {
-    let checks = [Layout::Adjacency, Layout::Pma].into_iter().flat_map(|layout| {
+    let checks = Layout::ALL.into_iter().flat_map(|layout| {
         [Phases::Overlapped, Phases::InTurn].map(|phases| move || check(piece_does, layout, phases))
     });
     check_in_time(checks.collect());

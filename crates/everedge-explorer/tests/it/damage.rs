@@ -5,6 +5,7 @@
 
 use everedge::{GraphOptions, Layout};
 use everedge_adjacency::AdjacencyOptions;
+use everedge_blocks::BlocksOptions;
 use everedge_live::{Error, IdKind, Phases};
 use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::{PmaOptions, VertexArray};
@@ -26,6 +27,7 @@ fn files(options: &GraphOptions) -> Vec<&'static str> {
     files.extend_from_slice(match options.layout {
         Layout::Adjacency => &["blocks", "shards"],
         Layout::Pma => &["arrays", "table", "undo"],
+        Layout::Blocks => &["blocks", "shards"],
     });
     files.extend((options.pma.vertex_array == VertexArray::Medium).then_some("rows"));
     files
@@ -67,6 +69,7 @@ impl Victim {
                 ..AdjacencyOptions::default()
             },
             pma: PmaOptions { phases: Phases::InTurn, ..small(layout).pma },
+            blocks: BlocksOptions { phases: Phases::InTurn, ..small(layout).blocks },
             ..small(layout)
         };
         let is_ablated = layout == Layout::Pma && shape & 6 == 6;
@@ -360,7 +363,7 @@ fn a_damaged_last_record_is_dropped_wholly() {
 /// A file that somebody put back from a copy of the directory as it was.
 #[test]
 fn an_older_log_is_refused() {
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         let home = tempfile::tempdir().expect("a directory");
         let (path, options) = (home.path().join("g"), small(layout));
         let volume = Volume::create(&path, options.volume(false)).unwrap();

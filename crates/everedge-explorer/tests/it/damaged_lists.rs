@@ -19,7 +19,7 @@ const SHARDS: u32 = 4;
 const DELETED: usize = 3;
 /// Edges that a shard has then.
 const EDGES: u64 = 40 + 2 - DELETED as u64;
-const LAYOUTS: [Layout; 2] = [Layout::Adjacency, Layout::Pma];
+const LAYOUTS: [Layout; 3] = Layout::ALL;
 
 /// A graph of four shards that edges do not leave.
 struct Victim {
@@ -54,6 +54,7 @@ fn options(layout: Layout) -> GraphOptions {
     options.log_bytes = 1 << 20;
     options.adjacency.phases = Phases::InTurn;
     options.pma.phases = Phases::InTurn;
+    options.blocks.phases = Phases::InTurn;
     options
 }
 

@@ -37,7 +37,7 @@ fn options(layout: Layout, medium: MediumKind, is_archived: bool) -> GraphOption
 
 fn all_options() -> impl Iterator<Item = GraphOptions> {
     let kinds = [MediumKind::File, MediumKind::Pmem { emulated: true }];
-    let layouts = [Layout::Adjacency, Layout::Pma].into_iter();
+    let layouts = Layout::ALL.into_iter();
     let placed = layouts.flat_map(move |layout| kinds.map(|medium| (layout, medium)));
     placed.flat_map(|(layout, medium)| [true, false].map(|all| options(layout, medium, all)))
 }

@@ -18,11 +18,11 @@ fn with_graph(options: &GraphOptions, test: impl FnOnce(&LiveGraph)) {
 }
 
 fn all_options() -> impl Iterator<Item = GraphOptions> {
-    (0..8).map(|number| GraphOptions {
+    (0..12).map(|number| GraphOptions {
         medium: MEDIUM,
-        layout: if number & 1 == 0 { Layout::Adjacency } else { Layout::Pma },
-        weighted: number & 2 != 0,
-        durability: if number & 4 == 0 { Durability::Batch } else { Durability::Edge },
+        layout: Layout::ALL[number % 3],
+        weighted: number / 3 & 1 != 0,
+        durability: if number / 3 & 2 == 0 { Durability::Batch } else { Durability::Edge },
         ..GraphOptions::default()
     })
 }

@@ -32,7 +32,7 @@ fn a_handle_in_a_forked_child_refuses_and_leaves_the_parents_graph_alone() {
             true
         }),
     ];
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         for kind in [MediumKind::File, MediumKind::Pmem { emulated: true }] {
             let path = path.join(format!("{layout}-{kind}"));
             let mut graph = Some(busy_graph(&path, layout, kind));
@@ -59,7 +59,7 @@ fn a_handle_in_a_forked_child_refuses_and_leaves_the_parents_graph_alone() {
 fn a_graph_that_its_parent_closes_is_free_though_a_child_lives() {
     let name = "forked::a_graph_that_its_parent_closes_is_free_though_a_child_lives";
     let Some(path) = in_child("-c 0", name) else { return };
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         for access in [Access::Write, Access::Read] {
             let path = path.join(format!("{layout}-{access:?}"));
             let options = VolumeOptions::new(MediumKind::File);
@@ -99,7 +99,7 @@ fn a_volume_that_a_child_drops_stays_its_parents() {
 #[test]
 fn a_view_keeps_its_graph_until_it_is_gone() {
     let home = tempfile::tempdir().expect("a directory");
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         let path = home.path().join(layout.to_string());
         let graph = busy_graph(&path, layout, MediumKind::File);
         let view = graph.snapshot().expect("a view");
@@ -163,6 +163,7 @@ fn busy_graph(path: &Path, layout: Layout, medium: MediumKind) -> LiveGraph {
     let mut options = GraphOptions { layout, medium, ..GraphOptions::default() };
     options.adjacency.archive_threshold = 100;
     options.pma.archive_threshold = 100;
+    options.blocks.archive_threshold = 100;
     let volume = Volume::create(path, VolumeOptions::new(medium)).expect("a volume");
     let graph = LiveGraph::create(volume, &options).expect("a graph");
     for first in (0..1000).step_by(10) {

@@ -139,6 +139,11 @@ fn a_full_medium_keeps_what_pma_acknowledged() {
     fill_each(shapes(Layout::Pma).into_iter(), MEDIUM_MIB, |options| options);
 }
 
+#[test]
+fn a_full_medium_keeps_what_blocks_acknowledged() {
+    fill_each(shapes(Layout::Blocks).into_iter(), MEDIUM_MIB, |options| options);
+}
+
 /// A batch that the log has no room for leaves none of what was reserved for the shards that it names.
 #[test]
 fn refused_batches_leave_the_room_of_new_shards() {

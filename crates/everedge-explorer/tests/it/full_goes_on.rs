@@ -5,6 +5,7 @@
 
 use everedge::{GraphOptions, Layout};
 use everedge_adjacency::AdjacencyOptions;
+use everedge_blocks::BlocksOptions;
 use everedge_core::{Edge, VertexId};
 use everedge_live::{Batch, Durability, Error, Phases, Result};
 use everedge_medium::{Access, MediumKind, Volume};
@@ -56,6 +57,11 @@ fn options(layout: Layout, medium: MediumKind) -> GraphOptions {
                 _ => Rebalancing::InPlace,
             }),
             ..PmaOptions::default()
+        },
+        blocks: BlocksOptions {
+            archive_threshold: 1 << 15,
+            phases: Phases::InTurn,
+            ..BlocksOptions::default()
         },
         ..GraphOptions::default()
     }
@@ -219,6 +225,11 @@ fn a_full_pma_takes_deletions_and_compaction() {
     check_layout(Layout::Pma);
 }
 
+#[test]
+fn a_full_blocks_takes_deletions_and_compaction() {
+    check_layout(Layout::Blocks);
+}
+
 /// Fills a medium of so many MiB with edges between few vertices, which are all in one shard, deletes
 /// some, and compacts, each after the graph was opened again.
 fn fill_one_shard(home: &Path, options: &GraphOptions, medium_mib: u32, deleted: usize) {
@@ -262,7 +273,7 @@ fn fill_one_shard(home: &Path, options: &GraphOptions, medium_mib: u32, deleted:
 #[test]
 fn a_medium_that_one_shard_fills_takes_deletions_and_compaction() {
     let home = tempfile::tempdir().expect("a directory");
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         for medium in [MediumKind::Pmem { emulated: true }, MediumKind::File] {
             let options =
                 GraphOptions { layout, medium, directed: false, ..GraphOptions::default() };
@@ -316,7 +327,9 @@ fn a_small_medium_that_is_full_takes_compaction_and_deletions() {
     };
     let path = home.path().join("g");
     let of_layouts = [1, 2, 3, 8].map(|count| (Layout::Adjacency, count));
-    for (layout, sub_graphs) in of_layouts.into_iter().chain([(Layout::Pma, 1)]) {
+    for (layout, sub_graphs) in
+        of_layouts.into_iter().chain([(Layout::Pma, 1), (Layout::Blocks, 1)])
+    {
         for (weighted, batch_len) in
             [16, 64, 500].into_iter().flat_map(|len| [(true, len), (false, len)])
         {
@@ -338,7 +351,7 @@ fn a_new_shard_on_a_full_disk_does_not_end_deletions() {
         return;
     };
     let (path, filler) = (home.path().join("g"), home.path().join("filler"));
-    for (layout, medium) in [Layout::Adjacency, Layout::Pma].into_iter().flat_map(|layout| {
+    for (layout, medium) in Layout::ALL.into_iter().flat_map(|layout| {
         [MediumKind::Pmem { emulated: true }, MediumKind::File].map(|m| (layout, m))
     }) {
         for (names_by_deletion, new_shard) in [(false, 63), (true, 63), (false, 256), (true, 256)] {
@@ -387,7 +400,7 @@ fn for_each_layout(attempt: impl Fn(Layout, &LiveGraph)) {
         println!("not run: mounting a small tmpfs needs more rights");
         return;
     };
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         let path = home.path().join("g");
         let graph = create(&path, &options(layout, MediumKind::File));
         attempt(layout, &graph);

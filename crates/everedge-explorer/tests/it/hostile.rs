@@ -74,9 +74,9 @@ fn victims() -> Vec<Victim> {
     for (number, live) in shapes(PMEM, false).into_iter().enumerate() {
         let ways = match number % 4 {
             0 => vec![live.clone(), live.clone().split(), live.clone().direct()],
-            1 => vec![live.clone().merging(), live.pma()],
+            1 => vec![live.clone().merging(), live.clone().blocks(), live.pma()],
             2 => vec![live.clone().wide(), live.ablated()],
-            _ => vec![live.clone().naive(), live.pma()],
+            _ => vec![live.clone().naive(), live.clone().blocks(), live.pma()],
         };
         for (way, live) in ways.into_iter().enumerate() {
             victims.push(Victim::new(&live, (number + way) as u64, (number / 4 + way) % 2 == 0));

@@ -99,7 +99,7 @@ fn too_little_address_space_is_not_the_disk() {
 /// What a writer acknowledges into files that nobody can open any more is lost: it says so.
 #[test]
 fn a_graph_that_was_removed_while_it_was_open_takes_nothing_more() {
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("graph");
         let options = GraphOptions { layout, ..GraphOptions::default() };

@@ -2,6 +2,7 @@
 
 use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyGraph, AdjacencyOptions, Snapshot};
+use everedge_blocks::{BlocksGraph, BlocksOptions, BlocksSnapshot};
 use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 use everedge_live::{
     Batch, Changes, Followed, FollowedUpdate, Manifest, Names, Recovery, Result, Since,
@@ -16,12 +17,14 @@ use crate::model::Picture;
 pub(crate) enum LiveGraph {
     Adjacency(Box<AdjacencyGraph>),
     Pma(Box<PmaGraph>),
+    Blocks(Box<BlocksGraph>),
 }
 
 /// A frozen view of one.
 pub(crate) enum View {
     Adjacency(Box<Snapshot>),
     Pma(PmaSnapshot),
+    Blocks(BlocksSnapshot),
 }
 
 macro_rules! with_graph {
@@ -29,6 +32,7 @@ macro_rules! with_graph {
         match $any {
             LiveGraph::Adjacency($graph) => $body,
             LiveGraph::Pma($graph) => $body,
+            LiveGraph::Blocks($graph) => $body,
         }
     };
 }
@@ -41,6 +45,7 @@ macro_rules! with_view {
                 $body
             }
             View::Pma($view) => $body,
+            View::Blocks($view) => $body,
         }
     };
 }
@@ -57,6 +62,12 @@ pub(crate) fn pma(options: &GraphOptions) -> Manifest<PmaOptions> {
     Manifest { uuid: "a graph".into(), ..Manifest::new(Kind::Graph, options) }
 }
 
+/// Returns the manifest of a new graph that is the same in every run.
+pub(crate) fn blocks(options: &GraphOptions) -> Manifest<BlocksOptions> {
+    let options = options.with(&options.blocks);
+    Manifest { uuid: "a graph".into(), ..Manifest::new(Kind::Graph, options) }
+}
+
 impl LiveGraph {
     /// Creates the id map of a graph that is to be created, if it has one.
     pub(crate) fn create_names(volume: &Volume, options: &GraphOptions) -> Result<Option<Names>> {
@@ -69,6 +80,7 @@ impl LiveGraph {
                 Self::Adjacency(Box::new(AdjacencyGraph::create(volume, adjacency(options))?))
             }
             Layout::Pma => Self::Pma(Box::new(PmaGraph::create(volume, pma(options))?)),
+            Layout::Blocks => Self::Blocks(Box::new(BlocksGraph::create(volume, blocks(options))?)),
         })
     }
 
@@ -77,6 +89,7 @@ impl LiveGraph {
         let graph = match layout {
             Layout::Adjacency => Self::Adjacency(Box::new(AdjacencyGraph::open(volume)?)),
             Layout::Pma => Self::Pma(Box::new(PmaGraph::open(volume)?)),
+            Layout::Blocks => Self::Blocks(Box::new(BlocksGraph::open(volume)?)),
         };
         graph.changes()?;
         Ok(graph)
@@ -85,7 +98,7 @@ impl LiveGraph {
     /// Returns how many entries were stored in arrays without the log.
     pub(crate) fn stored_directly(&self) -> u64 {
         match self {
-            Self::Adjacency(_) => 0,
+            Self::Adjacency(_) | Self::Blocks(_) => 0,
             Self::Pma(graph) => graph.mechanisms().stored_directly,
         }
     }
@@ -114,6 +127,7 @@ impl LiveGraph {
         Ok(match self {
             Self::Adjacency(graph) => View::Adjacency(Box::new(graph.snapshot()?)),
             Self::Pma(graph) => View::Pma(graph.snapshot()?),
+            Self::Blocks(graph) => View::Blocks(graph.snapshot()?),
         })
     }
 
@@ -137,6 +151,10 @@ impl LiveGraph {
                 let (view, problems) = graph.salvage()?;
                 (View::Pma(view), problems)
             }
+            Self::Blocks(graph) => {
+                let (view, problems) = graph.salvage()?;
+                (View::Blocks(view), problems)
+            }
         })
     }
 
@@ -153,15 +171,13 @@ impl LiveGraph {
         match self {
             Self::Adjacency(graph) => graph.flush_buffers(),
             Self::Pma(graph) => graph.flush_all(),
+            Self::Blocks(graph) => graph.flush_all(),
         }
     }
 
     /// Puts lists in order, as a pause of the writers does.
     pub(crate) fn put_in_order(&self) {
-        match self {
-            Self::Adjacency(graph) => graph.put_in_order(|| false),
-            Self::Pma(graph) => graph.put_in_order(|| false),
-        }
+        with_graph!(self, graph => graph.put_in_order(|| false));
     }
 
     /// Empties the log, in the way that costs least.
@@ -178,6 +194,7 @@ impl LiveGraph {
         match self {
             Self::Adjacency(graph) => graph.compact_vertex(v).map(drop),
             Self::Pma(graph) => graph.compact().map(drop),
+            Self::Blocks(graph) => graph.compact().map(drop),
         }
     }
 
@@ -193,6 +210,7 @@ impl LiveGraph {
         match self {
             Self::Adjacency(graph) => GraphOptions::of_adjacency(&graph.manifest().options),
             Self::Pma(graph) => GraphOptions::of_pma(&graph.manifest().options),
+            Self::Blocks(graph) => GraphOptions::of_blocks(&graph.manifest().options),
         }
     }
 

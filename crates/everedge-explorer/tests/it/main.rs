@@ -4,6 +4,7 @@ mod adjacency_crash;
 mod adjacency_parts;
 mod battery;
 mod big;
+mod blocks_crash;
 mod callers_pool;
 mod damage;
 mod damaged_lists;

@@ -79,10 +79,11 @@ fn a_long_round_keeps_every_edge_with_its_weight() {
 fn a_replay_is_bounded_by_the_log() {
     const LOG_BYTES: u64 = 1 << 16;
     const BATCH: u32 = 64;
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         let (volume, mut recorder) = Volume::recorded(MediumKind::Pmem { emulated: true }, false);
         let mut options = GraphOptions { layout, log_bytes: LOG_BYTES, ..GraphOptions::default() };
         (options.adjacency.archive_threshold, options.pma.archive_threshold) = (256, 256);
+        options.blocks.archive_threshold = 256;
         let mut graph = LiveGraph::create(volume, &options).expect("a graph");
         let (mut largest, mut random) = (0, Random(3));
         for round in 1..=20 {

@@ -5,6 +5,7 @@
 
 use everedge::{GraphOptions, Layout};
 use everedge_adjacency::AdjacencyOptions;
+use everedge_blocks::BlocksOptions;
 use everedge_live::Batch;
 use everedge_medium::{Access, MediumKind, Volume};
 use everedge_pma::PmaOptions;
@@ -76,7 +77,7 @@ fn sizes(path: &Path) -> [u64; 2] {
 #[ignore = "takes minutes: make soak"]
 fn memory_and_file_stay_level_and_snapshots_exact() {
     let seconds = std::env::var("EVEREDGE_SOAK_SECONDS").map_or(600, |text| text.parse().unwrap());
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         run(layout, Duration::from_secs(seconds / 2));
     }
 }
@@ -94,6 +95,7 @@ fn run(layout: Layout, duration: Duration) {
             ..AdjacencyOptions::default()
         },
         pma: PmaOptions { archive_threshold: 1 << 14, ..PmaOptions::default() },
+        blocks: BlocksOptions { archive_threshold: 1 << 14, ..BlocksOptions::default() },
         ..GraphOptions::default()
     };
     let volume = Volume::create(&path, options.volume(false)).unwrap();

@@ -23,6 +23,7 @@ const PANICS_MIN: usize = 50;
 fn options(layout: Layout, phases: Phases) -> GraphOptions {
     let mut options = GraphOptions { layout, ..GraphOptions::default() };
     (options.adjacency.phases, options.pma.phases) = (phases, phases);
+    options.blocks.phases = phases;
     options
 }
 
@@ -51,7 +52,7 @@ fn cancel_a_snapshot(layout: Layout, phases: Phases) {
 
 #[test]
 fn a_cancelled_snapshot_loses_nothing() {
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         for phases in [Phases::Overlapped, Phases::InTurn] {
             cancel_a_snapshot(layout, phases);
         }
@@ -186,15 +187,16 @@ fn check_after_panic(
     assert!(verified.problems.is_empty(), "{:?}", verified.problems);
 }
 
-/// Returns graphs of both layouts on both media that archive each batch.
+/// Returns graphs of all layouts on both media that archive each batch.
 fn small_graphs(phases: Phases) -> Vec<GraphOptions> {
     let mut all = Vec::new();
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         for medium in [PMEM, MediumKind::File] {
             let options = options(layout, phases);
             let mut options = GraphOptions { medium, log_bytes: 4096, ..options };
             options.adjacency.archive_threshold = u64::from(BATCH) - 1;
             options.pma.archive_threshold = u64::from(BATCH) - 1;
+            options.blocks.archive_threshold = u64::from(BATCH) - 1;
             all.push(options);
         }
     }
@@ -202,7 +204,7 @@ fn small_graphs(phases: Phases) -> Vec<GraphOptions> {
     for options in &mut others {
         match options.layout {
             Layout::Pma => options.pma.log_first = LogFirst::No,
-            Layout::Adjacency => options.durability = Durability::None,
+            Layout::Adjacency | Layout::Blocks => options.durability = Durability::None,
         }
     }
     all.extend(others);

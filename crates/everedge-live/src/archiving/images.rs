@@ -26,6 +26,7 @@
 //! that it never counts. One that is further ahead than the next, or has updates that the log does not
 //! know, proves that the log is an older one.
 
+use std::any::Any;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -119,11 +120,14 @@ fn units_for(words: usize) -> u64 {
     (PART_WORDS + words).div_ceil(UNIT_WORDS) as u64
 }
 
+/// What an image holds on to: when it counts no more, and nobody else does, that is free.
+pub type Hold = Arc<dyn Any + Send + Sync>;
+
 /// What an image that counts holds on to.
 struct Held {
     check: u32,
-    /// Those that it names in other files, then its own units.
-    _extents: Vec<Arc<Extents>>,
+    /// What it names, then its own units.
+    _holds: Vec<Hold>,
 }
 
 /// The row of a shard.
@@ -282,11 +286,8 @@ impl Images {
             state.end = offset + ROW_BYTES;
             state.count += 1;
             state.sum = state.sum.wrapping_add(check.into());
-            let row = Row {
-                offset,
-                current: Some((index, Held { check, _extents: vec![] })),
-                next: None,
-            };
+            let row =
+                Row { offset, current: Some((index, Held { check, _holds: vec![] })), next: None };
             if named.shard > MAX_VERTEX_ID as usize / SHARD_SPAN {
                 let (expected, found) =
                     ("one of vertices".into(), format!("shard {}", named.shard));
@@ -428,18 +429,18 @@ impl Images {
     }
 
     /// After opening: an image that counts holds on to its own units, which are returned, and to
-    /// `extents`, which it names.
-    pub fn keep(&self, image: &FoundImage, mut extents: Vec<Arc<Extents>>) -> Arc<Extents> {
+    /// `holds`, which it names.
+    pub fn keep(&self, image: &FoundImage, mut holds: Vec<Hold>) -> Arc<Extents> {
         let own = Extents::new(self.space(), image.units().collect());
-        extents.push(own.clone());
+        holds.push(own.clone());
         let mut state = self.state.lock();
         let row = state.rows.get_mut(&image.shard).expect("a row that was found");
         let slot = row.current.as_ref().map_or(0, |current| current.0);
-        row.current = Some((slot, Held { check: image.check, _extents: extents }));
+        row.current = Some((slot, Held { check: image.check, _holds: holds }));
         own
     }
 
-    /// Stores an image of a shard that is to count from `epoch` on; it names `extents`. The first
+    /// Stores an image of a shard that is to count from `epoch` on; it names what is in `holds`. The first
     /// of its words are its head, in which [`IMAGE_HEAD_WORDS`] are filled in here.
     ///
     /// # Errors
@@ -449,7 +450,7 @@ impl Images {
         shard: usize,
         (sequence, epoch): (u64, u32),
         (words, head_words): (&mut [u32], usize),
-        mut extents: Vec<Arc<Extents>>,
+        mut holds: Vec<Hold>,
     ) -> Result<()> {
         let crc = |words: &[u32]| crc32c::crc32c_append(self.salt, bytemuck::cast_slice(words));
         (words[PART_WORDS], words[PART_WORDS + 1]) =
@@ -459,7 +460,7 @@ impl Images {
         let own = Extents::new(self.space(), Vec::new());
         let unit = self.store_parts(&own, words)?;
         self.region.drain(Site::Image)?;
-        extents.push(own);
+        holds.push(own);
         let named = Named { shard, epoch, words: count, unit, sequence, checksum };
         let mut state = self.state.lock();
         let offset = self.slot_for(&mut state, shard)?;
@@ -468,7 +469,7 @@ impl Images {
         self.directory.flush(Site::Shard, offset..offset + SLOT_BYTES);
         let row = state.rows.get_mut(&shard).expect("a row that was made");
         debug_assert!(row.next.is_none(), "one image in an epoch");
-        row.next = Some(Held { check: slot[0], _extents: extents });
+        row.next = Some(Held { check: slot[0], _holds: holds });
         state.changed.push(shard);
         drop(state);
         self.directory.drain(Site::Shard)

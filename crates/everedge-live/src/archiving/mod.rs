@@ -37,7 +37,9 @@ pub use self::core::{Core, Held};
 pub use self::divide::{Part, SIDES};
 pub use self::followed::{Followed, FollowedUpdate, Since};
 pub use self::frozen::{ShardTotals, Totals};
-pub use self::images::{FoundImage, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS, image_units};
+pub use self::images::{
+    FoundImage, Hold, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS, image_units,
+};
 pub use self::layout::{Layout, Pace, Parts, RoundContext, Taken, Wait};
 pub use self::live::{Live, LiveView};
 pub use self::neighbors::{are_weights, live_bound};

@@ -146,7 +146,7 @@ fn check_beside(view: &View, kernel: Kernel, expected: &Answer, progress: &Progr
 }
 
 fn answers_beside_writers_are_those_alone(medium: MediumKind) {
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         answers_beside_writers(layout, medium);
     }
 }

@@ -153,7 +153,7 @@ fn edges_of_one_pair_keep_their_weights_at_both_ends() {
 #[test]
 fn versions_beside_writers_have_whole_batches() {
     const WRITERS: u32 = 2;
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         let home = tempfile::tempdir().unwrap();
         let medium = MediumKind::Pmem { emulated: true };
         let options =

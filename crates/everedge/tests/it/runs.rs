@@ -77,7 +77,7 @@ fn graphs_without_in_neighbors_answer_alike() {
     for far in [0, FAR] {
         let edges = near.map(|(u, v)| (u, v + far * u32::from(v > 4)));
         let both = graph("both", true, &edges).snapshot().unwrap();
-        for layout in [Layout::Adjacency, Layout::Pma] {
+        for layout in Layout::ALL {
             let options = GraphOptions { layout, in_neighbors: false, ..options(true) };
             let graph = Graph::create("out".as_ref(), &options, false).unwrap();
             graph.insert(&edges, None).unwrap();
@@ -144,7 +144,7 @@ fn errors_name_vertices_as_the_user_does() {
 /// Kernels that run on a copy by places still speak of ids.
 #[test]
 fn errors_name_far_ids() {
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         let options = GraphOptions { layout, weighted: true, ..options(true) };
         let graph = Graph::create("far".as_ref(), &options, false).unwrap();
         graph.insert(&[(0, FAR), (FAR, FAR + 5)], Some(&[1.0, -2.0])).unwrap();

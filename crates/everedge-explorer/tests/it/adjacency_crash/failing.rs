@@ -42,7 +42,8 @@ fn check_calls_that_fail(errno: i32) {
         let naive = shapes(kind, false).into_iter().map(Live::naive);
         let naive: Vec<_> = naive.filter(|_| errno == ENOSPC).collect();
         if is_at_length() {
-            let all = adjacency.into_iter().chain(pma).chain(naive);
+            let blocks = shapes(kind, false).into_iter().map(Live::blocks);
+            let all = adjacency.into_iter().chain(pma).chain(blocks).chain(naive);
             // Each medium meets all of them: one half once, the other for ever.
             let first = (errno as usize + turn + turn / 2) % SHAPE_SHARE;
             let some = all.skip(first).step_by(SHAPE_SHARE);
@@ -57,6 +58,8 @@ fn check_calls_that_fail(errno: i32) {
         let is_odd = (turn + usize::from(errno == EIO)) % 2 == 1;
         check(&adjacency[at], adjacency[at].seed_of(of_adjacency), forever, is_odd);
         check(&pma[at], pma[at].seed_of(of_pma), forever, !is_odd);
+        let blocks = adjacency[at].clone().blocks();
+        check(&blocks, blocks.seed_of(of_pma), forever, !is_odd);
         if let Some(naive) = naive.get(at).filter(|_| turn == 0) {
             check(naive, naive.seed_of(Durability::Batch), forever, true);
         }

@@ -2,6 +2,7 @@
 
 use everedge::{GraphOptions, Layout};
 use everedge_adjacency::{AdjacencyOptions, Merging};
+use everedge_blocks::BlocksOptions;
 use everedge_live::{Durability, Error, IdKind, Names, Phases, Result};
 use everedge_medium::{Image, MANIFEST, MediumKind, Volume};
 use everedge_pma::{LogFirst, PmaOptions, Rebalancing};
@@ -136,6 +137,20 @@ impl Live {
                 _ => Rebalancing::InPlace,
             }),
             ..PmaOptions::default()
+        };
+        self
+    }
+
+    /// Returns the same graph in the `blocks` layout, with blocks of 16 words. Every other graph has all lists
+    /// in blocks.
+    pub(crate) fn blocks(mut self) -> Live {
+        self.options.layout = Layout::Blocks;
+        self.options.blocks = BlocksOptions {
+            archive_threshold: [1, 6, 10, 40][self.number as usize % 4],
+            phases: Phases::InTurn,
+            block_bytes: 64,
+            shared_max: [1, 4][self.number as usize / 2 % 2],
+            ..BlocksOptions::default()
         };
         self
     }

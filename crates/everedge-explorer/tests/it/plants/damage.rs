@@ -54,6 +54,7 @@ impl Damages {
         let all = shapes(PMEM, false).into_iter().map(|live| match layout {
             Layout::Adjacency => live,
             Layout::Pma => live.pma(),
+            Layout::Blocks => live.blocks(),
         });
         let direct = shapes(PMEM, false).into_iter().map(Live::direct);
         let direct = direct.filter(|_| layout == Layout::Pma);

@@ -87,7 +87,11 @@ impl Ground {
 }
 
 fn lives(layout: Layout, kind: MediumKind) -> Vec<Live> {
-    let own = |live: Live| if layout == Layout::Pma { live.pma() } else { live };
+    let own = |live: Live| match layout {
+        Layout::Adjacency => live,
+        Layout::Pma => live.pma(),
+        Layout::Blocks => live.blocks(),
+    };
     let base = |step: usize| shapes(kind, false).into_iter().step_by(step);
     let mut lives: Vec<Live> = base(1).map(own).collect();
     lives.extend(base(2).map(own).map(|mut live| {
@@ -105,6 +109,7 @@ fn lives(layout: Layout, kind: MediumKind) -> Vec<Live> {
             lives.extend(base(2).map(Live::ablated));
             lives.extend(base(1).map(Live::direct));
         }
+        Layout::Blocks => {}
     }
     let crashed = lives.iter().filter(|live| !live.is_wide()).step_by(5).flat_map(crashed);
     let crashed: Vec<Live> = crashed.collect();

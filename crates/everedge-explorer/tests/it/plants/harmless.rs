@@ -70,6 +70,7 @@ const fn rare(
 
 const ADJACENCY: Option<Layout> = Some(Layout::Adjacency);
 const PMA: Option<Layout> = Some(Layout::Pma);
+const BLOCKS: Option<Layout> = Some(Layout::Blocks);
 
 pub(super) const HARMLESS: &[Harmless] = &[
     harmless(
@@ -172,6 +173,21 @@ pub(super) const HARMLESS: &[Harmless] = &[
         "the next fence is that of the headers, before which the words have to be lost alone",
     ),
     rare(
+        BLOCKS,
+        ["", "archiving/images.rs", "open: directory.wipe"],
+        "needed if the next save leaves out a shard that the one that crashed had saved",
+    ),
+    rare(
+        BLOCKS,
+        ["", "archiving/images.rs", "open: directory.drain"],
+        "needed if another thread than the one that opened the graph makes the next save",
+    ),
+    harmless(
+        BLOCKS,
+        ["", "archiving/images.rs", "slot_for: self.directory.wipe"],
+        "a slot checks itself, so that what a device leaves in a new one is none",
+    ),
+    rare(
         ADJACENCY,
         ["", "archiving/images.rs", "open: directory.wipe"],
         "needed if the next save leaves out a shard that the one that crashed had saved",
@@ -199,6 +215,11 @@ pub(super) const HARMLESS: &[Harmless] = &[
     harmless(
         PMA,
         ["too late fence ArraysHeader", "src/lib.rs", "write_file_head: "],
+        "nothing of a new graph counts before its manifest",
+    ),
+    harmless(
+        BLOCKS,
+        ["too late fence BlocksHeader", "src/lib.rs", "write_file_head: "],
         "nothing of a new graph counts before its manifest",
     ),
     rare(
@@ -249,6 +270,16 @@ pub(super) const HARMLESS: &[Harmless] = &[
     harmless(
         PMA,
         ["without check ArraysHeader", "src/lib.rs", "check_file_head: "],
+        "it tells whose file it is; no answer depends on what the head says",
+    ),
+    harmless(
+        BLOCKS,
+        ["without check BlocksHeader", "src/lib.rs", "check_file_head: "],
+        "it tells whose file it is; no answer depends on what the head says",
+    ),
+    harmless(
+        BLOCKS,
+        ["without check ImagesHead", "archiving/images.rs", "open: "],
         "it tells whose file it is; no answer depends on what the head says",
     ),
     rare(

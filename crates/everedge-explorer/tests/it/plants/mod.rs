@@ -196,3 +196,8 @@ fn every_call_of_adjacency_is_needed() {
 fn every_call_of_pma_is_needed() {
     plant_every_call(Layout::Pma);
 }
+
+#[test]
+fn every_call_of_blocks_is_needed() {
+    plant_every_call(Layout::Blocks);
+}

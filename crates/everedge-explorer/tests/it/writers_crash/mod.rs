@@ -151,7 +151,7 @@ fn assert_found_in(mut shapes: Vec<Shape>, layout: Layout, plant: Plant) {
 /// Each writer stores and fences a line of its own.
 #[test]
 fn single_edges_that_writers_do_not_make_durable_are_found() {
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         for plant in [Plant::DropFlush(Site::LogRecord), Plant::DropFence(Site::LogRecord)] {
             let mut shapes = shapes(PMEM, false);
             shapes.iter_mut().for_each(|shape| shape.has_only_edges = true);

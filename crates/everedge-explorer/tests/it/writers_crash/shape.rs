@@ -1,6 +1,7 @@
 //! Graphs that several threads write, and what is checked of them.
 
 use everedge_adjacency::AdjacencyOptions;
+use everedge_blocks::BlocksOptions;
 use everedge_core::par::{thread_count, with_threads};
 use everedge_live::{Durability, Error, Result};
 use everedge_medium::{Image, ImageRule, MediumKind, Plant, Recorder, Volume};
@@ -49,7 +50,7 @@ pub(super) struct Shape {
 /// the log; half of them have weights, a third keeps one edge of a pair.
 pub(super) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Shape> {
     let mut shapes = Vec::new();
-    for layout in [Layout::Adjacency, Layout::Pma] {
+    for layout in Layout::ALL {
         for durability in [Durability::Batch, Durability::Edge, Durability::None] {
             for directed in [true, false] {
                 let number = shapes.len() as u64;
@@ -74,6 +75,12 @@ pub(super) fn shapes(medium: MediumKind, eadr: bool) -> Vec<Shape> {
                         edge_log_bytes: 64,
                         undo_log_bytes: 64,
                         ..PmaOptions::default()
+                    },
+                    blocks: BlocksOptions {
+                        archive_threshold: 10,
+                        block_bytes: 64,
+                        shared_max: 2,
+                        ..BlocksOptions::default()
                     },
                     ..GraphOptions::default()
                 };

@@ -1,0 +1,281 @@
+//! Block-based memory management: blocks are handed out from memory and come back to it.
+//!
+//! Source: SMDG §III-B1. The pool takes units of 256 bytes from the medium's [`Space`], some at a time, and
+//! cuts them into blocks, or joins them. What comes back is handed out again; what is too much goes back
+//! to the space.
+//!
+//! A block's place is where it begins, in lines of 64 bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use everedge_live::{Result, Space, UNIT_BYTES};
+use everedge_medium::Region;
+use parking_lot::Mutex;
+
+/// Bytes of a line: the unit of places.
+pub(crate) const LINE_BYTES: u64 = 64;
+const LINES_PER_UNIT: u32 = (UNIT_BYTES / LINE_BYTES) as u32;
+/// Threads that work on different shards seldom ask the same shelf.
+const SHELVES: usize = 8;
+/// Units are taken at most so many at a time. A shelf gives back what it has beyond twice as many,
+const TAKEN_UNITS_MAX: u64 = 1024;
+/// or beyond this share of the file.
+const SHELF_SHARE: u64 = 4096;
+
+/// The blocks of one graph that no list has.
+pub(crate) struct Pool {
+    space: Arc<Space>,
+    /// Lines of a block.
+    block_lines: u32,
+    shelves: [Mutex<Vec<u32>>; SHELVES],
+    /// Blocks that lists have given up and somebody may still read.
+    retired_count: AtomicU64,
+    /// Units that images may need for what is logged.
+    pub logged_units: AtomicU64,
+}
+
+impl Pool {
+    /// Returns an empty pool over `space`.
+    pub(crate) fn new(space: Arc<Space>, block_bytes: u32) -> Self {
+        Self {
+            space,
+            block_lines: block_bytes / LINE_BYTES as u32,
+            shelves: Default::default(),
+            retired_count: AtomicU64::new(0),
+            logged_units: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the space that blocks are cut from.
+    pub(crate) fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
+    /// Returns the file that blocks lie in.
+    pub(crate) fn region(&self) -> &Region {
+        self.space.region()
+    }
+
+    /// Returns the bytes of a block.
+    pub(crate) fn block_bytes(&self) -> u64 {
+        u64::from(self.block_lines) * LINE_BYTES
+    }
+
+    /// Returns where a block lies.
+    pub(crate) fn offset(&self, place: u32) -> u64 {
+        u64::from(place) * LINE_BYTES
+    }
+
+    /// Puts `count` blocks into `places`, those of the shelf that `hint` chooses first.
+    ///
+    /// # Errors
+    /// `NoSpace` if the medium is full: nothing is taken then.
+    pub(crate) fn take(&self, hint: usize, count: usize, places: &mut Vec<u32>) -> Result<()> {
+        let mut shelf = self.shelves[hint % SHELVES].lock();
+        while shelf.len() < count {
+            let missing = ((count - shelf.len()) as u64 * self.block_bytes()).div_ceil(UNIT_BYTES);
+            let least = self.block_bytes().div_ceil(UNIT_BYTES);
+            let rest = self.space.left_for(self.logged_units.load(Relaxed));
+            let take = |units| self.space.take_leaving(units, rest);
+            let taken = match take(missing.max(self.taken_units())).or_else(|_| take(least)) {
+                Ok(units) => units,
+                Err(error) => match self.take_from_others(hint, count, &mut shelf) {
+                    true => break,
+                    false => return Err(error),
+                },
+            };
+            self.cut(taken, &mut shelf);
+        }
+        let rest = shelf.len() - count;
+        places.extend(shelf.drain(rest..).rev());
+        Ok(())
+    }
+
+    /// Puts `count` blocks into `places` that lie one after the other, as far as there is room for that.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub(crate) fn take_in_order(
+        &self,
+        hint: usize,
+        count: usize,
+        places: &mut Vec<u32>,
+    ) -> Result<()> {
+        let units = (count as u64 * self.block_bytes()).div_ceil(UNIT_BYTES);
+        let rest = self.space.left_for(self.logged_units.load(Relaxed));
+        match self.space.take_leaving(units, rest) {
+            Ok(taken) => {
+                let mut all = Vec::with_capacity(count);
+                self.cut(taken, &mut all);
+                all.reverse();
+                self.give_back(all.drain(count..));
+                places.extend(all);
+                Ok(())
+            }
+            Err(_) => self.take(hint, count, places),
+        }
+    }
+
+    /// Returns how many units a shelf takes at a time.
+    fn taken_units(&self) -> u64 {
+        (self.region().len() / UNIT_BYTES / SHELF_SHARE).clamp(4, TAKEN_UNITS_MAX)
+    }
+
+    /// Cuts units into blocks, the first one last.
+    fn cut(&self, units: Range<u64>, shelf: &mut Vec<u32>) {
+        let lines = units.start as u32 * LINES_PER_UNIT..units.end as u32 * LINES_PER_UNIT;
+        let whole = (lines.end - lines.start) / self.block_lines;
+        let end = lines.start + whole * self.block_lines;
+        shelf.extend((0..whole).rev().map(|index| lines.start + index * self.block_lines));
+        // Where a block is several units some may be left over.
+        if end < lines.end {
+            self.space.give_back(std::iter::once((end / LINES_PER_UNIT).into()..units.end));
+        }
+    }
+
+    fn take_from_others(&self, hint: usize, count: usize, shelf: &mut Vec<u32>) -> bool {
+        for other in (1..SHELVES).map(|step| &self.shelves[(hint + step) % SHELVES]) {
+            // Who waits for two shelves must not wait for who holds the other one.
+            let Some(mut other) = other.try_lock() else { continue };
+            let from = other.len().saturating_sub(count - shelf.len());
+            shelf.extend(other.drain(from..));
+            if shelf.len() >= count {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes blocks back that nobody reads any more.
+    pub(crate) fn give_back(&self, places: impl IntoIterator<Item = u32>) {
+        let mut places = places.into_iter().peekable();
+        let Some(&first) = places.peek() else { return };
+        let mut shelf = self.shelves[first as usize / 4096 % SHELVES].lock();
+        shelf.extend(places);
+        let kept_blocks = (2 * self.taken_units() * UNIT_BYTES / self.block_bytes()) as usize;
+        if shelf.len() > 2 * kept_blocks {
+            let surplus = shelf.split_off(kept_blocks);
+            let kept = self.give_to_space(surplus);
+            shelf.extend(kept);
+        }
+    }
+
+    /// Gives the space what are whole units of some blocks. Returns the other blocks.
+    fn give_to_space(&self, mut places: Vec<u32>) -> Vec<u32> {
+        places.sort_unstable();
+        let mut kept = Vec::new();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for run in places.chunk_by(|before, next| next - before == self.block_lines) {
+            let (start, end) = (run[0], run[run.len() - 1] + self.block_lines);
+            let units = u64::from(start.div_ceil(LINES_PER_UNIT))..u64::from(end / LINES_PER_UNIT);
+            let is_given = |place: u32| {
+                u64::from(place / LINES_PER_UNIT) >= units.start
+                    && u64::from((place + self.block_lines).div_ceil(LINES_PER_UNIT)) <= units.end
+            };
+            kept.extend(run.iter().copied().filter(|&place| !is_given(place)));
+            if !units.is_empty() {
+                ranges.push(units);
+            }
+        }
+        self.space.give_back(ranges);
+        kept
+    }
+
+    /// Gives the space all that no list has.
+    pub(crate) fn give_all_to_space(&self) {
+        let all: Vec<u32> =
+            self.shelves.iter().flat_map(|shelf| std::mem::take(&mut *shelf.lock())).collect();
+        let kept = self.give_to_space(all);
+        self.shelves[0].lock().extend(kept);
+    }
+
+    /// After opening: the blocks in units that are in use, but for those that lists have.
+    pub(crate) fn adopt_rest_of_units(&self, used: &mut [u32]) {
+        if self.block_lines >= LINES_PER_UNIT {
+            return;
+        }
+        used.sort_unstable();
+        let mut rest = Vec::new();
+        for unit in used.chunk_by(|a, b| a / LINES_PER_UNIT == b / LINES_PER_UNIT) {
+            let start = unit[0] / LINES_PER_UNIT * LINES_PER_UNIT;
+            let blocks = (start..start + LINES_PER_UNIT).step_by(self.block_lines as usize);
+            rest.extend(blocks.filter(|place| !unit.contains(place)));
+        }
+        self.give_back(rest);
+    }
+
+    /// Returns the units that some blocks lie in.
+    pub(crate) fn units_of(&self, places: &[u32]) -> Vec<Range<u64>> {
+        let mut places = places.to_vec();
+        places.sort_unstable();
+        let unit = |place: u32| u64::from(place / LINES_PER_UNIT);
+        let end = |place: u32| u64::from((place + self.block_lines).div_ceil(LINES_PER_UNIT));
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for &place in &places {
+            match ranges.last_mut() {
+                // Blocks of one unit may be several.
+                Some(last)
+                    if unit(place) <= last.end
+                        && (unit(place) == last.end || self.block_lines < LINES_PER_UNIT) =>
+                {
+                    last.end = last.end.max(end(place));
+                }
+                _ => ranges.push(unit(place)..end(place)),
+            }
+        }
+        ranges
+    }
+
+    pub(super) fn note_retired(&self, count: i64) {
+        self.retired_count.fetch_add(count as u64, Relaxed);
+    }
+
+    /// Returns the bytes of blocks that lists have given up and a view or an image may still read.
+    pub(crate) fn retired_bytes(&self) -> u64 {
+        self.retired_count.load(Relaxed) * self.block_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(block_bytes: u32) -> Pool {
+        let region = Region::memory("blocks").expect("memory");
+        Pool::new(Arc::new(Space::new(region, 1, Vec::new())), block_bytes)
+    }
+
+    #[test]
+    fn blocks_of_every_size_are_apart_and_come_back() {
+        for block_bytes in [64, 128, 256, 512, 1024] {
+            let pool = pool(block_bytes);
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            pool.take(3, 1000, &mut one).expect("room");
+            pool.take(4, 1000, &mut other).expect("room");
+            let mut all: Vec<u32> = one.iter().chain(&other).copied().collect();
+            all.sort_unstable();
+            let apart = all.windows(2).all(|pair| pair[1] - pair[0] >= block_bytes / 64);
+            assert!(apart && all[0] >= LINES_PER_UNIT, "{block_bytes}");
+            let end = pool.space().used_bytes();
+            pool.give_back(one);
+            pool.give_back(other);
+            pool.give_all_to_space();
+            assert!(end >= 2000 * u64::from(block_bytes), "{block_bytes}");
+            assert_eq!(pool.space().used_bytes(), UNIT_BYTES, "{block_bytes}: all is free");
+        }
+    }
+
+    #[test]
+    fn what_lists_leave_of_a_unit_is_handed_out_after_an_opening() {
+        let pool = pool(64);
+        pool.space().take_units(2, 2).expect("room");
+        pool.adopt_rest_of_units(&mut [9, 4, 5]);
+        let mut rest = Vec::new();
+        pool.take(9 / 4096, 5, &mut rest).expect("room");
+        rest.sort_unstable();
+        assert_eq!(rest, [6, 7, 8, 10, 11]);
+        assert!(pool.units_of(&[9, 4, 5]).into_iter().eq(std::iter::once(1..3)));
+    }
+}

@@ -1,0 +1,315 @@
+//! Snapshots: shared shards and the blocks that they point to.
+//!
+//! Spans are shared with the graph until it changes them, and blocks that a span points to are not changed
+//! while somebody shares it, so a snapshot stays as it is while writers go on. Neighbors ascend.
+
+use std::ops::Range;
+use std::slice;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_core::memory::prefetch;
+use everedge_core::{
+    Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView, visit_ahead,
+};
+use everedge_live::{Archive, SHARD_SPAN, Shared, Totals, frozen_view, present};
+use everedge_medium::HeldWords;
+
+use super::layout::Blocks;
+use super::lpmb::{self, BlockRef, REF_WORDS};
+use super::shard::Shard;
+use super::span::{Row, SPAN, Span};
+
+/// How many lists after one that is seen the next one is loaded into the cache.
+const READ_AHEAD: usize = 8;
+
+/// A frozen view of a live graph.
+pub struct BlocksSnapshot {
+    shards: Vec<Shared<Shard>>,
+    file: HeldWords,
+    totals: Totals,
+}
+
+frozen_view!(BlocksSnapshot);
+
+impl BlocksSnapshot {
+    pub(super) fn new(archive: &Archive<Blocks>, layout: &Blocks) -> Self {
+        let region = layout.pool.region();
+        Self {
+            shards: archive.shards.clone(),
+            file: region.hold(0, (region.len() / 4) as usize),
+            totals: archive.totals(&layout.options),
+        }
+    }
+
+    #[inline]
+    fn span(&self, v: VertexId, list: usize) -> Option<&Span> {
+        let lists = &self.shards.get(v as usize / SHARD_SPAN)?.get()?.lists;
+        lists.get(list)?[v as usize % SHARD_SPAN / SPAN].as_deref()
+    }
+
+    fn entry_words(&self) -> usize {
+        if self.totals.weighted { 2 } else { 1 }
+    }
+
+    #[inline]
+    fn degree(&self, v: VertexId, list: usize) -> u32 {
+        self.span(v, list).map_or(0, |span| span.row(v as usize % SPAN).degree)
+    }
+
+    #[inline(always)]
+    fn entries(&self, v: VertexId, list: usize) -> Entries<'_> {
+        match self.span(v, list) {
+            Some(span) => self.entries_of(span, span.row(v as usize % SPAN)),
+            None => Entries { here: [].iter(), table: &[], file: &self.file, weighted: false },
+        }
+    }
+
+    #[inline(always)]
+    fn entries_of<'a>(&'a self, span: &'a Span, row: Row) -> Entries<'a> {
+        let (here, table) = match row.is_in_blocks() {
+            false => (span.entries(row, self.entry_words()), &[][..]),
+            true => (&[][..], span.table(row)),
+        };
+        Entries { here: here.iter(), table, file: &self.file, weighted: self.totals.weighted }
+    }
+
+    /// Starts loading the beginning of a list into the cache.
+    #[inline]
+    fn warm(&self, v: VertexId, list: usize) {
+        if let Some(span) = self.span(v, list) {
+            let row = span.row(v as usize % SPAN);
+            match row.is_in_blocks() {
+                false => prefetch(span.entries(row, self.entry_words())),
+                true => {
+                    let first = BlockRef::load(span.table(row));
+                    prefetch(first.entries(&self.file, self.entry_words()));
+                }
+            }
+        }
+    }
+
+    /// Returns whether an edge leads from `u` to `v`.
+    ///
+    /// Cost: two binary searches, of the list's blocks and in one of them.
+    pub fn has_edge(&self, u: VertexId, v: VertexId) -> bool {
+        let Some(span) = self.span(u, 0) else { return false };
+        let row = span.row(u as usize % SPAN);
+        let entry_words = self.entry_words();
+        let entries = match row.is_in_blocks() {
+            false => span.entries(row, entry_words),
+            true => {
+                let table = span.table(row);
+                let (blocks, _) = table.as_chunks::<REF_WORDS>();
+                let after = blocks.partition_point(|block| block[0].load(Relaxed) <= v);
+                let Some(block) = after.checked_sub(1) else { return false };
+                BlockRef::load(&blocks[block]).entries(&self.file, entry_words)
+            }
+        };
+        has(entries, v, entry_words)
+    }
+}
+
+/// Whether sorted entries have a neighbor.
+fn has(entries: &[AtomicU32], v: VertexId, entry_words: usize) -> bool {
+    let (mut low, mut high) = (0, entries.len() / entry_words);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        match entries[middle * entry_words].load(Relaxed).cmp(&v) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Equal => return true,
+            std::cmp::Ordering::Greater => high = middle,
+        }
+    }
+    false
+}
+
+impl GraphView for BlocksSnapshot {
+    fn vertex_bound(&self) -> u32 {
+        self.totals.vertex_bound
+    }
+
+    fn vertex_ranges(&self) -> Vec<Range<VertexId>> {
+        let held = present(&self.shards).filter(|(_, shard)| shard.vertex_count > 0);
+        held.map(|(_, shard)| shard.first_vertex..shard.first_vertex + SHARD_SPAN as u32).collect()
+    }
+
+    fn vertex_count(&self) -> u32 {
+        self.totals.vertex_count
+    }
+
+    #[inline]
+    fn is_vertex(&self, v: VertexId) -> bool {
+        let shard = self.shards.get(v as usize / SHARD_SPAN);
+        shard.is_some_and(|shard| shard.is_vertex(v as usize % SHARD_SPAN))
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.totals.edge_count
+    }
+
+    fn is_directed(&self) -> bool {
+        self.totals.directed
+    }
+
+    fn has_in_neighbors(&self) -> bool {
+        self.totals.has_in_neighbors()
+    }
+
+    #[inline]
+    fn out_degree(&self, v: VertexId) -> u32 {
+        self.degree(v, 0)
+    }
+
+    #[inline]
+    fn in_degree(&self, v: VertexId) -> u32 {
+        self.degree(v, self.totals.list_of(Direction::In))
+    }
+
+    #[inline(always)]
+    fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        Neighbors(self.entries(v, 0))
+    }
+
+    #[inline(always)]
+    fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        Neighbors(self.entries(v, self.totals.list_of(Direction::In)))
+    }
+
+    fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
+        if let Some(&v) = vertices.get(READ_AHEAD) {
+            self.warm(v, self.totals.list_of(direction));
+        }
+    }
+
+    fn visit_listed(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        visitor: &mut impl ListVisitor,
+    ) {
+        let list = self.totals.list_of(direction);
+        let load = |v: VertexId| {
+            if let Some(span) = self.span(v, list) {
+                prefetch(slice::from_ref(span));
+            }
+        };
+        let find = |v| self.warm(v, list);
+        visit_ahead(vertices, (), (load, find), |v, ()| {
+            visitor.visit(v, Neighbors(self.entries(v, list)));
+        });
+    }
+
+    fn visit_neighbors(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        visitor: &mut impl ListVisitor,
+    ) {
+        let list = self.totals.list_of(direction);
+        for part in Wanted::parts(range) {
+            let wanted = Wanted::of(part, visitor);
+            for (v, ahead) in wanted.iter(READ_AHEAD) {
+                if let Some(ahead) = ahead {
+                    self.warm(ahead, list);
+                }
+                visitor.visit(v, Neighbors(self.entries(v, list)));
+            }
+        }
+    }
+}
+
+impl WeightedView for BlocksSnapshot {
+    #[inline(always)]
+    fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        Edges(self.entries(v, 0))
+    }
+
+    #[inline(always)]
+    fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        Edges(self.entries(v, self.totals.list_of(Direction::In)))
+    }
+}
+
+/// The entries of a list: those of its span, or block by block.
+struct Entries<'a> {
+    here: slice::Iter<'a, AtomicU32>,
+    table: &'a [AtomicU32],
+    file: &'a [AtomicU32],
+    weighted: bool,
+}
+
+impl<'a> Entries<'a> {
+    #[inline]
+    fn next(&mut self) -> Option<(VertexId, f32)> {
+        loop {
+            match (self.here.next(), self.weighted) {
+                (Some(neighbor), false) => return Some((neighbor.load(Relaxed), 1.0)),
+                (Some(neighbor), true) => {
+                    let weight = self.here.next()?;
+                    return Some((neighbor.load(Relaxed), f32::from_bits(weight.load(Relaxed))));
+                }
+                (None, _) => self.here = self.next_block()?.iter(),
+            }
+        }
+    }
+
+    #[inline]
+    fn next_block(&mut self) -> Option<&'a [AtomicU32]> {
+        let (block, rest) = self.table.split_at_checked(REF_WORDS)?;
+        self.table = rest;
+        Some(BlockRef::load(block).entries(self.file, if self.weighted { 2 } else { 1 }))
+    }
+
+    /// Folds what are neighbors, or pairs of them and weights, by pieces.
+    #[inline(always)]
+    fn fold_pieces<B>(self, init: B, mut f: impl FnMut(B, &'a [AtomicU32]) -> B) -> B {
+        let folded = f(init, self.here.as_slice());
+        let entry_words = if self.weighted { 2 } else { 1 };
+        let blocks = lpmb::blocks(self.table);
+        blocks.fold(folded, |folded, block| f(folded, block.entries(self.file, entry_words)))
+    }
+}
+
+/// The neighbors of a vertex.
+struct Neighbors<'a>(Entries<'a>);
+
+impl Iterator for Neighbors<'_> {
+    type Item = VertexId;
+
+    #[inline]
+    fn next(&mut self) -> Option<VertexId> {
+        self.0.next().map(|(neighbor, _)| neighbor)
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
+        let step = if self.0.weighted { 2 } else { 1 };
+        self.0.fold_pieces(init, |folded, words| match step {
+            1 => words.iter().map(|word| word.load(Relaxed)).fold(folded, &mut f),
+            _ => words.iter().step_by(2).map(|word| word.load(Relaxed)).fold(folded, &mut f),
+        })
+    }
+}
+
+/// The neighbors of a vertex with the weights of the edges.
+struct Edges<'a>(Entries<'a>);
+
+impl Iterator for Edges<'_> {
+    type Item = (VertexId, f32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(VertexId, f32)> {
+        self.0.next()
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
+        let weighted = self.0.weighted;
+        self.0.fold_pieces(init, |folded, words| match weighted {
+            false => words.iter().fold(folded, |folded, word| f(folded, (word.load(Relaxed), 1.0))),
+            true => words.as_chunks::<2>().0.iter().fold(folded, |folded, [neighbor, weight]| {
+                f(folded, (neighbor.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
+            }),
+        })
+    }
+}
