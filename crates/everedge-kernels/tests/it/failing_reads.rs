@@ -109,7 +109,10 @@ const KERNELS: [(&str, Run); 18] = [
         _ = delta_pagerank(g, &config).map(|found| spot_check_delta_pagerank(g, &config, &found));
     }),
     ("betweenness", |g| {
-        let config = BetweennessConfig { sources: Sources::Sample { count: 2, seed: 1 }, ..Default::default() };
+        let config = BetweennessConfig {
+            sources: Sources::Sample { count: 2, seed: 1 },
+            ..Default::default()
+        };
         _ = betweenness(g, &config).map(|found| spot_check_betweenness(g, &config, &found));
     }),
     ("sssp", |g| {
@@ -152,8 +155,11 @@ fn graphs() -> Vec<(&'static str, Csr)> {
     let mut graphs = Vec::new();
     for directed in [true, false] {
         let options = CsrOptions { directed, ..CsrOptions::default() };
-        for (name, edges) in [("star", star.clone().collect()), ("few", some.clone()), ("many", more.clone())] {
-            let weights: Vec<f32> = edges.iter().map(|&(u, v)| 0.5 + (u ^ v) as f32 / 1e6).collect();
+        for (name, edges) in
+            [("star", star.clone().collect()), ("few", some.clone()), ("many", more.clone())]
+        {
+            let weights: Vec<f32> =
+                edges.iter().map(|&(u, v)| 0.5 + (u ^ v) as f32 / 1e6).collect();
             graphs.push((name, Csr::from_edges(&edges, Some(&weights), options)));
         }
     }
