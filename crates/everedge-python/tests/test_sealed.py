@@ -19,6 +19,7 @@ import pytest
 
 import everedge
 from everedge import _native
+from everedge._graph import add_edges_to
 
 KERNELS = [kernel.replace("-", "_") for kernel, _ in _native.kernels()]
 
@@ -254,7 +255,8 @@ def test_threads_are_part_of_the_memory(path: Path) -> None:
         with pytest.raises(everedge.InvalidInputError, match="would do") as refused:
             everedge.Chunks(path, memory=1).lcc(threads=threads)
         least[threads] = int(re.findall(r"(\d+) would do", str(refused.value))[0])
-        assert everedge.Chunks(path, least[threads]).lcc(threads=threads).report.threads == threads
+        found = everedge.Chunks(path, least[threads]).lcc(threads=threads)
+        assert found.report is not None and found.report.threads == threads
     assert least[64] >= least[1] + 60 * 5 * 63
     with pytest.raises(everedge.InvalidInputError, match=f"{least[64]} would do"):
         everedge.Chunks(path, least[1]).lcc(threads=64)
@@ -648,11 +650,10 @@ def test_what_is_closed_during_a_change_stays_closed(
 ) -> None:
     chunks = sealed(filled(), path)
     count = chunks.num_edges
-    add = everedge._chunks.add_edges_to
 
-    def close_and_add(*words: Any) -> None:
+    def close_and_add(native: Any, *rest: Any) -> None:
         chunks.close()
-        add(*words)
+        add_edges_to(native, *rest)
 
     monkeypatch.setattr("everedge._chunks.add_edges_to", close_and_add)
     chunks.add_edges([1], [2])

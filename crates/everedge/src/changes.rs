@@ -31,9 +31,11 @@ use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
 
 /// The directory of changes in that of the sealed graph.
 const CHANGES: &str = "changes";
-/// Bytes of memory that reading takes for each change, and for each vertex that the live graph has.
+/// Bytes of memory that reading takes for each change.
 const READING_BYTES: u64 = 64;
-const VERTEX_BYTES: u64 = 16;
+/// Bytes of memory that it takes for each vertex of the live graph: its name and its number, and a row for each direction, first
+/// in a view and then in the lists.
+const VERTEX_BYTES: u64 = 60;
 /// Bytes of memory that the name of a vertex that was added takes, and a text beside its own bytes.
 const NAME_BYTES: u64 = size_of::<ExternalId>() as u64;
 const TEXT_BYTES: u64 = 24;
