@@ -109,10 +109,7 @@ const KERNELS: [(&str, Run); 18] = [
         _ = delta_pagerank(g, &config).map(|found| spot_check_delta_pagerank(g, &config, &found));
     }),
     ("betweenness", |g| {
-        let config = BetweennessConfig {
-            sources: Sources::Sample { count: 2, seed: 1 },
-            ..Default::default()
-        };
+        let config = BetweennessConfig { sources: Sources::Sample { count: 2, seed: 1 } };
         _ = betweenness(g, &config).map(|found| spot_check_betweenness(g, &config, &found));
     }),
     ("sssp", |g| {
