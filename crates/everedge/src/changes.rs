@@ -386,7 +386,8 @@ impl OpenChanges {
         let bits = (u64::from(self.before) + u64::from(self.added.len())).div_ceil(8);
         let of_edges = count.saturating_mul(READING_BYTES + sides * KEPT_BYTES);
         let are_some = count > 0 || !self.added.is_empty();
-        Ok(self.names_bytes + of_edges + if are_some { sides * bits } else { 0 })
+        let of_bits = if are_some { sides * bits } else { 0 };
+        Ok(of_edges.saturating_add(self.names_bytes + of_bits))
     }
 
     /// Returns how many edges were added and taken away.
