@@ -242,11 +242,16 @@ impl Builder {
         })
     }
 
-    /// Writes the files of the sealed graph, all but the manifest. `id_of` says what a vertex is called.
+    /// Writes the files of the sealed graph, all but the manifest. `id_of` says what a vertex is called there, `name_of` what its
+    /// user calls it.
     ///
     /// # Errors
     /// As [`Self::add`]; `InvalidInput` if a vertex has more edges than fit into memory.
-    pub fn finish(mut self, id_of: impl Fn(VertexId) -> VertexId) -> Result<Form> {
+    pub fn finish(
+        mut self,
+        id_of: impl Fn(VertexId) -> VertexId,
+        name_of: impl Fn(VertexId) -> String,
+    ) -> Result<Form> {
         let ids = self.ordered();
         write_ids(&self.volume, self.salt, ids.iter().map(|&v| id_of(v)))?;
         let bound = self.degrees[0].len();
@@ -257,7 +262,7 @@ impl Builder {
             (false, _) => &[Listed::Both],
         };
         let cuts = sides.iter().map(|&listed| {
-            let ends = self.bucket_ends(&ids, listed, &mut edges)?;
+            let ends = self.bucket_ends(&ids, listed, &mut edges, &name_of)?;
             Ok((listed, Cuts::new(ends)))
         });
         let cuts = cuts.collect::<Result<Vec<_>>>()?;
@@ -371,6 +376,7 @@ impl Builder {
         ids: &[VertexId],
         listed: Listed,
         edges: &mut BucketEdges,
+        name_of: &impl Fn(VertexId) -> String,
     ) -> Result<Vec<u32>> {
         let [into, out] = &self.degrees;
         let keys = if listed == Listed::Source { out } else { into };
@@ -381,7 +387,8 @@ impl Builder {
             if size > edges.most {
                 return Err(Error::InvalidInput {
                     what: format!(
-                        "vertex {id} has {degree} neighbors, and {} bytes of memory hold the list of {}: {} would do",
+                        "vertex `{}` has {degree} neighbors, and {} bytes of memory hold the list of {}: {} would do",
+                        name_of(id),
                         self.options.memory,
                         edges.most.saturating_sub(VERTEX_EDGES),
                         edges.kept + size * edges.edge_bytes

@@ -5,7 +5,7 @@
 //! of positions and vertices is the file of ids, which only names and answers need; and the
 //! arrays of kernels, which are indexed by number, have the vertices of many edges side by side.
 
-use everedge_core::{Bitmap, Direction, GraphView, VertexId, par};
+use everedge_core::{Bitmap, Direction, GraphView, VertexId, par, watch};
 
 use crate::form::{Order, SealOptions};
 
@@ -60,6 +60,7 @@ fn by_steps(view: &impl GraphView, ids: Vec<VertexId>, part: f64) -> Vec<VertexI
         for _ in 0..2 {
             let step_end = order.len();
             for i in step_start..step_end {
+                watch::check();
                 view.out_neighbors(order[i]).for_each(|v| take(&mut seen, &mut order, v));
             }
             step_start = step_end;
@@ -76,5 +77,22 @@ fn take(seen: &mut Bitmap, order: &mut Vec<VertexId>, v: VertexId) {
     if !seen.contains(v) {
         seen.insert(v);
         order.push(v);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everedge_core::watch::Watch;
+    use everedge_core::{Csr, CsrOptions};
+
+    use super::*;
+
+    #[test]
+    fn steps_end_when_they_are_cancelled() {
+        let csr = Csr::from_edges(&[(0, 1), (1, 2)], None, CsrOptions::default());
+        let watch = Watch::new();
+        assert_eq!(watch.run(|| by_steps(&csr, vec![0, 1, 2], 1.0)), Ok(vec![0, 1, 2]));
+        watch.cancel();
+        assert!(watch.run(|| by_steps(&csr, vec![0, 1, 2], 1.0)).is_err());
     }
 }

@@ -5,7 +5,7 @@
 //! and keeps their places and checksums in memory. The file is never synced. It is gone when the sealing ends, and what a
 //! crash leaves of it is no graph.
 
-use std::iter;
+use std::{io, iter};
 
 use everedge_core::Edge;
 use everedge_medium::{Error, NewFile, ReadBudget, Reader, Result, Volume};
@@ -66,21 +66,22 @@ impl Moved {
         words.resize(block.words as usize, 0);
         let reader = self.0.as_ref().expect("a block is in a file");
         let bytes = bytemuck::cast_slice_mut(words);
-        reader.read_at(&ReadBudget::unlimited(), offset, bytes)?;
-        let found = checksum(offset, bytes);
-        if found == crc {
+        let is_whole = match reader.read_at(&ReadBudget::unlimited(), offset, bytes) {
+            Ok(()) => checksum(offset, bytes) == crc,
+            // The file ends before.
+            Err(Error::Corruption { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        if is_whole {
             return Ok(());
         }
-        Err(Error::Corruption {
-            path: reader.path().to_owned(),
-            offset,
-            what: format!(
-                "the checksum of {} bytes of edges on their way; seal again",
-                bytes.len()
-            ),
-            expected: format!("{crc:08x}"),
-            found: format!("{found:08x}"),
-        })
+        // There is no graph yet that could be verified.
+        let what = format!(
+            "the {} bytes at offset {offset} are not those that were written; seal again",
+            bytes.len()
+        );
+        let source = io::Error::new(io::ErrorKind::InvalidData, what);
+        Err(Error::Io { path: reader.path().to_owned(), operation: "read back", source })
     }
 }
 
@@ -179,7 +180,7 @@ impl Spool {
     /// Calls `f` with the edges in their order, many at once, as words. `moved` is what was moved to its file.
     ///
     /// # Errors
-    /// `Io` if the file cannot be read, `Corruption` if it holds other bytes than were written.
+    /// `Io` if the file cannot be read, or holds other bytes than were written.
     pub(crate) fn read(self, moved: &Moved, mut f: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
         let mut words = Vec::new();
         for block in &self.blocks {
@@ -265,8 +266,10 @@ mod tests {
             damage(&mut bytes);
             std::fs::write(&path, bytes).unwrap();
             let error = spool.read(&scratch.take().unwrap(), |_| Ok(())).unwrap_err();
-            assert!(matches!(error, Error::Corruption { .. }), "{error}");
-            assert!(error.to_string().contains("v/some"), "{error}");
+            let said = error.to_string();
+            assert!(matches!(error, Error::Io { .. }) && said.contains("v/some"), "{said}");
+            // The directory is taken away when a sealing fails.
+            assert!(!said.contains("everedge verify"), "{said}");
             assert!(!path.exists());
         }
     }

@@ -15,15 +15,13 @@ use std::sync::{Arc, OnceLock};
 
 use everedge_core::{Direction, MAX_VERTEX_ID, VertexId, par};
 use everedge_medium::{
-    DirectFile, Error, MANIFEST, ReadBudget, ReadCounts, ReadQueue, ReadQueueOptions, Reader,
-    Result, Volume,
+    Error, MANIFEST, ReadBudget, ReadCounts, ReadQueue, ReadQueueOptions, Reader, Result, Volume,
 };
 
 use crate::cache::{Cache, File, Held, Purpose};
 use crate::entry::{ENTRIES, Entry, LEVELS, PAGE_BYTES};
-use crate::form::{
-    CHECKSUM_BYTES, CHUNK_BYTES, Form, IDS, checked, index_name, level_name, pieces_name,
-};
+use crate::form::{CHECKSUM_BYTES, CHUNK_BYTES, Form, IDS, checked};
+use crate::pieces::{FormFile, files_of_side};
 
 /// Ids in a page of the file of ids.
 pub(crate) const IDS_PER_PAGE: u32 = ((PAGE_BYTES - CHECKSUM_BYTES) / 4) as u32;
@@ -76,19 +74,16 @@ impl Store {
         check_form(volume, &form)?;
         let mut files: [Vec<File>; LEVELS] = [const { Vec::new() }; LEVELS];
         let mut sides = Vec::new();
-        for (side, of_side) in form.sides.iter().enumerate() {
-            let mut add = |level: usize, name: String, pieces: u32| -> Result<usize> {
-                let file = volume.open_direct(&name)?;
-                check_length(&file, pieces, CHUNK_BYTES[level])?;
+        for side in 0..form.sides.len() {
+            let mut places = [0; LEVELS + 2];
+            for (place, of_side) in places.iter_mut().zip(files_of_side(&form, side)) {
+                let file = of_side.open(volume)?;
+                of_side.check_length(&file)?;
+                let FormFile { name, pieces, level } = of_side;
+                *place = files[level].len();
                 files[level].push(File { file, name, pieces });
-                Ok(files[level].len() - 1)
-            };
-            let index = add(0, index_name(side), form.page_count())?;
-            let mut levels = [0; LEVELS];
-            for (level, place) in levels.iter_mut().enumerate() {
-                *place = add(level, level_name(side, level), of_side.chunks[level])?;
             }
-            let pieces = add(LEVELS - 1, pieces_name(side), of_side.pieces)?;
+            let [index, levels @ .., pieces] = places;
             sides.push(Side { index, levels, pieces });
         }
         let least = least_memory(&form);
@@ -380,18 +375,4 @@ fn check_form(volume: &Volume, form: &Form) -> Result<()> {
             found: found.to_string(),
         }),
     }
-}
-
-fn check_length(file: &DirectFile, pieces: u32, piece_bytes: usize) -> Result<()> {
-    let expected = u64::from(pieces) * piece_bytes as u64;
-    if file.len() == expected {
-        return Ok(());
-    }
-    Err(Error::Corruption {
-        path: file.path().to_owned(),
-        offset: file.len().min(expected),
-        what: "the file's length".into(),
-        expected: format!("{expected} bytes"),
-        found: format!("{} bytes", file.len()),
-    })
 }

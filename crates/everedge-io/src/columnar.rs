@@ -159,7 +159,7 @@ pub(crate) fn guess_updates(
     Ok(UpdateGuess { unit: guess.unit.filter(|_| !is_timestamp), ..guess })
 }
 
-/// Returns in ascending order these columns and some of text, one of which may hold operations.
+/// Returns in ascending order these columns, and some of text or with a name of operations, one of which may hold operations.
 fn shown_columns(schema: &Schema, wanted: &[usize]) -> Vec<usize> {
     let fields = schema.fields().iter().enumerate();
     let may_tell =

@@ -28,7 +28,8 @@ pub struct GuessedColumn {
     pub may_hold_ids: bool,
     /// Whether all its fields seen are dates in text, and at least one is.
     pub is_date: bool,
-    /// Whether most of its fields seen are words of operations, such as `+` and `delete`.
+    /// Whether most of its fields seen are words of operations, such as `+` and `delete`, or all are 1 and -1 below a name of
+    /// operations.
     pub holds_operations: bool,
 }
 

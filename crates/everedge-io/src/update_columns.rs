@@ -188,13 +188,12 @@ pub(crate) fn are_operations(fields: &[String]) -> bool {
     most_are(fields, is_operation_word) && fields.iter().any(is_clear)
 }
 
-/// Returns whether a column holds operations by its fields, or by its name and numbers that can be operations: 1, and -1 at
-/// least once.
+/// Returns whether a column holds operations by its fields, or by its name and numbers that can be operations: 1 and -1. Where
+/// the first rows are insertions, a later one may be a deletion.
 pub(crate) fn hold_operations(name: Option<&str>, fields: &[String]) -> bool {
     let is_named = name.is_some_and(is_operation);
     let are_numbers = fields.iter().all(|field| matches!(field.trim(), "1" | "+1" | "-1"));
-    let deletes = fields.iter().any(|field| field.trim() == "-1");
-    are_operations(fields) || is_named && are_numbers && deletes
+    are_operations(fields) || is_named && are_numbers && !fields.is_empty()
 }
 
 /// Finds the header of a table of updates: names of columns, one of which may stand above times.

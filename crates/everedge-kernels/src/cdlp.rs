@@ -262,7 +262,7 @@ impl<V: GraphView> Step<'_, V> {
                 .for_each(|&side| neighbors_of(self.view, side, v, |u| f(self.old[u as usize])));
         };
         let (place, entries) = tally.most_frequent(self.old.len(), labels);
-        self.put(v, new, place, entries);
+        self.put(v, new, place.unwrap_or(*new), entries);
     }
 
     fn put(&mut self, v: VertexId, new: &mut Place, place: Place, entries: u64) {
@@ -289,12 +289,13 @@ struct Tally {
 
 impl Tally {
     /// Returns the most frequent of `place_count` labels among those that `labels` calls its argument with, of several the
-    /// smallest, and how many these are. It is asked twice.
+    /// smallest, and how many these are. It is asked twice. There is none if a read has failed since the list was found too
+    /// long: a view then has no neighbors.
     fn most_frequent(
         &mut self,
         place_count: usize,
         labels: impl Fn(&mut dyn FnMut(Place)),
-    ) -> (Place, u64) {
+    ) -> (Option<Place>, u64) {
         self.counts.resize(place_count, 0);
         let (mut best, mut entries) = (0, 0);
         labels(&mut |place| {
@@ -304,7 +305,7 @@ impl Tally {
             best = best.max(u64::from(*count) << 32 | u64::from(!place));
         });
         labels(&mut |place| self.counts[place as usize] = 0);
-        (!(best as u32), entries)
+        ((entries > 0).then_some(!(best as u32)), entries)
     }
 }
 

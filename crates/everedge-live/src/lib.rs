@@ -15,7 +15,7 @@ pub use archiving::*;
 pub use batch::*;
 pub use everedge_medium::{Error, Result, Volume};
 pub use log::*;
-pub use names::{ExternalId, HeldNames, NAMES, NameRef, Names};
+pub use names::{AnnouncedNames, ExternalId, HeldNames, NAMES, NameRef, Names};
 pub use options::{
     Durability, GraphHead, GraphOptions, IdKind, LayoutName, LayoutOptions, medium_text,
 };

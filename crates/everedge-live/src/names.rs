@@ -67,6 +67,17 @@ pub struct Names {
     state: RwLock<State>,
 }
 
+/// What the headers of a map's frames say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnnouncedNames {
+    /// Names.
+    pub count: u64,
+    /// Bytes of texts, about; 0 of integers.
+    pub text_bytes: u64,
+    /// Bytes of memory that the map takes once it is open.
+    pub memory_bytes: u64,
+}
+
 struct State {
     table: Table,
     /// Where the next frame goes.
@@ -126,10 +137,20 @@ impl Names {
     /// # Errors
     /// `Io` if there is no such file.
     pub fn bytes_announced(volume: &Volume, ids: IdKind) -> Result<u64> {
-        if ids == IdKind::Dense {
-            return Ok(0);
+        match ids {
+            IdKind::Dense => Ok(0),
+            _ => Ok(Self::announced(volume, NAMES, ids)?.memory_bytes),
         }
-        Ok(Announced::of(&volume.open_region(NAMES)?, ids).memory_bytes(ids))
+    }
+
+    /// Returns the same of a map in a file that is called `file`, and how many names it has.
+    ///
+    /// # Errors
+    /// As [`Self::bytes_announced`].
+    pub fn announced(volume: &Volume, file: &str, ids: IdKind) -> Result<AnnouncedNames> {
+        let all = Announced::of(&volume.open_region(file)?, ids);
+        let text_bytes = if ids == IdKind::Text { all.text_bytes } else { 0 };
+        Ok(AnnouncedNames { count: all.count, text_bytes, memory_bytes: all.memory_bytes(ids) })
     }
 
     /// Opens a map that [`Self::create_file`] has made.
@@ -198,7 +219,13 @@ impl Names {
 
     /// Returns how many bytes of memory the map takes.
     pub fn memory_bytes(&self) -> u64 {
-        self.state.read().table.memory_bytes()
+        self.memory_bytes_while_adding(0)
+    }
+
+    /// Returns how many bytes of memory the map takes, at most, while so many names come: a table that grows is there twice.
+    pub fn memory_bytes_while_adding(&self, names: usize) -> u64 {
+        let table = &self.state.read().table;
+        table.memory_bytes() + table.growth_bytes(names)
     }
 
     /// Returns the vertex of a name, if it is known. An integer map reads `name` as an integer.
@@ -503,6 +530,18 @@ impl Table {
             Self::Integer { by_id, ids } => 8 * by_id.capacity() + 17 * (ids.capacity() * 8 / 7),
         };
         bytes as u64
+    }
+
+    /// Returns how many bytes the hash table takes that comes beside this one if it has no room for so many names.
+    fn growth_bytes(&self, names: usize) -> u64 {
+        let (len, capacity, entry_bytes) = match self {
+            Self::Text(TextTable { ids, .. }) => (ids.len(), ids.capacity(), size_of::<VertexId>()),
+            Self::Integer { ids, .. } => (ids.len(), ids.capacity(), size_of::<(u64, VertexId)>()),
+        };
+        match len + names > capacity {
+            true => table_bytes((len + names) as u64, entry_bytes),
+            false => 0,
+        }
     }
 
     fn reserve(&mut self, more: &Announced) {

@@ -72,12 +72,13 @@ impl Chunks {
         ingested(py, ended, |_| 0)
     }
 
-    /// Returns the view that a kernel is to run on: its arrays are part of the memory. What cannot run is refused first.
-    fn view_for(&self, py: Python<'_>, kernel: &str) -> PyResult<View> {
+    /// Returns the view that a kernel is to run on, on so many threads: its arrays are part of the memory. What cannot run is
+    /// refused first.
+    fn view_for(&self, py: Python<'_>, kernel: &str, threads: usize) -> PyResult<View> {
         let chunks = self.handle.get()?;
         let kernel: Kernel = kernel.parse().map_err(exception)?;
         chunks.check_kernel(kernel).map_err(exception)?;
-        let view = py.detach(|| chunks.view_for(kernel)).map_err(exception)?;
+        let view = py.detach(|| chunks.view_on_threads(kernel, threads)).map_err(exception)?;
         Ok(View::new(view, chunks.options().simple))
     }
 

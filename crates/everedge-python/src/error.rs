@@ -65,7 +65,9 @@ fn in_python(message: String) -> String {
 /// Returns the exception for an error of the facade.
 pub(crate) fn exception(error: Error) -> PyErr {
     let (cause, edges) = match &error {
-        Error::Partly { edges, source, .. } => (&**source, *edges),
+        Error::Partly { edges, source, .. } | Error::Unclosed { edges, source, .. } => {
+            (&**source, *edges)
+        }
         Error::Committed { source, .. } | Error::PerhapsCommitted { source } => (&**source, 0),
         _ => (&error, 0),
     };
@@ -90,7 +92,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
 /// Returns how many edges were acknowledged before an ingest ended early.
 pub(crate) fn edges_acknowledged(error: &Error) -> u64 {
     match error {
-        Error::Partly { edges, .. } => *edges,
+        Error::Partly { edges, .. } | Error::Unclosed { edges, .. } => *edges,
         _ => 0,
     }
 }

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 
 import everedge
 from everedge import _native
+from everedge._graph import add_edges_to
 
 KERNELS = [kernel.replace("-", "_") for kernel, _ in _native.kernels()]
 
@@ -166,17 +168,17 @@ def test_without_in_neighbors_they_are_looked_for(path: Path) -> None:
 
 
 def test_all_edges_are_part_of_the_memory(path: Path) -> None:
-    count = sealed(filled(), path).num_edges
+    whole = sealed(filled(), path)
     least = everedge.Chunks(path, memory=1)
-    for ask, edge_bytes in (
-        (everedge.Chunks.edges, 28),
-        (everedge.Chunks.to_scipy, 64),
-        (everedge.Chunks.to_networkx, 1024),
+    for ask, vertex_bytes, edge_bytes in (
+        (everedge.Chunks.edges, 0, 28),
+        (everedge.Chunks.to_scipy, 16, 64),
+        (everedge.Chunks.to_networkx, 512, 1024),
     ):
         with pytest.raises(everedge.InvalidInputError, match="would do") as refused:
             ask(least)
         would_do, kept = map(int, re.findall(r"(\d+) (?:would do|of them for the answer)", str(refused.value)))
-        assert kept == edge_bytes * count
+        assert kept == vertex_bytes * whole.num_vertices + edge_bytes * whole.num_edges
         ask(everedge.Chunks(path, memory=would_do))
         with pytest.raises(everedge.InvalidInputError, match=f"{would_do} would do"):
             ask(everedge.Chunks(path, memory=would_do - 1))
@@ -243,6 +245,21 @@ def test_a_budget_that_is_too_small_is_refused_with_what_would_do(path: Path) ->
         everedge.Chunks(path, least - 1).pagerank()
     # Another kernel takes less.
     assert everedge.Chunks(path, least - 1).one_hop(0).size
+
+
+def test_threads_are_part_of_the_memory(path: Path) -> None:
+    """Each takes memory of its own."""
+    sealed(filled(), path)
+    least = {}
+    for threads in (1, 64):
+        with pytest.raises(everedge.InvalidInputError, match="would do") as refused:
+            everedge.Chunks(path, memory=1).lcc(threads=threads)
+        least[threads] = int(re.findall(r"(\d+) would do", str(refused.value))[0])
+        found = everedge.Chunks(path, least[threads]).lcc(threads=threads)
+        assert found.report is not None and found.report.threads == threads
+    assert least[64] >= least[1] + 60 * 5 * 63
+    with pytest.raises(everedge.InvalidInputError, match=f"{least[64]} would do"):
+        everedge.Chunks(path, least[1]).lcc(threads=64)
 
 
 @pytest.mark.parametrize("memory", [1 << 26, "64M", "64 MB", "64MiB", "65536k", "0.0625GB", " 64 mib "])
@@ -573,6 +590,77 @@ def test_a_change_that_is_made_is_no_error_though_the_graph_does_not_open(path: 
             _ = chunks.num_edges
     with everedge.Chunks(path) as chunks:
         assert chunks.num_edges == count + 1
+
+
+def test_a_process_that_goes_elsewhere_changes_the_same_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("here", "there"):
+        (tmp_path / place).mkdir()
+        sealed(filled(), tmp_path / place / "g").close()
+    monkeypatch.chdir(tmp_path / "here")
+    with everedge.Chunks("g", memory="64M") as chunks:
+        count = chunks.num_edges
+        monkeypatch.chdir(tmp_path / "there")
+        flip(Path("g", "out.4k"), 77)
+        chunks.add_edges([1], [2])
+        assert chunks.num_edges == count + 1 and chunks.verify().ok
+        assert chunks.path == "g"
+    assert everedge.Chunks(tmp_path / "here" / "g").num_edges == count + 1
+    assert not Path("g", "changes").exists()
+
+
+def test_a_change_that_is_made_is_no_error_though_it_does_not_close(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who reads an error would write the batch again."""
+    chunks = sealed(filled(), path)
+    count = chunks.num_edges
+    closed = []
+
+    class Failing:
+        def __init__(self, native: _native.Changer) -> None:
+            self.native = native
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.native, name)
+
+        def close(self) -> None:
+            self.native.close()
+            closed.append(self)
+            raise error
+
+    class Changer:
+        @staticmethod
+        def open(path: str) -> Failing:
+            return Failing(_native.Changer.open(path))
+
+    monkeypatch.setattr("everedge._chunks._native", SimpleNamespace(Chunks=_native.Chunks, Changer=Changer))
+    error: everedge.EveredgeError = everedge.PoisonedError("the medium fails")
+    chunks.add_edges([1, 2], [2, 3])
+    assert chunks.delete_edges([1], [2]).deleted == 1
+    assert chunks.num_edges == count + 1 and len(closed) == 2
+    error = everedge.NotAGraphError("it was removed")
+    with pytest.raises(everedge.NotAGraphError):
+        chunks.add_edges([1], [2])
+
+
+def test_what_is_closed_during_a_change_stays_closed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks = sealed(filled(), path)
+    count = chunks.num_edges
+
+    def close_and_add(native: Any, *rest: Any) -> None:
+        chunks.close()
+        add_edges_to(native, *rest)
+
+    monkeypatch.setattr("everedge._chunks.add_edges_to", close_and_add)
+    chunks.add_edges([1], [2])
+    for call in (lambda: chunks.num_edges, lambda: chunks.add_edges([1], [2]), chunks.bfs):
+        with pytest.raises(everedge.ClosedError):
+            call()
+    assert everedge.Chunks(path).num_edges == count + 1
 
 
 def test_damaged_changes_keep_it_closed(path: Path) -> None:

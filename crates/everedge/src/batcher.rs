@@ -62,7 +62,7 @@ impl<'a> Batcher<'a> {
             deletes_ignored: 0,
             edges: Vec::new(),
             weights: graph.options().weighted.then(Vec::new),
-            is_held: !input.is_stream,
+            is_held: !input.is_stream && graph.waits(),
             since: None,
             acknowledge,
         }

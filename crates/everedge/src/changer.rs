@@ -1,8 +1,9 @@
 //! Changing a sealed graph: batches of edges are added and taken away, over files that stay as they are.
 //!
 //! # Cost
-//! Opening reads the number that each vertex had (8 bytes of memory a vertex) and all changes so far (up to about 135 bytes each). A batch reads the
-//! lists of the sealed graph in which its edges may be: for deletions and in a `simple` graph those of all sources, each once.
+//! Opening reads the number that each vertex had (8 bytes of memory a vertex), all names, and all changes so far (up to about 160
+//! bytes each). A batch reads the lists of the sealed graph in which its edges may be: for deletions and in a `simple` graph those
+//! of all sources, each once.
 //!
 //! # Concurrency
 //! One handle at a time, as of a live graph. Its threads change the graph one after the other.
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use everedge_chunks::{ChunksView, Store};
 use everedge_core::{Direction, Edge, GraphView, MAX_VERTEX_ID, VertexId};
 use everedge_io::Ids;
-use everedge_live::{Batch, Changes, Names};
+use everedge_live::{Batch, Changes, Error as StorageError, Names};
 use everedge_medium::{Manifest, Volume};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,7 +21,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::changes::{ChangeCounts, OpenChanges, damage, id_in_changes, options_for};
 use crate::chunks::{Chunks, ChunksOptions, check_names, least_memory_for};
 use crate::creation::check_alike;
-use crate::files::expand;
+use crate::error::Done;
+use crate::files::{Sources, expand};
 use crate::id_map::kind_beside;
 use crate::ingest::ingest_with;
 use crate::taker::Taker;
@@ -135,7 +137,8 @@ impl Chunks {
     /// Adds the edges of files to a sealed graph, or takes them away, as [`Graph::ingest_into`](crate::Graph::ingest_into) does with a live graph.
     ///
     /// # Errors
-    /// As [`Self::change`] and [`Graph::ingest`](crate::Graph::ingest), and if the graph was made otherwise than the caller expects.
+    /// As [`Self::change`] and [`Graph::ingest`](crate::Graph::ingest), and if the graph was made otherwise than the caller expects;
+    /// `Unclosed` if all is done, and the changes cannot be closed.
     pub fn ingest_into(
         path: &Path,
         (chosen, choices): (&Chosen, Choices),
@@ -155,19 +158,7 @@ impl Chunks {
         let found = GraphOptions { ids, ..options_for(&manifest.options) };
         let ids = kind_beside(ingest.input.ids, ids);
         check_alike(&found, &GraphOptions { ids, ..chosen.apply(found.clone()) })?;
-        let changer = Changer::open(&volume, manifest, choices.meter)?;
-        let outcome = ingest_with(&changer, &sources, ingest, progress, || {
-            // A lock that is taken in one expression with others is held to its end.
-            let done = changer.state.lock().done;
-            Ok((done, changer.totals(), changer.changes.graph.meter()))
-        });
-        let outcome = outcome.inspect(|_| {
-            changer.changes.graph.put_in_order(|| ingest.check_stop().is_err());
-        });
-        let counts = changer.counts();
-        let closed = changer.close();
-        let report = IngestReport { changes: Some(counts), ..outcome? };
-        closed.map(|()| report)
+        Changer::open(&volume, manifest, choices.meter)?.ingest(&sources, ingest, progress)
     }
 }
 
@@ -203,6 +194,38 @@ impl Changer {
         state.count();
         let (numbers, sealed) = (Numbers::new(store.all_ids()?), ChunksView::new(store));
         Ok(Self { changes, sealed, names, numbers, options, state: Mutex::new(state) })
+    }
+
+    /// Takes files in and closes the graph.
+    ///
+    /// # Errors
+    /// As [`Chunks::ingest_into`].
+    fn ingest(
+        self,
+        sources: &Sources,
+        ingest: &IngestOptions,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<IngestReport> {
+        let outcome = ingest_with(&self, sources, ingest, progress, || {
+            // A lock that is taken in one expression with others is held to its end.
+            let done = self.state.lock().done;
+            Ok((done, self.totals(), self.changes.graph.meter()))
+        });
+        let outcome = outcome.inspect(|_| {
+            self.changes.graph.put_in_order(|| ingest.check_stop().is_err());
+        });
+        let counts = self.counts();
+        let closed = self.close();
+        let report = IngestReport { changes: Some(counts), ..outcome? };
+        let (edges, delete) = (report.edges_read, ingest.delete);
+        closed.map(|()| report).map_err(|error| match error {
+            // Nothing is left of a directory that was removed.
+            Error::Storage(StorageError::NotAGraph { .. }) => error,
+            error => {
+                let done = if delete { Done::Deleted } else { Done::Inserted };
+                Error::Unclosed { edges, done, source: Box::new(error) }
+            }
+        })
     }
 
     /// Adds edges of numbers that [`Self::intern_texts`] and the like return, as one batch. Returns what it changed.
@@ -716,5 +739,56 @@ impl Taker for Changer {
             return self.changes.added.name_of(at).unwrap_or(ExternalId::Integer(v.into()));
         }
         crate::id_map::name_of(self.names.as_ref(), self.numbers.id_of(v).unwrap_or(v))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everedge_chunks::SealOptions;
+    use everedge_core::watch::Watch;
+    use everedge_medium::{MediumKind, Recorder};
+
+    use super::*;
+    use crate::Graph;
+
+    const EIO: i32 = 5;
+
+    /// What was acknowledged would be there twice if somebody who reads the error did it again.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file of edges")]
+    fn an_ingest_that_is_done_and_cannot_close_says_that_all_of_it_is_there() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("edges.txt");
+        std::fs::write(&file, "1 2\n2 3\n").unwrap();
+        let stored = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+        let graph = Graph::create("sealed".as_ref(), &stored, false).unwrap();
+        graph.insert(&[(0, 1)], None).unwrap();
+        let (sealed, _): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+        let view = graph.snapshot().unwrap();
+        Chunks::seal_in(&sealed, &view, &SealOptions::default(), &Watch::new()).unwrap();
+        let (changes, recorder): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+        let stored = GraphOptions { medium: MediumKind::File, ..stored };
+        for (delete, expected) in [
+            (false, "; all 2 edges are in the graph: do not add them again"),
+            (true, "; all 2 deletions are done: do not repeat them"),
+        ] {
+            let again = recorder.open_again(&changes).unwrap();
+            let changer = Chunks::change_in(&sealed, again, &stored).unwrap();
+            let ingest = IngestOptions { delete, ..IngestOptions::default() };
+            let sources = expand(std::slice::from_ref(&file), &ingest).unwrap();
+            let mut fail_once_done = |progress: Progress| {
+                if progress.edges == 2 {
+                    recorder.fail_nth(0, EIO, true);
+                }
+                true
+            };
+            let error = changer.ingest(&sources, &ingest, &mut fail_once_done).unwrap_err();
+            recorder.stop_failing();
+            assert!(matches!(error, Error::Unclosed { edges: 2, .. }), "{error}");
+            assert!(error.to_string().ends_with(expected), "{error}");
+            let again = recorder.open_again(&changes).unwrap();
+            let chunks = Chunks::open_in(sealed.clone(), Some(again), None).unwrap();
+            assert_eq!(chunks.edge_count(), if delete { 1 } else { 3 });
+        }
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use everedge_chunks::{Change, ChangeLists, Form};
 use everedge_core::{Bitmap, GraphView, VertexId, WeightedView};
-use everedge_live::{Error as StorageError, GraphHead, Names};
+use everedge_live::{AnnouncedNames, Error as StorageError, GraphHead, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume, read_file};
 use serde::Serialize;
 
@@ -33,6 +33,12 @@ use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
 const CHANGES: &str = "changes";
 /// Bytes of memory that reading takes for each change.
 const READING_BYTES: u64 = 64;
+/// Bytes of memory that it takes for each vertex of the live graph: its name and its number, and a row for each direction, first
+/// in a view and then in the lists.
+const VERTEX_BYTES: u64 = 60;
+/// Bytes of memory that the name of a vertex that was added takes, and a text beside its own bytes.
+const NAME_BYTES: u64 = size_of::<ExternalId>() as u64;
+const TEXT_BYTES: u64 = 24;
 /// Bytes of memory that a change takes in the list of one of its ends.
 const KEPT_BYTES: u64 = 8;
 /// Says which sealed graph they are of.
@@ -62,6 +68,8 @@ pub(crate) struct OpenChanges {
     pub(crate) added: Names,
     before: u32,
     side_count: usize,
+    /// What their names take in memory.
+    names_bytes: u64,
     /// Whether there were none before this handle.
     are_new: bool,
 }
@@ -79,6 +87,8 @@ pub(crate) struct ReadChanges {
     pub(crate) lists: Arc<ChangeLists>,
     /// The names of the vertices that were added.
     pub(crate) names: Arc<[ExternalId]>,
+    /// The memory that reading them took.
+    reading_bytes: u64,
     pub(crate) disk_bytes: u64,
 }
 
@@ -162,28 +172,43 @@ fn options_stored(sealed: &ChunksOptions, stored: &GraphOptions) -> GraphOptions
     }
 }
 
+/// Returns about how many bytes of memory the names of changes take while these are read: the map of the vertices that were
+/// added, that of the live graph with what is kept by vertex meanwhile, and the names that stay in memory afterwards.
+fn names_bytes(changes: &Volume, sealed: &ChunksOptions) -> Result<u64> {
+    let kind = kind_of_added(sealed);
+    let added = Names::announced(changes, ADDED, kind)?;
+    let vertices = Names::announced(changes, NAMES, IdKind::Integer)?;
+    let AnnouncedNames { count, text_bytes, memory_bytes } = added;
+    let name_bytes = if kind == IdKind::Text { NAME_BYTES + TEXT_BYTES } else { NAME_BYTES };
+    let maps = memory_bytes + vertices.memory_bytes + VERTEX_BYTES * vertices.count;
+    Ok(maps + text_bytes + name_bytes * count)
+}
+
 /// Returns what the names of added vertices are: without a map, the numbers that vertices are called by.
 fn kind_of_added(sealed: &ChunksOptions) -> IdKind {
     if sealed.ids == IdKind::Text { IdKind::Text } else { IdKind::Integer }
 }
 
 impl OpenChanges {
-    /// Opens the changes of a sealed graph for reading, if there are some.
+    /// Opens the changes of a sealed graph for reading, if there are some. `may_take` is asked before names are read whether there
+    /// are so many bytes of memory for them.
     ///
     /// # Errors
-    /// `Corruption` if they are damaged, or those of another graph; `InUse` while somebody changes the graph.
+    /// `Corruption` if they are damaged, or those of another graph; `InUse` while somebody changes the graph; the error of
+    /// `may_take`.
     pub(crate) fn for_reading(
         sealed: &Volume,
         manifest: &Manifest<ChunksOptions>,
+        may_take: impl FnOnce(u64) -> Result<()>,
     ) -> Result<Option<Self>> {
         let path = path_of(sealed);
-        match sealed.contains(CHANGES)? && Graph::is_there(&path)? {
-            true => {
-                let graph = Graph::open_inside(&path, Access::Read, false);
-                Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest).map(Some)
-            }
-            false => Ok(None),
+        if !sealed.contains(CHANGES)? || !Graph::is_there(&path)? {
+            return Ok(None);
         }
+        let graph = Graph::open_inside(&path, Access::Read, false, |volume| {
+            may_take(names_bytes(volume, &manifest.options)?)
+        });
+        Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest).map(Some)
     }
 
     /// Opens the changes of a sealed graph for writing; makes them if there are none. `meter` counts what their medium does.
@@ -197,7 +222,7 @@ impl OpenChanges {
     ) -> Result<Self> {
         let path = path_of(sealed);
         if sealed.contains(CHANGES)? && Graph::is_there(&path)? {
-            let graph = Graph::open_inside(&path, Access::Write, meter);
+            let graph = Graph::open_inside(&path, Access::Write, meter, |_| Ok(()));
             return Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest);
         }
         let options = options_for(&manifest.options);
@@ -259,7 +284,8 @@ impl OpenChanges {
         let added = Names::open_file(volume, ADDED, kind, manifest.salt())?;
         let form = &manifest.options.form;
         let (before, side_count) = (form.vertices, form.sides.len());
-        Ok(Self { added, before, side_count, are_new: false, graph })
+        let names_bytes = names_bytes(volume, &manifest.options)?;
+        Ok(Self { added, before, side_count, names_bytes, are_new: false, graph })
     }
 
     /// Closes them. If this handle has made them and they hold nothing, `are_none`, they are taken away.
@@ -350,14 +376,26 @@ impl OpenChanges {
         self.graph.live.volume().path()
     }
 
-    /// Returns how much memory reading `count` changes takes at least.
-    pub(crate) fn least_memory(&self, form: &Form, count: u64) -> u64 {
-        if count == 0 {
-            return 0;
-        }
+    /// Returns how much memory reading them takes at least.
+    ///
+    /// # Errors
+    /// If lists are damaged.
+    pub(crate) fn least_memory(&self) -> Result<u64> {
+        let count = self.edge_count()?;
         let sides = self.side_count as u64;
-        let bits = u64::from(form.vertices).div_ceil(8);
-        sides * bits + count.saturating_mul(READING_BYTES + sides * KEPT_BYTES)
+        let bits = (u64::from(self.before) + u64::from(self.added.len())).div_ceil(8);
+        let of_edges = count.saturating_mul(READING_BYTES + sides * KEPT_BYTES);
+        let are_some = count > 0 || !self.added.is_empty();
+        let of_bits = if are_some { sides * bits } else { 0 };
+        Ok(of_edges.saturating_add(self.names_bytes + of_bits))
+    }
+
+    /// Returns how many edges were added and taken away.
+    ///
+    /// # Errors
+    /// As [`Self::least_memory`].
+    pub(crate) fn edge_count(&self) -> Result<u64> {
+        Ok(self.graph.totals()?.edge_count)
     }
 
     /// Returns all changes, with numbers for the vertices that were added which leave no gaps.
@@ -379,24 +417,29 @@ impl OpenChanges {
             renumber(&mut change.v);
             renumber(&mut change.neighbor);
         }
-        let names = has_vertex.iter().filter_map(|at| self.added.name_of(at)).collect();
+        drop(numbers);
         let lists = ChangeLists::new(self.path(), form, has_vertex.count(), sides);
+        let places: Vec<VertexId> = has_vertex.iter().collect();
+        let name_of = |&at: &VertexId| self.added.name_of(at).unwrap_or(ExternalId::Integer(0));
+        // Of a known number of names no copy is made.
+        let names = places.iter().map(name_of).collect();
         let disk_bytes = self.graph.live.volume().disk_bytes()?;
-        Ok(ReadChanges { lists: Arc::new(lists), names, disk_bytes })
+        let reading_bytes = self.least_memory()?;
+        Ok(ReadChanges { lists: Arc::new(lists), names, reading_bytes, disk_bytes })
     }
 }
 
 impl ReadChanges {
     /// Returns how many bytes of memory it takes, with what reading it took.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let of_text = |name: &ExternalId| match name {
-            ExternalId::Integer(_) => 0,
-            ExternalId::Text(text) => text.len(),
+        let of_name = |name: &ExternalId| match name {
+            ExternalId::Integer(_) => NAME_BYTES,
+            ExternalId::Text(text) => NAME_BYTES + TEXT_BYTES + text.len() as u64,
         };
-        let names =
-            std::mem::size_of_val(&*self.names) + self.names.iter().map(of_text).sum::<usize>();
+        let names: u64 = self.names.iter().map(of_name).sum();
         let changes = self.lists.added_count() + self.lists.taken_count();
-        self.lists.memory_bytes() + names as u64 + changes * READING_BYTES
+        let kept = self.lists.memory_bytes() + names + changes * READING_BYTES;
+        kept.max(self.reading_bytes)
     }
 
     /// Returns how many edges there are more and less.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use everedge_chunks::{
     ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory, read_pieces,
 };
-use everedge_core::watch::Watch;
+use everedge_core::watch::{self, Watch};
 use everedge_core::{VertexId, memory};
 use everedge_live::{IdKind, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
@@ -18,6 +18,7 @@ use crate::changes::{OpenChanges, ReadChanges, refuse_as_graph};
 use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::naming::Naming;
+use crate::run::on_threads;
 use crate::{ChangeCounts, Error, ExternalId, Guessed, Kernel, Result, Stats, Verification, View};
 
 /// What the program itself takes of a budget: its code, stacks, and buffers.
@@ -163,8 +164,12 @@ impl Chunks {
         let (volume, manifest) = Self::open_files(path)?;
         let form = &manifest.options.form;
         kernel.map_or(Ok(()), |kernel| check_kernel(kernel, form))?;
-        let changes = OpenChanges::for_reading(&volume, &manifest)?;
-        Self::new((volume, manifest), changes, (memory, kernel), start)
+        let budget = Budget::new(memory, kernel);
+        let changes = OpenChanges::for_reading(&volume, &manifest, |of_names| {
+            // How many edges were taken away is not known yet.
+            budget.check(form, of_names, form.edges)
+        })?;
+        Self::new((volume, manifest), changes, &budget, start)
     }
 
     /// Opens a sealed graph in a volume that the caller has opened, with the changes in another one, if there are some.
@@ -176,24 +181,21 @@ impl Chunks {
         let manifest = Manifest::read(&volume)?;
         let changes =
             changes.map(|changes| OpenChanges::open_in(changes, &manifest)).transpose()?;
-        Self::new((volume, manifest), changes.flatten(), (memory, None), start)
+        Self::new((volume, manifest), changes.flatten(), &Budget::new(memory, None), start)
     }
 
     fn new(
         (volume, manifest): (Volume, Manifest<ChunksOptions>),
         changes: Option<OpenChanges>,
-        (memory, kernel): (Option<u64>, Option<Kernel>),
+        budget: &Budget,
         start: Instant,
     ) -> Result<Self> {
         let form = &manifest.options.form;
-        let (is_given, memory) = (memory.is_some(), memory.unwrap_or_else(|| free_memory() / 2));
         let read = |changes: OpenChanges| {
-            if is_given || kernel.is_some() {
-                check_reading(memory, form, &changes, kernel)?;
-            }
+            budget.check(form, changes.least_memory()?, changes.edge_count()?)?;
             changes.read(form)
         };
-        let changes = changes.map(read).transpose()?;
+        let (changes, memory) = (changes.map(read).transpose()?, budget.memory);
         let names_bytes = Names::bytes_announced(&volume, manifest.options.ids)?;
         let (reads_ahead, open_time) = (true, start.elapsed());
         Ok(Self { volume, manifest, changes, names_bytes, memory, reads_ahead, open_time })
@@ -279,13 +281,21 @@ impl Chunks {
         self.changes.as_ref().filter(|changes| !changes.lists.is_empty())
     }
 
-    /// Returns the view that `kernel` is to run on: its arrays are part of the budget.
+    /// Returns the view that `kernel` is to run on, on the threads that there are: its arrays are part of the budget.
     ///
     /// # Errors
     /// `InvalidInput` if the budget is too small, with the least that would do.
     pub fn view_for(&self, kernel: Kernel) -> Result<View> {
         let arrays = kernel.array_bytes(self.vertex_count().into(), self.edge_count());
         self.view_beside(arrays, "the kernel's arrays")
+    }
+
+    /// As [`Self::view_for`], for a run on so many threads, of which each takes memory; 0 is one a core.
+    ///
+    /// # Errors
+    /// As [`Self::view_for`], and if the system refuses the threads.
+    pub fn view_on_threads(&self, kernel: Kernel, threads: usize) -> Result<View> {
+        on_threads(threads, || self.view_for(kernel))?
     }
 
     /// Returns a view beside which so many bytes are kept free for an answer.
@@ -342,7 +352,7 @@ impl Chunks {
     /// Checks every byte, that lists are what they say, and that both directions say the same.
     ///
     /// # Errors
-    /// Only if it cannot be read; what is wrong is in the outcome.
+    /// Only if it cannot be read at all; what is wrong is in the outcome, and what of it cannot be read.
     pub fn verify(path: &Path) -> Result<Verification> {
         let mut found =
             Verification { ok: true, checks: 0, problems: Vec::new(), problem_count: 0 };
@@ -399,12 +409,10 @@ fn check_sealed(
             Some(store)
         }
         Err(first) => {
-            if first.is_damage() {
-                let mut pieces = everedge_live::Verification::default();
-                read_pieces(volume, salt, form, |read| pieces.check_read(read))?;
-                found.add_all(pieces.into());
-            }
-            // A file may be too short, or an index be wrong, though no piece is damaged.
+            let mut pieces = everedge_live::Verification::default();
+            read_pieces(volume, salt, form, |read| pieces.check_read(read))?;
+            found.add_all(pieces.into());
+            // An index may be wrong though no piece is damaged.
             found.take_damage(Err(first))?;
             None
         }
@@ -428,7 +436,8 @@ fn check_changes(
     manifest: &Manifest<ChunksOptions>,
     found: &mut Verification,
 ) -> Result<()> {
-    let Some(changes) = OpenChanges::for_reading(volume, manifest)? else { return Ok(()) };
+    let changes = OpenChanges::for_reading(volume, manifest, |_| Ok(()))?;
+    let Some(changes) = changes else { return Ok(()) };
     found.add_all(changes.graph.verify()?);
     let read = changes.read(&manifest.options.form)?;
     let view = ChunksView::new(open_store(volume, manifest)?);
@@ -496,29 +505,39 @@ pub(crate) fn lacks_in_neighbors(kernel: Kernel) -> Error {
     ))
 }
 
-/// Refuses a budget that reading the changes, and the arrays of a kernel, exceed in any case. What they take to the byte is
-/// known only when they are read.
-fn check_reading(
+/// How much memory a graph may take, and what for.
+struct Budget {
     memory: u64,
-    form: &Form,
-    changes: &OpenChanges,
     kernel: Option<Kernel>,
-) -> Result<()> {
-    let count = changes.graph.totals()?.edge_count;
-    let of_changes = changes.least_memory(form, count);
-    let edges = form.edges.saturating_sub(count);
-    let of_kernel = kernel.map_or(0, |kernel| kernel.array_bytes(form.vertices.into(), edges));
-    let least = [least_memory(form), PROGRAM_BYTES, of_changes, of_kernel];
-    let least = least.into_iter().fold(0, u64::saturating_add);
-    if memory >= least {
-        return Ok(());
+    /// Whether nobody has said how much, nor what for: then changes are read whatever they take.
+    is_open: bool,
+}
+
+impl Budget {
+    /// Half of what the system has free unless `memory` is given.
+    fn new(memory: Option<u64>, kernel: Option<Kernel>) -> Self {
+        let is_open = memory.is_none() && kernel.is_none();
+        Self { memory: memory.unwrap_or_else(|| free_memory() / 2), kernel, is_open }
     }
-    let changes = if count == 1 { "change" } else { "changes" };
-    Err(Error::invalid(format!(
-        "a budget of {memory} bytes is too small: it takes {least} or more ({}), {of_changes} of them for the {count} {changes} \
-         since the graph was sealed; sealing it once more makes a graph without changes",
-        in_whole_units(least)
-    )))
+
+    /// Refuses what reading changes, which takes `of_changes`, and the arrays of the kernel exceed in any case. Of all edges so
+    /// many may have been taken away. What they take to the byte is known only when they are read.
+    fn check(&self, form: &Form, of_changes: u64, taken_max: u64) -> Result<()> {
+        let edges = form.edges.saturating_sub(taken_max);
+        let arrays = |kernel: Kernel| kernel.array_bytes(form.vertices.into(), edges);
+        let of_kernel = self.kernel.map_or(0, arrays);
+        let least = [least_memory(form), PROGRAM_BYTES, of_changes, of_kernel];
+        let least = least.into_iter().fold(0, u64::saturating_add);
+        if self.is_open || self.memory >= least {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "a budget of {} bytes is too small: it takes {least} or more ({}), {of_changes} of them for what was changed since the \
+             graph was sealed; sealing it once more makes a graph without changes",
+            self.memory,
+            in_whole_units(least)
+        )))
+    }
 }
 
 /// Creates the directory of a sealed graph, unless it would lie among the files of another graph, which would take it
@@ -588,6 +607,7 @@ fn copy_names(view: &View, names: &Names) -> Result<Vec<VertexId>> {
     let name_of = |v| view.naming.name_before(v).unwrap_or_else(|| view.name_of(v));
     let mut numbers = Vec::with_capacity(bound as usize);
     for start in (0..bound).step_by(NAMES_AT_ONCE as usize) {
+        watch::check();
         let end = start.saturating_add(NAMES_AT_ONCE).min(bound);
         let (mut integers, mut texts) = (Vec::new(), Vec::new());
         for v in start..end {

@@ -59,6 +59,17 @@ pub enum Error {
         source: Box<Error>,
     },
 
+    /// An ingest is done, and the graph could not be closed; what was acknowledged stays, which is all of it.
+    #[error("{source}; {}", all_acknowledged(*edges, *done))]
+    Unclosed {
+        /// How many edges were acknowledged.
+        edges: u64,
+        /// What was done with them.
+        done: Done,
+        /// Why it could not be closed.
+        source: Box<Error>,
+    },
+
     /// A version could not be made durable.
     #[error("{source}; the version may be there: look before you commit again")]
     PerhapsCommitted {
@@ -110,6 +121,15 @@ fn acknowledged(edges: u64, done: Done) -> String {
         (edges, Done::Inserted) => format!("the {edges} edges before it are in the graph"),
         (edges, Done::Deleted) => format!("the {edges} deletions before it are done"),
         (edges, Done::Committed) => format!("the {edges} updates before it are in versions"),
+    }
+}
+
+/// Says that all of an ingest was acknowledged.
+fn all_acknowledged(edges: u64, done: Done) -> String {
+    match done {
+        Done::Inserted => format!("all {edges} edges are in the graph: do not add them again"),
+        Done::Deleted => format!("all {edges} deletions are done: do not repeat them"),
+        Done::Committed => format!("all {edges} updates are in versions: do not repeat them"),
     }
 }
 

@@ -133,10 +133,18 @@ impl Verification {
         self.problems.push(problem);
     }
 
-    /// Adds what an error says that ended the checks, if it is damage that is not among the problems yet.
+    /// Adds what an error says that ended the checks, if it is damage that is not among the problems yet. Beside other
+    /// problems, a read that failed is one, too.
+    ///
+    /// # Errors
+    /// The error, if it is another one.
     pub(crate) fn take_damage(&mut self, checked: Result<()>) -> Result<()> {
         let Err(error) = checked else { return Ok(()) };
-        let problem = error.damage().ok_or(error)?;
+        let is_unreadable = matches!(&error, Error::Storage(everedge_live::Error::Io { .. }));
+        if !error.is_damage() && (self.ok || !is_unreadable) {
+            return Err(error);
+        }
+        let problem = without_advice(error.to_string());
         if !self.problems.contains(&problem) {
             self.add(problem);
         }
@@ -199,13 +207,19 @@ impl Graph {
 
     fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
         refuse_as_graph(path)?;
-        Self::open_inside(path, access, meter)
+        Self::open_inside(path, access, meter, |_| Ok(()))
     }
 
-    /// Opens a graph that may be the changes of a sealed one.
-    pub(crate) fn open_inside(path: &Path, access: Access, meter: bool) -> Result<Self> {
+    /// Opens a graph that may be the changes of a sealed one, unless `check` has an error for its volume.
+    pub(crate) fn open_inside(
+        path: &Path,
+        access: Access,
+        meter: bool,
+        check: impl FnOnce(&Volume) -> Result<()>,
+    ) -> Result<Self> {
         let start = Instant::now();
         let (layout, volume) = Self::open_volume(path, access, meter)?;
+        check(&volume)?;
         Self::open_layout(volume, layout, start)
     }
 

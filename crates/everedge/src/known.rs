@@ -11,7 +11,7 @@ use everedge_io::{
 
 /// Columns of timed insertions and deletions, at least.
 const COLUMNS_OF_UPDATES: usize = 4;
-const ARE_UPDATES: &str = "it holds insertions and deletions: `--commit-every` makes versions of them; \
+const ARE_UPDATES: &str = "a column says which rows are insertions and deletions: `--commit-every` makes versions of them; \
                            to take all rows as edges, name the ends with --src and --dst";
 
 /// What is known of an input of edges, or of one of timed updates.

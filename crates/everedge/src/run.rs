@@ -113,9 +113,7 @@ impl View {
         }
         let _foreground = Foreground::new();
         let run = || options.watch.run(|| self.answer(kernel, options, &[]));
-        par::with_threads(options.threads, run)
-            .map_err(|e| Error::invalid(refused_threads(options.threads, &e)))?
-            .map_err(|_cancelled| Error::Interrupted)?
+        on_threads(options.threads, run)?.map_err(|_cancelled| Error::Interrupted)?
     }
 
     /// Runs a kernel on the threads that there are; PageRank begins with `ranks`, if there are some.
@@ -201,10 +199,14 @@ impl View {
     }
 }
 
-fn refused_threads(count: usize, error: &dyn std::error::Error) -> String {
-    format!(
-        "the system refuses {count} threads: {error}; ask for fewer, or for 0 to take what it gives"
-    )
+/// Runs `f` on so many threads; 0 is one a core.
+pub(crate) fn on_threads<R>(count: usize, f: impl FnOnce() -> R) -> Result<R> {
+    let refused = |error| {
+        Error::invalid(format!(
+            "the system refuses {count} threads: {error}; ask for fewer, or for 0 to take what it gives"
+        ))
+    };
+    par::with_threads(count, f).map_err(refused)
 }
 
 /// Returns the median of some figures, of an even number the mean of the two in the middle.

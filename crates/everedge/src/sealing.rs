@@ -6,6 +6,7 @@ use std::time::Instant;
 use everedge_chunks::{BuildOptions, Builder, SealOptions};
 use everedge_core::watch::Watch;
 use everedge_core::{Edge, VertexId};
+use everedge_io::Ids;
 use everedge_live::Names;
 use everedge_medium::{Kind, Manifest, MediumKind, Volume};
 use parking_lot::Mutex;
@@ -15,6 +16,7 @@ use crate::creation::suggest;
 use crate::files::{Sources, expand};
 use crate::free_memory::free_memory;
 use crate::graph::resolved;
+use crate::id_map::vertices_of;
 use crate::ingest::take_sources;
 use crate::taker::Taker;
 use crate::{Choices, Chosen, Error, GraphOptions, Guessed, IngestOptions, Progress, Result};
@@ -45,10 +47,11 @@ struct Sealing {
 }
 
 impl Sealing {
-    /// Checks that the names so far have room in the budget.
-    fn check_names(&self, builder: &Builder) -> Result<()> {
+    /// Checks that the names so far have room in the budget, and that so many more have while they come.
+    fn check_names(&self, more: usize) -> Result<()> {
         let Some(names) = &self.names else { return Ok(()) };
-        Ok(builder.check_names(names.len(), names.memory_bytes())?)
+        let bytes = names.memory_bytes_while_adding(more);
+        Ok(self.builder.lock().check_names(names.len(), bytes)?)
     }
 }
 
@@ -62,9 +65,8 @@ impl Taker for Sealing {
     }
 
     fn insert(&self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
-        let mut builder = self.builder.lock();
-        self.check_names(&builder)?;
-        Ok(builder.add(edges, weights.unwrap_or_default())?)
+        self.check_names(0)?;
+        Ok(self.builder.lock().add(edges, weights.unwrap_or_default())?)
     }
 
     fn delete(&self, _: &[Edge]) -> Result<()> {
@@ -72,9 +74,18 @@ impl Taker for Sealing {
     }
 
     fn add_vertices(&self, vertices: &[VertexId]) -> Result<()> {
-        let mut builder = self.builder.lock();
-        self.check_names(&builder)?;
-        Ok(builder.add_vertices(vertices)?)
+        self.check_names(0)?;
+        Ok(self.builder.lock().add_vertices(vertices)?)
+    }
+
+    fn vertices_of(&self, ids: Ids) -> Result<Vec<VertexId>> {
+        self.check_names(ids.len())?;
+        vertices_of(self.names(), ids)
+    }
+
+    // What fails leaves nothing anyway, and what waits is in no budget.
+    fn waits(&self) -> bool {
+        false
     }
 
     fn has_data(&self) -> bool {
@@ -167,7 +178,11 @@ impl Plan {
         let Sealing { options: GraphOptions { ids, simple, .. }, builder, names } = sealing;
         // Their file has them, and the memory is the buckets' now.
         drop(names);
-        let form = what.watch.run(|| builder.into_inner().finish(|v| v));
+        let name_of = |v| {
+            let names = Names::open(volume, ids, salt).ok().flatten();
+            crate::id_map::name_of(names.as_ref(), v).to_string()
+        };
+        let form = what.watch.run(|| builder.into_inner().finish(|v| v, name_of));
         let form = form.map_err(|_cancelled| Error::Interrupted)??;
         let medium = MediumKind::File;
         let of_chunks = ChunksOptions { medium, eadr: false, simple, ids, form: form.clone() };

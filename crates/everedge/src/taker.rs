@@ -27,6 +27,12 @@ pub(crate) trait Taker: Sync {
     /// Returns whether it has taken something.
     fn has_data(&self) -> bool;
 
+    /// Returns whether it had better take nothing of a short file before all of it is read: what is wrong with the file leaves
+    /// nothing of it then.
+    fn waits(&self) -> bool {
+        true
+    }
+
     /// Turns a file's ids into vertices, making ids for new names.
     fn vertices_of(&self, ids: Ids) -> Result<Vec<VertexId>> {
         vertices_of(self.names(), ids)

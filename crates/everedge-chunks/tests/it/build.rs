@@ -58,7 +58,7 @@ fn a_build_equals_the_csr_of_its_edges() {
             }
             let is_spooled = || volume.names().unwrap().contains(&"edges.tmp".to_string());
             assert_eq!(is_spooled(), kept_bytes < all);
-            let form = builder.finish(|v| v).unwrap();
+            let form = builder.finish(|v| v, |v| v.to_string()).unwrap();
             assert!(!is_spooled());
             assert_eq!(form.distinct, simple && !weighted);
             let least = least_memory(&form);

@@ -47,7 +47,7 @@ fn seal_in(volume: &Volume, csr: &Csr, by_edges: bool) -> Result<()> {
             };
             let mut builder = Builder::new(volume, manifest.salt(), options)?;
             builder.add(&edges(500, 6000, 9).0, &[])?;
-            builder.finish(|v| v)?
+            builder.finish(|v| v, |v| v.to_string())?
         }
     };
     manifest.with_options(form).publish(volume)
@@ -136,7 +136,7 @@ fn seal_within(volume: &Volume, memory: u64) -> Result<()> {
         builder.add(&edges, &weights)?;
         left -= count;
     }
-    let form = builder.finish(|v| v)?;
+    let form = builder.finish(|v| v, |v| v.to_string())?;
     Manifest::new(Kind::Chunks, ()).with_options(form).publish(volume)
 }
 
@@ -368,7 +368,7 @@ fn names_that_have_no_room_in_the_budget_are_refused_with_what_would_do() {
         let mut builder = Builder::new(&volume, SALT, options)?;
         builder.add(&edges(500, 6000, 9).0, &[])?;
         builder.check_names(512, bytes)?;
-        builder.finish(|v| v).map(|_| ())
+        builder.finish(|v| v, |v| v.to_string()).map(|_| ())
     };
     build(120 << 20, 60 << 20).unwrap();
     let what = build(120 << 20, 80 << 20).unwrap_err().to_string();

@@ -99,6 +99,37 @@ fn every_command_knows_of_changes() {
     }
 }
 
+/// What vertices that were added take is known before their names are read, and nothing else is far more than is counted.
+#[test]
+fn a_graph_with_many_new_vertices_is_asked_within_its_budget() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    everedge(home, "generate kron {}/k.bin --scale 10 --quiet");
+    assert!(everedge(home, "seal {}/k.bin {}/k").status.success());
+    let vertices = (0..400_000).map(|v| format!("{}\n", 100_000 + v)).collect::<String>();
+    fs::write(home.join("new.v"), vertices).unwrap();
+    let edges = (0..200_000).map(|e| format!("{} {}\n", 100_000 + 2 * e, 100_001 + 2 * e));
+    fs::write(home.join("new.e"), edges.collect::<String>()).unwrap();
+    assert!(everedge(home, "ingest {}/k {}/new.e").status.success());
+    let mut memory = 19 << 20;
+    let report = loop {
+        let words = format!("run one-hop {{}}/k --memory {memory}");
+        let output = everedge(home, &words);
+        if output.status.success() {
+            break json(home, &words);
+        }
+        let said = text(&output.stderr);
+        assert!(said.contains("is too small"), "{said}");
+        let numbers = said.split([' ', '\n']).filter_map(|word| word.parse::<u64>().ok());
+        let least = numbers.max().unwrap();
+        assert!(least > memory, "{said}");
+        memory = least;
+    };
+    let peak = report["peak_rss_bytes"].as_u64().unwrap();
+    println!("{peak} of {memory}");
+    assert!(peak <= memory, "{peak} of {memory}");
+}
+
 #[test]
 fn what_changes_cannot_be_is_said() {
     let home = tempfile::tempdir().unwrap();
@@ -149,7 +180,7 @@ fn what_changes_cannot_be_is_said() {
     assert!(said.contains("belongs to the sealed graph"), "{said}");
     // What was changed takes memory, too.
     let small = refused(home, "run pagerank {}/c --memory 1M");
-    assert!(small.contains("for the 2 changes since the graph was sealed"), "{small}");
+    assert!(small.contains("for what was changed since the graph was sealed"), "{small}");
     for words in ["ingest {}/e.txt {}/c", "export {}/e.txt {}/c"] {
         let output = everedge(home, words);
         assert_eq!(output.status.code(), Some(2), "{words}");

@@ -79,7 +79,7 @@ fn a_sealing_through_many_buckets_opens_few_files() {
     let mut builder = Builder::new(&volume, 1, options).expect("enough").with_buckets(1000, 1000);
     let edges: Vec<_> = (0..100_000).map(|i| (i % 30_000, i * 7 % 30_000)).collect();
     builder.add(&edges, &[]).expect("room");
-    assert_eq!(builder.finish(|v| v).expect("sealed").edges, 100_000);
+    assert_eq!(builder.finish(|v| v, |v| v.to_string()).expect("sealed").edges, 100_000);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod cdlp;
 mod delta_pagerank;
 #[path = "../../examples/own_kernel.rs"]
 mod example;
+mod failing_reads;
 mod graphs;
 mod homes;
 mod kcore;

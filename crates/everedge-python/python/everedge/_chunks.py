@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from everedge import _columns, _kernels, _native
 from everedge._columns import ArrowColumn, Id, Ids
-from everedge._errors import EveredgeError, InvalidInputError
+from everedge._errors import EveredgeError, InvalidInputError, NotAGraphError
 from everedge._files import (
     IdChoice,
     Source,
@@ -76,7 +76,11 @@ class Chunks(_kernels.Methods, Reading):
 
     def __init__(self, path: str | os.PathLike[str], memory: int | str | None = None) -> None:
         self._path = os.fspath(path)
+        # Whoever opens it again finds it wherever the process has gone since. `..` stays: it may come after a link.
+        is_absolute = os.path.isabs(self._path)
+        self._directory = self._path if is_absolute else os.path.join(os.getcwd(), self._path)
         self._memory = _memory_word(memory)
+        self._is_closed = False
         self._state = self._opened()
         # False after a change, until the graph is opened anew.
         self._is_current = True
@@ -129,8 +133,9 @@ class Chunks(_kernels.Methods, Reading):
         """Add edges as one batch, as `Graph.add_edges` does: all of them, or on an error none.
 
         Answers from now on know of them; snapshots that were taken before do not. Another `Chunks` of the same graph sees
-        them if it is opened later. If the changes have grown beyond `memory`, or another process changes the graph meanwhile, the
-        next question says so, not this call. Ctrl-C waits for the end of the batch: `num_edges` tells whether it was written.
+        them if it is opened later. If the changes have grown beyond `memory`, another process changes the graph meanwhile, or the
+        medium fails once the batch is written, the next question says so, not this call. Ctrl-C waits for the end of the batch:
+        `num_edges` tells whether it was written.
 
         Cost: each call opens the changes, which reads the numbers of all vertices, and all changes so far. So give many
         edges at once.
@@ -190,7 +195,9 @@ class Chunks(_kernels.Methods, Reading):
         return Verification(**self._native.verify())
 
     def close(self) -> None:
-        """Give the graph up; a second time does nothing. What it answered stays."""
+        """Give the graph up; a second time does nothing. What it answered stays, and a change that is being made is made."""
+        # No lock, which a forked child may have inherited from a thread of its parent: who opens the graph anew looks afterwards.
+        self._is_closed = True
         native, _ = self._state
         native.close()
 
@@ -225,23 +232,35 @@ class Chunks(_kernels.Methods, Reading):
         # A closed graph, one of a forked child, and changes that exceed the memory are refused before the change.
         self._native.edge_count()
         with self._lock:
-            native = _native.Changer.open(self._path)
+            before, _ = self._state
+            # It may have been closed meanwhile.
+            before.edge_count()
+            native = _native.Changer.open(self._directory)
             try:
                 yield native
             finally:
                 self._is_current = False
-                native.close()
-                # The change is made, whether the graph opens now or not: the next question opens it, or says why it cannot.
+                # The change is made, whether the graph closes and opens now or not: the next question opens it, or says why it
+                # cannot. Only of a directory that was removed nothing is left.
+                try:
+                    native.close()
+                except NotAGraphError:
+                    raise
+                except EveredgeError:
+                    pass
                 with suppress(EveredgeError):
                     self._open_anew()
 
     def _opened(self) -> tuple[_native.Chunks, _Ids]:
-        return _native.Chunks.open(self._path, self._memory), _Ids()
+        return _native.Chunks.open(self._directory, self._memory), _Ids()
 
     def _open_anew(self) -> None:
         # Who asks the one before goes on.
         self._state = self._opened()
         self._is_current = True
+        if self._is_closed:
+            native, _ = self._state
+            native.close()
 
     def _now(self) -> tuple[_native.Chunks, _Ids]:
         """Return the graph as it is after the last change."""
@@ -259,9 +278,9 @@ class Chunks(_kernels.Methods, Reading):
         native, _ = self._now()
         return native
 
-    def _view(self, kernel: str) -> Snapshot:
+    def _view(self, kernel: str, threads: int = 0) -> Snapshot:
         native, ids = self._now()
-        return _View(native.view_for(kernel), ids)
+        return _View(native.view_for(kernel, threads), ids)
 
     def _view_beside(self, *, vertex_bytes: int = 0, edge_bytes: int = 0) -> Snapshot:
         native, ids = self._now()

@@ -404,7 +404,7 @@ class Graph:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Graph is open in one process: pass its path, and open it there")
 
-    def _view(self, kernel: str) -> Snapshot:
+    def _view(self, kernel: str, threads: int = 0) -> Snapshot:
         """Return what `kernel` is asked of."""
         return self.snapshot()
 

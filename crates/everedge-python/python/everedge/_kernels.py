@@ -49,7 +49,7 @@ def pagerank(
     >>> round(float(everedge.pagerank(graph)[0]), 6)
     0.541949
     """
-    with graph._view("pagerank") as view:
+    with graph._view("pagerank", threads) as view:
         report, by_index = view._run(
             "pagerank", threads, iterations=iterations, tolerance=tolerance, damping=damping
         )
@@ -71,7 +71,7 @@ def bfs(
     >>> everedge.bfs(graph, source=0).values
     array([ 0,  1,  2, -1], dtype=int32)
     """
-    with graph._view("bfs") as view:
+    with graph._view("bfs", threads) as view:
         report, by_index = view._run("bfs", threads, source=source)
         # Depths are below 2^31 and the mark for none has all bits set: -1 in two's complement.
         return Values("bfs", view._vertices, by_index.view(np.int32), report)
@@ -96,7 +96,7 @@ def sssp(
     >>> everedge.sssp(graph, source=0).to_dict()
     {0: 0.0, 1: 1.5, 2: 3.0}
     """
-    with graph._view("sssp") as view:
+    with graph._view("sssp", threads) as view:
         report, by_index = view._run("sssp", threads, source=source, delta=delta)
         return Values("sssp", view._vertices, by_index, report)
 
@@ -112,7 +112,7 @@ def wcc(graph: AnyGraph, *, threads: int = 0) -> Components:
     >>> everedge.wcc(graph).top()
     [(0, 3), (7, 2)]
     """
-    with graph._view("wcc") as view:
+    with graph._view("wcc", threads) as view:
         report, by_index = view._run("wcc", threads)
         return Components("wcc", view._vertices, by_index, report)
 
@@ -130,7 +130,7 @@ def one_hop(
     >>> sorted(everedge.one_hop(graph, 0).tolist())
     [1, 2]
     """
-    with graph._view("one-hop") as view:
+    with graph._view("one-hop", threads) as view:
         _, neighbors = view._run("one-hop", threads, source=source)
         return view._names(neighbors)
 
@@ -151,7 +151,7 @@ def two_hop(
     >>> everedge.two_hop(graph, 0).tolist()
     [1, 2]
     """
-    with graph._view("two-hop") as view:
+    with graph._view("two-hop", threads) as view:
         _, vertices = view._run("two-hop", threads, source=source)
         return view._names(vertices)
 
@@ -175,7 +175,7 @@ def delta_pagerank(
     >>> round(float(everedge.delta_pagerank(graph, tolerance=1e-9)[0]), 6)
     0.541985
     """
-    with graph._view("delta-pagerank") as view:
+    with graph._view("delta-pagerank", threads) as view:
         report, by_index = view._run("delta-pagerank", threads, tolerance=tolerance, damping=damping)
         return Values("delta-pagerank", view._vertices, by_index, report)
 
@@ -195,7 +195,7 @@ def scc(
     >>> everedge.scc(graph).top()
     [(0, 3), (3, 1)]
     """
-    with graph._view("scc") as view:
+    with graph._view("scc", threads) as view:
         report, by_index = view._run("scc", threads)
         return Components("scc", view._vertices, by_index, report)
 
@@ -228,7 +228,7 @@ def bc(
     >>> everedge.bc(graph).top(1)
     [(1, 4.0)]
     """
-    with graph._view("bc") as view:
+    with graph._view("bc", threads) as view:
         report, by_index = view._run(
             "bc", threads, source=source, samples=samples, seed=seed, convention=convention
         )
@@ -253,7 +253,7 @@ def sswp(
     >>> float(everedge.sswp(graph, source=0)[2])
     3.0
     """
-    with graph._view("sswp") as view:
+    with graph._view("sswp", threads) as view:
         report, by_index = view._run("sswp", threads, source=source)
         return Values("sswp", view._vertices, by_index, report)
 
@@ -276,7 +276,7 @@ def ssnp(
     >>> float(everedge.ssnp(graph, source=0)[2])
     3.0
     """
-    with graph._view("ssnp") as view:
+    with graph._view("ssnp", threads) as view:
         report, by_index = view._run("ssnp", threads, source=source)
         return Values("ssnp", view._vertices, by_index, report)
 
@@ -300,7 +300,7 @@ def viterbi(
     >>> float(everedge.viterbi(graph, source=0)[2])
     0.25
     """
-    with graph._view("viterbi") as view:
+    with graph._view("viterbi", threads) as view:
         report, by_index = view._run("viterbi", threads, source=source)
         return Values("viterbi", view._vertices, by_index, report)
 
@@ -328,7 +328,7 @@ def kcore(
     >>> everedge.kcore(graph, k=2).tolist()
     [0, 1, 2]
     """
-    with graph._view("kcore") as view:
+    with graph._view("kcore", threads) as view:
         report, found = view._run("kcore", threads, k=k)
         return view._names(found) if k is not None else Values("kcore", view._vertices, found, report)
 
@@ -354,7 +354,7 @@ def radii(
     >>> everedge.radii(graph).values
     array([0, 1, 2, 3], dtype=int32)
     """
-    with graph._view("radii") as view:
+    with graph._view("radii", threads) as view:
         report, by_index = view._run("radii", threads, samples=samples, seed=seed)
         return Values("radii", view._vertices, by_index.view(np.int32), report)
 
@@ -374,7 +374,7 @@ def triangles(
     >>> everedge.triangles(graph)
     1
     """
-    with graph._view("triangles") as view:
+    with graph._view("triangles", threads) as view:
         report, _ = view._run("triangles", threads)
         return int(report.result["count"])
 
@@ -396,7 +396,7 @@ def lcc(
     >>> round(float(everedge.lcc(graph)[0]), 3)
     0.5
     """
-    with graph._view("lcc") as view:
+    with graph._view("lcc", threads) as view:
         report, by_index = view._run("lcc", threads)
         return Values("lcc", view._vertices, by_index, report)
 
@@ -421,7 +421,7 @@ def cdlp(
     >>> everedge.cdlp(graph).values
     array([0, 0, 0, 5, 5, 5], dtype=uint64)
     """
-    with graph._view("cdlp") as view:
+    with graph._view("cdlp", threads) as view:
         report, by_index = view._run("cdlp", threads, iterations=iterations)
         return Communities("cdlp", view._vertices, by_index, report)
 

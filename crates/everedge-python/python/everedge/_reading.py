@@ -23,15 +23,17 @@ _DEGREES = 12
 _EDGES = 28
 _SCIPY = 64
 _SCIPY_UNDIRECTED = 96
+_SCIPY_VERTEX = 16
 _NETWORKX = 1024
+_NETWORKX_VERTEX = 512
 
 
 class Reading(ABC):
     """Neighbors, degrees and edges. What holds all edges says so: a sealed graph may be larger than memory."""
 
     @abstractmethod
-    def _view(self, kernel: str) -> AbstractContextManager[Snapshot]:
-        """Return what `kernel` is asked of."""
+    def _view(self, kernel: str, threads: int = 0) -> AbstractContextManager[Snapshot]:
+        """Return what `kernel` is asked of, which is to run on so many threads."""
 
     @abstractmethod
     def _view_beside(
@@ -105,12 +107,12 @@ class Reading(ABC):
         """Return the adjacency matrix: row and column k stand for `vertices[k]`; needs SciPy.
 
         Parallel edges add up; an undirected edge stands on both sides of the diagonal. Cost: as `edges`, but up to 64
-        bytes an edge while it is made, 96 without directions.
+        bytes an edge while it is made, 96 without directions, and 16 a vertex.
         """
         import scipy.sparse
 
         edge_bytes = _SCIPY if self.directed else _SCIPY_UNDIRECTED
-        with self._view_beside(edge_bytes=edge_bytes) as view:
+        with self._view_beside(vertex_bytes=_SCIPY_VERTEX, edge_bytes=edge_bytes) as view:
             src, dst, weight = view._native.edges()
             index, directed = view._vertices.index, view.directed
         rows, columns = np.searchsorted(index, src), np.searchsorted(index, dst)
@@ -131,11 +133,11 @@ class Reading(ABC):
         (`simple=True`); else a `MultiDiGraph` or `MultiGraph`. Edges have the attribute `weight`
         if they carry one.
 
-        Cost: as `edges`, but about a kilobyte an edge.
+        Cost: as `edges`, but about a kilobyte an edge, and half of one a vertex.
         """
         import networkx
 
-        with self._view_beside(edge_bytes=_NETWORKX) as view:
+        with self._view_beside(vertex_bytes=_NETWORKX_VERTEX, edge_bytes=_NETWORKX) as view:
             graph: networkx.Graph[Any]
             if view._native.is_simple():
                 graph = networkx.DiGraph() if view.directed else networkx.Graph()

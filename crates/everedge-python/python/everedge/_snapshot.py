@@ -134,7 +134,7 @@ class Snapshot(_kernels.Methods, Reading):
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Snapshot stays in its process: pass the graph's path, and open it there")
 
-    def _view(self, kernel: str) -> AbstractContextManager[Snapshot]:
+    def _view(self, kernel: str, threads: int = 0) -> AbstractContextManager[Snapshot]:
         return nullcontext(self)
 
     def _view_beside(

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use everedge::{
     Choices, Chosen, Chunks, Error, Graph, GraphOptions, IdKind, IngestOptions, Kernel, MediumKind,
-    Parameters, RunOptions, SealFiles, SealOptions, Timeline, Verify, VersionChoice, View, Watch,
+    Parameters, RunOptions, SealFiles, SealOptions, SealReport, Timeline, Verify, VersionChoice,
+    View, Watch,
 };
 
 /// A small graph with hubs, loops, parallel edges and vertices without edges.
@@ -237,6 +238,53 @@ fn verify_names_every_damaged_piece() {
 }
 
 #[test]
+fn verify_names_every_file_that_is_too_short_or_not_there() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    seal(&graph(GraphOptions::default()).snapshot().unwrap(), &path);
+    let short = ["ids", "in.index", "in.4k"];
+    for name in short {
+        let bytes = fs::read(path.join(name)).unwrap();
+        fs::write(path.join(name), &bytes[..bytes.len() - 4096]).unwrap();
+    }
+    // What is met first cannot be read, and does not keep the others from being named.
+    fs::remove_file(path.join("out.index")).unwrap();
+    let found = Chunks::verify(&path).unwrap();
+    let names = |file: &str, what: &str| {
+        let has =
+            |problem: &String| problem.contains(&format!("/{file}`")) && problem.contains(what);
+        assert_eq!(found.problems.iter().filter(|problem| has(problem)).count(), 1, "{found:?}");
+    };
+    short.iter().for_each(|name| names(name, "the file's length"));
+    names("out.index", "No such file");
+    assert_eq!((found.ok, found.problem_count), (false, 4));
+}
+
+/// Seals a file of edges beside it, within so many bytes of memory.
+fn seal_within(file: &Path, memory: u64) -> Result<SealReport, Error> {
+    let what = SealFiles {
+        files: &[file.to_owned()],
+        ingest: &IngestOptions::default(),
+        chosen: &Chosen::default(),
+        choices: Choices::default(),
+        options: SealOptions::default(),
+        watch: &Watch::new(),
+        memory: Some(memory),
+    };
+    Chunks::seal_files(&file.with_file_name("g"), &what, &mut |_| true)
+}
+
+#[test]
+fn a_vertex_that_has_no_room_is_called_by_its_name() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("e.txt");
+    fs::write(&file, (0..120_000).map(|i| format!("hub x{i}\n")).collect::<String>()).unwrap();
+    let what = seal_within(&file, 116 << 20).unwrap_err().to_string();
+    assert!(what.contains("vertex `hub` has 120000 neighbors"), "{what}");
+    assert_eq!(seal_within(&file, 200 << 20).unwrap().edges, 120_000);
+}
+
+#[test]
 fn names_are_part_of_the_memory_that_sealing_files_takes() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("e.txt");
@@ -244,22 +292,10 @@ fn names_are_part_of_the_memory_that_sealing_files_takes() {
     let name = |number: u32| format!("{number:x<60000}");
     let lines = (0..600).map(|line| format!("{} {}\n", name(2 * line), name(2 * line + 1)));
     fs::write(&file, lines.collect::<String>()).unwrap();
-    let seal_within = |memory: u64| {
-        let what = SealFiles {
-            files: std::slice::from_ref(&file),
-            ingest: &IngestOptions::default(),
-            chosen: &Chosen::default(),
-            choices: Choices::default(),
-            options: SealOptions::default(),
-            watch: &Watch::new(),
-            memory: Some(memory),
-        };
-        Chunks::seal_files(&home.path().join("g"), &what, &mut |_| true)
-    };
     let mut memory = 113 << 20;
     let mut refused = 0;
     let report = loop {
-        match seal_within(memory) {
+        match seal_within(&file, memory) {
             Ok(report) => break report,
             Err(error) => {
                 let what = error.to_string();

@@ -3,6 +3,7 @@
 //! In a program of its own, for its allocator counts: other tests at the same time would be counted, too.
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
+mod changes;
 mod sealing;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,6 +1,9 @@
 //! Sealing edges keeps to its budget, whatever the graph is like.
 
-use everedge::{MediumKind, SealOptions};
+use everedge::{
+    Choices, Chosen, Chunks, IdChoice, IngestOptions, InputChoices, MediumKind, SealFiles,
+    SealOptions, Watch,
+};
 use everedge_chunks::{BuildOptions, Builder};
 use everedge_core::Edge;
 use everedge_medium::{Volume, VolumeOptions};
@@ -46,7 +49,7 @@ fn sealing_keeps_to_its_budget() {
                         let edges: Vec<Edge> = (first..first + 1000).map(edge_of).collect();
                         builder.add(&edges, weights).unwrap();
                     }
-                    builder.finish(|v| v).unwrap();
+                    builder.finish(|v| v, |v| v.to_string()).unwrap();
                 });
                 let words =
                     format!("{name} weighted={weighted} directed={directed}: {taken} of {memory}");
@@ -58,4 +61,50 @@ fn sealing_keeps_to_its_budget() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Names that are numbers of 64 bits, and edges among them, of a file that has no room: the refusal keeps to the budget, too.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the file is to be sealed")]
+fn names_that_have_no_room_are_refused_before_they_take_it() {
+    let _alone = ALONE.lock();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("edges.txt");
+    let lines = (0..1_000_000_u64).map(|i| format!("{} {}\n", (2 * i) << 32, (2 * i + 1) << 32));
+    std::fs::write(&file, lines.collect::<String>()).unwrap();
+    let choose = InputChoices { ids: IdChoice::Integer, ..InputChoices::default() };
+    let ingest = IngestOptions { input: choose, ..IngestOptions::default() };
+    let mut refused = 0;
+    let mut memory = 120 << 20;
+    loop {
+        let mut outcome = None;
+        let taken = peak_of(|| {
+            let what = SealFiles {
+                files: std::slice::from_ref(&file),
+                ingest: &ingest,
+                chosen: &Chosen::default(),
+                choices: Choices::default(),
+                options: SealOptions::default(),
+                watch: &Watch::new(),
+                memory: Some(memory),
+            };
+            outcome = Some(Chunks::seal_files(&home.path().join("sealed"), &what, &mut |_| true));
+        });
+        println!("{taken} of {memory}");
+        assert!(taken < memory, "{taken} of {memory}");
+        match outcome.unwrap() {
+            Ok(report) => {
+                break assert_eq!((report.vertices, report.edges), (2_000_000, 1_000_000));
+            }
+            Err(error) => {
+                let what = error.to_string();
+                assert!(what.contains("for the names of vertices"), "{what}");
+                let would_do = what.split(" would do").next().unwrap().rsplit(' ').next().unwrap();
+                let would_do: u64 = would_do.parse().unwrap();
+                assert!(would_do > memory, "{what}");
+                (memory, refused) = (would_do, refused + 1);
+            }
+        }
+    }
+    assert!(refused > 0);
 }

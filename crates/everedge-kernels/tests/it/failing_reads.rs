@@ -1,0 +1,185 @@
+//! Kernels on a view that cannot read any more: from then on no list has neighbors, also one that had some a moment before.
+//! Whoever runs the kernel returns the error of the read, so any answer will do, but no panic.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_core::{Csr, CsrOptions, Edge, GraphView, VertexId, WeightedView, par};
+use everedge_kernels::{
+    BetweennessConfig, CdlpConfig, DeltaPageRankConfig, PageRankConfig, RadiiConfig, SccConfig,
+    Sources, SsspConfig, betweenness, bfs, cdlp, coreness, delta_pagerank, kcore, lcc, one_hop,
+    one_hop_sample, one_hop_sum, pagerank, radii, scc, spot_check_betweenness, spot_check_bfs,
+    spot_check_cdlp, spot_check_coreness, spot_check_delta_pagerank, spot_check_kcore,
+    spot_check_lcc, spot_check_one_hop, spot_check_pagerank, spot_check_radii, spot_check_scc,
+    spot_check_ssnp, spot_check_sssp, spot_check_sswp, spot_check_triangles, spot_check_two_hop,
+    spot_check_viterbi, spot_check_wcc, ssnp, sssp, sswp, triangles, two_hop, viterbi, wcc,
+};
+
+use crate::graphs::Random;
+
+/// Neighbors that one read gives.
+const READ: usize = 64;
+
+/// A graph of which so many reads more succeed.
+struct Failing<'a> {
+    graph: &'a Csr,
+    left: AtomicU32,
+}
+
+impl Failing<'_> {
+    fn reads(&self) -> bool {
+        self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+
+    /// Returns what can be read of a list.
+    fn read<T>(&self, list: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        let mut is_read = false;
+        list.enumerate()
+            .take_while(move |(place, _)| {
+                is_read = if place.is_multiple_of(READ) { self.reads() } else { is_read };
+                is_read
+            })
+            .map(|(_, item)| item)
+    }
+}
+
+impl GraphView for Failing<'_> {
+    fn vertex_bound(&self) -> u32 {
+        self.graph.vertex_bound()
+    }
+
+    fn vertex_count(&self) -> u32 {
+        self.graph.vertex_count()
+    }
+
+    fn is_vertex(&self, v: VertexId) -> bool {
+        self.graph.is_vertex(v)
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.graph.edge_count()
+    }
+
+    fn is_directed(&self) -> bool {
+        self.graph.is_directed()
+    }
+
+    fn out_degree(&self, v: VertexId) -> u32 {
+        if self.reads() { self.graph.out_degree(v) } else { 0 }
+    }
+
+    fn in_degree(&self, v: VertexId) -> u32 {
+        if self.reads() { self.graph.in_degree(v) } else { 0 }
+    }
+
+    fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.read(self.graph.out_neighbors(v))
+    }
+
+    fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.read(self.graph.in_neighbors(v))
+    }
+}
+
+impl WeightedView for Failing<'_> {
+    fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.read(self.graph.out_edges(v))
+    }
+
+    fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.read(self.graph.in_edges(v))
+    }
+}
+
+/// A kernel and its spot check; what they find does not matter.
+type Run = fn(&Failing<'_>);
+
+const KERNELS: [(&str, Run); 18] = [
+    ("one_hop", |g| _ = one_hop(g, 0).map(|found| spot_check_one_hop(g, 0, &found))),
+    ("one_hop_sum", |g| _ = one_hop_sum(g, &one_hop_sample(g, 9, 1))),
+    ("two_hop", |g| _ = two_hop(g, 0).map(|found| spot_check_two_hop(g, 0, &found))),
+    ("bfs", |g| _ = bfs(g, 0).map(|found| spot_check_bfs(g, 0, &found))),
+    ("wcc", |g| _ = spot_check_wcc(g, &wcc(g))),
+    ("scc", |g| _ = spot_check_scc(g, &scc(g, &SccConfig::default()))),
+    ("pagerank", |g| {
+        let config = PageRankConfig::default();
+        _ = pagerank(g, &config).map(|found| spot_check_pagerank(g, &config, &found));
+    }),
+    ("delta_pagerank", |g| {
+        let config = DeltaPageRankConfig::default();
+        _ = delta_pagerank(g, &config).map(|found| spot_check_delta_pagerank(g, &config, &found));
+    }),
+    ("betweenness", |g| {
+        let config = BetweennessConfig { sources: Sources::Sample { count: 2, seed: 1 } };
+        _ = betweenness(g, &config).map(|found| spot_check_betweenness(g, &config, &found));
+    }),
+    ("sssp", |g| {
+        let found = sssp(g, 0, &SsspConfig::default());
+        _ = found.map(|found| spot_check_sssp(g, 0, &found));
+    }),
+    ("sswp", |g| _ = sswp(g, 0).map(|found| spot_check_sswp(g, 0, &found))),
+    ("ssnp", |g| _ = ssnp(g, 0).map(|found| spot_check_ssnp(g, 0, &found))),
+    ("viterbi", |g| _ = viterbi(g, 0).map(|found| spot_check_viterbi(g, 0, &found))),
+    ("coreness", |g| {
+        _ = spot_check_coreness(g, &coreness(g));
+        _ = spot_check_kcore(g, 3, &kcore(g, 3));
+    }),
+    ("radii", |g| {
+        let config = RadiiConfig::default();
+        _ = radii(g, &config).map(|found| spot_check_radii(g, &config, &found));
+    }),
+    ("triangles", |g| _ = spot_check_triangles(g, &triangles(g))),
+    ("lcc", |g| _ = spot_check_lcc(g, &lcc(g))),
+    ("cdlp", |g| {
+        let config = CdlpConfig::default();
+        let labels: Vec<u64> = (0..g.vertex_bound()).map(u64::from).rev().collect();
+        let labels = Some(&labels[..]);
+        _ = cdlp(g, labels, &config).map(|found| spot_check_cdlp(g, labels, &config, &found));
+    }),
+];
+
+/// A vertex whose list is read twice, since it is too long to be kept, and vertices that have all kinds of lists.
+fn graphs() -> Vec<(&'static str, Csr)> {
+    let mut random = Random::new(7);
+    let star = (1..4500).map(|v| (0, v));
+    let mut skewed = |count: u32, bound: u32| -> Vec<Edge> {
+        let mut end = || {
+            let below = 1 + random.below(bound);
+            random.below(below)
+        };
+        (0..count).map(|_| (end(), end())).collect()
+    };
+    let (some, more) = (skewed(400, 60), skewed(6000, 700));
+    let mut graphs = Vec::new();
+    for directed in [true, false] {
+        let options = CsrOptions { directed, ..CsrOptions::default() };
+        for (name, edges) in
+            [("star", star.clone().collect()), ("few", some.clone()), ("many", more.clone())]
+        {
+            let weights: Vec<f32> =
+                edges.iter().map(|&(u, v)| 0.5 + (u ^ v) as f32 / 1e6).collect();
+            graphs.push((name, Csr::from_edges(&edges, Some(&weights), options)));
+        }
+    }
+    graphs
+}
+
+#[test]
+fn no_kernel_panics_where_lists_end_in_between() {
+    for (name, graph) in &graphs() {
+        for (kernel, run) in KERNELS {
+            let whole = Failing { graph, left: AtomicU32::new(u32::MAX) };
+            par::with_threads(1, || run(&whole)).unwrap();
+            let reads = u32::MAX - whole.left.into_inner();
+            println!("{kernel} of {name}: {reads} reads");
+            // The first reads, some of the others, and the last ones. What is read first of a star is its long list, again and
+            // again.
+            let first = if *name == "star" { 700 } else { 50 };
+            let step = (reads as usize / 80).max(1);
+            let last = reads.saturating_sub(50)..reads;
+            for left in (0..reads.min(first)).chain((0..reads).step_by(step)).chain(last) {
+                let failing = Failing { graph, left: AtomicU32::new(left) };
+                par::with_threads(1, || run(&failing)).unwrap();
+            }
+        }
+    }
+}
