@@ -23,7 +23,7 @@ use everedge_medium::{Region, Site};
 use super::layout::Blocks;
 use super::lpmb::{self, BlockRef};
 use super::pool::LINE_BYTES;
-use super::shard::{SPANS, Shard};
+use super::shard::{SPANS, Shard, Spans};
 use super::span::{Row, SPAN, Span};
 use super::versions::Retired;
 
@@ -81,7 +81,7 @@ pub(crate) fn for_each_table(shard: &Shard, mut f: impl FnMut(&[AtomicU32])) {
     }
 }
 
-fn encode_list(spans: &[Option<Arc<Span>>], entry_words: usize, words: &mut Vec<u32>) {
+fn encode_list(spans: &Spans, entry_words: usize, words: &mut Vec<u32>) {
     let bits = words.len();
     words.resize(bits + BIT_WORDS, 0);
     for (number, span) in spans.iter().enumerate() {
@@ -191,7 +191,7 @@ impl Shard {
                     spans.flat_map(|span| (0..SPAN).map(|v| u64::from(span.row(v).degree))).sum();
                 loop_count = loops;
             }
-            lists.push(spans);
+            lists.push(Arc::new(spans));
         }
         let sums = (self.degree_sum, self.loop_count);
         if places.next().is_some() || !reader.words.is_empty() || sums != (degree_sum, loop_count) {
@@ -208,10 +208,10 @@ fn read_list(
     blocks: &Blocks,
     places: &mut impl Iterator<Item = u32>,
     mut see: impl FnMut(usize, u32, u64),
-) -> Result<Vec<Option<Arc<Span>>>> {
+) -> Result<Spans> {
     let entry_words = blocks.options.entry_words();
     let bits: [u32; BIT_WORDS] = reader.array()?;
-    let mut spans: Vec<Option<Arc<Span>>> = vec![None; SPANS];
+    let mut spans: Spans = [const { None }; SPANS];
     let (mut words, mut table) = (Vec::new(), Vec::new());
     for local in (0..SHARD_SPAN).filter(|local| bits[local / 32] >> (local % 32) & 1 == 1) {
         let row = reader.u32()?;

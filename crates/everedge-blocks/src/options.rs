@@ -42,7 +42,7 @@ impl LayoutOptions for BlocksOptions {
 impl Default for BlocksOptions {
     fn default() -> Self {
         Self {
-            archive_threshold: 1 << 20,
+            archive_threshold: 1 << 22,
             phases: Phases::Overlapped,
             division: Division::Stealing,
             division_bias: 0,

@@ -23,6 +23,9 @@ const WARM_AHEAD: usize = 8;
 /// Spans of a shard.
 pub(crate) const SPANS: usize = SHARD_SPAN / SPAN;
 
+/// The spans of a list, which are shared until they change; none where all lists are empty.
+pub(crate) type Spans = [Option<Arc<Span>>; SPANS];
+
 /// The lists of one range of vertices; as `default` it has no room for any yet.
 #[derive(Default)]
 pub(crate) struct Shard {
@@ -35,8 +38,8 @@ pub(crate) struct Shard {
     pub neighbor_bound: u32,
     /// The id after the largest that has ended since the graph was opened: no view's bound is below it.
     pub ended_bound: VertexId,
-    /// By list, by span; no span where all are empty.
-    pub lists: Vec<Vec<Option<Arc<Span>>>>,
+    /// By list.
+    pub lists: Vec<Arc<Spans>>,
     pub vertices: Vec<u64>,
     pub vertex_count: u32,
     pub degree_sum: u64,
@@ -61,7 +64,7 @@ impl Shard {
             self.vertices = vec![0; BITMAP_WORDS];
         }
         if self.lists.is_empty() {
-            self.lists = vec![vec![None; SPANS]; list_count];
+            self.lists = (0..list_count).map(|_| Arc::new([const { None }; SPANS])).collect();
             self.retired.get_or_insert_with(|| Retired::new(pool));
         }
     }
@@ -198,7 +201,7 @@ impl Shard {
                 Effect::Replaced => {}
             }
         };
-        let span = own_span(context, &mut lists[list][local / SPAN]);
+        let span = own_span(context, &mut Arc::make_mut(&mut lists[list])[local / SPAN]);
         let retired = retired.as_ref().expect("a shard with room for lists");
         let local = local % SPAN;
         ListMut { context, span, local, hint, retired, scratch }.apply(changes, note);
@@ -215,7 +218,8 @@ impl Shard {
     ) -> Result<()> {
         let (hint, mut scratch) = (self.number(), Scratch::default());
         let Some(retired) = &self.retired else { return Ok(()) };
-        for span in self.lists.iter_mut().flatten().filter(|span| span.is_some()) {
+        let spans = self.lists.iter_mut().flat_map(Arc::make_mut);
+        for span in spans.filter(|span| span.is_some()) {
             let span = own_span(context, span);
             for local in (0..SPAN).filter(|&local| span.row(local).degree > 0).collect::<Vec<_>>() {
                 f(ListMut { context, span, local, hint, retired, scratch: &mut scratch })?;
@@ -226,8 +230,14 @@ impl Shard {
 
     /// Ends that blocks are the shard's own, before an image names them. Returns what the image is to hold.
     pub(crate) fn freeze(&mut self, context: &Context) -> Option<Arc<Retired>> {
-        for span in self.lists.iter_mut().flatten().flatten() {
-            if span.has_own_blocks {
+        for spans in &mut self.lists {
+            let has_own =
+                |span: &Option<Arc<Span>>| span.as_ref().is_some_and(|span| span.has_own_blocks);
+            if !spans.iter().any(has_own) {
+                continue;
+            }
+            let spans = Arc::make_mut(spans).iter_mut();
+            for span in spans.filter(|span| has_own(span)).flatten() {
                 match Arc::get_mut(span) {
                     Some(span) => lpmb::freeze(context, span),
                     None => *span = Arc::new(frozen_copy(context, span)),

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::memory::prefetch;
@@ -15,16 +16,20 @@ use everedge_live::{Archive, SHARD_SPAN, Shared, Totals, frozen_view, present};
 use everedge_medium::HeldWords;
 
 use super::layout::Blocks;
-use super::lpmb::{self, BlockRef, REF_WORDS};
-use super::shard::Shard;
+use super::lpmb::{BlockRef, LINE_WORDS, REF_WORDS};
+use super::shard::{Shard, Spans};
 use super::span::{Row, SPAN, Span};
 
 /// How many lists after one that is seen the next one is loaded into the cache.
 const READ_AHEAD: usize = 8;
+/// How many blocks of a list after one that is read the next one is.
+const BLOCKS_AHEAD: usize = 3;
 
 /// A frozen view of a live graph.
 pub struct BlocksSnapshot {
     shards: Vec<Shared<Shard>>,
+    /// By list, by shard.
+    lists: [Vec<Option<Arc<Spans>>>; 2],
     file: HeldWords,
     totals: Totals,
 }
@@ -34,8 +39,14 @@ frozen_view!(BlocksSnapshot);
 impl BlocksSnapshot {
     pub(super) fn new(archive: &Archive<Blocks>, layout: &Blocks) -> Self {
         let region = layout.pool.region();
+        let of_shard = |shard: &Shared<Shard>, list: usize| shard.get()?.lists.get(list).cloned();
+        let lists = [0, 1].map(|list| match list < layout.options.list_count() {
+            true => archive.shards.iter().map(|shard| of_shard(shard, list)).collect(),
+            false => Vec::new(),
+        });
         Self {
             shards: archive.shards.clone(),
+            lists,
             file: region.hold(0, (region.len() / 4) as usize),
             totals: archive.totals(&layout.options),
         }
@@ -43,8 +54,8 @@ impl BlocksSnapshot {
 
     #[inline]
     fn span(&self, v: VertexId, list: usize) -> Option<&Span> {
-        let lists = &self.shards.get(v as usize / SHARD_SPAN)?.get()?.lists;
-        lists.get(list)?[v as usize % SHARD_SPAN / SPAN].as_deref()
+        let spans = self.lists[list].get(v as usize / SHARD_SPAN)?.as_ref()?;
+        spans[v as usize % SHARD_SPAN / SPAN].as_deref()
     }
 
     fn entry_words(&self) -> usize {
@@ -77,13 +88,43 @@ impl BlocksSnapshot {
     #[inline]
     fn warm(&self, v: VertexId, list: usize) {
         if let Some(span) = self.span(v, list) {
-            let row = span.row(v as usize % SPAN);
-            match row.is_in_blocks() {
-                false => prefetch(span.entries(row, self.entry_words())),
-                true => {
-                    let first = BlockRef::load(span.table(row));
-                    prefetch(first.entries(&self.file, self.entry_words()));
+            self.warm_list(span, span.row(v as usize % SPAN));
+        }
+    }
+
+    #[inline]
+    fn warm_list(&self, span: &Span, row: Row) {
+        match row.is_in_blocks() {
+            false => prefetch(span.entries(row, self.entry_words())),
+            true => {
+                let first = BlockRef::load(span.table(row));
+                prefetch(first.entries(&self.file, self.entry_words()));
+            }
+        }
+    }
+
+    /// Shows lists of one span.
+    #[inline]
+    fn visit_span<V: ListVisitor>(&self, span: &Span, range: Range<VertexId>, visitor: &mut V) {
+        let row = |v: VertexId| span.row(v as usize % SPAN);
+        let warm = |v: VertexId| self.warm_list(span, row(v));
+        if V::STOPS_EARLY {
+            let wanted = Wanted::of(range, visitor);
+            for (v, ahead) in wanted.iter(READ_AHEAD) {
+                if let Some(ahead) = ahead {
+                    warm(ahead);
                 }
+                visitor.visit(v, Neighbors(self.entries_of(span, row(v))));
+            }
+            return;
+        }
+        let end = range.end;
+        for v in range {
+            if v + (READ_AHEAD as u32) < end {
+                warm(v + READ_AHEAD as u32);
+            }
+            if visitor.wants(v) {
+                visitor.visit(v, Neighbors(self.entries_of(span, row(v))));
             }
         }
     }
@@ -206,14 +247,13 @@ impl GraphView for BlocksSnapshot {
         visitor: &mut impl ListVisitor,
     ) {
         let list = self.totals.list_of(direction);
-        for part in Wanted::parts(range) {
-            let wanted = Wanted::of(part, visitor);
-            for (v, ahead) in wanted.iter(READ_AHEAD) {
-                if let Some(ahead) = ahead {
-                    self.warm(ahead, list);
-                }
-                visitor.visit(v, Neighbors(self.entries(v, list)));
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
+            if let Some(span) = self.span(start, list) {
+                self.visit_span(span, start..end, visitor);
             }
+            start = end;
         }
     }
 }
@@ -263,10 +303,18 @@ impl<'a> Entries<'a> {
     /// Folds what are neighbors, or pairs of them and weights, by pieces.
     #[inline(always)]
     fn fold_pieces<B>(self, init: B, mut f: impl FnMut(B, &'a [AtomicU32]) -> B) -> B {
-        let folded = f(init, self.here.as_slice());
+        let mut folded = f(init, self.here.as_slice());
         let entry_words = if self.weighted { 2 } else { 1 };
-        let blocks = lpmb::blocks(self.table);
-        blocks.fold(folded, |folded, block| f(folded, block.entries(self.file, entry_words)))
+        let (blocks, _) = self.table.as_chunks::<REF_WORDS>();
+        for (index, block) in blocks.iter().enumerate() {
+            // Blocks lie anywhere: the processor does not foresee the next one.
+            if let Some(ahead) = blocks.get(index + BLOCKS_AHEAD) {
+                let ahead = BlockRef::load(ahead).entries(self.file, entry_words);
+                ahead.chunks(LINE_WORDS).for_each(prefetch);
+            }
+            folded = f(folded, BlockRef::load(block).entries(self.file, entry_words));
+        }
+        folded
     }
 }
 

@@ -19,12 +19,12 @@ pub(crate) const SPAN: usize = 64;
 
 /// The list is a table of blocks.
 const IN_BLOCKS: u32 = 1 << 31;
-/// Fewer dead words are not worth packing the lists anew.
+/// Fewer dead words are not worth moving the lists together.
 const DEAD_MIN: usize = 256;
-/// A span is packed anew when this share of it is dead,
-const DEAD_SHARE: usize = 4;
-/// and grows by this share of what it has.
-const GROWTH_SHARE: usize = 8;
+/// Lists are moved together where a span lacks room and this share of it is dead; else it grows
+const DEAD_SHARE: usize = 8;
+/// by this share of what it has.
+const GROWTH_SHARE: usize = 4;
 
 /// Where a list lies in its span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,10 +145,11 @@ impl Span {
         let row = self.rows[local];
         let (old, degree) = (row.degree as usize, row.degree as usize + new.len() / entry_words);
         let start = self.place(local, entry_words * capacity(degree), entry_words);
+        let from = self.rows[local].start();
         self.rows[local] = Row { degree: degree as u32, start: start as u32 };
-        if start != row.start() {
-            let (from, to) = self.words.split_at_mut(start);
-            let words = from[row.start()..].iter_mut().take(old * entry_words);
+        if start != from {
+            let (before, to) = self.words.split_at_mut(start);
+            let words = before[from..].iter_mut().take(old * entry_words);
             to.iter_mut().zip(words).for_each(|(to, from)| *to.get_mut() = *from.get_mut());
         }
         // From the last one on, so that nothing is overwritten that is still to be moved.
@@ -217,19 +218,47 @@ impl Span {
             self.dead += taken - needed;
             return self.rows[local].start();
         }
+        if self.words.capacity() < self.words.len() + needed {
+            match self.dead >= needed + self.words.len() / DEAD_SHARE {
+                true => self.pack(entry_words),
+                false => self.words.reserve_exact(needed + self.words.len() / GROWTH_SHARE),
+            }
+        }
         self.dead += taken;
         let start = self.words.len();
-        if self.words.capacity() < start + needed {
-            self.words.reserve_exact(needed + start / GROWTH_SHARE);
-        }
         self.words.resize_with(start + needed, AtomicU32::default);
         start
     }
 
+    /// Moves lists together where much lies dead between them.
     fn pack_if_due(&mut self, entry_words: usize) {
-        if self.dead > DEAD_MIN.max(self.words.len() / DEAD_SHARE) {
-            *self = self.copy(entry_words);
+        if self.dead > DEAD_MIN.max(self.words.len() / 2) {
+            self.pack(entry_words);
+            self.words.shrink_to(self.words.len() + self.words.len() / GROWTH_SHARE);
         }
+    }
+
+    /// Moves all lists together, in the order in which they lie: memory that is had is used again.
+    fn pack(&mut self, entry_words: usize) {
+        let mut order: [u8; SPAN] = std::array::from_fn(|local| local as u8);
+        order.sort_unstable_by_key(|&local| self.rows[usize::from(local)].start());
+        let mut end = 0;
+        for local in order.map(usize::from) {
+            let row = self.rows[local];
+            if row.degree == 0 {
+                self.rows[local] = Row::default();
+                continue;
+            }
+            let (start, taken) = (row.start(), self.taken(local, entry_words));
+            for word in 0..taken {
+                let moved = *self.words[start + word].get_mut();
+                *self.words[end + word].get_mut() = moved;
+            }
+            self.rows[local].start = end as u32 | (row.start & IN_BLOCKS);
+            end += taken;
+        }
+        self.words.truncate(end);
+        self.dead = 0;
     }
 
     /// Returns the blocks of all lists, for changing.

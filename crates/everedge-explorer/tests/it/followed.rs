@@ -21,8 +21,8 @@ fn all_options() -> impl Iterator<Item = GraphOptions> {
     (0..12).map(|number| GraphOptions {
         medium: MEDIUM,
         layout: Layout::ALL[number % 3],
-        weighted: number / 3 & 1 != 0,
-        durability: if number / 3 & 2 == 0 { Durability::Batch } else { Durability::Edge },
+        weighted: (number / 3) & 1 != 0,
+        durability: if (number / 3) & 2 == 0 { Durability::Batch } else { Durability::Edge },
         ..GraphOptions::default()
     })
 }

@@ -24,7 +24,7 @@ fn small_levels() -> SealOptions {
 
 /// What is sealed.
 enum Source {
-    Live(everedge::Graph),
+    Live(Box<everedge::Graph>),
     /// Text, which is sealed without a live graph.
     File(PathBuf),
     /// A sealed graph that was changed.
@@ -51,7 +51,7 @@ impl Sealing {
                 let source = Source::File(file);
                 all.push(Self { source, options: options.clone(), expected: expected.clone() });
             }
-            all.push(Self { source: Source::Live(graph), options, expected });
+            all.push(Self { source: Source::Live(Box::new(graph)), options, expected });
         }
         for options in shapes() {
             let path = home.join(format!("changed{}", all.len()));
