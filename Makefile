@@ -64,7 +64,7 @@ bench: $(EVEREDGE)
 	$(EVEREDGE) bench kernels --scale 20 --medium pmem --on 2
 	$(EVEREDGE) bench delete --scale 20 --on 2
 	$(EVEREDGE) bench recovery --scale 20 --on 2 --closed --early
-	$(EVEREDGE) bench mixed --scale 20 --medium pmem --layout adjacency,pma --on 2
+	$(EVEREDGE) bench mixed --scale 20 --medium pmem --layout adjacency,pma,blocks --on 2
 	$(EVEREDGE) bench dgap --scale 18
 	$(EVEREDGE) bench pie --scale 18
 	$(EVEREDGE) bench outofcore --scale 20

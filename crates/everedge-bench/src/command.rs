@@ -48,7 +48,7 @@ Examples:
   everedge bench delete --scale 20 --share 0.04
   everedge bench recovery --scale 20 --closed --early
   everedge bench kernels --scale 20 --kernel bfs,pagerank --report kernels.html
-  everedge bench mixed --scale 20 --layout adjacency,pma
+  everedge bench mixed --scale 20 --layout adjacency,pma,blocks
   everedge bench window --scale 20 --kernel bfs,sssp --versions 12 --percent 0.5
   everedge bench outofcore --scale 20 --part kernels,ablation --report outofcore.html
   everedge bench xpgraph --scale 18 --report experiments.html

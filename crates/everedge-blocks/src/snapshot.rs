@@ -250,8 +250,14 @@ impl GraphView for BlocksSnapshot {
         let mut start = range.start;
         while start < range.end {
             let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
-            if let Some(span) = self.span(start, list) {
-                self.visit_span(span, start..end, visitor);
+            match self.span(start, list) {
+                Some(span) => self.visit_span(span, start..end, visitor),
+                // Vertices without neighbors.
+                None => (start..end).for_each(|v| {
+                    if visitor.wants(v) {
+                        visitor.visit(v, std::iter::empty());
+                    }
+                }),
             }
             start = end;
         }

@@ -68,7 +68,7 @@ def refused(call: Callable[[], object]) -> None:
         call()
 
 
-@pytest.mark.parametrize("layout", ["adjacency", "pma"])
+@pytest.mark.parametrize("layout", ["adjacency", "pma", "blocks"])
 def test_every_call_of_a_child_is_refused_and_the_parent_goes_on(path: Path, layout: str) -> None:
     graph = everedge.Graph(path, layout=layout)  # type: ignore[arg-type]
     graph.add_edges([0, 1], [1, 2])

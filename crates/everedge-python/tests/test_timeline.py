@@ -23,7 +23,7 @@ CHANGES: list[tuple[list[tuple[str, str, float]], list[tuple[str, str]]]] = [
 ]
 
 
-@pytest.fixture(params=["adjacency", "pma"])
+@pytest.fixture(params=["adjacency", "pma", "blocks"])
 def graph(path: Path, request: pytest.FixtureRequest) -> everedge.Graph:
     """A graph with a version after each of the changes."""
     graph = everedge.Graph(path, layout=request.param, weighted=True)

@@ -245,8 +245,8 @@ static TABLE: [GraphOption; 35] = [
         name: "layout",
         kind: OptionKind::Word(&["adjacency", "pma", "blocks"]),
         group: OptionGroup::Storage,
-        about: "How the graph keeps neighbors: adjacency, lists that grow at their ends; pma, arrays with gaps \
-                that are read like a CSR; or blocks, sorted lists",
+        about: "How the graph keeps neighbors: lists that grow, arrays with gaps that are read like a CSR, or \
+                sorted blocks",
         put: |options, word| put(&mut options.layout, word),
         get: |options| json!(options.layout),
     },

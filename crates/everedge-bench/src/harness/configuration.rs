@@ -195,6 +195,7 @@ impl Configuration {
     pub(crate) fn archive_from(&mut self, updates: u64) {
         self.options.adjacency.archive_threshold = updates;
         self.options.pma.archive_threshold = updates;
+        self.options.blocks.archive_threshold = updates;
     }
 
     /// Returns the values of all options by name.

@@ -29,7 +29,7 @@ const RUNS_ALONE: usize = 3;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  everedge bench mixed --scale 20 --layout adjacency,pma --on 2
+  everedge bench mixed --scale 20 --layout adjacency,pma,blocks --on 2
   everedge bench mixed --layout pma --durability edge --batch 1 --log-size 256M --preallocate 256M")]
 pub(crate) struct Args {
     #[command(flatten)]

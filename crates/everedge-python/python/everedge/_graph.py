@@ -46,7 +46,8 @@ class Graph:
     that fails, or has none, leaves nothing. Options are fixed at creation: for a graph that exists, one
     that is given must agree.
 
-    - `layout`: how neighbors are kept: `adjacency`, or `pma`: one array with gaps, read like a CSR.
+    - `layout`: how neighbors are kept: `adjacency`: lists that grow; `pma`: arrays with gaps, read
+      like a CSR; or `blocks`: sorted blocks.
     - `medium`: where it lives: `file` (default), `pmem`, or `dram`, of which nothing survives.
       `emulate_pmem` lets `pmem` use a file system without DAX, for tests and measurements;
       `eadr` says that the power-fail domain takes in the processor's caches.
@@ -84,7 +85,7 @@ class Graph:
         self,
         path: str | os.PathLike[str],
         *,
-        layout: Literal["adjacency", "pma"] | None = None,
+        layout: Literal["adjacency", "pma", "blocks"] | None = None,
         medium: Literal["file", "pmem", "dram"] | None = None,
         emulate_pmem: bool = False,
         eadr: bool | None = None,
