@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::MAX_VERTEX_ID;
 use everedge_live::{
-    BITMAP_WORDS, Error, FoundImage, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN, are_weights,
+    BITMAP_WORDS, Error, FoundImage, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN, UNIT_BYTES,
+    are_weights,
 };
 use everedge_medium::{Region, Site};
 
@@ -158,7 +159,11 @@ impl Shard {
             reader.take(count)?.iter().map(|word| word.load(Relaxed)).collect();
         let lines = blocks.pool.region().len() / LINE_BYTES;
         let block_lines = blocks.pool.block_bytes() / LINE_BYTES;
-        let is_outside = places.iter().any(|&place| u64::from(place) + block_lines > lines);
+        let step = block_lines.min(UNIT_BYTES / LINE_BYTES);
+        let is_outside = places
+            .iter()
+            .map(|&place| u64::from(place))
+            .any(|place| place + block_lines > lines || !place.is_multiple_of(step));
         if is_much || is_outside || vertex_count != shard.vertex_count || !reader.words.is_empty() {
             return Err(reader.damaged());
         }

@@ -143,33 +143,35 @@ impl Blocks {
     ) -> Result<()> {
         let context = self.context(&[]);
         let group = &mut archive.shards[shards.clone()];
-        let write = |_: usize, shard: &mut [Shared<Shard>]| -> Result<(u64, u64)> {
+        let write = |_: usize, shard: &mut [Shared<Shard>]| -> Result<Compaction> {
             self.read_shared(&mut shard[0])?;
             if shard[0].lists.is_empty() {
-                return Ok((0, 0));
+                return Ok(Compaction::default());
             }
             let shard = shard[0].own(|shard| Ok::<_, Error>(shard.copy()))?;
-            let mut lists = 0;
-            let mut bytes = 0;
+            let mut written = Compaction::default();
             shard.for_each_list_mut(&context, |mut list| {
-                let degree = list.span.row(list.local).degree;
-                list.write_anew()?;
-                lists += 1;
-                bytes += 4 * u64::from(degree) * context.entry_words as u64;
+                let freed = list.block_count();
+                if list.is_loose() {
+                    list.write_anew()?;
+                    written.runs += 1;
+                    written.freed_bytes += freed as u64 * self.pool.block_bytes();
+                    written.written_bytes += list.block_count() as u64 * self.pool.block_bytes();
+                }
                 Ok(())
             })?;
-            Ok((lists, bytes))
+            Ok(written)
         };
         let written = par::map_chunks_mut(group, 1, write);
         let mut changed = Vec::new();
         let mut outcome = Ok(());
         for (number, written) in shards.zip(written) {
             match written {
-                Ok((0, _)) => {}
-                Ok((lists, bytes)) => {
-                    done.runs += lists;
-                    done.written_bytes += bytes;
-                    done.freed_bytes += bytes;
+                Ok(written) if written.runs == 0 => {}
+                Ok(written) => {
+                    done.runs += written.runs;
+                    done.written_bytes += written.written_bytes;
+                    done.freed_bytes += written.freed_bytes;
                     changed.push(number);
                 }
                 Err(error) => {
@@ -257,6 +259,7 @@ impl Layout for Blocks {
             for side in parts.sides() {
                 shard.take(&context, side, &parts.side(side), (self.options.directed, scratch));
             }
+            scratch.shrink();
         });
         Ok(())
     }

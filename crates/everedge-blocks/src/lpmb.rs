@@ -37,6 +37,8 @@ pub(crate) const REF_WORDS: usize = 4;
 const WINDOW_LEVELS: u32 = 3;
 /// Beside the number of entries: the block is the list's own, unsaved and unshared.
 const IS_OWN: u32 = 1 << 31;
+/// So many words of scratch memory are kept.
+const SCRATCH_WORDS: usize = 1 << 18;
 /// A list is written anew if it gets more updates than this share of its neighbors.
 const REWRITE_SHARE: usize = 4;
 
@@ -179,6 +181,16 @@ pub(crate) struct Scratch {
     retired: Vec<u32>,
 }
 
+impl Scratch {
+    /// Gives back what only a very long list needs.
+    pub(crate) fn shrink(&mut self) {
+        for words in [&mut self.old, &mut self.new] {
+            words.clear();
+            words.shrink_to(SCRATCH_WORDS);
+        }
+    }
+}
+
 /// A list that changes.
 pub(crate) struct ListMut<'a, 'b> {
     pub context: &'a Context<'b>,
@@ -239,12 +251,23 @@ impl ListMut<'_, '_> {
         }
     }
 
-    fn block_count(&self) -> usize {
+    /// Returns how many blocks the list has.
+    pub(crate) fn block_count(&self) -> usize {
         self.table().len() / REF_WORDS
     }
 
+    /// Whether fewer blocks would do, or a list that is in its span is to have some.
+    pub(crate) fn is_loose(&self) -> bool {
+        let row = self.span.row(self.local);
+        match row.is_in_blocks() {
+            true => (row.degree as usize).div_ceil(self.context.slots()) < self.block_count(),
+            false => row.degree > self.context.options.shared_max,
+        }
+    }
+
     fn table(&self) -> &[AtomicU32] {
-        self.span.table(self.span.row(self.local))
+        let row = self.span.row(self.local);
+        if row.is_in_blocks() { self.span.table(row) } else { &[] }
     }
 
     fn block(&self, index: usize) -> Option<BlockRef> {

@@ -367,3 +367,63 @@ impl Iterator for Edges<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BlocksGraph, BlocksOptions};
+    use everedge_live::{GraphOptions, Manifest};
+    use everedge_medium::{Kind, MediumKind, Volume, VolumeOptions};
+
+    /// Returns a graph in which some lists have blocks and some have none.
+    fn graph(weighted: bool) -> BlocksGraph {
+        let tuning = BlocksOptions { block_bytes: 64, shared_max: 4, ..BlocksOptions::default() };
+        let medium = MediumKind::Dram;
+        let options = GraphOptions { medium, weighted, tuning, ..GraphOptions::default() };
+        let volume = Volume::create("graph".as_ref(), VolumeOptions::new(medium)).unwrap();
+        let graph = BlocksGraph::create(volume, Manifest::new(Kind::Graph, options)).unwrap();
+        let long = (0..4000).map(|i| (i % 90, i * 31 % 500));
+        let edges: Vec<_> = long.chain((0..300).map(|i| (200 + i % 150, i))).collect();
+        let weights = weighted.then(|| vec![1.0; edges.len()]);
+        graph.insert(&edges, weights.as_deref()).unwrap();
+        graph
+    }
+
+    #[test]
+    fn edges_are_found_that_are_there_and_no_others() {
+        for weighted in [false, true] {
+            let view = graph(weighted).snapshot().unwrap();
+            let (mut short, mut long) = (0, 0);
+            for u in 0..600 {
+                let neighbors: Vec<_> = view.out_neighbors(u).collect();
+                assert!(neighbors.is_sorted());
+                let found = (0..600).filter(|&v| view.has_edge(u, v));
+                assert!(found.eq((0..600).filter(|v| neighbors.contains(v))), "{u}");
+                short += u32::from((1..=4).contains(&neighbors.len()));
+                long += u32::from(neighbors.len() > 16);
+            }
+            assert!(short > 0 && long > 0, "{short} short lists and {long} long ones");
+        }
+    }
+
+    /// What a query reads stays while updates go on, and takes no memory when it has ended.
+    #[test]
+    fn versions_last_as_long_as_somebody_reads_them() {
+        let graph = graph(false);
+        let view = graph.snapshot().unwrap();
+        let picture = |view: &BlocksSnapshot| -> Vec<Vec<u32>> {
+            (0..600).map(|u| view.out_neighbors(u).collect()).collect()
+        };
+        let before = picture(&view);
+        for round in 0..20 {
+            let edges: Vec<_> = (0..200).map(|i| (i % 60, (i * 13 + round) % 500)).collect();
+            graph.insert(&edges, None).unwrap();
+            graph.delete(edges.iter().copied().step_by(3)).unwrap();
+        }
+        assert_ne!(picture(&graph.snapshot().unwrap()), before);
+        assert_eq!(picture(&view), before);
+        assert_ne!(graph.version_bytes(), 0);
+        drop(view);
+        assert_eq!(graph.version_bytes(), 0);
+    }
+}
