@@ -32,6 +32,7 @@
 mod image;
 mod layout;
 mod lpmb;
+mod merging;
 mod options;
 mod pool;
 mod shard;
@@ -41,6 +42,7 @@ mod verify;
 mod versions;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::par;
 use everedge_live::{
@@ -219,8 +221,7 @@ fn check_file_head(region: &Region, salt: u32) -> Result<()> {
     let head = file_head(salt);
     let is_head = region.len() >= UNIT_BYTES && {
         let words = region.words(0, head.len());
-        let found =
-            std::array::from_fn(|index| words[index].load(std::sync::atomic::Ordering::Relaxed));
+        let found = std::array::from_fn(|index| words[index].load(Relaxed));
         region.matches(Site::BlocksHeader, head, found)
     };
     match is_head {

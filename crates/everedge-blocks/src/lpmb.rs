@@ -26,6 +26,7 @@ use everedge_live::{Effect, Error, Result, Rules};
 use everedge_medium::{Region, Site, crc_of_shared};
 use parking_lot::Mutex;
 
+use super::merging::{Change, entries_before, merge, missing};
 use super::options::BlocksOptions;
 use super::pool::Pool;
 use super::span::Span;
@@ -98,28 +99,6 @@ pub(crate) fn blocks(
 /// Returns the checksum of a block, which covers its place: a copy elsewhere is not taken for it.
 pub(crate) fn checksum_of(salt: u32, place: u32, entries: &[AtomicU32]) -> u32 {
     crc_of_shared(salt ^ place.wrapping_mul(0x9e37_79b1), entries)
-}
-
-/// An update of a list: neighbor, place in the round and whether it deletes, in this order of weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Change(u64);
-
-impl Change {
-    pub(crate) fn new(neighbor: u32, index: u32, is_deletion: bool) -> Self {
-        Self(u64::from(neighbor) << 33 | u64::from(index) << 1 | u64::from(is_deletion))
-    }
-
-    pub(crate) fn neighbor(self) -> u32 {
-        (self.0 >> 33) as u32
-    }
-
-    fn index(self) -> usize {
-        (self.0 >> 1) as u32 as usize
-    }
-
-    pub(crate) fn is_deletion(self) -> bool {
-        self.0 & 1 == 1
-    }
 }
 
 /// What a list needs to change.
@@ -524,108 +503,6 @@ fn write<'a>(
         let (first, count) = (words[0], (end - start) as u32);
         BlockRef { first, place, count, is_own: true, checksum: 0 }
     })
-}
-
-/// Puts what insertions add to entries into `new`; what is there already, in a simple graph, may get another
-/// weight where it is.
-fn missing(
-    context: &Context,
-    entries: &mut [AtomicU32],
-    changes: &[Change],
-    new: &mut Vec<u32>,
-    mut note: impl FnMut(Effect),
-) {
-    let (entry_words, Rules { simple, weighted }) = (context.entry_words, context.rules);
-    new.clear();
-    for &change in changes {
-        let neighbor = change.neighbor();
-        let weight = || context.weights[change.index()].load(Relaxed);
-        if simple {
-            let (mut low, mut high) = (0, entries.len() / entry_words);
-            while low < high {
-                let middle = usize::midpoint(low, high);
-                match *entries[middle * entry_words].get_mut() < neighbor {
-                    true => low = middle + 1,
-                    false => high = middle,
-                }
-            }
-            let at = low * entry_words;
-            let is_there = at < entries.len() && *entries[at].get_mut() == neighbor;
-            let is_new_there = new.len() >= entry_words && new[new.len() - entry_words] == neighbor;
-            if is_there || is_new_there {
-                if weighted {
-                    match is_there {
-                        true => *entries[at + 1].get_mut() = weight(),
-                        false => *new.last_mut().expect("an entry") = weight(),
-                    }
-                    note(Effect::Replaced);
-                }
-                continue;
-            }
-        }
-        new.push(neighbor);
-        if weighted {
-            new.push(weight());
-        }
-        note(Effect::Inserted(neighbor));
-    }
-}
-
-/// Merges changes into entries: both are sorted by neighbor.
-fn merge(
-    context: &Context,
-    old: &[u32],
-    changes: &[Change],
-    new: &mut Vec<u32>,
-    mut note: impl FnMut(Effect),
-) {
-    let (entry_words, Rules { simple, weighted }) = (context.entry_words, context.rules);
-    new.clear();
-    let mut rest = old;
-    for group in changes.chunk_by(|before, next| before.neighbor() == next.neighbor()) {
-        let neighbor = group[0].neighbor();
-        let before = entries_before(rest, neighbor, entry_words) * entry_words;
-        new.extend_from_slice(&rest[..before]);
-        let begin = new.len();
-        let equal = rest[before..].chunks_exact(entry_words);
-        let equal = equal.take_while(|entry| entry[0] == neighbor).count() * entry_words;
-        new.extend_from_slice(&rest[before..before + equal]);
-        rest = &rest[before + equal..];
-        for &change in group {
-            let is_there = new.len() > begin;
-            let weight = || context.weights[change.index()].load(Relaxed);
-            match (change.is_deletion(), is_there) {
-                (true, false) => note(Effect::Ignored(neighbor)),
-                (true, true) => {
-                    new.truncate(new.len() - entry_words);
-                    note(Effect::Deleted(neighbor));
-                }
-                (false, true) if simple => {
-                    if weighted {
-                        let last = new.len() - 1;
-                        new[last] = weight();
-                        note(Effect::Replaced);
-                    }
-                }
-                (false, _) => {
-                    new.push(neighbor);
-                    if weighted {
-                        new.push(weight());
-                    }
-                    note(Effect::Inserted(neighbor));
-                }
-            }
-        }
-    }
-    new.extend_from_slice(rest);
-}
-
-/// Returns how many entries have a smaller neighbor.
-fn entries_before(entries: &[u32], neighbor: u32, entry_words: usize) -> usize {
-    match entry_words {
-        1 => entries.partition_point(|&entry| entry < neighbor),
-        _ => entries.as_chunks::<2>().0.partition_point(|entry| entry[0] < neighbor),
-    }
 }
 
 /// Ends that some blocks are their list's own: from now on somebody else may read them. They get their

@@ -13,7 +13,8 @@ use everedge_live::{
 };
 
 use super::image::Unread;
-use super::lpmb::{self, Change, Context, ListMut, Scratch};
+use super::lpmb::{self, Context, ListMut, Scratch};
+use super::merging::Change;
 use super::pool::Pool;
 use super::span::{SPAN, Span};
 use super::versions::Retired;

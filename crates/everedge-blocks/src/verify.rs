@@ -1,5 +1,7 @@
 //! Checks of all that shards are and point to, on demand.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use everedge_live::{Result, Shared, Verification, verify_view};
 
 use super::BlocksGraph;
@@ -96,9 +98,9 @@ impl Shard {
     pub(crate) fn find_neighbor_bound(&self, context: &lpmb::Context) -> u32 {
         let last = |span: &Span, local: usize| {
             let row = span.row(local);
-            let word = |words: &[std::sync::atomic::AtomicU32]| {
+            let word = |words: &[AtomicU32]| {
                 let last = words.len().checked_sub(context.entry_words)?;
-                Some(words[last].load(std::sync::atomic::Ordering::Relaxed))
+                Some(words[last].load(Relaxed))
             };
             match row.is_in_blocks() {
                 false => word(span.entries(row, context.entry_words)),
