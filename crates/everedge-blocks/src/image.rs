@@ -26,7 +26,7 @@ use super::lpmb::{self, BlockRef};
 use super::pool::LINE_BYTES;
 use super::shard::{SPANS, Shard, Spans};
 use super::span::{Row, SPAN, Span};
-use super::versions::Retired;
+use super::versions::Version;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"BSHD");
 const VERSION: u32 = 1;
@@ -149,7 +149,7 @@ impl Shard {
             degree_sum: reader.u64()?,
             loop_count: reader.u64()?,
             vertices: (0..BITMAP_WORDS).map(|_| reader.u64()).collect::<Result<_>>()?,
-            retired: Some(Retired::new(&blocks.pool)),
+            version: Some(Version::new(&blocks.pool)),
             ..Shard::default()
         };
         let vertex_count: u32 = shard.vertices.iter().map(|bits| bits.count_ones()).sum();

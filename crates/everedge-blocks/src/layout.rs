@@ -329,7 +329,6 @@ impl Layout for Blocks {
             buffers.with(|words| {
                 let head_words = image::encode(shard, entry_words, words);
                 self.note_size(*number, shard, words.len());
-                let held = held.into_iter().map(|held| held as _).collect();
                 images.store(*number, (sequence, epoch), (words, head_words), held)
             })
         };

@@ -38,8 +38,11 @@ mod pool;
 mod shard;
 mod snapshot;
 mod span;
+mod sync;
 mod verify;
 mod versions;
+#[cfg(test)]
+mod versions_model;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -198,8 +201,7 @@ fn adopt(
     pool.adopt_rest_of_units(&mut places);
     images.adopt_space(pool.space());
     for image in found {
-        let retired = shards[image.shard].retired.clone();
-        images.keep(image, retired.into_iter().map(|retired| retired as _).collect());
+        images.keep(image, shards[image.shard].hold());
     }
     debug_assert!(present(shards).count() == found.len());
     Ok(images)

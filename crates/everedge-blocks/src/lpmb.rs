@@ -30,7 +30,7 @@ use super::merging::{Change, entries_before, merge, missing};
 use super::options::BlocksOptions;
 use super::pool::Pool;
 use super::span::Span;
-use super::versions::Retired;
+use super::versions::Version;
 
 /// Words of a block in a table.
 pub(crate) const REF_WORDS: usize = 4;
@@ -178,7 +178,7 @@ pub(crate) struct ListMut<'a, 'b> {
     pub local: usize,
     /// The shard's number: who takes blocks.
     pub hint: usize,
-    pub retired: &'a Arc<Retired>,
+    pub version: &'a Version,
     pub scratch: &'a mut Scratch,
 }
 
@@ -387,7 +387,7 @@ impl ListMut<'_, '_> {
             return self.keep_in_span(window);
         }
         context.pool.give_back(places.drain(count..));
-        self.retired.give_up(retired);
+        self.version.give_up(retired);
         let written = write(context, new, places);
         if count == window.len() {
             let table = span.table_mut(*local, degree);
@@ -431,7 +431,7 @@ impl ListMut<'_, '_> {
             places.extend(blocks(table).filter(|block| block.is_own).map(|block| block.place));
             self.context.pool.give_back(places.drain(..));
             places.extend(blocks(table).filter(|block| !block.is_own).map(|block| block.place));
-            self.retired.give_up(places);
+            self.version.give_up(places);
         }
     }
 
@@ -535,7 +535,7 @@ mod tests {
         pool: Arc<Pool>,
         rules: Rules,
         span: Span,
-        retired: Arc<Retired>,
+        version: Version,
         scratch: Scratch,
         model: Vec<(u32, u32)>,
     }
@@ -545,9 +545,9 @@ mod tests {
             let region = Region::memory("blocks").expect("memory");
             let space = Arc::new(Space::new(region, 0, Vec::new()));
             let pool = Arc::new(Pool::new(space, options.block_bytes));
-            let (retired, span) = (Retired::new(&pool), Span::default());
+            let (version, span) = (Version::new(&pool), Span::default());
             let (scratch, model) = (Scratch::default(), Vec::new());
-            Self { options, pool, rules, span, retired, scratch, model }
+            Self { options, pool, rules, span, version, scratch, model }
         }
 
         /// Applies insertions and deletions, with their numbers as weights.
@@ -568,8 +568,8 @@ mod tests {
                 .collect();
             changes.sort_unstable();
             let (span, scratch) = (&mut self.span, &mut self.scratch);
-            let (retired, local, hint) = (&self.retired, 5, 0);
-            let mut list = ListMut { context: &context, span, local, hint, retired, scratch };
+            let (version, local, hint) = (&self.version, 5, 0);
+            let mut list = ListMut { context: &context, span, local, hint, version, scratch };
             list.apply(&changes, |_| {});
             for (weight, &(neighbor, is_deletion)) in (0..).zip(updates) {
                 let end = self.model.partition_point(|entry| entry.0 <= neighbor);
@@ -676,8 +676,8 @@ mod tests {
             failure: &Mutex::default(),
         };
         freeze(&context, &mut pair.span);
-        pair.retired = pair.retired.freeze();
-        let _reader = pair.retired.clone();
+        pair.version = pair.version.next();
+        let _reader = pair.version.clone();
         let before = pair.span.copy(1);
         for neighbor in 0..300 {
             pair.apply(&[(10 * neighbor + 1, false), (3 * neighbor, true)]);

@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock};
 
 use everedge_core::VertexId;
 use everedge_live::{
-    BITMAP_WORDS, DELETION, Effect, EmptyShard, Outcome, Part, Result, SHARD_SPAN, ShardTotals,
-    Update,
+    BITMAP_WORDS, DELETION, Effect, EmptyShard, Hold, Outcome, Part, Result, SHARD_SPAN,
+    ShardTotals, Update,
 };
 
 use super::image::Unread;
@@ -17,7 +17,7 @@ use super::lpmb::{self, Context, ListMut, Scratch};
 use super::merging::Change;
 use super::pool::Pool;
 use super::span::{SPAN, Span};
-use super::versions::Retired;
+use super::versions::Version;
 
 /// Lists are loaded into the cache so many vertices before they change, and their rows as many before that.
 const WARM_AHEAD: usize = 8;
@@ -46,8 +46,8 @@ pub(crate) struct Shard {
     pub degree_sum: u64,
     pub loop_count: u64,
     pub outcome: Outcome,
-    /// What it gives up, once it has room for lists or an image.
-    pub retired: Option<Arc<Retired>>,
+    /// Which state of the lists this is, once there is room for some or an image.
+    pub version: Option<Version>,
 }
 
 impl EmptyShard for Shard {
@@ -66,7 +66,7 @@ impl Shard {
         }
         if self.lists.is_empty() {
             self.lists = (0..list_count).map(|_| Arc::new([const { None }; SPANS])).collect();
-            self.retired.get_or_insert_with(|| Retired::new(pool));
+            self.version.get_or_insert_with(|| Version::new(pool));
         }
     }
 
@@ -76,7 +76,7 @@ impl Shard {
             unread: self.unread.clone(),
             lists: self.lists.clone(),
             vertices: self.vertices.clone(),
-            retired: self.retired.as_ref().map(|retired| retired.freeze()),
+            version: self.version.as_ref().map(Version::next),
             ..*self
         }
     }
@@ -180,7 +180,7 @@ impl Shard {
         (is_directed, scratch): (bool, &mut Scratch),
     ) {
         let (vertex, hint) = (self.first_vertex + local as u32, self.number());
-        let Self { lists, retired, outcome, degree_sum, loop_count, .. } = self;
+        let Self { lists, version, outcome, degree_sum, loop_count, .. } = self;
         let note = |effect| {
             if list > 0 {
                 return;
@@ -203,9 +203,9 @@ impl Shard {
             }
         };
         let span = own_span(context, &mut Arc::make_mut(&mut lists[list])[local / SPAN]);
-        let retired = retired.as_ref().expect("a shard with room for lists");
+        let version = version.as_ref().expect("a shard with room for lists");
         let local = local % SPAN;
-        ListMut { context, span, local, hint, retired, scratch }.apply(changes, note);
+        ListMut { context, span, local, hint, version, scratch }.apply(changes, note);
     }
 
     /// Calls `f` with each list that has neighbors, for changing.
@@ -218,19 +218,19 @@ impl Shard {
         mut f: impl FnMut(ListMut) -> Result<()>,
     ) -> Result<()> {
         let (hint, mut scratch) = (self.number(), Scratch::default());
-        let Some(retired) = &self.retired else { return Ok(()) };
+        let Some(version) = &self.version else { return Ok(()) };
         let spans = self.lists.iter_mut().flat_map(Arc::make_mut);
         for span in spans.filter(|span| span.is_some()) {
             let span = own_span(context, span);
             for local in (0..SPAN).filter(|&local| span.row(local).degree > 0).collect::<Vec<_>>() {
-                f(ListMut { context, span, local, hint, retired, scratch: &mut scratch })?;
+                f(ListMut { context, span, local, hint, version, scratch: &mut scratch })?;
             }
         }
         Ok(())
     }
 
     /// Ends that blocks are the shard's own, before an image names them. Returns what the image is to hold.
-    pub(crate) fn freeze(&mut self, context: &Context) -> Option<Arc<Retired>> {
+    pub(crate) fn freeze(&mut self, context: &Context) -> Vec<Hold> {
         for spans in &mut self.lists {
             let has_own =
                 |span: &Option<Arc<Span>>| span.as_ref().is_some_and(|span| span.has_own_blocks);
@@ -245,8 +245,13 @@ impl Shard {
                 }
             }
         }
-        self.retired = self.retired.as_ref().map(|retired| retired.freeze());
-        self.retired.clone()
+        self.version = self.version.as_ref().map(Version::next);
+        self.hold()
+    }
+
+    /// Returns what keeps the blocks that its lists name now.
+    pub(crate) fn hold(&self) -> Vec<Hold> {
+        self.version.iter().map(|version| Arc::new(version.clone()) as Hold).collect()
     }
 }
 

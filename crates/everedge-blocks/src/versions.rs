@@ -2,149 +2,126 @@
 //!
 //! Source: SMDG §III-D. There each block has a chain of stamped copies, which a query walks and a background
 //! thread shortens. Here a query reads a frozen shard, whose tables name its own blocks, so that it walks
-//! nothing; a block that lists give up goes into the newest [`Retired`] of its shard. These form a chain
-//! from the oldest to the newest: whoever reads a state of the shard holds the link that was newest then,
-//! and so all that was given up since. When the last reader of the oldest state ends, its link goes, and
-//! the blocks in it are free at once.
+//! nothing: stamps are of the whole shard. Whoever holds a [`Version`] keeps the blocks that were given up
+//! since. They are free the moment nobody holds an earlier one.
+//!
+//! # Invariants
+//! - V1: a block is among those given up at a stamp if a state of that stamp or an earlier one may name it, and
+//!   the shard's newest state does not.
+//! - V2: what was given up at a stamp is kept while somebody holds a version of that stamp or an earlier one,
+//!   other than the shard itself.
+//!
+//! `versions_model.rs` compiles this file once more, with locks that try every order of events.
 
-use std::sync::{Arc, OnceLock};
-
-use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::pool::Pool;
+use super::sync::Mutex;
 
-/// Blocks that were given up since a state of a shard was frozen.
-pub(crate) struct Retired {
+/// A state of a shard that somebody reads; the newest one is the shard's own.
+pub(crate) struct Version {
+    chain: Arc<Chain>,
+    stamp: u64,
+}
+
+/// The versions of one shard.
+struct Chain {
     pool: Arc<Pool>,
-    places: Mutex<Vec<u32>>,
-    /// Those that were given up after the next state was.
-    next: OnceLock<Arc<Retired>>,
+    state: Mutex<State>,
 }
 
-impl Retired {
-    /// Returns the first link of a chain.
-    pub(crate) fn new(pool: &Arc<Pool>) -> Arc<Self> {
-        let (pool, places, next) = (pool.clone(), Mutex::default(), OnceLock::new());
-        Arc::new(Self { pool, places, next })
+#[derive(Default)]
+struct State {
+    /// The oldest stamp that somebody may hold.
+    first: u64,
+    /// From the oldest to the newest.
+    stamps: VecDeque<Stamp>,
+    /// How many versions there are.
+    held: usize,
+}
+
+#[derive(Default)]
+struct Stamp {
+    /// How many versions have it.
+    held: usize,
+    given_up: Vec<u32>,
+}
+
+impl Version {
+    /// Returns the first version of a shard.
+    pub(crate) fn new(pool: &Arc<Pool>) -> Self {
+        let chain = Chain { pool: pool.clone(), state: Mutex::default() };
+        chain.hold(0);
+        Self { chain: Arc::new(chain), stamp: 0 }
     }
 
-    /// Returns the link after this one, which is the newest: what is given up from now on goes there. Whoever
-    /// reads the state of now holds that.
-    pub(crate) fn freeze(&self) -> Arc<Self> {
-        self.next.get_or_init(|| Self::new(&self.pool)).clone()
+    /// Returns the version after this one, which is the newest: what is given up from now on goes there.
+    pub(crate) fn next(&self) -> Self {
+        self.chain.hold(self.stamp + 1);
+        Self { chain: self.chain.clone(), stamp: self.stamp + 1 }
     }
 
-    /// Gives up some blocks, for the shard that alone holds the newest link unless somebody reads an earlier
-    /// state.
-    pub(crate) fn give_up(self: &Arc<Self>, places: &[u32]) {
-        match Arc::strong_count(self) {
-            1 => {
-                self.free();
-                self.pool.give_back(places.iter().copied());
-            }
+    /// Gives up blocks of the shard whose version this is. Nobody else changes it.
+    pub(crate) fn give_up(&self, places: &[u32]) {
+        let Chain { pool, state } = &*self.chain;
+        let mut state = state.lock();
+        match state.held {
+            1 => pool.give_back(places.iter().copied()),
             _ => {
-                self.pool.note_retired(places.len() as i64);
-                self.places.lock().extend_from_slice(places);
+                pool.note_retired(places.len() as i64);
+                state.stamp(self.stamp).given_up.extend_from_slice(places);
             }
         }
     }
+}
 
-    fn free(&self) {
-        let places = std::mem::take(&mut *self.places.lock());
-        self.pool.note_retired(-(places.len() as i64));
-        self.pool.give_back(places);
+impl Clone for Version {
+    fn clone(&self) -> Self {
+        self.chain.hold(self.stamp);
+        Self { chain: self.chain.clone(), stamp: self.stamp }
     }
 }
 
-impl Drop for Retired {
+impl Drop for Version {
     fn drop(&mut self) {
-        self.free();
-        // One after the other: a chain may be long.
-        let mut next = self.next.take();
-        while let Some(link) = next {
-            match Arc::try_unwrap(link) {
-                Ok(mut link) => {
-                    link.free();
-                    next = link.next.take();
-                }
-                Err(link) => {
-                    // Only the shard is left, which reads nothing of it.
-                    if Arc::strong_count(&link) == 2 && link.next.get().is_none() {
-                        link.free();
-                    }
-                    return;
-                }
-            }
-        }
+        self.chain.release(self.stamp);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use everedge_live::Space;
-    use everedge_medium::Region;
-
-    const BLOCK_BYTES: u32 = 256;
-
-    fn pool() -> Arc<Pool> {
-        let region = Region::memory("blocks").expect("memory");
-        Arc::new(Pool::new(Arc::new(Space::new(region, 0, Vec::new())), BLOCK_BYTES))
+impl Chain {
+    fn hold(&self, stamp: u64) {
+        let mut state = self.state.lock();
+        state.held += 1;
+        state.stamp(stamp).held += 1;
     }
 
-    /// Gives up so many blocks that were taken.
-    fn give_up(pool: &Pool, newest: &Arc<Retired>, count: usize) {
-        let mut places = Vec::new();
-        pool.take(0, count, &mut places).expect("room");
-        newest.give_up(&places);
-    }
-
-    #[test]
-    fn what_is_given_up_stays_while_somebody_reads_a_state_from_before() {
-        let pool = pool();
-        let kept = |count: u64| count * u64::from(BLOCK_BYTES);
-        let mut newest = Retired::new(&pool);
-        give_up(&pool, &newest, 3);
-        assert_eq!(pool.retired_bytes(), 0, "nobody reads");
-        // Each reader holds the link that was newest when its state was frozen.
-        let mut readers = Vec::new();
-        for count in [3, 5, 7] {
-            newest = newest.freeze();
-            readers.push(newest.clone());
-            give_up(&pool, &newest, count);
+    /// Ends a version, and frees what only it kept.
+    fn release(&self, stamp: u64) {
+        let mut state = self.state.lock();
+        state.held -= 1;
+        state.stamp(stamp).held -= 1;
+        let mut free = Vec::new();
+        while let Some(oldest) = state.stamps.pop_front_if(|oldest| oldest.held == 0) {
+            state.first += 1;
+            free.extend(oldest.given_up);
         }
-        assert_eq!(pool.retired_bytes(), kept(15));
-        // The second one's end frees nothing: the first still reads what came after.
-        drop(readers.remove(1));
-        assert_eq!(pool.retired_bytes(), kept(15));
-        drop(readers.remove(0));
-        assert_eq!(pool.retired_bytes(), kept(7), "the third reads what was given up since");
-        drop(readers);
-        give_up(&pool, &newest, 1);
-        assert_eq!(pool.retired_bytes(), 0);
-    }
-
-    #[test]
-    fn the_last_reader_frees_what_the_shard_has_given_up() {
-        let pool = pool();
-        let first = Retired::new(&pool);
-        let newest = first.freeze();
-        give_up(&pool, &newest, 4);
-        assert_ne!(pool.retired_bytes(), 0);
-        drop(first);
-        assert_eq!(pool.retired_bytes(), 0, "the shard itself reads none of it");
-    }
-
-    /// Else the end of a long query would run out of stack.
-    #[test]
-    fn a_long_chain_ends_link_by_link() {
-        let pool = pool();
-        let first = Retired::new(&pool);
-        let mut newest = first.clone();
-        for _ in 0..200_000 {
-            newest = newest.freeze();
+        // Only the shard is left, which reads nothing of what it gave up.
+        if state.held == 1 && state.stamps.len() == 1 {
+            free.append(&mut state.stamps[0].given_up);
         }
-        drop(first);
-        assert_eq!(Arc::strong_count(&newest), 1);
+        drop(state);
+        self.pool.note_retired(-(free.len() as i64));
+        self.pool.give_back(free);
+    }
+}
+
+impl State {
+    fn stamp(&mut self, stamp: u64) -> &mut Stamp {
+        let index = (stamp - self.first) as usize;
+        if self.stamps.len() <= index {
+            self.stamps.resize_with(index + 1, Stamp::default);
+        }
+        &mut self.stamps[index]
     }
 }
