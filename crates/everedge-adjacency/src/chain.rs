@@ -4,6 +4,7 @@ use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::memory::prefetch;
+use everedge_live::{fold_pairs, fold_words};
 
 use super::block::{self, NO_BLOCK};
 use super::list::LINE_WORDS;
@@ -109,25 +110,4 @@ impl Iterator for Chain<'_> {
 pub(crate) fn prefetch_block(file: &[AtomicU32], place: u32) {
     let words = file.get(place as usize * LINE_WORDS..).unwrap_or_default();
     words.chunks(LINE_WORDS).take(BLOCK_LINES_AHEAD).for_each(prefetch);
-}
-
-/// As [`fold_words`], for entries of two words.
-#[inline(never)]
-fn fold_pairs<B>(words: &[AtomicU32], init: B, f: &mut impl FnMut(B, (u32, u32)) -> B) -> B {
-    let mut folded = init;
-    for pair in words.as_chunks::<2>().0 {
-        folded = f(folded, (pair[0].load(Relaxed), pair[1].load(Relaxed)));
-    }
-    folded
-}
-
-/// Folds one piece of a list, not inlined: there the compiler would keep what is folded in memory,
-/// for the sake of the calls between pieces.
-#[inline(never)]
-fn fold_words<B>(words: &[AtomicU32], init: B, f: &mut impl FnMut(B, u32) -> B) -> B {
-    let mut folded = init;
-    for word in words {
-        folded = f(folded, word.load(Relaxed));
-    }
-    folded
 }

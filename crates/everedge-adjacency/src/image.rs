@@ -13,14 +13,13 @@
 //! for.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::memory::prefetch;
 use everedge_live::{
-    BITMAP_WORDS, Error, Extents, FoundImage, Hold, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN,
-    Space,
+    BITMAP_WORDS, Extents, FoundImage, Hold, IMAGE_HEAD_WORDS, ImageReader, Images, Result,
+    SHARD_SPAN, Space,
 };
 use everedge_medium::HeldWords;
 
@@ -214,7 +213,7 @@ impl Head {
     /// `Corruption` if it is damaged.
     pub(crate) fn read(adjacency: &Adjacency, images: &Images, image: &FoundImage) -> Result<Self> {
         let words = images.read_head(image)?;
-        let mut reader = Reader { words: &words, path: adjacency.images_path(), image };
+        let mut reader = ImageReader::new(&words, adjacency.images_path(), image);
         let list_count = adjacency.options.list_count();
         if reader.array()? != [MAGIC, VERSION, list_count as u32] {
             return Err(reader.damaged());
@@ -305,7 +304,7 @@ impl Head {
     }
 }
 
-fn read_space(reader: &mut Reader, space: &mut ShardSpace) -> Result<Vec<Range<u64>>> {
+fn read_space(reader: &mut ImageReader, space: &mut ShardSpace) -> Result<Vec<Range<u64>>> {
     space.unit_count = reader.u64()?;
     space.extent = reader.ranges()?.pop().unwrap_or_default();
     space.spare = reader.ranges()?;
@@ -335,7 +334,7 @@ impl Unread {
     pub(crate) fn read(&self, adjacency: &Adjacency, images: &Images) -> Result<Vec<List>> {
         let Self { image, spans, .. } = self;
         let words = images.read_body(image)?;
-        let mut reader = Reader { words: &words, path: adjacency.images_path(), image };
+        let mut reader = ImageReader::new(&words, adjacency.images_path(), image);
         let (partition, tables, pool) = adjacency.memory();
         let rows = (adjacency.options.entry_words(), &adjacency.plan);
         let read = |(number, spans): (usize, &Vec<Span>)| {
@@ -349,7 +348,7 @@ impl Unread {
 }
 
 fn read_list(
-    reader: &mut Reader,
+    reader: &mut ImageReader,
     (entry_words, plan): (usize, &Plan),
     list: &mut List,
 ) -> Result<()> {
@@ -410,7 +409,7 @@ fn read_list(
 
 /// Reads what was spilled of one vertex.
 fn read_spills(
-    reader: &mut Reader,
+    reader: &mut ImageReader,
     entry_words: usize,
     sequence: &mut Option<u64>,
 ) -> Result<Vec<Spill>> {
@@ -432,58 +431,9 @@ fn read_spills(
 }
 
 /// Refuses a spill of so many words that no block could hold.
-fn check_spill(reader: &Reader, entry_words: usize, word_count: usize) -> Result<()> {
+fn check_spill(reader: &ImageReader, entry_words: usize, word_count: usize) -> Result<()> {
     match word_count <= ENTRY_WORDS_MAX && word_count.is_multiple_of(entry_words) {
         true => Ok(()),
         false => Err(reader.damaged()),
-    }
-}
-
-/// Reads an image word by word.
-struct Reader<'a> {
-    words: &'a [AtomicU32],
-    path: &'a Path,
-    image: &'a FoundImage,
-}
-
-impl<'a> Reader<'a> {
-    fn damaged(&self) -> Error {
-        Error::Corruption {
-            path: self.path.to_owned(),
-            offset: self.image.offset,
-            what: format!("the image of shard {}", self.image.shard),
-            expected: "a whole one of this layout".into(),
-            found: "another".into(),
-        }
-    }
-
-    fn take(&mut self, count: usize) -> Result<&'a [AtomicU32]> {
-        let (taken, rest) = self.words.split_at_checked(count).ok_or_else(|| self.damaged())?;
-        self.words = rest;
-        Ok(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u32; N]> {
-        let words = self.take(N)?;
-        Ok(std::array::from_fn(|index| words[index].load(Relaxed)))
-    }
-
-    fn u32(&mut self) -> Result<u32> {
-        self.array().map(|[word]| word)
-    }
-
-    fn u64(&mut self) -> Result<u64> {
-        self.array().map(|[low, high]: [u32; 2]| u64::from(low) | u64::from(high) << 32)
-    }
-
-    fn ranges(&mut self) -> Result<Vec<Range<u64>>> {
-        let count = self.u32()? as usize;
-        let words = self.take(2 * count)?;
-        let range = |pair: &[AtomicU32]| pair[0].load(Relaxed).into()..pair[1].load(Relaxed).into();
-        let ranges: Vec<Range<u64>> = words.chunks_exact(2).map(range).collect();
-        match ranges.iter().all(|range| range.start <= range.end) {
-            true => Ok(ranges),
-            false => Err(self.damaged()),
-        }
     }
 }

@@ -9,8 +9,8 @@ use everedge_core::par::{self, PerThread};
 use everedge_core::{Homes, watch};
 use everedge_live::{
     Archive, Checkpoint, Compaction, Core, Error, Images, Layout, Lists, OpenReserve, Outcome,
-    Pace, Parts, Result, Room, RoundContext, SHARD_SPAN, ShardTotals, Shared, Space, Taken,
-    UNIT_BYTES, Wait, present,
+    Pace, Parts, Result, Room, RoundContext, SHARD_SPAN, ShardSizes, ShardTotals, Shared, Space,
+    Taken, UNIT_BYTES, Wait, present,
 };
 use everedge_medium::{Region, Site};
 use parking_lot::Mutex;
@@ -49,7 +49,7 @@ pub(crate) struct Adjacency {
     pub images: Option<Images>,
     pub salt: u32,
     /// Units of each shard with its image, as it was last saved.
-    sizes: Mutex<Vec<u64>>,
+    sizes: ShardSizes,
     /// Where compactions are that nobody asked for.
     passes: Passes,
     /// Why the medium did not take a block, unless it was only full.
@@ -72,7 +72,7 @@ impl Adjacency {
             pool,
             images: None,
             salt: manifest.salt(),
-            sizes: Mutex::default(),
+            sizes: ShardSizes::default(),
             passes: Passes::default(),
             failure: Mutex::default(),
             options,
@@ -144,25 +144,15 @@ impl Adjacency {
 
     /// Returns what must be free for the largest shard, and its image, to be written anew.
     fn reserve(&self) -> Room {
-        let units = self.sizes.lock().iter().copied().max().unwrap_or(0);
+        let units = self.sizes.largest();
         Room { units: units + units / 8, longest: 0 }
     }
 
     /// After opening: leaves free what the largest shard may need.
     pub(crate) fn adopt_reserve(&self, shards: &[Shared<Shard>]) {
         let image_units = |shard: &Shard| shard.unread.as_ref().map_or(0, Unread::unit_count);
-        let sizes = shards.iter().map(|shard| shard.placed_units() + image_units(shard));
-        *self.sizes.lock() = sizes.collect();
+        self.sizes.adopt(shards.iter().map(|shard| shard.placed_units() + image_units(shard)));
         self.sub_graphs.spaces().for_each(|space| space.adopt_reserve(self.reserve()));
-    }
-
-    /// Notes what a shard and its image, which takes so many units, need to be written anew.
-    fn note_size(&self, number: usize, shard: &Shard, image_units: u64) {
-        let mut sizes = self.sizes.lock();
-        if sizes.len() <= number {
-            sizes.resize(number + 1, 0);
-        }
-        sizes[number] = shard.placed_units() + image_units;
     }
 
     /// Leaves free what the largest shard may need, and what the log says that no image does yet.
@@ -425,7 +415,8 @@ impl Layout for Adjacency {
             }
             buffers.with(|words| {
                 let (head_words, extents) = image::encode(shared, entry_words, words);
-                self.note_size(*number, shared, everedge_live::image_units(words.len()));
+                let units = shared.placed_units() + everedge_live::image_units(words.len());
+                self.sizes.note(*number, units);
                 images.store(*number, (sequence, epoch), (words, head_words), extents)
             })
         };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_live::{DELETION, Error, Result, SHARD_SPAN, Shared, Verification, verify_view};
+use everedge_live::{DELETION, Error, Result, SHARD_SPAN, Shared, Verification};
 use everedge_medium::Region;
 
 use super::AdjacencyGraph;
@@ -23,27 +23,11 @@ impl AdjacencyGraph {
     /// # Errors
     /// If the log's tail cannot be archived, or memory is lacking.
     pub fn verify(&self) -> Result<Verification> {
-        let core = &self.live.core;
-        let mut report = Verification::default();
-        let mut archive = core.up_to_date()?;
-        for error in core.damage(&archive) {
-            report.check_read(Err(error))?;
-        }
-        for shard in &mut archive.shards {
-            report.check_read(core.layout.read_shared(shard))?;
-        }
-        let shards = archive.shards.clone();
-        drop(archive);
-        let read = shards.iter().filter(|shard| shard.unread.is_none());
-        read.for_each(|shard| verify_shard(&core.layout, shard, &mut report));
-        drop(shards);
-        if report.problems.is_empty() {
-            match self.snapshot() {
-                Ok(view) => verify_view(&view, &mut report),
-                Err(error) => report.check_read(Err(error))?,
-            }
-        }
-        Ok(report)
+        let layout = &self.live.core.layout;
+        self.live.verify(
+            |shard| layout.read_shared(shard).err().into_iter().collect(),
+            |shard, report| verify_shard(layout, shard, report),
+        )
     }
 }
 

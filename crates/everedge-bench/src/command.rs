@@ -14,7 +14,7 @@ use crate::harness::Task;
 use crate::measurements::{self, delete, ingest, kernels, mixed, recovery, window};
 use crate::outofcore;
 use crate::output::Output;
-use crate::papers::{self, dgap, pie, xpgraph};
+use crate::papers::{self, dgap, pie, smdg, xpgraph};
 
 /// Measure this build on this machine.
 ///
@@ -53,7 +53,8 @@ Examples:
   everedge bench outofcore --scale 20 --part kernels,ablation --report outofcore.html
   everedge bench xpgraph --scale 18 --report experiments.html
   everedge bench dgap --scale 18 --figure 6,9
-  everedge bench pie --scale 18 --figure 17";
+  everedge bench pie --scale 18 --figure 17
+  everedge bench smdg --scale 18 --figure 9,12";
 
 #[derive(Subcommand)]
 enum What {
@@ -86,6 +87,13 @@ enum What {
     /// the end.
     #[command(after_help = pie::PAPER.help("--figure 17 --figure table-4 --trials 1"))]
     Pie(Box<papers::Args>),
+    /// Measure the experiments of the SMDG paper that this machine can answer.
+    ///
+    /// The paper is the one of the layout `blocks`: Weng et al., TKDE 2026, section IV. Its figures keep
+    /// their numbers. Graphs have no directions, and one edge for a pair. Each prints its rows when it is
+    /// done; --json prints all of them as one value at the end.
+    #[command(after_help = smdg::PAPER.help("--figure 9 --figure 12 --trials 1"))]
+    Smdg(Box<papers::Args>),
 }
 
 /// Measures what `args` say and prints what was found.
@@ -109,6 +117,7 @@ pub fn run(args: &Args, output: Output) -> Result<ExitCode> {
             What::Xpgraph(args) => papers::run(&xpgraph::PAPER, args, output)?,
             What::Dgap(args) => papers::run(&dgap::PAPER, args, output)?,
             What::Pie(args) => papers::run(&pie::PAPER, args, output)?,
+            What::Smdg(args) => papers::run(&smdg::PAPER, args, output)?,
         },
     }
     Ok(ExitCode::SUCCESS)

@@ -10,14 +10,13 @@
 //! An opening reads the heads of all images. The body of one is read when its shard is first asked
 //! for, and with it all of its blocks are checked.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::MAX_VERTEX_ID;
 use everedge_live::{
-    BITMAP_WORDS, Error, FoundImage, IMAGE_HEAD_WORDS, Images, Result, SHARD_SPAN, UNIT_BYTES,
-    are_weights,
+    BITMAP_WORDS, Error, FoundImage, IMAGE_HEAD_WORDS, ImageReader, Images, Result, SHARD_SPAN,
+    UNIT_BYTES, are_weights,
 };
 use everedge_medium::{Region, Site};
 
@@ -137,7 +136,7 @@ impl Shard {
     /// `Corruption` if it is damaged.
     pub(crate) fn read_head(blocks: &Blocks, images: &Images, image: &FoundImage) -> Result<Self> {
         let words = images.read_head(image)?;
-        let mut reader = Reader { words: &words, path: blocks.pool.region().path(), image };
+        let mut reader = ImageReader::new(&words, blocks.pool.region().path(), image);
         let list_count = blocks.options.list_count();
         if reader.array()? != [MAGIC, VERSION, list_count as u32] {
             return Err(reader.damaged());
@@ -180,7 +179,7 @@ impl Shard {
         let Some(unread) = &self.unread else { return Ok(()) };
         let image = &unread.image;
         let words = images.read_body(image)?;
-        let mut reader = Reader { words: &words, path: blocks.pool.region().path(), image };
+        let mut reader = ImageReader::new(&words, blocks.pool.region().path(), image);
         let (mut places, mut bound) = (unread.places().iter().copied(), 0);
         let mut lists = Vec::new();
         let (mut degree_sum, mut loop_count) = (0, 0);
@@ -209,7 +208,7 @@ impl Shard {
 
 /// Reads one list of all vertices; `see` is told each neighbor of each, as a run of equal ones.
 fn read_list(
-    reader: &mut Reader,
+    reader: &mut ImageReader,
     blocks: &Blocks,
     places: &mut impl Iterator<Item = u32>,
     mut see: impl FnMut(usize, u32, u64),
@@ -226,7 +225,7 @@ fn read_list(
         }
         let span = spans[local / SPAN].get_or_insert_default();
         let span = Arc::get_mut(span).expect("nobody shares it yet");
-        let mut order = Order { before: None, is_simple: blocks.options.simple };
+        let mut order = Order::new(blocks.options.simple);
         if row & IN_BLOCKS == 0 {
             let entries = reader.take(degree as usize * entry_words)?;
             if !order.holds(entries, entry_words, |neighbor| see(local, neighbor, 1)) {
@@ -266,11 +265,17 @@ fn read_list(
 
 /// What entries must be like that follow one another.
 pub(crate) struct Order {
-    pub before: Option<u32>,
-    pub is_simple: bool,
+    /// The smallest neighbor that may come next.
+    least: u32,
+    is_simple: bool,
 }
 
 impl Order {
+    /// Returns what those of one list must be like.
+    pub(crate) fn new(is_simple: bool) -> Self {
+        Self { least: 0, is_simple }
+    }
+
     /// Returns whether entries ascend from those before, name ids and have weights.
     pub(crate) fn holds(
         &mut self,
@@ -278,21 +283,16 @@ impl Order {
         entry_words: usize,
         mut see: impl FnMut(u32),
     ) -> bool {
-        let ascend = entries.iter().step_by(entry_words).all(|word| {
-            let neighbor = word.load(Relaxed);
-            let is_next = match self.before.replace(neighbor) {
-                Some(before) if self.is_simple => before < neighbor,
-                Some(before) => before <= neighbor,
-                None => true,
-            };
-            let is_right = is_next && neighbor <= MAX_VERTEX_ID;
-            if is_right {
-                see(neighbor);
+        for entry in entries.chunks_exact(entry_words) {
+            let neighbor = entry[0].load(Relaxed);
+            if neighbor < self.least || neighbor > MAX_VERTEX_ID {
+                return false;
             }
-            is_right
-        });
+            self.least = neighbor + u32::from(self.is_simple);
+            see(neighbor);
+        }
         let weights = entries.iter().skip(1).step_by(2).map(|word| word.load(Relaxed));
-        ascend && (entry_words == 1 || are_weights(weights))
+        entry_words == 1 || are_weights(weights)
     }
 }
 
@@ -318,43 +318,5 @@ pub(crate) fn damaged_block(region: &Region, block: &BlockRef) -> Error {
         what: "a block of neighbors".into(),
         expected: format!("{} ascending ones with checksum {:08x}", block.count, block.checksum),
         found: "others".into(),
-    }
-}
-
-/// Reads an image word by word.
-struct Reader<'a> {
-    words: &'a [AtomicU32],
-    path: &'a Path,
-    image: &'a FoundImage,
-}
-
-impl<'a> Reader<'a> {
-    fn damaged(&self) -> Error {
-        Error::Corruption {
-            path: self.path.to_owned(),
-            offset: self.image.offset,
-            what: format!("the image of shard {}", self.image.shard),
-            expected: "a whole one of this layout".into(),
-            found: "another".into(),
-        }
-    }
-
-    fn take(&mut self, count: usize) -> Result<&'a [AtomicU32]> {
-        let (taken, rest) = self.words.split_at_checked(count).ok_or_else(|| self.damaged())?;
-        self.words = rest;
-        Ok(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u32; N]> {
-        let words = self.take(N)?;
-        Ok(std::array::from_fn(|index| words[index].load(Relaxed)))
-    }
-
-    fn u32(&mut self) -> Result<u32> {
-        self.array().map(|[word]| word)
-    }
-
-    fn u64(&mut self) -> Result<u64> {
-        self.array().map(|[low, high]: [u32; 2]| u64::from(low) | u64::from(high) << 32)
     }
 }

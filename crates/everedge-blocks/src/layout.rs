@@ -8,8 +8,8 @@ use everedge_core::par::{self, PerThread};
 use everedge_core::watch;
 use everedge_live::{
     Archive, Checkpoint, Compaction, Core, Error, Images, Layout, Lists, Outcome, Pace, Parts,
-    Result, Room, RoundContext, Rules, ShardTotals, Shared, Space, Taken, UNIT_BYTES, Wait,
-    image_units, present,
+    Result, Room, RoundContext, Rules, ShardSizes, ShardTotals, Shared, Space, Taken, UNIT_BYTES,
+    Wait, image_units, present,
 };
 use everedge_medium::Site;
 use parking_lot::Mutex;
@@ -39,7 +39,7 @@ pub(crate) struct Blocks {
     pub images: Option<Images>,
     pub salt: u32,
     /// Units of an image of each shard that has all of its lists, as it was last saved.
-    sizes: Mutex<Vec<u64>>,
+    sizes: ShardSizes,
     /// Why the medium did not take a block, unless it was only full.
     failure: Mutex<Option<Error>>,
     scratch: PerThread<Scratch>,
@@ -53,7 +53,7 @@ impl Blocks {
             pool: Arc::new(Pool::new(space, options.tuning.block_bytes)),
             images,
             salt: manifest.salt(),
-            sizes: Mutex::default(),
+            sizes: ShardSizes::default(),
             failure: Mutex::default(),
             scratch: PerThread::new(Scratch::default),
             options,
@@ -98,8 +98,7 @@ impl Blocks {
 
     /// Returns what must be free for an image of the largest shard with all of its lists.
     fn reserve(&self) -> Room {
-        let units = self.sizes.lock().iter().copied().max().unwrap_or(0);
-        Room { units, longest: 0 }
+        Room { units: self.sizes.largest(), longest: 0 }
     }
 
     /// After opening: leaves free what the largest shard may need.
@@ -109,7 +108,7 @@ impl Blocks {
             let words = |unread: &Unread| self.block_words() * unread.places().len();
             unread.map_or(0, |unread| unread.image_units + image_units(words(unread)))
         };
-        *self.sizes.lock() = shards.iter().map(|shard| of_unread(shard)).collect();
+        self.sizes.adopt(shards.iter().map(|shard| of_unread(shard)));
         self.space().adopt_reserve(self.reserve());
     }
 
@@ -122,11 +121,7 @@ impl Blocks {
     fn note_size(&self, number: usize, shard: &Shard, words: usize) {
         let mut blocks = 0;
         image::for_each_table(shard, |table| blocks += lpmb::blocks(table).len());
-        let mut sizes = self.sizes.lock();
-        if sizes.len() <= number {
-            sizes.resize(number + 1, 0);
-        }
-        sizes[number] = image_units(words + self.block_words() * blocks);
+        self.sizes.note(number, image_units(words + self.block_words() * blocks));
     }
 
     /// Writes the lists of some shards anew, and saves them.

@@ -12,7 +12,9 @@ use everedge_core::memory::prefetch;
 use everedge_core::{
     Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView, visit_ahead,
 };
-use everedge_live::{Archive, SHARD_SPAN, Shared, Totals, frozen_view, present};
+use everedge_live::{
+    Archive, SHARD_SPAN, Shared, Totals, fold_pairs, fold_words, frozen_view, present,
+};
 use everedge_medium::HeldWords;
 
 use super::layout::Blocks;
@@ -22,7 +24,7 @@ use super::span::{Row, SPAN, Span};
 
 /// How many lists after one that is seen the next one is loaded into the cache.
 const READ_AHEAD: usize = 8;
-/// How many blocks of a list after one that is read the next one is.
+/// How many blocks of a list after one that is read the next one is: they lie anywhere.
 const BLOCKS_AHEAD: usize = 3;
 
 /// A frozen view of a live graph.
@@ -92,14 +94,11 @@ impl BlocksSnapshot {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn warm_list(&self, span: &Span, row: Row) {
         match row.is_in_blocks() {
             false => prefetch(span.entries(row, self.entry_words())),
-            true => {
-                let first = BlockRef::load(span.table(row));
-                prefetch(first.entries(&self.file, self.entry_words()));
-            }
+            true => load_block(span.table(row), &self.file, self.entry_words()),
         }
     }
 
@@ -120,48 +119,61 @@ impl BlocksSnapshot {
         }
         let end = range.end;
         for v in range {
-            if v + (READ_AHEAD as u32) < end {
+            // Short lists lie one after the other: the processor foresees them.
+            if v + (READ_AHEAD as u32) < end && row(v + READ_AHEAD as u32).is_in_blocks() {
                 warm(v + READ_AHEAD as u32);
             }
-            if visitor.wants(v) {
-                visitor.visit(v, Neighbors(self.entries_of(span, row(v))));
+            if !visitor.wants(v) {
+                continue;
+            }
+            let row = row(v);
+            match row.is_in_blocks() || self.totals.weighted {
+                // Most lists: nothing else is to stand in the loop.
+                false => {
+                    let neighbors = span.entries(row, 1).iter();
+                    visitor.visit(v, neighbors.map(|word| word.load(Relaxed)));
+                }
+                true => visitor.visit(v, Neighbors(self.entries_of(span, row))),
             }
         }
     }
 
-    /// Returns whether an edge leads from `u` to `v`.
+    /// Returns the entries of a list from the first on that is not before `neighbor`.
     ///
     /// Cost: two binary searches, of the list's blocks and in one of them.
-    pub fn has_edge(&self, u: VertexId, v: VertexId) -> bool {
-        let Some(span) = self.span(u, 0) else { return false };
-        let row = span.row(u as usize % SPAN);
+    fn entries_from(&self, v: VertexId, list: usize, neighbor: VertexId) -> Entries<'_> {
+        let entries = self.entries(v, list);
         let entry_words = self.entry_words();
-        let entries = match row.is_in_blocks() {
-            false => span.entries(row, entry_words),
-            true => {
-                let table = span.table(row);
-                let (blocks, _) = table.as_chunks::<REF_WORDS>();
-                let after = blocks.partition_point(|block| block[0].load(Relaxed) <= v);
-                let Some(block) = after.checked_sub(1) else { return false };
-                BlockRef::load(&blocks[block]).entries(&self.file, entry_words)
+        let (blocks, _) = entries.table.as_chunks::<REF_WORDS>();
+        // Parallel edges may begin in the block before the one that begins with them.
+        let before = blocks.partition_point(|block| block[0].load(Relaxed) < neighbor);
+        let (here, table) = match blocks.get(before.saturating_sub(1)) {
+            Some(block) => {
+                let block = BlockRef::load(block).entries(&self.file, entry_words);
+                (block, &entries.table[before.max(1) * REF_WORDS..])
             }
+            None => (entries.here.as_slice(), entries.table),
         };
-        has(entries, v, entry_words)
+        Entries { here: here[first_from(here, neighbor, entry_words)..].iter(), table, ..entries }
+    }
+
+    /// Returns the edges from `u` to `v`.
+    fn between(&self, u: VertexId, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        Edges(self.entries_from(u, 0, v)).take_while(move |&(neighbor, _)| neighbor == v)
     }
 }
 
-/// Whether sorted entries have a neighbor.
-fn has(entries: &[AtomicU32], v: VertexId, entry_words: usize) -> bool {
+/// Returns where in sorted entries the first one lies that is not before a neighbor, in words.
+fn first_from(entries: &[AtomicU32], neighbor: VertexId, entry_words: usize) -> usize {
     let (mut low, mut high) = (0, entries.len() / entry_words);
     while low < high {
         let middle = usize::midpoint(low, high);
-        match entries[middle * entry_words].load(Relaxed).cmp(&v) {
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Equal => return true,
-            std::cmp::Ordering::Greater => high = middle,
+        match entries[middle * entry_words].load(Relaxed) < neighbor {
+            true => low = middle + 1,
+            false => high = middle,
         }
     }
-    false
+    low * entry_words
 }
 
 impl GraphView for BlocksSnapshot {
@@ -216,6 +228,29 @@ impl GraphView for BlocksSnapshot {
         Neighbors(self.entries(v, self.totals.list_of(Direction::In)))
     }
 
+    fn edges_between(&self, u: VertexId, v: VertexId) -> u32 {
+        self.between(u, v).count() as u32
+    }
+
+    fn has_edge(&self, u: VertexId, v: VertexId) -> bool {
+        self.between(u, v).next().is_some()
+    }
+
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        mut f: impl FnMut(VertexId, u32),
+    ) {
+        let list = self.totals.list_of(direction);
+        for part in parts_of_spans(range) {
+            match self.span(part.start, list) {
+                Some(span) => part.for_each(|v| f(v, span.row(v as usize % SPAN).degree)),
+                None => part.for_each(|v| f(v, 0)),
+            }
+        }
+    }
+
     fn load_ahead(&self, direction: Direction, vertices: &[VertexId]) {
         if let Some(&v) = vertices.get(READ_AHEAD) {
             self.warm(v, self.totals.list_of(direction));
@@ -247,21 +282,29 @@ impl GraphView for BlocksSnapshot {
         visitor: &mut impl ListVisitor,
     ) {
         let list = self.totals.list_of(direction);
-        let mut start = range.start;
-        while start < range.end {
-            let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
-            match self.span(start, list) {
-                Some(span) => self.visit_span(span, start..end, visitor),
+        for part in parts_of_spans(range) {
+            match self.span(part.start, list) {
+                Some(span) => self.visit_span(span, part, visitor),
                 // Vertices without neighbors.
-                None => (start..end).for_each(|v| {
+                None => part.for_each(|v| {
                     if visitor.wants(v) {
                         visitor.visit(v, std::iter::empty());
                     }
                 }),
             }
-            start = end;
         }
     }
+}
+
+/// Cuts a range of ids where spans begin.
+fn parts_of_spans(range: Range<VertexId>) -> impl Iterator<Item = Range<VertexId>> {
+    let mut start = range.start;
+    std::iter::from_fn(move || {
+        let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
+        let part = start..end;
+        start = end;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 impl WeightedView for BlocksSnapshot {
@@ -273,6 +316,19 @@ impl WeightedView for BlocksSnapshot {
     #[inline(always)]
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         Edges(self.entries(v, self.totals.list_of(Direction::In)))
+    }
+
+    fn weights_between(&self, u: VertexId, v: VertexId) -> Vec<f32> {
+        self.between(u, v).map(|(_, weight)| weight).collect()
+    }
+}
+
+/// Starts loading the first block of a table, if it has one, into the cache.
+#[inline(always)]
+fn load_block(table: &[AtomicU32], file: &[AtomicU32], entry_words: usize) {
+    if table.len() >= REF_WORDS {
+        let entries = BlockRef::load(table).entries(file, entry_words);
+        entries.chunks(LINE_WORDS).for_each(prefetch);
     }
 }
 
@@ -303,22 +359,44 @@ impl<'a> Entries<'a> {
     fn next_block(&mut self) -> Option<&'a [AtomicU32]> {
         let (block, rest) = self.table.split_at_checked(REF_WORDS)?;
         self.table = rest;
-        Some(BlockRef::load(block).entries(self.file, if self.weighted { 2 } else { 1 }))
+        let entry_words = if self.weighted { 2 } else { 1 };
+        if let Some(ahead) = rest.get((BLOCKS_AHEAD - 1) * REF_WORDS..) {
+            load_block(ahead, self.file, entry_words);
+        }
+        Some(BlockRef::load(block).entries(self.file, entry_words))
     }
 
-    /// Folds what are neighbors, or pairs of them and weights, by pieces.
-    #[inline(always)]
-    fn fold_pieces<B>(self, init: B, mut f: impl FnMut(B, &'a [AtomicU32]) -> B) -> B {
-        let mut folded = f(init, self.here.as_slice());
+    /// Starts loading the first blocks of the list into the cache.
+    #[inline]
+    fn load_first(&self) {
         let entry_words = if self.weighted { 2 } else { 1 };
-        let (blocks, _) = self.table.as_chunks::<REF_WORDS>();
-        for (index, block) in blocks.iter().enumerate() {
-            // Blocks lie anywhere: the processor does not foresee the next one.
-            if let Some(ahead) = blocks.get(index + BLOCKS_AHEAD) {
-                let ahead = BlockRef::load(ahead).entries(self.file, entry_words);
-                ahead.chunks(LINE_WORDS).for_each(prefetch);
-            }
-            folded = f(folded, BlockRef::load(block).entries(self.file, entry_words));
+        let blocks = self.table.chunks(REF_WORDS).take(BLOCKS_AHEAD);
+        blocks.for_each(|block| load_block(block, self.file, entry_words));
+    }
+
+    /// Returns the words if they are all in one piece.
+    #[inline]
+    fn as_one_piece(&self) -> Option<&'a [AtomicU32]> {
+        self.table.is_empty().then_some(self.here.as_slice())
+    }
+
+    #[inline]
+    fn fold_words<B>(mut self, init: B, mut f: impl FnMut(B, u32) -> B) -> B {
+        self.load_first();
+        let mut folded = fold_words(self.here.as_slice(), init, &mut f);
+        while let Some(block) = self.next_block() {
+            folded = fold_words(block, folded, &mut f);
+        }
+        folded
+    }
+
+    /// Folds the words by two.
+    #[inline]
+    fn fold_pairs<B>(mut self, init: B, mut f: impl FnMut(B, (u32, u32)) -> B) -> B {
+        self.load_first();
+        let mut folded = fold_pairs(self.here.as_slice(), init, &mut f);
+        while let Some(block) = self.next_block() {
+            folded = fold_pairs(block, folded, &mut f);
         }
         folded
     }
@@ -336,12 +414,24 @@ impl Iterator for Neighbors<'_> {
     }
 
     #[inline]
-    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, mut f: F) -> B {
-        let step = if self.0.weighted { 2 } else { 1 };
-        self.0.fold_pieces(init, |folded, words| match step {
-            1 => words.iter().map(|word| word.load(Relaxed)).fold(folded, &mut f),
-            _ => words.iter().step_by(2).map(|word| word.load(Relaxed)).fold(folded, &mut f),
-        })
+    fn fold<B, F: FnMut(B, VertexId) -> B>(self, init: B, f: F) -> B {
+        match self.0.as_one_piece() {
+            // Most lists: nothing else is to stand in the loop.
+            Some(words) if !self.0.weighted => {
+                words.iter().map(|word| word.load(Relaxed)).fold(init, f)
+            }
+            _ => self.fold_pieces(init, f),
+        }
+    }
+}
+
+impl Neighbors<'_> {
+    #[inline(never)]
+    fn fold_pieces<B>(self, init: B, mut f: impl FnMut(B, VertexId) -> B) -> B {
+        match self.0.weighted {
+            false => self.0.fold_words(init, f),
+            true => self.0.fold_pairs(init, |folded, (neighbor, _)| f(folded, neighbor)),
+        }
     }
 }
 
@@ -358,13 +448,28 @@ impl Iterator for Edges<'_> {
 
     #[inline]
     fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
-        let weighted = self.0.weighted;
-        self.0.fold_pieces(init, |folded, words| match weighted {
-            false => words.iter().fold(folded, |folded, word| f(folded, (word.load(Relaxed), 1.0))),
-            true => words.as_chunks::<2>().0.iter().fold(folded, |folded, [neighbor, weight]| {
-                f(folded, (neighbor.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
+        match self.0.as_one_piece() {
+            // As in `Neighbors`.
+            Some(words) if self.0.weighted => {
+                let (pairs, _) = words.as_chunks::<2>();
+                pairs.iter().fold(init, |folded, [neighbor, weight]| {
+                    f(folded, (neighbor.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
+                })
+            }
+            _ => self.fold_pieces(init, f),
+        }
+    }
+}
+
+impl Edges<'_> {
+    #[inline(never)]
+    fn fold_pieces<B>(self, init: B, mut f: impl FnMut(B, (VertexId, f32)) -> B) -> B {
+        match self.0.weighted {
+            false => self.0.fold_words(init, |folded, neighbor| f(folded, (neighbor, 1.0))),
+            true => self.0.fold_pairs(init, |folded, (neighbor, weight)| {
+                f(folded, (neighbor, f32::from_bits(weight)))
             }),
-        })
+        }
     }
 }
 
@@ -383,7 +488,9 @@ mod tests {
         let volume = Volume::create("graph".as_ref(), VolumeOptions::new(medium)).unwrap();
         let graph = BlocksGraph::create(volume, Manifest::new(Kind::Graph, options)).unwrap();
         let long = (0..4000).map(|i| (i % 90, i * 31 % 500));
-        let edges: Vec<_> = long.chain((0..300).map(|i| (200 + i % 150, i))).collect();
+        let parallel = (0..100).map(|i| (3, 250 + i / 40));
+        let edges: Vec<_> =
+            long.chain((0..300).map(|i| (200 + i % 150, i))).chain(parallel).collect();
         let weights = weighted.then(|| vec![1.0; edges.len()]);
         graph.insert(&edges, weights.as_deref()).unwrap();
         graph
@@ -399,6 +506,9 @@ mod tests {
                 assert!(neighbors.is_sorted());
                 let found = (0..600).filter(|&v| view.has_edge(u, v));
                 assert!(found.eq((0..600).filter(|v| neighbors.contains(v))), "{u}");
+                let counted = (0..600).map(|v| view.edges_between(u, v) as usize);
+                let count = |v| neighbors.iter().filter(|&&neighbor| neighbor == v).count();
+                assert!(counted.eq((0..600).map(count)), "{u}");
                 short += u32::from((1..=4).contains(&neighbors.len()));
                 long += u32::from(neighbors.len() > 16);
             }

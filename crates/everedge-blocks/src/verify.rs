@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_live::{Result, Shared, Verification, verify_view};
+use everedge_live::{Result, Shared, Verification};
 
 use super::BlocksGraph;
 use super::image::{Order, damaged_block, is_block_right};
@@ -21,27 +21,11 @@ impl BlocksGraph {
     /// # Errors
     /// If the log's tail cannot be archived, or memory is lacking.
     pub fn verify(&self) -> Result<Verification> {
-        let core = &self.live.core;
-        let mut report = Verification::default();
-        let mut archive = core.up_to_date()?;
-        for error in core.damage(&archive) {
-            report.check_read(Err(error))?;
-        }
-        for shard in &mut archive.shards {
-            report.check_read(core.layout.read_shared(shard))?;
-        }
-        let shards = archive.shards.clone();
-        drop(archive);
-        let read = shards.iter().filter(|shard| shard.unread.is_none());
-        read.for_each(|shard| verify_shard(&core.layout, shard, &mut report));
-        drop(shards);
-        if report.problems.is_empty() {
-            match self.snapshot() {
-                Ok(view) => verify_view(&view, &mut report),
-                Err(error) => report.check_read(Err(error))?,
-            }
-        }
-        Ok(report)
+        let layout = &self.live.core.layout;
+        self.live.verify(
+            |shard| layout.read_shared(shard).err().into_iter().collect(),
+            |shard, report| verify_shard(layout, shard, report),
+        )
     }
 }
 
@@ -77,7 +61,7 @@ fn verify_list(
     mut see: impl FnMut(u32),
 ) {
     let (row, entry_words) = (span.row(local), layout.options.entry_words());
-    let mut order = Order { before: None, is_simple: layout.options.simple };
+    let mut order = Order::new(layout.options.simple);
     if !row.is_in_blocks() {
         let holds = order.holds(span.entries(row, entry_words), entry_words, see);
         return report.check(holds, || format!("vertex {vertex}, list {list}: not in order"));

@@ -81,6 +81,26 @@ pub trait GraphView: Sync {
     /// Returns the sources of the edges that enter `v`, parallel edges one by one.
     fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_;
 
+    /// Returns how many edges lead from `u` to `v`, both of them vertices.
+    ///
+    /// Cost: the shorter one of their lists; where a layout keeps neighbors in order, a search in it.
+    fn edges_between(&self, u: VertexId, v: VertexId) -> u32 {
+        match reads_sources(self, u, v) {
+            false => self.out_neighbors(u).filter(|&w| w == v).count() as u32,
+            true => self.in_neighbors(v).filter(|&w| w == u).count() as u32,
+        }
+    }
+
+    /// Returns whether an edge leads from `u` to `v`, both of them vertices.
+    ///
+    /// Cost: as [`edges_between`](Self::edges_between).
+    fn has_edge(&self, u: VertexId, v: VertexId) -> bool {
+        match reads_sources(self, u, v) {
+            false => self.out_neighbors(u).any(|w| w == v),
+            true => self.in_neighbors(v).any(|w| w == u),
+        }
+    }
+
     /// Shows `visitor` the neighbors of those ids of `range` that it wants, in ascending order.
     ///
     /// As [`out_neighbors`](Self::out_neighbors) or [`in_neighbors`](Self::in_neighbors) of each;
@@ -189,6 +209,11 @@ pub trait GraphView: Sync {
     }
 }
 
+/// Whether the sources of `v` are fewer than the destinations of `u`.
+fn reads_sources(view: &(impl GraphView + ?Sized), u: VertexId, v: VertexId) -> bool {
+    view.has_in_neighbors() && view.in_degree(v) < view.out_degree(u)
+}
+
 /// Is shown lists of neighbors, one after the other.
 pub trait ListVisitor {
     /// Whether it seldom sees a list to its end. Then the beginnings of lists are worth loading
@@ -294,6 +319,17 @@ pub trait WeightedView: GraphView {
 
     /// Returns the source and weight of each edge that enters `v`.
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_;
+
+    /// Returns the weights of the edges from `u` to `v`, both of them vertices.
+    ///
+    /// Cost: as [`edges_between`](GraphView::edges_between).
+    fn weights_between(&self, u: VertexId, v: VertexId) -> Vec<f32> {
+        let weight_of = |end| move |(w, weight): (VertexId, f32)| (w == end).then_some(weight);
+        match reads_sources(self, u, v) {
+            false => self.out_edges(u).filter_map(weight_of(v)).collect(),
+            true => self.in_edges(v).filter_map(weight_of(u)).collect(),
+        }
+    }
 }
 
 #[cfg(test)]

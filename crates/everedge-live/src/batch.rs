@@ -106,6 +106,17 @@ impl Batch {
         Ok(())
     }
 
+    /// Appends the updates of another batch for the same graph.
+    pub fn append(&mut self, later: &Self) {
+        debug_assert_eq!(self.weighted, later.weighted);
+        self.updates.extend_from_slice(&later.updates);
+        self.weights.extend_from_slice(&later.weights);
+        self.deletion_count += later.deletion_count;
+        self.vertex_update_count += later.vertex_update_count;
+        self.vertex_end_count += later.vertex_end_count;
+        self.vertex_bound = self.vertex_bound.max(later.vertex_bound);
+    }
+
     fn mark_last_as_vertex_update(&mut self) {
         if let Some(last) = self.updates.last_mut() {
             *last = VERTEX;
@@ -216,6 +227,13 @@ mod tests {
         assert_eq!(batch.vertex_bound(), 10);
         assert_eq!(batch.updates(), &[3, 7, 3 | DELETION, 7, 9, VERTEX]);
         assert_eq!(batch.weights(), &[1.5, 0.0, 0.0]);
+
+        let mut both = Batch::insertions([(0, 11)].into_iter(), Some(&[2.0])).unwrap();
+        both.append(&batch);
+        assert_eq!((both.len(), both.insertion_count(), both.deletion_count()), (4, 2, 1));
+        assert_eq!((both.vertex_bound(), both.vertex_update_count()), (12, 1));
+        assert_eq!(both.updates(), [&[0, 11][..], batch.updates()].concat());
+        assert_eq!(both.weights(), &[2.0, 1.5, 0.0, 0.0]);
     }
 
     #[test]

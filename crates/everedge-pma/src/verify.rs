@@ -3,7 +3,7 @@
 use super::PmaGraph;
 use super::array::Array;
 use super::shard::Shard;
-use everedge_live::{DELETION, Result, Verification, verify_view};
+use everedge_live::{DELETION, Result, Shared, Verification};
 
 impl PmaGraph {
     /// Checks the sums of all sections against their lists, degrees against scans, counts, that
@@ -15,31 +15,14 @@ impl PmaGraph {
     /// # Errors
     /// If the log's tail cannot be archived, or memory is lacking.
     pub fn verify(&self) -> Result<Verification> {
-        let mut report = Verification::default();
-        let core = &self.live.core;
-        let mut archive = core.up_to_date()?;
-        for error in core.damage(&archive) {
-            report.check_read(Err(error))?;
-        }
-        for shard in archive.shards.iter_mut().filter(|shard| !shard.is_checked()) {
-            let arrays = shard.make_mut().arrays.iter_mut().flatten();
-            for error in arrays.flat_map(Array::find_damage) {
-                report.check_read(Err(error))?;
+        let find_damage = |shard: &mut Shared<Shard>| match shard.is_checked() {
+            true => Vec::new(),
+            false => {
+                let arrays = shard.make_mut().arrays.iter_mut().flatten();
+                arrays.flat_map(Array::find_damage).collect()
             }
-        }
-        let shards = archive.shards.clone();
-        drop(archive);
-        for shard in shards.iter().filter(|shard| shard.is_checked()) {
-            verify_shard(shard, &mut report);
-        }
-        drop(shards);
-        if report.problems.is_empty() {
-            match self.snapshot() {
-                Ok(view) => verify_view(&view, &mut report),
-                Err(error) => report.check_read(Err(error))?,
-            }
-        }
-        Ok(report)
+        };
+        self.live.verify(find_damage, |shard, report| verify_shard(shard, report))
     }
 }
 

@@ -132,6 +132,7 @@ fn class_of(error: &Error) -> &'static str {
         },
         Error::File { .. } => "FileError",
         Error::Kernel(_) => "KernelError",
+        Error::Conflict { .. } => "ConflictError",
         Error::Io { .. } => "IoError",
         Error::InvalidInput { .. } => "InvalidInputError",
         _ => "EveredgeError",

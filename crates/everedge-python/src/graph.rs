@@ -14,6 +14,7 @@ use crate::options::{Chosen, Ingest};
 use crate::report::{ingested, report};
 use crate::signals::{Tell, ingest_until_signal};
 use crate::timeline::{Timeline, VersionFields, fields};
+use crate::transaction::Transaction;
 use crate::view::{View, kind_word};
 
 /// A time as Python gives it.
@@ -234,6 +235,11 @@ impl Graph {
         let graph = self.handle.get()?;
         let view = py.detach(|| graph.snapshot()).map_err(exception)?;
         Ok(View::new(view, graph.options().simple))
+    }
+
+    /// Begins a transaction, which keeps the graph open.
+    fn transaction(&self, py: Python<'_>) -> PyResult<Transaction> {
+        Transaction::begin(py, self.handle.get()?)
     }
 
     /// Makes what the graph is now a version, of the moment `time`, and lets older versions go than `keep` says.

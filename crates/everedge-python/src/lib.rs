@@ -14,6 +14,7 @@ mod options;
 mod report;
 mod signals;
 mod timeline;
+mod transaction;
 mod view;
 mod weights;
 
@@ -47,6 +48,8 @@ mod _native {
     use crate::options::{Chosen, graph_options};
     #[pymodule_export]
     use crate::timeline::{Timeline, date_of};
+    #[pymodule_export]
+    use crate::transaction::Transaction;
     #[pymodule_export]
     use crate::view::View;
     #[pymodule_export]

@@ -156,6 +156,11 @@ impl View {
         Ok(self.read(py, |view| view.in_degrees())?.into_pyarray(py))
     }
 
+    /// Returns whether an edge leads from `u` to `v`.
+    fn has_edge(&self, py: Python<'_>, u: VertexId, v: VertexId) -> PyResult<bool> {
+        self.read(py, |view| view.has_edge(u, v))
+    }
+
     /// Returns the out-neighbors of a vertex, parallel edges one by one.
     fn out_neighbors<'py>(&self, py: Python<'py>, v: VertexId) -> PyResult<Column<'py, u32>> {
         Ok(self.read(py, |view| view.out_neighbors(v))?.into_pyarray(py))

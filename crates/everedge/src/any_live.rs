@@ -129,6 +129,27 @@ impl AnyLive {
         Ok(with_live!(self, graph => graph.apply(batch))?)
     }
 
+    /// Applies a batch if `check` allows it, which is shown the graph as it is then; not asked where nobody
+    /// has written since the view of this sequence.
+    pub(crate) fn apply_since(
+        &self,
+        batch: &Batch,
+        sequence: u64,
+        check: impl FnOnce(&AnyView) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Adjacency(graph) => {
+                graph.apply_since(batch, sequence, |view| check(&AnyView::Adjacency(view)))
+            }
+            Self::Pma(graph) => {
+                graph.apply_since(batch, sequence, |view| check(&AnyView::Pma(view)))
+            }
+            Self::Blocks(graph) => {
+                graph.apply_since(batch, sequence, |view| check(&AnyView::Blocks(view)))
+            }
+        }
+    }
+
     pub(crate) fn insert_edge(&self, edge: Edge, weight: Option<f32>) -> Result<()> {
         Ok(with_live!(self, graph => graph.insert_edge(edge, weight))?)
     }
@@ -176,6 +197,14 @@ impl AnyLive {
         match self {
             Self::Adjacency(_) | Self::Blocks(_) => None,
             Self::Pma(graph) => Some(graph.mechanisms()),
+        }
+    }
+
+    /// Returns the bytes that only views and what was last saved still read, if the layout counts them.
+    pub(crate) fn version_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Adjacency(_) | Self::Pma(_) => None,
+            Self::Blocks(graph) => Some(graph.version_bytes()),
         }
     }
 

@@ -53,6 +53,16 @@ impl AnyView {
         with_view!(self, view => view.is_weighted())
     }
 
+    /// Returns up to which update it has a live graph.
+    pub(crate) fn sequence(&self) -> Option<u64> {
+        match self {
+            Self::Adjacency(view) => Some(view.sequence()),
+            Self::Pma(view) => Some(view.sequence()),
+            Self::Blocks(view) => Some(view.sequence()),
+            _ => None,
+        }
+    }
+
     /// Returns the files that it is read from while it is used, if it is of a sealed graph.
     pub(crate) fn store(&self) -> Option<&Store> {
         match self {
@@ -178,6 +188,14 @@ impl GraphView for AnyView {
         iter_of!(self, view => view.in_neighbors(v))
     }
 
+    fn edges_between(&self, u: VertexId, v: VertexId) -> u32 {
+        with_view!(self, view => view.edges_between(u, v))
+    }
+
+    fn has_edge(&self, u: VertexId, v: VertexId) -> bool {
+        with_view!(self, view => view.has_edge(u, v))
+    }
+
     fn lists_are_distinct(&self) -> bool {
         with_view!(self, view => view.lists_are_distinct())
     }
@@ -238,5 +256,9 @@ impl WeightedView for AnyView {
     #[inline]
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         iter_of!(self, view => view.in_edges(v))
+    }
+
+    fn weights_between(&self, u: VertexId, v: VertexId) -> Vec<f32> {
+        with_view!(self, view => view.weights_between(u, v))
     }
 }

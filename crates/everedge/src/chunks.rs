@@ -382,6 +382,7 @@ impl Chunks {
             disk_bytes: self.volume.disk_bytes()?
                 + self.changes.as_ref().map_or(0, |c| c.disk_bytes),
             versions: 0,
+            version_bytes: None,
             changes: self.change_counts(),
         })
     }

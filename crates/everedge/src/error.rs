@@ -70,6 +70,18 @@ pub enum Error {
         source: Box<Error>,
     },
 
+    /// Another writer came between the beginning of a transaction and its commit.
+    #[error(
+        "another writer has changed the edge {src} -> {dst} since the transaction began: nothing of the \
+         transaction is in the graph; begin it anew"
+    )]
+    Conflict {
+        /// The source of an edge that is not as the transaction saw it, by its name.
+        src: String,
+        /// The destination.
+        dst: String,
+    },
+
     /// A version could not be made durable.
     #[error("{source}; the version may be there: look before you commit again")]
     PerhapsCommitted {

@@ -61,6 +61,10 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// Committed versions.
     pub versions: u64,
+    /// In the `blocks` layout, bytes of blocks that lists have given up, and that a view or what was last saved
+    /// still reads; part of `disk_bytes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version_bytes: Option<u64>,
     /// Of a sealed graph that was changed, how many edges it has more and less than when it was sealed.
     #[serde(flatten)]
     pub changes: Option<ChangeCounts>,
@@ -439,6 +443,7 @@ impl Graph {
             edges: totals.edge_count,
             disk_bytes: self.live.volume().disk_bytes()?,
             versions: self.timeline()?.map_or(0, |timeline| timeline.versions().len() as u64),
+            version_bytes: self.live.version_bytes(),
             changes: None,
         })
     }
@@ -637,6 +642,19 @@ impl View {
     /// Returns the out-neighbors of a vertex, parallel edges one by one.
     pub fn out_neighbors(&self, v: VertexId) -> Vec<VertexId> {
         self.any.out_neighbors(v).collect()
+    }
+
+    /// Returns whether an edge leads from `u` to `v`; none does where one of them is no vertex.
+    ///
+    /// Cost: the shorter one of their lists; in the `blocks` layout a search in it.
+    pub fn has_edge(&self, u: VertexId, v: VertexId) -> bool {
+        self.has_both(u, v) && self.any.has_edge(u, v)
+    }
+
+    /// Whether both are vertices.
+    pub(crate) fn has_both(&self, u: VertexId, v: VertexId) -> bool {
+        let is_vertex = |v| v < self.any.vertex_bound() && self.any.is_vertex(v);
+        is_vertex(u) && is_vertex(v)
     }
 
     /// Returns the in-neighbors of a vertex, parallel edges one by one.

@@ -482,6 +482,7 @@ impl Timeline {
             edges: newest.map_or(0, |version| version.edges),
             disk_bytes: self.versions.disk_bytes()?,
             versions: versions.len() as u64,
+            version_bytes: None,
             changes: None,
         })
     }

@@ -15,4 +15,4 @@ mod task;
 
 pub(crate) use configuration::{BATCH, Common, Configuration, Lists};
 pub(crate) use sealed::{Ask, Levels, Sealed, Step};
-pub(crate) use task::{Case, End, History, Kept, Plan, Task, Way, Work};
+pub(crate) use task::{Case, End, History, Kept, Plan, Stream, Task, Way, Work};

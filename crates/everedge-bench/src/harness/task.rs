@@ -38,10 +38,44 @@ pub(crate) enum Work {
     Kernels(Plan),
     /// Insertions and a kernel at once.
     Mixed,
+    /// Insertions and deletions in random order.
+    Churn,
+    /// Updates and queries, each of the graph after the updates before it.
+    Tasks(Stream),
+    /// What views keep that are taken between updates.
+    Versions(Stream),
     /// Versions, and kernels over all of them.
     Window(History),
     /// A step of measuring sealed graphs.
     Sealed(Step),
+}
+
+/// A stream of updates of one edge each, and queries between them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Stream {
+    pub(crate) updates: u32,
+    pub(crate) queries: u32,
+    /// Threads that answer queries.
+    pub(crate) workers: u32,
+    /// Whether updates and queries wait for each other.
+    pub(crate) is_serial: bool,
+    /// Whether nothing is deleted.
+    pub(crate) only_inserts: bool,
+    /// Of one kernel.
+    pub(crate) plan: Plan,
+}
+
+impl Stream {
+    /// Returns a stream of which half the updates are deletions, answered by one thread at once.
+    pub(crate) fn new(kernel: Kernel, updates: u32, queries: u32) -> Self {
+        let plan = Plan::new(&[kernel], Some(1));
+        Self { updates, queries, workers: 1, is_serial: false, only_inserts: false, plan }
+    }
+
+    /// Returns the kernel that queries run.
+    pub(crate) fn kernel(self) -> Kernel {
+        self.plan.kernels().next().expect("a stream has one kernel")
+    }
 }
 
 /// The versions of a measurement, and what is asked of them.

@@ -1,6 +1,7 @@
 //! What can be measured, one measurement a file: its options, what it prints, and what a process of
 //! it does.
 
+mod churn;
 pub(crate) mod delete;
 mod history;
 pub(crate) mod ingest;
@@ -9,6 +10,7 @@ mod kernels_page;
 pub(crate) mod mixed;
 pub(crate) mod recovery;
 mod sealed;
+mod tasks;
 pub(crate) mod window;
 
 use anyhow::Result;
@@ -29,6 +31,9 @@ pub(crate) fn perform(task: &Task) -> Result<()> {
         Work::Write { end } => recovery::write(task, end).map(|()| None),
         Work::Kernels(plan) => kernels::measure(task, plan).map(Some),
         Work::Mixed => mixed::measure(task).map(Some),
+        Work::Churn => churn::measure(task).map(Some),
+        Work::Tasks(stream) => tasks::measure(task, stream).map(Some),
+        Work::Versions(stream) => tasks::measure_versions(task, stream).map(Some),
         Work::Window(history) => window::measure(task, history).map(Some),
         Work::Sealed(step) => sealed::measure(task, step).map(Some),
     };

@@ -4,6 +4,7 @@
 pub(crate) mod dgap;
 pub(crate) mod pie;
 mod setting;
+pub(crate) mod smdg;
 pub(crate) mod xpgraph;
 
 use std::path::PathBuf;

@@ -43,6 +43,9 @@ fn in_words(stats: &Stats) -> String {
         count(stats.edges),
         bytes(stats.disk_bytes),
     );
+    if let Some(kept) = stats.version_bytes.filter(|&kept| kept > 0) {
+        words.push_str(&format!(", of them {} that only the last checkpoint reads", bytes(kept)));
+    }
     if let Some(changes) = &stats.changes {
         words.push_str(&format!("\n{}", changes_in_words(changes)));
     }

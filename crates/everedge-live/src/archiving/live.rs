@@ -10,8 +10,9 @@ use super::frozen::Totals;
 use super::layout::Layout;
 use super::phases::Archiver;
 use super::shard::SHARD_SPAN;
-use crate::Result;
+use super::shared::Shared;
 use crate::batch::Batch;
+use crate::{Error, Result, Verification, verify_view};
 
 /// What updates have changed since a graph was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -161,6 +162,26 @@ impl<L: Layout> Live<L> {
         Ok(self.changes()? - before)
     }
 
+    /// Commits a batch if `check` allows it, which is shown the graph as it is then; not asked where nobody has
+    /// written since the view of this `sequence`.
+    ///
+    /// # Errors
+    /// As `check` and [`Self::apply`].
+    pub fn apply_since<E: From<crate::Error>>(
+        &self,
+        batch: &Batch,
+        sequence: u64,
+        check: impl FnOnce(L::Snapshot) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        // Of what the log's lock guards, a forked child may never get hold.
+        self.core.refuse_if_forked()?;
+        let _alone = self.core.log.keep_others_out();
+        if self.core.written() != sequence {
+            check(self.snapshot()?)?;
+        }
+        Ok(self.commit(batch, true)?)
+    }
+
     /// Returns a frozen view of all acknowledged batches.
     ///
     /// # Errors
@@ -219,6 +240,42 @@ impl<L: Layout> Live<L> {
         let archive = self.core.up_to_date()?;
         self.core.refuse_damage(&archive)?;
         Ok(archive.totals(&self.core.manifest.options))
+    }
+
+    /// Checks all of the graph: by `verify_shard` those shards in which `find_damage` finds none, and then neighbors
+    /// if nothing is damaged.
+    ///
+    /// # Errors
+    /// If the log's tail cannot be archived, or memory is lacking.
+    pub fn verify(
+        &self,
+        mut find_damage: impl FnMut(&mut Shared<L::Shard>) -> Vec<Error>,
+        mut verify_shard: impl FnMut(&Shared<L::Shard>, &mut Verification),
+    ) -> Result<Verification>
+    where
+        L::Snapshot: LiveView,
+    {
+        let mut report = Verification::default();
+        let mut archive = self.core.up_to_date()?;
+        for error in self.core.damage(&archive) {
+            report.check_read(Err(error))?;
+        }
+        let mut whole = Vec::new();
+        for shard in &mut archive.shards {
+            let damage = find_damage(shard);
+            whole.extend(damage.is_empty().then(|| shard.clone()));
+            damage.into_iter().try_for_each(|error| report.check_read(Err(error)))?;
+        }
+        drop(archive);
+        whole.iter().for_each(|shard| verify_shard(shard, &mut report));
+        drop(whole);
+        if report.problems.is_empty() {
+            match self.snapshot() {
+                Ok(view) => verify_view(&view, &mut report),
+                Err(error) => report.check_read(Err(error))?,
+            }
+        }
+        Ok(report)
     }
 
     /// Puts all lists in order, as a pause of the writers does, until somebody writes or `is_ended`.
@@ -332,6 +389,20 @@ macro_rules! live_graph {
                 v: everedge_core::VertexId,
             ) -> $crate::Result<$crate::Changes> {
                 self.live.delete_vertex(v)
+            }
+
+            /// Applies a batch if `check` allows it, which is shown the graph as it is then, while other
+            /// writers wait; not asked where nobody has written since the view of this `sequence`.
+            ///
+            /// # Errors
+            /// As `check` and [`Self::apply`].
+            pub fn apply_since<E: From<$crate::Error>>(
+                &self,
+                batch: &$crate::Batch,
+                sequence: u64,
+                check: impl FnOnce($snapshot) -> std::result::Result<(), E>,
+            ) -> std::result::Result<(), E> {
+                self.live.apply_since(batch, sequence, check)
             }
 
             /// Returns a frozen view of all batches acknowledged so far. It never changes.

@@ -20,16 +20,19 @@ mod deal;
 mod divide;
 mod followed;
 mod frozen;
+mod image_reader;
 mod images;
 mod layout;
 mod live;
 mod neighbors;
 mod order;
 mod phases;
+mod pieces;
 mod round;
 mod shard;
 mod shard_set;
 mod shared;
+mod sizes;
 mod sync;
 
 pub use self::archive::Archive;
@@ -37,17 +40,20 @@ pub use self::core::{Core, Held};
 pub use self::divide::{Part, SIDES};
 pub use self::followed::{Followed, FollowedUpdate, Since};
 pub use self::frozen::{ShardTotals, Totals};
+pub use self::image_reader::ImageReader;
 pub use self::images::{
     FoundImage, Hold, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS, image_units,
 };
 pub use self::layout::{Layout, Pace, Parts, RoundContext, Taken, Wait};
 pub use self::live::{Live, LiveView};
 pub use self::neighbors::{are_weights, live_bound};
+pub use self::pieces::{fold_pairs, fold_words};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };
 pub use self::shard_set::ShardSet;
 pub use self::shared::{EmptyShard, Shared, present};
+pub use self::sizes::ShardSizes;
 
 pub use self::deal::Division;
 pub use self::live::{Changes, Compaction};

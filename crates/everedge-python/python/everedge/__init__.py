@@ -14,6 +14,7 @@ from everedge._chunks import Chunks, seal
 from everedge._columns import MAX_VERTEX_ID
 from everedge._errors import (
     ClosedError,
+    ConflictError,
     CorruptionError,
     EveredgeError,
     FileError,
@@ -70,6 +71,7 @@ from everedge._timeline import (
     WindowReport,
     WindowValues,
 )
+from everedge._transaction import Transaction
 from everedge._values import UNREACHED, Communities, Components, Values
 from everedge._version import Version, VersionChoice, VersionTime
 
@@ -84,6 +86,7 @@ __all__ = [
     "Communities",
     "Compaction",
     "Components",
+    "ConflictError",
     "CorruptionError",
     "Difference",
     "EveredgeError",
@@ -107,6 +110,7 @@ __all__ = [
     "Snapshot",
     "Stats",
     "Timeline",
+    "Transaction",
     "UpdateReport",
     "Values",
     "Verification",

@@ -128,6 +128,16 @@ def weights(
     return _native.weights(np.ascontiguousarray(array, np.int64))
 
 
+def weights_for(
+    is_weighted: bool, column: npt.ArrayLike | ArrowColumn | None, count: int, round_weights: bool
+) -> npt.NDArray[np.float32] | None:
+    """Return the weights of `count` edges of a graph that has weights or not, as `weights` does."""
+    if (column is not None) != is_weighted:
+        what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
+        raise InvalidInputError(f"weight: the graph {what}")
+    return None if column is None else weights(column, count, round_weights)
+
+
 def is_new(array: npt.NDArray[np.uint32], column: Names) -> bool:
     """Return whether an array made of a column is a copy that nobody else can reach."""
     return array is not column and array.base is None

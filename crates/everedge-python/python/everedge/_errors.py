@@ -18,6 +18,10 @@ class FileError(EveredgeError, ValueError):
     """The content of an input file is not what its format asks for; names file and place."""
 
 
+class ConflictError(EveredgeError):
+    """Another writer came between the beginning of a transaction and its commit: do it anew."""
+
+
 class KernelError(EveredgeError):
     """A kernel's parameter, input or answer is wrong."""
 

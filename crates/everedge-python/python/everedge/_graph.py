@@ -35,6 +35,7 @@ from everedge._reports import (
 )
 from everedge._snapshot import Snapshot
 from everedge._timeline import Timeline
+from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
 
 
@@ -294,6 +295,25 @@ class Graph:
                 native = _native.Graph.create(self._path, self._in_memory, native.id_kind(), False)
             return Snapshot(native.snapshot())
 
+    def transaction(self) -> Transaction:
+        """Begin a transaction: questions about edges and changes of edges that count as one.
+
+        Cost: as `snapshot`.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> with graph.transaction() as t:
+        ...     if not t.has_edge(1, 2):
+        ...         t.add_edges(1, 2)
+        >>> graph.snapshot().has_edge(1, 2)
+        True
+        """
+        transaction = Transaction(self._open, _vertices, self._leave)
+        with self._using() as native:
+            if not (self._is_unshaped and not native.stats()["vertices"]):
+                transaction._begun()
+        return transaction
+
     def commit(
         self,
         name: str | None = None,
@@ -481,11 +501,7 @@ def add_edges_to(
     round_weights: bool,
 ) -> None:
     """Insert edges of names as one batch."""
-    is_weighted = native.is_weighted()
-    if (weight is not None) != is_weighted:
-        what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
-        raise InvalidInputError(f"weight: the graph {what}")
-    weights = None if weight is None else _columns.weights(weight, len(ends[0]), round_weights)
+    weights = _columns.weights_for(native.is_weighted(), weight, len(ends[0]), round_weights)
     u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
     are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
     native.add_edges(u, v, weights, is_private=are_new and weights is None)

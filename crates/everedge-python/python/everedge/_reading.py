@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from everedge._columns import Id
+from everedge._columns import Id, word
 from everedge._values import Values
 
 if TYPE_CHECKING:
@@ -45,6 +45,16 @@ class Reading(ABC):
     @abstractmethod
     def directed(self) -> bool:
         """Whether edges have a direction."""
+
+    def has_edge(self, src: Id, dst: Id) -> bool:
+        """Return whether there is an edge from `src` to `dst`; there is none where one of them is no vertex.
+
+        Cost: the shorter one of their lists; in the `blocks` layout a search in it; of a sealed graph, 4 bytes a
+        vertex are read to find them.
+        """
+        with self._view("one-hop") as view:
+            u, v = view._native.find(word(src)), view._native.find(word(dst))
+            return u is not None and v is not None and view._native.has_edge(u, v)
 
     def neighbors(self, vertex: Id) -> npt.NDArray[Any]:
         """Return the external ids of the out-neighbors of a vertex, parallel edges one by one.

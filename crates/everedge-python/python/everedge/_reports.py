@@ -164,6 +164,9 @@ class Stats:
     """Bytes that the graph takes on its medium."""
     versions: int
     """Committed versions."""
+    version_bytes: int | None = None
+    """In the layout `blocks`, bytes of blocks that lists have given up, and that a snapshot or what was last saved
+    still reads."""
     edges_added: int = 0
     """Of a sealed graph, edges that were added since."""
     edges_taken_away: int = 0

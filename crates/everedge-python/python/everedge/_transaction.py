@@ -1,0 +1,142 @@
+"""Questions about edges and changes of edges that count as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge import _columns
+from everedge._columns import ArrowColumn, Id, Ids, Names
+from everedge._errors import ClosedError, InvalidInputError
+from everedge._reports import Changes
+
+if TYPE_CHECKING:
+    from everedge import _native
+
+
+class Transaction:
+    """Questions about edges and changes of edges that count as one; made by `Graph.transaction`.
+
+    It sees the graph as it was when it began and what it has changed itself; others see none of that. The end
+    of its `with` block commits it: all of it is durable then, and visible, if every edge that it asked for or
+    changed is still as it was when it began. Else `ConflictError` is raised, nothing of it is in the graph, and it can be
+    done anew. An exception in the block gives it up.
+
+    Ids are made of new names as they are met, also of those that are only asked for; they stay. One thread at a time
+    uses it, and the graph cannot be closed until it ends.
+
+    >>> import everedge
+    >>> graph = everedge.Graph("example", medium="dram")
+    >>> graph.add_edges(["ann"], ["bob"])
+    >>> with graph.transaction() as t:
+    ...     if t.has_edge("ann", "bob"):
+    ...         t.delete_edges("ann", "bob")
+    ...         t.add_edges("ann", "eve")
+    >>> graph.snapshot().neighbors("ann")
+    array(['eve'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[tuple[Names, ...]], _native.Graph],
+        vertices: Callable[[_native.Graph, Names, str], npt.NDArray[np.uint32]],
+        end: Callable[[_native.Graph], None],
+    ) -> None:
+        self._begin, self._vertices, self._end = begin, vertices, end
+        self._graph: _native.Graph | None = None
+        self._native: _native.Transaction | None = None
+        self._is_ended = False
+
+    def has_edge(self, src: Id, dst: Id) -> bool:
+        """Return whether there is an edge from `src` to `dst`, after what the transaction has changed.
+
+        Cost: the shorter one of their lists; in the `blocks` layout a search in it.
+        """
+        native, u, v = self._edges(src, dst)
+        if len(u) != 1:
+            raise InvalidInputError("src and dst: has_edge asks for one edge")
+        return native.has_edge(int(u[0]), int(v[0]))
+
+    def add_edges(
+        self,
+        src: Ids,
+        dst: Ids,
+        weight: npt.ArrayLike | ArrowColumn | None = None,
+        *,
+        round_weights: bool = False,
+    ) -> None:
+        """Insert edges; arguments as of `Graph.add_edges`."""
+        native, u, v = self._edges(src, dst)
+        assert self._graph is not None
+        weights = _columns.weights_for(self._graph.is_weighted(), weight, len(u), round_weights)
+        native.add_edges(u.tolist(), v.tolist(), None if weights is None else weights.tolist())
+
+    def delete_edges(self, src: Ids, dst: Ids) -> None:
+        """Delete the newest occurrence of each edge; what is not there changes nothing."""
+        native, u, v = self._edges(src, dst)
+        native.delete_edges(u.tolist(), v.tolist())
+
+    def commit(self) -> Changes:
+        """Make all of it durable and visible, and end the transaction; return what it changed.
+
+        Raises `ConflictError` if another writer came between, `NoSpaceError`. Nothing of it is in the graph
+        then. Cost: other writers wait; each edge that it named is looked for once more if others have written.
+        """
+        if self._is_ended:
+            raise ClosedError("the transaction has ended")
+        try:
+            return Changes(*self._native.commit()) if self._native else Changes(0, 0, 0)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Give it up, if it was not committed; a second time does nothing."""
+        self._is_ended = True
+        if self._native is not None:
+            self._native.close()
+            self._native = None
+        if self._graph is not None:
+            graph, self._graph = self._graph, None
+            self._end(graph)
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None and not self._is_ended:
+            self.commit()
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Transaction stays in its process: pass the graph's path, and open it there")
+
+    def _edges(
+        self, src: Ids, dst: Ids
+    ) -> tuple[_native.Transaction, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """Return the native transaction, which begins with the first edge of a new graph, and the vertices of edges."""
+        ends = _columns.names(src, "src"), _columns.names(dst, "dst")
+        _columns.check_lengths(*ends)
+        native = self._begun(ends)
+        assert self._graph is not None
+        u, v = (self._vertices(self._graph, names, what) for names, what in zip(ends, ("src", "dst"), strict=True))
+        return native, u, v
+
+    def _begun(self, columns: tuple[Names, ...] = ()) -> _native.Transaction:
+        if self._is_ended:
+            raise ClosedError("the transaction has ended")
+        if self._native is None:
+            self._graph = self._begin(columns)
+            self._native = self._graph.transaction()
+        return self._native

@@ -1,0 +1,336 @@
+//! Transactions and tasks of many threads are isolated from each other: their recorded histories are checked.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use everedge::{
+    Batch, Error, Graph, GraphOptions, Layout, MediumKind, Transaction, VertexId, View,
+};
+
+use crate::history::{Kind, Record, check};
+
+/// Registers: vertices, each with one edge, to its version.
+const KEYS: u32 = 8;
+const WRITERS: u32 = 4;
+const READERS: u32 = 4;
+/// A transaction changes so many registers at most.
+const CHANGED_MAX: u32 = 3;
+/// Transactions that are recorded of each layout, half of them of writers, unless the environment says how many.
+const TRANSACTIONS: u32 = 34_000;
+/// For each hundred of them it may take so long.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What is wrong with those who use the graph.
+#[derive(Clone, Copy, PartialEq)]
+enum Defect {
+    /// They commit without a look at what others did.
+    CommitsUnchecked,
+    /// They read a view from before.
+    ReadsOld,
+    /// They commit the first half of what they change before the rest.
+    CommitsHalf,
+}
+
+fn graph(layout: Layout) -> Graph {
+    let options = GraphOptions { layout, medium: MediumKind::Dram, ..GraphOptions::default() };
+    Graph::create("isolated".as_ref(), &options, false).unwrap()
+}
+
+/// Returns the version of each register, which has one.
+fn versions(view: &View) -> Vec<VertexId> {
+    let version = |key: u32| match view.out_neighbors(key)[..] {
+        [version] => version,
+        ref found => panic!("register {key} has the versions {found:?}"),
+    };
+    (0..KEYS).map(version).collect()
+}
+
+/// Draws numbers below a bound.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        ((self.0 >> 33) % u64::from(bound)) as u32
+    }
+}
+
+/// A transaction that moves some registers on, and looks at one more.
+fn write(
+    graph: &Graph,
+    fresh: &AtomicU32,
+    random: &mut Random,
+    start: Instant,
+    defect: Option<Defect>,
+) -> Record {
+    let begun = start.elapsed();
+    let mut transaction = graph.transaction().unwrap();
+    let seen = versions(transaction.view());
+    let first = random.below(KEYS);
+    let count = 1 + random.below(CHANGED_MAX);
+    let reads: Vec<_> = (first..=first + count).map(|key| key % KEYS).collect();
+    let reads: Vec<_> = reads.into_iter().map(|key| (key, seen[key as usize])).collect();
+    let mut writes = Vec::new();
+    for (index, &(key, before)) in reads.iter().enumerate() {
+        assert!(transaction.has_edge(key, before));
+        if index < count as usize {
+            let version = fresh.fetch_add(1, Relaxed);
+            move_on(&mut transaction, key, before, version);
+            writes.push((key, before, version));
+        }
+    }
+    let is_committed = match defect {
+        Some(Defect::CommitsUnchecked) => {
+            graph.apply(&batch(&writes)).unwrap();
+            true
+        }
+        Some(Defect::CommitsHalf) => {
+            let (half, rest) = writes.split_at(writes.len() / 2);
+            graph.apply(&batch(half)).unwrap();
+            thread::yield_now();
+            graph.apply(&batch(rest)).unwrap();
+            true
+        }
+        _ => match transaction.commit() {
+            Ok(changes) => {
+                assert_eq!(changes.inserted, u64::from(count));
+                true
+            }
+            Err(Error::Conflict { .. }) => false,
+            Err(error) => panic!("{error}"),
+        },
+    };
+    let kind = if is_committed { Kind::Committed } else { Kind::Refused };
+    Record { kind, begun, ended: start.elapsed(), reads, writes }
+}
+
+fn move_on<'a>(
+    transaction: &mut Transaction<&'a Graph>,
+    key: u32,
+    before: VertexId,
+    version: VertexId,
+) {
+    assert!(transaction.delete(key, before).unwrap());
+    assert!(!transaction.has_edge(key, before));
+    assert!(transaction.insert(key, version, None).unwrap());
+    assert!(transaction.has_edge(key, version));
+}
+
+fn batch(writes: &[(u32, VertexId, VertexId)]) -> Batch {
+    let mut batch = Batch::new(false);
+    for &(key, before, version) in writes {
+        batch.delete(key, before).unwrap();
+        batch.insert(key, version, 0.0).unwrap();
+    }
+    batch
+}
+
+/// Returns the history of so many transactions of writers and readers that do not wait for each other.
+fn history(layout: Layout, count: u32, defect: Option<Defect>) -> Vec<Record> {
+    let graph = graph(layout);
+    let initial: Vec<_> = (0..KEYS).map(|key| (key, KEYS + key)).collect();
+    graph.insert(&initial, None).unwrap();
+    let old = graph.snapshot().unwrap();
+    let (fresh, left) = (AtomicU32::new(2 * KEYS), [count / 2; 2].map(AtomicU32::new));
+    let start = Instant::now();
+    let take = |side: usize| {
+        let is_late = start.elapsed() > PATIENCE * (10 + count / 100);
+        assert!(!is_late, "{left:?} of writers and readers are left");
+        left[side].fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+    };
+    let write_all = |seed: u32| {
+        let (mut records, mut random) = (Vec::new(), Random(seed.into()));
+        while take(0) {
+            records.push(write(&graph, &fresh, &mut random, start, defect));
+        }
+        records
+    };
+    let read_all = || {
+        let mut records = Vec::new();
+        while take(1) {
+            let begun = start.elapsed();
+            let view = graph.snapshot().unwrap();
+            let view = if defect == Some(Defect::ReadsOld) { &old } else { &view };
+            let reads = (0..).zip(versions(view)).collect();
+            let ended = start.elapsed();
+            records.push(Record { kind: Kind::Committed, begun, ended, reads, writes: Vec::new() });
+        }
+        records
+    };
+    let mut records = vec![Record {
+        kind: Kind::Committed,
+        begun: Duration::ZERO,
+        ended: Duration::ZERO,
+        reads: Vec::new(),
+        writes: initial.iter().map(|&(key, version)| (key, 0, version)).collect(),
+    }];
+    thread::scope(|scope| {
+        let writers: Vec<_> =
+            (0..WRITERS).map(|seed| scope.spawn(move || write_all(seed))).collect();
+        let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read_all)).collect();
+        for thread in writers.into_iter().chain(readers) {
+            records.extend(thread.join().unwrap());
+        }
+    });
+    graph.close().unwrap();
+    records
+}
+
+fn asked() -> u32 {
+    std::env::var("EVEREDGE_TRANSACTIONS").map_or(TRANSACTIONS, |count| count.parse().unwrap())
+}
+
+#[test]
+fn transactions_are_as_if_one_came_after_the_other() {
+    for layout in Layout::ALL {
+        let start = Instant::now();
+        let records = history(layout, asked(), None);
+        let count = |kind| records.iter().filter(|record| record.kind == kind).count();
+        let (committed, refused) = (count(Kind::Committed), count(Kind::Refused));
+        println!("{layout}: {committed} committed, {refused} refused, {:?}", start.elapsed());
+        assert!(refused > 0, "{layout}: none came between");
+        check(&records).unwrap_or_else(|violation| panic!("{layout}: {violation}"));
+    }
+}
+
+#[test]
+fn planted_defects_of_order_are_found() {
+    for (defect, expected) in [
+        (Defect::CommitsUnchecked, "two transactions have changed"),
+        (Defect::ReadsOld, "in a circle"),
+        (Defect::CommitsHalf, ""),
+    ] {
+        let found = std::panic::catch_unwind(|| {
+            let records = history(Layout::Blocks, 4000, Some(defect));
+            check(&records).unwrap_err()
+        });
+        // Registers may have two versions then, which who reads them says.
+        let found = found.unwrap_or_else(|_| expected.to_owned());
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+/// A transaction sees neither half of a batch, nor less than what was acknowledged before it began.
+#[test]
+fn what_a_transaction_sees_does_not_change_until_it_ends() {
+    for layout in Layout::ALL {
+        let graph = graph(layout);
+        graph.insert(&[(0, 1)], None).unwrap();
+        let mut transaction = graph.transaction().unwrap();
+        graph.insert(&[(0, 2), (5, 6)], None).unwrap();
+        assert!(transaction.has_edge(0, 1) && !transaction.has_edge(0, 2));
+        assert!(!transaction.has_edge(5, 6) && !transaction.has_edge(1 << 30, 6));
+        assert!(transaction.insert(0, 3, None).unwrap());
+        assert!(transaction.has_edge(0, 3) && !graph.snapshot().unwrap().has_edge(0, 3));
+        let conflict = transaction.commit().unwrap_err().to_string();
+        assert!(conflict.contains("another writer has changed the edge"), "{conflict}");
+        assert!(!graph.snapshot().unwrap().has_edge(0, 3));
+        // Nobody has touched what this one names.
+        let mut transaction = graph.transaction().unwrap();
+        assert!(transaction.delete(0, 2).unwrap() && !transaction.delete(0, 9).unwrap());
+        graph.insert(&[(7, 8)], None).unwrap();
+        let changes = transaction.commit().unwrap();
+        assert_eq!((changes.inserted, changes.deleted, changes.ignored_deletions), (0, 1, 1));
+        let view = graph.snapshot().unwrap();
+        assert!(view.has_edge(7, 8) && !view.has_edge(0, 2));
+    }
+}
+
+/// Parallel edges, weights and edges without direction conflict as they should, and not otherwise.
+#[test]
+fn what_conflicts_is_an_edge_as_the_graph_has_it() {
+    for layout in Layout::ALL {
+        for bits in 0..8 {
+            let (directed, simple, weighted) = (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
+            let medium = MediumKind::Dram;
+            let given = GraphOptions { layout, medium, ..GraphOptions::default() };
+            let options = GraphOptions { directed, simple, weighted, ..given };
+            let graph = Graph::create("conflicts".as_ref(), &options, false).unwrap();
+            let insert = |edge, weight: f32| {
+                graph.insert(&[edge], weighted.then_some(&[weight][..])).unwrap();
+            };
+            insert((1, 2), 1.0);
+            let begin = |edge: (u32, u32)| {
+                let mut transaction = graph.transaction().unwrap();
+                transaction.insert(edge.0, edge.1, weighted.then_some(5.0)).unwrap();
+                transaction
+            };
+            let conflicts = |transaction: Transaction<&Graph>| match transaction.commit() {
+                Ok(_) => false,
+                Err(Error::Conflict { .. }) => true,
+                Err(error) => panic!("{error}"),
+            };
+            // The same weight again changes nothing in a simple graph.
+            let transaction = begin((1, 2));
+            insert((1, 2), 1.0);
+            assert_eq!(conflicts(transaction), !simple, "{layout} {bits}");
+            let transaction = begin((1, 2));
+            insert((1, 2), 3.0);
+            assert_eq!(conflicts(transaction), !simple || weighted, "{layout} {bits}");
+            let transaction = begin((2, 1));
+            insert((1, 2), 4.0);
+            let is_same = !directed && (!simple || weighted);
+            assert_eq!(conflicts(transaction), is_same, "{layout} {bits}");
+        }
+    }
+}
+
+/// Each query sees the updates that were given before it, all of them and no other.
+#[test]
+fn queries_see_the_updates_before_them() {
+    const STEPS: u32 = 6_000;
+    for layout in Layout::ALL {
+        let graph = graph(layout);
+        let is_ended = AtomicBool::new(false);
+        let queries = graph.with_tasks(3, |tasks| {
+            let mut random = Random(7);
+            let (mut present, mut answers) = (Vec::new(), Vec::new());
+            for step in 1..=STEPS {
+                let mut batch = Batch::new(false);
+                for _ in 0..random.below(3) {
+                    if !present.is_empty() && random.below(3) == 0 {
+                        let edge: (u32, u32) =
+                            present.swap_remove(random.below(present.len() as u32) as usize);
+                        batch.delete(edge.0, edge.1).unwrap();
+                    } else {
+                        let edge = (step % 17, 100 + answers.len() as u32 + step);
+                        present.push(edge);
+                        batch.insert(edge.0, edge.1, 0.0).unwrap();
+                    }
+                }
+                tasks.update(batch);
+                if random.below(2) == 0 {
+                    let expected = present.len() as u64;
+                    let last = present.last().copied();
+                    answers.push(tasks.query(move |view| {
+                        assert_eq!(view.edge_count(), expected);
+                        assert!(last.is_none_or(|(u, v)| view.has_edge(u, v)));
+                        assert!(!view.has_edge((step + 1) % 17, 101 + step + STEPS));
+                    }));
+                }
+            }
+            let count = answers.len();
+            answers.into_iter().for_each(|answer| answer.wait().unwrap());
+            is_ended.store(true, Relaxed);
+            count
+        });
+        assert!(is_ended.load(Relaxed) && queries > STEPS as usize / 3);
+    }
+}
+
+#[test]
+fn a_task_that_fails_says_so_and_the_others_go_on() {
+    let graph = graph(Layout::Blocks);
+    graph.with_tasks(1, |tasks| {
+        let good = tasks.update(Batch::insertions([(0, 1)].into_iter(), None).unwrap());
+        let weighted = Batch::insertions([(0, 2)].into_iter(), Some(&[1.0])).unwrap();
+        let (bad, count) = (tasks.update(weighted), tasks.query(|view| view.edge_count()));
+        good.wait().unwrap();
+        assert!(matches!(bad.wait(), Err(Error::Storage(_))));
+        assert_eq!(count.wait().unwrap(), 1);
+        let panics = tasks.query(|_| panic!("planted"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| panics.wait())).is_err());
+        assert_eq!(tasks.query(View::edge_count).wait().unwrap(), 1);
+    });
+}
