@@ -8,8 +8,8 @@ use everedge_core::par::{self, PerThread};
 use everedge_core::watch;
 use everedge_live::{
     Archive, Checkpoint, Compaction, Core, Error, Images, Layout, Lists, Outcome, Pace, Parts,
-    Result, Room, RoundContext, Rules, ShardSizes, ShardTotals, Shared, Space, Taken, UNIT_BYTES,
-    Wait, image_units, present,
+    Pass, Result, Room, RoundContext, Rules, ShardSizes, ShardTotals, Shared, Space, Taken,
+    UNIT_BYTES, Wait, image_units, present,
 };
 use everedge_medium::Site;
 use parking_lot::Mutex;
@@ -30,6 +30,8 @@ const UPDATE_BYTES: u64 = 8;
 const COMPACT_SHARE: usize = 16;
 /// The most shards that are written anew with one fence.
 const COMPACT_SHARDS_MAX: usize = 64;
+/// The most shards that are in a pause before it is looked whether it lasts.
+const ORDER_SHARDS_MAX: usize = 32;
 
 /// The layout of one open graph.
 pub(crate) struct Blocks {
@@ -40,6 +42,8 @@ pub(crate) struct Blocks {
     pub salt: u32,
     /// Units of an image of each shard that has all of its lists, as it was last saved.
     sizes: ShardSizes,
+    /// Where writing lists anew is, in pauses of the writers.
+    paused: Mutex<Pass>,
     /// Why the medium did not take a block, unless it was only full.
     failure: Mutex<Option<Error>>,
     scratch: PerThread<Scratch>,
@@ -54,6 +58,7 @@ impl Blocks {
             images,
             salt: manifest.salt(),
             sizes: ShardSizes::default(),
+            paused: Mutex::new(Pass::new(ORDER_SHARDS_MAX)),
             failure: Mutex::default(),
             scratch: PerThread::new(Scratch::default),
             options,
@@ -117,6 +122,13 @@ impl Blocks {
         self.pool.block_bytes() as usize / 4
     }
 
+    /// Returns how many units the lists of a shard take, or about as many.
+    fn list_units(&self, shard: &Shard) -> u64 {
+        let entry_bytes = 4 * self.options.entry_words() as u64;
+        let lists = shard.lists.len() as u64;
+        (shard.degree_sum * lists * entry_bytes).div_ceil(UNIT_BYTES)
+    }
+
     /// Notes what an image of a shard takes that has all of its lists, if one that does not has so many words.
     fn note_size(&self, number: usize, shard: &Shard, words: usize) {
         let mut blocks = 0;
@@ -147,7 +159,7 @@ impl Blocks {
             let mut written = Compaction::default();
             shard.for_each_list_mut(&context, |mut list| {
                 let freed = list.block_count();
-                if list.is_loose() {
+                if !list.is_in_order() {
                     list.write_anew()?;
                     written.runs += 1;
                     written.freed_bytes += freed as u64 * self.pool.block_bytes();
@@ -155,6 +167,7 @@ impl Blocks {
                 }
                 Ok(())
             })?;
+            shard.changed_count = 0;
             Ok(written)
         };
         let written = par::map_chunks_mut(group, 1, write);
@@ -391,8 +404,13 @@ impl Layout for Blocks {
         false
     }
 
-    fn put_in_order(_core: &Core<Self>, _paused: bool) -> bool {
-        false
+    fn put_in_order(core: &Core<Self>, paused: bool) -> bool {
+        let layout = &core.layout;
+        let units = |shard: &Shared<Shard>| layout.list_units(shard);
+        paused
+            && core.write_due(&layout.paused, Shard::is_out_of_order, units, |archive, group| {
+                layout.write_anew(core, archive, group, &mut Compaction::default())
+            })
     }
 
     fn snapshot(&self, archive: &mut Archive<Self>) -> Result<BlocksSnapshot> {

@@ -235,13 +235,17 @@ impl ListMut<'_, '_> {
         self.table().len() / REF_WORDS
     }
 
-    /// Whether fewer blocks would do, or a list that is in its span is to have some.
-    pub(crate) fn is_loose(&self) -> bool {
+    /// Whether a long list is in blocks that are full and lie one after the other, and a short one in its span.
+    pub(crate) fn is_in_order(&self) -> bool {
         let row = self.span.row(self.local);
-        match row.is_in_blocks() {
-            true => (row.degree as usize).div_ceil(self.context.slots()) < self.block_count(),
-            false => row.degree > self.context.options.shared_max,
+        if !row.is_in_blocks() {
+            return row.degree <= self.context.options.shared_max;
         }
+        let lines = self.context.options.block_bytes / (4 * LINE_WORDS as u32);
+        let blocks: Vec<BlockRef> = blocks(self.table()).collect();
+        blocks.windows(2).all(|pair| {
+            pair[0].count as usize == self.context.slots() && pair[1].place == pair[0].place + lines
+        })
     }
 
     fn table(&self) -> &[AtomicU32] {
@@ -388,7 +392,7 @@ impl ListMut<'_, '_> {
         }
         context.pool.give_back(places.drain(count..));
         self.version.give_up(retired);
-        let written = write(context, new, places);
+        let written = write(context, new, places, Filling::Even);
         if count == window.len() {
             let table = span.table_mut(*local, degree);
             let places = table[window.start * REF_WORDS..].chunks_exact_mut(REF_WORDS);
@@ -409,7 +413,7 @@ impl ListMut<'_, '_> {
         places.clear();
         let is_long = degree > self.context.options.shared_max as usize;
         if is_long && self.context.take(self.hint, self.context.blocks_for(degree), places) {
-            let table = write(self.context, new, places);
+            let table = write(self.context, new, places, Filling::Even);
             self.span.set_table((self.local, degree as u32), table, entry_words);
         } else {
             self.span.set_entries(self.local, new, entry_words);
@@ -472,7 +476,7 @@ impl ListMut<'_, '_> {
         let mut taken = Vec::with_capacity(count);
         self.context.pool.take_in_order(self.hint, count, &mut taken)?;
         places.clear();
-        let written: Vec<BlockRef> = write(self.context, new, &taken).collect();
+        let written: Vec<BlockRef> = write(self.context, new, &taken, Filling::Full).collect();
         self.give_up_blocks();
         self.span.set_table((self.local, row.degree), written.into_iter(), entry_words);
         Ok(())
@@ -488,16 +492,29 @@ fn gather(context: &Context, table: &[AtomicU32], window: Range<usize>, words: &
     }
 }
 
-/// Writes entries evenly into blocks. Returns these as a table has them.
+/// How entries are divided among blocks.
+#[derive(Clone, Copy)]
+enum Filling {
+    /// Each gets as many, so that all have room.
+    Even,
+    /// Each but the last is full.
+    Full,
+}
+
+/// Writes entries into blocks. Returns these as a table has them.
 fn write<'a>(
     context: &'a Context,
     words: &'a [u32],
     places: &'a [u32],
+    filling: Filling,
 ) -> impl ExactSizeIterator<Item = BlockRef> + 'a {
     let (entry_words, count) = (context.entry_words, places.len());
     let entries = words.len() / entry_words;
     places.iter().enumerate().map(move |(index, &place)| {
-        let [start, end] = [index, index + 1].map(|index| index * entries / count);
+        let [start, end] = [index, index + 1].map(|index| match filling {
+            Filling::Even => index * entries / count,
+            Filling::Full => (index * context.slots()).min(entries),
+        });
         let words = &words[start * entry_words..end * entry_words];
         context.region().store_words(context.pool.offset(place), words);
         let (first, count) = (words[0], (end - start) as u32);

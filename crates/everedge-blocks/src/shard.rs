@@ -21,6 +21,8 @@ use super::versions::Version;
 
 /// Lists are loaded into the cache so many vertices before they change, and their rows as many before that.
 const WARM_AHEAD: usize = 8;
+/// Lists are written anew in a pause if this share of them was changed.
+const ORDER_SHARE: u64 = 8;
 /// Spans of a shard.
 pub(crate) const SPANS: usize = SHARD_SPAN / SPAN;
 
@@ -46,6 +48,8 @@ pub(crate) struct Shard {
     pub degree_sum: u64,
     pub loop_count: u64,
     pub outcome: Outcome,
+    /// Updates since its lists were last put in order.
+    pub changed_count: u64,
     /// Which state of the lists this is, once there is room for some or an image.
     pub version: Option<Version>,
 }
@@ -99,6 +103,12 @@ impl Shard {
         })
     }
 
+    /// Whether so much was changed that it is worth while to write its lists anew in a pause.
+    pub(crate) fn is_out_of_order(&self) -> bool {
+        let entries = self.degree_sum * self.lists.len() as u64;
+        self.unread.is_none() && self.changed_count * ORDER_SHARE > entries
+    }
+
     /// Returns what it adds to the totals of a view.
     pub(crate) fn totals(&self) -> ShardTotals {
         ShardTotals {
@@ -145,6 +155,7 @@ impl Shard {
         (is_directed, scratch): (bool, &mut Scratch),
     ) {
         let mut changes = Vec::new();
+        self.changed_count += part.updates().len() as u64;
         for (run, (local, updates)) in part.runs().enumerate() {
             self.warm(list, [part.local(run + 2 * WARM_AHEAD), part.local(run + WARM_AHEAD)]);
             if updates.iter().any(|update| !update.is_deletion()) {

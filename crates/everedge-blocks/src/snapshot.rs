@@ -19,6 +19,7 @@ use everedge_medium::HeldWords;
 
 use super::layout::Blocks;
 use super::lpmb::{BlockRef, LINE_WORDS, REF_WORDS};
+use super::pool::LINE_BYTES;
 use super::shard::{Shard, Spans};
 use super::span::{Row, SPAN, Span};
 
@@ -33,6 +34,7 @@ pub struct BlocksSnapshot {
     /// By list, by shard.
     lists: [Vec<Option<Arc<Spans>>>; 2],
     file: HeldWords,
+    block_lines: u32,
     totals: Totals,
 }
 
@@ -50,6 +52,7 @@ impl BlocksSnapshot {
             shards: archive.shards.clone(),
             lists,
             file: region.hold(0, (region.len() / 4) as usize),
+            block_lines: (layout.pool.block_bytes() / LINE_BYTES) as u32,
             totals: archive.totals(&layout.options),
         }
     }
@@ -73,7 +76,7 @@ impl BlocksSnapshot {
     fn entries(&self, v: VertexId, list: usize) -> Entries<'_> {
         match self.span(v, list) {
             Some(span) => self.entries_of(span, span.row(v as usize % SPAN)),
-            None => Entries { here: [].iter(), table: &[], file: &self.file, weighted: false },
+            None => self.entries_in(&[], &[]),
         }
     }
 
@@ -83,7 +86,13 @@ impl BlocksSnapshot {
             false => (span.entries(row, self.entry_words()), &[][..]),
             true => (&[][..], span.table(row)),
         };
-        Entries { here: here.iter(), table, file: &self.file, weighted: self.totals.weighted }
+        self.entries_in(here, table)
+    }
+
+    #[inline(always)]
+    fn entries_in<'a>(&'a self, here: &'a [AtomicU32], table: &'a [AtomicU32]) -> Entries<'a> {
+        let (file, block_lines, weighted) = (&self.file, self.block_lines, self.totals.weighted);
+        Entries { here: here.iter(), table, file, block_lines, weighted }
     }
 
     /// Starts loading the beginning of a list into the cache.
@@ -117,11 +126,14 @@ impl BlocksSnapshot {
             }
             return;
         }
-        let end = range.end;
+        let (end, ahead) = (range.end, READ_AHEAD as u32);
         for v in range {
-            // Short lists lie one after the other: the processor foresees them.
-            if v + (READ_AHEAD as u32) < end && row(v + READ_AHEAD as u32).is_in_blocks() {
-                warm(v + READ_AHEAD as u32);
+            // Where a block lies is known when its table is there.
+            if v + 2 * ahead < end {
+                span.warm((v + 2 * ahead) as usize % SPAN);
+            }
+            if v + ahead < end && row(v + ahead).is_in_blocks() {
+                warm(v + ahead);
             }
             if !visitor.wants(v) {
                 continue;
@@ -266,7 +278,7 @@ impl GraphView for BlocksSnapshot {
         let list = self.totals.list_of(direction);
         let load = |v: VertexId| {
             if let Some(span) = self.span(v, list) {
-                prefetch(slice::from_ref(span));
+                span.warm_row(v as usize % SPAN);
             }
         };
         let find = |v| self.warm(v, list);
@@ -283,7 +295,9 @@ impl GraphView for BlocksSnapshot {
     ) {
         let list = self.totals.list_of(direction);
         for part in parts_of_spans(range) {
-            match self.span(part.start, list) {
+            let (span, next) = (self.span(part.start, list), self.span(part.end, list));
+            next.inspect(|next| next.warm_rows());
+            match span {
                 Some(span) => self.visit_span(span, part, visitor),
                 // Vertices without neighbors.
                 None => part.for_each(|v| {
@@ -292,6 +306,7 @@ impl GraphView for BlocksSnapshot {
                     }
                 }),
             }
+            next.inspect(|next| (0..2 * READ_AHEAD).for_each(|local| next.warm(local)));
         }
     }
 }
@@ -337,6 +352,7 @@ struct Entries<'a> {
     here: slice::Iter<'a, AtomicU32>,
     table: &'a [AtomicU32],
     file: &'a [AtomicU32],
+    block_lines: u32,
     weighted: bool,
 }
 
@@ -355,15 +371,29 @@ impl<'a> Entries<'a> {
         }
     }
 
+    /// Returns the next block, with those that lie behind it as if they were one: of a list that was put in order
+    /// these are all.
     #[inline]
     fn next_block(&mut self) -> Option<&'a [AtomicU32]> {
-        let (block, rest) = self.table.split_at_checked(REF_WORDS)?;
+        let (block, mut rest) = self.table.split_at_checked(REF_WORDS)?;
+        let (first, entry_words) = (BlockRef::load(block), if self.weighted { 2 } else { 1 });
+        let block_words = self.block_lines as usize * LINE_WORDS;
+        let (mut last, mut words) = (first, first.count as usize * entry_words);
+        while words.is_multiple_of(block_words)
+            && let Some((next, after)) = rest.split_at_checked(REF_WORDS)
+        {
+            let next = BlockRef::load(next);
+            if next.place != last.place + self.block_lines {
+                break;
+            }
+            (last, rest) = (next, after);
+            words += next.count as usize * entry_words;
+        }
         self.table = rest;
-        let entry_words = if self.weighted { 2 } else { 1 };
         if let Some(ahead) = rest.get((BLOCKS_AHEAD - 1) * REF_WORDS..) {
             load_block(ahead, self.file, entry_words);
         }
-        Some(BlockRef::load(block).entries(self.file, entry_words))
+        Some(&self.file[first.place as usize * LINE_WORDS..][..words])
     }
 
     /// Starts loading the first blocks of the list into the cache.

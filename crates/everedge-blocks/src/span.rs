@@ -8,12 +8,15 @@
 //! - S1: a list takes [`capacity`] of what it holds, at most; `dead` words are of no list.
 //! - S2: a span that somebody shares does not change. A copy of it has frozen blocks only.
 
+use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::memory::prefetch;
 
 use super::lpmb::{BlockRef, REF_WORDS};
 
+/// Rows of a cache line.
+const ROWS_PER_LINE: usize = 8;
 /// Vertices of a span.
 pub(crate) const SPAN: usize = 64;
 
@@ -175,6 +178,14 @@ impl Span {
     #[inline]
     pub(crate) fn warm_row(&self, local: usize) {
         prefetch(&self.rows[local..=local]);
+        prefetch(slice::from_ref(&self.words));
+    }
+
+    /// Starts loading what says where all lists lie into the cache.
+    #[inline]
+    pub(crate) fn warm_rows(&self) {
+        self.rows.chunks(ROWS_PER_LINE).for_each(prefetch);
+        prefetch(slice::from_ref(&self.words));
     }
 
     /// Starts loading a list, or the table of its blocks, into the cache.
