@@ -259,17 +259,8 @@ impl ListMut<'_, '_> {
 
     /// Returns the last block whose first neighbor is not after `neighbor`, or the first one.
     fn find(&self, neighbor: u32) -> usize {
-        let table = self.table();
-        let first = |index: usize| table[index * REF_WORDS].load(Relaxed);
-        let (mut low, mut high) = (0, table.len() / REF_WORDS);
-        while low + 1 < high {
-            let middle = usize::midpoint(low, high);
-            match first(middle) <= neighbor {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        low
+        let (blocks, _) = self.table().as_chunks::<REF_WORDS>();
+        blocks.partition_point(|block| block[0].load(Relaxed) <= neighbor).saturating_sub(1)
     }
 
     /// Returns the first block that changes from `block` on concern: deletions of parallel edges may take

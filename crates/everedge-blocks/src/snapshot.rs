@@ -177,15 +177,11 @@ impl BlocksSnapshot {
 
 /// Returns where in sorted entries the first one lies that is not before a neighbor, in words.
 fn first_from(entries: &[AtomicU32], neighbor: VertexId, entry_words: usize) -> usize {
-    let (mut low, mut high) = (0, entries.len() / entry_words);
-    while low < high {
-        let middle = usize::midpoint(low, high);
-        match entries[middle * entry_words].load(Relaxed) < neighbor {
-            true => low = middle + 1,
-            false => high = middle,
-        }
+    let is_before = |word: &AtomicU32| word.load(Relaxed) < neighbor;
+    match entry_words {
+        1 => entries.partition_point(is_before),
+        _ => 2 * entries.as_chunks::<2>().0.partition_point(|entry| is_before(&entry[0])),
     }
-    low * entry_words
 }
 
 impl GraphView for BlocksSnapshot {
