@@ -21,13 +21,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use everedge_chunks::{Change, ChangeLists, Form};
-use everedge_core::{Bitmap, GraphView, VertexId, WeightedView};
+use everedge_core::{Bitmap, Direction, GraphView, VertexId, WeightedView};
 use everedge_live::{AnnouncedNames, Error as StorageError, GraphHead, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume, read_file};
 use serde::Serialize;
 
 use crate::chunks::{ChunksOptions, has_in_neighbors};
 use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
+use crate::any_view::with_view;
 
 /// The directory of changes in that of the sealed graph.
 const CHANGES: &str = "changes";
@@ -334,10 +335,10 @@ impl OpenChanges {
                     changes.push(Change { v, neighbor, weight, is_taken });
                     is_taken == is_other
                 };
-                let are_alike = match side {
-                    0 => view.out_edges(x).all(&mut push),
-                    _ => view.in_edges(x).all(&mut push),
-                };
+                let direction = if side == 0 { Direction::Out } else { Direction::In };
+                // A deletion takes the newest edge of a pair, also once it is sealed again.
+                let edges = with_view!(&view, view => view.edges_by_age(direction, x));
+                let are_alike = edges.into_iter().all(&mut push);
                 if !are_alike {
                     let what = format!("the changes of vertex {v}");
                     let found = "one that was both";
