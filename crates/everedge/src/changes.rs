@@ -18,6 +18,7 @@
 //! The live graph's manifest is published last. A directory without one holds no changes, and the next writer makes it anew.
 
 use std::path::{Path, PathBuf};
+use std::io;
 use std::sync::Arc;
 
 use everedge_chunks::{Change, ChangeLists, Form};
@@ -46,6 +47,10 @@ const KEPT_BYTES: u64 = 8;
 const BASE: &str = "base";
 const BASE_BYTES_MAX: u64 = 64;
 /// The names of vertices that the sealed graph has not.
+/// The version of what [`BASE`] says. In version 1, `added` knew the sealed graph, and not the changes that it belongs to.
+const BASE_VERSION: u32 = 2;
+/// Who has a graph open that leaves no trace.
+const ANOTHER: &str = "another process";
 const ADDED: &str = "added";
 
 /// How many edges a sealed graph has more and less than when it was sealed.
@@ -93,13 +98,47 @@ pub(crate) struct ReadChanges {
     pub(crate) disk_bytes: u64,
 }
 
-/// Has an error say that the sealed graph is in use, not its directory of changes, of which its user need not know.
-fn named_after(sealed: &Volume, error: Error) -> Error {
-    match error {
-        Error::Storage(StorageError::InUse { holder, .. }) => {
-            Error::Storage(StorageError::InUse { path: sealed.path().to_owned(), holder })
+/// Has an error say that the sealed graph is in use, not its directory of changes, of which its user need not know. So it is, too,
+/// where another process has made the changes or taken them away since this one found that they `were_there`, or not.
+fn named_after(sealed: &Volume, were_there: bool, error: Error) -> Error {
+    let in_use = |holder: String| {
+        Error::Storage(StorageError::InUse { path: sealed.path().to_owned(), holder })
+    };
+    let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let may_be_raced = match &error {
+        Error::Storage(StorageError::InUse { holder, .. }) => return in_use(holder.clone()),
+        // The other one has made the directory and removed it again.
+        Error::Storage(StorageError::Io { source, .. }) if is_missing(source) && !were_there => {
+            return in_use(ANOTHER.into());
         }
-        error => error,
+        Error::Storage(StorageError::Io { source, .. }) => is_missing(source),
+        Error::Storage(StorageError::NotAGraph { .. }) => were_there,
+        Error::Storage(StorageError::InvalidInput { .. }) => !were_there,
+        _ => false,
+    };
+    match may_be_raced && are_there(sealed).is_ok_and(|are_there| are_there != were_there) {
+        true => in_use(ANOTHER.into()),
+        false => error,
+    }
+}
+
+/// Returns whether a sealed graph has changes.
+///
+/// # Errors
+/// `NotAGraph` if they are a link that leads to none: changes are made as a directory, so there were some; `Io` if the system does
+/// not say what there is.
+fn are_there(sealed: &Volume) -> Result<bool> {
+    let path = path_of(sealed);
+    if !sealed.contains(CHANGES)? {
+        return Ok(false);
+    }
+    let is_link = path.is_symlink();
+    match Graph::is_there(&path)? {
+        false if is_link => {
+            let what = "it is a link, and the changes of the sealed graph are not where it leads; put them back there";
+            Err(Error::Storage(StorageError::NotAGraph { path, what: what.into() }))
+        }
+        are_there => Ok(are_there),
     }
 }
 
@@ -202,14 +241,14 @@ impl OpenChanges {
         manifest: &Manifest<ChunksOptions>,
         may_take: impl FnOnce(u64) -> Result<()>,
     ) -> Result<Option<Self>> {
-        let path = path_of(sealed);
-        if !sealed.contains(CHANGES)? || !Graph::is_there(&path)? {
+        if !are_there(sealed)? {
             return Ok(None);
         }
         let graph = Graph::open_inside(&path, Access::Read, false, |volume| {
             may_take(names_bytes(volume, &manifest.options)?)
         });
-        Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest).map(Some)
+        let graph = graph.map_err(|error| named_after(sealed, true, error))?;
+        Self::new(graph, manifest).map(Some)
     }
 
     /// Opens the changes of a sealed graph for writing; makes them if there are none. `meter` counts what their medium does.
@@ -222,13 +261,13 @@ impl OpenChanges {
         meter: bool,
     ) -> Result<Self> {
         let path = path_of(sealed);
-        if sealed.contains(CHANGES)? && Graph::is_there(&path)? {
+        if are_there(sealed)? {
             let graph = Graph::open_inside(&path, Access::Write, meter, |_| Ok(()));
-            return Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest);
+            return Self::new(graph.map_err(|error| named_after(sealed, true, error))?, manifest);
         }
         let options = options_for(&manifest.options);
         let volume = Volume::create(&path, options.volume(meter));
-        let volume = volume.map_err(|error| named_after(sealed, error.into()))?;
+        let volume = volume.map_err(|error| named_after(sealed, false, error.into()))?;
         let changes = Self::create_in(volume, manifest, &options);
         if changes.is_err() {
             Volume::remove_unfinished(&path);
@@ -510,4 +549,51 @@ pub(crate) fn damage(path: &Path, what: &str, expected: &str, found: &str) -> Er
         expected: expected.into(),
         found: found.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use everedge_chunks::SealOptions;
+    use everedge_core::watch::Watch;
+    use everedge_medium::{MediumKind, VolumeOptions};
+
+    use super::*;
+    use crate::Chunks;
+
+    /// What is found of a directory that another process makes or takes away meanwhile says so.
+    #[test]
+    fn changes_that_come_and_go_are_in_use() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("sealed");
+        let dram = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+        let graph = Graph::create("g".as_ref(), &dram, false).unwrap();
+        graph.insert(&[(0, 1)], None).unwrap();
+        let view = graph.snapshot().unwrap();
+        Chunks::seal(&view, &path, &SealOptions::default(), &Watch::new()).unwrap();
+        let options = VolumeOptions::new(MediumKind::File);
+        let sealed = Volume::open(&path, options, Access::Read).unwrap();
+        let said = |were_there, error: StorageError| {
+            named_after(&sealed, were_there, error.into()).to_string()
+        };
+        let in_use = format!("graph is in use by another process: `{}`", path.display());
+        // They were there, and are gone.
+        let missing = || StorageError::Io {
+            path: path.join(CHANGES),
+            operation: "open",
+            source: io::ErrorKind::NotFound.into(),
+        };
+        assert!(said(true, missing()).starts_with(&in_use));
+        let gone = Graph::open_inside(&path.join(CHANGES), Access::Read, false, |_| Ok(()));
+        let gone = gone.err().unwrap().to_string();
+        assert!(gone.contains("no such directory"), "{gone}");
+        // They were not there, and now are.
+        let changer = Chunks::change(&path, false).unwrap();
+        changer.insert(&[(0, 0)], None).unwrap();
+        changer.close().unwrap();
+        let error = Volume::create(&path.join(CHANGES), options).err().unwrap();
+        assert!(error.to_string().contains("holds a graph already"), "{error}");
+        assert!(said(false, error).starts_with(&in_use));
+        // What is there, and lacks a file, is not.
+        assert!(!said(true, missing()).starts_with(&in_use));
+    }
 }
