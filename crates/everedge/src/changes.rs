@@ -339,7 +339,7 @@ impl OpenChanges {
         let volume = graph.live.volume().clone();
         graph.close()?;
         if are_new && are_none {
-            volume.undo_creation();
+            let _is_gone = volume.undo_creation();
         }
         Ok(())
     }

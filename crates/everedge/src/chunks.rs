@@ -106,7 +106,7 @@ impl Chunks {
     ///
     /// # Errors
     /// If the directory exists and is not empty; `NoSpace` or `Io` if the medium fails, and then nothing
-    /// is left of what it wrote; `Interrupted` if the watch was cancelled.
+    /// is left of what it wrote; `PerhapsSealed` if that cannot be taken away; `Interrupted` if the watch was cancelled.
     pub fn seal(
         view: &View,
         path: &Path,
@@ -114,11 +114,7 @@ impl Chunks {
         watch: &Watch,
     ) -> Result<SealReport> {
         let volume = create_outside(&resolved(path))?;
-        let sealed = Self::seal_in(&volume, view, options, watch);
-        if sealed.is_err() {
-            volume.undo_creation();
-        }
-        sealed
+        Self::seal_in(&volume, view, options, watch).map_err(|error| undone(volume, error))
     }
 
     /// Seals the graph of a view in an empty volume that the caller has made, such as one that records what comes to
@@ -571,6 +567,15 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<(Form, I
     let are_numbers = view.naming.numbers_before().is_some();
     let ids = if are_numbers { IdKind::Dense } else { view.naming.kind() };
     let manifest = Manifest::new(Kind::Chunks, ());
+/// Takes away what a sealing has written that has failed. If the graph may be there all the same, the error says so.
+pub(crate) fn undone(volume: Volume, error: Error) -> Error {
+    let path = volume.path().to_owned();
+    match volume.undo_creation() {
+        true => error,
+        false => Error::PerhapsSealed { path, source: Box::new(error) },
+    }
+}
+
     let salt = manifest.salt();
     let names = Names::create(volume, ids, salt)?;
     let named = names.map(|names| copy_names(view, &names)).transpose()?;

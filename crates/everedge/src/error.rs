@@ -98,6 +98,18 @@ pub enum Error {
         source: Box<Error>,
     },
 
+    /// A sealing failed at its end, and what it had written could not be taken away.
+    #[error(
+        "{source}; `{}` may hold the sealed graph, and a power loss may take it away again: remove the directory, and seal anew",
+        path.display()
+    )]
+    PerhapsSealed {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: Box<Error>,
+    },
+
     /// The progress callback asked to stop, or a watch was cancelled.
     #[error("interrupted")]
     Interrupted,
@@ -178,7 +190,9 @@ impl Error {
     pub fn is_interruption(&self) -> bool {
         match self {
             Self::Interrupted | Self::InterruptedIn { .. } => true,
-            Self::Partly { source, .. } => source.is_interruption(),
+            Self::Partly { source, .. } | Self::PerhapsSealed { source, .. } => {
+                source.is_interruption()
+            }
             _ => false,
         }
     }
