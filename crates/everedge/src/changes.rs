@@ -3,7 +3,8 @@
 //! # Layout
 //! ```text
 //! changes/base     which sealed graph the changes are of
-//! changes/added    names of vertices that it has not: the n-th has the number after its last, and n
+//! changes/added    names of vertices that it has not: the n-th has the number after its last, and n. Checksums begin with
+//!                  the marks of that graph and of these changes
 //! changes/…        a live graph with integers for ids: of a vertex v, 2v has the edges that were added,
 //!                  2v + 1 those that were taken away
 //! ```
@@ -17,8 +18,8 @@
 //! # Recovery
 //! The live graph's manifest is published last. A directory without one holds no changes, and the next writer makes it anew.
 
-use std::path::{Path, PathBuf};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use everedge_chunks::{Change, ChangeLists, Form};
@@ -27,9 +28,9 @@ use everedge_live::{AnnouncedNames, Error as StorageError, GraphHead, NAMES, Nam
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume, read_file};
 use serde::Serialize;
 
+use crate::any_view::with_view;
 use crate::chunks::{ChunksOptions, has_in_neighbors};
 use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
-use crate::any_view::with_view;
 
 /// The directory of changes in that of the sealed graph.
 const CHANGES: &str = "changes";
@@ -46,11 +47,11 @@ const KEPT_BYTES: u64 = 8;
 /// Says which sealed graph they are of.
 const BASE: &str = "base";
 const BASE_BYTES_MAX: u64 = 64;
-/// The names of vertices that the sealed graph has not.
 /// The version of what [`BASE`] says. In version 1, `added` knew the sealed graph, and not the changes that it belongs to.
 const BASE_VERSION: u32 = 2;
 /// Who has a graph open that leaves no trace.
 const ANOTHER: &str = "another process";
+/// The names of vertices that the sealed graph has not.
 const ADDED: &str = "added";
 
 /// How many edges a sealed graph has more and less than when it was sealed.
@@ -176,7 +177,7 @@ fn refuse_elsewhere(path: &Path) -> Result<()> {
     let text = read_file(path, BASE, BASE_BYTES_MAX).unwrap_or_default();
     let path = path.display();
     let whose = match base_of(&String::from_utf8_lossy(&text)) {
-        Some(uuid) => {
+        Some((uuid, _)) => {
             format!(
                 " whose `{MANIFEST}` says `uuid = \"{uuid}\"`; move it back there, as `{CHANGES}`"
             )
@@ -244,7 +245,7 @@ impl OpenChanges {
         if !are_there(sealed)? {
             return Ok(None);
         }
-        let graph = Graph::open_inside(&path, Access::Read, false, |volume| {
+        let graph = Graph::open_inside(&path_of(sealed), Access::Read, false, |volume| {
             may_take(names_bytes(volume, &manifest.options)?)
         });
         let graph = graph.map_err(|error| named_after(sealed, true, error))?;
@@ -310,18 +311,26 @@ impl OpenChanges {
         manifest: &Manifest<ChunksOptions>,
         options: &GraphOptions,
     ) -> Result<Self> {
-        volume.publish(BASE, base_text(&manifest.uuid).as_bytes())?;
+        volume.publish(BASE, base_text(&manifest.uuid, BASE_VERSION).as_bytes())?;
         let kind = kind_of_added(&manifest.options);
+        // As long as it has no names, it has no checksum.
         drop(Names::create_file(&volume, ADDED, kind, manifest.salt())?);
         Self::new(Graph::create_in(volume, options)?, manifest)
     }
 
     fn new(graph: Graph, manifest: &Manifest<ChunksOptions>) -> Result<Self> {
         let volume = graph.live.volume();
-        check_base(volume, &manifest.uuid)?;
+        let version = check_base(volume, &manifest.uuid)?;
         check_options(&graph, &options_for(&manifest.options))?;
         let kind = kind_of_added(&manifest.options);
-        let added = Names::open_file(volume, ADDED, kind, manifest.salt())?;
+        let salt = match version {
+            1 => manifest.salt(),
+            _ => {
+                let of_changes = Manifest::<GraphHead>::read(volume)?.uuid;
+                crc32c::crc32c_append(manifest.salt(), of_changes.as_bytes())
+            }
+        };
+        let added = Names::open_file(volume, ADDED, kind, salt)?;
         let form = &manifest.options.form;
         let (before, side_count) = (form.vertices, form.sides.len());
         let names_bytes = names_bytes(volume, &manifest.options)?;
@@ -494,31 +503,39 @@ fn vertex_of(id: u64) -> (VertexId, bool) {
     ((id >> 1) as VertexId, id & 1 == 1)
 }
 
-/// Returns what the file says that names the sealed graph: its UUID, and a checksum of that.
-fn base_text(uuid: &str) -> String {
-    format!("{uuid} {:08x}\n", crc32c::crc32c(uuid.as_bytes()))
+/// Returns what the file says that names the sealed graph: its UUID, from version 2 on the version, and a checksum of that.
+fn base_text(uuid: &str, version: u32) -> String {
+    let said = if version == 1 { uuid.to_owned() } else { format!("{uuid} {version}") };
+    format!("{said} {:08x}\n", crc32c::crc32c(said.as_bytes()))
 }
 
-/// Returns the UUID of the sealed graph that a file names, if it is whole.
-fn base_of(text: &str) -> Option<&str> {
-    text.split_once(' ').map(|(uuid, _)| uuid).filter(|uuid| text == base_text(uuid))
+/// Returns the UUID of the sealed graph that a file names, and the version, if it is whole.
+fn base_of(text: &str) -> Option<(&str, u32)> {
+    let (said, _checksum) = text.rsplit_once(' ')?;
+    let (uuid, version) = match said.split_once(' ') {
+        Some((uuid, version)) => (uuid, version.parse().ok()?),
+        None => (said, 1),
+    };
+    (text == base_text(uuid, version)).then_some((uuid, version))
 }
 
-/// Checks that the changes are those of the sealed graph with this UUID.
-fn check_base(changes: &Volume, uuid: &str) -> Result<()> {
+/// Checks that the changes are those of the sealed graph with this UUID. Returns the version of what says so.
+fn check_base(changes: &Volume, uuid: &str) -> Result<u32> {
     let text = changes.read(BASE, BASE_BYTES_MAX)?;
     let text = String::from_utf8_lossy(&text);
-    if text == base_text(uuid) {
-        return Ok(());
-    }
     let path = changes.path().join(BASE);
     match base_of(&text) {
-        Some(found) => {
+        Some((_, found)) if !(1..=BASE_VERSION).contains(&found) => {
+            Err(Error::Storage(StorageError::Version { path, found, supported: BASE_VERSION }))
+        }
+        Some((found, version)) if found == uuid => Ok(version),
+        Some((found, _)) => {
             let what = "the sealed graph that these changes are of; put the directory back beside its files";
             Err(damage(&path, what, uuid, found))
         }
         None => {
-            Err(damage(&path, "the name of a sealed graph", base_text(uuid).trim(), text.trim()))
+            let expected = base_text(uuid, BASE_VERSION);
+            Err(damage(&path, "the name of a sealed graph", expected.trim(), text.trim()))
         }
     }
 }
