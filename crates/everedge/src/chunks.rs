@@ -8,7 +8,7 @@ use everedge_chunks::{
     ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory, read_pieces,
 };
 use everedge_core::watch::{self, Watch};
-use everedge_core::{VertexId, memory};
+use everedge_core::{VertexId, memory, par};
 use everedge_live::{IdKind, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,10 @@ use crate::{ChangeCounts, Error, ExternalId, Guessed, Kernel, Result, Stats, Ver
 
 /// What the program itself takes of a budget: its code, stacks, and buffers.
 const PROGRAM_BYTES: u64 = 18 << 20;
+/// Threads whose stacks and buffers are part of that.
+const PROGRAM_THREADS: u64 = 8;
+/// What each more takes: its stack, what the system keeps of it, and blocks of the allocator.
+const THREAD_BYTES: u64 = 128 << 10;
 /// Names that are copied at once.
 const NAMES_AT_ONCE: u32 = 1 << 16;
 
@@ -74,6 +78,12 @@ pub struct SealReport {
     pub guessed: Option<Guessed>,
 }
 
+/// Returns what the program takes of a budget on the threads that there are.
+fn program_bytes() -> u64 {
+    let more = (par::thread_count() as u64).saturating_sub(PROGRAM_THREADS);
+    PROGRAM_BYTES + more * THREAD_BYTES
+}
+
 impl SealReport {
     pub(crate) fn new(
         volume: &Volume,
@@ -88,7 +98,7 @@ impl SealReport {
             edges: form.edges,
             seconds: start.elapsed().as_secs_f64(),
             disk_bytes: volume.disk_bytes()?,
-            least_memory_bytes: least_memory(form) + PROGRAM_BYTES + of_kernel + of_names,
+            least_memory_bytes: least_memory(form) + program_bytes() + of_kernel + of_names,
             peak_rss_bytes: crate::peak_rss_bytes(),
             guessed,
         })
@@ -219,7 +229,7 @@ impl Chunks {
     }
 
     fn least_beside(&self, kept_bytes: u64) -> u64 {
-        let least = least_memory(&self.manifest.options.form).saturating_add(PROGRAM_BYTES);
+        let least = least_memory(&self.manifest.options.form).saturating_add(program_bytes());
         let parts = [least, self.changed_bytes(), self.names_bytes];
         parts.into_iter().fold(kept_bytes, u64::saturating_add)
     }
@@ -307,8 +317,9 @@ impl Chunks {
         let ChunksOptions { ids, form, .. } = &self.manifest.options;
         let salt = self.manifest.salt();
         let (of_names, of_changes) = (self.names_bytes, self.changed_bytes());
-        let kept =
-            [PROGRAM_BYTES, of_changes, of_names].into_iter().fold(kept_bytes, u64::saturating_add);
+        let kept = [program_bytes(), of_changes, of_names]
+            .into_iter()
+            .fold(kept_bytes, u64::saturating_add);
         let least = self.least_beside(kept_bytes);
         if self.memory < least {
             let mut what = format!(
@@ -523,7 +534,7 @@ impl Budget {
         let edges = form.edges.saturating_sub(taken_max);
         let arrays = |kernel: Kernel| kernel.array_bytes(form.vertices.into(), edges);
         let of_kernel = self.kernel.map_or(0, arrays);
-        let least = [least_memory(form), PROGRAM_BYTES, of_changes, of_kernel];
+        let least = [least_memory(form), program_bytes(), of_changes, of_kernel];
         let least = least.into_iter().fold(0, u64::saturating_add);
         if self.is_open || self.memory >= least {
             return Ok(());
@@ -556,6 +567,15 @@ pub(crate) fn create_outside(path: &Path) -> Result<Volume> {
     }
 }
 
+/// Takes away what a sealing has written that has failed. If the graph may be there all the same, the error says so.
+pub(crate) fn undone(volume: Volume, error: Error) -> Error {
+    let path = volume.path().to_owned();
+    match volume.undo_creation() {
+        true => error,
+        false => Error::PerhapsSealed { path, source: Box::new(error) },
+    }
+}
+
 pub(crate) fn volume_options() -> VolumeOptions {
     VolumeOptions { kind: MediumKind::File, eadr: false, meter: false }
 }
@@ -567,15 +587,6 @@ fn write(view: &View, volume: &Volume, options: &SealOptions) -> Result<(Form, I
     let are_numbers = view.naming.numbers_before().is_some();
     let ids = if are_numbers { IdKind::Dense } else { view.naming.kind() };
     let manifest = Manifest::new(Kind::Chunks, ());
-/// Takes away what a sealing has written that has failed. If the graph may be there all the same, the error says so.
-pub(crate) fn undone(volume: Volume, error: Error) -> Error {
-    let path = volume.path().to_owned();
-    match volume.undo_creation() {
-        true => error,
-        false => Error::PerhapsSealed { path, source: Box::new(error) },
-    }
-}
-
     let salt = manifest.salt();
     let names = Names::create(volume, ids, salt)?;
     let named = names.map(|names| copy_names(view, &names)).transpose()?;
