@@ -52,8 +52,6 @@ const LEAST_BYTES: u64 = FIXED_BYTES + BUFFERS_BYTES;
 struct BucketEdges {
     /// Of several vertices, at most.
     usual: u64,
-    /// As many fit into memory.
-    most: u64,
     /// Of any bucket so far.
     largest: u64,
     /// Bytes beside a bucket.
@@ -235,7 +233,7 @@ impl Builder {
         };
         Err(Error::InvalidInput {
             what: format!(
-                "ids up to {} take {needed} bytes of memory, more than the {} that are allowed; allow more{other_way}",
+                "ids up to {}, the largest so far, take {needed} bytes of memory, more than the {} that are allowed; allow more{other_way}",
                 len - 1,
                 self.options.memory
             ),
@@ -255,17 +253,18 @@ impl Builder {
         let ids = self.ordered();
         write_ids(&self.volume, self.salt, ids.iter().map(|&v| id_of(v)))?;
         let bound = self.degrees[0].len();
-        let mut edges = self.bucket_edges(bound as u64, ids.len() as u64)?;
         let sides: &[_] = match (self.options.directed, self.options.in_neighbors) {
             (true, true) => &[Listed::Source, Listed::Target],
             (true, false) => &[Listed::Source],
             (false, _) => &[Listed::Both],
         };
+        let longest = self.longest(&ids, sides);
+        let mut edges = self.bucket_edges(bound as u64, ids.len() as u64, longest, name_of)?;
         let cuts = sides.iter().map(|&listed| {
-            let ends = self.bucket_ends(&ids, listed, &mut edges, &name_of)?;
-            Ok((listed, Cuts::new(ends)))
+            let ends = self.bucket_ends(&ids, listed, &mut edges);
+            (listed, Cuts::new(ends))
         });
-        let cuts = cuts.collect::<Result<Vec<_>>>()?;
+        let cuts = cuts.collect::<Vec<_>>();
         drop(mem::take(&mut self.degrees));
         let mut numbers = vec![0; bound];
         (0..).zip(&ids).for_each(|(number, &id)| numbers[id as usize] = number);
@@ -347,8 +346,29 @@ impl Builder {
         ids
     }
 
-    /// Returns how many edges a bucket has.
-    fn bucket_edges(&self, bound: u64, vertices: u64) -> Result<BucketEdges> {
+    /// Returns in what is listed how many neighbors each id has.
+    fn keys(&self, listed: Listed) -> &[u32] {
+        let [into, out] = &self.degrees;
+        if listed == Listed::Source { out } else { into }
+    }
+
+    /// Returns the vertex with the longest list of all sides, and how many neighbors it has.
+    fn longest(&self, ids: &[VertexId], sides: &[Listed]) -> Option<(VertexId, u64)> {
+        let of_side = |&listed: &Listed| {
+            let keys = self.keys(listed);
+            ids.iter().map(|&id| (id, keys[id as usize].into())).max_by_key(|&(_, degree)| degree)
+        };
+        sides.iter().filter_map(of_side).max_by_key(|&(_, degree)| degree)
+    }
+
+    /// Returns how many edges a bucket has, which has room for the longest list.
+    fn bucket_edges(
+        &self,
+        bound: u64,
+        vertices: u64,
+        longest: Option<(VertexId, u64)>,
+        name_of: impl Fn(VertexId) -> String,
+    ) -> Result<BucketEdges> {
         // On each thread.
         let edge_bytes = (EDGE_COPIES * 4 * self.options.width() * par::thread_count()) as u64;
         let kept = LEAST_BYTES + 4 * bound + 20 * vertices;
@@ -356,45 +376,34 @@ impl Builder {
         let edges = left / edge_bytes;
         let all = 2 * (self.edges.len() + VERTEX_EDGES * vertices);
         let least = all.div_ceil(BUCKETS_MAX).max(1);
-        if edges >= least {
+        let (hub, degree) = longest.unwrap_or_default();
+        let largest = degree + VERTEX_EDGES;
+        if edges >= least.max(largest) {
             let usual = edges.min(least.max(self.bucket_edges));
-            return Ok(BucketEdges { usual, most: edges, largest: 0, kept, edge_bytes });
+            return Ok(BucketEdges { usual, largest: 0, kept, edge_bytes });
         }
-        Err(Error::InvalidInput {
-            what: format!(
-                "{} bytes of memory are too few to seal {} edges of {vertices} vertices: {} would do",
-                self.options.memory,
-                self.edges.len(),
-                kept + least * edge_bytes
+        let memory = self.options.memory;
+        let would_do = kept + least.max(largest) * edge_bytes;
+        let what = match largest > edges {
+            true => format!(
+                "vertex `{}` has {degree} neighbors, and {memory} bytes of memory hold the list of {}: {would_do} would do",
+                name_of(hub),
+                edges.saturating_sub(VERTEX_EDGES)
             ),
-        })
+            false => format!(
+                "{memory} bytes of memory are too few to seal {} edges of {vertices} vertices: {would_do} would do",
+                self.edges.len()
+            ),
+        };
+        Err(Error::InvalidInput { what })
     }
 
     /// Cuts the vertices of a side where their edges fill a bucket; returns the ends. A vertex with more has one of its own.
-    fn bucket_ends(
-        &self,
-        ids: &[VertexId],
-        listed: Listed,
-        edges: &mut BucketEdges,
-        name_of: &impl Fn(VertexId) -> String,
-    ) -> Result<Vec<u32>> {
-        let [into, out] = &self.degrees;
-        let keys = if listed == Listed::Source { out } else { into };
+    fn bucket_ends(&self, ids: &[VertexId], listed: Listed, edges: &mut BucketEdges) -> Vec<u32> {
+        let keys = self.keys(listed);
         let (mut ends, mut sum) = (Vec::new(), 0);
         for (number, &id) in (0..).zip(ids) {
-            let degree = u64::from(keys[id as usize]);
-            let size = degree + VERTEX_EDGES;
-            if size > edges.most {
-                return Err(Error::InvalidInput {
-                    what: format!(
-                        "vertex `{}` has {degree} neighbors, and {} bytes of memory hold the list of {}: {} would do",
-                        name_of(id),
-                        self.options.memory,
-                        edges.most.saturating_sub(VERTEX_EDGES),
-                        edges.kept + size * edges.edge_bytes
-                    ),
-                });
-            }
+            let size = u64::from(keys[id as usize]) + VERTEX_EDGES;
             if sum > 0 && sum + size > edges.usual {
                 ends.push(number);
                 sum = 0;
@@ -403,7 +412,7 @@ impl Builder {
             edges.largest = edges.largest.max(sum);
         }
         ends.push(ids.len() as u32);
-        Ok(ends)
+        ends
     }
 
     /// Puts each edge, by the numbers of its ends, into the bucket of each list that it is in.

@@ -320,6 +320,19 @@ pub trait WeightedView: GraphView {
     /// Returns the source and weight of each edge that enters `v`.
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_;
 
+    /// Returns the edges of `v` in `direction`, those of a pair in the order in which they came: the newest is the last.
+    ///
+    /// [`out_edges`](Self::out_edges) and [`in_edges`](Self::in_edges) of a layout may have them in another order; such a layout
+    /// overrides this.
+    ///
+    /// Cost: a vector of the whole list.
+    fn edges_by_age(&self, direction: Direction, v: VertexId) -> Vec<(VertexId, f32)> {
+        match direction {
+            Direction::Out => self.out_edges(v).collect(),
+            Direction::In => self.in_edges(v).collect(),
+        }
+    }
+
     /// Returns the weights of the edges from `u` to `v`, both of them vertices.
     ///
     /// Cost: as [`edges_between`](GraphView::edges_between).

@@ -323,12 +323,16 @@ impl Directory {
     }
 
     /// Removes what the creation that this is has made, also the directory if it was not there before. Files of others stay. What
-    /// cannot be removed stays, too, and is cleared by the next creation; but where the manifest cannot be removed, all stays.
-    pub(super) fn undo_creation(&self, health: &Health) {
-        let Some(creation) = &self.creation else { return };
+    /// cannot be removed stays, too, and is cleared by the next creation; but where the manifest cannot be removed, all stays, and
+    /// in a forked child, too. Returns whether nothing is left that counts.
+    pub(super) fn undo_creation(&self, health: &Health) -> bool {
+        let Some(creation) = &self.creation else { return false };
+        if let Err(Error::Forked) = health.check() {
+            return false;
+        }
         let files = creation.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if files.contains(MANIFEST) && self.unfinish(health).is_err() {
-            return;
+        if files.contains(MANIFEST) && self.unfinish().is_err() {
+            return false;
         }
         // The mark goes last, as where what is left is cleared.
         for name in files.iter().map(String::as_str).chain([LOCK_NAME, UNFINISHED]) {
@@ -337,12 +341,14 @@ impl Directory {
         if creation.is_new {
             let _stays = rustix::fs::rmdir(&self.path);
         }
+        true
     }
 
     /// Makes a creation whose manifest is published one that has not ended, durably: at no moment has a directory that lacks
-    /// its manifest no mark.
-    fn unfinish(&self, health: &Health) -> Result<()> {
-        mark_unfinished(&self.fd, &self.path)?;
+    /// its manifest no mark. A sync may have failed before, so that the first mark is still there: what counts is that these do not.
+    fn unfinish(&self) -> Result<()> {
+        let health = &Health::new();
+        open_file(&self.fd, &self.path, UNFINISHED, OFlags::CREATE | OFlags::RDWR)?;
         self.sync(health)?;
         self.remove(MANIFEST)?;
         self.sync(health)

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use everedge_core::memory::prefetch;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
+use rustix::process::{Resource, getrlimit};
 
 use super::region::Region;
 
@@ -28,6 +29,8 @@ use super::region::Region;
 pub(super) const CACHE_LINE_BYTES: u64 = 64;
 pub(super) const PAGE_BYTES: u64 = 4096;
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
+/// Of the addresses that a limit leaves the process, a map reserves one of so many parts.
+const LIMITED_PARTS: u64 = 8;
 
 /// What a mapping shows.
 pub(super) enum Source<'a> {
@@ -56,10 +59,12 @@ unsafe impl Sync for Map {}
 
 impl Map {
     /// Reserves `reserve_bytes` of address space, or less when it is limited, but at least `len`,
-    /// the bytes that may be touched from the start.
+    /// the bytes that may be touched from the start. Of what a limit of the process leaves
+    /// (`ulimit -v`), that is a small part: other maps and the heap need the rest.
     pub(super) fn new(source: &Source<'_>, reserve_bytes: u64, len: u64) -> io::Result<Map> {
         let least_bytes = len.max(1).next_multiple_of(PAGE_BYTES);
-        let mut reserved_bytes = reserve_bytes.next_multiple_of(PAGE_BYTES).max(least_bytes);
+        let most_bytes = reserve_bytes.min(spare_addresses() / LIMITED_PARTS);
+        let mut reserved_bytes = most_bytes.next_multiple_of(PAGE_BYTES).max(least_bytes);
         loop {
             match map_once(source, reserved_bytes) {
                 Ok(base) => return Ok(Map { base, reserved_bytes, len: AtomicU64::new(len) }),
@@ -245,6 +250,15 @@ impl Drop for Map {
             unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.reserved_bytes as usize) };
         debug_assert!(unmapped.is_ok(), "munmap failed");
     }
+}
+
+/// Returns how many bytes of addresses the process may still take; more than any map asks for where it has no limit.
+fn spare_addresses() -> u64 {
+    let Some(limit) = getrlimit(Resource::As).current else { return u64::MAX };
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
+    let kib: Option<u64> = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
+    limit.saturating_sub(kib.unwrap_or(0) << 10)
 }
 
 /// Whether less might be mapped: a tool that runs programs in an address space of its own may call a

@@ -343,9 +343,13 @@ impl Volume {
     /// Removes what the creation that has made this volume has put there, and the directory if it was not there before:
     /// files of others stay, and so does an empty directory that the creation was given. A creation that has ended is undone, too, as
     /// long as its volume is open; a crash meanwhile leaves all of it, or one that has not ended. Nobody may use the volume after.
-    pub fn undo_creation(self) {
-        if let Home::Directory(directory) = &self.shared.home {
-            directory.undo_creation(&self.shared.health);
+    ///
+    /// Returns whether nothing is left that opens. Where the manifest of a creation that has ended cannot be taken away, all stays.
+    #[must_use]
+    pub fn undo_creation(self) -> bool {
+        match &self.shared.home {
+            Home::Directory(directory) => directory.undo_creation(&self.shared.health),
+            Home::Memory(_) => true,
         }
     }
 
@@ -562,5 +566,27 @@ pub(super) fn check_name(name: &str) -> Result<()> {
     match is_good {
         true => Ok(()),
         false => Err(Error::invalid(format!("`{name}` is not a name for a file of a graph"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    /// The rename of the manifest came through, and the sync of its directory did not.
+    #[test]
+    fn a_creation_whose_last_sync_fails_is_undone() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("sealed");
+        let volume = Volume::create(&path, VolumeOptions::new(MediumKind::File)).unwrap();
+        volume.publish(MANIFEST, b"some").unwrap();
+        // The mark goes after that sync only.
+        std::fs::copy(path.join("lock"), path.join("unfinished.tmp")).unwrap();
+        let failed = volume.poison(Error::io(&path, "sync directory", Errno::IO));
+        assert!(matches!(volume.publish("more", b""), Err(Error::Poisoned { .. })), "{failed}");
+        assert!(volume.undo_creation());
+        assert!(!path.exists());
     }
 }

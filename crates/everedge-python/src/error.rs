@@ -68,7 +68,9 @@ pub(crate) fn exception(error: Error) -> PyErr {
         Error::Partly { edges, source, .. } | Error::Unclosed { edges, source, .. } => {
             (&**source, *edges)
         }
-        Error::Committed { source, .. } | Error::PerhapsCommitted { source } => (&**source, 0),
+        Error::Committed { source, .. }
+        | Error::PerhapsCommitted { source }
+        | Error::PerhapsSealed { source, .. } => (&**source, 0),
         _ => (&error, 0),
     };
     let message = in_python(error.to_string());

@@ -753,6 +753,41 @@ mod tests {
 
     const EIO: i32 = 5;
 
+    /// A failed sync does not say what is on the medium, whether something was acknowledged before or not.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file of edges")]
+    fn a_first_batch_whose_sync_fails_may_be_there() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("edges.txt");
+        std::fs::write(&file, "0 1\n1 0\n").unwrap();
+        let dram = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+        let graph = Graph::create("sealed".as_ref(), &dram, false).unwrap();
+        graph.insert(&[(0, 1)], None).unwrap();
+        let (sealed, _): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+        let view = graph.snapshot().unwrap();
+        Chunks::seal_in(&sealed, &view, &SealOptions::default(), &Watch::new()).unwrap();
+        let stored = GraphOptions { medium: MediumKind::File, ..dram };
+        for (delete, expected) in [
+            (false, "; the first edges of it may be in the graph: look before you repeat it"),
+            (true, "; the first deletions of it may be done: look before you repeat it"),
+        ] {
+            let ingest = IngestOptions { delete, ..IngestOptions::default() };
+            let sources = expand(std::slice::from_ref(&file), &ingest).unwrap();
+            let (changes, recorder): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+            let changer = Chunks::change_in(&sealed, changes, &stored).unwrap();
+            recorder.fail_nth(0, EIO, true);
+            let error = changer.ingest(&sources, &ingest, &mut |_| true).unwrap_err();
+            assert!(matches!(error, Error::Partly { edges: 0, .. }), "{error}");
+            assert!(error.to_string().ends_with(expected), "{error}");
+            let (volume, recorder): (Volume, Recorder) = Volume::recorded(MediumKind::File, false);
+            let live = Graph::create_in(volume, &stored).unwrap();
+            live.insert(&[(0, 1)], None).unwrap();
+            recorder.fail_nth(0, EIO, true);
+            let error = live.ingest_sources(&sources, &ingest, &mut |_| true).unwrap_err();
+            assert!(error.to_string().ends_with(expected), "{error}");
+        }
+    }
+
     /// What was acknowledged would be there twice if somebody who reads the error did it again.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a file of edges")]

@@ -3,7 +3,8 @@
 //! # Layout
 //! ```text
 //! changes/base     which sealed graph the changes are of
-//! changes/added    names of vertices that it has not: the n-th has the number after its last, and n
+//! changes/added    names of vertices that it has not: the n-th has the number after its last, and n. Checksums begin with
+//!                  the marks of that graph and of these changes
 //! changes/…        a live graph with integers for ids: of a vertex v, 2v has the edges that were added,
 //!                  2v + 1 those that were taken away
 //! ```
@@ -17,15 +18,17 @@
 //! # Recovery
 //! The live graph's manifest is published last. A directory without one holds no changes, and the next writer makes it anew.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use everedge_chunks::{Change, ChangeLists, Form};
-use everedge_core::{Bitmap, GraphView, VertexId, WeightedView};
+use everedge_core::{Bitmap, Direction, GraphView, VertexId, WeightedView};
 use everedge_live::{AnnouncedNames, Error as StorageError, GraphHead, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume, read_file};
 use serde::Serialize;
 
+use crate::any_view::with_view;
 use crate::chunks::{ChunksOptions, has_in_neighbors};
 use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
 
@@ -44,6 +47,10 @@ const KEPT_BYTES: u64 = 8;
 /// Says which sealed graph they are of.
 const BASE: &str = "base";
 const BASE_BYTES_MAX: u64 = 64;
+/// The version of what [`BASE`] says. In version 1, `added` knew the sealed graph, and not the changes that it belongs to.
+const BASE_VERSION: u32 = 2;
+/// Who has a graph open that leaves no trace.
+const ANOTHER: &str = "another process";
 /// The names of vertices that the sealed graph has not.
 const ADDED: &str = "added";
 
@@ -92,13 +99,47 @@ pub(crate) struct ReadChanges {
     pub(crate) disk_bytes: u64,
 }
 
-/// Has an error say that the sealed graph is in use, not its directory of changes, of which its user need not know.
-fn named_after(sealed: &Volume, error: Error) -> Error {
-    match error {
-        Error::Storage(StorageError::InUse { holder, .. }) => {
-            Error::Storage(StorageError::InUse { path: sealed.path().to_owned(), holder })
+/// Has an error say that the sealed graph is in use, not its directory of changes, of which its user need not know. So it is, too,
+/// where another process has made the changes or taken them away since this one found that they `were_there`, or not.
+fn named_after(sealed: &Volume, were_there: bool, error: Error) -> Error {
+    let in_use = |holder: String| {
+        Error::Storage(StorageError::InUse { path: sealed.path().to_owned(), holder })
+    };
+    let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let may_be_raced = match &error {
+        Error::Storage(StorageError::InUse { holder, .. }) => return in_use(holder.clone()),
+        // The other one has made the directory and removed it again.
+        Error::Storage(StorageError::Io { source, .. }) if is_missing(source) && !were_there => {
+            return in_use(ANOTHER.into());
         }
-        error => error,
+        Error::Storage(StorageError::Io { source, .. }) => is_missing(source),
+        Error::Storage(StorageError::NotAGraph { .. }) => were_there,
+        Error::Storage(StorageError::InvalidInput { .. }) => !were_there,
+        _ => false,
+    };
+    match may_be_raced && are_there(sealed).is_ok_and(|are_there| are_there != were_there) {
+        true => in_use(ANOTHER.into()),
+        false => error,
+    }
+}
+
+/// Returns whether a sealed graph has changes.
+///
+/// # Errors
+/// `NotAGraph` if they are a link that leads to none: changes are made as a directory, so there were some; `Io` if the system does
+/// not say what there is.
+fn are_there(sealed: &Volume) -> Result<bool> {
+    let path = path_of(sealed);
+    if !sealed.contains(CHANGES)? {
+        return Ok(false);
+    }
+    let is_link = path.is_symlink();
+    match Graph::is_there(&path)? {
+        false if is_link => {
+            let what = "it is a link, and the changes of the sealed graph are not where it leads; put them back there";
+            Err(Error::Storage(StorageError::NotAGraph { path, what: what.into() }))
+        }
+        are_there => Ok(are_there),
     }
 }
 
@@ -136,7 +177,7 @@ fn refuse_elsewhere(path: &Path) -> Result<()> {
     let text = read_file(path, BASE, BASE_BYTES_MAX).unwrap_or_default();
     let path = path.display();
     let whose = match base_of(&String::from_utf8_lossy(&text)) {
-        Some(uuid) => {
+        Some((uuid, _)) => {
             format!(
                 " whose `{MANIFEST}` says `uuid = \"{uuid}\"`; move it back there, as `{CHANGES}`"
             )
@@ -201,14 +242,14 @@ impl OpenChanges {
         manifest: &Manifest<ChunksOptions>,
         may_take: impl FnOnce(u64) -> Result<()>,
     ) -> Result<Option<Self>> {
-        let path = path_of(sealed);
-        if !sealed.contains(CHANGES)? || !Graph::is_there(&path)? {
+        if !are_there(sealed)? {
             return Ok(None);
         }
-        let graph = Graph::open_inside(&path, Access::Read, false, |volume| {
+        let graph = Graph::open_inside(&path_of(sealed), Access::Read, false, |volume| {
             may_take(names_bytes(volume, &manifest.options)?)
         });
-        Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest).map(Some)
+        let graph = graph.map_err(|error| named_after(sealed, true, error))?;
+        Self::new(graph, manifest).map(Some)
     }
 
     /// Opens the changes of a sealed graph for writing; makes them if there are none. `meter` counts what their medium does.
@@ -221,13 +262,13 @@ impl OpenChanges {
         meter: bool,
     ) -> Result<Self> {
         let path = path_of(sealed);
-        if sealed.contains(CHANGES)? && Graph::is_there(&path)? {
+        if are_there(sealed)? {
             let graph = Graph::open_inside(&path, Access::Write, meter, |_| Ok(()));
-            return Self::new(graph.map_err(|error| named_after(sealed, error))?, manifest);
+            return Self::new(graph.map_err(|error| named_after(sealed, true, error))?, manifest);
         }
         let options = options_for(&manifest.options);
         let volume = Volume::create(&path, options.volume(meter));
-        let volume = volume.map_err(|error| named_after(sealed, error.into()))?;
+        let volume = volume.map_err(|error| named_after(sealed, false, error.into()))?;
         let changes = Self::create_in(volume, manifest, &options);
         if changes.is_err() {
             Volume::remove_unfinished(&path);
@@ -270,18 +311,26 @@ impl OpenChanges {
         manifest: &Manifest<ChunksOptions>,
         options: &GraphOptions,
     ) -> Result<Self> {
-        volume.publish(BASE, base_text(&manifest.uuid).as_bytes())?;
+        volume.publish(BASE, base_text(&manifest.uuid, BASE_VERSION).as_bytes())?;
         let kind = kind_of_added(&manifest.options);
+        // As long as it has no names, it has no checksum.
         drop(Names::create_file(&volume, ADDED, kind, manifest.salt())?);
         Self::new(Graph::create_in(volume, options)?, manifest)
     }
 
     fn new(graph: Graph, manifest: &Manifest<ChunksOptions>) -> Result<Self> {
         let volume = graph.live.volume();
-        check_base(volume, &manifest.uuid)?;
+        let version = check_base(volume, &manifest.uuid)?;
         check_options(&graph, &options_for(&manifest.options))?;
         let kind = kind_of_added(&manifest.options);
-        let added = Names::open_file(volume, ADDED, kind, manifest.salt())?;
+        let salt = match version {
+            1 => manifest.salt(),
+            _ => {
+                let of_changes = Manifest::<GraphHead>::read(volume)?.uuid;
+                crc32c::crc32c_append(manifest.salt(), of_changes.as_bytes())
+            }
+        };
+        let added = Names::open_file(volume, ADDED, kind, salt)?;
         let form = &manifest.options.form;
         let (before, side_count) = (form.vertices, form.sides.len());
         let names_bytes = names_bytes(volume, &manifest.options)?;
@@ -299,7 +348,7 @@ impl OpenChanges {
         let volume = graph.live.volume().clone();
         graph.close()?;
         if are_new && are_none {
-            volume.undo_creation();
+            let _is_gone = volume.undo_creation();
         }
         Ok(())
     }
@@ -334,10 +383,10 @@ impl OpenChanges {
                     changes.push(Change { v, neighbor, weight, is_taken });
                     is_taken == is_other
                 };
-                let are_alike = match side {
-                    0 => view.out_edges(x).all(&mut push),
-                    _ => view.in_edges(x).all(&mut push),
-                };
+                let direction = if side == 0 { Direction::Out } else { Direction::In };
+                // A deletion takes the newest edge of a pair, also once it is sealed again.
+                let edges = with_view!(&view, view => view.edges_by_age(direction, x));
+                let are_alike = edges.into_iter().all(&mut push);
                 if !are_alike {
                     let what = format!("the changes of vertex {v}");
                     let found = "one that was both";
@@ -454,31 +503,39 @@ fn vertex_of(id: u64) -> (VertexId, bool) {
     ((id >> 1) as VertexId, id & 1 == 1)
 }
 
-/// Returns what the file says that names the sealed graph: its UUID, and a checksum of that.
-fn base_text(uuid: &str) -> String {
-    format!("{uuid} {:08x}\n", crc32c::crc32c(uuid.as_bytes()))
+/// Returns what the file says that names the sealed graph: its UUID, from version 2 on the version, and a checksum of that.
+fn base_text(uuid: &str, version: u32) -> String {
+    let said = if version == 1 { uuid.to_owned() } else { format!("{uuid} {version}") };
+    format!("{said} {:08x}\n", crc32c::crc32c(said.as_bytes()))
 }
 
-/// Returns the UUID of the sealed graph that a file names, if it is whole.
-fn base_of(text: &str) -> Option<&str> {
-    text.split_once(' ').map(|(uuid, _)| uuid).filter(|uuid| text == base_text(uuid))
+/// Returns the UUID of the sealed graph that a file names, and the version, if it is whole.
+fn base_of(text: &str) -> Option<(&str, u32)> {
+    let (said, _checksum) = text.rsplit_once(' ')?;
+    let (uuid, version) = match said.split_once(' ') {
+        Some((uuid, version)) => (uuid, version.parse().ok()?),
+        None => (said, 1),
+    };
+    (text == base_text(uuid, version)).then_some((uuid, version))
 }
 
-/// Checks that the changes are those of the sealed graph with this UUID.
-fn check_base(changes: &Volume, uuid: &str) -> Result<()> {
+/// Checks that the changes are those of the sealed graph with this UUID. Returns the version of what says so.
+fn check_base(changes: &Volume, uuid: &str) -> Result<u32> {
     let text = changes.read(BASE, BASE_BYTES_MAX)?;
     let text = String::from_utf8_lossy(&text);
-    if text == base_text(uuid) {
-        return Ok(());
-    }
     let path = changes.path().join(BASE);
     match base_of(&text) {
-        Some(found) => {
+        Some((_, found)) if !(1..=BASE_VERSION).contains(&found) => {
+            Err(Error::Storage(StorageError::Version { path, found, supported: BASE_VERSION }))
+        }
+        Some((found, version)) if found == uuid => Ok(version),
+        Some((found, _)) => {
             let what = "the sealed graph that these changes are of; put the directory back beside its files";
             Err(damage(&path, what, uuid, found))
         }
         None => {
-            Err(damage(&path, "the name of a sealed graph", base_text(uuid).trim(), text.trim()))
+            let expected = base_text(uuid, BASE_VERSION);
+            Err(damage(&path, "the name of a sealed graph", expected.trim(), text.trim()))
         }
     }
 }
@@ -509,4 +566,51 @@ pub(crate) fn damage(path: &Path, what: &str, expected: &str, found: &str) -> Er
         expected: expected.into(),
         found: found.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use everedge_chunks::SealOptions;
+    use everedge_core::watch::Watch;
+    use everedge_medium::{MediumKind, VolumeOptions};
+
+    use super::*;
+    use crate::Chunks;
+
+    /// What is found of a directory that another process makes or takes away meanwhile says so.
+    #[test]
+    fn changes_that_come_and_go_are_in_use() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("sealed");
+        let dram = GraphOptions { medium: MediumKind::Dram, ..GraphOptions::default() };
+        let graph = Graph::create("g".as_ref(), &dram, false).unwrap();
+        graph.insert(&[(0, 1)], None).unwrap();
+        let view = graph.snapshot().unwrap();
+        Chunks::seal(&view, &path, &SealOptions::default(), &Watch::new()).unwrap();
+        let options = VolumeOptions::new(MediumKind::File);
+        let sealed = Volume::open(&path, options, Access::Read).unwrap();
+        let said = |were_there, error: StorageError| {
+            named_after(&sealed, were_there, error.into()).to_string()
+        };
+        let in_use = format!("graph is in use by another process: `{}`", path.display());
+        // They were there, and are gone.
+        let missing = || StorageError::Io {
+            path: path.join(CHANGES),
+            operation: "open",
+            source: io::ErrorKind::NotFound.into(),
+        };
+        assert!(said(true, missing()).starts_with(&in_use));
+        let gone = Graph::open_inside(&path.join(CHANGES), Access::Read, false, |_| Ok(()));
+        let gone = gone.err().unwrap().to_string();
+        assert!(gone.contains("no such directory"), "{gone}");
+        // They were not there, and now are.
+        let changer = Chunks::change(&path, false).unwrap();
+        changer.insert(&[(0, 0)], None).unwrap();
+        changer.close().unwrap();
+        let error = Volume::create(&path.join(CHANGES), options).err().unwrap();
+        assert!(error.to_string().contains("holds a graph already"), "{error}");
+        assert!(said(false, error).starts_with(&in_use));
+        // What is there, and lacks a file, is not.
+        assert!(!said(true, missing()).starts_with(&in_use));
+    }
 }

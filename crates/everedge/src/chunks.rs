@@ -8,7 +8,7 @@ use everedge_chunks::{
     ChangedView, Checked, ChunksView, Form, SealOptions, Store, least_memory, read_pieces,
 };
 use everedge_core::watch::{self, Watch};
-use everedge_core::{VertexId, memory};
+use everedge_core::{VertexId, memory, par};
 use everedge_live::{IdKind, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,10 @@ use crate::{ChangeCounts, Error, ExternalId, Guessed, Kernel, Result, Stats, Ver
 
 /// What the program itself takes of a budget: its code, stacks, and buffers.
 const PROGRAM_BYTES: u64 = 18 << 20;
+/// Threads whose stacks and buffers are part of that.
+const PROGRAM_THREADS: u64 = 8;
+/// What each more takes: its stack, what the system keeps of it, and blocks of the allocator.
+const THREAD_BYTES: u64 = 128 << 10;
 /// Names that are copied at once.
 const NAMES_AT_ONCE: u32 = 1 << 16;
 
@@ -74,6 +78,12 @@ pub struct SealReport {
     pub guessed: Option<Guessed>,
 }
 
+/// Returns what the program takes of a budget on the threads that there are.
+fn program_bytes() -> u64 {
+    let more = (par::thread_count() as u64).saturating_sub(PROGRAM_THREADS);
+    PROGRAM_BYTES + more * THREAD_BYTES
+}
+
 impl SealReport {
     pub(crate) fn new(
         volume: &Volume,
@@ -88,7 +98,7 @@ impl SealReport {
             edges: form.edges,
             seconds: start.elapsed().as_secs_f64(),
             disk_bytes: volume.disk_bytes()?,
-            least_memory_bytes: least_memory(form) + PROGRAM_BYTES + of_kernel + of_names,
+            least_memory_bytes: least_memory(form) + program_bytes() + of_kernel + of_names,
             peak_rss_bytes: crate::peak_rss_bytes(),
             guessed,
         })
@@ -106,7 +116,7 @@ impl Chunks {
     ///
     /// # Errors
     /// If the directory exists and is not empty; `NoSpace` or `Io` if the medium fails, and then nothing
-    /// is left of what it wrote; `Interrupted` if the watch was cancelled.
+    /// is left of what it wrote; `PerhapsSealed` if that cannot be taken away; `Interrupted` if the watch was cancelled.
     pub fn seal(
         view: &View,
         path: &Path,
@@ -114,11 +124,7 @@ impl Chunks {
         watch: &Watch,
     ) -> Result<SealReport> {
         let volume = create_outside(&resolved(path))?;
-        let sealed = Self::seal_in(&volume, view, options, watch);
-        if sealed.is_err() {
-            volume.undo_creation();
-        }
-        sealed
+        Self::seal_in(&volume, view, options, watch).map_err(|error| undone(volume, error))
     }
 
     /// Seals the graph of a view in an empty volume that the caller has made, such as one that records what comes to
@@ -223,7 +229,7 @@ impl Chunks {
     }
 
     fn least_beside(&self, kept_bytes: u64) -> u64 {
-        let least = least_memory(&self.manifest.options.form).saturating_add(PROGRAM_BYTES);
+        let least = least_memory(&self.manifest.options.form).saturating_add(program_bytes());
         let parts = [least, self.changed_bytes(), self.names_bytes];
         parts.into_iter().fold(kept_bytes, u64::saturating_add)
     }
@@ -311,8 +317,9 @@ impl Chunks {
         let ChunksOptions { ids, form, .. } = &self.manifest.options;
         let salt = self.manifest.salt();
         let (of_names, of_changes) = (self.names_bytes, self.changed_bytes());
-        let kept =
-            [PROGRAM_BYTES, of_changes, of_names].into_iter().fold(kept_bytes, u64::saturating_add);
+        let kept = [program_bytes(), of_changes, of_names]
+            .into_iter()
+            .fold(kept_bytes, u64::saturating_add);
         let least = self.least_beside(kept_bytes);
         if self.memory < least {
             let mut what = format!(
@@ -527,7 +534,7 @@ impl Budget {
         let edges = form.edges.saturating_sub(taken_max);
         let arrays = |kernel: Kernel| kernel.array_bytes(form.vertices.into(), edges);
         let of_kernel = self.kernel.map_or(0, arrays);
-        let least = [least_memory(form), PROGRAM_BYTES, of_changes, of_kernel];
+        let least = [least_memory(form), program_bytes(), of_changes, of_kernel];
         let least = least.into_iter().fold(0, u64::saturating_add);
         if self.is_open || self.memory >= least {
             return Ok(());
@@ -557,6 +564,15 @@ pub(crate) fn create_outside(path: &Path) -> Result<Volume> {
             // A name without a directory lies in that of the process.
             std::path::absolute(graph.join(".")).unwrap_or_else(|_| graph.into()).display()
         ))),
+    }
+}
+
+/// Takes away what a sealing has written that has failed. If the graph may be there all the same, the error says so.
+pub(crate) fn undone(volume: Volume, error: Error) -> Error {
+    let path = volume.path().to_owned();
+    match volume.undo_creation() {
+        true => error,
+        false => Error::PerhapsSealed { path, source: Box::new(error) },
     }
 }
 

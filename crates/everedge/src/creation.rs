@@ -98,7 +98,15 @@ impl Graph {
         let outcome = outcome.inspect(|_| graph.put_in_order(|| ingest.check_stop().is_err()));
         let is_empty = graph.is_empty();
         let ended = graph.close_new(path, had_directory);
-        let outcome = outcome.and_then(|report| ended.map(|()| report));
+        let outcome = match outcome {
+            // The graph was taken away again: nothing of it may be there.
+            Err(Error::Partly { edges: 0, source, .. })
+                if source.may_be_there() && !Self::is_there(path)? =>
+            {
+                Err(*source)
+            }
+            outcome => outcome.and_then(|report| ended.map(|()| report)),
+        };
         let is_mapped = ingest.input.ids == IdChoice::Mapped && is_integer && is_empty;
         if is_mapped && outcome.as_ref().is_err_and(is_about_text_ids) && can_read_again(files) {
             // The first ids were integers, a later one is not: text holds both.

@@ -48,8 +48,8 @@ pub enum Error {
         what: String,
     },
 
-    /// An ingest ended early; what was acknowledged before stays.
-    #[error("{source}; {}{}", acknowledged(*edges, *done), perhaps_more(source))]
+    /// An ingest ended early; what was acknowledged before stays. Of one that has acknowledged nothing, what failed may be there.
+    #[error("{source}; {}", standing(*edges, *done, source))]
     Partly {
         /// How many edges were acknowledged, or updates.
         edges: u64,
@@ -94,6 +94,18 @@ pub enum Error {
     Committed {
         /// Its number.
         version: u64,
+        /// Why.
+        source: Box<Error>,
+    },
+
+    /// A sealing failed at its end, and what it had written could not be taken away.
+    #[error(
+        "{source}; `{}` may hold the sealed graph, and a power loss may take it away again: remove the directory, and seal anew",
+        path.display()
+    )]
+    PerhapsSealed {
+        /// The directory.
+        path: PathBuf,
         /// Why.
         source: Box<Error>,
     },
@@ -145,14 +157,23 @@ fn all_acknowledged(edges: u64, done: Done) -> String {
     }
 }
 
-/// Says that what failed may be there all the same: what was written of it may be whole.
-fn perhaps_more(error: &Error) -> &'static str {
-    use everedge_live::Error::{Io, Poisoned};
-    match error {
-        Error::Storage(Io { .. } | Poisoned { .. }) => {
-            ", and what came next may be: look before you repeat it"
+/// Says what of an ingest is there that has ended with an error.
+fn standing(edges: u64, done: Done, error: &Error) -> String {
+    match (edges, done, error.may_be_there()) {
+        (_, _, false) => acknowledged(edges, done),
+        (0, Done::Inserted, true) => {
+            "the first edges of it may be in the graph: look before you repeat it".to_owned()
         }
-        _ => "",
+        (0, Done::Deleted, true) => {
+            "the first deletions of it may be done: look before you repeat it".to_owned()
+        }
+        (0, Done::Committed, true) => {
+            "a first version of it may be there: look before you repeat it".to_owned()
+        }
+        (_, _, true) => {
+            let before = acknowledged(edges, done);
+            format!("{before}, and what came next may be: look before you repeat it")
+        }
     }
 }
 
@@ -178,9 +199,17 @@ impl Error {
     pub fn is_interruption(&self) -> bool {
         match self {
             Self::Interrupted | Self::InterruptedIn { .. } => true,
-            Self::Partly { source, .. } => source.is_interruption(),
+            Self::Partly { source, .. } | Self::PerhapsSealed { source, .. } => {
+                source.is_interruption()
+            }
             _ => false,
         }
+    }
+
+    /// Returns whether what failed may be there all the same: what was written of it may be whole.
+    pub(crate) fn may_be_there(&self) -> bool {
+        use everedge_live::Error::{Io, Poisoned};
+        matches!(self, Self::Storage(Io { .. } | Poisoned { .. }))
     }
 
     /// Returns whether this says that a graph's files are damaged.

@@ -171,7 +171,7 @@ impl Graph {
     ///
     /// # Errors
     /// `File` with the place in the file; `Partly` if batches of this call were acknowledged
-    /// before it.
+    /// before it, or the first one may be there though a sync has failed.
     pub fn ingest(
         &self,
         files: &[PathBuf],
@@ -295,7 +295,7 @@ pub(crate) fn take_sources(
             };
             let done = if options.delete { Done::Deleted } else { Done::Inserted };
             match taken.edges_acknowledged {
-                0 if !error.is_interruption() => error,
+                0 if !error.is_interruption() && !error.may_be_there() => error,
                 edges => Error::Partly { edges, done, source: Box::new(error) },
             }
         })?;

@@ -11,7 +11,7 @@ use everedge_live::Names;
 use everedge_medium::{Kind, Manifest, MediumKind, Volume};
 use parking_lot::Mutex;
 
-use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside};
+use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside, undone};
 use crate::creation::suggest;
 use crate::files::{Sources, expand};
 use crate::free_memory::free_memory;
@@ -110,11 +110,7 @@ impl Chunks {
     ) -> Result<SealReport> {
         let plan = Plan::new(what)?;
         let volume = create_outside(&resolved(path))?;
-        let sealed = plan.carry_out(&volume, what, progress);
-        if sealed.is_err() {
-            volume.undo_creation();
-        }
-        sealed
+        plan.carry_out(&volume, what, progress).map_err(|error| undone(volume, error))
     }
 
     /// Seals the edges of files in an empty volume that the caller has made, such as one that records what comes to its

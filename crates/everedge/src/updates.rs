@@ -483,10 +483,10 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// Adds to an error how many updates were acknowledged before, if any were.
+/// Adds to an error how many updates were acknowledged before, if any were or what failed may be there.
 fn partly(error: Error, edges: u64) -> Error {
     match edges {
-        0 => error,
+        0 if !error.may_be_there() => error,
         edges => Error::Partly { edges, done: Done::Committed, source: Box::new(error) },
     }
 }

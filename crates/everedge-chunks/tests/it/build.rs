@@ -1,7 +1,7 @@
 //! Edges that come in any order become the graph that they make, whatever the memory is.
 
 use everedge_chunks::{BuildOptions, Builder, Order, SealOptions, Store, least_memory};
-use everedge_core::{Csr, CsrOptions};
+use everedge_core::{Csr, CsrOptions, Edge};
 
 use crate::equal::{SALT, check, edges, volume};
 
@@ -65,4 +65,32 @@ fn a_build_equals_the_csr_of_its_edges() {
             check(&csr, &Store::open(&volume, SALT, form, least).unwrap());
         }
     }
+}
+
+/// The list of the first vertex that is too long is not the longest.
+#[test]
+fn a_budget_that_would_do_does() {
+    let edges: Vec<Edge> = (0..40_000)
+        .map(|i| (1, 10 + i))
+        .chain((0..900_000).map(|i| (2, 10 + i % 60_000)))
+        .collect();
+    let sealed = |memory: u64| {
+        let directory = tempfile::tempdir().unwrap();
+        let seal = SealOptions { order: Order::Ids, ..SealOptions::default() };
+        let options = BuildOptions {
+            directed: true,
+            weighted: false,
+            simple: false,
+            in_neighbors: true,
+            seal,
+            memory,
+        };
+        let mut builder = Builder::new(&volume(&directory), SALT, options)?;
+        builder.add(&edges, &[])?;
+        builder.finish(|v| v, |v| v.to_string()).map(|form| form.edges)
+    };
+    let refused = sealed(114 << 20).unwrap_err().to_string();
+    assert!(refused.contains("vertex `2` has 900000 neighbors"), "{refused}");
+    let would_do = refused.split(" would do").next().unwrap().rsplit(' ').next().unwrap();
+    assert_eq!(sealed(would_do.parse().unwrap()).unwrap(), 940_000);
 }

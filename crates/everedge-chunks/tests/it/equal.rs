@@ -262,3 +262,100 @@ fn what_lists_leave_of_chunks_is_counted() {
     };
     assert!(white(true) < white(false));
 }
+
+/// Shows each list backwards, as a live graph may.
+struct Backwards(Csr);
+
+impl GraphView for Backwards {
+    fn vertex_bound(&self) -> u32 {
+        self.0.vertex_bound()
+    }
+
+    fn vertex_count(&self) -> u32 {
+        self.0.vertex_count()
+    }
+
+    fn is_vertex(&self, v: VertexId) -> bool {
+        self.0.is_vertex(v)
+    }
+
+    fn edge_count(&self) -> u64 {
+        self.0.edge_count()
+    }
+
+    fn is_directed(&self) -> bool {
+        self.0.is_directed()
+    }
+
+    fn out_degree(&self, v: VertexId) -> u32 {
+        self.0.out_degree(v)
+    }
+
+    fn in_degree(&self, v: VertexId) -> u32 {
+        self.0.in_degree(v)
+    }
+
+    fn out_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.out_edges(v).map(|(u, _)| u)
+    }
+
+    fn in_neighbors(&self, v: VertexId) -> impl Iterator<Item = VertexId> + '_ {
+        self.in_edges(v).map(|(u, _)| u)
+    }
+}
+
+impl WeightedView for Backwards {
+    fn out_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        let mut edges: Vec<_> = self.0.out_edges(v).collect();
+        edges.reverse();
+        edges.into_iter()
+    }
+
+    fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        let mut edges: Vec<_> = self.0.in_edges(v).collect();
+        edges.reverse();
+        edges.into_iter()
+    }
+
+    fn edges_by_age(&self, direction: Direction, v: VertexId) -> Vec<(VertexId, f32)> {
+        self.0.edges_by_age(direction, v)
+    }
+}
+
+/// A deletion takes the newest of a pair's edges.
+#[test]
+fn edges_of_a_pair_are_sealed_in_the_order_in_which_they_came() {
+    // Among others, two edges of a pair; and many of another one, in one list more than a chunk holds.
+    let mut edges: Vec<Edge> = (0..40).map(|i| (0, 10 + i)).collect();
+    edges[7] = (0, 1);
+    edges[31] = (0, 1);
+    edges.extend(vec![(2, 3); 3000]);
+    let weights: Vec<f32> = (0..edges.len()).map(|i| i as f32).collect();
+    for directed in [true, false] {
+        let options = CsrOptions { directed, ..CsrOptions::default() };
+        let csr = Csr::from_edges(&edges, Some(&weights), options);
+        let ages: Vec<f32> = (40..3040).map(|i| i as f32).collect();
+        let copy = Csr::from_weighted_view(&Backwards(csr.clone()));
+        assert_eq!(
+            (copy.weights_between(0, 1), copy.weights_between(2, 3)),
+            (vec![7.0, 31.0], ages.clone())
+        );
+        let directory = tempfile::tempdir().unwrap();
+        let volume = volume(&directory);
+        let seals = SealOptions { order: Order::Ids, ..SealOptions::default() };
+        let form = seal(&volume, SALT, &Backwards(csr), true, &seals, |v| v).unwrap();
+        let memory = least_memory(&form);
+        let store = Store::open(&volume, SALT, form, memory).unwrap();
+        let ids = store.all_ids().unwrap();
+        let number = |id: VertexId| ids.iter().position(|&other| other == id).unwrap() as VertexId;
+        let view = ChunksView::new(store);
+        for (u, v, expected) in [(0, 1, vec![7.0, 31.0]), (2, 3, ages)] {
+            let (u, v) = (number(u), number(v));
+            let of = |end: VertexId| move |&(w, _): &(VertexId, f32)| w == end;
+            let weights =
+                |list: Vec<(VertexId, f32)>| list.into_iter().map(|e| e.1).collect::<Vec<_>>();
+            assert_eq!(weights(view.out_edges(u).filter(of(v)).collect()), expected);
+            assert_eq!(weights(view.in_edges(v).filter(of(u)).collect()), expected);
+        }
+    }
+}

@@ -59,23 +59,26 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let (chunks, sources) = new_and_sources(args)?;
     let options =
         SealOptions { order: args.order, compressed: !args.plain, ..SealOptions::default() };
-    let report = match sources {
-        [graph] if is_graph(graph) => {
+    // Asked once: what cannot be read now and then is one or the other.
+    let graph = sources.iter().map(|path| Ok(is_graph(path)?.then_some(path)));
+    let graph = graph.collect::<Result<Vec<_>>>()?.into_iter().flatten().next();
+    let report = match (sources, graph) {
+        ([_], Some(graph)) => {
             refuse_options_of_files(args, graph)?;
             let view = super::open(graph, args.at.as_ref(), None)?;
             let watch = Watch::on(stop_on_signals()?);
             let seal = || Chunks::seal(&view, chunks, &options, &watch);
             output.follow("seal", &watch, seal)?
         }
-        files => {
-            if let Some(graph) = files.iter().find(|file| is_graph(file)) {
-                let graph = graph.display();
-                let words = format!(
-                    "`{graph}` is a graph, and is sealed by itself: name it alone, or files alone; `everedge seal {graph} CHUNKS` \
-                     seals the graph\n"
-                );
-                return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
-            }
+        (_, Some(graph)) => {
+            let graph = graph.display();
+            let words = format!(
+                "`{graph}` is a graph, and is sealed by itself: name it alone, or files alone; `everedge seal {graph} CHUNKS` \
+                 seals the graph\n"
+            );
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
+        }
+        (files, None) => {
             if args.at.is_some() {
                 let words = "--at names a version of a graph, and files have none\n";
                 return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
@@ -112,8 +115,20 @@ fn new_and_sources(args: &Args) -> Result<(&PathBuf, &[PathBuf]), clap::Error> {
 }
 
 /// Returns whether a path is a graph, and not a file or a directory of files.
-fn is_graph(path: &Path) -> bool {
-    path.is_dir() && everedge::Timeline::is_at(path).is_ok()
+///
+/// # Errors
+/// If it is one that is damaged, has lost its manifest or cannot be read.
+fn is_graph(path: &Path) -> Result<bool> {
+    if !path.is_dir() {
+        return Ok(false);
+    }
+    let Err(error) = everedge::Timeline::is_at(path) else { return Ok(true) };
+    // Every graph has both, and a directory of files neither.
+    let has = |name: &str| path.join(name).try_exists().unwrap_or(true);
+    match has("manifest.toml") || has("lock") {
+        true => Err(error.into()),
+        false => Ok(false),
+    }
 }
 
 /// Refuses options that say how files are sealed: a graph has decided what they choose.

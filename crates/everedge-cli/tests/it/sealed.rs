@@ -236,3 +236,41 @@ fn without_in_neighbors_it_says_what_runs_before_it_asks_for_a_budget() {
         assert!(small.contains("is too small"), "{small}");
     }
 }
+
+/// What is wrong with a graph is said, and not that it holds no files of edges.
+#[test]
+fn a_graph_that_is_damaged_is_no_directory_of_files() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    json(home, "generate kron {}/k.csv --scale 6");
+    json(home, "ingest {}/g {}/k.csv");
+    json(home, "seal {}/g {}/s");
+    for graph in ["g", "s"] {
+        let manifest = home.join(graph).join("manifest.toml");
+        let whole = fs::read_to_string(&manifest).unwrap();
+        fs::write(&manifest, whole.replacen("weighted", "weightad", 1)).unwrap();
+        let said = refused(home, &format!("seal {{}}/{graph} {{}}/new"));
+        assert!(said.contains("manifest.toml` is damaged"), "{said}");
+        fs::remove_file(&manifest).unwrap();
+        let said = refused(home, &format!("seal {{}}/{graph} {{}}/new"));
+        assert!(said.contains("it holds no `manifest.toml`"), "{said}");
+        fs::write(&manifest, whole).unwrap();
+        json(home, &format!("seal {{}}/{graph} {{}}/of-{graph}"));
+    }
+}
+
+/// Stacks of threads are part of a budget.
+#[test]
+fn a_budget_counts_many_threads() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    json(home, "generate kron {}/k.csv --scale 6");
+    json(home, "seal {}/k.csv {}/s");
+    let least = |threads: u64| {
+        let said = refused(home, &format!("run one-hop {{}}/s --memory 1M --threads {threads}"));
+        let least = said.split(" would do").next().unwrap().rsplit(' ').next().unwrap();
+        least.parse::<u64>().unwrap()
+    };
+    assert!(least(200) > least(8) + 192 * (100 << 10));
+    json(home, &format!("run one-hop {{}}/s --memory {} --threads 200", least(200)));
+}

@@ -10,7 +10,8 @@
 //! weights   x   y | z   s   t | ...      alike, if the graph is weighted
 //! ```
 //! Out-neighbors are kept so, and in-neighbors of a directed graph once more. The neighbors of a
-//! vertex are in the order of the source: of the edge list, or of the view that was copied.
+//! vertex are in the order of the source: of the edge list, or of the view that was copied, where the edges of a pair with
+//! weights are in the order in which they came.
 //!
 //! # Invariants
 //! - I1 `offsets` begins with 0, never falls, and ends with the length of `targets`.
@@ -108,9 +109,11 @@ impl Csr {
         Self::copy(view, Renaming::none(view), false, outgoing, incoming)
     }
 
-    /// Copies `view` with its weights; like [`Self::from_view`] if reading fails.
+    /// Copies `view` with its weights, the edges of a pair in the order in which they came; like [`Self::from_view`] if reading
+    /// fails.
     pub fn from_weighted_view<V: WeightedView>(view: &V) -> Self {
-        let (outgoing, incoming) = (|v| view.out_edges(v), |v| view.in_edges(v));
+        let outgoing = |v| view.edges_by_age(Direction::Out, v).into_iter();
+        let incoming = |v| view.edges_by_age(Direction::In, v).into_iter();
         Self::copy(view, Renaming::none(view), true, outgoing, incoming)
     }
 
@@ -127,8 +130,8 @@ impl Csr {
     /// [`Self::compact`].
     pub fn compact_weighted<V: WeightedView>(view: &V, numbering: &Numbering) -> Self {
         let placed = |(v, weight)| (numbering.place(v).unwrap_or(0), weight);
-        let outgoing = |v| view.out_edges(v).map(placed);
-        let incoming = |v| view.in_edges(v).map(placed);
+        let outgoing = |v| view.edges_by_age(Direction::Out, v).into_iter().map(placed);
+        let incoming = |v| view.edges_by_age(Direction::In, v).into_iter().map(placed);
         Self::copy(view, Renaming::places(numbering), true, outgoing, incoming)
     }
 

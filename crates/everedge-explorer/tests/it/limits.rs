@@ -96,6 +96,21 @@ fn too_little_address_space_is_not_the_disk() {
     region.grow(8192).expect("room for this");
 }
 
+/// A sealed graph with changes maps six files and more.
+#[test]
+fn maps_leave_most_addresses_of_a_limit_to_others() {
+    let name = "limits::maps_leave_most_addresses_of_a_limit_to_others";
+    let Some(path) = in_child("-v 2000000", name) else { return };
+    let volume = create(&path.join("graph"), MediumKind::File);
+    let map = |number| volume.create_region(&format!("file-{number}"), 4096).expect("a region");
+    let regions: Vec<_> = (0..6).map(map).collect();
+    let mut heap: Vec<u8> = Vec::new();
+    heap.try_reserve_exact(512 << 20).expect("addresses for the heap");
+    for region in regions {
+        region.grow(8 << 20).expect("addresses for a file that grows");
+    }
+}
+
 /// What a writer acknowledges into files that nobody can open any more is lost: it says so.
 #[test]
 fn a_graph_that_was_removed_while_it_was_open_takes_nothing_more() {

@@ -286,7 +286,7 @@ fn an_undone_creation_leaves_what_others_have_put_there() {
             std::fs::write(path.join("mine"), "x").expect("a file");
         }
         drop(unpublished);
-        volume.undo_creation();
+        assert!(volume.undo_creation());
         assert_eq!(path.exists(), had_directory || has_other);
         let left = path.read_dir().into_iter().flatten().map(|entry| entry.expect("a file"));
         let left: Vec<_> = left.map(|file| file.file_name()).collect();
@@ -305,17 +305,18 @@ fn a_creation_that_has_ended_is_undone() {
         volume.publish(MANIFEST, b"some").expect("published");
         volume
     };
-    create().undo_creation();
+    assert!(create().undo_creation());
     assert!(!path.exists());
     // The mark of one that has not ended goes before all else: where it cannot be made, nothing goes.
     let volume = create();
-    std::fs::write(path.join("unfinished.tmp"), "").expect("a file");
-    volume.undo_creation();
+    std::fs::create_dir(path.join("unfinished.tmp")).expect("in its place");
+    assert!(!volume.undo_creation());
     assert!(
         path.join(MANIFEST).exists() && path.join("log").exists() && path.join("lock").exists()
     );
     let options = VolumeOptions::new(MediumKind::File);
-    Volume::open(&path, options, Access::Write).expect("opens").undo_creation();
+    std::fs::remove_dir(path.join("unfinished.tmp")).expect("empty");
+    assert!(!Volume::open(&path, options, Access::Write).expect("opens").undo_creation());
     assert!(path.join(MANIFEST).exists() && path.join("log").exists());
 }
 

@@ -354,6 +354,93 @@ fn changes_of_another_graph_are_damage() {
     assert!(Chunks::verify(&one).unwrap().ok);
 }
 
+/// Whoever moves the directory and leaves a link must not lose what it holds in silence.
+#[test]
+fn a_link_to_no_changes_is_an_error() {
+    let home = tempfile::tempdir().unwrap();
+    let [path, far] = ["g", "far"].map(|name| home.path().join(name));
+    let expected = changed(&path);
+    fs::rename(path.join("changes"), &far).unwrap();
+    std::os::unix::fs::symlink("../far", path.join("changes")).unwrap();
+    let edges = || Chunks::open(&path, None).map(|chunks| edges_of(&chunks.view(0).unwrap(), true));
+    assert_eq!(edges().unwrap(), expected);
+    fs::rename(&far, home.path().join("further")).unwrap();
+    for has_directory in [false, true] {
+        if has_directory {
+            fs::create_dir(&far).unwrap();
+        }
+        let errors = [
+            edges().err().unwrap(),
+            Chunks::change(&path, false).err().unwrap(),
+            Chunks::verify(&path).unwrap_err(),
+        ];
+        for error in errors {
+            let what = error.to_string();
+            assert!(what.contains("g/changes") && what.contains("it is a link"), "{what}");
+        }
+    }
+}
+
+/// Gives a sealed graph some changes with a vertex that it has not.
+fn with_new_vertex(path: &Path, name: u64) {
+    let changer = Chunks::change(path, false).unwrap();
+    changer.insert(&in_changer(&changer, &[((1, name), 1.0)]), None).unwrap();
+    changer.close().unwrap();
+}
+
+#[test]
+fn names_of_other_changes_are_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|name| home.path().join(name));
+    let options = GraphOptions { ids: IdKind::Text, ..GraphOptions::default() };
+    seal(&live(&options, &[((1, 2), 1.0)]).snapshot().unwrap(), &one);
+    copy(&one, &other);
+    with_new_vertex(&one, 7);
+    with_new_vertex(&other, 8);
+    assert!(Chunks::verify(&one).unwrap().ok);
+    fs::copy(other.join("changes/added"), one.join("changes/added")).unwrap();
+    let found = Chunks::verify(&one).unwrap();
+    assert!(!found.ok && found.problems[0].contains("changes/added"), "{found:?}");
+    let error = Chunks::open(&one, None).err().unwrap();
+    assert!(error.is_damage() && error.to_string().contains("changes/added"), "{error}");
+}
+
+/// Says in a sealed graph's changes that their files have a version.
+fn write_base(path: &Path, said: &str) {
+    let manifest = fs::read_to_string(path.join("manifest.toml")).unwrap();
+    let uuid = manifest.lines().find_map(|line| line.strip_prefix("uuid = ")).unwrap();
+    let said = format!("{}{said}", uuid.trim_matches('"'));
+    let base = format!("{said} {:08x}\n", crc32c::crc32c(said.as_bytes()));
+    fs::write(path.join("changes/base"), base).unwrap();
+}
+
+#[test]
+fn changes_of_version_1_are_read_and_go_on() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let options = GraphOptions { ids: IdKind::Text, ..GraphOptions::default() };
+    seal(&live(&options, &[((1, 2), 1.0)]).snapshot().unwrap(), &path);
+    let changer = Chunks::change(&path, false).unwrap();
+    changer.insert(&in_changer(&changer, &[((1, 2), 1.0)]), None).unwrap();
+    changer.close().unwrap();
+    // No name has a checksum yet.
+    write_base(&path, "");
+    with_new_vertex(&path, 7);
+    with_new_vertex(&path, 8);
+    let chunks = Chunks::open(&path, None).unwrap();
+    assert_eq!((chunks.vertex_count(), chunks.edge_count()), (4, 4));
+    assert!(Chunks::verify(&path).unwrap().ok);
+    // Names of version 1 are none of version 2.
+    write_base(&path, " 2");
+    assert!(Chunks::open(&path, None).err().unwrap().to_string().contains("changes/added"));
+    write_base(&path, " 3");
+    let error = Chunks::open(&path, None).err().unwrap().to_string();
+    assert!(
+        error.contains("changes/base` has format version 3, this build reads version 2"),
+        "{error}"
+    );
+}
+
 #[test]
 fn changes_elsewhere_are_no_graph() {
     let home = tempfile::tempdir().unwrap();
