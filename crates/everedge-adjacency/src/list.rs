@@ -388,8 +388,7 @@ impl List {
         self.spills.get(&(local as u32)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the live entries of `local`, newest first, for a list that is not plain; the weight
-    /// is 1 if there are none.
+    /// Returns the live entries of `local`, newest first; the weight is 1 if there are none.
     pub(crate) fn live(
         &self,
         places: &Places,

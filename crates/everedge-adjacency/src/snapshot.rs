@@ -478,6 +478,15 @@ impl WeightedView for Snapshot {
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         self.edges(v, self.totals.list_of(Direction::In))
     }
+
+    fn edges_by_age(&self, direction: Direction, v: VertexId) -> Vec<(VertexId, f32)> {
+        let lists = self.shards.get(v as usize / SHARD_SPAN).map(|shard| &shard.lists);
+        let list = lists.and_then(|lists| lists.get(self.totals.list_of(direction)));
+        let mut edges = list
+            .map_or_else(Vec::new, |list| list.live(&self.places, local(v), self.entry_words()));
+        edges.reverse();
+        edges
+    }
 }
 
 /// The neighbors that no tombstone took away, with the weights of the edges.

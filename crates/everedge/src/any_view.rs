@@ -258,6 +258,10 @@ impl WeightedView for AnyView {
         iter_of!(self, view => view.in_edges(v))
     }
 
+    fn edges_by_age(&self, direction: Direction, v: VertexId) -> Vec<(VertexId, f32)> {
+        with_view!(self, view => view.edges_by_age(direction, v))
+    }
+
     fn weights_between(&self, u: VertexId, v: VertexId) -> Vec<f32> {
         with_view!(self, view => view.weights_between(u, v))
     }

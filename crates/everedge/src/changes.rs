@@ -28,7 +28,6 @@ use everedge_live::{AnnouncedNames, Error as StorageError, GraphHead, NAMES, Nam
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume, read_file};
 use serde::Serialize;
 
-use crate::any_view::with_view;
 use crate::chunks::{ChunksOptions, has_in_neighbors};
 use crate::{Error, ExternalId, Graph, GraphOptions, IdKind, Result};
 
@@ -385,7 +384,7 @@ impl OpenChanges {
                 };
                 let direction = if side == 0 { Direction::Out } else { Direction::In };
                 // A deletion takes the newest edge of a pair, also once it is sealed again.
-                let edges = with_view!(&view, view => view.edges_by_age(direction, x));
+                let edges = view.edges_by_age(direction, x);
                 let are_alike = edges.into_iter().all(&mut push);
                 if !are_alike {
                     let what = format!("the changes of vertex {v}");

@@ -167,9 +167,14 @@ impl<G: Deref<Target = Graph>> Transaction<G> {
         if !pair.is_changed {
             return (count > 0) == (pair.before > 0);
         }
+        // Of a list that was put in order meanwhile they are in another one.
+        let weights = |view: &AnyView| {
+            let mut weights = view.weights_between(u, v);
+            weights.sort_by(f32::total_cmp);
+            weights
+        };
         let has_weights = pair.before > 0 && self.batch.is_weighted();
-        count == pair.before
-            && (!has_weights || now.weights_between(u, v) == self.view.any.weights_between(u, v))
+        count == pair.before && (!has_weights || weights(now) == weights(&self.view.any))
     }
 
     fn pair(&mut self, u: VertexId, v: VertexId) -> &mut Pair {
