@@ -12,6 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
+use super::ingest::{distinct, named};
 use crate::harness::figures::{self, Row};
 use crate::harness::{Configuration, Task};
 
@@ -57,19 +58,6 @@ pub(crate) fn measure(task: &Task) -> Result<Row> {
         peak_rss_bytes: everedge::peak_rss_bytes() - before.min(everedge::peak_rss_bytes()),
         disk_bytes: graph.stats()?.disk_bytes,
     })
-}
-
-/// Returns an edge by which its other direction is known, too, where that is the same.
-fn named((u, v): Edge, directed: bool) -> Edge {
-    if directed { (u, v) } else { (u.min(v), u.max(v)) }
-}
-
-/// Returns the edges without those that come again.
-fn distinct(mut edges: Vec<Edge>, directed: bool) -> Vec<Edge> {
-    edges.iter_mut().for_each(|edge| *edge = named(*edge, directed));
-    edges.sort_unstable();
-    edges.dedup();
-    edges
 }
 
 /// An insertion, or a deletion.

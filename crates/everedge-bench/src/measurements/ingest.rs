@@ -9,7 +9,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use everedge::{Edge, Generator, Graph, Mechanisms, MeterReading, median};
+use everedge::{Edge, Generator, Graph, GraphOptions, Mechanisms, MeterReading, median};
 use serde::Serialize;
 
 use crate::arguments::Medium;
@@ -279,9 +279,23 @@ pub(crate) fn take(
     let acknowledged_meter = graph.meter();
     let found = graph.snapshot()?.edge_count();
     let archived = start.elapsed().as_secs_f64();
-    let total = edges.len();
+    let GraphOptions { simple, directed, .. } = *graph.options();
+    let total = if simple { distinct(edges.to_vec(), directed).len() } else { edges.len() };
     ensure!(found == total as u64, "the graph has {found} edges after an ingest of {total}");
     Ok(Times { acknowledged, archived, longest, acknowledged_meter })
+}
+
+/// Returns an edge by which its other direction is known, too, where that is the same.
+pub(super) fn named((u, v): Edge, directed: bool) -> Edge {
+    if directed { (u, v) } else { (u.min(v), u.max(v)) }
+}
+
+/// Returns the edges without those that come again.
+pub(super) fn distinct(mut edges: Vec<Edge>, directed: bool) -> Vec<Edge> {
+    edges.iter_mut().for_each(|edge| *edge = named(*edge, directed));
+    edges.sort_unstable();
+    edges.dedup();
+    edges
 }
 
 /// Returns the bytes of the files in a directory whose names begin so, if there are some.

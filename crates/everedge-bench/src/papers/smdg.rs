@@ -157,7 +157,9 @@ const EXPERIMENTS: [Experiment; 12] = [
         words: "A writer is killed when all is acknowledged, and the graph is opened: beside the ingest.",
         points: |setting| {
             let named = layouts(setting).enumerate();
-            let recover = |(index, (name, one)): (usize, (String, Configuration))| {
+            let recover = |(index, (name, mut one)): (usize, (String, Configuration))| {
+                // Whether all is there is told by the degrees of all edges that were given.
+                (one.options.simple, one.options.directed) = (false, true);
                 let work = Work::Recover { end: End::Killed };
                 point((name.clone(), index as f64, name), one, work)
             };
