@@ -384,7 +384,7 @@ impl Builder {
         }
         let memory = self.options.memory;
         let would_do = kept + least.max(largest) * edge_bytes;
-        let what = match largest > edges {
+        let what = match edges >= least {
             true => format!(
                 "vertex `{}` has {degree} neighbors, and {memory} bytes of memory hold the list of {}: {would_do} would do",
                 name_of(hub),

@@ -63,7 +63,8 @@ impl Map {
     /// (`ulimit -v`), that is a small part: other maps and the heap need the rest.
     pub(super) fn new(source: &Source<'_>, reserve_bytes: u64, len: u64) -> io::Result<Map> {
         let least_bytes = len.max(1).next_multiple_of(PAGE_BYTES);
-        let most_bytes = reserve_bytes.min(spare_addresses() / LIMITED_PARTS);
+        let ahead_bytes = spare_addresses().saturating_sub(least_bytes) / LIMITED_PARTS;
+        let most_bytes = reserve_bytes.min(least_bytes.saturating_add(ahead_bytes));
         let mut reserved_bytes = most_bytes.next_multiple_of(PAGE_BYTES).max(least_bytes);
         loop {
             match map_once(source, reserved_bytes) {

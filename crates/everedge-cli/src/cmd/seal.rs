@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let (chunks, sources) = new_and_sources(args)?;
     let options =
         SealOptions { order: args.order, compressed: !args.plain, ..SealOptions::default() };
-    // Asked once: what cannot be read now and then is one or the other.
+    // Each path is asked once: where a read fails now and then, a second answer may be another.
     let graph = sources.iter().map(|path| Ok(is_graph(path)?.then_some(path)));
     let graph = graph.collect::<Result<Vec<_>>>()?.into_iter().flatten().next();
     let report = match (sources, graph) {

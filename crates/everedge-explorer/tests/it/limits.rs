@@ -109,6 +109,10 @@ fn maps_leave_most_addresses_of_a_limit_to_others() {
     for region in regions {
         region.grow(8 << 20).expect("addresses for a file that grows");
     }
+    drop(heap);
+    // Also a file that is longer than that part.
+    let long = volume.create_region("long", 320 << 20).expect("a region");
+    long.grow(328 << 20).expect("addresses for a file that grows");
 }
 
 /// What a writer acknowledges into files that nobody can open any more is lost: it says so.
