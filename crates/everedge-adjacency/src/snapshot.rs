@@ -657,3 +657,51 @@ fn runs(
 fn local(v: VertexId) -> usize {
     v as usize % SHARD_SPAN
 }
+
+#[cfg(test)]
+mod tests {
+    use everedge_core::{Direction, WeightedView};
+    use everedge_live::Batch;
+    use everedge_medium::{Kind, MediumKind, Volume, VolumeOptions};
+
+    use crate::AdjacencyGraph;
+    use crate::options::Manifest;
+
+    /// In the buffer, in blocks and in a run, with tombstones and without.
+    #[test]
+    fn edges_by_age_are_in_the_order_in_which_they_came() {
+        let home = tempfile::tempdir().unwrap();
+        for directed in [true, false] {
+            let path = home.path().join(directed.to_string());
+            let volume = Volume::create(&path, VolumeOptions::new(MediumKind::File)).unwrap();
+            let options =
+                crate::options::GraphOptions { weighted: true, directed, ..Default::default() };
+            let graph =
+                AdjacencyGraph::create(volume, Manifest::new(Kind::Graph, options)).unwrap();
+            let mut expected = Vec::new();
+            for number in 0..2000 {
+                let weight = number as f32;
+                let mut batch = Batch::new(true);
+                batch.insert(1, 2, weight).unwrap();
+                batch.insert(1, number % 7 + 10, weight).unwrap();
+                expected.push(weight);
+                if number > 700 && number % 100 == 0 {
+                    batch.delete(1, 2).unwrap();
+                    expected.pop();
+                }
+                graph.apply(&batch).unwrap();
+                if number == 500 || number == 1500 {
+                    graph.compact().unwrap();
+                }
+                if number % 41 == 0 {
+                    let view = graph.snapshot().unwrap();
+                    for (direction, v, other) in [(Direction::Out, 1, 2), (Direction::In, 2, 1)] {
+                        let edges = view.edges_by_age(direction, v);
+                        let found = edges.iter().filter(|edge| edge.0 == other).map(|edge| edge.1);
+                        assert!(found.eq(expected.iter().copied()), "{number} {direction:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -330,3 +330,32 @@ fn killed_processes_lose_no_change_that_they_acknowledged() {
     assert!(found.ok, "{:?}", found.problems);
     println!("kills={} changed_edges={}", victim.kills, victim.inserted - SEALED + victim.deleted);
 }
+
+/// As in a live graph, whose lists are in several blocks; also in one that was changed, and sealed again.
+#[test]
+fn a_deletion_takes_the_newest_edge_of_a_pair() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let edges = |first: u32| (first..first + 40).map(|i| format!("1,2,{i}\n")).collect::<String>();
+    fs::write(home.join("p.csv"), format!("src,dst,weight\n{}", edges(1))).unwrap();
+    fs::write(home.join("more.csv"), format!("src,dst,weight\n{}", edges(41))).unwrap();
+    fs::write(home.join("c.csv"), "src,dst\n1,2\n").unwrap();
+    let weights = |graph: &str| {
+        let exported = text(&everedge(home, &format!("export {{}}/{graph} -")).stdout);
+        let edges = exported.lines().filter(|line| !line.starts_with('#'));
+        let mut weights: Vec<u32> =
+            edges.map(|edge| edge.rsplit(' ').next().unwrap().parse().unwrap()).collect();
+        weights.sort_unstable();
+        weights
+    };
+    json(home, "ingest {}/g {}/p.csv --weighted --directed");
+    json(home, "seal {}/g {}/s");
+    json(home, "ingest {}/s {}/c.csv --delete");
+    assert_eq!(weights("s"), (1..40).collect::<Vec<_>>());
+    json(home, "seal {}/g {}/t");
+    json(home, "ingest {}/t {}/more.csv");
+    json(home, "ingest {}/t {}/c.csv --delete");
+    json(home, "seal {}/t {}/u");
+    json(home, "ingest {}/u {}/c.csv --delete");
+    assert_eq!(weights("u"), (1..79).collect::<Vec<_>>());
+}

@@ -105,12 +105,7 @@ fn write(
     Record { kind, begun, ended: start.elapsed(), reads, writes }
 }
 
-fn move_on<'a>(
-    transaction: &mut Transaction<&'a Graph>,
-    key: u32,
-    before: VertexId,
-    version: VertexId,
-) {
+fn move_on(transaction: &mut Transaction<&Graph>, key: u32, before: VertexId, version: VertexId) {
     assert!(transaction.delete(key, before).unwrap());
     assert!(!transaction.has_edge(key, before));
     assert!(transaction.insert(key, version, None).unwrap());
