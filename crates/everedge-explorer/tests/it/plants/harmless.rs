@@ -219,6 +219,11 @@ pub(super) const HARMLESS: &[Harmless] = &[
     ),
     harmless(
         BLOCKS,
+        ["too late fence ImagesHead", "archiving/images.rs", "create: "],
+        "nothing of a new graph counts before its manifest",
+    ),
+    harmless(
+        BLOCKS,
         ["too late fence BlocksHeader", "src/lib.rs", "write_file_head: "],
         "nothing of a new graph counts before its manifest",
     ),
