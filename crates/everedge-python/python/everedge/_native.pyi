@@ -14,6 +14,7 @@ __all__ = [
     "Chunks",
     "Graph",
     "Timeline",
+    "Transaction",
     "View",
     "date_of",
     "graph_options",

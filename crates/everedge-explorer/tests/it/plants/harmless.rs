@@ -217,6 +217,16 @@ pub(super) const HARMLESS: &[Harmless] = &[
         ["too late fence ArraysHeader", "src/lib.rs", "write_file_head: "],
         "nothing of a new graph counts before its manifest",
     ),
+    rare(
+        BLOCKS,
+        ["without drain Block", "src/layout.rs", "drain: "],
+        "needed where one thread freezes a block in a round and another one saves the shard; most runs find it",
+    ),
+    rare(
+        BLOCKS,
+        ["too late drain Block", "src/layout.rs", "drain: "],
+        "needed where one thread freezes a block in a round and another one saves the shard; most runs find it",
+    ),
     harmless(
         BLOCKS,
         ["too late fence ImagesHead", "archiving/images.rs", "create: "],
