@@ -57,8 +57,8 @@ pub(crate) struct Stream {
     pub(crate) queries: u32,
     /// Threads that answer queries.
     pub(crate) workers: u32,
-    /// Whether updates and queries wait for each other.
-    pub(crate) is_serial: bool,
+    /// Whether it is measured, too, how long they take if updates and queries wait for each other.
+    pub(crate) with_serial: bool,
     /// Whether nothing is deleted.
     pub(crate) only_inserts: bool,
     /// Of one kernel.
@@ -69,7 +69,7 @@ impl Stream {
     /// Returns a stream of which half the updates are deletions, answered by one thread at once.
     pub(crate) fn new(kernel: Kernel, updates: u32, queries: u32) -> Self {
         let plan = Plan::new(&[kernel], Some(1));
-        Self { updates, queries, workers: 1, is_serial: false, only_inserts: false, plan }
+        Self { updates, queries, workers: 1, with_serial: false, only_inserts: false, plan }
     }
 
     /// Returns the kernel that queries run.

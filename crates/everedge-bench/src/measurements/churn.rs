@@ -5,14 +5,14 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use everedge::{Batch, Edge};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::ingest::{distinct, named};
+use super::ingest::{distinct, named, other_seed};
 use crate::harness::figures::{self, Row};
 use crate::harness::{Configuration, Task};
 
@@ -38,8 +38,9 @@ pub(crate) fn measure(task: &Task) -> Result<Row> {
     ensure!(options.simple, "a stream has each edge once at a time; give --simple");
     let mut edges = distinct(task.edges()?, options.directed);
     let others = (edges.len() * (UPDATES_PER_EDGE - 1)).div_ceil(2);
-    let more = kind.generator(scale, (others >> scale).max(1) as u32 + 1, task.seed + 1)?;
-    let stream = stream(&mut edges, more.edges(0..more.edge_count()), options.directed, task.seed);
+    let more = kind.generator(scale, (others >> scale).max(1) as u32 + 1, other_seed(task))?;
+    let others = more.edges(0..more.edge_count());
+    let stream = stream(&mut edges, others, options.directed, task.seed)?;
     let batches: Vec<Batch> = stream.chunks(batch).map(of_updates).collect::<Result<_>>()?;
     drop(stream);
 
@@ -64,7 +65,10 @@ pub(crate) fn measure(task: &Task) -> Result<Row> {
 type Update = (Edge, bool);
 
 /// Mixes the insertion of all `edges` with others that come and go; puts `edges` in another order.
-fn stream(edges: &mut [Edge], others: Vec<Edge>, directed: bool, seed: u64) -> Vec<Update> {
+///
+/// # Errors
+/// If the others are too few.
+fn stream(edges: &mut [Edge], others: Vec<Edge>, directed: bool, seed: u64) -> Result<Vec<Update>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     for place in (1..edges.len()).rev() {
         edges.swap(place, random.random_range(0..=place));
@@ -87,7 +91,8 @@ fn stream(edges: &mut [Edge], others: Vec<Edge>, directed: bool, seed: u64) -> V
             stream.push((next, true));
         } else {
             let is_new = |edge: &Edge| !kept.contains(edge) && !is_there.contains(edge);
-            let next = others.by_ref().take(1 << 20).find(is_new).expect("few edges are there");
+            let next = others.by_ref().take(1 << 20).find(is_new);
+            let next = next.context("the graph is so dense that few other edges are left")?;
             is_there.insert(next);
             there.push(next);
             stream.push((next, true));
@@ -95,7 +100,7 @@ fn stream(edges: &mut [Edge], others: Vec<Edge>, directed: bool, seed: u64) -> V
     }
     stream.extend(left.iter().map(|&edge| (edge, true)));
     stream.extend(there.into_iter().map(|edge| (edge, false)));
-    stream
+    Ok(stream)
 }
 
 fn of_updates(updates: &[Update]) -> Result<Batch> {
@@ -123,7 +128,7 @@ mod tests {
         let mut edges = distinct((0..2000).map(|_| first()).collect(), false);
         let mut other = draw(2);
         let others = (0..20_000).map(|_| other()).collect();
-        let stream = stream(&mut edges, others, false, 3);
+        let stream = stream(&mut edges, others, false, 3).unwrap();
         assert!(stream.len().abs_diff(edges.len() * UPDATES_PER_EDGE) <= 1);
         let mut there = FxHashSet::default();
         for &(edge, is_insertion) in &stream {

@@ -285,6 +285,11 @@ pub(crate) fn take(
     Ok(Times { acknowledged, archived, longest, acknowledged_meter })
 }
 
+/// Returns a seed that makes other edges than those of the graph, which has the seed 1.
+pub(super) fn other_seed(task: &Task) -> u64 {
+    task.seed + 2
+}
+
 /// Returns an edge by which its other direction is known, too, where that is the same.
 pub(super) fn named((u, v): Edge, directed: bool) -> Edge {
     if directed { (u, v) } else { (u.min(v), u.max(v)) }

@@ -19,8 +19,12 @@ use crate::harness::{Configuration, Stream, Task};
 /// What is measured of a stream.
 #[derive(Debug, Serialize)]
 struct Figures {
+    updates: u32,
+    queries: u32,
     /// Seconds from the first task until the last is done.
     total_seconds: f64,
+    /// The same if updates and queries wait for each other.
+    serial_seconds: Option<f64>,
     /// Updates each second until the last is durable.
     updates_per_second: f64,
     /// Queries each second.
@@ -46,14 +50,15 @@ pub(crate) fn measure(task: &Task, stream: Stream) -> Result<Row> {
     drop(edges);
     let before = graph.snapshot()?.edge_count();
     let per_query = (updates.len() / stream.queries.max(1) as usize).max(1);
-    let figures = match stream.is_serial {
-        true => one_after_the_other(&graph, &updates, per_query, stream)?,
-        false => at_once(&graph, &updates, per_query, stream)?,
+    let serial_seconds = match stream.with_serial {
+        true => Some(one_after_the_other(&graph, &updates, per_query, stream)?),
+        false => None,
     };
+    let figures = at_once(&graph, &updates, per_query, stream)?;
     let after = graph.snapshot()?.edge_count();
     let expected = if stream.only_inserts { before + updates.len() as u64 } else { before };
     ensure!(after == expected, "{after} edges after the tasks, not {expected}");
-    figures::row(&figures)
+    figures::row(&Figures { serial_seconds, ..figures })
 }
 
 /// Returns the updates: deletions of edges, and then their insertions; or only insertions.
@@ -61,7 +66,7 @@ fn updates(task: &Task, edges: &[Edge], stream: Stream) -> Result<Vec<Batch>> {
     let Configuration { graph: kind, scale, .. } = task.configuration;
     let count = stream.updates as usize;
     if stream.only_inserts {
-        let more = kind.generator(scale, task.degree, task.seed + 1)?;
+        let more = kind.generator(scale, task.degree, ingest::other_seed(task))?;
         return more.edges(0..count as u64).iter().map(|&edge| insertion(edge)).collect();
     }
     let mut random = Xoshiro256PlusPlus::seed_from_u64(task.seed);
@@ -81,28 +86,19 @@ fn ask(view: &View, stream: Stream) -> everedge::Result<f64> {
     Ok(view.run_unverified(stream.kernel(), &options)?.seconds)
 }
 
+/// Returns the seconds that all take.
 fn one_after_the_other(
     graph: &Graph,
     updates: &[Batch],
     per_query: usize,
     stream: Stream,
-) -> Result<Figures> {
+) -> Result<f64> {
     let start = Instant::now();
-    let (mut updating, mut queries, mut answers) = (0.0, Vec::new(), Vec::new());
     for updates in updates.chunks(per_query) {
-        let given = Instant::now();
         updates.iter().try_for_each(|batch| graph.apply(batch))?;
-        updating += given.elapsed().as_secs_f64();
-        let given = Instant::now();
-        queries.push(ask(&graph.snapshot()?, stream)?);
-        answers.push(given.elapsed().as_secs_f64());
+        ask(&graph.snapshot()?, stream)?;
     }
-    figures_of(
-        graph,
-        start.elapsed().as_secs_f64(),
-        updates.len() as f64 / updating,
-        (queries, answers),
-    )
+    Ok(start.elapsed().as_secs_f64())
 }
 
 fn at_once(graph: &Graph, updates: &[Batch], per_query: usize, stream: Stream) -> Result<Figures> {
@@ -124,23 +120,13 @@ fn at_once(graph: &Graph, updates: &[Batch], per_query: usize, stream: Stream) -
         }
         anyhow::Ok((updating, queries, answers))
     })?;
-    figures_of(
-        graph,
-        start.elapsed().as_secs_f64(),
-        updates.len() as f64 / updating,
-        (queries, answers),
-    )
-}
-
-fn figures_of(
-    graph: &Graph,
-    total_seconds: f64,
-    updates_per_second: f64,
-    (queries, answers): (Vec<f64>, Vec<f64>),
-) -> Result<Figures> {
+    let total_seconds = start.elapsed().as_secs_f64();
     Ok(Figures {
+        updates: stream.updates,
+        queries: stream.queries,
         total_seconds,
-        updates_per_second,
+        serial_seconds: None,
+        updates_per_second: updates.len() as f64 / updating,
         queries_per_second: queries.len() as f64 / total_seconds,
         query_seconds: median(&queries),
         answer_seconds: median(&answers),
