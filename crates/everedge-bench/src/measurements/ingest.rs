@@ -115,7 +115,7 @@ struct Memory {
     /// The log's bytes on the medium.
     log_bytes: Option<u64>,
     /// The bytes of blocks, or of arrays, on the medium.
-    block_bytes: Option<u64>,
+    list_bytes: Option<u64>,
     /// Memory of vertex buffers.
     buffer_bytes: Option<u64>,
     /// All other memory of the process that is not mapped from the medium.
@@ -319,7 +319,7 @@ fn memory(task: &Task, graph: &Graph, edges: &[Edge]) -> Memory {
     let buffer_bytes = buffer_bytes(graph);
     Memory {
         log_bytes: on_medium("log"),
-        block_bytes: on_medium("blocks").or_else(|| on_medium("arrays")),
+        list_bytes: on_medium("blocks").or_else(|| on_medium("arrays")),
         buffer_bytes,
         rest_bytes: process_bytes.saturating_sub(buffer_bytes.unwrap_or(0)),
         process_bytes,

@@ -209,7 +209,7 @@ const EXPERIMENTS: [Experiment; 10] = [
         },
         shown: &[
             ARCHIVED,
-            Column { key: "block_bytes", title: "arrays with their edge logs", form: Form::Bytes },
+            Column { key: "list_bytes", title: "arrays with their edge logs", form: Form::Bytes },
         ],
         plot: PlotKind::Lines("bytes of an edge log"),
     },

@@ -70,7 +70,7 @@ const EXPERIMENTS: [Experiment; 12] = [
         name: "10",
         title: "PageRank and updates, one after the other and at once",
         words: "Updates of one edge each, and 8 times PageRank between them, each time of the graph after the \
-                updates before it.",
+                updates before it; at once, two of them.",
         points: |setting| Ok(mixed(setting, Kernel::PageRank)),
         shown: &[GIVEN, SERIAL, TOTAL],
         plot: PlotKind::Bars,
@@ -208,7 +208,7 @@ const EXPERIMENTS: [Experiment; 12] = [
         points: |setting| Ok(block_sizes(setting)),
         shown: &[
             Column { key: "process_bytes", title: "in memory", form: Form::Bytes },
-            Column { key: "block_bytes", title: "blocks on the medium", form: Form::Bytes },
+            Column { key: "list_bytes", title: "blocks on the medium", form: Form::Bytes },
         ],
         plot: PlotKind::Lines("bytes of a block"),
     },
@@ -256,7 +256,7 @@ fn stream(kernel: Kernel) -> Stream {
 fn mixed(setting: &Setting<'_>, kernel: Kernel) -> Vec<Point> {
     let mut points = Vec::new();
     for updates in [UPDATES / 4, UPDATES] {
-        let stream = Stream { updates, with_serial: true, ..stream(kernel) };
+        let stream = Stream { updates, workers: 2, with_serial: true, ..stream(kernel) };
         let at = ("blocks".to_owned(), points.len() as f64, format!("{updates} updates"));
         points.push(point(at, undirected(setting, Layout::Blocks), Work::Tasks(stream)));
     }

@@ -199,7 +199,7 @@ const EXPERIMENTS: [Experiment; 14] = [
         points: |setting| Ok(bars(setting.media(&[Medium::Pmem]))),
         shown: &[
             Column { key: "log_bytes", title: "log", form: Form::Bytes },
-            Column { key: "block_bytes", title: "blocks", form: Form::Bytes },
+            Column { key: "list_bytes", title: "blocks", form: Form::Bytes },
             Column { key: "buffer_bytes", title: "buffers", form: Form::Bytes },
             Column { key: "rest_bytes", title: "rest", form: Form::Bytes },
         ],

@@ -379,7 +379,7 @@ fn the_report_of_each_paper_has_a_plot_for_each_figure() {
         rows(&figures[figure]).iter().for_each(|row| assert_positive(row, &[key]));
     }
     rows(&figures[7]).iter().for_each(|row| assert_positive(row, &["bc_seconds"]));
-    rows(&figures[9]).iter().for_each(|row| assert_positive(row, &["block_bytes"]));
+    rows(&figures[9]).iter().for_each(|row| assert_positive(row, &["list_bytes"]));
     let figures = figures_on_page(&bench, "pie");
     let names = ["4", "12", "13", "14", "table-4", "15", "16", "17", "table-5", "table-6"];
     assert_eq!(names_of(&figures), names);
@@ -391,6 +391,20 @@ fn the_report_of_each_paper_has_a_plot_for_each_figure() {
     ] {
         rows(&figures[figure]).iter().for_each(|row| assert_positive(row, keys));
     }
+    let figures = figures_on_page(&bench, "smdg");
+    let names = ["7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18"];
+    assert_eq!(names_of(&figures), names);
+    for (figure, keys) in [
+        (2, &["updates_per_second"][..]),
+        (3, &["serial_seconds", "total_seconds"]),
+        (5, &["queries_per_second", "query_seconds"]),
+        (7, &["version_bytes_none_ended"]),
+        (11, &["list_bytes"]),
+    ] {
+        rows(&figures[figure]).iter().for_each(|row| assert_positive(row, keys));
+    }
+    let ended = |row: &Value| row["version_bytes_all_ended"] == 0;
+    assert!(rows(&figures[7]).iter().all(ended));
 }
 
 fn names_of(figures: &[Value]) -> Vec<&str> {
