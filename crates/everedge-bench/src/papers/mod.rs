@@ -86,8 +86,8 @@ pub(crate) const ACKNOWLEDGED: Column =
 pub(crate) const ARCHIVED: Column =
     Column { key: "archived_seconds", title: "time until archived", form: Form::Seconds };
 
-/// What experiments with versions vary beside the options of graphs.
-const VARIED: [&str; 3] = ["way", "versions", "percent"];
+/// What experiments with versions and with tasks vary beside the options of graphs.
+const VARIED: [&str; 5] = ["way", "versions", "percent", "updates", "queries"];
 
 impl Paper {
     /// Returns what stands below the options: the list of experiments, and examples.
