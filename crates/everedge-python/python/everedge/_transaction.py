@@ -26,7 +26,7 @@ class Transaction:
     changed is still as it was when it began. Else `ConflictError` is raised, nothing of it is in the graph, and it can be
     done anew. An exception in the block gives it up.
 
-    Ids are made of new names as they are met, also of those that are only asked for; they stay. One thread at a time
+    New names get numbers as they are met, also those that are only asked for, and keep them. One thread at a time
     uses it, and the graph cannot be closed until it ends.
 
     >>> import everedge
@@ -114,9 +114,6 @@ class Transaction:
     ) -> None:
         if error is None and not self._is_ended:
             self.commit()
-        self.close()
-
-    def __del__(self) -> None:
         self.close()
 
     def __reduce__(self) -> NoReturn:
