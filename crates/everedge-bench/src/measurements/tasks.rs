@@ -19,7 +19,7 @@ use crate::harness::{Configuration, Stream, Task};
 /// What is measured of a stream.
 #[derive(Debug, Serialize)]
 struct Figures {
-    updates: u32,
+    updates: usize,
     queries: u32,
     /// Seconds from the first task until the last is done.
     total_seconds: f64,
@@ -61,7 +61,8 @@ pub(crate) fn measure(task: &Task, stream: Stream) -> Result<Row> {
     figures::row(&Figures { serial_seconds, ..figures })
 }
 
-/// Returns the updates: deletions of edges, and then their insertions; or only insertions.
+/// Returns the updates, as many as there are edges for: deletions of edges, and then their insertions; or only
+/// insertions.
 fn updates(task: &Task, edges: &[Edge], stream: Stream) -> Result<Vec<Batch>> {
     let Configuration { graph: kind, scale, .. } = task.configuration;
     let count = stream.updates as usize;
@@ -70,7 +71,7 @@ fn updates(task: &Task, edges: &[Edge], stream: Stream) -> Result<Vec<Batch>> {
         return more.edges(0..count as u64).iter().map(|&edge| insertion(edge)).collect();
     }
     let mut random = Xoshiro256PlusPlus::seed_from_u64(task.seed);
-    let chosen = index::sample(&mut random, edges.len(), count / 2);
+    let chosen = index::sample(&mut random, edges.len(), (count / 2).min(edges.len()));
     let chosen: Vec<Edge> = chosen.iter().map(|place| edges[place]).collect();
     let deletion = |edge: Edge| Ok(Batch::deletions([edge].into_iter(), false)?);
     let deletions = chosen.iter().map(|&edge| deletion(edge));
@@ -122,7 +123,7 @@ fn at_once(graph: &Graph, updates: &[Batch], per_query: usize, stream: Stream) -
     })?;
     let total_seconds = start.elapsed().as_secs_f64();
     Ok(Figures {
-        updates: stream.updates,
+        updates: updates.len(),
         queries: stream.queries,
         total_seconds,
         serial_seconds: None,
