@@ -37,6 +37,7 @@ impl<'a> ImageReader<'a> {
     ///
     /// # Errors
     /// `Corruption` if there are fewer.
+    #[inline]
     pub fn take(&mut self, count: usize) -> Result<&'a [AtomicU32]> {
         let (taken, rest) = self.words.split_at_checked(count).ok_or_else(|| self.damaged())?;
         self.words = rest;
@@ -47,6 +48,7 @@ impl<'a> ImageReader<'a> {
     ///
     /// # Errors
     /// As [`Self::take`].
+    #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u32; N]> {
         let words = self.take(N)?;
         Ok(std::array::from_fn(|index| words[index].load(Relaxed)))
@@ -56,6 +58,7 @@ impl<'a> ImageReader<'a> {
     ///
     /// # Errors
     /// As [`Self::take`].
+    #[inline]
     pub fn u32(&mut self) -> Result<u32> {
         self.array().map(|[word]| word)
     }
@@ -64,6 +67,7 @@ impl<'a> ImageReader<'a> {
     ///
     /// # Errors
     /// As [`Self::take`].
+    #[inline]
     pub fn u64(&mut self) -> Result<u64> {
         self.array().map(|[low, high]: [u32; 2]| u64::from(low) | u64::from(high) << 32)
     }
