@@ -24,7 +24,7 @@ use super::shard::Shard;
 use super::subgraphs::{Nodes, Partition};
 use super::table::{Entry, HeldRows};
 use everedge_live::{
-    Archive, Extents, SHARD_SPAN, Shared, Totals, UNIT_BYTES, frozen_view, present,
+    Archive, Extents, SHARD_SPAN, Shared, Totals, UNIT_BYTES, fold_edges, frozen_view, present,
 };
 use everedge_medium::{HeldParts, HeldWords, Region};
 
@@ -305,6 +305,21 @@ impl Snapshot {
         WeightedNeighbors(self.neighbors(v, list))
     }
 
+    /// Returns the edges of a list, those of a pair in the order in which they came: so they lie in a run, and in each
+    /// other piece, of which the newest is the first.
+    #[inline]
+    fn edges_by_age(&self, v: VertexId, list: usize) -> WeightedNeighbors<'_> {
+        match self.pure_run(v, list).is_some() || self.loose(v, list).is_none() {
+            true => self.edges(v, list),
+            false => {
+                let by_age = self.live_neighbors(v, list).rev().collect::<Vec<_>>();
+                let live = Some(Box::new(by_age.into_iter()));
+                let (words, weighted) = (Chain::of_words(&[]), self.totals.weighted);
+                WeightedNeighbors(Neighbors { words, weighted, live })
+            }
+        }
+    }
+
     fn entry_words(&self) -> usize {
         if self.totals.weighted { 2 } else { 1 }
     }
@@ -479,13 +494,14 @@ impl WeightedView for Snapshot {
         self.edges(v, self.totals.list_of(Direction::In))
     }
 
-    fn edges_by_age(&self, direction: Direction, v: VertexId) -> Vec<(VertexId, f32)> {
-        let lists = self.shards.get(v as usize / SHARD_SPAN).map(|shard| &shard.lists);
-        let list = lists.and_then(|lists| lists.get(self.totals.list_of(direction)));
-        let mut edges = list
-            .map_or_else(Vec::new, |list| list.live(&self.places, local(v), self.entry_words()));
-        edges.reverse();
-        edges
+    #[inline]
+    fn out_edges_by_age(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.edges_by_age(v, 0)
+    }
+
+    #[inline]
+    fn in_edges_by_age(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.edges_by_age(v, self.totals.list_of(Direction::In))
     }
 }
 
@@ -562,15 +578,10 @@ impl Iterator for WeightedNeighbors<'_> {
     }
 
     #[inline]
-    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, f: F) -> B {
         match self.0.words.as_one_piece() {
             // As in `Neighbors`.
-            Some(words) if self.0.weighted && self.0.live.is_none() => {
-                let (pairs, _) = words.as_chunks::<2>();
-                pairs.iter().fold(init, |folded, [neighbor, weight]| {
-                    f(folded, (neighbor.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
-                })
-            }
+            Some(words) if self.0.weighted && self.0.live.is_none() => fold_edges(words, init, f),
             _ => self.fold_pieces(init, f),
         }
     }
@@ -660,7 +671,7 @@ fn local(v: VertexId) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use everedge_core::{Direction, WeightedView};
+    use everedge_core::WeightedView;
     use everedge_live::Batch;
     use everedge_medium::{Kind, MediumKind, Volume, VolumeOptions};
 
@@ -695,10 +706,11 @@ mod tests {
                 }
                 if number % 41 == 0 {
                     let view = graph.snapshot().unwrap();
-                    for (direction, v, other) in [(Direction::Out, 1, 2), (Direction::In, 2, 1)] {
-                        let edges = view.edges_by_age(direction, v);
+                    let (out, incoming) = (view.out_edges_by_age(1), view.in_edges_by_age(2));
+                    let lists = [(out.collect::<Vec<_>>(), 2), (incoming.collect(), 1)];
+                    for (edges, other) in lists {
                         let found = edges.iter().filter(|edge| edge.0 == other).map(|edge| edge.1);
-                        assert!(found.eq(expected.iter().copied()), "{number} {direction:?}");
+                        assert!(found.eq(expected.iter().copied()), "{number}, list to {other}");
                     }
                 }
             }

@@ -242,9 +242,9 @@ impl ListMut<'_, '_> {
             return row.degree <= self.context.options.shared_max;
         }
         let lines = self.context.options.block_bytes / (4 * LINE_WORDS as u32);
-        let blocks: Vec<BlockRef> = blocks(self.table()).collect();
-        blocks.windows(2).all(|pair| {
-            pair[0].count as usize == self.context.slots() && pair[1].place == pair[0].place + lines
+        let mut pairs = blocks(self.table()).zip(blocks(self.table()).skip(1));
+        pairs.all(|(block, next)| {
+            block.count as usize == self.context.slots() && next.place == block.place + lines
         })
     }
 

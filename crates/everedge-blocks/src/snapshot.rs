@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::memory::prefetch;
 use everedge_core::{
-    Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView, visit_ahead,
+    Direction, GraphView, ListVisitor, VertexId, Wanted, WeightedView, aligned_parts, visit_ahead,
 };
 use everedge_live::{
-    Archive, SHARD_SPAN, Shared, Totals, fold_pairs, fold_words, frozen_view, present,
+    Archive, SHARD_SPAN, Shared, Totals, fold_edges, fold_pairs, fold_words, frozen_view, present,
 };
 use everedge_medium::HeldWords;
 
@@ -251,7 +251,7 @@ impl GraphView for BlocksSnapshot {
         mut f: impl FnMut(VertexId, u32),
     ) {
         let list = self.totals.list_of(direction);
-        for part in parts_of_spans(range) {
+        for part in aligned_parts::<SPAN>(range) {
             match self.span(part.start, list) {
                 Some(span) => part.for_each(|v| f(v, span.row(v as usize % SPAN).degree)),
                 None => part.for_each(|v| f(v, 0)),
@@ -290,7 +290,7 @@ impl GraphView for BlocksSnapshot {
         visitor: &mut impl ListVisitor,
     ) {
         let list = self.totals.list_of(direction);
-        for part in parts_of_spans(range) {
+        for part in aligned_parts::<SPAN>(range) {
             let (span, next) = (self.span(part.start, list), self.span(part.end, list));
             next.inspect(|next| next.warm_rows());
             match span {
@@ -305,17 +305,6 @@ impl GraphView for BlocksSnapshot {
             next.inspect(|next| (0..2 * READ_AHEAD).for_each(|local| next.warm(local)));
         }
     }
-}
-
-/// Cuts a range of ids where spans begin.
-fn parts_of_spans(range: Range<VertexId>) -> impl Iterator<Item = Range<VertexId>> {
-    let mut start = range.start;
-    std::iter::from_fn(move || {
-        let end = range.end.min((start | (SPAN as u32 - 1)).saturating_add(1));
-        let part = start..end;
-        start = end;
-        (!part.is_empty()).then_some(part)
-    })
 }
 
 impl WeightedView for BlocksSnapshot {
@@ -473,15 +462,10 @@ impl Iterator for Edges<'_> {
     }
 
     #[inline]
-    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, mut f: F) -> B {
+    fn fold<B, F: FnMut(B, (VertexId, f32)) -> B>(self, init: B, f: F) -> B {
         match self.0.as_one_piece() {
             // As in `Neighbors`.
-            Some(words) if self.0.weighted => {
-                let (pairs, _) = words.as_chunks::<2>();
-                pairs.iter().fold(init, |folded, [neighbor, weight]| {
-                    f(folded, (neighbor.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
-                })
-            }
+            Some(words) if self.0.weighted => fold_edges(words, init, f),
             _ => self.fold_pieces(init, f),
         }
     }

@@ -101,26 +101,14 @@ impl<V: WeightedView> NumberedLists for OfView<'_, V> {
         match (self.weighted, self.direction) {
             (false, Direction::Out) => ids.extend(self.view.out_neighbors(v).map(numbered)),
             (false, Direction::In) => ids.extend(self.view.in_neighbors(v).map(numbered)),
-            (true, Direction::Out) => edges.extend(self.view.out_edges(v)),
-            (true, Direction::In) => edges.extend(self.view.in_edges(v)),
+            // A deletion takes the last of a pair's edges.
+            (true, Direction::Out) => edges.extend(self.view.out_edges_by_age(v)),
+            (true, Direction::In) => edges.extend(self.view.in_edges_by_age(v)),
         }
         ids.sort_unstable();
-        let sort = |edges: &mut Vec<(VertexId, f32)>| {
-            edges.iter_mut().for_each(|edge| edge.0 = numbered(edge.0));
-            edges.sort_by_key(|&(u, _)| u);
-        };
-        sort(&mut edges);
-        if has_parallel_weights(&edges) {
-            // A deletion takes the last of a pair's edges.
-            edges = self.view.edges_by_age(self.direction, v);
-            sort(&mut edges);
-        }
+        edges.iter_mut().for_each(|edge| edge.0 = numbered(edge.0));
+        edges.sort_by_key(|&(u, _)| u);
         ids.extend(edges.iter().map(|&(u, _)| u));
         weights.extend(edges.iter().map(|&(_, weight)| weight));
     }
-}
-
-/// Whether a pair has edges of different weights in a list that ascends by neighbors: then their order tells.
-fn has_parallel_weights(edges: &[(VertexId, f32)]) -> bool {
-    edges.windows(2).any(|two| two[0].0 == two[1].0 && two[0].1.to_bits() != two[1].1.to_bits())
 }

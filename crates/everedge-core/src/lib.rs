@@ -20,5 +20,5 @@ pub use numbering::Numbering;
 pub use random::{SplitMix64, scramble};
 pub use view::{
     Direction, Edge, GraphView, ListVisitor, MAX_VERTEX_ID, VertexId, Wanted, WeightedView,
-    visit_ahead,
+    aligned_parts, visit_ahead,
 };

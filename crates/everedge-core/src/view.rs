@@ -273,14 +273,23 @@ impl Wanted {
     /// Cuts `range` where an id is a multiple of [`IDS_MAX`](Self::IDS_MAX).
     #[inline]
     pub fn parts(range: Range<VertexId>) -> impl Iterator<Item = Range<VertexId>> {
-        let mut start = range.start;
-        std::iter::from_fn(move || {
-            let end = range.end.min((start | (Self::IDS_MAX as u32 - 1)).saturating_add(1));
-            let part = start..end;
-            start = end;
-            (!part.is_empty()).then_some(part)
-        })
+        aligned_parts::<{ Self::IDS_MAX }>(range)
     }
+}
+
+/// Cuts `range` where an id is a multiple of `LEN`, a power of two.
+#[inline]
+pub fn aligned_parts<const LEN: usize>(
+    range: Range<VertexId>,
+) -> impl Iterator<Item = Range<VertexId>> {
+    const { assert!(LEN.is_power_of_two()) };
+    let mut start = range.start;
+    std::iter::from_fn(move || {
+        let end = range.end.min((start | (LEN as u32 - 1)).saturating_add(1));
+        let part = start..end;
+        start = end;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// How many lists after one that is read the next one is found.
@@ -320,17 +329,16 @@ pub trait WeightedView: GraphView {
     /// Returns the source and weight of each edge that enters `v`.
     fn in_edges(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_;
 
-    /// Returns the edges of `v` in `direction`, those of a pair in the order in which they came: the newest is the last.
-    ///
-    /// [`out_edges`](Self::out_edges) and [`in_edges`](Self::in_edges) of a layout may have them in another order; such a layout
-    /// overrides this.
-    ///
-    /// Cost: a vector of the whole list.
-    fn edges_by_age(&self, direction: Direction, v: VertexId) -> Vec<(VertexId, f32)> {
-        match direction {
-            Direction::Out => self.out_edges(v).collect(),
-            Direction::In => self.in_edges(v).collect(),
-        }
+    /// Returns what [`out_edges`](Self::out_edges) does, the edges of a pair in the order in which they came: the newest
+    /// is the last. A layout that shows lists in another order overrides this and
+    /// [`in_edges_by_age`](Self::in_edges_by_age).
+    fn out_edges_by_age(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.out_edges(v)
+    }
+
+    /// Returns what [`in_edges`](Self::in_edges) does in that order.
+    fn in_edges_by_age(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.in_edges(v)
     }
 
     /// Returns the weights of the edges from `u` to `v`, both of them vertices.

@@ -53,6 +53,12 @@ impl AnyView {
         with_view!(self, view => view.is_weighted())
     }
 
+    /// Returns whether both are vertices.
+    pub(crate) fn are_vertices(&self, u: VertexId, v: VertexId) -> bool {
+        let bound = self.vertex_bound();
+        u.max(v) < bound && self.is_vertex(u) && self.is_vertex(v)
+    }
+
     /// Returns up to which update it has a live graph.
     pub(crate) fn sequence(&self) -> Option<u64> {
         match self {
@@ -258,8 +264,12 @@ impl WeightedView for AnyView {
         iter_of!(self, view => view.in_edges(v))
     }
 
-    fn edges_by_age(&self, direction: Direction, v: VertexId) -> Vec<(VertexId, f32)> {
-        with_view!(self, view => view.edges_by_age(direction, v))
+    fn out_edges_by_age(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        iter_of!(self, view => view.out_edges_by_age(v))
+    }
+
+    fn in_edges_by_age(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        iter_of!(self, view => view.in_edges_by_age(v))
     }
 
     fn weights_between(&self, u: VertexId, v: VertexId) -> Vec<f32> {

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use everedge_chunks::{Change, ChangeLists, Form};
-use everedge_core::{Bitmap, Direction, GraphView, VertexId, WeightedView};
+use everedge_core::{Bitmap, GraphView, VertexId, WeightedView};
 use everedge_live::{AnnouncedNames, Error as StorageError, GraphHead, NAMES, Names};
 use everedge_medium::{Access, Kind, MANIFEST, Manifest, Volume, read_file};
 use serde::Serialize;
@@ -382,10 +382,11 @@ impl OpenChanges {
                     changes.push(Change { v, neighbor, weight, is_taken });
                     is_taken == is_other
                 };
-                let direction = if side == 0 { Direction::Out } else { Direction::In };
                 // A deletion takes the newest edge of a pair, also once it is sealed again.
-                let edges = view.edges_by_age(direction, x);
-                let are_alike = edges.into_iter().all(&mut push);
+                let are_alike = match side {
+                    0 => view.out_edges_by_age(x).all(&mut push),
+                    _ => view.in_edges_by_age(x).all(&mut push),
+                };
                 if !are_alike {
                     let what = format!("the changes of vertex {v}");
                     let found = "one that was both";

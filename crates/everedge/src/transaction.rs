@@ -189,6 +189,5 @@ impl<G: Deref<Target = Graph>> Transaction<G> {
 
 /// Returns how many edges lead from `u` to `v`; none where one of them is no vertex.
 fn count(view: &AnyView, u: VertexId, v: VertexId) -> u32 {
-    let is_vertex = |v| v < view.vertex_bound() && view.is_vertex(v);
-    if is_vertex(u) && is_vertex(v) { view.edges_between(u, v) } else { 0 }
+    if view.are_vertices(u, v) { view.edges_between(u, v) } else { 0 }
 }

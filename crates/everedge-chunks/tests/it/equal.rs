@@ -317,8 +317,12 @@ impl WeightedView for Backwards {
         edges.into_iter()
     }
 
-    fn edges_by_age(&self, direction: Direction, v: VertexId) -> Vec<(VertexId, f32)> {
-        self.0.edges_by_age(direction, v)
+    fn out_edges_by_age(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.0.out_edges(v)
+    }
+
+    fn in_edges_by_age(&self, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
+        self.0.in_edges(v)
     }
 }
 

@@ -112,8 +112,7 @@ impl Csr {
     /// Copies `view` with its weights, the edges of a pair in the order in which they came; like [`Self::from_view`] if reading
     /// fails.
     pub fn from_weighted_view<V: WeightedView>(view: &V) -> Self {
-        let outgoing = |v| view.edges_by_age(Direction::Out, v).into_iter();
-        let incoming = |v| view.edges_by_age(Direction::In, v).into_iter();
+        let (outgoing, incoming) = (|v| view.out_edges_by_age(v), |v| view.in_edges_by_age(v));
         Self::copy(view, Renaming::none(view), true, outgoing, incoming)
     }
 
@@ -130,8 +129,8 @@ impl Csr {
     /// [`Self::compact`].
     pub fn compact_weighted<V: WeightedView>(view: &V, numbering: &Numbering) -> Self {
         let placed = |(v, weight)| (numbering.place(v).unwrap_or(0), weight);
-        let outgoing = |v| view.edges_by_age(Direction::Out, v).into_iter().map(placed);
-        let incoming = |v| view.edges_by_age(Direction::In, v).into_iter().map(placed);
+        let outgoing = |v| view.out_edges_by_age(v).map(placed);
+        let incoming = |v| view.in_edges_by_age(v).map(placed);
         Self::copy(view, Renaming::places(numbering), true, outgoing, incoming)
     }
 

@@ -49,7 +49,7 @@ pub use self::images::{
 pub use self::layout::{Layout, Pace, Parts, RoundContext, Taken, Wait};
 pub use self::live::{Live, LiveView};
 pub use self::neighbors::{are_weights, live_bound};
-pub use self::pieces::{fold_pairs, fold_words};
+pub use self::pieces::{fold_edges, fold_pairs, fold_words};
 pub use self::shard::{
     BITMAP_WORDS, Effect, Outcome, Rules, SHARD_SPAN, Update, loops_in, resolve,
 };

@@ -2,6 +2,20 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use everedge_core::VertexId;
+
+/// Folds the edges of a list that is all of one piece, with weights.
+#[inline]
+pub fn fold_edges<B>(
+    words: &[AtomicU32],
+    init: B,
+    mut f: impl FnMut(B, (VertexId, f32)) -> B,
+) -> B {
+    words.as_chunks::<2>().0.iter().fold(init, |folded, [neighbor, weight]| {
+        f(folded, (neighbor.load(Relaxed), f32::from_bits(weight.load(Relaxed))))
+    })
+}
+
 /// Folds the words of one piece of a list. Not inlined: there the compiler would keep what is folded in memory,
 /// for the sake of the calls between pieces.
 #[inline(never)]

@@ -213,3 +213,27 @@ def _refuse(wrong: npt.NDArray[np.bool_], array: npt.NDArray[Any], what: str, ru
     """Raise for the first row that is `wrong`."""
     row = int(wrong.argmax())
     raise InvalidInputError(f"{what}, row {row}: {array[row]}: {rule}")
+
+
+def vertices(
+    native: _native.Graph | _native.Changer, names: Names, what: str
+) -> npt.NDArray[np.uint32]:
+    """Return the vertices of names, making ids for new ones."""
+    kind = native.id_kind()
+    if kind == "dense":
+        return dense(names, what)
+    if kind == "text":
+        return native.intern_texts(texts(names, what))
+    return native.intern_integers(integers(names, what))
+
+
+def known_vertices(
+    native: _native.Graph | _native.Changer, names: Names, what: str
+) -> npt.NDArray[np.int64]:
+    """Return the vertices of names, -1 for an unknown one."""
+    kind = native.id_kind()
+    if kind == "dense":
+        return dense(names, what).astype(np.int64)
+    if kind == "text":
+        return native.find_texts(texts(names, what))
+    return native.find_integers(integers(names, what))

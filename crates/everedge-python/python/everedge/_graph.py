@@ -272,7 +272,7 @@ class Graph:
         """
         column = _columns.names(ids, "ids")
         with self._using((column,)) as native:
-            native.add_vertices(_vertices(native, column, "ids"))
+            native.add_vertices(_columns.vertices(native, column, "ids"))
 
     def delete_vertex(self, vertex: Id) -> Changes:
         """Delete a vertex and its edges both ways, as one batch; return what that changed.
@@ -281,7 +281,7 @@ class Graph:
         """
         column = _columns.names(vertex, "vertex")
         with self._using((column,)) as native:
-            [found] = _known_vertices(native, column, "vertex").tolist()
+            [found] = _columns.known_vertices(native, column, "vertex").tolist()
             return Changes(*native.delete_vertex(found)) if found >= 0 else Changes(0, 0, 0)
 
     def snapshot(self) -> Snapshot:
@@ -308,7 +308,7 @@ class Graph:
         >>> graph.snapshot().has_edge(1, 2)
         True
         """
-        transaction = Transaction(self._open, _vertices, self._leave)
+        transaction = Transaction(self._open, self._leave)
         with self._using() as native:
             if not (self._is_unshaped and not native.stats()["vertices"]):
                 transaction._begun()
@@ -502,39 +502,15 @@ def add_edges_to(
 ) -> None:
     """Insert edges of names as one batch."""
     weights = _columns.weights_for(native.is_weighted(), weight, len(ends[0]), round_weights)
-    u, v = _vertices(native, ends[0], "src"), _vertices(native, ends[1], "dst")
+    u, v = _columns.vertices(native, ends[0], "src"), _columns.vertices(native, ends[1], "dst")
     are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
     native.add_edges(u, v, weights, is_private=are_new and weights is None)
 
 
 def delete_edges_from(native: _native.Graph | _native.Changer, ends: tuple[Names, Names]) -> Changes:
     """Delete edges of names as one batch; return what that changed."""
-    u, v = _known_vertices(native, ends[0], "src"), _known_vertices(native, ends[1], "dst")
+    u, v = _columns.known_vertices(native, ends[0], "src"), _columns.known_vertices(native, ends[1], "dst")
     is_known = (u >= 0) & (v >= 0)
     pairs = u[is_known].astype(np.uint32), v[is_known].astype(np.uint32)
     inserted, deleted, ignored = native.delete_edges(*pairs)
     return Changes(inserted, deleted, ignored + int((~is_known).sum()))
-
-
-def _vertices(
-    native: _native.Graph | _native.Changer, names: Names, what: str
-) -> npt.NDArray[np.uint32]:
-    """Return the vertices of names, making ids for new ones."""
-    kind = native.id_kind()
-    if kind == "dense":
-        return _columns.dense(names, what)
-    if kind == "text":
-        return native.intern_texts(_columns.texts(names, what))
-    return native.intern_integers(_columns.integers(names, what))
-
-
-def _known_vertices(
-    native: _native.Graph | _native.Changer, names: Names, what: str
-) -> npt.NDArray[np.int64]:
-    """Return the vertices of names, -1 for an unknown one."""
-    kind = native.id_kind()
-    if kind == "dense":
-        return _columns.dense(names, what).astype(np.int64)
-    if kind == "text":
-        return native.find_texts(_columns.texts(names, what))
-    return native.find_integers(_columns.integers(names, what))

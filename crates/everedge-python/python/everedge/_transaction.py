@@ -43,10 +43,9 @@ class Transaction:
     def __init__(
         self,
         begin: Callable[[tuple[Names, ...]], _native.Graph],
-        vertices: Callable[[_native.Graph, Names, str], npt.NDArray[np.uint32]],
         end: Callable[[_native.Graph], None],
     ) -> None:
-        self._begin, self._vertices, self._end = begin, vertices, end
+        self._begin, self._end = begin, end
         self._graph: _native.Graph | None = None
         self._native: _native.Transaction | None = None
         self._is_ended = False
@@ -127,7 +126,7 @@ class Transaction:
         _columns.check_lengths(*ends)
         native = self._begun(ends)
         assert self._graph is not None
-        u, v = (self._vertices(self._graph, names, what) for names, what in zip(ends, ("src", "dst"), strict=True))
+        u, v = (_columns.vertices(self._graph, names, what) for names, what in zip(ends, ("src", "dst"), strict=True))
         return native, u, v
 
     def _begun(self, columns: tuple[Names, ...] = ()) -> _native.Transaction:

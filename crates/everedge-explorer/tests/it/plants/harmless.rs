@@ -115,7 +115,7 @@ pub(super) const HARMLESS: &[Harmless] = &[
     ),
     rare(
         None,
-        ["", "src/names.rs", "open_file: "],
+        ["", "src/names/mod.rs", "open_file: "],
         "needed after a kill at one of few stores, or a failed sync; killed graphs show the site",
     ),
     rare(
