@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
-from types import TracebackType
 from typing import Any, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _kernels, _native
+from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids
 from everedge._errors import EveredgeError, InvalidInputError, NotAGraphError
 from everedge._files import (
@@ -33,7 +33,7 @@ from everedge._snapshot import Snapshot
 from everedge._values import Vertices
 
 
-class Chunks(_kernels.Methods, Reading):
+class Chunks(_kernels.Methods, Reading, Closing):
     """A sealed graph: a directory that opens at once, however large it is, and is read piece by piece.
 
     `Snapshot.seal` makes one of a graph or a version, `everedge.seal` of files. The kernels are methods, and
@@ -204,17 +204,6 @@ class Chunks(_kernels.Methods, Reading):
     def __contains__(self, vertex: Id) -> bool:
         with self._view("one-hop") as view:
             return vertex in view
-
-    def __enter__(self) -> Chunks:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         try:

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date
-from types import TracebackType
 from typing import Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _native
+from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
 from everedge._errors import (
     ClosedError,
@@ -39,7 +39,7 @@ from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
 
 
-class Graph:
+class Graph(Closing):
     """A live, durable graph: a directory, open for writing or for reading.
 
     Opens the graph at `path`, or creates it if nothing or an empty directory is there. A new graph
@@ -398,17 +398,6 @@ class Graph:
             if self._native is not None:
                 self._native.close()
             self._is_closed = True
-
-    def __enter__(self) -> Graph:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self._native is None and not self._is_closed:

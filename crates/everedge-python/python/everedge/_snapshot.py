@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _kernels
+from everedge._closing import Closing
 from everedge._columns import Id, is_id, told, word
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from everedge import _native
 
 
-class Snapshot(_kernels.Methods, Reading):
+class Snapshot(_kernels.Methods, Reading, Closing):
     """All batches that were acknowledged when it was taken; it never changes.
 
     Made by `Graph.snapshot`; any number may be open, and none stops the writers. Closed by
@@ -113,17 +113,6 @@ class Snapshot(_kernels.Methods, Reading):
 
     def __contains__(self, vertex: Id) -> bool:
         return is_id(vertex) and self._native.find(word(vertex)) is not None
-
-    def __enter__(self) -> Snapshot:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         try:

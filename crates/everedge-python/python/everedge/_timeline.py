@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, timezone
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _native
+from everedge._closing import Closing
 from everedge._columns import Id, is_id, told
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._files import (
@@ -74,7 +74,7 @@ class WindowReport:
     """The most memory that this process has taken."""
 
 
-class Timeline:
+class Timeline(Closing):
     """The versions that a directory holds: those of a live graph, or of a file of timed changes.
 
     `Graph.timeline` returns those of an open graph. A directory that `Timeline.ingest` or `everedge ingest
@@ -267,17 +267,6 @@ class Timeline:
 
     def __iter__(self) -> Iterator[Version]:
         return iter(self.versions)
-
-    def __enter__(self) -> Timeline:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         try:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns
+from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
 from everedge._errors import ClosedError, InvalidInputError
 from everedge._reports import Changes
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from everedge import _native
 
 
-class Transaction:
+class Transaction(Closing):
     """Questions about edges and changes of edges that count as one; made by `Graph.transaction`.
 
     It sees the graph as it was when it began and what it has changed itself; others see none of that. The end
@@ -102,9 +103,6 @@ class Transaction:
             graph, self._graph = self._graph, None
             self._end(graph)
 
-    def __enter__(self) -> Transaction:
-        return self
-
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -113,7 +111,7 @@ class Transaction:
     ) -> None:
         if error is None and not self._is_ended:
             self.commit()
-        self.close()
+        super().__exit__(kind, error, traceback)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Transaction stays in its process: pass the graph's path, and open it there")
