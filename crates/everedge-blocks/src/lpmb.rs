@@ -535,6 +535,7 @@ pub(crate) fn freeze(context: &Context, span: &mut Span) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use everedge_core::SplitMix64;
     use everedge_live::Space;
 
     /// A list, and what it is to be.
@@ -615,24 +616,19 @@ mod tests {
         }
     }
 
-    fn random(state: &mut u64, bound: u32) -> u32 {
-        *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        ((*state >> 33) % u64::from(bound)) as u32
-    }
-
     #[test]
     fn lists_are_what_a_sorted_vector_is() {
         for bits in 0..4 {
             let rules = Rules { simple: bits & 1 != 0, weighted: bits & 2 != 0 };
             let options =
                 BlocksOptions { block_bytes: 64, shared_max: 4, ..BlocksOptions::default() };
-            let (mut pair, mut state) = (Pair::new(options, rules), bits);
+            let (mut pair, mut random) = (Pair::new(options, rules), SplitMix64::new(bits));
+            let mut draw = |bound: u32| random.below(bound.into()) as u32;
             // It grows, stays and shrinks; few ids make parallel edges that fill blocks.
             for (round, deletions) in [0, 1, 2, 4, 5, 6].into_iter().enumerate() {
                 for _ in 0..400 {
-                    let (count, ids) = (1 + random(&mut state, 6), [40, 5000][round % 2]);
-                    let mut update =
-                        |_| (random(&mut state, ids), random(&mut state, 8) < deletions);
+                    let (count, ids) = (1 + draw(6), [40, 5000][round % 2]);
+                    let mut update = |_| (draw(ids), draw(8) < deletions);
                     let updates: Vec<_> = (0..count).map(&mut update).collect();
                     pair.apply(&updates);
                 }
@@ -650,12 +646,12 @@ mod tests {
         for order in 0..3 {
             let rules = Rules { simple: false, weighted: false };
             let mut pair = Pair::new(options.clone(), rules);
-            let mut state = 1;
+            let mut random = SplitMix64::new(1);
             for step in 0..20_000 {
                 let neighbor = match order {
                     0 => step,
                     1 => (1 << 20) - step,
-                    _ => random(&mut state, 1 << 20),
+                    _ => random.below(1 << 20) as u32,
                 };
                 pair.apply(&[(neighbor, false)]);
             }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use everedge::{
     Batch, Error, Graph, GraphOptions, Layout, MediumKind, Transaction, VertexId, View,
 };
+use everedge_core::SplitMix64;
 
 use crate::history::{Kind, Record, check};
 
@@ -46,29 +47,19 @@ fn versions(view: &View) -> Vec<VertexId> {
     (0..KEYS).map(version).collect()
 }
 
-/// Draws numbers below a bound.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        ((self.0 >> 33) % u64::from(bound)) as u32
-    }
-}
-
 /// A transaction that moves some registers on, and looks at one more.
 fn write(
     graph: &Graph,
     fresh: &AtomicU32,
-    random: &mut Random,
+    random: &mut SplitMix64,
     start: Instant,
     defect: Option<Defect>,
 ) -> Record {
     let begun = start.elapsed();
     let mut transaction = graph.transaction().unwrap();
     let seen = versions(transaction.view());
-    let first = random.below(KEYS);
-    let count = 1 + random.below(CHANGED_MAX);
+    let first = random.below(KEYS.into()) as u32;
+    let count = 1 + random.below(CHANGED_MAX.into()) as u32;
     let reads: Vec<_> = (first..=first + count).map(|key| key % KEYS).collect();
     let reads: Vec<_> = reads.into_iter().map(|key| (key, seen[key as usize])).collect();
     let mut writes = Vec::new();
@@ -135,7 +126,7 @@ fn history(layout: Layout, count: u32, defect: Option<Defect>) -> Vec<Record> {
         left[side].fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
     };
     let write_all = |seed: u32| {
-        let (mut records, mut random) = (Vec::new(), Random(seed.into()));
+        let (mut records, mut random) = (Vec::new(), SplitMix64::new(seed.into()));
         while take(0) {
             records.push(write(&graph, &fresh, &mut random, start, defect));
         }
@@ -277,14 +268,14 @@ fn queries_see_the_updates_before_them() {
         let graph = graph(layout);
         let is_ended = AtomicBool::new(false);
         let queries = graph.with_tasks(3, |tasks| {
-            let mut random = Random(7);
+            let mut random = SplitMix64::new(7);
             let (mut present, mut answers) = (Vec::new(), Vec::new());
             for step in 1..=STEPS {
                 let mut batch = Batch::new(false);
                 for _ in 0..random.below(3) {
                     if !present.is_empty() && random.below(3) == 0 {
                         let edge: (u32, u32) =
-                            present.swap_remove(random.below(present.len() as u32) as usize);
+                            present.swap_remove(random.below(present.len() as u64) as usize);
                         batch.delete(edge.0, edge.1).unwrap();
                     } else {
                         let edge = (step % 17, 100 + answers.len() as u32 + step);
