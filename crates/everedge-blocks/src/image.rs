@@ -148,7 +148,7 @@ impl Shard {
             degree_sum: reader.u64()?,
             loop_count: reader.u64()?,
             vertices: (0..BITMAP_WORDS).map(|_| reader.u64()).collect::<Result<_>>()?,
-            version: Some(Version::new(&blocks.pool)),
+            version: Some(Version::new(&blocks.pool, image.shard)),
             ..Shard::default()
         };
         let vertex_count: u32 = shard.vertices.iter().map(|bits| bits.count_ones()).sum();

@@ -187,7 +187,13 @@ impl Blocks {
                     if archive.shards[number].unread.is_none() {
                         changed.push(number);
                     }
-                    outcome = Err(error);
+                    // What can wait does not hide that the medium failed.
+                    let can_wait = |error: &Error| {
+                        matches!(error, Error::NoSpace { .. } | Error::Corruption { .. })
+                    };
+                    if outcome.as_ref().err().is_none_or(can_wait) {
+                        outcome = Err(error);
+                    }
                 }
             }
         }

@@ -155,7 +155,8 @@ impl BlocksGraph {
     }
 
     /// Returns the bytes of blocks that lists have given up, and that a snapshot or what was last saved still
-    /// reads.
+    /// reads. What a snapshot keeps in memory beside them, tables and short lists that have changed since, is not
+    /// counted.
     pub fn version_bytes(&self) -> u64 {
         layout::version_bytes(&self.live.core)
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use everedge_live::{Result, Space, UNIT_BYTES};
+use everedge_live::{Error, Result, Space, UNIT_BYTES};
 use everedge_medium::Region;
 use parking_lot::Mutex;
 
@@ -29,11 +29,19 @@ pub(crate) struct Pool {
     space: Arc<Space>,
     /// Lines of a block.
     block_lines: u32,
-    shelves: [Mutex<Vec<u32>>; SHELVES],
+    shelves: [Mutex<Shelf>; SHELVES],
     /// Blocks that lists have given up and somebody may still read.
     retired_count: AtomicU64,
     /// Units that images may need for what is logged.
     pub logged_units: AtomicU64,
+}
+
+/// Blocks that are handed out next, the last one first.
+#[derive(Default)]
+struct Shelf {
+    blocks: Vec<u32>,
+    /// How many of them were left when it was last looked which make up whole units.
+    left: usize,
 }
 
 impl Pool {
@@ -73,20 +81,24 @@ impl Pool {
     /// # Errors
     /// `NoSpace` if the medium is full: nothing is taken then.
     pub(crate) fn take(&self, hint: usize, count: usize, places: &mut Vec<u32>) -> Result<()> {
-        let mut shelf = self.shelves[hint % SHELVES].lock();
+        let shelf = &mut self.shelves[hint % SHELVES].lock().blocks;
         while shelf.len() < count {
             let missing = ((count - shelf.len()) as u64 * self.block_bytes()).div_ceil(UNIT_BYTES);
-            let least = self.block_bytes().div_ceil(UNIT_BYTES);
             let rest = self.space.left_for(self.logged_units.load(Relaxed));
-            let take = |units| self.space.take_leaving(units, rest);
-            let taken = match take(missing.max(self.taken_units())).or_else(|_| take(least)) {
-                Ok(units) => units,
-                Err(error) => match self.take_from_others(hint, count, &mut shelf) {
-                    true => break,
-                    false => return Err(error),
-                },
+            let taken = match self.space.try_take(missing.max(self.taken_units()), rest)? {
+                Some(units) => units,
+                None => {
+                    let least = self.block_bytes().div_ceil(UNIT_BYTES);
+                    match self.space.take_leaving(least, rest) {
+                        Ok(units) => units,
+                        Err(Error::NoSpace { .. }) if self.take_from_others(hint, count, shelf) => {
+                            break;
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
             };
-            self.cut(taken, &mut shelf);
+            self.cut(taken, shelf);
         }
         let rest = shelf.len() - count;
         places.extend(shelf.drain(rest..).rev());
@@ -105,17 +117,15 @@ impl Pool {
     ) -> Result<()> {
         let units = (count as u64 * self.block_bytes()).div_ceil(UNIT_BYTES);
         let rest = self.space.left_for(self.logged_units.load(Relaxed));
-        match self.space.take_leaving(units, rest) {
-            Ok(taken) => {
-                let mut all = Vec::with_capacity(count);
-                self.cut(taken, &mut all);
-                all.reverse();
-                self.give_back(all.drain(count..));
-                places.extend(all);
-                Ok(())
-            }
-            Err(_) => self.take(hint, count, places),
-        }
+        let Some(taken) = self.space.try_take(units, rest)? else {
+            return self.take(hint, count, places);
+        };
+        let mut all = Vec::with_capacity(count);
+        self.cut(taken, &mut all);
+        all.reverse();
+        self.give_back(hint, all.drain(count..));
+        places.extend(all);
+        Ok(())
     }
 
     /// Returns how many units a shelf takes at a time.
@@ -139,8 +149,8 @@ impl Pool {
         for other in (1..SHELVES).map(|step| &self.shelves[(hint + step) % SHELVES]) {
             // Who waits for two shelves must not wait for who holds the other one.
             let Some(mut other) = other.try_lock() else { continue };
-            let from = other.len().saturating_sub(count - shelf.len());
-            shelf.extend(other.drain(from..));
+            let from = other.blocks.len().saturating_sub(count - shelf.len());
+            shelf.extend(other.blocks.drain(from..));
             if shelf.len() >= count {
                 return true;
             }
@@ -148,17 +158,24 @@ impl Pool {
         false
     }
 
-    /// Takes blocks back that nobody reads any more.
-    pub(crate) fn give_back(&self, places: impl IntoIterator<Item = u32>) {
+    /// Takes blocks back that nobody reads any more, to the shelf that `hint` chooses: their neighbors come there
+    /// too, if it is that of who took them.
+    ///
+    /// Cost: constant for a block, amortized; what is too much is sorted.
+    pub(crate) fn give_back(&self, hint: usize, places: impl IntoIterator<Item = u32>) {
         let mut places = places.into_iter().peekable();
-        let Some(&first) = places.peek() else { return };
-        let mut shelf = self.shelves[first as usize / 4096 % SHELVES].lock();
-        shelf.extend(places);
-        let kept_blocks = (2 * self.taken_units() * UNIT_BYTES / self.block_bytes()) as usize;
-        if shelf.len() > 2 * kept_blocks {
-            let surplus = shelf.split_off(kept_blocks);
-            let kept = self.give_to_space(surplus);
-            shelf.extend(kept);
+        if places.peek().is_none() {
+            return;
+        }
+        let mut shelf = self.shelves[hint % SHELVES].lock();
+        let Shelf { blocks, left } = &mut *shelf;
+        blocks.extend(places);
+        let kept = (2 * self.taken_units() * UNIT_BYTES / self.block_bytes()) as usize;
+        // What makes up no whole units is not looked at again before as much has come.
+        if blocks.len() > 2 * kept.max(*left) {
+            let surplus = blocks.split_off(kept);
+            blocks.extend(self.give_to_space(surplus));
+            *left = blocks.len();
         }
     }
 
@@ -185,10 +202,10 @@ impl Pool {
 
     /// Gives the space all that no list has.
     pub(crate) fn give_all_to_space(&self) {
-        let all: Vec<u32> =
-            self.shelves.iter().flat_map(|shelf| std::mem::take(&mut *shelf.lock())).collect();
+        let shelves = self.shelves.iter();
+        let all = shelves.flat_map(|shelf| std::mem::take(&mut *shelf.lock()).blocks).collect();
         let kept = self.give_to_space(all);
-        self.shelves[0].lock().extend(kept);
+        self.shelves[0].lock().blocks.extend(kept);
     }
 
     /// After opening: the blocks in units that are in use, but for those that lists have.
@@ -203,7 +220,7 @@ impl Pool {
             let blocks = (start..start + LINES_PER_UNIT).step_by(self.block_lines as usize);
             rest.extend(blocks.filter(|place| !unit.contains(place)));
         }
-        self.give_back(rest);
+        self.give_back(0, rest);
     }
 
     /// Returns the units that some blocks lie in.
@@ -259,12 +276,45 @@ mod tests {
             let apart = all.windows(2).all(|pair| pair[1] - pair[0] >= block_bytes / 64);
             assert!(apart && all[0] >= LINES_PER_UNIT, "{block_bytes}");
             let end = pool.space().used_bytes();
-            pool.give_back(one);
-            pool.give_back(other);
+            pool.give_back(3, one);
+            pool.give_back(4, other);
             pool.give_all_to_space();
             assert!(end >= 2000 * u64::from(block_bytes), "{block_bytes}");
             assert_eq!(pool.space().used_bytes(), UNIT_BYTES, "{block_bytes}: all is free");
         }
+    }
+
+    #[test]
+    fn a_medium_that_fails_is_not_taken_for_a_full_one() {
+        let kind = everedge_medium::MediumKind::Pmem { emulated: true };
+        let (volume, recorder) = everedge_medium::Volume::recorded(kind, false);
+        let region = volume.create_region("blocks", 0).expect("room");
+        let pool = Pool::new(Arc::new(Space::new(region, 0, Vec::new())), 256);
+        let mut places = Vec::new();
+        for in_order in [false, true] {
+            recorder.fail_nth(0, 5, false);
+            let taken = match in_order {
+                true => pool.take_in_order(0, 1 << 16, &mut places),
+                false => pool.take(0, 1 << 16, &mut places),
+            };
+            assert!(matches!(taken, Err(Error::Io { .. })), "{taken:?}");
+        }
+    }
+
+    /// Blocks of which no unit is whole are not looked through each time.
+    #[test]
+    fn what_makes_up_no_unit_is_seldom_sorted() {
+        let pool = pool(64);
+        let mut all = Vec::new();
+        pool.take(0, 1 << 20, &mut all).expect("room");
+        let start = std::time::Instant::now();
+        let (single, rest): (Vec<u32>, Vec<u32>) = all.iter().partition(|&&place| place % 4 == 0);
+        single.iter().for_each(|&place| pool.give_back(0, [place]));
+        println!("{:?}", start.elapsed());
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+        pool.give_back(0, rest);
+        pool.give_all_to_space();
+        assert_eq!(pool.space().used_bytes(), UNIT_BYTES);
     }
 
     #[test]

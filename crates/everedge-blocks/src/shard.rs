@@ -70,7 +70,7 @@ impl Shard {
         }
         if self.lists.is_empty() {
             self.lists = (0..list_count).map(|_| Arc::new([const { None }; SPANS])).collect();
-            self.version.get_or_insert_with(|| Version::new(pool));
+            self.version.get_or_insert_with(|| Version::new(pool, number));
         }
     }
 
@@ -83,11 +83,6 @@ impl Shard {
             version: self.version.as_ref().map(Version::next),
             ..*self
         }
-    }
-
-    /// Returns its number.
-    pub(crate) fn number(&self) -> usize {
-        self.first_vertex as usize / SHARD_SPAN
     }
 
     #[inline]
@@ -190,7 +185,7 @@ impl Shard {
         changes: &[Change],
         (is_directed, scratch): (bool, &mut Scratch),
     ) {
-        let (vertex, hint) = (self.first_vertex + local as u32, self.number());
+        let vertex = self.first_vertex + local as u32;
         let Self { lists, version, outcome, degree_sum, loop_count, .. } = self;
         let note = |effect| {
             if list > 0 {
@@ -216,7 +211,7 @@ impl Shard {
         let span = own_span(context, &mut Arc::make_mut(&mut lists[list])[local / SPAN]);
         let version = version.as_ref().expect("a shard with room for lists");
         let local = local % SPAN;
-        ListMut { context, span, local, hint, version, scratch }.apply(changes, note);
+        ListMut { context, span, local, version, scratch }.apply(changes, note);
     }
 
     /// Calls `f` with each list that has neighbors, for changing.
@@ -228,13 +223,13 @@ impl Shard {
         context: &Context,
         mut f: impl FnMut(ListMut) -> Result<()>,
     ) -> Result<()> {
-        let (hint, mut scratch) = (self.number(), Scratch::default());
+        let mut scratch = Scratch::default();
         let Some(version) = &self.version else { return Ok(()) };
         let spans = self.lists.iter_mut().flat_map(Arc::make_mut);
         for span in spans.filter(|span| span.is_some()) {
             let span = own_span(context, span);
             for local in (0..SPAN).filter(|&local| span.row(local).degree > 0).collect::<Vec<_>>() {
-                f(ListMut { context, span, local, hint, version, scratch: &mut scratch })?;
+                f(ListMut { context, span, local, version, scratch: &mut scratch })?;
             }
         }
         Ok(())

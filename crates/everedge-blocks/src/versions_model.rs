@@ -1,4 +1,5 @@
-//! The model of versions: every order of events of a writer, a view and an image, tried by loom.
+//! The model of versions: the orders of events of a writer, a view and an image in which a thread is interrupted up
+//! to three times, tried by loom.
 //!
 //! A shard of one block is changed by the writer, where it lies or in another block, as lists are. The others
 //! look at the block as it was when they came, twice, and go. A block that is used again too early shows
@@ -49,7 +50,8 @@ enum Defect {
 impl Graph {
     fn new() -> Self {
         let pool = std::sync::Arc::new(Pool::new(BLOCKS));
-        let (version, place) = (Version::new(&pool), pool.take());
+        let version = Version::new(&pool, 0);
+        let place = take(&version, 1)[0];
         let shard = Shard { version, place, value: 0, is_own: true };
         let blocks = (0..BLOCKS).map(|_| AtomicU32::new(0)).collect();
         Self { archive: Mutex::new(Arc::new(shard)), pool, blocks }
@@ -60,9 +62,11 @@ impl Graph {
         let mut archive = self.archive.lock();
         let shard = own(&mut archive);
         if !shard.is_own {
-            let place = self.pool.take();
+            let mut places = Vec::new();
+            shard.version.take(1, &mut places).expect("few are in use");
+            let place = places[0];
             match defect {
-                Some(Defect::FreesAtOnce) => self.pool.give_back([shard.place]),
+                Some(Defect::FreesAtOnce) => shard.version.give_back([shard.place]),
                 _ => shard.version.give_up(&[shard.place]),
             }
             (shard.place, shard.is_own) = (place, true);
@@ -97,6 +101,12 @@ impl Graph {
             assert_eq!(self.blocks[place as usize].load(Relaxed), value, "a block that is read");
         }
     }
+}
+
+fn take(version: &Version, count: usize) -> Vec<u32> {
+    let mut places = Vec::new();
+    version.take_in_order(count, &mut places).expect("few are in use");
+    places
 }
 
 /// Returns the shard for changing; one that is shared is copied first.
@@ -146,31 +156,54 @@ fn blocks_that_are_free_at_once_are_found() {
 }
 
 #[test]
-fn what_is_given_up_stays_while_somebody_reads_a_state_from_before() {
+fn what_is_given_up_stays_while_somebody_reads_a_state_that_has_it() {
     loom::model(|| {
         let pool = std::sync::Arc::new(Pool::new(20));
-        let give_up = |newest: &Version, count| {
-            newest.give_up(&(0..count).map(|_| pool.take()).collect::<Vec<_>>());
-        };
-        let mut newest = Version::new(&pool);
-        give_up(&newest, 3);
+        let mut newest = Version::new(&pool, 0);
+        newest.give_up(&take(&newest, 3));
         assert_eq!(pool.retired(), 0, "nobody reads");
         // Each reader holds the version that was newest when its state was frozen.
-        let mut readers = Vec::new();
-        for count in [3, 5, 7] {
-            newest = newest.next();
-            readers.push(newest.clone());
-            give_up(&newest, count);
-        }
+        let old = take(&newest, 8);
+        newest = newest.next();
+        let first = newest.clone();
+        newest.give_up(&old[..3]);
+        newest = newest.next();
+        let second = newest.clone();
+        newest.give_up(&old[3..]);
+        let young = take(&newest, 7);
+        newest = newest.next();
+        let third = newest.clone();
+        newest.give_up(&young);
         assert_eq!(pool.retired(), 15);
-        // The second one's end frees nothing: the first still reads what came after.
-        drop(readers.remove(1));
-        assert_eq!(pool.retired(), 15);
-        drop(readers.remove(0));
-        assert_eq!(pool.retired(), 7, "the third reads what was given up since");
-        drop(readers);
+        drop(second);
+        assert_eq!(pool.retired(), 15, "the first one still reads what was there before");
+        drop(third);
+        assert_eq!(pool.retired(), 8, "the first one came before what is young");
+        drop(first);
         assert_eq!(pool.retired(), 0);
-        give_up(&newest, 1);
+        newest.give_up(&take(&newest, 1));
+        assert_eq!(pool.retired(), 0);
+    });
+}
+
+#[test]
+fn a_long_view_keeps_only_what_it_reads() {
+    loom::model(|| {
+        let pool = std::sync::Arc::new(Pool::new(8));
+        let mut newest = Version::new(&pool, 0);
+        let mut block = take(&newest, 1);
+        let long = newest.clone();
+        for _ in 0..20 {
+            // Of a view that others have come and gone since.
+            newest = newest.next();
+            let short = newest.clone();
+            newest = newest.next();
+            newest.give_up(&block);
+            block = take(&newest, 1);
+            drop(short);
+            assert_eq!(pool.retired(), 1, "the long view's own");
+        }
+        drop(long);
         assert_eq!(pool.retired(), 0);
     });
 }

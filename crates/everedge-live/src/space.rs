@@ -336,7 +336,20 @@ impl Space {
     /// # Errors
     /// As [`Self::take_units`].
     pub fn take_leaving(&self, units: u64, rest: Room) -> Result<Range<u64>> {
-        self.take(self.state.lock(), [units; 2], rest, Room { units: 0, longest: units })
+        let missing = Room { units: 0, longest: units };
+        self.take(self.state.lock(), [units; 2], rest, Some(missing))
+    }
+
+    /// As [`Self::take_leaving`], for who can do without: that there are none is not noted to be missing.
+    ///
+    /// # Errors
+    /// If the medium fails.
+    pub fn try_take(&self, units: u64, rest: Room) -> Result<Option<Range<u64>>> {
+        match self.take(self.state.lock(), [units; 2], rest, None) {
+            Ok(taken) => Ok(Some(taken)),
+            Err(Error::NoSpace { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Takes `wanted` consecutive units, or at least `least`.
@@ -346,7 +359,7 @@ impl Space {
     pub fn take_units(&self, least: u64, wanted: u64) -> Result<Range<u64>> {
         let state = self.state.lock();
         let rest = state.rest();
-        self.take(state, [least, wanted], rest, Room { units: 0, longest: least })
+        self.take(state, [least, wanted], rest, Some(Room { units: 0, longest: least }))
     }
 
     /// Takes `wanted` consecutive units, or where the medium is full those of the shortest free range:
@@ -357,7 +370,7 @@ impl Space {
     pub fn take_some(&self, wanted: u64) -> Result<Range<u64>> {
         let state = self.state.lock();
         let rest = state.rest();
-        match self.take(state, [wanted; 2], rest, Room { units: wanted, longest: 0 }) {
+        match self.take(state, [wanted; 2], rest, Some(Room { units: wanted, longest: 0 })) {
             Err(error @ Error::NoSpace { .. }) => {
                 let mut state = self.state.lock();
                 let Some(taken) = state.free.take_shortest() else {
@@ -373,13 +386,14 @@ impl Space {
         }
     }
 
-    /// Takes units if `rest` is free then; if there are none, `missing` are noted to be.
+    /// Takes units if `rest` is free then; if there are none, `missing` are noted to be, unless the caller can do
+    /// without.
     fn take(
         &self,
         mut state: MutexGuard<'_, State>,
         units: [u64; 2],
         rest: Room,
-        missing: Room,
+        missing: Option<Room>,
     ) -> Result<Range<u64>> {
         let taken = match self.take_free(&mut state, units, rest) {
             Some(taken) => taken,
@@ -429,12 +443,13 @@ impl Space {
         self.region.populate(untouched.start * UNIT_BYTES..untouched.end * UNIT_BYTES)
     }
 
-    /// Grows the file to `needed` units for somebody who misses some.
-    fn grow_for(&self, state: &mut State, missing: Room, needed: u64) -> Result<()> {
+    /// Grows the file to `needed` units for somebody who misses some; notes what is `missing` if it cannot.
+    fn grow_for(&self, state: &mut State, missing: Option<Room>, needed: u64) -> Result<()> {
         // Who has opened the reserve needs what there is: another file may have given some back.
         let grown = match self.is_full.load(Relaxed) && !state.is_reserve_open {
             true => {
                 let path = self.region.path().to_owned();
+                let missing = missing.unwrap_or_default();
                 let needed_bytes = missing.units.max(missing.longest) * UNIT_BYTES;
                 let available_bytes = 0;
                 let lack = everedge_medium::Lack::Disk;
@@ -442,7 +457,7 @@ impl Space {
             }
             false => self.grow(state, needed),
         };
-        if let Err(Error::NoSpace { .. }) = grown {
+        if let (Err(Error::NoSpace { .. }), Some(missing)) = (&grown, missing) {
             self.is_full.store(true, Relaxed);
             state.missing = state.missing.or_more(missing);
         }
@@ -727,6 +742,22 @@ mod tests {
         assert!(room.units >= 300 && room.longest >= 256, "{room:?}");
         space.shrink().unwrap();
         assert!(space.room().units >= 300, "the reserve stays");
+    }
+
+    /// Who takes parts where there is no long range keeps nobody from inserting.
+    #[test]
+    fn what_somebody_can_do_without_is_not_missing() {
+        let (space, recorder, taken) = full_space(1000);
+        space.give_back([taken.start..taken.start + 10, taken.start + 20..taken.start + 30]);
+        assert_eq!(space.try_take(15, Room::default()).unwrap(), None);
+        space.make_room().unwrap();
+        assert_eq!(space.try_take(10, Room { units: 11, longest: 0 }).unwrap(), None);
+        assert_eq!(
+            space.try_take(10, Room { units: 10, longest: 0 }).unwrap(),
+            Some(taken.start..taken.start + 10)
+        );
+        recorder.fail_nth(0, 5, false);
+        assert!(matches!(space.try_take(15, Room::default()), Err(Error::Io { .. })));
     }
 
     #[test]

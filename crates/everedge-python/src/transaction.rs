@@ -42,7 +42,7 @@ impl Transaction {
         self.with(py, |transaction| Ok(transaction.has_edge(src, dst)))
     }
 
-    /// Inserts edges of dense ids.
+    /// Inserts edges of dense ids, all of them or none.
     fn add_edges(
         &self,
         py: Python<'_>,
@@ -50,12 +50,8 @@ impl Transaction {
         dst: Vec<VertexId>,
         weight: Option<Vec<f32>>,
     ) -> PyResult<()> {
-        self.with(py, |transaction| {
-            src.iter().zip(&dst).enumerate().try_for_each(|(row, (&src, &dst))| {
-                let weight = weight.as_ref().map(|weight| weight[row]);
-                transaction.insert(src, dst, weight).map(drop)
-            })
-        })
+        let edges: Vec<_> = src.into_iter().zip(dst).collect();
+        self.with(py, |transaction| transaction.insert_all(&edges, weight.as_deref()))
     }
 
     /// Deletes the newest of each of these edges of dense ids.

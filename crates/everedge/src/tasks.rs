@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use crate::{Graph, Result, View};
 
-/// Tasks that wait; whoever gives more waits for them.
+/// So many tasks wait to be committed or frozen, and as many queries for a worker; whoever gives more waits for them.
 const QUEUE: usize = 1 << 12;
 /// Updates that are committed together, at most.
 const JOINED_MAX: usize = 1 << 16;
@@ -60,8 +60,8 @@ impl Graph {
     /// ```
     pub fn with_tasks<'a, R>(&self, workers: usize, give: impl FnOnce(&Tasks<'a>) -> R) -> R {
         let (queue, tasks) = sync_channel(QUEUE);
-        // So many snapshots wait for a worker, at most.
-        let (ready, queries) = sync_channel(workers.max(1));
+        // Updates go on while queries wait for a worker.
+        let (ready, queries) = sync_channel(QUEUE);
         let queries = Mutex::new(queries);
         thread::scope(|scope| {
             for _ in 0..workers.max(1) {
@@ -75,8 +75,8 @@ impl Graph {
 }
 
 impl<'a> Tasks<'a> {
-    /// Gives a batch to be applied. Its answer says when it is durable, or why it is wholly absent; waiting for
-    /// it is not needed for later queries to see it.
+    /// Gives a batch to be applied. Its answer says when it is durable, or why it is not; waiting for it is not needed
+    /// for later queries to see it.
     pub fn update(&self, batch: Batch) -> Answer<()> {
         let (told, answer) = answer();
         self.give(Task::Update(batch, told));

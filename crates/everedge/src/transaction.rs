@@ -121,6 +121,18 @@ impl<G: Deref<Target = Graph>> Transaction<G> {
         Ok(is_more)
     }
 
+    /// Inserts edges as [`Self::insert`] does, all of them or, if one cannot be, none.
+    ///
+    /// # Errors
+    /// As that, with the place of the first edge that is wrong.
+    pub fn insert_all(&mut self, edges: &[Edge], weights: Option<&[f32]>) -> Result<()> {
+        Batch::insertions(edges.iter().copied(), weights)?;
+        for (place, &(u, v)) in edges.iter().enumerate() {
+            self.insert(u, v, weights.map(|weights| weights[place]))?;
+        }
+        Ok(())
+    }
+
     /// Deletes the newest edge from `u` to `v`. Returns whether there was one.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
+use everedge_live::Result;
+
 use super::sync::Mutex;
 
 /// As the pool of a graph, of few blocks.
@@ -13,15 +15,27 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(blocks: u32) -> Self {
         let pool = Self { free: Mutex::default(), retired_count: AtomicI64::new(0) };
-        pool.give_back(0..blocks);
+        pool.give_back(0, 0..blocks);
         pool
     }
 
-    pub(super) fn take(&self) -> u32 {
-        self.free.lock().pop().expect("few are in use")
+    pub(super) fn take(&self, _hint: usize, count: usize, places: &mut Vec<u32>) -> Result<()> {
+        let mut free = self.free.lock();
+        let rest = free.len().checked_sub(count).expect("few are in use");
+        places.extend(free.drain(rest..));
+        Ok(())
     }
 
-    pub(super) fn give_back(&self, places: impl IntoIterator<Item = u32>) {
+    pub(super) fn take_in_order(
+        &self,
+        hint: usize,
+        count: usize,
+        places: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.take(hint, count, places)
+    }
+
+    pub(super) fn give_back(&self, _hint: usize, places: impl IntoIterator<Item = u32>) {
         self.free.lock().extend(places);
     }
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from everedge import _columns
 from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
-from everedge._errors import ClosedError, InvalidInputError
+from everedge._errors import ClosedError, InUseError, InvalidInputError
 from everedge._reports import Changes
 
 if TYPE_CHECKING:
@@ -83,15 +83,20 @@ class Transaction(Closing):
     def commit(self) -> Changes:
         """Make all of it durable and visible, and end the transaction; return what it changed.
 
-        Raises `ConflictError` if another writer came between, `NoSpaceError`. Nothing of it is in the graph
-        then. Cost: other writers wait; each edge that it named is looked for once more if others have written.
+        Raises `ConflictError` if another writer came between, `NoSpaceError`: nothing of it is in the graph then.
+        `InUseError` while another thread's call on it is running: then it goes on. Cost: other writers wait; each edge that it named is looked for once more if others have written.
         """
         if self._is_ended:
             raise ClosedError("the transaction has ended")
         try:
-            return Changes(*self._native.commit()) if self._native else Changes(0, 0, 0)
-        finally:
+            changes = Changes(*self._native.commit()) if self._native else Changes(0, 0, 0)
+        except InUseError:
+            raise
+        except BaseException:
             self.close()
+            raise
+        self.close()
+        return changes
 
     def close(self) -> None:
         """Give it up, if it was not committed; a second time does nothing."""
@@ -109,9 +114,11 @@ class Transaction(Closing):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is None and not self._is_ended:
-            self.commit()
-        super().__exit__(kind, error, traceback)
+        try:
+            if error is None and not self._is_ended:
+                self.commit()
+        finally:
+            super().__exit__(kind, error, traceback)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Transaction stays in its process: pass the graph's path, and open it there")
