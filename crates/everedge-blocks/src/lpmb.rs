@@ -26,7 +26,7 @@ use everedge_live::{Effect, Error, Result, Rules};
 use everedge_medium::{Region, Site, crc_of_shared};
 use parking_lot::Mutex;
 
-use super::merging::{Change, entries_before, merge, missing};
+use super::merging::{Change, first_from, merge, missing};
 use super::options::BlocksOptions;
 use super::pool::Pool;
 use super::span::Span;
@@ -298,7 +298,7 @@ impl ListMut<'_, '_> {
         let words = context.region().words(offset, block.count as usize * entry_words);
         old.extend(words.iter().map(|word| word.load(Relaxed)));
         let degree = self.span.row(self.local).degree;
-        let before = entries_before(old, changes[0].neighbor(), entry_words) * entry_words;
+        let before = first_from(old, entry_words, |&word| word < changes[0].neighbor());
         merge(context, &old[before..], changes, new, note);
         context.region().store_words(offset + 4 * before as u64, new);
         let count = ((before + new.len()) / entry_words) as u32;

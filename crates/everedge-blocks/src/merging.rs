@@ -43,15 +43,7 @@ pub(crate) fn missing(
         let neighbor = change.neighbor();
         let weight = || context.weights[change.index()].load(Relaxed);
         if simple {
-            let (mut low, mut high) = (0, entries.len() / entry_words);
-            while low < high {
-                let middle = usize::midpoint(low, high);
-                match *entries[middle * entry_words].get_mut() < neighbor {
-                    true => low = middle + 1,
-                    false => high = middle,
-                }
-            }
-            let at = low * entry_words;
+            let at = first_from(entries, entry_words, |word| word.load(Relaxed) < neighbor);
             let is_there = at < entries.len() && *entries[at].get_mut() == neighbor;
             let is_new_there = new.len() >= entry_words && new[new.len() - entry_words] == neighbor;
             if is_there || is_new_there {
@@ -86,7 +78,7 @@ pub(crate) fn merge(
     let mut rest = old;
     for group in changes.chunk_by(|before, next| before.neighbor() == next.neighbor()) {
         let neighbor = group[0].neighbor();
-        let before = entries_before(rest, neighbor, entry_words) * entry_words;
+        let before = first_from(rest, entry_words, |&word| word < neighbor);
         new.extend_from_slice(&rest[..before]);
         let begin = new.len();
         let equal = rest[before..].chunks_exact(entry_words);
@@ -122,10 +114,16 @@ pub(crate) fn merge(
     new.extend_from_slice(rest);
 }
 
-/// Returns how many entries have a smaller neighbor.
-pub(crate) fn entries_before(entries: &[u32], neighbor: u32, entry_words: usize) -> usize {
+/// Returns the place of the first entry, in words, whose neighbor is not before one; `is_before` says of a neighbor
+/// whether it is.
+#[inline]
+pub(crate) fn first_from<W>(
+    entries: &[W],
+    entry_words: usize,
+    is_before: impl Fn(&W) -> bool,
+) -> usize {
     match entry_words {
-        1 => entries.partition_point(|&entry| entry < neighbor),
-        _ => entries.as_chunks::<2>().0.partition_point(|entry| entry[0] < neighbor),
+        1 => entries.partition_point(is_before),
+        _ => 2 * entries.as_chunks::<2>().0.partition_point(|entry| is_before(&entry[0])),
     }
 }

@@ -26,8 +26,8 @@ pub struct BlocksOptions {
     /// Lists of at most so many neighbors share the memory and the image of their span; longer ones
     /// have blocks.
     pub shared_max: u32,
-    /// A window of eight blocks may be filled to so many percent before it gets more of them; smaller
-    /// windows to more, a single block to 100.
+    /// A window of eight blocks gets more of them where it would be filled to more than so many percent. A single
+    /// block may be full, windows between them are filled to shares between.
     pub window_percent: u32,
     /// A window that gets more blocks, or fewer, is filled to so many percent.
     pub fill_percent: u32,

@@ -19,6 +19,7 @@ use everedge_medium::HeldWords;
 
 use super::layout::Blocks;
 use super::lpmb::{BlockRef, LINE_WORDS, REF_WORDS};
+use super::merging::first_from;
 use super::pool::LINE_BYTES;
 use super::shard::{Shard, Spans};
 use super::span::{Row, SPAN, Span};
@@ -166,21 +167,13 @@ impl BlocksSnapshot {
             }
             None => (entries.here.as_slice(), entries.table),
         };
-        Entries { here: here[first_from(here, neighbor, entry_words)..].iter(), table, ..entries }
+        let from = first_from(here, entry_words, |word| word.load(Relaxed) < neighbor);
+        Entries { here: here[from..].iter(), table, ..entries }
     }
 
     /// Returns the edges from `u` to `v`.
     fn between(&self, u: VertexId, v: VertexId) -> impl Iterator<Item = (VertexId, f32)> + '_ {
         Edges(self.entries_from(u, 0, v)).take_while(move |&(neighbor, _)| neighbor == v)
-    }
-}
-
-/// Returns where in sorted entries the first one lies that is not before a neighbor, in words.
-fn first_from(entries: &[AtomicU32], neighbor: VertexId, entry_words: usize) -> usize {
-    let is_before = |word: &AtomicU32| word.load(Relaxed) < neighbor;
-    match entry_words {
-        1 => entries.partition_point(is_before),
-        _ => 2 * entries.as_chunks::<2>().0.partition_point(|entry| is_before(&entry[0])),
     }
 }
 

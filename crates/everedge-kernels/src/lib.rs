@@ -33,6 +33,7 @@ mod one_core;
 mod one_hop;
 mod oriented;
 mod pagerank;
+mod path;
 mod radii;
 mod reversed;
 mod scc;
@@ -66,6 +67,7 @@ pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, spot_check_one_hop, veri
 pub use pagerank::{
     PageRank, PageRankConfig, pagerank, pagerank_from, spot_check_pagerank, verify_pagerank,
 };
+pub use path::{Path, shortest_path, shortest_weighted_path, verify_path, verify_weighted_path};
 pub use radii::{Radii, RadiiConfig, radii, spot_check_radii, verify_radii};
 pub use scc::{Scc, SccConfig, scc, spot_check_scc, verify_scc};
 pub use ssnp::{Ssnp, spot_check_ssnp, ssnp, verify_ssnp};

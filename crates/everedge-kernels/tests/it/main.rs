@@ -14,6 +14,7 @@ mod lcc;
 mod one_hop;
 mod own_kernel;
 mod pagerank;
+mod path;
 mod radii;
 mod scc;
 mod spot_checks;
