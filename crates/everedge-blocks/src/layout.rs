@@ -512,7 +512,7 @@ fn write_alone(
 
 /// Returns what versions of blocks take beside the newest ones.
 pub(super) fn version_bytes(core: &Core<Blocks>) -> u64 {
-    core.layout.pool.retired_bytes()
+    core.layout.pool.kept_bytes()
 }
 
 /// Returns the blocks of all lists.

@@ -154,9 +154,9 @@ impl BlocksGraph {
         layout::compact(&self.live.core)
     }
 
-    /// Returns the bytes of blocks that lists have given up, and that a snapshot or what was last saved still
-    /// reads. What a snapshot keeps in memory beside them, tables and short lists that have changed since, is not
-    /// counted.
+    /// Returns what older states keep beside the newest one, in bytes: blocks that lists have given up and that a
+    /// snapshot or what was last saved still reads; and in memory the short lists and tables, 64 vertices at a time, that
+    /// have changed since a snapshot that still reads them.
     pub fn version_bytes(&self) -> u64 {
         layout::version_bytes(&self.live.core)
     }

@@ -32,6 +32,8 @@ pub(crate) struct Pool {
     shelves: [Mutex<Shelf>; SHELVES],
     /// Blocks that lists have given up and somebody may still read.
     retired_count: AtomicU64,
+    /// Bytes in memory of lists and tables that have changed since somebody froze them, and that are still read.
+    kept_bytes: AtomicU64,
     /// Units that images may need for what is logged.
     pub logged_units: AtomicU64,
 }
@@ -52,6 +54,7 @@ impl Pool {
             block_lines: block_bytes / LINE_BYTES as u32,
             shelves: Default::default(),
             retired_count: AtomicU64::new(0),
+            kept_bytes: AtomicU64::new(0),
             logged_units: AtomicU64::new(0),
         }
     }
@@ -249,9 +252,14 @@ impl Pool {
         self.retired_count.fetch_add(count as u64, Relaxed);
     }
 
-    /// Returns the bytes of blocks that lists have given up and a view or an image may still read.
-    pub(crate) fn retired_bytes(&self) -> u64 {
-        self.retired_count.load(Relaxed) * self.block_bytes()
+    pub(crate) fn note_kept(&self, bytes: i64) {
+        self.kept_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// Returns the bytes of blocks that lists have given up and a view or an image may still read, and those of lists
+    /// and tables in memory that only a view still reads.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.retired_count.load(Relaxed) * self.block_bytes() + self.kept_bytes.load(Relaxed)
     }
 }
 

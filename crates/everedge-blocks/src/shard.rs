@@ -271,6 +271,7 @@ fn own_span<'a>(context: &Context, span: &'a mut Option<Arc<Span>>) -> &'a mut S
 }
 
 fn frozen_copy(context: &Context, span: &Span) -> Span {
+    span.note_replaced(context.pool);
     let mut copy = span.copy(context.entry_words);
     lpmb::freeze(context, &mut copy);
     copy

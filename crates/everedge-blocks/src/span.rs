@@ -10,10 +10,12 @@
 
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use everedge_core::memory::prefetch;
 
 use super::lpmb::{BlockRef, REF_WORDS};
+use super::pool::Pool;
 
 /// Rows of a cache line.
 const ROWS_PER_LINE: usize = 8;
@@ -57,12 +59,25 @@ pub(crate) struct Span {
     dead: usize,
     /// Whether some blocks are nobody else's.
     pub has_own_blocks: bool,
+    kept: Kept,
+}
+
+/// Counts the memory of a span that only views still read.
+#[derive(Default)]
+struct Kept(OnceLock<(Arc<Pool>, u64)>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Some((pool, bytes)) = self.0.get() {
+            pool.note_kept(-(*bytes as i64));
+        }
+    }
 }
 
 impl Default for Span {
     fn default() -> Self {
         let (rows, words) = ([Row::default(); SPAN], Vec::new());
-        Self { rows, words, dead: 0, has_own_blocks: false }
+        Self { rows, words, dead: 0, has_own_blocks: false, kept: Kept::default() }
     }
 }
 
@@ -83,6 +98,14 @@ impl Span {
             copy.move_from(self, local, entry_words);
         });
         copy
+    }
+
+    /// Notes that a copy has taken its place: whoever reads it keeps its memory.
+    pub(crate) fn note_replaced(&self, pool: &Arc<Pool>) {
+        let bytes = (size_of::<Self>() + 4 * self.words.capacity()) as u64;
+        if self.kept.0.set((pool.clone(), bytes)).is_ok() {
+            pool.note_kept(bytes as i64);
+        }
     }
 
     /// Appends a list as it lies in another span.

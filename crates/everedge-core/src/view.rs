@@ -341,14 +341,14 @@ pub trait WeightedView: GraphView {
         self.in_edges(v)
     }
 
-    /// Returns the weights of the edges from `u` to `v`, both of them vertices.
+    /// Returns the weights of the edges from `u` to `v`, both of them vertices, in the order in which they came.
     ///
     /// Cost: as [`edges_between`](GraphView::edges_between).
     fn weights_between(&self, u: VertexId, v: VertexId) -> Vec<f32> {
         let weight_of = |end| move |(w, weight): (VertexId, f32)| (w == end).then_some(weight);
         match reads_sources(self, u, v) {
-            false => self.out_edges(u).filter_map(weight_of(v)).collect(),
-            true => self.in_edges(v).filter_map(weight_of(u)).collect(),
+            false => self.out_edges_by_age(u).filter_map(weight_of(v)).collect(),
+            true => self.in_edges_by_age(v).filter_map(weight_of(u)).collect(),
         }
     }
 }

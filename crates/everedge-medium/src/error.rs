@@ -256,7 +256,8 @@ pub fn way_out(source: &io::Error) -> &'static str {
 /// Says how to find out who has a graph open, unless it is who asks.
 fn who_has(path: &Path, holder: &str) -> String {
     match holder == THIS_PROCESS {
-        true => ": another handle here has it".to_owned(),
+        true => ": another handle here has it, or a snapshot or transaction of one that is closed"
+            .to_owned(),
         false => format!(" (`fuser -v {}` lists who has it open)", shell_word(path)),
     }
 }

@@ -6,6 +6,7 @@ use everedge::{Batch, Commit, GraphOptions, Keep, StorageError, VertexId, date_o
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyList;
 
 use crate::changing::{ChangeCounts, copied, counts, pairs};
 use crate::error::{exception, raised};
@@ -50,34 +51,48 @@ impl From<everedge::Graph> for Graph {
     }
 }
 
+impl Graph {
+    /// Puts a graph that was created into a list of Python.
+    fn put_into<'py>(
+        created: &Bound<'py, PyList>,
+        graph: everedge::Graph,
+    ) -> PyResult<Bound<'py, Self>> {
+        let graph = Bound::new(created.py(), Self::from(graph))?;
+        created.append(&graph)?;
+        Ok(graph)
+    }
+}
+
 #[pymethods]
 impl Graph {
-    /// Creates a graph as was chosen, whose ids are `dense`, `integer` or `text`.
+    /// Creates a graph as was chosen, whose ids are `dense`, `integer` or `text`. It is put into `created` before a
+    /// signal can raise.
     #[staticmethod]
-    fn create(
-        py: Python<'_>,
+    fn create<'py>(
+        py: Python<'py>,
         path: PathBuf,
         chosen: &Chosen,
         ids: &str,
         meter: bool,
-    ) -> PyResult<Self> {
+        created: &Bound<'py, PyList>,
+    ) -> PyResult<Bound<'py, Self>> {
         let ids = ids.parse().map_err(|error: StorageError| exception(error.into()))?;
         let options = GraphOptions { ids, ..chosen.options() };
-        py.detach(|| everedge::Graph::create(&path, &options, meter))
-            .map(Self::from)
-            .map_err(exception)
+        let graph = py.detach(|| everedge::Graph::create(&path, &options, meter));
+        Self::put_into(created, graph.map_err(exception)?)
     }
 
-    /// Creates a graph as was chosen and its first file suggests.
+    /// Creates a graph as was chosen and its first file suggests; puts it into `created` as [`Self::create`] does.
     #[staticmethod]
-    fn create_for(
-        py: Python<'_>,
+    fn create_for<'py>(
+        py: Python<'py>,
         path: PathBuf,
         chosen: &Chosen,
         meter: bool,
         first_file: PathBuf,
         ingest: Ingest,
-    ) -> PyResult<Self> {
+        created: &Bound<'py, PyList>,
+    ) -> PyResult<Bound<'py, Self>> {
         let ingest = ingest.options().map_err(exception)?;
         let (options, choices, files) = (chosen.options(), chosen.choices(meter), [first_file]);
         let create = |_: Tell<'_>| {
@@ -86,7 +101,7 @@ impl Graph {
         let had_directory = path.exists();
         let (graph, raised) = ingest_until_signal(py, (&ingest.stop, None), None, create)?;
         match (graph, raised) {
-            (graph, None) => graph.map(Self::from).map_err(exception),
+            (graph, None) => Self::put_into(created, graph.map_err(exception)?),
             (graph, Some(raised)) => {
                 // What raised counts more than what is wrong with a graph that nobody gets.
                 let _ = py.detach(|| graph.and_then(|graph| graph.close_new(&path, had_directory)));

@@ -64,7 +64,13 @@ impl<T> Handle<T> {
                 *open = Some(shared);
                 drop(open);
                 let what = self.what;
-                let message = format!("the {what} is in use by another call; wait for its end");
+                let message = match what {
+                    "graph" => {
+                        "the graph is in use: wait for calls in other threads, and end its transactions"
+                            .to_owned()
+                    }
+                    _ => format!("the {what} is in use by another call; wait for its end"),
+                };
                 Err(raised("InUseError", &message))
             }
         }

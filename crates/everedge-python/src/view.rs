@@ -161,6 +161,113 @@ impl View {
         self.read(py, |view| view.has_edge(u, v))
     }
 
+    /// Returns of each pair whether an edge leads from the first to the second.
+    fn have_edges<'py>(
+        &self,
+        py: Python<'py>,
+        src: PyReadonlyArray1<'py, i64>,
+        dst: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<Column<'py, bool>> {
+        let pairs: Vec<_> =
+            src.as_slice()?.iter().copied().zip(dst.as_slice()?.iter().copied()).collect();
+        let has_edge =
+            |view: &everedge::View, (u, v): (i64, i64)| match (u.try_into(), v.try_into()) {
+                (Ok(u), Ok(v)) => view.has_edge(u, v),
+                _ => false,
+            };
+        let found: Vec<bool> =
+            self.read(py, |view| pairs.into_iter().map(|pair| has_edge(view, pair)).collect())?;
+        Ok(found.into_pyarray(py))
+    }
+
+    /// Returns the weight of the newest edge from `u` to `v`.
+    fn weight(&self, py: Python<'_>, u: VertexId, v: VertexId) -> PyResult<Option<f32>> {
+        self.read(py, |view| view.weight(u, v))
+    }
+
+    /// Returns the sources, destinations and weights (1 if there are none) of the edges of some vertices.
+    fn edges_of<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, u32>,
+        direction: &str,
+    ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, f32>)> {
+        let vertices = vertices.as_slice()?.to_vec();
+        let along = direction.parse().map_err(exception)?;
+        let edges = self.read(py, |view| view.edges_of(&vertices, along))?;
+        let (src, dst, weight) = edges.map_err(exception)?;
+        Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
+    }
+
+    /// Returns how many edges leave each of some vertices, and how many enter it.
+    fn degrees_of<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<(Column<'py, u32>, Column<'py, u32>)> {
+        let vertices = vertices.as_slice()?.to_vec();
+        let degrees = self.read(py, |view| view.degrees_of(&vertices))?.map_err(exception)?;
+        let (leaving, entering): (Vec<u32>, Vec<u32>) = degrees.into_iter().unzip();
+        Ok((leaving.into_pyarray(py), entering.into_pyarray(py)))
+    }
+
+    /// Returns the vertices up to so many `hops` away from some, and how far each is.
+    fn within<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, u32>,
+        hops: u32,
+        direction: &str,
+    ) -> PyResult<(Column<'py, u32>, Column<'py, u32>)> {
+        let vertices = vertices.as_slice()?.to_vec();
+        let along = direction.parse().map_err(exception)?;
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let search = || view.within(&vertices, hops, along, &watch).map_err(exception);
+        let found = py.detach(|| until_signal(&watch, None, search))?;
+        let (found, hops): (Vec<u32>, Vec<u32>) = found.into_iter().unzip();
+        Ok((found.into_pyarray(py), hops.into_pyarray(py)))
+    }
+
+    /// Returns a shortest path and its length, if there is one.
+    fn path<'py>(
+        &self,
+        py: Python<'py>,
+        source: VertexId,
+        target: VertexId,
+        hops: bool,
+    ) -> PyResult<Option<(Column<'py, u32>, f64)>> {
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let search = || view.path(source, target, hops, &watch).map_err(exception);
+        let found = py.detach(|| until_signal(&watch, None, search))?;
+        Ok(found.map(|path| (path.vertices.into_pyarray(py), path.length)))
+    }
+
+    /// Returns the graph of some vertices and the edges between them.
+    fn subgraph(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
+        let vertices = vertices.as_slice()?.to_vec();
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let copy = || view.subgraph(&vertices, &watch).map_err(exception);
+        py.detach(|| until_signal(&watch, None, copy)).map(|part| Self::new(part, self.is_simple))
+    }
+
+    /// Returns the vertices of strings, -1 for a name that none has.
+    fn find_texts<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Column<'py, i64>> {
+        let find = |view: &everedge::View| {
+            names.iter().map(|name| view.find(name).map_or(-1, i64::from)).collect::<Vec<_>>()
+        };
+        Ok(self.read(py, find)?.into_pyarray(py))
+    }
+
+    /// Returns the vertices of integers, -1 for one that is none's name.
+    fn find_integers<'py>(
+        &self,
+        py: Python<'py>,
+        names: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Column<'py, i64>> {
+        let names = names.as_slice()?.iter().map(u64::to_string).collect();
+        self.find_texts(py, names)
+    }
+
     /// Returns the out-neighbors of a vertex, parallel edges one by one.
     fn out_neighbors<'py>(&self, py: Python<'py>, v: VertexId) -> PyResult<Column<'py, u32>> {
         Ok(self.read(py, |view| view.out_neighbors(v))?.into_pyarray(py))

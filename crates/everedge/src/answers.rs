@@ -488,10 +488,7 @@ impl View {
     /// Returns the vertex of that name, or the one of largest out-degree, the smallest of them.
     pub(crate) fn source(&self, name: Option<&str>) -> Result<VertexId> {
         if let Some(name) = name {
-            let missing = || Error::invalid(format!("vertex `{name}` is not in the graph"));
-            let found = self.find(name);
-            self.check_reads()?;
-            return found.ok_or_else(missing);
+            return self.find_all([name]).map(|found| found[0]);
         }
         largest_degree(&self.any, self.naming.ids_before())
             .ok_or_else(|| Error::invalid("the graph has no vertices"))

@@ -73,6 +73,11 @@ impl AnyLive {
         Ok((live, names))
     }
 
+    /// Refuses to write if the graph is open for reading only.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        Ok(with_live!(self, graph => graph.volume().check_writable())?)
+    }
+
     /// Returns every file that a graph in a layout can have.
     pub(crate) fn files(layout: Layout) -> &'static [&'static str] {
         match layout {

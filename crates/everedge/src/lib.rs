@@ -42,6 +42,7 @@ mod options;
 mod output_file;
 mod pairs;
 mod path_text;
+mod questions;
 mod rows;
 mod run;
 mod sealing;
@@ -73,6 +74,7 @@ pub use kernel::{Convention, Kernel, Parameter, Parameters};
 pub use option_table::{Chosen, GraphOption, OptionGroup, OptionKind, size};
 pub use options::{GraphOptions, Layout};
 pub use output_file::OutputFile;
+pub use questions::Along;
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use sealing::SealFiles;
 pub use speed::read_speed;
@@ -83,6 +85,7 @@ pub use updates::{CommitEvery, UpdateIngest, UpdateReport};
 pub use values::Values;
 pub use view::View;
 pub use window::{Method, VersionAnswer, WindowOptions, WindowReport};
+pub use word::Word;
 
 pub use everedge_adjacency::{AdjacencyOptions, Compacting, Deleting, Merging, Split};
 pub use everedge_blocks::BlocksOptions;
@@ -94,6 +97,7 @@ pub use everedge_core::{
 pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, delimiter, first_of};
 pub use everedge_io::{OperationChoice, TimeUnit, date_of, date_text};
 pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};
+pub use everedge_kernels::Path;
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{
     Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,

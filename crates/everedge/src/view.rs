@@ -135,6 +135,13 @@ impl View {
         self.any.are_vertices(u, v) && self.any.has_edge(u, v)
     }
 
+    /// Returns the weight of the newest edge from `u` to `v`, if there is one; 1 if edges have none.
+    ///
+    /// Cost: as [`Self::has_edge`].
+    pub fn weight(&self, u: VertexId, v: VertexId) -> Option<f32> {
+        self.any.are_vertices(u, v).then(|| self.any.weights_between(u, v).pop()).flatten()
+    }
+
     /// Returns the in-neighbors of a vertex, parallel edges one by one.
     ///
     /// Cost: every edge if in-neighbors are not kept.

@@ -6,7 +6,7 @@ use everedge_live::ExternalId;
 
 /// An external id as one word: as it is, or as a JSON string if it would not be one word, or would
 /// look like such a string.
-pub(crate) struct Word<'a>(pub(crate) &'a ExternalId);
+pub struct Word<'a>(pub &'a ExternalId);
 
 impl fmt::Display for Word<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,10 +2,13 @@
 
 pub(crate) mod commit;
 pub(crate) mod compact;
+pub(crate) mod degree;
 pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod generate;
 pub(crate) mod ingest;
+pub(crate) mod neighbors;
+pub(crate) mod path;
 pub(crate) mod run;
 pub(crate) mod seal;
 pub(crate) mod stats;
@@ -14,11 +17,17 @@ pub(crate) mod verify;
 pub(crate) mod versions;
 pub(crate) mod window;
 
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::error::ErrorKind;
-use everedge::{Chunks, Format, Graph, Kernel, Timeline, VersionChoice, View};
+use everedge::{
+    Chunks, ExternalId, Format, Graph, Kernel, Timeline, VersionChoice, VertexId, View,
+};
 use everedge_bench::{Medium, NewGraph, parsed};
+
+use crate::output::Output;
 
 /// For what a sealed graph is opened.
 #[derive(Clone, Copy)]
@@ -59,6 +68,32 @@ fn open(
         return Ok(Graph::open_read_only(path)?.snapshot()?);
     }
     Ok(Timeline::open_read_only(path)?.at(at.unwrap_or(&VersionChoice::Newest))?)
+}
+
+/// Returns a graph as it is, or a version, for what takes no more memory than `kernel`.
+fn open_for(path: &Path, at: Option<&VersionChoice>, kernel: Kernel) -> anyhow::Result<View> {
+    open(path, at, Some(ForKernel { kernel, memory: None, on_copy: false }))
+}
+
+/// Writes lines to standard output, unless it is to be quiet.
+fn lines(
+    output: Output,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> anyhow::Result<()> {
+    if output.quiet {
+        return Ok(());
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let written = write(&mut out).and_then(|()| out.flush());
+    written.context("cannot write to standard output")
+}
+
+/// Returns the id of a vertex as JSON has it.
+fn named(view: &View, v: VertexId) -> serde_json::Value {
+    match view.name_of(v) {
+        ExternalId::Integer(id) => id.into(),
+        ExternalId::Text(id) => id.into(),
+    }
 }
 
 /// Refuses a file in the place of a graph and a directory in that of a file: the graph comes first.

@@ -58,6 +58,8 @@ const UNIT_WORDS: usize = UNIT_BYTES as usize / 4;
 const ROW_BYTES: u64 = 64;
 const SLOT_WORDS: usize = 8;
 const SLOT_BYTES: u64 = 4 * SLOT_WORDS as u64;
+/// Every vertex is in one of so many shards.
+const SHARDS_MAX: u64 = MAX_VERTEX_ID as u64 / SHARD_SPAN as u64 + 1;
 /// The file of rows grows by so much, or by a share of what it has, if there is room for that.
 const GROWTH_SHARE: u64 = 4;
 const GROWTH_BYTES: u64 = 4096;
@@ -257,7 +259,9 @@ impl Images {
         }
         let mut state = State { end: ROW_BYTES, ..State::default() };
         let (mut counting, mut wiped, mut latest) = (Vec::new(), Vec::new(), 0);
-        for offset in (ROW_BYTES..bytes / ROW_BYTES * ROW_BYTES).step_by(ROW_BYTES as usize) {
+        // What follows the rows that there can be is not ours.
+        let end = (bytes / ROW_BYTES * ROW_BYTES).min((1 + SHARDS_MAX) * ROW_BYTES);
+        for offset in (ROW_BYTES..end).step_by(ROW_BYTES as usize) {
             let slots = [0, 1].map(|index| {
                 let at = offset + index * SLOT_BYTES;
                 let slot: Slot = read(&directory, at);
@@ -288,7 +292,7 @@ impl Images {
             state.sum = state.sum.wrapping_add(check.into());
             let row =
                 Row { offset, current: Some((index, Held { check, _holds: vec![] })), next: None };
-            if named.shard > MAX_VERTEX_ID as usize / SHARD_SPAN {
+            if named.shard as u64 >= SHARDS_MAX {
                 let (expected, found) =
                     ("one of vertices".into(), format!("shard {}", named.shard));
                 return Err(damaged(&directory, offset, "the shard of a row", expected, found));

@@ -72,7 +72,7 @@ from everedge._timeline import (
     WindowValues,
 )
 from everedge._transaction import Transaction
-from everedge._values import UNREACHED, Communities, Components, Values
+from everedge._values import UNREACHED, Communities, Components, Path, Values
 from everedge._version import Version, VersionChoice, VersionTime
 
 __version__ = _VERSION
@@ -102,6 +102,7 @@ __all__ = [
     "NoSpaceError",
     "NotAGraphError",
     "PoisonedError",
+    "Path",
     "Progress",
     "ReadOnlyError",
     "Recovery",

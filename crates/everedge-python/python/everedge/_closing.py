@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from types import TracebackType
 from typing import TypeVar
+
+from everedge._errors import EveredgeError
 
 _Open = TypeVar("_Open", bound="Closing")
 
@@ -25,4 +28,9 @@ class Closing(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+            return
+        # What the block raised is what the caller learns.
+        with suppress(EveredgeError):
+            self.close()

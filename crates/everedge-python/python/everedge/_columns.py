@@ -228,7 +228,7 @@ def vertices(
 
 
 def known_vertices(
-    native: _native.Graph | _native.Changer, names: Names, what: str
+    native: _native.Graph | _native.Changer | _native.View, names: Names, what: str
 ) -> npt.NDArray[np.int64]:
     """Return the vertices of names, -1 for an unknown one."""
     kind = native.id_kind()

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
 from everedge._errors import (
     ClosedError,
+    ConflictError,
     EveredgeError,
     ForkedError,
     InvalidInputError,
@@ -37,6 +38,8 @@ from everedge._snapshot import Snapshot
 from everedge._timeline import Timeline
 from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
+
+Result = TypeVar("Result")
 
 
 class Graph(Closing):
@@ -292,7 +295,7 @@ class Graph(Closing):
         with self._using() as native:
             if self._is_unshaped and not native.stats()["vertices"]:
                 # A view of it would keep the directory from other data: this one is in memory.
-                native = _native.Graph.create(self._path, self._in_memory, native.id_kind(), False)
+                native = _native.Graph.create(self._path, self._in_memory, native.id_kind(), False, [])
             return Snapshot(native.snapshot())
 
     def transaction(self) -> Transaction:
@@ -313,6 +316,27 @@ class Graph(Closing):
             if not (self._is_unshaped and not native.stats()["vertices"]):
                 transaction._begun()
         return transaction
+
+    def transact(self, work: Callable[[Transaction], Result]) -> Result:
+        """Do `work` in a transaction and commit it, anew as long as other writers come between; return its result.
+
+        `work` may be called several times. What it raises gives the transaction up.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram", simple=True, weighted=True)
+        >>> graph.add_edges(["ann", "bob"], ["bank", "bank"], [100, 20])
+        >>> def pay(t: everedge.Transaction) -> None:
+        ...     t.add_edges("ann", "bank", [t.weight("ann", "bank") - 5])
+        ...     t.add_edges("bob", "bank", [t.weight("bob", "bank") + 5])
+        >>> graph.transact(pay)
+        >>> graph.snapshot().weight("bob", "bank")
+        25.0
+        """
+        while True:
+            with suppress(ConflictError), self.transaction() as transaction:
+                result = work(transaction)
+                transaction.commit()
+                return result
 
     def commit(
         self,
@@ -453,12 +477,18 @@ class Graph(Closing):
             if self._native is None:
                 new = self._path, self._chosen
                 self._had_directory = os.path.isdir(self._path)
-                if first_file is None:
-                    ids = _columns.kind(columns, self._ids)
-                    self._native = _native.Graph.create(*new, ids, self._meter)
-                else:
-                    self._native = _native.Graph.create_for(*new, self._meter, *first_file)
-                self._is_unshaped = True
+                # A signal may raise between the return of a call and what takes its result.
+                created: list[_native.Graph] = []
+                try:
+                    if first_file is None:
+                        ids = _columns.kind(columns, self._ids)
+                        _native.Graph.create(*new, ids, self._meter, created)
+                    else:
+                        _native.Graph.create_for(*new, self._meter, *first_file, created)
+                finally:
+                    if created:
+                        self._native, self._is_unshaped = created[0], True
+            assert self._native is not None
             self._calls += 1
             return self._native
 

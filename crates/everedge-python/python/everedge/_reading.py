@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from everedge._columns import Id, word
-from everedge._values import Values
+from everedge import _columns
+from everedge._columns import Id, Ids, word
+from everedge._values import Path, Values
 
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
 
     from everedge._snapshot import Snapshot
+
+Direction = Literal["out", "in", "both"]
 
 # Bytes of memory that an answer takes at most, while it is made: for each vertex, and for each edge.
 _DEGREES = 12
@@ -55,6 +58,103 @@ class Reading(ABC):
         with self._view("one-hop") as view:
             u, v = view._native.find(word(src)), view._native.find(word(dst))
             return u is not None and v is not None and view._native.has_edge(u, v)
+
+    def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
+        """Return of each pair, a source and the destination in the same row, whether there is an edge.
+
+        Cost: of each pair as `has_edge`.
+        """
+        columns = _columns.names(src, "src"), _columns.names(dst, "dst")
+        _columns.check_lengths(*columns)
+        with self._view("one-hop") as view:
+            u, v = (_columns.known_vertices(view._native, column, "ids") for column in columns)
+            return view._native.have_edges(u, v)
+
+    def weight(self, src: Id, dst: Id) -> float | None:
+        """Return the weight of the newest edge from `src` to `dst`, 1 if edges have none; `None` if there is no edge.
+
+        Cost: as `has_edge`.
+        """
+        with self._view("one-hop") as view:
+            u, v = view._native.find(word(src)), view._native.find(word(dst))
+            return None if u is None or v is None else view._native.weight(u, v)
+
+    def edges_of(
+        self, vertices: Ids, direction: Direction = "out"
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
+        """Return sources, destinations and weights (`None` without) of the edges of some vertices.
+
+        `direction` says which: `out`, those that leave a vertex; `in`, those that enter it; `both`. Those of one vertex come
+        after those of the one before it; without directions each is the source of its edges.
+
+        Raises `InvalidInputError` if one is not a vertex. Cost: their edges; every edge if those that enter are asked for in a
+        graph without in-neighbors.
+        """
+        with self._view("one-hop") as view:
+            src, dst, weight = view._native.edges_of(view._find_all(vertices), direction)
+            return view._names(src), view._names(dst), weight if view.weighted else None
+
+    def degrees_of(self, vertices: Ids) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """Return how many edges leave each of some vertices, and how many enter it; without directions, its edges twice.
+
+        Raises `InvalidInputError` if one is not a vertex. Cost: as `edges_of`, without a look at edges that are listed.
+        """
+        with self._view("one-hop") as view:
+            return view._native.degrees_of(view._find_all(vertices))
+
+    def within(
+        self, vertices: Ids, hops: int, direction: Direction = "out"
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
+        """Return the vertices up to so many `hops` away from some vertices, and of each how many it is away.
+
+        In ascending order of hops; the vertices themselves are 0 away. `direction` says along which edges: as they lead
+        (`out`), against that (`in`) or `both`.
+
+        Raises `InvalidInputError` if one is not a vertex. Cost: the edges of all that are nearer than `hops`.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges([1, 2, 3], [2, 3, 4])
+        >>> graph.snapshot().within(1, 2)
+        (array([1, 2, 3], dtype=uint32), array([0, 1, 2], dtype=uint32))
+        """
+        with self._view("one-hop") as view:
+            found, away = view._native.within(view._find_all(vertices), hops, direction)
+            return view._names(found), away
+
+    def path(self, source: Id, target: Id, *, hops: bool = False) -> Path | None:
+        """Return a shortest path from `source` to `target`; `None` if there is none.
+
+        It is the path of the smallest sum of weights; where edges have none, or `hops` alone count, that of the fewest edges.
+
+        Raises `InvalidInputError` if one of them is not a vertex, or a weight that it comes by is negative. Cost: two searches that
+        meet, which see little of most graphs; without in-neighbors one.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["ann", "bob", "ann"], ["bob", "eve", "zoe"])
+        >>> graph.snapshot().path("ann", "eve")
+        Path(vertices=array(['ann', 'bob', 'eve'], dtype=object), length=2.0)
+        """
+        with self._view("sssp") as view:
+            found = view._native.path(view._find(source), view._find(target), hops)
+            return found and Path(view._names(found[0]), found[1])
+
+    def subgraph(self, vertices: Ids) -> Snapshot:
+        """Return the graph of some vertices and the edges between them, in memory; ids and weights are as here.
+
+        Raises `InvalidInputError` if one is not a vertex. Cost: the edges of these vertices.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges([1, 2, 3], [2, 3, 4])
+        >>> graph.snapshot().subgraph([2, 3, 4]).num_edges
+        2
+        """
+        from everedge._snapshot import Snapshot
+
+        with self._view("one-hop") as view:
+            return Snapshot(view._native.subgraph(view._find_all(vertices)))
 
     def neighbors(self, vertex: Id) -> npt.NDArray[Any]:
         """Return the external ids of the out-neighbors of a vertex, parallel edges one by one.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from everedge import _kernels
+from everedge import _columns, _kernels
 from everedge._closing import Closing
-from everedge._columns import Id, is_id, told, word
+from everedge._columns import Id, Ids, is_id, told, word
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
 from everedge._reading import Reading
@@ -145,6 +145,13 @@ class Snapshot(_kernels.Methods, Reading, Closing):
             raise InvalidInputError(f"vertex `{vertex}` is not in the graph")
         return found
 
+    def _find_all(self, vertices: Ids) -> npt.NDArray[np.uint32]:
+        names = _columns.names(vertices, "vertices")
+        found = _columns.known_vertices(self._native, names, "vertices")
+        if (found < 0).any():
+            raise InvalidInputError(f"vertex `{names[int((found < 0).argmax())]}` is not in the graph")
+        return found.astype(np.uint32)
+
     def _run(
         self, kernel: str, threads: int, **parameters: Id | float | None
     ) -> tuple[RunReport, npt.NDArray[Any]]:
@@ -157,7 +164,7 @@ class Snapshot(_kernels.Methods, Reading, Closing):
 
 
 def names(
-    native: _native.View | _native.Timeline, vertices: npt.NDArray[np.uint32]
+    native: _native.View | _native.Timeline | _native.Transaction, vertices: npt.NDArray[np.uint32]
 ) -> npt.NDArray[Any]:
     """Return the external ids of vertices."""
     kind = native.id_kind()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
 from everedge._errors import ClosedError, InUseError, InvalidInputError
 from everedge._reports import Changes
+from everedge._snapshot import names
 
 if TYPE_CHECKING:
     from everedge import _native
@@ -23,12 +24,13 @@ class Transaction(Closing):
     """Questions about edges and changes of edges that count as one; made by `Graph.transaction`.
 
     It sees the graph as it was when it began and what it has changed itself; others see none of that. The end
-    of its `with` block commits it: all of it is durable then, and visible, if every edge that it asked for or
+    of its `with` block commits it: what it changed is durable then, and visible, if all that it asked for or
     changed is still as it was when it began. Else `ConflictError` is raised, nothing of it is in the graph, and it can be
-    done anew. An exception in the block gives it up.
+    done anew, as `Graph.transact` does. One that changed nothing always commits. An exception in the block gives it up.
 
     New names get numbers as they are met, also those that are only asked for, and keep them. One thread at a time
-    uses it, and the graph cannot be closed until it ends.
+    uses it, and the graph cannot be closed until it ends. A `KeyboardInterrupt` that comes during the commit leaves open
+    whether it was done: a new snapshot shows it.
 
     >>> import everedge
     >>> graph = everedge.Graph("example", medium="dram")
@@ -60,6 +62,27 @@ class Transaction(Closing):
         if len(u) != 1:
             raise InvalidInputError("src and dst: has_edge asks for one edge")
         return native.has_edge(int(u[0]), int(v[0]))
+
+    def weight(self, src: Id, dst: Id) -> float | None:
+        """Return the weight of the newest edge from `src` to `dst`, after what the transaction has changed.
+
+        It is 1 if edges have none, `None` if there is no edge. Cost: as `has_edge`.
+        """
+        native, u, v = self._edges(src, dst)
+        if len(u) != 1:
+            raise InvalidInputError("src and dst: weight asks for one edge")
+        return native.weight(int(u[0]), int(v[0]))
+
+    def neighbors(self, vertex: Id) -> npt.NDArray[Any]:
+        """Return the external ids of the out-neighbors of a vertex, after what the transaction has changed.
+
+        Parallel edges one by one; none of what is not a vertex. Cost: the neighbors, now and at the commit.
+        """
+        column = _columns.names([vertex], "vertex")
+        native = self._begun((column,))
+        assert self._graph is not None
+        vertices = _columns.vertices(self._graph, column, "vertex")
+        return names(native, native.neighbors(int(vertices[0])))
 
     def add_edges(
         self,

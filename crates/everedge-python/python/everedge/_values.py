@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -58,6 +59,16 @@ class Vertices:
         if self._rows is None:
             self._rows = {str(known): row for row, known in enumerate(self.ids.tolist())}
         return self._rows.get(word(name))
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A path from one vertex to another."""
+
+    vertices: npt.NDArray[Any]
+    """The external ids of the vertices on it, from the source to the target."""
+    length: float
+    """The sum of the weights of its edges, or their number."""
 
 
 class Values(Generic[Scalar]):

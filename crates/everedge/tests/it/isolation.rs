@@ -340,3 +340,89 @@ fn updates_go_on_while_queries_wait() {
         queries.into_iter().for_each(|query| assert_eq!(query.wait().unwrap(), 0));
     });
 }
+
+/// Transfers between accounts, whose balances are weights, leave their sum as it is.
+#[test]
+fn balances_add_up_for_whoever_looks() {
+    const ACCOUNTS: u32 = 4;
+    for layout in Layout::ALL {
+        let options = GraphOptions {
+            layout,
+            medium: MediumKind::Dram,
+            simple: true,
+            weighted: true,
+            ..GraphOptions::default()
+        };
+        let graph = Graph::create("bank".as_ref(), &options, false).unwrap();
+        let accounts: Vec<_> = (0..ACCOUNTS).map(|account| (account, ACCOUNTS)).collect();
+        graph.insert(&accounts, Some(&[100.0; ACCOUNTS as usize])).unwrap();
+        let transfer = |from: u32, to: u32| {
+            graph.transact(|transaction| {
+                let [left, right] =
+                    [from, to].map(|account| transaction.weight(account, ACCOUNTS).unwrap());
+                transaction.insert(from, ACCOUNTS, Some(left - 1.0))?;
+                assert_eq!(transaction.weight(from, ACCOUNTS), Some(left - 1.0));
+                transaction.insert(to, ACCOUNTS, Some(right + 1.0))
+            })
+        };
+        thread::scope(|scope| {
+            for seed in 0..4 {
+                scope.spawn(move || {
+                    let mut random = SplitMix64::new(seed);
+                    for _ in 0..250 {
+                        let from = random.below(ACCOUNTS.into()) as u32;
+                        let to =
+                            (from + 1 + random.below(u64::from(ACCOUNTS) - 1) as u32) % ACCOUNTS;
+                        transfer(from, to).unwrap();
+                    }
+                });
+            }
+            scope.spawn(|| {
+                for _ in 0..250 {
+                    let view = graph.snapshot().unwrap();
+                    let balance = |account| f64::from(view.weight(account, ACCOUNTS).unwrap());
+                    assert_eq!((0..ACCOUNTS).map(balance).sum::<f64>(), 400.0, "{layout}");
+                }
+            });
+        });
+    }
+}
+
+#[test]
+fn neighbors_that_were_asked_for_are_still_the_same_at_the_commit() {
+    for (layout, directed) in
+        Layout::ALL.iter().flat_map(|layout| [(*layout, false), (*layout, true)])
+    {
+        let medium = MediumKind::Dram;
+        let options = GraphOptions { layout, medium, directed, ..GraphOptions::default() };
+        let graph = Graph::create("lists".as_ref(), &options, false).unwrap();
+        graph.insert(&[(0, 1), (0, 2), (2, 2), (3, 0)], None).unwrap();
+        let mut transaction = graph.transaction().unwrap();
+        transaction.insert_all(&[(0, 4), (0, 1), (5, 0)], None).unwrap();
+        assert!(transaction.delete(0, 2).unwrap());
+        let expected = if directed { vec![1, 1, 4] } else { vec![1, 1, 3, 4, 5] };
+        assert_eq!(transaction.neighbors(0), expected);
+        assert_eq!(transaction.neighbors(2), [2]);
+        assert!(transaction.neighbors(9).is_empty());
+        graph.insert(&[(7, 8)], None).unwrap();
+        transaction.commit().unwrap();
+        let view = graph.snapshot().unwrap();
+        let mut found = view.out_neighbors(0);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{layout}");
+        for other in [(0, 6), (9, 9)] {
+            let mut transaction = graph.transaction().unwrap();
+            transaction.neighbors(other.0);
+            transaction.insert(1, 1, None).unwrap();
+            graph.insert(&[other], None).unwrap();
+            assert!(
+                matches!(transaction.commit(), Err(Error::Conflict { .. })),
+                "{layout} {other:?}"
+            );
+        }
+        // One edge that is wrong keeps all of them out.
+        let mut transaction = graph.transaction().unwrap();
+        assert!(transaction.insert_all(&[(1, 3), (1, u32::MAX)], None).is_err());
+        assert!(!transaction.has_edge(1, 3));
+    }
+}

@@ -8,6 +8,7 @@ mod history;
 mod ingests;
 mod isolation;
 mod options;
+mod questions;
 mod runs;
 mod sealed;
 mod time_travel;
