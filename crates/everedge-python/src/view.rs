@@ -237,7 +237,7 @@ impl View {
         hops: bool,
     ) -> PyResult<Option<(Column<'py, u32>, f64)>> {
         let (view, watch) = (self.handle.get()?, Watch::default());
-        let search = || view.path(source, target, hops, &watch).map_err(exception);
+        let search = || view.shortest_path(source, target, hops, &watch).map_err(exception);
         let found = py.detach(|| until_signal(&watch, None, search))?;
         Ok(found.map(|path| (path.vertices.into_pyarray(py), path.length)))
     }

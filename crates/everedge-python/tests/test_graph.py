@@ -273,7 +273,7 @@ assert graph.snapshot().edges()[0].tolist() == [0]
 
 def test_closing_waits_for_nobody(tmp_path: Path) -> None:
     graph = everedge.Graph("graph", medium="dram")
-    with pytest.raises(everedge.InUseError, match="another call"):
+    with pytest.raises(everedge.InUseError, match="wait for calls in other threads"):
         graph.ingest(edge_file(tmp_path, 10), progress=lambda _: graph.close())
     assert graph.snapshot().num_edges == 10
 

@@ -186,7 +186,7 @@ impl View {
     /// # Errors
     /// `InvalidInput` if one is no vertex; `Kernel` if a weight is negative or not a number; `Interrupted` if the watch
     /// was cancelled.
-    pub fn path(
+    pub fn shortest_path(
         &self,
         source: VertexId,
         target: VertexId,
@@ -281,7 +281,7 @@ impl View {
         let is_vertex = |v: VertexId| v < self.any.vertex_bound() && self.any.is_vertex(v);
         match vertices.iter().find(|&&v| !is_vertex(v)) {
             None => Ok(()),
-            Some(v) => Err(Error::invalid(format!("vertex {v} is not in the graph"))),
+            Some(v) => Err(Error::invalid(format!("vertex `{v}` is not in the graph"))),
         }
     }
 

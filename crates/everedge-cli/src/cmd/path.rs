@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let view = super::open_for(&args.graph, args.at.as_ref(), Kernel::Sssp)?;
     let ends = view.find_all([args.source.as_str(), args.target.as_str()])?;
     let watch = Watch::new();
-    let search = || view.path(ends[0], ends[1], args.hops, &watch);
+    let search = || view.shortest_path(ends[0], ends[1], args.hops, &watch);
     let found = output.follow("path", &watch, search)?;
     let vertices = found.as_ref().map_or(&[][..], |path| &path.vertices);
     if output.json {

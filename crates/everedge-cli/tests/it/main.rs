@@ -15,6 +15,7 @@ mod kill;
 mod kill_sealing;
 mod kill_writers;
 mod output;
+mod questions;
 mod reference;
 mod salvage;
 mod sealed;

@@ -122,7 +122,7 @@ class Reading(ABC):
             found, away = view._native.within(view._find_all(vertices), hops, direction)
             return view._names(found), away
 
-    def path(self, source: Id, target: Id, *, hops: bool = False) -> Path | None:
+    def shortest_path(self, source: Id, target: Id, *, hops: bool = False) -> Path | None:
         """Return a shortest path from `source` to `target`; `None` if there is none.
 
         It is the path of the smallest sum of weights; where edges have none, or `hops` alone count, that of the fewest edges.
@@ -133,7 +133,7 @@ class Reading(ABC):
         >>> import everedge
         >>> graph = everedge.Graph("example", medium="dram")
         >>> graph.add_edges(["ann", "bob", "ann"], ["bob", "eve", "zoe"])
-        >>> graph.snapshot().path("ann", "eve")
+        >>> graph.snapshot().shortest_path("ann", "eve")
         Path(vertices=array(['ann', 'bob', 'eve'], dtype=object), length=2.0)
         """
         with self._view("sssp") as view:

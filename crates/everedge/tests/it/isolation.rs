@@ -183,15 +183,17 @@ fn transactions_are_as_if_one_came_after_the_other() {
 
 #[test]
 fn planted_defects_of_order_are_found() {
+    let two_versions = "has the versions";
     for (defect, expected) in [
-        (Defect::CommitsUnchecked, "two transactions have changed"),
-        (Defect::ReadsOld, "in a circle"),
-        (Defect::CommitsHalf, "has the versions"),
+        (Defect::CommitsUnchecked, ["two transactions have changed", two_versions]),
+        (Defect::ReadsOld, ["in a circle"; 2]),
+        (Defect::CommitsHalf, [two_versions; 2]),
     ] {
         for layout in Layout::ALL {
             let found = history(layout, 4000, Some(defect)).and_then(|records| check(&records));
             let found = found.unwrap_err();
-            assert!(found.contains(expected), "{layout}: {found}");
+            let is_expected = expected.iter().any(|expected| found.contains(expected));
+            assert!(is_expected, "{layout}: {found}");
         }
     }
 }

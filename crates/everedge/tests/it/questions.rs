@@ -98,10 +98,10 @@ fn who_is_near_and_how_far_is_what_bfs_says() {
             assert_eq!(found, expected);
         }
         for target in view.vertices() {
-            let path = view.path(source, target, true, &Watch::new()).unwrap();
+            let path = view.shortest_path(source, target, true, &Watch::new()).unwrap();
             let length = path.as_ref().map_or(u32::MAX, |path| path.length as u32);
             assert_eq!(length, depth[target as usize]);
-            let lightest = view.path(source, target, false, &Watch::new()).unwrap();
+            let lightest = view.shortest_path(source, target, false, &Watch::new()).unwrap();
             assert_eq!(lightest.is_some(), path.is_some());
         }
         // Against the direction of edges, whoever reaches it.

@@ -1,0 +1,103 @@
+//! `neighbors`, `degree` and `path`: what is asked of single vertices.
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+fn everedge(home: &Path, words: &str) -> Output {
+    let words = words.split(' ').map(|word| word.replace("{}", home.to_str().unwrap()));
+    std::process::Command::new(env!("CARGO_BIN_EXE_everedge")).args(words).output().unwrap()
+}
+
+fn printed(home: &Path, words: &str) -> String {
+    let output = everedge(home, words);
+    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(home: &Path, words: &str) -> Value {
+    serde_json::from_str(&printed(home, &format!("{words} --json"))).unwrap()
+}
+
+const ROADS: &str = "from,to,weight
+ann,bob,1
+bob,eve,1.5
+ann,eve,4
+eve,\"new york\",2
+zoe,ann,1
+";
+
+/// A graph with names and weights.
+fn roads() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("roads.csv"), ROADS).unwrap();
+    printed(home.path(), "ingest {}/g {}/roads.csv --weighted");
+    home
+}
+
+#[test]
+fn edges_of_vertices_are_shown_in_their_direction() {
+    let home = roads();
+    let home = home.path();
+    let lines = |words: &str| {
+        let mut lines: Vec<String> = printed(home, words).lines().map(Into::into).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(lines("neighbors {}/g ann"), ["ann bob 1", "ann eve 4"]);
+    assert_eq!(lines("neighbors {}/g ann --direction in"), ["zoe ann 1"]);
+    assert_eq!(lines("neighbors {}/g ann eve --direction both").len(), 6);
+    assert_eq!(lines("neighbors {}/g eve"), ["eve \"new york\" 2"]);
+    assert_eq!(json(home, "neighbors {}/g zoe"), json!({ "edges": [["zoe", "ann", 1.0]] }));
+    let near = printed(home, "neighbors {}/g zoe --hops 2");
+    assert_eq!(near.lines().next(), Some("zoe 0"));
+    assert_eq!(lines("neighbors {}/g zoe --hops 2"), ["ann 1", "bob 2", "eve 2", "zoe 0"]);
+    let near = json(home, "neighbors {}/g eve --hops 1 --direction in");
+    assert_eq!(near["vertices"].as_array().unwrap().len(), 3);
+    let refused = everedge(home, "neighbors {}/g ann tom");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("vertex `tom` is not in the graph"));
+    let refused = everedge(home, "neighbors {}/g ann --direction up");
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn degrees_are_of_those_that_are_named_or_of_all() {
+    let home = roads();
+    let home = home.path();
+    assert_eq!(printed(home, "degree {}/g eve ann"), "eve 1 2\nann 2 1\n");
+    assert_eq!(json(home, "degree {}/g eve"), json!({ "degrees": [["eve", 1, 2]] }));
+    let all = json(home, "degree {}/g --top 2");
+    assert_eq!(
+        (&all["vertices"], &all["max"], &all["isolated"]),
+        (&5.into(), &3.into(), &0.into())
+    );
+    assert_eq!((&all["mean"], &all["median"]), (&2.0.into(), &2.into()));
+    assert_eq!(all["top"], json!([["ann", 2, 1], ["eve", 1, 2]]));
+    let words = printed(home, "degree {}/g");
+    assert!(words.contains("5 vertices, 0 of them without an edge; degrees: mean 2.00"), "{words}");
+    printed(home, "ingest {}/u {}/roads.csv --undirected");
+    assert_eq!(printed(home, "degree {}/u eve"), "eve 3\n");
+}
+
+#[test]
+fn a_path_is_the_lightest_or_that_of_the_fewest_edges() {
+    let home = roads();
+    let home = home.path();
+    assert_eq!(printed(home, "path {}/g ann eve"), "ann\nbob\neve\n");
+    assert_eq!(printed(home, "path {}/g ann eve --hops"), "ann\neve\n");
+    let aside = everedge(home, "path {}/g ann eve").stderr;
+    assert_eq!(String::from_utf8_lossy(&aside), "2 edges, length 2.5\n");
+    let found = json(home, "path {}/g zoe eve");
+    assert_eq!(found["vertices"], json!(["zoe", "ann", "bob", "eve"]));
+    assert_eq!((&found["length"], &found["source"]), (&3.5.into(), &"zoe".into()));
+    let none = everedge(home, "path {}/g eve zoe");
+    assert!(none.status.success() && none.stdout.is_empty());
+    assert_eq!(String::from_utf8_lossy(&none.stderr), "no path leads from eve to zoe\n");
+    assert_eq!(json(home, "path {}/g eve zoe")["length"], Value::Null);
+    printed(home, "seal {}/g {}/sealed");
+    assert_eq!(printed(home, "path {}/sealed ann eve"), "ann\nbob\neve\n");
+    printed(home, "commit {}/g --name first");
+    assert_eq!(printed(home, "path {}/g ann eve --at first"), "ann\nbob\neve\n");
+}
